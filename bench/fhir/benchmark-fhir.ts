@@ -1,7 +1,7 @@
 /**
  * The FHIR API beside the path family of the same service, in one run: reading, searching and writing blood pressures,
  * with a growing number of them. The search by category covers all vital signs, as clients ask it, while a list of the
- * path family is of one kind; the search by code is of one kind, too.
+ * path family is of one kind; the search by code is of one kind, too. Then a bulk export beside readers.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,6 +23,7 @@ import {
 } from '../frame/compare-sides.ts'
 import { loadMeasurements, type Patient } from '../measurements/measurement-data.ts'
 import { account, startParseSide } from '../peers/parse-side.ts'
+import { measureExport } from './measure-export.ts'
 
 /** One of the two APIs, and how it is asked. */
 interface ApiSide extends Side {
@@ -166,4 +167,5 @@ function writeGrowth(least: Map<string, Figures[]>, most: Map<string, Figures[]>
  */
 export async function benchmarkFhir(sizes: string): Promise<void> {
   await measureGrowth(parseSizes(sizes, 1000), measureItems, writeAims, writeGrowth)
+  await measureExport()
 }

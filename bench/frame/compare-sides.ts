@@ -201,7 +201,7 @@ async function measure<S extends Side>(
  * Each connection has its own share of the requests, so that no two ask for the same thing at the same time.
  * @returns also how many ms it took until the last answer: autocannon itself ends only with its next second
  */
-async function runRequests(
+export async function runRequests(
   { name, url, headers }: Side,
   requests: Request[],
   how: Load,

@@ -19,6 +19,9 @@ import {
 } from './bundle-entries.ts'
 import type { FhirResources, WrittenResource } from './fhir-resources.ts'
 
+/** Creations at the same time: the check of so many takes some milliseconds, in which no other request is served. */
+const MAX_TOGETHER = 20
+
 interface EntryResponse {
   resource?: FhirResource
   response: { status: string; location?: string; etag?: string; lastModified?: string; outcome?: object }
@@ -75,25 +78,48 @@ export class BundleRequests {
     if (isRetry && (await this.#isDone(caller, prepared)))
       return Promise.all(prepared.map((one) => this.#repeatResponse(caller, one)))
     const responses = new Map<number, EntryResponse>()
-    const run = async (methods: readonly BundleMethod[], tx?: Transaction) => {
-      for (const one of prepared.toSorted(byParents))
-        if (methods.includes(one.entry.method))
-          responses.set(
-            one.entry.position,
-            await locateFaults(one.entry, () => this.#execute(caller, one, tx)),
-          )
+    const run = async (methods: readonly BundleMethod[], together: number, tx?: Transaction) => {
+      const due = prepared.toSorted(byParents).filter(({ entry }) => methods.includes(entry.method))
+      for (const group of this.#groupsOf(due, together)) {
+        const work = group.map((one) => locateFaults(one.entry, () => this.#execute(caller, one, tx)))
+        // All of them end before the transaction does.
+        for (const [i, result] of (await Promise.allSettled(work)).entries()) {
+          if (result.status === 'rejected') throw result.reason
+          responses.set((group[i] as PreparedEntry).entry.position, result.value)
+        }
+      }
     }
-    const isWriting = prepared.some(({ entry }) => entry.method !== 'GET')
-    if (isWriting)
-      await runStoreTransaction(
+    const write = (together: number) =>
+      runStoreTransaction(
         this.#context,
         async (tx) => {
-          for (const methods of WRITING_ORDER) await run(methods, tx)
+          for (const methods of WRITING_ORDER) await run(methods, together, tx)
         },
         { admission: caller.admission },
       )
-    await run(['GET'])
+    const isWriting = prepared.some(({ entry }) => entry.method !== 'GET')
+    // The database refuses what is written together. One by one, the entry that is at fault has the error.
+    if (isWriting) await write(MAX_TOGETHER).catch(ifConflict(() => write(1)))
+    await run(['GET'], 1)
     return prepared.map(({ entry }) => responses.get(entry.position) as EntryResponse)
+  }
+
+  /** Splits entries into those that are carried out at the same time: creations of one type, and each other one alone. */
+  #groupsOf(entries: readonly PreparedEntry[], most: number): PreparedEntry[][] {
+    const groups: PreparedEntry[][] = []
+    /** The type of a creation that may have others beside it. */
+    const typeOf = (one: PreparedEntry) => {
+      const { type, resource } = one.entry
+      return isCreating(one) && resource && this.#resources.createsTogether(resource) ? type : undefined
+    }
+    for (const one of entries) {
+      const group = groups.at(-1)
+      const type = typeOf(one)
+      const fits = group?.[0] && type !== undefined && type === typeOf(group[0]) && group.length < most
+      if (fits) group.push(one)
+      else groups.push([one])
+    }
+    return groups
   }
 
   /** Whether an earlier attempt was carried out: then all that it created exists. */
@@ -212,6 +238,13 @@ interface PreparedEntry {
   /** The resource that its condition fits. */
   found: FhirResource | undefined
 }
+
+const ifConflict =
+  <T>(then: () => Promise<T>) =>
+  (error: unknown): Promise<T> => {
+    if (error instanceof ServiceError && error.error === 'Conflict') return then()
+    throw error
+  }
 
 /** FHIR prescribes this order, whatever that of the entries; reads follow. */
 const WRITING_ORDER: readonly (readonly BundleMethod[])[] = [['DELETE'], ['POST'], ['PUT', 'PATCH']]

@@ -185,6 +185,11 @@ export class FhirResources {
     return { resource: await perform(caller, resource, id, options), created: true }
   }
 
+  /** Whether a transaction may create such resources at the same time. */
+  createsTogether(resource: FhirResource): boolean {
+    return this.#sources.get(resource.resourceType)?.source.createsTogether?.(resource) ?? false
+  }
+
   /** @throws NotFound; Gone; Forbidden; PreconditionFailed; RuleViolated; IdMismatch */
   async update(
     caller: Caller,

@@ -1,14 +1,18 @@
+import { LRUCache } from 'lru-cache'
+import type { Filter } from 'mongodb'
 import type { EhrRecordKey } from '../../records/ehr-records/ehr-records.ts'
 import { resolveRules } from '../../records/ehr-records/kind.ts'
+import { hasCapacityLimit } from '../../records/ehr-records/refusals/capacity.ts'
 import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
 import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
-import { elementPathOf, type FhirMapping, type FhirResource } from '../../records/fhir/mapping.ts'
-import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
+import { elementPathOf, type FhirResource } from '../../records/fhir/mapping.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
 import { findDeletedRecords } from '../../records/live/listed-changes.ts'
-import type { Caller } from '../../records/store/documents/caller.ts'
+import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
+import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { findNonemptyCollections } from '../../records/store/reading/nonempty-collections.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { HistoryKey } from '../../records/store/writing/history.ts'
 import type { AuditedReads, StoreContext } from '../../records/store/writing/transaction.ts'
@@ -27,6 +31,7 @@ import type {
   ResourceWrite,
 } from '../sources/resource-source.ts'
 import {
+  describeParameters,
   type MappedKind,
   type ResourceStream,
   resourceIdOf,
@@ -39,27 +44,6 @@ import type { RecordWithMetadata } from './render.ts'
 import { emptyIfUnknown, searchDeletedRecords, searchStreams } from './search-streams.ts'
 import { changedNames, fieldsOf, mergeFields, requireValidResource } from './sent-resource.ts'
 
-const patient = {
-  ...{ type: 'reference', description: 'Patient: the id of an EHR' },
-  ...{ field: 'ehrId', modifiers: ['Patient'] },
-} as const
-
-/** Some types call the patient also their subject. */
-const patientParameters = ({ elements }: FhirMapping) =>
-  elements.some(({ paths }) => paths.ehrId !== undefined && paths.ehrId !== 'patient')
-    ? { patient, subject: patient }
-    : { patient }
-
-/** Describes a parameter. A reference is found where the mapping shows the field of the parameter. */
-function describeParameter(
-  { elements }: FhirMapping,
-  { type, description, field = '', modifiers }: Omit<FhirSearchParameter, 'where'>,
-) {
-  const path = elements.find(({ paths }) => Object.hasOwn(paths, field))?.paths[field]
-  const isReference = type === 'reference' && path !== undefined
-  return { type, description, ...(isReference && { references: { types: modifiers, path } }) }
-}
-
 const OPERATIONS = 'http://hl7.org/fhir/OperationDefinition'
 
 const READ_INTERACTIONS: readonly Interaction[] = [
@@ -71,6 +55,9 @@ const ALL_INTERACTIONS: readonly Interaction[] = [
   ...(['create', 'update', 'patch', 'delete'] as const),
 ]
 
+/** For each resource type. */
+const MAX_KNOWN_IDS = 10_000
+
 /** The resource type of these kinds. */
 export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]): ResourceType {
   const [{ fhir, words, readOnly }] = kinds
@@ -79,10 +66,6 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
     ...Object.values(kind.fhir.parts ?? {}).flatMap(({ profile }) => profile ?? []),
   ])
   const streams = kinds.flatMap(streamsOf)
-  const parameters: Record<string, FhirSearchParameter> = Object.assign(
-    patientParameters(fhir),
-    ...streams.map((stream) => stream.parameters),
-  )
   const codes = streams.flatMap(({ code }) => (code ? [`${code.system}|${code.code}`] : []))
   const namesUsers = kinds.some((kind) => kind.fhir.elements.some((element) => element.namesUsers))
   return {
@@ -90,9 +73,7 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
     plural: kinds.length === 1 ? words.en : 'measurements',
     profiles: [...new Set(profiles)],
     interactions: readOnly ? READ_INTERACTIONS : ALL_INTERACTIONS,
-    parameters: Object.fromEntries(
-      Object.entries(parameters).map(([name, one]) => [name, describeParameter(fhir, one)]),
-    ),
+    parameters: describeParameters(fhir, streams),
     sortedBy: fhir.sortedBy,
     ...(codes.length > 0 && { codes: [...new Set(codes)] }),
     operations: {
@@ -112,6 +93,8 @@ class KindResources implements ResourceSource {
   readonly #context: StoreContext
   readonly #recordsOf: RecordsOf
   readonly #streams: readonly ResourceStream[]
+  /** The collections of records that a user has read; a record stays in its collection. */
+  readonly #collectionsOfIds = new LRUCache<string, string>({ max: MAX_KNOWN_IDS })
   readonly collections: readonly string[]
 
   constructor(context: StoreContext, recordsOf: RecordsOf, kinds: readonly [MappedKind, ...MappedKind[]]) {
@@ -282,12 +265,23 @@ class KindResources implements ResourceSource {
     else await records.remove(caller, { id, ehrId }, { expected })
   }
 
+  /** Records of a kind with a limit or a natural key are compared with those before them, one after the other. */
+  createsTogether(resource: FhirResource): boolean {
+    const kind = this.#findStreamFor(resource)?.kind
+    return kind !== undefined && !hasCapacityLimit(kind) && !kind.naturalKey
+  }
+
   /** The kind whose code the resource has; the resource type decides alone if it has one kind. */
-  #streamFor(resource: FhirResource): ResourceStream {
+  #findStreamFor(resource: FhirResource): ResourceStream | undefined {
     const own = this.#streams.filter(({ suffix }) => suffix === '')
     const [first, ...others] = own
     const isMeant = ({ kind }: ResourceStream) => kind.fhir.isMeant?.(resource) ?? false
-    const found = others.length === 0 ? first : own.find(isMeant)
+    return others.length === 0 ? first : own.find(isMeant)
+  }
+
+  /** @throws RuleViolated for a code that no kind has */
+  #streamFor(resource: FhirResource): ResourceStream {
+    const found = this.#findStreamFor(resource)
     if (found) return found
     throw new ServiceError('RuleViolated', {
       violations: [
@@ -341,13 +335,18 @@ class KindResources implements ResourceSource {
   ): Promise<{ stream: ResourceStream; record: RecordWithMetadata; isDeleted: boolean }> {
     const { id, suffix } = splitResourceId(resourceId)
     const streams = this.#streams.filter((stream) => stream.suffix === suffix)
+    const key = `${caller.userId}/${id}`
+    const known = this.#collectionsOfIds.get(key)
+    const collections = known ? new Set([known]) : await this.#findCollections(caller, streams, id)
     const found = await Promise.all(
       streams.map(async (stream) => {
+        if (!collections.has(stream.kind.collection)) return []
         const record = await this.#recordsOf(stream.kind).store.find(caller, { id } as never)
         return record ? [{ stream, record: record as unknown as RecordWithMetadata, isDeleted: false }] : []
       }),
     )
     const [one] = found.flat()
+    if (one) this.#collectionsOfIds.set(key, one.stream.kind.collection)
     if (one && isShown(one.stream, one.record)) return one
     const deleted = await this.#findDeleted(caller, streams, id)
     if (deleted) return { ...deleted, isDeleted: true }
@@ -355,6 +354,17 @@ class KindResources implements ResourceSource {
     // Audits the refusal.
     if (stream) await this.#recordsOf(stream.kind).get(caller, { id } as EhrRecordKey)
     throw new ServiceError('NotFound')
+  }
+
+  /** The collections that have a readable record with this id. */
+  #findCollections(
+    caller: Caller,
+    streams: readonly ResourceStream[],
+    id: string,
+  ): Promise<ReadonlySet<string>> {
+    const readable = { _id: id, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
+    const collections = streams.map(({ kind }) => kind.collection)
+    return findNonemptyCollections(this.#context, readable, collections)
   }
 
   async #findDeleted(caller: Caller, streams: readonly ResourceStream[], id: string) {

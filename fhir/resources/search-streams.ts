@@ -1,6 +1,7 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { CursorPosition } from '../../records/store/reading/cursor.ts'
+import { findNonemptyCollections } from '../../records/store/reading/nonempty-collections.ts'
 import type { HistoryKey } from '../../records/store/writing/history.ts'
 import {
   type AuditedReads,
@@ -54,13 +55,24 @@ export async function searchStreams(
   if (ehrId === undefined) return { resources: [], ...(search.total && { total: 0 }) }
   const position = search.after === undefined ? START : decodePosition(search.after)
   const direction = orderOf(streams[0], search) === 'asc' ? 1 : -1
+  const ehrIds = [ehrId, ...others] as const
+  const wanted = streams.flatMap((stream) => {
+    const where = conditionsOf(stream, search)
+    return where ? [{ stream, where }] : []
+  })
+  const nonempty = await findNonemptyCollections(
+    context,
+    { ehrId: { $in: ehrIds } },
+    wanted.map(({ stream }) => stream.kind.collection),
+  )
+  const found = wanted.filter(({ stream }) => nonempty.has(stream.kind.collection))
+  // A search that finds nothing is in the audit, too.
+  const read = found.length > 0 ? found : wanted.slice(0, 1)
   const pages = await runAuditedReads(context, (tx) =>
     Promise.all(
-      streams.flatMap((stream) => {
-        const where = conditionsOf(stream, search)
-        const sought = where && { ehrIds: [ehrId, ...others] as const, where }
-        return sought ? [readStream(recordsOf, caller, stream, sought, search, position, tx)] : []
-      }),
+      read.map(({ stream, where }) =>
+        readStream(recordsOf, caller, stream, { ehrIds, where }, search, position, tx),
+      ),
     ),
   )
   const compare = (a: Key, b: Key) => direction * compareKeys(a, b) || compareTexts(a.suffix, b.suffix)
@@ -74,9 +86,9 @@ export async function searchStreams(
     .filter((one) => within === undefined || compare(one, within) > 0)
     .sort(compare)
   const known = all.filter((one) => !end || direction * compareKeys(one, end) < 0)
-  const found = known.length > 0 ? known : all.filter((one) => end && compare(one, end) <= 0)
-  const shown = found.slice(0, search.count)
-  const next = nextPosition(shown, found[search.count], end, position)
+  const complete = known.length > 0 ? known : all.filter((one) => end && compare(one, end) <= 0)
+  const shown = complete.slice(0, search.count)
+  const next = nextPosition(shown, complete[search.count], end, position)
   return {
     resources: shown.map((one) => one.resource()),
     ...(next && search.count > 0 && { next: encodePosition(next) }),

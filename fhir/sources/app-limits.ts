@@ -29,7 +29,10 @@ const LETTERS: Readonly<Record<Interaction, string>> = {
 }
 
 /** The methods of a source that act for a caller. */
-export type SourceMethod = Exclude<keyof ResourceSource, 'collections' | 'versionsOf' | 'exportPage'>
+export type SourceMethod = Exclude<
+  keyof ResourceSource,
+  'collections' | 'versionsOf' | 'exportPage' | 'createsTogether'
+>
 
 /** How far an app reaches with one interaction on one type. */
 interface AppReach {

@@ -12,11 +12,11 @@ import { runWhileRecording } from '../store/audit/audit-log.ts'
 import { type Caller, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
+import { findNonemptyCollections } from '../store/reading/nonempty-collections.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { findGraphSources, type GraphSource } from '../user-data/graph-sources.ts'
 import { type GraphBand, graphBandsOf } from './graph-bands.ts'
 import { type Points, samplePoints } from './lttb.ts'
-import { findNonemptyCollections } from './nonempty-collections.ts'
 import { readTimeColumns, type TimeColumns } from './time-columns.ts'
 import type { TimelineEntry, Timelines } from './timeline.ts'
 
@@ -95,7 +95,7 @@ export class Graphs {
     const collections = kinds.map(({ kind }) => kind.collection)
     const [plans, holding] = await Promise.all([
       findReadablePlans(this.#records, caller, ehrId),
-      findNonemptyCollections(this.#records, ehrId, collections),
+      findNonemptyCollections(this.#records, { ehrId }, collections),
     ])
     const types = await findGraphSources(this.#records, plans, measures)
     const readings = [...kinds, ...selectSeries(types, measures)]

@@ -32,10 +32,10 @@ import {
   invalidCursorError,
 } from '../store/reading/cursor.ts'
 import { toMongoFilter } from '../store/reading/filter.ts'
+import { findNonemptyCollections } from '../store/reading/nonempty-collections.ts'
 import type { SortOrder } from '../store/reading/pages.ts'
 import { accessesByEhr } from '../store/resource.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
-import { findNonemptyCollections } from './nonempty-collections.ts'
 
 /** Parameters of a timeline; it contains everything that overlaps the time between `from` and `to`. */
 export interface TimelineQuery {
@@ -124,9 +124,9 @@ export class Timelines {
     const direction = (order === 'asc') === !after?.isBackward ? 1 : -1
     const ofEhr = { ehrId }
     const streams = this.#kinds.flatMap((source) => streamsOf(source, query))
-    const collections = [...new Set(streams.map(({ source }) => source.kind.collection))]
+    const collections = streams.map(({ source }) => source.kind.collection)
     const [nonempty, inPlans = [ofEhr]] = await Promise.all([
-      findNonemptyCollections(this.#records, ehrId, collections),
+      findNonemptyCollections(this.#records, { ehrId }, collections),
       this.#planScopes(caller, ehrId),
     ])
     const nonemptyStreams = streams.filter(({ source }) => nonempty.has(source.kind.collection))

@@ -60,6 +60,40 @@ describe('bundles in FHIR', () => {
     assert.deepEqual(await found('2025-06-01'), [])
   })
 
+  it('create many resources in one transaction, answer in their order, and tell which one fails', async () => {
+    const allergyTo = (text: string) => ({
+      resource: {
+        resourceType: 'AllergyIntolerance',
+        clinicalStatus: {
+          coding: [
+            { system: 'http://terminology.hl7.org/CodeSystem/allergyintolerance-clinical', code: 'active' },
+          ],
+        },
+        patient: subject(),
+        code: { text },
+      },
+      request: { method: 'POST', url: 'AllergyIntolerance' },
+    })
+    const minute = (i: number) => `2025-06-02T08:${String(i).padStart(2, '0')}:00Z`
+    const many = Array.from({ length: 45 }, (_, i) => pressure('', { effectiveDateTime: minute(i) }))
+    const twice = await post(patient, 'transaction', [allergyTo('nuts'), ...many, allergyTo('Nuts')])
+    assert.deepEqual(issuesIn(twice), ['conflict Bundle.entry[46]'])
+    const { entry } = assertStatus(await post(patient, 'transaction', [allergyTo('nuts'), ...many]))
+    const shown = entry.map(({ resource }: Json) => resource)
+    assert.deepEqual(
+      shown.slice(1).map(({ effectiveDateTime }: Json) => Date.parse(effectiveDateTime)),
+      many.map((_, i) => Date.parse(minute(i))),
+    )
+    assert.equal(new Set(shown.map(({ id }: Json) => id)).size, 46)
+    const faulty = many.map((one, i) =>
+      i === 30 ? pressure('', { effectiveDateTime: minute(50), status: 'preliminary' }) : one,
+    )
+    const answer = await post(patient, 'transaction', faulty)
+    assert.deepEqual(issuesIn(answer), ['not-supported Bundle.entry[30].resource.status'])
+    const page = `Observation?patient=${patient.ehrId}&date=2025-06-02&code=85354-9&_summary=count`
+    assert.equal((await readFhir(patient, page)).total, 45)
+  })
+
   it('carry out each entry of a batch alone', async () => {
     const answer = await post(patient, 'batch', [
       pressure('2025-07-01'),

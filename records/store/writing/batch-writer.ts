@@ -70,9 +70,35 @@ export class BatchWriter {
     )
   }
 
-  /** Writes within `tx`, or in a transaction shared with others. A forbidden write does not affect them. */
+  /** Batchers of the transactions. The commands of a transaction must not overlap, whatever they write to. */
+  static readonly #batchers = new WeakMap<Transaction, TransactionBatcher>()
+
+  static #batcherOf(tx: Transaction): TransactionBatcher {
+    const known = BatchWriter.#batchers.get(tx)
+    if (known) return known
+    const batcher: TransactionBatcher = createBatcher(MAX_BATCH_SIZE, async (writes) => {
+      const outcomes = new Map<TransactionWrite, WriteOutcome<unknown>>()
+      for (const writer of new Set(writes.map((one) => one.writer))) {
+        const own = writes.filter((one) => one.writer === writer)
+        const found = await writer.#execute(
+          tx,
+          own.map(({ write }) => write),
+        )
+        for (const [i, one] of own.entries()) outcomes.set(one, found[i] as WriteOutcome<unknown>)
+      }
+      return writes.map((one) => outcomes.get(one) as WriteOutcome<unknown>)
+    })
+    BatchWriter.#batchers.set(tx, batcher)
+    return batcher
+  }
+
+  /**
+   * Writes within `tx`, with what is written there at the same time, or in a transaction shared with others. A forbidden
+   * write does not affect them.
+   */
   async write<R>(write: WriteRequest<R>, tx?: Transaction): Promise<R[]> {
-    if (tx) return unwrapOutcome((await this.#execute(tx, [write]))[0] as WriteOutcome<R>)
+    if (tx)
+      return unwrapOutcome((await BatchWriter.#batcherOf(tx).add({ writer: this, write })) as WriteOutcome<R>)
     if (write.parent?.ehrId !== undefined) await this.#context.ehrLocks.waitUntilFree(write.parent.ehrId)
     return unwrapOutcome((await this.#batcher.add(write)) as WriteOutcome<R>)
   }
@@ -179,6 +205,14 @@ export class BatchWriter {
     return new Map(found)
   }
 }
+
+/** A write that waits for the previous ones of its transaction. */
+interface TransactionWrite {
+  writer: BatchWriter
+  write: WriteRequest<unknown>
+}
+
+type TransactionBatcher = ReturnType<typeof createBatcher<TransactionWrite, WriteOutcome<unknown>>>
 
 /** The decision, or the error that forbids the write. */
 type WriteOutcome<R> = { decision: WriteDecision<R>; error?: never } | { decision?: never; error: unknown }

@@ -1,22 +1,24 @@
-import type { Database } from '../store/documents/database.ts'
+import type { Filter } from 'mongodb'
+import type { Database } from '../documents/database.ts'
+import type { ParseDocument } from '../documents/parse-format.ts'
 
 /** With fewer other collections, the extra command costs more than it saves. */
 const MIN_OTHER_COLLECTIONS = 3
 
 /**
- * Finds which of these collections contain data of an EHR, whoever may read it, so that only those are
- * queried. One command looks at one index key of each collection. For very few collections it returns all of
- * them.
+ * Finds which of these collections contain a document, such as one of an EHR, so that only those are queried. One
+ * command looks at one index key of each collection. For very few collections it returns all of them.
+ * @param filter that an index answers
  */
 export async function findNonemptyCollections(
   { db }: Pick<Database, 'db'>,
-  ehrId: string,
+  filter: Filter<ParseDocument>,
   collections: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const [first, ...rest] = collections
+  const [first, ...rest] = new Set(collections)
   if (first === undefined || rest.length < MIN_OTHER_COLLECTIONS) return new Set(collections)
   const any = (name: string) => [
-    { $match: { ehrId } },
+    { $match: filter },
     { $limit: 1 },
     { $project: { _id: 0, name: { $literal: name } } },
   ]
