@@ -4,7 +4,6 @@ import { FhirResources } from '../fhir/requests/fhir-resources.ts'
 import { resourceTypes, watchedTypes } from '../fhir/resource-types.ts'
 import { forgetSubscriptionEvents } from '../fhir/subscriptions/stored-events.ts'
 import { SubscriptionNotifications } from '../fhir/subscriptions/subscription-notifications.ts'
-import { FhirSubscriptions } from '../fhir/subscriptions/subscription-type.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import type { Services } from '../path-api/operation/services.ts'
 import { startPage } from '../path-api/pages/start-page.ts'
@@ -151,8 +150,7 @@ const belongingsOf = ({
 function openFhir({ publicUrl, records, recordsOf, services, tail: feed }: PathFamilyDependencies) {
   const from = createFhirServices(records, recordsOf, services, { publicUrl, feed })
   const fhir = new FhirResources(fhirBaseOf(publicUrl), resourceTypes, from)
-  const subscriptions = new FhirSubscriptions(watchedTypes, from)
-  const fhirNotifications = new SubscriptionNotifications(fhir, subscriptions)
+  const fhirNotifications = new SubscriptionNotifications(fhir.base, watchedTypes, from)
   return { fhir, fhirBundles: new BundleRequests(records, fhir), fhirNotifications }
 }
 

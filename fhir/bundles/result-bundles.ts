@@ -140,7 +140,8 @@ export function historyBundle(
   }
 }
 
-const versionEntry = (base: string, { type, id, version, at, action, resource }: ResourceVersion) => ({
+/** The interaction that created a version of a resource, in a Bundle of the type `history`. */
+export const versionEntry = (base: string, { type, id, version, at, action, resource }: ResourceVersion) => ({
   fullUrl: `${base}/${type}/${id}`,
   ...(resource && { resource }),
   request: { method: METHODS[action], url: action === 'create' ? type : `${type}/${id}` },

@@ -20,6 +20,7 @@ import {
   chunkIdRange,
   exportCollection,
   exportIndexes,
+  removeExports,
   type StoredExport,
 } from './stored-exports.ts'
 
@@ -213,12 +214,7 @@ export class BulkExports {
   /** Cancels an export, or deletes its files. @throws NotFound */
   async cancel(caller: Caller, id: string): Promise<void> {
     await this.#find(caller, id)
-    const { db } = this.#context
-    await runStoreTransaction(this.#context, async ({ session }) => {
-      // A step that runs now conflicts with this, and then finds no export.
-      await exportCollection(db).deleteOne({ _id: id }, { session })
-    })
-    await chunkCollection(db).deleteMany({ _id: chunkIdRange(id) })
+    await removeExports(this.#context, { _id: id })
   }
 
   /** Deletes the exports of an account that ends. */

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { Binary } from 'mongodb'
+import { isAdmitted } from '../../records/accounts/apps/app-grants.ts'
 import { findRolesOfUser, withoutAccountRoles } from '../../records/ehrs/rights/roles.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import type { AuditedAccess } from '../../records/store/audit/audit-log.ts'
@@ -14,6 +15,7 @@ import {
   chunkId,
   type ExportPosition,
   exportCollection,
+  removeExports,
   type StoredExport,
 } from './stored-exports.ts'
 
@@ -45,6 +47,11 @@ export const exportInSteps =
       const stored = await exports.findOne({ _id: job.id })
       // It has been cancelled, has expired, or is complete.
       if (!stored?.position || stored.expiresAt <= context.clock()) break
+      const { userId, app } = stored
+      if (app && !(await isAdmitted(context, userId, app, context.clock()))) {
+        await removeExports(context, { _id: stored._id })
+        break
+      }
       const step = await readStep(await callerOf(context, job, stored), stored, stored.position, sections)
       const chunks = await createChunks(stored, step)
       const counts = { ...stored.counts }

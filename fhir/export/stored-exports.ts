@@ -1,4 +1,6 @@
-import type { Binary, Collection, Db, IndexDescription } from 'mongodb'
+import type { Binary, Collection, Db, Filter, IndexDescription } from 'mongodb'
+import type { EndedAccess } from '../../records/accounts/apps/app-grants.ts'
+import { type Database, runTransaction } from '../../records/store/documents/database.ts'
 import type { AppPermit } from '../../schemas/accounts/app.ts'
 
 /** Where an export goes on: at a patient, in one of the sections of an export, at a position there. */
@@ -50,8 +52,10 @@ const INDEXES: IndexDescription[] = [
   { name: 'user', key: { userId: 1 } },
 ]
 
-export const exportIndexes = (db: Db): [collection: string, IndexDescription[]][] =>
-  [exportCollection(db), chunkCollection(db)].map(({ collectionName }) => [collectionName, INDEXES])
+export const exportIndexes = (db: Db): [collection: string, IndexDescription[]][] => [
+  [exportCollection(db).collectionName, [...INDEXES, { name: 'app', key: { 'app.id': 1 }, sparse: true }]],
+  [chunkCollection(db).collectionName, INDEXES],
+]
 
 const DIGITS = 8
 
@@ -63,3 +67,19 @@ export const chunkIdRange = (exportId: string, section?: string): { $gte: string
   const prefix = section === undefined ? exportId : `${exportId}/${section}`
   return { $gte: `${prefix}/`, $lt: `${prefix}0` }
 }
+
+/** Cancels exports, or deletes their files. */
+export async function removeExports(database: Database, filter: Filter<StoredExport>): Promise<void> {
+  const found = await exportCollection(database.db)
+    .find(filter, { projection: { _id: 1 } })
+    .toArray()
+  for (const { _id } of found) {
+    // A step that runs now conflicts with this, and then finds no export.
+    await runTransaction(database, (session) => exportCollection(database.db).deleteOne({ _id }, { session }))
+    await chunkCollection(database.db).deleteMany({ _id: chunkIdRange(_id) })
+  }
+}
+
+/** Removes the exports of an app whose access has ended. */
+export const removeExportsOfApp = (database: Database, { appId, admission }: EndedAccess): Promise<void> =>
+  removeExports(database, { 'app.id': appId, ...(admission !== undefined && { 'app.admission': admission }) })

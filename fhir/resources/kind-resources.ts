@@ -6,8 +6,7 @@ import { hasCapacityLimit } from '../../records/ehr-records/refusals/capacity.ts
 import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
 import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
-import { elementPathOf, type FhirMapping, type FhirResource } from '../../records/fhir/mapping.ts'
-import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
+import { elementPathOf, type FhirResource } from '../../records/fhir/mapping.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
 import { findDeletedRecords } from '../../records/live/listed-changes.ts'
@@ -15,11 +14,12 @@ import { type Caller, permissionFilter } from '../../records/store/documents/cal
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import { findNonemptyCollections } from '../../records/store/reading/nonempty-collections.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
+import type { HistoryKey } from '../../records/store/writing/history.ts'
 import type { AuditedReads, StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import { decodeSearchCursor, encodeSearchCursor } from '../search/search-cursor.ts'
-import type { ResourceSearch } from '../sources/resource-search.ts'
+import type { ResourceSearch, SearchCriteria } from '../sources/resource-search.ts'
 import type {
   ExportSource,
   FoundResources,
@@ -30,33 +30,19 @@ import type {
   ResourceVersion,
   ResourceWrite,
 } from '../sources/resource-source.ts'
-import { type MappedKind, type ResourceStream, splitResourceId, streamsOf } from './kind-streams.ts'
+import {
+  describeParameters,
+  type MappedKind,
+  type ResourceStream,
+  resourceIdOf,
+  splitResourceId,
+  streamsOf,
+} from './kind-streams.ts'
 import { findOnlyOpenPlan, findPlanOfGoal } from './patients-of-caller.ts'
 import { withKnownPractitioners } from './people/practitioner-references.ts'
 import type { RecordWithMetadata } from './render.ts'
-import { emptyIfUnknown, searchStreams } from './search-streams.ts'
+import { emptyIfUnknown, searchDeletedRecords, searchStreams } from './search-streams.ts'
 import { changedNames, fieldsOf, mergeFields, requireValidResource } from './sent-resource.ts'
-
-const patient = {
-  ...{ type: 'reference', description: 'Patient: the id of an EHR' },
-  ...{ field: 'ehrId', modifiers: ['Patient'] },
-} as const
-
-/** Some types call the patient also their subject. */
-const patientParameters = ({ elements }: FhirMapping) =>
-  elements.some(({ paths }) => paths.ehrId !== undefined && paths.ehrId !== 'patient')
-    ? { patient, subject: patient }
-    : { patient }
-
-/** Describes a parameter. A reference is found where the mapping shows the field of the parameter. */
-function describeParameter(
-  { elements }: FhirMapping,
-  { type, description, field = '', modifiers }: Omit<FhirSearchParameter, 'where'>,
-) {
-  const path = elements.find(({ paths }) => Object.hasOwn(paths, field))?.paths[field]
-  const isReference = type === 'reference' && path !== undefined
-  return { type, description, ...(isReference && { references: { types: modifiers, path } }) }
-}
 
 const OPERATIONS = 'http://hl7.org/fhir/OperationDefinition'
 
@@ -80,10 +66,6 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
     ...Object.values(kind.fhir.parts ?? {}).flatMap(({ profile }) => profile ?? []),
   ])
   const streams = kinds.flatMap(streamsOf)
-  const parameters: Record<string, FhirSearchParameter> = Object.assign(
-    patientParameters(fhir),
-    ...streams.map((stream) => stream.parameters),
-  )
   const codes = streams.flatMap(({ code }) => (code ? [`${code.system}|${code.code}`] : []))
   const namesUsers = kinds.some((kind) => kind.fhir.elements.some((element) => element.namesUsers))
   return {
@@ -91,9 +73,7 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
     plural: kinds.length === 1 ? words.en : 'measurements',
     profiles: [...new Set(profiles)],
     interactions: readOnly ? READ_INTERACTIONS : ALL_INTERACTIONS,
-    parameters: Object.fromEntries(
-      Object.entries(parameters).map(([name, one]) => [name, describeParameter(fhir, one)]),
-    ),
+    parameters: describeParameters(fhir, streams),
     sortedBy: fhir.sortedBy,
     ...(codes.length > 0 && { codes: [...new Set(codes)] }),
     operations: {
@@ -175,7 +155,7 @@ class KindResources implements ResourceSource {
       if (!isShown(stream, record)) return []
       return {
         type: this.#type,
-        id: stream.suffix === '' ? id : `${id}.${stream.suffix}`,
+        id: resourceIdOf(stream, id),
         ...{ version, at: at.toISOString(), action },
         resource: action === 'delete' ? undefined : this.#render(stream, record),
       }
@@ -211,6 +191,11 @@ class KindResources implements ResourceSource {
       recordsOf: this.#recordsOf,
       search,
     })
+  }
+
+  searchDeleted(caller: Caller, search: SearchCriteria, deleted: readonly HistoryKey[]): Promise<string[]> {
+    const sought = { streams: this.#streams, recordsOf: this.#recordsOf, search }
+    return searchDeletedRecords(caller, sought, deleted)
   }
 
   async create(

@@ -3,6 +3,7 @@ import type { FhirCoding } from '../../records/fhir/elements.ts'
 import type { FhirMapping, FhirResource } from '../../records/fhir/mapping.ts'
 import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
 import { dateParameter } from '../../records/fhir/search-parameters.ts'
+import type { ResourceType } from '../sources/resource-source.ts'
 import { type RecordWithMetadata, renderPart, renderRecord } from './render.ts'
 
 export type MappedKind = ClassKind & { fhir: FhirMapping }
@@ -38,6 +39,10 @@ export function splitResourceId(resourceId: string): { id: string; suffix: strin
   return { id, suffix }
 }
 
+/** The id of the resource of a stream that shows a record. */
+export const resourceIdOf = ({ suffix }: ResourceStream, id: string): string =>
+  suffix === '' ? id : `${id}.${suffix}`
+
 /** All resources that records of a kind have. */
 export const streamsOf = (kind: MappedKind): ResourceStream[] => [
   {
@@ -57,3 +62,38 @@ export const streamsOf = (kind: MappedKind): ResourceStream[] => [
     render: (record: RecordWithMetadata) => renderPart(kind.fhir, part, record, suffix),
   })),
 ]
+
+const patient = {
+  ...{ type: 'reference', description: 'Patient: the id of an EHR' },
+  ...{ field: 'ehrId', modifiers: ['Patient'] },
+} as const
+
+/** Some types call the patient also their subject. */
+const patientParameters = ({ elements }: FhirMapping) =>
+  elements.some(({ paths }) => paths.ehrId !== undefined && paths.ehrId !== 'patient')
+    ? { patient, subject: patient }
+    : { patient }
+
+/** Describes a parameter. A reference is found where the mapping shows the field of the parameter. */
+function describeParameter(
+  { elements }: FhirMapping,
+  { type, description, field = '', modifiers }: Omit<FhirSearchParameter, 'where'>,
+) {
+  const path = elements.find(({ paths }) => Object.hasOwn(paths, field))?.paths[field]
+  const isReference = type === 'reference' && path !== undefined
+  return { type, description, ...(isReference && { references: { types: modifiers, path } }) }
+}
+
+/** The search parameters of a type whose resources come from these streams. */
+export function describeParameters(
+  mapping: FhirMapping,
+  streams: readonly ResourceStream[],
+): ResourceType['parameters'] {
+  const parameters: Record<string, FhirSearchParameter> = Object.assign(
+    patientParameters(mapping),
+    ...streams.map((stream) => stream.parameters),
+  )
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, one]) => [name, describeParameter(mapping, one)]),
+  )
+}

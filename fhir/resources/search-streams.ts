@@ -2,6 +2,7 @@ import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { CursorPosition } from '../../records/store/reading/cursor.ts'
 import { findNonemptyCollections } from '../../records/store/reading/nonempty-collections.ts'
+import type { HistoryKey } from '../../records/store/writing/history.ts'
 import {
   type AuditedReads,
   runAuditedReads,
@@ -15,16 +16,16 @@ import {
   invalidSearchCursor,
   isTime,
 } from '../search/search-cursor.ts'
-import type { ResourceSearch } from '../sources/resource-search.ts'
+import type { ResourceSearch, SearchCriteria, SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources, RecordsOf } from '../sources/resource-source.ts'
-import type { ResourceStream } from './kind-streams.ts'
+import { type ResourceStream, resourceIdOf } from './kind-streams.ts'
 import { isPatientCriterion, searchedEhrIds } from './patients-of-caller.ts'
 import type { RecordWithMetadata } from './render.ts'
 
-interface StreamSearch {
+interface StreamSearch<S extends SearchCriteria> {
   streams: readonly ResourceStream[]
   recordsOf: RecordsOf
-  search: ResourceSearch
+  search: S
 }
 
 /** A found resource and its place in the order. */
@@ -48,17 +49,16 @@ interface Position {
 export async function searchStreams(
   context: StoreContext,
   caller: Caller,
-  { streams, recordsOf, search }: StreamSearch,
+  { streams, recordsOf, search }: StreamSearch<ResourceSearch>,
 ): Promise<FoundResources> {
   const [ehrId, ...others] = await searchedEhrIds(context, caller, search.criteria)
   if (ehrId === undefined) return { resources: [], ...(search.total && { total: 0 }) }
-  const criteria = search.criteria.filter((one) => !isPatientCriterion(one))
   const position = search.after === undefined ? START : decodePosition(search.after)
   const direction = orderOf(streams[0], search) === 'asc' ? 1 : -1
   const ehrIds = [ehrId, ...others] as const
   const wanted = streams.flatMap((stream) => {
-    const where = recordConditionsOf(stream.parameters, criteria)
-    return where ? [{ stream, where: { ...where, ...stream.where } }] : []
+    const where = conditionsOf(stream, search)
+    return where ? [{ stream, where }] : []
   })
   const nonempty = await findNonemptyCollections(
     context,
@@ -94,6 +94,33 @@ export async function searchStreams(
     ...(next && search.count > 0 && { next: encodePosition(next) }),
     ...(search.total && { total }),
   }
+}
+
+/** The conditions of a search on the records of a stream; undefined: none fits. The patients are resolved before. */
+function conditionsOf(
+  { parameters, where }: ResourceStream,
+  { criteria }: SearchCriteria,
+): Readonly<Record<string, unknown>> | undefined {
+  const isOfRecord = (one: SearchCriterion) => !isPatientCriterion(one)
+  const conditions = recordConditionsOf(parameters, criteria.filter(isOfRecord))
+  return conditions && { ...conditions, ...where }
+}
+
+/** Searches deleted records, each in its history. @returns the ids of the resources that they were */
+export async function searchDeletedRecords(
+  caller: Caller,
+  { streams, recordsOf, search }: StreamSearch<SearchCriteria>,
+  deleted: readonly HistoryKey[],
+): Promise<string[]> {
+  const found: string[] = []
+  for (const { collection, id, ehrId } of deleted)
+    for (const stream of streams.filter(({ kind }) => kind.collection === collection)) {
+      const where = conditionsOf(stream, search)
+      const { store } = recordsOf(stream.kind)
+      if (where && (await store.findDeleted(caller, { id, ehrId } as never, where)))
+        found.push(resourceIdOf(stream, id))
+    }
+  return found
 }
 
 /** One record tells that a page follows, one may have been shown in part, and the last one is not known to be whole. */

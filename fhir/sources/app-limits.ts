@@ -115,6 +115,12 @@ type LimitedMethod = (
 const shown: LimitedMethod = async (perform, categories, rest) =>
   hideOthers((await perform(...rest)) as FhirResource, categories)
 
+const withCategories: LimitedMethod = (perform, categories, [search, ...rest]) => {
+  const { criteria, ...others } = search as ResourceSearch
+  const own = { name: 'category', modifier: undefined, values: categories }
+  return perform({ ...others, criteria: [...criteria, own] }, ...rest)
+}
+
 /** A method that is not named here is refused to an app with limited categories. */
 const BY_CATEGORY: Partial<Record<SourceMethod, LimitedMethod>> = {
   read: shown,
@@ -124,11 +130,8 @@ const BY_CATEGORY: Partial<Record<SourceMethod, LimitedMethod>> = {
     for (const { resource } of found.versions) hideOthers(resource, categories)
     return found
   },
-  search: (perform, categories, [search, ...rest]) => {
-    const { criteria, ...others } = search as ResourceSearch
-    const own = { name: 'category', modifier: undefined, values: categories }
-    return perform({ ...others, criteria: [...criteria, own] }, ...rest)
-  },
+  search: withCategories,
+  searchDeleted: withCategories,
   create: (perform, categories, [resource, ...rest]) => {
     requireCategory(resource as FhirResource, categories)
     return perform(resource, ...rest)

@@ -6,9 +6,13 @@ export interface SearchCriterion {
   values: readonly string[]
 }
 
-/** A search of one resource type. */
-export interface ResourceSearch {
+/** What a search looks for. */
+export interface SearchCriteria {
   criteria: readonly SearchCriterion[]
+}
+
+/** A search of one resource type. */
+export interface ResourceSearch extends SearchCriteria {
   /** undefined: the usual order of the type. */
   order: 'asc' | 'desc' | undefined
   count: number

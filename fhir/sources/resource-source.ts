@@ -10,9 +10,10 @@ import type { Profiles } from '../../records/profiles/profiles.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
+import type { HistoryKey } from '../../records/store/writing/history.ts'
 import type { AuditedReads, StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
 import type { ErrorName } from '../../schemas/errors.ts'
-import type { ResourceSearch } from './resource-search.ts'
+import type { ResourceSearch, SearchCriteria } from './resource-search.ts'
 
 /** A page of found resources, in the order of the search. */
 export interface FoundResources {
@@ -141,6 +142,8 @@ export interface ResourceSource extends Partial<ExportSource> {
   readContent?(caller: Caller, id: string): Promise<ResourceContent>
   /** @throws InvalidInput for a value that a parameter does not understand */
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources>
+  /** The ids of those resources of deleted records that fit, and that the caller could read. */
+  searchDeleted?(caller: Caller, search: SearchCriteria, deleted: readonly HistoryKey[]): Promise<string[]>
   /** @throws NotFound; Gone when the version is a deletion */
   readVersion?(caller: Caller, id: string, version: number): Promise<FhirResource>
   /** The versions, newest first. @throws NotFound */

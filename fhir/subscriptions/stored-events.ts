@@ -1,4 +1,5 @@
 import type { ClientSession, Collection, Db, IndexDescription } from 'mongodb'
+import type { RecordChange } from '../../records/live/changes.ts'
 import { ownedIdRange } from '../../records/profiles/storage/owner.ts'
 
 /** How far a subscription has read the log of changes, and the number of its events so far. */
@@ -12,13 +13,14 @@ export interface SubscriptionProgress {
   count: number
 }
 
-/** An event of a subscription: a resource was created or changed. */
+/** An event of a subscription: a resource was created, changed or deleted. */
 export interface StoredSubscriptionEvent {
   /** Subscription and number. */
   _id: string
   ehrId: string
   /** Kind, id and version of the record. */
   change: string
+  action: RecordChange['action']
   resourceId: string
   at: Date
   expiresAt: Date

@@ -6,7 +6,7 @@ import type { SearchCriterion } from '../sources/resource-search.ts'
 import type { ResourceDescription } from '../sources/resource-source.ts'
 import type { SubscriptionFields } from './subscription-record.ts'
 
-/** The topic of the resources of a type that are created or changed. */
+/** The topic of the resources of a type that are created, changed or deleted. */
 export const topicOf = (type: string): string => ownUri(`topic:${type}`)
 
 const TOPIC = new RegExp(`^${topicOf('')}([A-Za-z]+)$`)
@@ -15,9 +15,11 @@ const TOPIC = new RegExp(`^${topicOf('')}([A-Za-z]+)$`)
 export const isSearch = (text: string): boolean => /^[A-Za-z]+(\?|$)/.test(text)
 
 /** What a subscription looks for. */
-interface SoughtResources {
+export interface SoughtResources {
   type: string
   criteria: readonly SearchCriterion[]
+  /** Topics tell deletions, too. R4 applies a search to the new version, and a deletion has none. */
+  hasDeletions: boolean
 }
 
 /** The only parameters of criteria are those of the search: the form of results has no meaning here. @throws InvalidInput */
@@ -48,5 +50,9 @@ export function parseCriteria(
     throw parameterError(ofSearch, 'not-supported', 'is not the type of resource that the topic is about')
   if (!description)
     throw parameterError(ofSearch, 'not-supported', 'is not a type of resource that changes are told of')
-  return { type: description.type, criteria: parseQuery(description, query) }
+  return {
+    type: description.type,
+    criteria: parseQuery(description, query),
+    hasDeletions: topic !== undefined,
+  }
 }

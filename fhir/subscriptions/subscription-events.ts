@@ -1,6 +1,6 @@
 import type { ClientSession } from 'mongodb'
 import { formatPosition, parsePosition } from '../../records/live/change-log.ts'
-import type { ChangedRecord, RecordChange } from '../../records/live/changes.ts'
+import { type ChangedRecord, parseChangeId, type RecordChange } from '../../records/live/changes.ts'
 import { listChanges } from '../../records/live/listed-changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
@@ -8,7 +8,12 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { MAX_SEARCHED_PATIENTS, searchedEhrIds } from '../resources/patients-of-caller.ts'
 import { limitToApp } from '../sources/app-limits.ts'
 import type { SearchCriterion } from '../sources/resource-search.ts'
-import type { FhirServices, ResourceSource, ResourceType } from '../sources/resource-source.ts'
+import type {
+  FhirServices,
+  ResourceSource,
+  ResourceType,
+  ResourceVersion,
+} from '../sources/resource-source.ts'
 import {
   EVENT_RETENTION_MS,
   eventCollection,
@@ -19,7 +24,7 @@ import {
   type StoredSubscriptionEvent,
   type SubscriptionProgress,
 } from './stored-events.ts'
-import { parseCriteria } from './subscription-criteria.ts'
+import { parseCriteria, type SoughtResources } from './subscription-criteria.ts'
 import { isActive, type StoredSubscription, type SubscriptionFields } from './subscription-record.ts'
 
 /** The newest events are kept; a client notices by their numbers that it has missed others. */
@@ -31,11 +36,9 @@ const CLOCK_TOLERANCE_MS = 600_000
 /** A position this far behind is renewed even if there was no event: the log keeps batches for an hour. */
 const MAX_LAG_BATCHES = 60
 
-type WrittenChange = Pick<RecordChange, 'ehrId' | 'collection' | 'id' | 'version' | 'at'>
-
-/** A change of a resource that fits the criteria of a subscription. */
-interface MatchedChange {
-  change: WrittenChange
+/** A change of the record of a resource. */
+interface ResourceChange {
+  change: ChangedRecord & Pick<RecordChange, 'action' | 'at'>
   resourceId: string
 }
 
@@ -53,16 +56,22 @@ interface SearchedType {
 export interface SubscriptionEvent {
   number: number
   at: Date
-  /** The resource; undefined if the subscriber may not read it now, or if it is deleted. */
-  focus: string | undefined
+  /** What became of the resource; undefined if the subscriber may not read it now, or if it is deleted since. */
+  focus: ResourceVersion | undefined
 }
 
 const criterion = (name: string, values: readonly string[]): SearchCriterion => ({
   ...{ name, modifier: undefined, values: [...new Set(values)] },
 })
 
-const changeKey = ({ collection, id, version }: ChangedRecord | WrittenChange) =>
-  `${collection}/${id}/${version}`
+const changeKey = ({ collection, id, version }: ChangedRecord) => `${collection}/${id}/${version}`
+
+const versionOf = (type: string, { change, resourceId }: ResourceChange): ResourceVersion => {
+  const { version, action, at } = change
+  return { type, id: resourceId, version, action, at: at.toISOString(), resource: undefined }
+}
+
+const isDeletion = ({ change }: ResourceChange) => change.action === 'delete'
 
 /**
  * The events of subscriptions. Whoever asks for them moves the subscription on through the log of changes: what fits its
@@ -143,12 +152,16 @@ export class SubscriptionEvents {
     stored: readonly StoredSubscriptionEvent[],
   ): Promise<SubscriptionEvent[]> {
     const { type } = parseCriteria(this.#descriptions, subscription)
-    const named = stored.map(({ ehrId, resourceId }) => ({ ehrId, resourceId }))
-    const readable = await this.#findReadable(caller, type, named, [])
-    return stored.map((one) => ({
+    const named = stored.map((one) => ({
       number: eventNumberOf(one),
-      at: one.at,
-      focus: readable.has(one.resourceId) ? `${type}/${one.resourceId}` : undefined,
+      change: { ...parseChangeId(one.change), ehrId: one.ehrId, action: one.action, at: one.at },
+      resourceId: one.resourceId,
+    }))
+    const readable = new Set(await this.#keepReadable(caller, { type, criteria: [] }, named))
+    return named.map((one) => ({
+      number: one.number,
+      at: one.change.at,
+      focus: readable.has(one) ? versionOf(type, one) : undefined,
     }))
   }
 
@@ -175,13 +188,13 @@ export class SubscriptionEvents {
 
   /** @returns false if another instance has moved the subscription on in the meantime */
   async #advanceOnce(caller: Caller, subscription: StoredSubscription): Promise<boolean> {
-    const { type, criteria } = parseCriteria(this.#descriptions, subscription)
+    const searched = parseCriteria(this.#descriptions, subscription)
     const { sought, concerns } = await this.watch(caller, subscription)
     let progress: SubscriptionProgress | undefined = await this.#progressOf(subscription.id)
     const from = parsePosition(progress.position)
     const to = await this.#feed.position()
     const missed = from && (await this.#feed.changesBetween(from, to, concerns))
-    const match = (changes: readonly RecordChange[]) => this.#match(caller, type, criteria, changes)
+    const match = (changes: readonly RecordChange[]) => this.#match(caller, searched, changes)
     if (!missed) {
       const recovered = await this.#findInHistory(caller, progress, sought)
       const matched = await match(recovered.changes)
@@ -198,38 +211,59 @@ export class SubscriptionEvents {
   /** Finds the changes that fit the criteria now, for each resource that they have changed. */
   async #match(
     caller: Caller,
-    type: string,
-    criteria: readonly SearchCriterion[],
+    sought: SoughtResources,
     changes: readonly RecordChange[],
-  ): Promise<MatchedChange[]> {
-    const { source } = this.#typeOf(type)
+  ): Promise<ResourceChange[]> {
+    const { source } = this.#typeOf(sought.type)
     const changed = changes
-      .filter(({ action }) => action !== 'delete')
+      .filter(({ action }) => sought.hasDeletions || action !== 'delete')
       .flatMap((change) =>
         (source.versionsOf?.(change) ?? []).map(({ id: resourceId }) => ({ change, resourceId })),
       )
-    const named = changed.map(({ change, resourceId }) => ({ ehrId: String(change.ehrId), resourceId }))
-    const found = await this.#findReadable(caller, type, named, criteria)
-    return changed.filter(({ resourceId }) => found.has(resourceId))
+    return this.#keepReadable(caller, sought, changed)
   }
 
-  /** The ids of those resources that a search by the caller finds. */
+  /** Keeps what a search by the caller finds: among the resources, or for deletions among the deleted ones. */
+  async #keepReadable<C extends ResourceChange>(
+    caller: Caller,
+    sought: Pick<SoughtResources, 'type' | 'criteria'>,
+    changed: readonly C[],
+  ): Promise<C[]> {
+    const [deletions, others] = [changed.filter(isDeletion), changed.filter((one) => !isDeletion(one))]
+    const deleted = await this.#findDeleted(caller, sought, deletions)
+    const found = await this.#findReadable(caller, sought, others)
+    return changed.filter((one) => (isDeletion(one) ? deleted : found).has(one.resourceId))
+  }
+
   async #findReadable(
     caller: Caller,
-    type: string,
-    named: readonly { ehrId: string; resourceId: string }[],
-    criteria: readonly SearchCriterion[],
+    { type, criteria }: Pick<SoughtResources, 'type' | 'criteria'>,
+    changed: readonly ResourceChange[],
   ): Promise<Set<string>> {
-    const ehrIds = [...new Set(named.map(({ ehrId }) => ehrId))]
+    const ehrIds = [...new Set(changed.map(({ change }) => String(change.ehrId)))]
     const readable = new Set<string>()
     for (let i = 0; i < ehrIds.length; i += MAX_SEARCHED_PATIENTS) {
       const some = ehrIds.slice(i, i + MAX_SEARCHED_PATIENTS)
-      const ids = named.flatMap(({ ehrId, resourceId }) => (some.includes(ehrId) ? resourceId : []))
+      const named = changed.filter(({ change }) => some.includes(String(change.ehrId)))
+      const ids = named.map(({ resourceId }) => resourceId)
       const narrowed = [...criteria, criterion('patient', some), criterion('_id', ids)]
       const found = await this.#search(caller, type, narrowed, ids.length)
       for (const { id } of found.resources) readable.add(String(id))
     }
     return readable
+  }
+
+  async #findDeleted(
+    caller: Caller,
+    { type, criteria }: Pick<SoughtResources, 'type' | 'criteria'>,
+    deletions: readonly ResourceChange[],
+  ): Promise<Set<string>> {
+    const { description, source } = this.#typeOf(type)
+    if (!source.searchDeleted || deletions.length === 0) return new Set()
+    const method = source.searchDeleted.bind(source)
+    const search = limitToApp(description, 'search-type', 'searchDeleted', source, method)
+    const records = new Map(deletions.map(({ change }) => [changeKey(change), change]))
+    return new Set(await search(caller, { criteria }, [...records.values()]))
   }
 
   #search(caller: Caller, type: string, criteria: readonly SearchCriterion[], count: number) {
@@ -263,7 +297,7 @@ export class SubscriptionEvents {
    */
   #append(
     before: SubscriptionProgress,
-    matched: readonly MatchedChange[],
+    matched: readonly ResourceChange[],
     position: string,
     gap = 0,
   ): Promise<SubscriptionProgress | undefined> {
@@ -275,7 +309,12 @@ export class SubscriptionEvents {
     const events = matched.map(
       ({ change, resourceId }, i): StoredSubscriptionEvent => ({
         ...{ _id: eventId(_id, first + i), ehrId: String(change.ehrId), change: changeKey(change) },
-        ...{ resourceId, at: change.at, expiresAt: new Date(now.getTime() + EVENT_RETENTION_MS) },
+        ...{
+          action: change.action,
+          resourceId,
+          at: change.at,
+          expiresAt: new Date(now.getTime() + EVENT_RETENTION_MS),
+        },
       }),
     )
     return runStoreTransaction(this.#context, async ({ session }) => {

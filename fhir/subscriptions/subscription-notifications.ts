@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { SubscriptionTopic } from '../../records/live/subscriptions.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
+import { versionEntry } from '../bundles/result-bundles.ts'
 import { parameterError } from '../outcome/issue.ts'
-import type { FhirResources } from '../requests/fhir-resources.ts'
 import type { SearchParameters } from '../search/parse-search.ts'
+import { limitCaller } from '../sources/app-limits.ts'
+import type { FhirServices, ResourceType } from '../sources/resource-source.ts'
 import type { SubscriptionEvent } from './subscription-events.ts'
-import type { FhirSubscriptions } from './subscription-type.ts'
+import { FhirSubscriptions, subscriptionType } from './subscription-type.ts'
 
 type NotificationType = 'handshake' | 'event-notification' | 'query-status' | 'query-event'
 
@@ -21,12 +23,15 @@ interface Notification {
 
 /** What happened to a subscription: its state, and the resources of its events by their ids. */
 export class SubscriptionNotifications {
-  readonly #fhir: Pick<FhirResources, 'base' | 'read'>
+  readonly #base: string
+  readonly #type: ResourceType
   readonly #subscriptions: FhirSubscriptions
 
-  constructor(fhir: Pick<FhirResources, 'base' | 'read'>, subscriptions: FhirSubscriptions) {
-    this.#fhir = fhir
-    this.#subscriptions = subscriptions
+  /** @param base the address of the API, without a slash at its end */
+  constructor(base: string, types: readonly ResourceType[], services: FhirServices) {
+    this.#base = base
+    this.#type = subscriptionType(types)
+    this.#subscriptions = new FhirSubscriptions(types, services)
   }
 
   /** The state of a subscription, in a Bundle. @throws NotFound */
@@ -70,23 +75,27 @@ export class SubscriptionNotifications {
   }
 
   async #read(caller: Caller, id: string, type: NotificationType, range: { from: number; to: number }) {
-    // This asks for the scopes of an app.
-    const { status, criteria } = await this.#fhir.read(caller, 'Subscription', id)
+    limitCaller(caller, [this.#type], 'read')
     const subscription = await this.#subscriptions.find(caller, id)
     const { count, events } = await this.#subscriptions.events.list(caller, subscription, {
       ...{ ...range, limit: MAX_EVENTS },
     })
-    const url = `${this.#fhir.base}/Subscription/${id}`
+    const { status, criteria } = this.#subscriptions.show(subscription)
+    const url = `${this.#base}/Subscription/${id}`
     const parameter = [
       { name: 'subscription', valueReference: { reference: url } },
       ...(subscription.topic === undefined ? [] : [{ name: 'topic', valueCanonical: criteria }]),
       { name: 'status', valueCode: status },
       { name: 'type', valueCode: type },
       { name: 'events-since-subscription-start', valueString: String(count) },
-      ...events.map((one) => eventParameter(this.#fhir.base, one)),
+      ...events.map((one) => eventParameter(this.#base, one)),
     ]
     const resource = { resourceType: 'Parameters', parameter }
-    return { events, status: { fullUrl: `urn:uuid:${randomUUID()}`, resource, url: `${url}/$status` } }
+    return {
+      events,
+      status: { fullUrl: `urn:uuid:${randomUUID()}`, resource, url: `${url}/$status` },
+      changes: events.flatMap(({ focus }) => (focus ? [versionEntry(this.#base, focus)] : [])),
+    }
   }
 }
 
@@ -95,19 +104,21 @@ const eventParameter = (base: string, { number, at, focus }: SubscriptionEvent) 
   part: [
     { name: 'event-number', valueString: String(number) },
     { name: 'timestamp', valueInstant: at.toISOString() },
-    ...(focus === undefined ? [] : [{ name: 'focus', valueReference: { reference: `${base}/${focus}` } }]),
+    ...(focus ? [{ name: 'focus', valueReference: { reference: `${base}/${focus.type}/${focus.id}` } }] : []),
   ],
 })
 
 const notificationOf = ({
   status: { fullUrl, resource, url },
+  changes,
 }: {
   status: { fullUrl: string; resource: FhirResource; url: string }
+  changes: object[]
 }): FhirResource => ({
   resourceType: 'Bundle',
   type: 'history',
   timestamp: new Date().toISOString(),
-  entry: [{ fullUrl, resource, request: { method: 'GET', url }, response: { status: '200' } }],
+  entry: [{ fullUrl, resource, request: { method: 'GET', url }, response: { status: '200' } }, ...changes],
 })
 
 /** @throws InvalidInput */

@@ -86,11 +86,11 @@ export class FhirSubscriptions implements ResourceSource {
   }
 
   async read(caller: Caller, id: string): Promise<FhirResource> {
-    return this.#show(await this.find(caller, id))
+    return this.show(await this.find(caller, id))
   }
 
   async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
-    return searchFew((await this.#listOwn(caller)).map(this.#show), search, fits)
+    return searchFew((await this.#listOwn(caller)).map(this.show), search, fits)
   }
 
   async create(
@@ -114,7 +114,7 @@ export class FhirSubscriptions implements ResourceSource {
           () => runStoreTransaction(this.#context, create),
           () => this.find(caller, newId),
         )
-    return this.#show(created)
+    return this.show(created)
   }
 
   async update(
@@ -135,7 +135,7 @@ export class FhirSubscriptions implements ResourceSource {
         await this.events.start(within.session, updated.id, position)
       return updated
     }
-    return this.#show(await (tx ? update(tx) : runStoreTransaction(this.#context, update)))
+    return this.show(await (tx ? update(tx) : runStoreTransaction(this.#context, update)))
   }
 
   async remove(caller: Caller, id: string, { expected, tx }: ResourceWrite): Promise<void> {
@@ -195,7 +195,7 @@ export class FhirSubscriptions implements ResourceSource {
     return { id: ownedRecordId(caller.userId, id), ...ownerOf(caller) }
   }
 
-  #show = (stored: StoredSubscription): FhirResource => showSubscription(stored, this.#context.clock())
+  show = (stored: StoredSubscription): FhirResource => showSubscription(stored, this.#context.clock())
 }
 
 /** Metadata of a subscription that is not stored yet. */

@@ -1,3 +1,4 @@
+import { compileFilter } from '@health-record-service/embedded-mongo/matcher'
 import type { Static, TObject } from '@sinclair/typebox'
 import type { Collection, IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
@@ -21,7 +22,7 @@ import {
   type SavedRecord,
 } from './documents/parse-format.ts'
 import { qualifiedListName } from './reading/cursor.ts'
-import { describeWhere, toMongoFilter, type Where } from './reading/filter.ts'
+import { type Alternatives, describeWhere, toMongoFilter, type Where } from './reading/filter.ts'
 import {
   indexOfList,
   type ListDefinition,
@@ -293,12 +294,20 @@ export class Store<S extends TObject, L extends string> {
     return (await this.#writer.write(write, tx))[0] as WrittenRecord<S>
   }
 
-  /** Finds the last version of a deleted record, for those who could read it and can still read its EHR. */
-  async findDeleted(caller: Caller, key: RecordSelector<S>): Promise<RecordOf<S> | undefined> {
+  /**
+   * Finds the last version of a deleted record, for those who could read it and can still read its EHR.
+   * @param where conditions that it must meet besides
+   */
+  async findDeleted(
+    caller: Caller,
+    key: RecordSelector<S>,
+    where: Where<Static<S>> & Alternatives<Static<S>> = {},
+  ): Promise<RecordOf<S> | undefined> {
     const record = historyKeyOf(this.#resource, key)
     const before = await findDeletedVersion(this.#context.db, record)
     if (!isReadableByHelper(caller, this.#resource.helperAct)) return
     if (!before || !isPermitted(before._rperm, caller) || !isSelected(this.#format, key, before)) return
+    if (!compileFilter(toMongoFilter(this.#format, where))(before)) return
     const ehr = { _id: record.ehrId ?? '', ...permissionFilter('_rperm', caller) }
     if (record.ehrId && !(await documentCollection(this.#context, 'Ehr').findOne(ehr))) return
     const deleted = this.toRecord(before)

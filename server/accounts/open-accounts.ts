@@ -1,5 +1,6 @@
 import { watchSessions } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { createParseCredentials } from '../../cloud/parse-server/parse-credentials.ts'
+import { removeExportsOfApp } from '../../fhir/export/stored-exports.ts'
 import { fhirBaseOf, smartAddresses } from '../../path-api/resources/smart-addresses.ts'
 import { AccountDeletion, type AccountDeletionDependencies } from '../../records/accounts/account-deletion.ts'
 import { Accounts } from '../../records/accounts/accounts.ts'
@@ -133,6 +134,7 @@ async function openApps({
   const appGrants = new AppGrants({
     ...{ database, apps, sessions, systems, credentials, refreshTokens, appTokens, fhirBase, clock },
     authorizations: appAuthorizations,
+    onEnd: (ended) => removeExportsOfApp(database, ended),
   })
   const findKeys = createClientKeys(config.internalKeyHosts ?? [])
   const verifyAssertion = createAssertionVerifier(smartAddresses(publicUrl).token, findKeys, clock)

@@ -84,6 +84,7 @@ describe('an app', () => {
   let patient: Patient
   let other: Patient
   let places: { own: Place; other: Place }
+  const since = new Date().toISOString()
   before(async () => {
     const own = await newPlace()
     patient = own.patient
@@ -167,7 +168,6 @@ describe('an app', () => {
     }
 
     it('exports all of that patient, and nothing of another one', async () => {
-      const since = new Date(Date.now() - 60_000).toISOString()
       for (const who of [patient, other]) {
         const id = await createWeight(who, who === patient ? places.own.carePlanId : places.other.carePlanId)
         assertStatus(await callFhir(patient, 'DELETE', `Observation/${id}`), 204)

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { ClientSession, Collection } from 'mongodb'
-import type { AdmittedApp, App } from '../../../schemas/accounts/app.ts'
+import type { ClientSession, Collection, Filter } from 'mongodb'
+import type { AdmittedApp, App, AppPermit } from '../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { isSystemId } from '../../ehrs/rights/access.ts'
 import { findRolesOfUser, withoutAccountRoles } from '../../ehrs/rights/roles.ts'
@@ -10,13 +10,13 @@ import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
 import type { RefreshTokens } from '../login/refresh-tokens.ts'
-import { APP_LOGIN, type SessionLimits, type Sessions } from '../login/sessions.ts'
-import type { ConnectedSystems } from '../systems/connected-systems.ts'
+import { APP_LOGIN, type SessionLimits, type Sessions, sessionsOf } from '../login/sessions.ts'
+import { type ConnectedSystems, systemsOf } from '../systems/connected-systems.ts'
 import type { Credentials } from '../user/credentials.ts'
 import { usersOf } from '../user/user.ts'
 import type { AppAuthorizations, AppRequest } from './app-authorizations.ts'
 import { reduceScopes, resourceScopesOf } from './app-scopes.ts'
-import type { RegisteredApps } from './registered-apps.ts'
+import { appsOf, type RegisteredApps } from './registered-apps.ts'
 
 /** The claims of the access token of an app. */
 interface AppClaims {
@@ -80,6 +80,14 @@ interface AppGrantDependencies {
   /** Address of the FHIR API. */
   fhirBase: string
   clock: () => Date
+  /** Called when the access of an app has ended: one admission of it, or all. */
+  onEnd(ended: EndedAccess): Promise<void>
+}
+
+/** An app whose access has ended; with an admission, only that one. */
+export interface EndedAccess {
+  appId: string
+  admission?: string
 }
 
 const DAY_MS = 24 * 3_600_000
@@ -249,13 +257,12 @@ export class AppGrants {
    * @throws GrantRefused for a token of a backend service, which has no admission
    */
   async revoke(app: App, token: string): Promise<void> {
-    const { appTokens, refreshTokens, sessions } = this.#parts
+    const { appTokens, refreshTokens } = this.#parts
     const claims = await appTokens.verify(token)
     if (claims?.clientId === app.id && isSystemId(claims.sub))
       throw grantRefused('unsupported_token_type', 'Tokens of backend services end after five minutes')
     const sid = claims?.sid ?? (await refreshTokens.findSid(token))
-    const ended = sid && (await this.#grants.findOneAndDelete({ _id: sid, appId: app.id }))
-    if (ended) await sessions.revoke(ended._id)
+    if (sid) await this.#end({ _id: sid, appId: app.id })
   }
 
   /** Lists the apps that a person has admitted. @throws MalformedRequest for a cursor of another list */
@@ -287,16 +294,26 @@ export class AppGrants {
   }
 
   /** Ends an admission with its tokens. @returns whether there was one */
-  async end(mvUid: string, id: string): Promise<boolean> {
-    const { deletedCount } = await this.#grants.deleteOne({ _id: id, mvUid })
-    if (deletedCount > 0) await this.#parts.sessions.end(mvUid, id)
-    return deletedCount > 0
+  end(mvUid: string, id: string): Promise<boolean> {
+    return this.#end({ _id: id, mvUid })
+  }
+
+  async #end(of: Filter<StoredGrant>): Promise<boolean> {
+    const { sessions, onEnd } = this.#parts
+    const found = await this.#grants.findOne(of)
+    if (!found) return false
+    const { _id, appId } = found
+    await sessions.revoke(_id)
+    await onEnd({ appId, admission: _id })
+    await this.#grants.deleteOne({ _id })
+    return true
   }
 
   /** Ends all admissions of an app. */
   async endOfApp(appId: string): Promise<void> {
     for await (const { _id } of this.#grants.find({ appId }, { projection: { _id: 1 } }))
       await this.#parts.sessions.revoke(_id)
+    await this.#parts.onEnd({ appId })
     await this.#grants.deleteMany({ appId })
   }
 
@@ -304,4 +321,20 @@ export class AppGrants {
   async forget(session: ClientSession, mvUid: string): Promise<void> {
     await this.#grants.deleteMany({ mvUid }, { session })
   }
+}
+
+/** Whether an app may still act: its admission has not ended, or the backend service and its system are not locked out. */
+export async function isAdmitted(
+  { db }: Pick<Database, 'db'>,
+  userId: string,
+  { admission }: AppPermit,
+  now: Date,
+): Promise<boolean> {
+  const counts = isSystemId(userId)
+    ? [
+        appsOf({ db }).countDocuments({ _id: admission, systemId: userId }),
+        systemsOf({ db }).countDocuments({ _id: userId, keyHash: { $exists: true } }),
+      ]
+    : [sessionsOf(db).countDocuments({ _id: admission, expiresAt: { $gt: now } })]
+  return (await Promise.all(counts)).every((count) => count > 0)
 }

@@ -41,7 +41,7 @@ export class RegisteredApps {
   readonly #systems: Pick<ConnectedSystems, 'exists'>
 
   constructor({ db }: Pick<Database, 'db'>, systems: Pick<ConnectedSystems, 'exists'>, clock: () => Date) {
-    this.#apps = db.collection<StoredApp>('ehr.apps')
+    this.#apps = appsOf({ db })
     this.#systems = systems
     this.#clock = clock
   }
@@ -172,6 +172,9 @@ export class RegisteredApps {
     this.#origins.clear()
   }
 }
+
+export const appsOf = ({ db }: Pick<Database, 'db'>): Collection<StoredApp> =>
+  db.collection<StoredApp>('ehr.apps')
 
 function secretFor({ authentication }: AppCreate): { secretHash?: string; clientSecret: string | undefined } {
   if (authentication !== 'secret') return { clientSecret: undefined }

@@ -54,7 +54,7 @@ export class ConnectedSystems {
 
   constructor(parts: SystemDependencies) {
     this.#parts = parts
-    this.#systems = parts.database.db.collection<StoredSystem>('ehr.systems')
+    this.#systems = systemsOf(parts.database)
   }
 
   async prepare(): Promise<void> {
@@ -150,6 +150,9 @@ export class ConnectedSystems {
     return facts
   }
 }
+
+export const systemsOf = ({ db }: Pick<Database, 'db'>): Collection<StoredSystem> =>
+  db.collection<StoredSystem>('ehr.systems')
 
 /** Identifies a key in its tokens. */
 const keyIdOf = (keyHash: string): string => hashSecret(keyHash).slice(0, 16)

@@ -1,6 +1,8 @@
+import { setPlanRole } from '../../../records/ehrs/rights/roles.ts'
 import type { Patient } from '../../harness/care/patients.ts'
 import { type Answer, assertStatus } from '../../harness/clients/path-client.ts'
 import type { Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
 import { callFhir, type Json, readFhir } from '../fhir-client.ts'
 
 const BACKPORT = 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition'
@@ -48,10 +50,12 @@ export interface ReadNotification {
   topic: string | undefined
   /** Number and resource of each event. */
   events: [number: number, focus: string | undefined][]
+  /** The interactions that made the events, such as `DELETE Observation/m1`. */
+  interactions: string[]
 }
 
 /** The content of a notification, or of a Bundle with a status. */
-export function readNotification({ entry: [{ resource }] }: Json): ReadNotification {
+export function readNotification({ entry: [{ resource }, ...changes] }: Json): ReadNotification {
   const valueIn = (parameters: Json[], name: string) => {
     const { name: _, ...value } = parameters.find((one) => one.name === name) ?? {}
     return Object.values(value)[0] as Json
@@ -68,11 +72,21 @@ export function readNotification({ entry: [{ resource }] }: Json): ReadNotificat
         Number(valueIn(part, 'event-number')),
         valueIn(part, 'focus')?.reference.replace(/^.*\/fhir\/R4\//, ''),
       ]),
+    interactions: changes.map(({ request }: Json) => `${request.method} ${request.url}`),
   }
 }
 
 export const readEvents = async (who: Person | Patient, id: string, query = ''): Promise<ReadNotification> =>
   readNotification(await readFhir(who, `Subscription/${id}/$events${query}`))
+
+/** Takes away the access that a person has by a care plan. */
+export async function removeReader({ ehrId }: Patient, carePlanId: string, { mvUid }: Person): Promise<void> {
+  const { client, db } = service
+  const role = { ehrId, carePlanId, right: 'read' } as const
+  await client.withSession((session) =>
+    session.withTransaction(() => setPlanRole({ client, db }, session, mvUid, role, false)),
+  )
+}
 
 /** The resources of all events. */
 export const readFocuses = async (who: Person | Patient, id: string, query = '') =>

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { setPlanRole } from '../../../records/ehrs/rights/roles.ts'
 import {
   addParticipant,
   createPatient,
@@ -22,7 +21,9 @@ import {
   readEvents,
   readFocuses,
   readNotification,
+  removeReader,
   subscriptionOf,
+  topicSubscriptionOf,
 } from './subscription-requests.ts'
 
 describe('the events of a subscription in FHIR', function () {
@@ -59,6 +60,13 @@ describe('the events of a subscription in FHIR', function () {
       events.push(...more)
     }
     return events
+  }
+
+  /** Lets a subscription of the patient be at a place that the log no longer has. */
+  const setPositionBack = async (id: string) => {
+    const progress = service.db.collection<{ _id: string }>('fhir.subscription_progress')
+    const own = { _id: `${patient.mvUid}-${id}` }
+    assert.equal((await progress.updateOne(own, { $set: { position: '1-0' } })).matchedCount, 1)
   }
 
   it('are sent when they happen, and again after the last number that the client has seen', async () => {
@@ -107,15 +115,18 @@ describe('the events of a subscription in FHIR', function () {
     const first = await weigh()
     assert.deepEqual(await readFocuses(patient, id), [first])
     const missed = [await weigh(), await weigh()]
-    const progress = service.db.collection<{ _id: string }>('fhir.subscription_progress')
-    const { matchedCount } = await progress.updateOne(
-      { _id: `${patient.mvUid}-${id}` },
-      { $set: { position: '1-0' } },
-    )
-    assert.equal(matchedCount, 1)
+    await setPositionBack(id)
     const expected = [first, ...missed].map((focus, i) => [i + 1, focus])
     assert.deepEqual((await readEvents(patient, id)).events, expected)
     assert.deepEqual((await readEvents(patient, id)).events, expected)
+  })
+
+  it('are found in the history also if they are deletions', async () => {
+    const removed = await weigh()
+    const id = await createSubscription(patient, topicSubscriptionOf('Observation'))
+    assertStatus(await callFhir(patient, 'DELETE', removed), 204)
+    await setPositionBack(id)
+    assert.deepEqual((await readEvents(patient, id)).interactions, [`DELETE ${removed}`])
   })
 
   it('end with the access of the subscriber: no new ones, and no resource of former ones', async () => {
@@ -125,11 +136,7 @@ describe('the events of a subscription in FHIR', function () {
     const source = await follow(nurse, id)
     const seen = await weigh()
     assert.deepEqual(await next(source, 1), [[1, seen]])
-    const { client, db } = service
-    const role = { ehrId: patient.ehrId, carePlanId: planId, right: 'read' } as const
-    await client.withSession((session) =>
-      session.withTransaction(() => setPlanRole({ client, db }, session, nurse.mvUid, role, false)),
-    )
+    await removeReader(patient, planId, nurse)
     await weigh()
     const { count, events } = await readEvents(nurse, id)
     assert.deepEqual([count, events], [1, [[1, undefined]]])
@@ -219,18 +226,42 @@ describe('the events of a subscription in FHIR', function () {
       assertStatus(await call(reader, 'POST', 'Subscription', subscriptionOf('Observation')), 403)
       const writer = await admitApp(patient, app, 'launch/patient patient/Subscription.cruds', patient.ehrId)
       assertStatus(await call(writer, 'POST', 'Subscription', subscriptionOf('Observation')), 403)
+      const blind = await admitApp(
+        patient,
+        app,
+        'launch/patient patient/Subscription.c patient/Observation.rs',
+        patient.ehrId,
+      )
+      const { id: unseen } = assertStatus(
+        await call(blind, 'POST', 'Subscription', subscriptionOf('Observation')),
+        201,
+      )
+      for (const path of [
+        `Subscription/${unseen}/$events`,
+        `Subscription/${unseen}/$status`,
+        `events/${unseen}`,
+      ])
+        assertStatus(await call(blind, 'GET', path), 403)
       const scope = 'launch/patient patient/Subscription.cruds patient/Observation.rs?category=vital-signs'
       const narrow = await admitApp(patient, app, scope, patient.ehrId)
       const { id } = assertStatus(
         await call(narrow, 'POST', 'Subscription', subscriptionOf('Observation')),
         201,
       )
+      const { id: ofTopic } = assertStatus(
+        await call(narrow, 'POST', 'Subscription', topicSubscriptionOf('Observation')),
+        201,
+      )
       const glucose = { bloodGlucose: 99, bloodGlucoseUnit: 'mg/dL', timestamp: '2026-03-01T08:30:00Z' }
       const body = { ...glucose, carePlanId: planId }
-      assertStatus(await patient.call('POST', 'procedure/bloodglucose', body), 201)
+      const { id: hidden } = assertStatus(await patient.call('POST', 'procedure/bloodglucose', body), 201)
       const seen = await weigh()
       const bundle: Json = assertStatus(await call(narrow, 'GET', `Subscription/${id}/$events`))
       assert.deepEqual(readNotification(bundle).events, [[1, seen]])
+      for (const one of [`Observation/${hidden}`, seen])
+        assertStatus(await callFhir(patient, 'DELETE', one), 204)
+      const told: Json = assertStatus(await call(narrow, 'GET', `Subscription/${ofTopic}/$events`))
+      assert.deepEqual(readNotification(told).events, [[1, seen]])
     })
   })
 })

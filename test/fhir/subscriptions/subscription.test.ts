@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { PROFILE_COLLECTIONS } from '../../../records/profiles/storage/profile-collections.ts'
 import {
   addParticipant,
   createPatient,
@@ -8,7 +9,8 @@ import {
 } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
-import { request } from '../../harness/service/service.ts'
+import { recordCommands } from '../../harness/service/database-commands.ts'
+import { request, service } from '../../harness/service/service.ts'
 import { bloodPressureOf, callFhir, idsIn, type Json, readFhir } from '../fhir-client.ts'
 import {
   createSubscription,
@@ -16,6 +18,7 @@ import {
   readEvents,
   readFocuses,
   readNotification,
+  removeReader,
   subscriptionOf,
   topicSubscriptionOf,
 } from './subscription-requests.ts'
@@ -79,6 +82,17 @@ describe('a subscription in FHIR', () => {
     assert.deepEqual([state.type, state.count, state.events], ['query-status', 3, []])
   })
 
+  it('is read once for a list of its events', async () => {
+    const id = await createSubscription(patient, subscriptionOf(criteria()))
+    const seen = await measure()
+    const { subscription: name } = PROFILE_COLLECTIONS
+    const commands = await recordCommands(
+      async () => assert.deepEqual(await readFocuses(patient, id), [`Observation/${seen}`]),
+      new RegExp(`^${name.replace('.', '[.]')}$`),
+    )
+    assert.equal(commands.filter(({ find }) => find === name).length, 1)
+  })
+
   it('is about a topic of the CapabilityStatement, narrowed by a search', async () => {
     const { body } = await request().get('/fhir/R4/metadata')
     const { extension } = body.rest[0].resource.find(({ type }: Json) => type === 'Subscription')
@@ -126,6 +140,63 @@ describe('a subscription in FHIR', () => {
       [1, `Observation/${kept}`],
       [2, undefined],
     ])
+  })
+
+  it('tells with a topic that a resource is deleted that fitted its search', async () => {
+    const removed = await measure()
+    const weight = await createWeight(patient, planId)
+    const id = await createSubscription(patient, topicSubscriptionOf('Observation', criteria()))
+    const bySearch = await createSubscription(patient, subscriptionOf(criteria()))
+    const created = await measure()
+    for (const one of [weight, removed])
+      assertStatus(await callFhir(patient, 'DELETE', `Observation/${one}`), 204)
+    const { events, interactions } = await readEvents(patient, id)
+    assert.deepEqual(events, [
+      [1, `Observation/${created}`],
+      [2, `Observation/${removed}`],
+    ])
+    assert.deepEqual(interactions, ['POST Observation', `DELETE Observation/${removed}`])
+    assert.deepEqual(await readFocuses(patient, bySearch), [`Observation/${created}`])
+    assertStatus(await patient.call('POST', `procedure/bloodpressure/${removed}/restore`, { version: 1 }))
+    assert.deepEqual((await readFocuses(patient, id)).slice(1), [undefined, `Observation/${removed}`])
+  })
+
+  it('tells with a topic the deletion of each part of a record, and of a care plan without its contents', async () => {
+    const own = await createPlan(patient)
+    await createWeight(patient, own)
+    const pressure = { systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' }
+    const body = { ...pressure, heartRate: 71, carePlanId: planId, timestamp: '2026-03-01T08:30:00Z' }
+    const { id: removed } = assertStatus(await patient.call('POST', 'procedure/bloodpressure', body), 201)
+    const ofParts = await createSubscription(patient, topicSubscriptionOf('Observation'))
+    const ofPlans = await createSubscription(patient, topicSubscriptionOf('CarePlan'))
+    assertStatus(await callFhir(patient, 'DELETE', `Observation/${removed}`), 204)
+    assertStatus(await callFhir(patient, 'DELETE', `CarePlan/${own}`), 204)
+    assert.deepEqual(
+      await readFocuses(patient, ofParts),
+      [removed, `${removed}.hr`].map((one) => `Observation/${one}`),
+    )
+    assert.deepEqual((await readEvents(patient, ofPlans)).interactions, [`DELETE CarePlan/${own}`])
+  })
+
+  it('tells deletions only to who could read the resource, and only while they may read the patient', async () => {
+    const reader = await createPerson()
+    const readable = await createPlan(patient)
+    await addParticipant(readable, reader, 'read')
+    const [hidden, removed] = [await measure(), await createWeight(patient, readable)]
+    const filter = `Observation?patient=${patient.ehrId}`
+    const id = await createSubscription(reader, topicSubscriptionOf('Observation', filter))
+    const since = new Date()
+    for (const one of [hidden, removed])
+      assertStatus(await callFhir(patient, 'DELETE', `Observation/${one}`), 204)
+    assert.deepEqual(await readFocuses(reader, id), [`Observation/${removed}`])
+    const seen = await service.db
+      .collection('audit.entries')
+      .find({ ehrId: patient.ehrId, userId: reader.mvUid, at: { $gte: since }, 'ids.0': { $exists: true } })
+      .toArray()
+    assert.ok(seen.length > 0)
+    for (const { ids } of seen) assert.deepEqual(ids, [removed])
+    await removeReader(patient, readable, reader)
+    assert.deepEqual(await readFocuses(reader, id), [undefined])
   })
 
   it('tells nothing while it is off, and nothing of that time later', async () => {

@@ -19,6 +19,11 @@ import { type ServiceProcess, stopProcess } from '../../harness/service/service-
 /** A certificate of localhost and its key, made for this test. */
 const CERTIFICATE = resolve('test/smart/backend/localhost.pem')
 const SCOPE = 'system/Patient.rs'
+const MOVABLE_CLOCK = `--import ${new URL('../../server/clock/shifted-clock.js', import.meta.url)}`
+/** An unknown key causes another fetch, at most once in this time. */
+const FETCH_COOLDOWN_S = 30
+/** A fetched key set is used for this time. */
+const KEY_SET_TTL_S = 600
 
 describe('the keys of an app at an address', function suite() {
   this.timeout(60_000)
@@ -46,6 +51,7 @@ describe('the keys of an app at an address', function suite() {
     instance = await startSecondInstance({
       NODE_EXTRA_CA_CERTS: CERTIFICATE,
       INTERNAL_KEY_HOSTS: 'keys.example.org,localhost',
+      NODE_OPTIONS: MOVABLE_CLOCK,
     })
   })
   after(async () => {
@@ -59,16 +65,22 @@ describe('the keys of an app at an address', function suite() {
     (_, response) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(body)
 
-  const keySet = () => JSON.stringify({ keys: [signer.jwk] })
+  const keySet = (by = signer) => JSON.stringify({ keys: [by.jwk] })
 
   const register = (path: string) =>
     createBackendService([SCOPE], { jwksUri: `https://localhost:${port}${path}` }, signer)
 
+  /** The seconds by which the clock of the instance is ahead. */
+  let ahead = 0
+
   /** Asks the instance for which localhost is a host of the own network. */
-  async function requestToken({ app }: BackendService): Promise<number> {
-    const form = credentialsForm(SCOPE, await signer.sign(app.id))
-    const body = new URLSearchParams(form)
-    const { status } = await fetch(`${instance.url}/auth/smart/token`, { method: 'POST', body })
+  async function requestToken({ app }: BackendService, by = signer): Promise<number> {
+    const form = credentialsForm(SCOPE, await by.sign(app.id, { exp: ahead + 240 }))
+    const { status } = await fetch(`${instance.url}/auth/smart/token`, {
+      method: 'POST',
+      body: new URLSearchParams(form),
+      headers: { 'x-clock-shift-ms': String(ahead * 1000) },
+    })
     return status
   }
 
@@ -77,6 +89,31 @@ describe('the keys of an app at an address', function suite() {
     const backend = await register('/good')
     for (let i = 0; i < 3; i++) assert.equal(await requestToken(backend), 200)
     assert.equal(requests.filter((path) => path === '/good').length, 1)
+  })
+
+  it('are fetched again for a new key, at most every 30 s, and the former key ends with that', async () => {
+    const [backend, next] = [await register('/rotated'), await createSigner()]
+    const fetched = () => requests.filter((path) => path === '/rotated').length
+    pages['/rotated'] = show(keySet())
+    assert.equal(await requestToken(backend), 200)
+    pages['/rotated'] = show(keySet(next))
+    assert.deepEqual([await requestToken(backend, next), await requestToken(backend)], [401, 200])
+    assert.equal(fetched(), 1)
+    ahead += FETCH_COOLDOWN_S
+    assert.equal(await requestToken(backend, next), 200)
+    assert.deepEqual([await requestToken(backend), await requestToken(backend, next)], [401, 200])
+    assert.equal(fetched(), 2)
+  })
+
+  it('lose a key that is gone from the address after at most ten minutes', async () => {
+    const [backend, next] = [await register('/gone'), await createSigner()]
+    pages['/gone'] = show(keySet())
+    assert.equal(await requestToken(backend), 200)
+    pages['/gone'] = show(keySet(next))
+    ahead += KEY_SET_TTL_S - 60
+    assert.equal(await requestToken(backend), 200)
+    ahead += 60
+    assert.deepEqual([await requestToken(backend), await requestToken(backend, next)], [401, 200])
   })
 
   for (const [what, page] of Object.entries<() => RequestListener>({
