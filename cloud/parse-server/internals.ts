@@ -5,14 +5,8 @@ import { requireParseServerWithStubs } from './module-stubs.ts'
 import type { WriteModules } from './object-writes.ts'
 import type { SchemaMigration } from './schema-check.ts'
 
-const loaded = new Map<string, Promise<{ default: ReturnType<typeof JSON.parse> }>>()
-
-/** Loads an internal module of Parse Server, once: an import costs 20 µs again each time. */
-async function load(name: string) {
-  const module = loaded.get(name) ?? import(`parse-server/lib/${name}.js`)
-  loaded.set(name, module)
-  return (await module).default
-}
+/** Loads an internal module of Parse Server. */
+const load = async (name: string) => (await import(`parse-server/lib/${name}.js`)).default
 
 /**
  * Loads Parse Server's modules, including internal ones. They take half a second, so the service loads them

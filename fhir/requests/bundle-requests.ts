@@ -104,18 +104,15 @@ export class BundleRequests {
     return prepared.map(({ entry }) => responses.get(entry.position) as EntryResponse)
   }
 
-  /** Splits entries into those that are carried out at the same time: creations of one type, and each other one alone. */
+  /** Splits entries into those that are carried out at the same time: creations of one group, and each other one alone. */
   #groupsOf(entries: readonly PreparedEntry[], most: number): PreparedEntry[][] {
     const groups: PreparedEntry[][] = []
-    /** The type of a creation that may have others beside it. */
-    const typeOf = (one: PreparedEntry) => {
-      const { type, resource } = one.entry
-      return isCreating(one) && resource && this.#resources.createsTogether(resource) ? type : undefined
-    }
+    const nameOf = (one: PreparedEntry) =>
+      isCreating(one) && one.entry.resource ? this.#resources.creationGroupOf(one.entry.resource) : undefined
     for (const one of entries) {
       const group = groups.at(-1)
-      const type = typeOf(one)
-      const fits = group?.[0] && type !== undefined && type === typeOf(group[0]) && group.length < most
+      const name = nameOf(one)
+      const fits = group?.[0] && name !== undefined && name === nameOf(group[0]) && group.length < most
       if (fits) group.push(one)
       else groups.push([one])
     }

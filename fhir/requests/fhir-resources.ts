@@ -185,9 +185,9 @@ export class FhirResources {
     return { resource: await perform(caller, resource, id, options), created: true }
   }
 
-  /** Whether a transaction may create such resources at the same time. */
-  createsTogether(resource: FhirResource): boolean {
-    return this.#sources.get(resource.resourceType)?.source.createsTogether?.(resource) ?? false
+  /** A transaction may create resources of one group at the same time; undefined: alone. */
+  creationGroupOf(resource: FhirResource): string | undefined {
+    return this.#sources.get(resource.resourceType)?.source.creationGroupOf?.(resource)
   }
 
   /** @throws NotFound; Gone; Forbidden; PreconditionFailed; RuleViolated; IdMismatch */

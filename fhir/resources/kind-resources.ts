@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Filter } from 'mongodb'
 import type { EhrRecordKey } from '../../records/ehr-records/ehr-records.ts'
 import { resolveRules } from '../../records/ehr-records/kind.ts'
+import { findNonemptyCollections } from '../../records/ehr-records/nonempty-collections.ts'
 import { hasCapacityLimit } from '../../records/ehr-records/refusals/capacity.ts'
 import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
 import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
@@ -12,7 +13,6 @@ import type { RecordChange } from '../../records/live/changes.ts'
 import { findDeletedRecords } from '../../records/live/listed-changes.ts'
 import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
-import { findNonemptyCollections } from '../../records/store/reading/nonempty-collections.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { HistoryKey } from '../../records/store/writing/history.ts'
 import type { AuditedReads, StoreContext } from '../../records/store/writing/transaction.ts'
@@ -266,9 +266,9 @@ class KindResources implements ResourceSource {
   }
 
   /** Records of a kind with a limit or a natural key are compared with those before them, one after the other. */
-  createsTogether(resource: FhirResource): boolean {
+  creationGroupOf(resource: FhirResource): string | undefined {
     const kind = this.#findStreamFor(resource)?.kind
-    return kind !== undefined && !hasCapacityLimit(kind) && !kind.naturalKey
+    return kind && !hasCapacityLimit(kind) && !kind.naturalKey ? kind.collection : undefined
   }
 
   /** The kind whose code the resource has; the resource type decides alone if it has one kind. */

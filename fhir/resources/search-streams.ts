@@ -1,7 +1,7 @@
+import { findNonemptyCollections } from '../../records/ehr-records/nonempty-collections.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { CursorPosition } from '../../records/store/reading/cursor.ts'
-import { findNonemptyCollections } from '../../records/store/reading/nonempty-collections.ts'
 import type { HistoryKey } from '../../records/store/writing/history.ts'
 import {
   type AuditedReads,

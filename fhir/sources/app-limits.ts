@@ -31,7 +31,7 @@ const LETTERS: Readonly<Record<Interaction, string>> = {
 /** The methods of a source that act for a caller. */
 export type SourceMethod = Exclude<
   keyof ResourceSource,
-  'collections' | 'versionsOf' | 'exportPage' | 'createsTogether'
+  'collections' | 'versionsOf' | 'exportPage' | 'creationGroupOf'
 >
 
 /** How far an app reaches with one interaction on one type. */

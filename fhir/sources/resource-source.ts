@@ -156,8 +156,8 @@ export interface ResourceSource extends Partial<ExportSource> {
   collections?: readonly string[]
   /** The versions of resources that a change of a record created. */
   versionsOf?(change: RecordChange): ResourceVersion[]
-  /** Whether a transaction may create such resources at the same time. */
-  createsTogether?(resource: FhirResource): boolean
+  /** A transaction may create resources of one group at the same time; undefined: alone. */
+  creationGroupOf?(resource: FhirResource): string | undefined
   create?(caller: Caller, resource: FhirResource, id: string, options: ResourceWrite): Promise<FhirResource>
   /** @throws NotFound; PreconditionFailed; RuleViolated */
   update?(caller: Caller, id: string, resource: FhirResource, options: ResourceWrite): Promise<FhirResource>

@@ -1,5 +1,6 @@
 import type { Collection, Filter } from 'mongodb'
 import type { ClassKind } from '../ehr-records/kind.ts'
+import { findNonemptyCollections } from '../ehr-records/nonempty-collections.ts'
 import type {
   TimelineContent,
   TimelineDefinition,
@@ -32,7 +33,6 @@ import {
   invalidCursorError,
 } from '../store/reading/cursor.ts'
 import { toMongoFilter } from '../store/reading/filter.ts'
-import { findNonemptyCollections } from '../store/reading/nonempty-collections.ts'
 import type { SortOrder } from '../store/reading/pages.ts'
 import { accessesByEhr } from '../store/resource.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'

@@ -294,10 +294,7 @@ export class Store<S extends TObject, L extends string> {
     return (await this.#writer.write(write, tx))[0] as WrittenRecord<S>
   }
 
-  /**
-   * Finds the last version of a deleted record, for those who could read it and can still read its EHR.
-   * @param where conditions that it must meet besides
-   */
+  /** Finds the last version of a deleted record that fits, for those who could read it and can still read its EHR. */
   async findDeleted(
     caller: Caller,
     key: RecordSelector<S>,

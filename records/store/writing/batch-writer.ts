@@ -57,38 +57,22 @@ export class BatchWriter {
   readonly #context: StoreContext
   readonly #documents: Collection<ParseDocument>
   readonly #derivation: RecordDerivation | undefined
-  readonly #batcher
+  readonly #batcher: WriteBatcher
+  readonly #ofTransactions = new WeakMap<Transaction, WriteBatcher>()
 
   constructor(records: StoreContext, documents: Collection<ParseDocument>, derivation?: RecordDerivation) {
     this.#context = records
     this.#documents = documents
     this.#derivation = derivation
-    this.#batcher = createBatcher<WriteRequest<unknown>, WriteOutcome<unknown>>(
-      MAX_BATCH_SIZE,
-      (writes) => this.#writeBatch(writes),
-      { maxConcurrent: MAX_CONCURRENT_TRANSACTIONS, keysOf: conflictKeysOf },
-    )
+    this.#batcher = createBatcher(MAX_BATCH_SIZE, (writes) => this.#writeBatch(writes), {
+      ...{ maxConcurrent: MAX_CONCURRENT_TRANSACTIONS, keysOf: conflictKeysOf },
+    })
   }
 
-  /** Batchers of the transactions. The commands of a transaction must not overlap, whatever they write to. */
-  static readonly #batchers = new WeakMap<Transaction, TransactionBatcher>()
-
-  static #batcherOf(tx: Transaction): TransactionBatcher {
-    const known = BatchWriter.#batchers.get(tx)
-    if (known) return known
-    const batcher: TransactionBatcher = createBatcher(MAX_BATCH_SIZE, async (writes) => {
-      const outcomes = new Map<TransactionWrite, WriteOutcome<unknown>>()
-      for (const writer of new Set(writes.map((one) => one.writer))) {
-        const own = writes.filter((one) => one.writer === writer)
-        const found = await writer.#execute(
-          tx,
-          own.map(({ write }) => write),
-        )
-        for (const [i, one] of own.entries()) outcomes.set(one, found[i] as WriteOutcome<unknown>)
-      }
-      return writes.map((one) => outcomes.get(one) as WriteOutcome<unknown>)
-    })
-    BatchWriter.#batchers.set(tx, batcher)
+  #batcherOf(tx: Transaction): WriteBatcher {
+    const batcher =
+      this.#ofTransactions.get(tx) ?? createBatcher(MAX_BATCH_SIZE, (writes) => this.#execute(tx, writes))
+    this.#ofTransactions.set(tx, batcher)
     return batcher
   }
 
@@ -97,8 +81,7 @@ export class BatchWriter {
    * write does not affect them.
    */
   async write<R>(write: WriteRequest<R>, tx?: Transaction): Promise<R[]> {
-    if (tx)
-      return unwrapOutcome((await BatchWriter.#batcherOf(tx).add({ writer: this, write })) as WriteOutcome<R>)
+    if (tx) return unwrapOutcome((await this.#batcherOf(tx).add(write)) as WriteOutcome<R>)
     if (write.parent?.ehrId !== undefined) await this.#context.ehrLocks.waitUntilFree(write.parent.ehrId)
     return unwrapOutcome((await this.#batcher.add(write)) as WriteOutcome<R>)
   }
@@ -206,13 +189,7 @@ export class BatchWriter {
   }
 }
 
-/** A write that waits for the previous ones of its transaction. */
-interface TransactionWrite {
-  writer: BatchWriter
-  write: WriteRequest<unknown>
-}
-
-type TransactionBatcher = ReturnType<typeof createBatcher<TransactionWrite, WriteOutcome<unknown>>>
+type WriteBatcher = ReturnType<typeof createBatcher<WriteRequest<unknown>, WriteOutcome<unknown>>>
 
 /** The decision, or the error that forbids the write. */
 type WriteOutcome<R> = { decision: WriteDecision<R>; error?: never } | { decision?: never; error: unknown }

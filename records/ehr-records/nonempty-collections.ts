@@ -1,6 +1,6 @@
 import type { Filter } from 'mongodb'
-import type { Database } from '../documents/database.ts'
-import type { ParseDocument } from '../documents/parse-format.ts'
+import type { Database } from '../store/documents/database.ts'
+import type { ParseDocument } from '../store/documents/parse-format.ts'
 
 /** With fewer other collections, the extra command costs more than it saves. */
 const MIN_OTHER_COLLECTIONS = 3
