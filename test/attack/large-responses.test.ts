@@ -63,15 +63,15 @@ describe('attack: large responses', function suite() {
     const named = { limit: 1000, keys: 'modelClassName' }
     const keys = await find('Custom', { modelClassName: 'Large' }, named).expect(200)
     assert.equal(keys.body.results.length, LARGE_OBJECTS + 1)
-    const parts = await batch([
-      list('Large', { limit: 10 }),
-      list('Large'),
-      list('Small', { limit: 1 }),
-    ]).expect(200)
-    assert.deepEqual(
-      parts.body.map(({ success, error }: Document) => success?.results.length ?? error.code).slice(0, 2),
-      [10, 102],
-    )
+    const ten = list('Large', { limit: 10 })
+    const one = await batch([ten]).expect(200)
+    assert.equal(one.body[0].success.results.length, 10)
+    // Two lists are read at a time, so either of them may use up the budget.
+    const parts = await batch([ten, ten, ten, list('Large')]).expect(200)
+    const found = parts.body.flatMap(({ success }: Document) => success?.results.length ?? [])
+    assert.ok(found.length <= 1, `${found}`)
+    const codes = parts.body.flatMap(({ error }: Document) => error?.code ?? [])
+    assert.deepEqual(codes, Array(4 - found.length).fill(102))
   })
 
   it('have at most 5,000 objects in a batch', async () => {

@@ -43,13 +43,13 @@ export const today = (): string => toLocalTime(new Date()).slice(0, 10)
 export const toLocalTime = (at: Date): string =>
   new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 
-/** A time with the local offset, so that the time of day is stored, too. */
+/** A time with the local offset, so that the time of day is stored, too. Two readings of one second keep their order. */
 export function toOffsetTime(at: Date): string {
   const minutes = -at.getTimezoneOffset()
   const [hours, rest] = [Math.abs(minutes) / 60, Math.abs(minutes) % 60].map((one) =>
     String(Math.trunc(one)).padStart(2, '0'),
   )
-  const local = new Date(at.getTime() + minutes * 60_000).toISOString().slice(0, 19)
+  const local = new Date(at.getTime() + minutes * 60_000).toISOString().slice(0, -1)
   return `${local}${minutes < 0 ? '-' : '+'}${hours}:${rest}`
 }
 
