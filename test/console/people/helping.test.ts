@@ -107,7 +107,7 @@ describe('a helper in the console', () => {
       await createHelper(anna, piet, ['READ', 'RECORD', 'MESSAGES', 'PLAN'])
       const page = await opened.open({ language })
       await logInOn(page, piet)
-      await page.locator('header button').first().click()
+      await page.getByRole('button', { name: 'Anna de Vries' }).click()
       await banner(page).waitFor()
       await page.locator('main:not(:has(.skeleton)) h1').waitFor()
       for (const colorScheme of ['light', 'dark'] as const) {
