@@ -22,7 +22,7 @@ import {
 /** Records of one query, after which a step may end. */
 const PAGE_SIZE = 500
 /** A step ends with the page that reaches one of these: long before the lease of the job does. */
-const STEP_RESOURCES = 1000
+const STEP_RESOURCES = 3000
 const STEP_BYTES = 4 * 1024 * 1024
 const EXPORT_STEP_MS = 1000
 /** Bytes of text in one document of the database, which could have 16 MB. */
