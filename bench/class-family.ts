@@ -77,7 +77,7 @@ const listNewest = (carePlanId: string) => [
   createGet(`/1/classes/BloodPressure?${queryOf(carePlanId)}&limit=20`),
 ]
 
-/** The four requests, each over many objects. */
+/** Each kind of request, over many objects. */
 await compareSides(sides, {
   'GET one': { requests: ({ ids }) => getEach(ids) },
   'GET one, same objects': { requests: ({ same }) => getEach(same.ids) },

@@ -21,7 +21,7 @@ import {
   signInByPathFamily,
   stopSide,
 } from '../frame/compare-sides.ts'
-import { loadMeasurements, type Patient } from '../measurements/measurement-data.ts'
+import { findNewestIds, loadMeasurements, type Patient } from '../measurements/measurement-data.ts'
 import { account, startParseSide } from '../peers/parse-side.ts'
 import { measureExport } from './measure-export.ts'
 
@@ -106,13 +106,6 @@ function createFhirSide(side: Side, { ehrId, carePlanId }: Patient, ids: readonl
   }
 }
 
-/** The ids of the newest blood pressures of a patient. */
-async function findIds({ url, headers }: Side, { ehrId }: Patient): Promise<string[]> {
-  const answer = await fetch(`${url}/ehr/${ehrId}/procedure/bloodpressure?limit=100`, { headers })
-  const { items } = (await answer.json()) as { items: { id: string }[] }
-  return items.map(({ id }) => id)
-}
-
 async function measureItems(items: number): Promise<Map<string, Figures[]>> {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
   const engine = await startEmbeddedMongo({ dataDir })
@@ -120,7 +113,7 @@ async function measureItems(items: number): Promise<Map<string, Figures[]>> {
   const { userId } = service
   const patient = await loadMeasurements(sideDatabaseUri(engine.uri, 'ours'), { userId }, items)
   const side = await signInByPathFamily(service, account)
-  const ids = await findIds(side, patient)
+  const ids = await findNewestIds(side, patient)
   process.stdout.write(`\n${items} items: `)
   const figures = await compareSides(
     [createFhirSide(side, patient, ids), createPathSide(side, patient, ids)],

@@ -7,6 +7,7 @@ import {
   type ParseDocument,
   toStoredPermissions,
 } from '../../records/store/documents/parse-format.ts'
+import type { Side } from '../frame/compare-sides.ts'
 
 const PEOPLE = 1_000
 /** Of these people the nurse sees the plan. */
@@ -56,6 +57,13 @@ export async function loadMeasurements(
   process.stderr.write('\n')
   await client.close()
   return all[0] as Patient
+}
+
+/** The ids of the newest blood pressures of a patient. */
+export async function findNewestIds({ url, headers }: Side, { ehrId }: Patient): Promise<string[]> {
+  const answer = await fetch(`${url}/ehr/${ehrId}/procedure/bloodpressure?limit=100`, { headers })
+  const { items } = (await answer.json()) as { items: { id: string }[] }
+  return items.map(({ id }) => id)
 }
 
 /** Whose each one is: every so often the first person's, the others in turn. */

@@ -109,12 +109,13 @@ export class BundleRequests {
     const groups: PreparedEntry[][] = []
     const nameOf = (one: PreparedEntry) =>
       isCreating(one) && one.entry.resource ? this.#resources.creationGroupOf(one.entry.resource) : undefined
+    let before: string | undefined
     for (const one of entries) {
       const group = groups.at(-1)
       const name = nameOf(one)
-      const fits = group?.[0] && name !== undefined && name === nameOf(group[0]) && group.length < most
-      if (fits) group.push(one)
+      if (group && name !== undefined && name === before && group.length < most) group.push(one)
       else groups.push([one])
+      before = name
     }
     return groups
   }

@@ -55,7 +55,8 @@ const inPlan = { act: 'PLAN', page: 'plan' } as const
 const PROGRESS = ['achievementDate', 'outcome', 'status'] as const
 /** Fields of measurements beside the values. */
 const CIRCUMSTANCES = ['condition', 'position', 'location', 'cuffSize', 'method', 'basal', 'source'] as const
-const recorded = { act: 'RECORD', words: { source: 'source' } } as const
+const ofQuestionnaire = { act: 'RECORD', words: { source: 'source' }, page: 'record/timeline' } as const
+const ANSWERS = ['timestamp', 'answers', 'source', 'comment'] as const
 
 /** All kinds of measurements have the same operations; the compiler takes one as an example. */
 const ofMeasurements = measurementKinds.map(
@@ -117,22 +118,19 @@ const recordKinds: readonly RecordKind[] = [
   }),
   ...ofMeasurements,
   define('/ehr/{ehrId}/procedure/acq/{compositionId}', {
-    ...recorded,
+    ...ofQuestionnaire,
     name: 'acq',
     fields: ['timestamp', 'answers', 'relieverPuffs', 'fev1PercentPredicted', 'source', 'comment'],
-    page: 'record/timeline',
   }),
   define('/ehr/{ehrId}/procedure/hads/{compositionId}', {
-    ...recorded,
+    ...ofQuestionnaire,
     name: 'hads',
-    fields: ['timestamp', 'answers', 'source', 'comment'],
-    page: 'record/timeline',
+    fields: ANSWERS,
   }),
   define('/ehr/{ehrId}/procedure/dsmq/{compositionId}', {
-    ...recorded,
+    ...ofQuestionnaire,
     name: 'dsmq',
-    fields: ['timestamp', 'answers', 'source', 'comment'],
-    page: 'record/timeline',
+    fields: ANSWERS,
   }),
   define('/ehr/{ehrId}/measurement/{measurementId}', {
     name: 'measurement',
