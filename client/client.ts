@@ -80,14 +80,14 @@ function createCalls(request: Request, session: Session, refreshCookie?: true) {
         change,
       ),
 
-    follow: (path: string, { after, onInterruption, signal, ...init }: FollowOptions) =>
+    follow: (path: string, { after, onStart, onInterruption, signal, ...init }: FollowOptions) =>
       followChanges(
         async (lastEventId, signal) => {
           const resume = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
           const headers = { accept: 'text/event-stream', ...resume }
           return (await request('GET', path, { ...init, signal, headers, parseAs: 'stream' })).response
         },
-        { after, onInterruption, signal },
+        { after, onStart, onInterruption, signal },
       ),
 
     resume: () => session.renew(undefined),

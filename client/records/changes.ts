@@ -10,6 +10,8 @@ export interface FollowOptions {
   /** The `lastEventId` after which to resume. */
   after?: string | undefined
   signal?: AbortSignal | undefined
+  /** Called when the stream has begun: later changes all come, and what was read before may be old. */
+  onStart?: (() => void) | undefined
   /** Called when the stream has been interrupted, before the wait for the next attempt. */
   onInterruption?: ((problem: Problem, waitMs: number) => void) | undefined
 }
@@ -67,11 +69,13 @@ async function* readChunks({ body }: Response, silenceMs: number): AsyncGenerato
 async function* readEvents<Change>(
   response: Response,
   position: { lastEventId: string | undefined },
+  onStart: (() => void) | undefined,
 ): AsyncGenerator<ChangeEvent<Change>> {
   const parser = new BlockParser()
   const decoder = new TextDecoder()
   for await (const chunk of readChunks(response, STREAM_SILENCE_MS))
     for (const { id, event, data } of parser.push(decoder.decode(chunk, { stream: true }))) {
+      if (id !== undefined && position.lastEventId === undefined) onStart?.()
       position.lastEventId = id ?? position.lastEventId
       const lastEventId = position.lastEventId ?? ''
       if (event === 'change') yield { event, lastEventId, change: JSON.parse(data) }
@@ -96,14 +100,14 @@ const waitMsOf = ({ retryAfter = 0 }: Problem, attempt: number): number =>
  */
 export async function* followChanges<Change>(
   open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>,
-  { after, signal = new AbortController().signal, onInterruption }: FollowOptions,
+  { after, signal = new AbortController().signal, onStart, onInterruption }: FollowOptions,
 ): AsyncGenerator<ChangeEvent<Change>, void> {
   const position = { lastEventId: after }
   for (let attempt = 0; !signal.aborted; attempt++) {
     let problem = createNetworkProblem(new Error('it ended the stream'))
     try {
       const response = await open(position.lastEventId, signal)
-      for await (const event of readEvents<Change>(response, position)) {
+      for await (const event of readEvents<Change>(response, position, onStart)) {
         attempt = 0
         yield event
       }

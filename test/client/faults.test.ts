@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ClientOptions, createClient, isProblem, type Problem } from 'health-record-client'
 import { createPatient, createPlan, createWeight, type Patient } from '../harness/care/patients.ts'
+import { waitUntil } from '../harness/wait.ts'
 import { createClientOf } from './harness/client-of.ts'
 import { createLossyProxy } from './harness/lossy-proxy.ts'
 
@@ -109,18 +110,17 @@ describe('the client, when something fails', () => {
     const proxy = await createLossyProxy()
     const closing = new AbortController()
     const interruptions: string[] = []
+    let starts = 0
     const changes = createClientOf(patient, { url: proxy.url }).follow('/ehr/{ehrId}/changes', {
       params: { path: { ehrId: patient.ehrId } },
       signal: closing.signal,
+      onStart: () => starts++,
       onInterruption: ({ code }) => interruptions.push(code),
     })
     const seen = changes.next()
-    // The stream begins some time after the call, so one of these is the first change that it tells.
-    const written: Promise<string>[] = []
-    const writing = setInterval(() => written.push(createWeight(patient, carePlanId, 65)), 200)
+    await waitUntil(() => starts === 1)
+    await createWeight(patient, carePlanId, 65)
     const first = await seen
-    clearInterval(writing)
-    await Promise.all(written)
     assert.ok(first.value?.event === 'change' && first.value.change.type === 'BodyWeight')
     proxy.cut()
     const id = await createWeight(patient, carePlanId, 66)
@@ -132,6 +132,7 @@ describe('the client, when something fails', () => {
     }
     assert.equal(new Set(ids).size, ids.length, 'no change comes twice')
     assert.deepEqual(interruptions, ['network-error'])
+    assert.equal(starts, 1, 'a stream that resumes has missed nothing')
     const end = changes.next()
     closing.abort()
     assert.equal((await end).done, true)

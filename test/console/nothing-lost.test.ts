@@ -90,6 +90,20 @@ describe('the console', () => {
     assert.deepEqual([items.length, lost], [1, 1])
   })
 
+  it('shows what others change before it hears of changes', async () => {
+    const patient = await createPatient()
+    const planId = await createPlan(patient)
+    const page = await opened.open()
+    const held = new Promise<Route>((resolve) => void page.route('**/changes', resolve))
+    await logInOn(page, patient)
+    await page.getByText('You have not measured anything yet.').waitFor()
+    const stream = await held
+    await createWeight(patient, planId, 72.5)
+    await stream.continue()
+    await page.getByText('72.5 kilograms').waitFor()
+    assertNoFaults(page)
+  })
+
   it('shows what others change within a moment, and leaves a form alone', async () => {
     const { patient, page } = await openLoggedIn()
     const planId = await createPlan(patient)

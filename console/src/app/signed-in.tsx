@@ -29,13 +29,13 @@ function Start({ mvUid, helped }: { mvUid: string; helped?: HelpedPerson | undef
 }
 
 function Pages({ me }: { me: Me }) {
-  useLiveEhr(me.ehrId)
   const { path } = useAddress()
   const own = pages.filter(({ isFor }) => isFor?.(me) ?? true)
   const found = own.flatMap((entry) => {
     const params = matchPath(entry.path, path)
     return params ? [{ entry, params }] : []
   })[0]
+  useLiveEhr(found?.params.ehrId ?? me.ehrId)
   return (
     <MeContext value={me}>
       <Layout me={me} pages={own} current={found?.entry.path}>

@@ -6,7 +6,14 @@ import { ehrKey, WORKLIST_KEY } from './queries.ts'
 /** Changes that follow each other closely refresh a page once. */
 const REFRESH_DELAY_MS = 150
 
-type Follow = (more: { signal: AbortSignal; onInterruption: () => void }) => AsyncIterable<unknown>
+type Follow = (more: { signal: AbortSignal; onStart: () => void }) => AsyncIterable<unknown>
+
+/** A read that is on its way may have missed the change, and would not be repeated before it ends. */
+async function readAgain(queries: QueryClient, queryKey: readonly unknown[]): Promise<void> {
+  const loading = queries.getQueryCache().findAll({ queryKey, fetchStatus: 'fetching' })
+  await Promise.allSettled(loading.map(({ promise }) => promise))
+  await queries.invalidateQueries({ queryKey })
+}
 
 async function refreshOnChange(
   queries: QueryClient,
@@ -17,10 +24,10 @@ async function refreshOnChange(
   let timer: ReturnType<typeof setTimeout> | undefined
   const refresh = () => {
     clearTimeout(timer)
-    timer = setTimeout(() => queries.invalidateQueries({ queryKey }), REFRESH_DELAY_MS)
+    timer = setTimeout(() => readAgain(queries, queryKey), REFRESH_DELAY_MS)
   }
   // A stream that cannot be resumed is none; the pages then show what they read.
-  for await (const _ of follow({ signal, onInterruption: refresh })) refresh()
+  for await (const _ of follow({ signal, onStart: refresh })) refresh()
 }
 
 function useRefresh(queryKey: readonly unknown[], follow: Follow | undefined): void {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useAddress } from '../../browser/router.tsx'
 import { graphQuery, plansQuery } from '../../model/health-record.ts'
-import { useLiveEhr, useLiveWorklist } from '../../model/live.ts'
+import { useLiveWorklist } from '../../model/live.ts'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import { newestValues } from '../../model/newest-values.ts'
 import type { PageProps } from '../../model/page-props.ts'
@@ -19,7 +19,6 @@ import { SideForm } from './side-form.tsx'
 export default function PatientPage({ me: self, params }: PageProps) {
   const t = useText()
   const me = atPatient(self, params)
-  useLiveEhr(me.ehrId)
   useLiveWorklist()
   const graph = useQuery(graphQuery(me.ehrId))
   const kind = useAddress().query.get('kind')

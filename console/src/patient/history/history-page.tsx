@@ -1,7 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from '../../browser/router.tsx'
-import { useLiveEhr } from '../../model/live.ts'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
@@ -19,7 +18,6 @@ import { findRecord, type RecordKind, type RecordPlace } from './record-kinds.ts
 
 export default function HistoryPage({ me: self, params }: PageProps) {
   const me = atPatient(self, params)
-  useLiveEhr(me.isPatient ? '' : me.ehrId)
   const place = findRecord(me.ehrId, params.record ?? '')
   return place ? <RecordHistory me={me} place={place} /> : <NotFound />
 }

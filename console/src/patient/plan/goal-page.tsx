@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 import { planQuery } from '../../model/health-record.ts'
-import { useLiveEhr } from '../../model/live.ts'
 import { atPatient } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { Loaded } from '../../ui/loaded.tsx'
@@ -10,7 +9,6 @@ import { GoalForm } from './goal-form.tsx'
 export default function GoalPage({ me: self, params }: PageProps) {
   const { planId = '', goalId } = params
   const me = atPatient(self, params)
-  useLiveEhr(me.isPatient ? '' : me.ehrId)
   const plan = useQuery(planQuery(me.ehrId, planId))
   return (
     <Loaded query={plan}>

@@ -1,6 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
-import { useLiveEhr } from '../../model/live.ts'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
@@ -103,7 +102,6 @@ const recordQuery = (ehrId: string) =>
 export default function RecordPage({ me: self, params }: PageProps) {
   const t = useText()
   const me = atPatient(self, params)
-  useLiveEhr(me.isPatient ? '' : me.ehrId)
   const record = useQuery(recordQuery(me.ehrId))
   return (
     <>

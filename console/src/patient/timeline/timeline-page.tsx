@@ -1,7 +1,6 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
 import { Link } from '../../browser/router.tsx'
-import { useLiveEhr } from '../../model/live.ts'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
@@ -33,7 +32,6 @@ const timelineQuery = (ehrId: string, cursor: string | undefined) =>
 export default function TimelinePage({ me: self, params }: PageProps) {
   const t = useText()
   const me = atPatient(self, params)
-  useLiveEhr(me.isPatient ? '' : me.ehrId)
   const pages = useTurnedPages<string>()
   const timeline = useQuery(timelineQuery(me.ehrId, pages.position))
   return (
