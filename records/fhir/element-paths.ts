@@ -3,19 +3,9 @@ export type FhirJson = Readonly<Record<string, unknown>>
 
 const KEY = /([^.[\]]+)|\[(\d+)\]/g
 
-type Keys = readonly (string | number)[]
-
-/** Keys by path. Only mappings have paths, so there are few. */
-const knownKeys = new Map<string, Keys>()
-
 /** The keys of `code.coding[0].system`: names, and positions in lists. */
-function keysOf(path: string): Keys {
-  const known = knownKeys.get(path)
-  if (known) return known
-  const keys = [...path.matchAll(KEY)].map(([, name, position]) => name ?? Number(position))
-  knownKeys.set(path, keys)
-  return keys
-}
+const keysOf = (path: string): (string | number)[] =>
+  /[.[]/.test(path) ? [...path.matchAll(KEY)].map(([, name, position]) => name ?? Number(position)) : [path]
 
 /** An object's own member, since clients send any name, such as `constructor`; undefined if there is none. */
 export const memberOf = (container: unknown, key: string | number): unknown =>
