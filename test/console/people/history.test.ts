@@ -128,6 +128,30 @@ describe('the history in the console', () => {
     }
   })
 
+  it('is reached from tasks and goals that are closed, by keyboard', async () => {
+    const { patient, place } = await newPlace()
+    const { carePlanId, goalId } = place
+    const goal = `careplan/${carePlanId}/goal/${goalId}`
+    const taskId = await createTask(patient, carePlanId, goalId)
+    const closed = { outcome: 'Red ones' }
+    assertStatus(await patient.call('POST', `${goal}/task/${taskId}/close`, closed))
+    const page = await openAs(patient)
+    for (const [summary, name, outcome] of [
+      ['1 task is done.', 'Buy shoes', 'Red ones'],
+      ['1 goal is closed', 'Walk', 'Each day'],
+    ] as const) {
+      await menu(page, 'My plan').click()
+      await page.locator('summary', { hasText: summary }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByText(outcome).waitFor()
+      await tabTo(page, `History ${name}`)
+      await page.keyboard.press('Enter')
+      await page.getByRole('row', { name: 'State open done' }).waitFor()
+      if (name !== 'Walk') assertStatus(await patient.call('POST', `${goal}/close`, { outcome: 'Each day' }))
+    }
+    assertNoFaults(page)
+  })
+
   it('brings back a record that somebody deleted while it was shown', async () => {
     const { patient } = await newPlace()
     const { id } = assertStatus(await patient.call('POST', 'diagnosis', { name: 'Asthma' }), 201)
