@@ -152,7 +152,7 @@ class KindResources implements ResourceSource {
     return this.#streams.flatMap((stream) => {
       if (stream.kind.collection !== collection || !document) return []
       const record = this.#recordsOf(stream.kind).store.toRecord(document) as unknown as RecordWithMetadata
-      if (!isShown(stream, record)) return []
+      if (!stream.isIn(record)) return []
       return {
         type: this.#type,
         id: resourceIdOf(stream, id),
@@ -177,7 +177,7 @@ class KindResources implements ResourceSource {
       .catch(emptyIfUnknown)
     const show = (record: object) =>
       own
-        .filter((stream) => isShown(stream, record as RecordWithMetadata))
+        .filter((stream) => stream.isIn(record as RecordWithMetadata))
         .map((stream) => this.#render(stream, record))
     const resources = await mapInSlices<object, FhirResource[]>(items, show, new TimeSlice())
     const isLast = index + 1 === this.collections.length
@@ -347,7 +347,7 @@ class KindResources implements ResourceSource {
     )
     const [one] = found.flat()
     if (one) this.#collectionsOfIds.set(key, one.stream.kind.collection)
-    if (one && isShown(one.stream, one.record)) return one
+    if (one?.stream.isIn(one.record)) return one
     const deleted = await this.#findDeleted(caller, streams, id)
     if (deleted) return { ...deleted, isDeleted: true }
     const [stream] = streams
@@ -380,10 +380,6 @@ class KindResources implements ResourceSource {
 
   #render = ({ render }: ResourceStream, record: object): FhirResource => render(record as RecordWithMetadata)
 }
-
-/** A record may lack the part that a resource shows. */
-const isShown = ({ kind, suffix }: ResourceStream, record: RecordWithMetadata): boolean =>
-  suffix === '' || (kind.fhir.parts?.[suffix]?.isIn(record) ?? false)
 
 /** The contents of a plan, goal or task are deleted by a job of their own. */
 const deletionInTransactionError = (type: string) =>

@@ -16,6 +16,8 @@ export interface ResourceStream {
   code: FhirCoding | undefined
   parameters: Readonly<Record<string, FhirSearchParameter>>
   where: Readonly<Record<string, unknown>>
+  /** Whether a record of the kind has such a resource. */
+  isIn(record: RecordWithMetadata): boolean
   render(record: RecordWithMetadata): FhirResource
 }
 
@@ -51,6 +53,7 @@ export const streamsOf = (kind: MappedKind): ResourceStream[] => [
     code: kind.fhir.code,
     parameters: { ...kind.fhir.search, ...generalParameters('') },
     where: {},
+    isIn: () => true,
     render: (record) => renderRecord(kind.fhir, record),
   },
   ...Object.entries(kind.fhir.parts ?? {}).map(([suffix, part]) => ({
@@ -59,6 +62,7 @@ export const streamsOf = (kind: MappedKind): ResourceStream[] => [
     code: part.code,
     parameters: { ...part.search, ...generalParameters(suffix) },
     where: part.where,
+    isIn: part.isIn,
     render: (record: RecordWithMetadata) => renderPart(kind.fhir, part, record, suffix),
   })),
 ]

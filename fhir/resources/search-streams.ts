@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { findNonemptyCollections } from '../../records/ehr-records/nonempty-collections.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
@@ -18,7 +19,7 @@ import {
 } from '../search/search-cursor.ts'
 import type { ResourceSearch, SearchCriteria, SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources, RecordsOf } from '../sources/resource-source.ts'
-import { type ResourceStream, resourceIdOf } from './kind-streams.ts'
+import { type MappedKind, type ResourceStream, resourceIdOf } from './kind-streams.ts'
 import { isPatientCriterion, searchedEhrIds } from './patients-of-caller.ts'
 import type { RecordWithMetadata } from './render.ts'
 
@@ -38,6 +39,7 @@ interface Found {
 }
 
 type Key = Pick<Found, 'at' | 'id' | 'suffix'>
+type Conditions = Readonly<Record<string, unknown>>
 
 /** The end of a page: the records up to `after` are complete, of the next one the resources up to `within`. */
 interface Position {
@@ -56,24 +58,17 @@ export async function searchStreams(
   const position = search.after === undefined ? START : decodePosition(search.after)
   const direction = orderOf(streams[0], search) === 'asc' ? 1 : -1
   const ehrIds = [ehrId, ...others] as const
-  const wanted = streams.flatMap((stream) => {
-    const where = conditionsOf(stream, search)
-    return where ? [{ stream, where }] : []
-  })
+  const wanted = recordReads(streams, search)
   const nonempty = await findNonemptyCollections(
     context,
-    { ehrId: { $in: ehrIds } },
-    wanted.map(({ stream }) => stream.kind.collection),
+    { ehrId: others.length === 0 ? ehrId : { $in: ehrIds } },
+    wanted.map(({ kind }) => kind.collection),
   )
-  const found = wanted.filter(({ stream }) => nonempty.has(stream.kind.collection))
+  const found = wanted.filter(({ kind }) => nonempty.has(kind.collection))
   // A search that finds nothing is in the audit, too.
-  const read = found.length > 0 ? found : wanted.slice(0, 1)
+  const reads = found.length > 0 ? found : wanted.slice(0, 1)
   const pages = await runAuditedReads(context, (tx) =>
-    Promise.all(
-      read.map(({ stream, where }) =>
-        readStream(recordsOf, caller, stream, { ehrIds, where }, search, position, tx),
-      ),
-    ),
+    Promise.all(reads.map((read) => readStreams(recordsOf, caller, read, ehrIds, search, position, tx))),
   )
   const compare = (a: Key, b: Key) => direction * compareKeys(a, b) || compareTexts(a.suffix, b.suffix)
   const total = pages.reduce((sum, page) => sum + (page.total ?? 0), 0)
@@ -96,14 +91,30 @@ export async function searchStreams(
   }
 }
 
+/** Records of one kind that are read for one or several streams. */
+interface RecordRead {
+  kind: MappedKind
+  streams: ResourceStream[]
+  where: Conditions
+}
+
+/** The reads that a search needs. Records and their parts are read once, unless each stream is to be counted. */
+function recordReads(streams: readonly ResourceStream[], search: ResourceSearch): RecordRead[] {
+  const reads: RecordRead[] = []
+  for (const stream of streams) {
+    const where = conditionsOf(stream, search)
+    const isSame = (read: RecordRead) => read.kind === stream.kind && isDeepStrictEqual(read.where, where)
+    const same = search.total ? undefined : reads.find(isSame)
+    if (same) same.streams.push(stream)
+    else if (where) reads.push({ kind: stream.kind, streams: [stream], where: { ...where, ...stream.where } })
+  }
+  return reads
+}
+
 /** The conditions of a search on the records of a stream; undefined: none fits. The patients are resolved before. */
-function conditionsOf(
-  { parameters, where }: ResourceStream,
-  { criteria }: SearchCriteria,
-): Readonly<Record<string, unknown>> | undefined {
+function conditionsOf({ parameters }: ResourceStream, { criteria }: SearchCriteria): Conditions | undefined {
   const isOfRecord = (one: SearchCriterion) => !isPatientCriterion(one)
-  const conditions = recordConditionsOf(parameters, criteria.filter(isOfRecord))
-  return conditions && { ...conditions, ...where }
+  return recordConditionsOf(parameters, criteria.filter(isOfRecord))
 }
 
 /** Searches deleted records, each in its history. @returns the ids of the resources that they were */
@@ -117,7 +128,7 @@ export async function searchDeletedRecords(
     for (const stream of streams.filter(({ kind }) => kind.collection === collection)) {
       const where = conditionsOf(stream, search)
       const { store } = recordsOf(stream.kind)
-      if (where && (await store.findDeleted(caller, { id, ehrId } as never, where)))
+      if (where && (await store.findDeleted(caller, { id, ehrId } as never, { ...where, ...stream.where })))
         found.push(resourceIdOf(stream, id))
     }
   return found
@@ -126,11 +137,11 @@ export async function searchDeletedRecords(
 /** One record tells that a page follows, one may have been shown in part, and the last one is not known to be whole. */
 const LOOK_AHEAD = 3
 
-async function readStream(
+async function readStreams(
   recordsOf: RecordsOf,
   caller: Caller,
-  { kind, suffix, render }: ResourceStream,
-  sought: { ehrIds: readonly [string, ...string[]]; where: Readonly<Record<string, unknown>> },
+  { kind, streams, where }: RecordRead,
+  ehrIds: readonly [string, ...string[]],
   search: ResourceSearch,
   { after }: Position,
   tx: AuditedReads,
@@ -143,15 +154,12 @@ async function readStream(
     ...(search.order && { order: search.order }),
     ...(after && { after: positionOf(after) }),
   }
-  const read = await recordsOf(kind)
-    .search(caller, { ...sought, list }, page, tx)
-    .catch(emptyIfUnknown)
-  const items = (read.items as unknown as RecordWithMetadata[]).map((record) => ({
-    at: record[sort] === undefined ? MISSING : Date.parse(String(record[sort])),
-    id: record.id,
-    suffix,
-    resource: () => render(record),
-  }))
+  const read = await recordsOf(kind).search(caller, { ehrIds, where, list }, page, tx).catch(emptyIfUnknown)
+  const items = (read.items as unknown as RecordWithMetadata[]).flatMap((record) => {
+    const at = record[sort] === undefined ? MISSING : Date.parse(String(record[sort]))
+    const shown = streams.filter((stream) => stream.isIn(record))
+    return shown.map(({ suffix, render }) => ({ at, id: record.id, suffix, resource: () => render(record) }))
+  })
   return { items, end: read.next === null ? undefined : items.at(-1), total: read.total }
 }
 

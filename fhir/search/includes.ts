@@ -48,6 +48,8 @@ export function parseIncludes(
   const modified = Object.keys(parameters).find((key) => /^_(rev)?include:/.test(key))
   if (modified !== undefined)
     throw parameterError(modified, 'not-supported', 'is not supported: only direct references are included')
+  if (parameters._include === undefined && parameters._revinclude === undefined)
+    return { forward: [], reverse: [] }
   const known = knownIncludes(of, types)
   return {
     forward: chosenIncludes('_include', parameters, known.forward),

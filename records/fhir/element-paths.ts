@@ -3,9 +3,19 @@ export type FhirJson = Readonly<Record<string, unknown>>
 
 const KEY = /([^.[\]]+)|\[(\d+)\]/g
 
+type Keys = readonly (string | number)[]
+
+/** Keys by path. Only mappings have paths, so there are few. */
+const knownKeys = new Map<string, Keys>()
+
 /** The keys of `code.coding[0].system`: names, and positions in lists. */
-const keysOf = (path: string): (string | number)[] =>
-  [...path.matchAll(KEY)].map(([, name, position]) => name ?? Number(position))
+function keysOf(path: string): Keys {
+  const known = knownKeys.get(path)
+  if (known) return known
+  const keys = [...path.matchAll(KEY)].map(([, name, position]) => name ?? Number(position))
+  knownKeys.set(path, keys)
+  return keys
+}
 
 /** An object's own member, since clients send any name, such as `constructor`; undefined if there is none. */
 export const memberOf = (container: unknown, key: string | number): unknown =>
@@ -14,7 +24,8 @@ export const memberOf = (container: unknown, key: string | number): unknown =>
     : undefined
 
 /** The value at a path such as `code.coding[0].system`; undefined if there is none. */
-export const elementAt = (element: unknown, path: string): unknown => keysOf(path).reduce(memberOf, element)
+export const elementAt = (element: unknown, path: string): unknown =>
+  keysOf(path).reduce<unknown>(memberOf, element)
 
 /** An element with this value at the path; every position in a list counts as its only item. */
 export const elementWith = (path: string, value: unknown): FhirJson =>

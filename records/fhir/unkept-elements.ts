@@ -5,7 +5,6 @@ const PARAPHRASES = ['display', 'unit']
 
 /** Compares dates by their moment and references without the address of the server. */
 function isSameValue(sent: unknown, shown: unknown, name: string): boolean {
-  if (sent === shown) return true
   if (typeof sent !== 'string' || typeof shown !== 'string') return false
   if (name === 'reference') return sent.endsWith(`/${shown}`)
   return sent.includes('T') && shown.includes('T') && Date.parse(sent) === Date.parse(shown)
@@ -27,6 +26,7 @@ const isParaphrase = (name: string, shown: FhirJson): boolean =>
  * @param path the path of the element, for the results
  */
 export function unkeptPaths(sent: unknown, shown: unknown, path: string, comparison: Comparison): string[] {
+  if (sent === shown) return []
   if (Array.isArray(sent)) return unkeptItems(sent, Array.isArray(shown) ? shown : [], path, comparison)
   if (isElement(sent)) {
     if (!isElement(shown)) return [path]
@@ -52,11 +52,12 @@ const unkeptItems = (
 ): string[] =>
   sent.flatMap((item, position) => {
     const place = `${path}[${position}]`
-    const lost = shown.map((one) => unkeptPaths(item, one, place, comparison))
-    const least = lost.reduce<string[] | undefined>(
-      (best, one) => (best === undefined || one.length < best.length ? one : best),
-      undefined,
-    )
+    let least: string[] | undefined
+    for (const one of shown) {
+      const lost = unkeptPaths(item, one, place, comparison)
+      if (least === undefined || lost.length < least.length) least = lost
+      if (lost.length === 0) break
+    }
     return least === undefined || least.length >= leafCount(item) ? [place] : least
   })
 

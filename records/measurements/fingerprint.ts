@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Values } from '../ehr-records/kind.ts'
-import { type Quantity, valuesInOwnUnits } from './quantities/quantity.ts'
+import type { Quantity } from './quantities/quantity.ts'
 
 /** Differences in parent, comment or spelling of the time do not make it another measurement. */
 const IGNORED_FIELDS = ['ehrId', 'carePlanId', 'comment', 'timestamp', 'utcOffset']
@@ -10,15 +10,17 @@ const IGNORED_FIELDS = ['ehrId', 'carePlanId', 'comment', 'timestamp', 'utcOffse
  * the units. A correction keeps the fingerprint, so a device that sends everything again does not restore the
  * wrong value.
  */
-export function fingerprintOf(quantities: Readonly<Record<string, Quantity>>, values: Values): string {
+export function fingerprintOf(
+  quantities: Readonly<Record<string, Quantity>>,
+  values: Values,
+  inOwnUnits: Readonly<Record<string, number>>,
+): string {
   const left = new Set([
     ...IGNORED_FIELDS,
     ...Object.keys(quantities).flatMap((name) => [name, `${name}Unit`]),
   ])
   const others = Object.entries(values).filter(([name, value]) => !left.has(name) && value !== undefined)
-  const all = [...others, ...Object.entries(valuesInOwnUnits(quantities, values))].sort(([a], [b]) =>
-    a < b ? -1 : 1,
-  )
+  const all = [...others, ...Object.entries(inOwnUnits)].sort(([a], [b]) => (a < b ? -1 : 1))
   const text = JSON.stringify([Date.parse(String(values.timestamp)), all])
   return createHash('sha256').update(text).digest('base64url').slice(0, 20)
 }

@@ -333,12 +333,15 @@ function measurementRules({
     fixedDerived: ['fingerprint', 'compositionId'],
     // 2: calculated exactly, rounded half up, and classified before rounding.
     derivationVersion: 1 + (rules.derivationVersion ?? 1),
-    derived: (values) => ({
-      ...valuesInOwnUnits(quantities, values),
-      ...withoutNulls(rules.derived?.(values)),
-      fingerprint: fingerprintOf(quantities, values),
-      warnings: [...each(quantityWarnings, values), ...(warnings?.(values) ?? [])],
-    }),
+    derived: (values) => {
+      const inOwnUnits = valuesInOwnUnits(quantities, values)
+      return {
+        ...inOwnUnits,
+        ...withoutNulls(rules.derived?.(values)),
+        fingerprint: fingerprintOf(quantities, values, inOwnUnits),
+        warnings: [...each(quantityWarnings, values), ...(warnings?.(values) ?? [])],
+      }
+    },
   }
 }
 

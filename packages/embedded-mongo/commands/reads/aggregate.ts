@@ -152,10 +152,9 @@ const groupByKeys = (
   collection: Collection,
   { view, query, rest, environment }: Run,
 ): Documents | undefined => {
-  const { plan } = prepareQuery(collection, query)
-  const { index, bounds, covered, ambiguous = [] } = plan
-  if (!index || !covered || ambiguous.length > 0 || query.skip !== undefined || query.limit !== undefined)
-    return undefined
+  if (!rest[0]?.$group || query.skip !== undefined || query.limit !== undefined) return undefined
+  const { index, bounds, covered, ambiguous = [] } = prepareQuery(collection, query).plan
+  if (!index || !covered || ambiguous.length > 0) return undefined
   const grouping = index.multikey && bounds.length > 1 ? undefined : keyGroupingOf(index, rest[0]?.$group)
   if (!grouping || index.unique) return undefined
   const others = () => compilePipeline(rest, environment)(documents(findRecords(view, collection, query)))

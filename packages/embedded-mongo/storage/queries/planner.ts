@@ -136,6 +136,7 @@ const considerIndex = (
   hinted = false,
 ): Candidate | undefined => {
   if (!index.ready || (index.spec.hidden === true && !hinted)) return undefined
+  if (!hinted && !index.elements && !concernsField(index.fields[0], shape, conditions)) return undefined
   const partial = index.spec.partialFilterExpression
   if (!hinted && partial && !impliesFilter(conditions, partial, shape.collation)) return undefined
   const fit = fitFields(index, shape, conditions)
@@ -162,6 +163,10 @@ const considerIndex = (
   const pointScore = namesAll ? (isPoint ? SINGLE_DOCUMENT_SCORE : scorePoints(fit.points.length)) : 0
   return { plan: makePlan, score: fit.score + pointScore + sorts, isPoint }
 }
+
+/** Whether a query has a condition on a field, or sorts by it first. */
+const concernsField = (field = '', { sort }: QueryShape, conditions: ConditionsByField): boolean =>
+  conditions.has(field) || sort[0]?.field === field
 
 const SINGLE_DOCUMENT_SCORE = 100
 /**
