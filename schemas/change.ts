@@ -1,4 +1,4 @@
-import { type TObject, type TProperties, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox'
 import { closedObject, idField, withArticle } from './common.ts'
 import { nullable } from './forms/nullable.ts'
 
@@ -15,11 +15,27 @@ export const onBehalfOfField = nullable({
   examples: ['bW81kPzQ7e'],
 })
 
+/** Names of the users of a change. */
+export const changeAuthorNames = {
+  userName: nullable(
+    Type.String({
+      description:
+        'Name in the profile of the user, otherwise in the account. Null if there is none, and for those who see the EHR only through anonymous care plans',
+      examples: ['Nurse Bo'],
+    }),
+  ),
+  onBehalfOfName: nullable(
+    Type.String({ description: 'Name of that person, likewise', examples: ['Ann Jansen'] }),
+  ),
+}
+export type ChangeAuthorNames = Static<TObject<typeof changeAuthorNames>>
+
 const changeFields = {
   version: Type.Integer({ minimum: 1, description: 'Version that the change created' }),
   at: Type.String({ format: 'date-time', description: 'Time of the change' }),
   userId: { ...idField('the user who made the change'), examples: ['n4Fq2LxT0a'] },
   onBehalfOf: onBehalfOfField,
+  ...changeAuthorNames,
   application: Type.String({ description: 'Application that the user used', examples: ['path family'] }),
   action: changeActionField('Type of the change'),
   changed: Type.Array(Type.String(), {

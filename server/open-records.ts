@@ -107,7 +107,7 @@ export async function openRecords(
   const registered = openRecordsOfKinds(records, Object.values({ ...given, ...carePlans.stores }))
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as EhrRecords<TObject, string>
   const batches = new MeasurementBatches(records, recordsOf)
-  const ofUsers = openUserData(records, batches, recordsOf, own.profiles)
+  const ofUsers = openUserData(records, batches, recordsOf, own.profiles, sendMail)
   const ofWorklists = openWorklists(records, own, sendMail)
   const fhirExports = new BulkExports(resourceTypes, createFhirServices(records, recordsOf, own))
   const services = {
@@ -256,11 +256,12 @@ function openUserData(
   batches: MeasurementBatches,
   recordsOf: (kind: { name: string }) => EhrRecords<TObject, string>,
   { persons }: Profiles,
+  sendMail: SendMail,
 ) {
   const kinds = { measurements: recordsOf(Measurement), occurrences: recordsOf(Occurrence) }
   const userData = new UserData(records, batches, kinds)
   const aggregates = new Aggregates(records, userData)
-  return { userData, aggregates, helpers: new Helpers(records, persons) }
+  return { userData, aggregates, helpers: new Helpers(records, persons, sendMail) }
 }
 
 const MEASUREMENT_KIND_PATHS = MEASUREMENT_KINDS.map(({ path }) => path)

@@ -166,11 +166,15 @@ export const defineHistoryOperation = ({
     description: 'Returns the versions with author, time and former content, newest first.',
     ...about,
     summary: `List the changes of ${one}`,
-    handle: async ({ params, page }, context) =>
-      mapPage(await read(params, page, context), ({ before, changed, ...change }) => ({
+    handle: async ({ params, page }, context) => {
+      const { items, ...rest } = await read(params, page, context)
+      const { caller, profiles } = context
+      const named = await profiles.persons.nameAuthors(caller, textParameterOf(params, 'ehrId'), items)
+      return mapPage({ ...rest, items: named }, ({ before, changed, ...change }) => ({
         ...{ ...change, changed: namesForClients(changed) },
         before: before && represent(before),
-      })),
+      }))
+    },
   })
 
 interface RestoreOptions extends VersionOperationOptions {

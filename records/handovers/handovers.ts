@@ -1,5 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
+import type { ChangeAuthorNames } from '../../schemas/change.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import {
   type Colleague,
@@ -24,6 +25,10 @@ import { runStoreTransaction, type StoreContext, type Transaction } from '../sto
 import { findColleagues } from './colleagues.ts'
 
 type StoredHandover = SavedRecord<Static<typeof handoverRecord>>
+
+interface HandoverChange extends Omit<RecordHistoryEntry<object>, 'before'>, ChangeAuthorNames {
+  before: HandoverResource | null
+}
 
 /** With more EHRs than this, one audit entry covers all of them. */
 const MAX_AUDITED_EHRS = 20
@@ -73,13 +78,10 @@ export class Handovers {
   }
 
   /** @throws NotFound */
-  async history(
-    caller: Caller,
-    id: string,
-    page: PageRequest,
-  ): Promise<Page<Omit<RecordHistoryEntry<object>, 'before'> & { before: HandoverResource | null }>> {
+  async history(caller: Caller, id: string, page: PageRequest): Promise<Page<HandoverChange>> {
     const { items, ...rest } = await this.#store.history(caller, { id }, page)
-    const changes = items.map(async ({ before, changed, ...change }) => ({
+    const named = await this.#persons.nameAuthors(caller, null, items)
+    const changes = named.map(async ({ before, changed, ...change }) => ({
       ...change,
       changed: changed.filter((name) => name !== 'changesAt'),
       before: before && (await this.#withName(before)),

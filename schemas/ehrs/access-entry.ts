@@ -9,7 +9,7 @@ export const AccessEntry = closedObject('AccessEntry', 'An access to the data of
   userId: { ...idField('the user'), examples: ['n4Fq2LxT0a'] },
   userName: nullable(
     Type.String({
-      description: 'Name in the profile of the user; null if there is none',
+      description: 'Name in the profile of the user, otherwise in the account; null if there is none',
       examples: ['Nurse Bo'],
     }),
   ),

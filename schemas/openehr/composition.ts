@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { onBehalfOfField } from '../change.ts'
+import { changeAuthorNames, onBehalfOfField } from '../change.ts'
 import { closedObject, idField } from '../common.ts'
 import { documentRmClass } from './rm-schema.ts'
 
@@ -102,6 +102,7 @@ export const CompositionChange = closedObject(
     at: Type.String({ format: 'date-time', description: 'Time of creation' }),
     userId: compositionText('Id of the author', 'n4Fq2LxT0a'),
     onBehalfOf: onBehalfOfField,
+    ...changeAuthorNames,
     application: compositionText('Application that the user used', 'password'),
     action: compositionText('Type of the change: create, update or delete', 'create'),
   },

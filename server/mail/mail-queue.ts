@@ -187,6 +187,7 @@ const REQUESTED_TEMPLATES: readonly TemplateName[] = [
   'account-exists',
   'confirm-address',
   'pending-ehr',
+  'helper-invitation',
 ]
 
 /**

@@ -4,6 +4,7 @@ import alert from './templates/alert.json' with { type: 'json' }
 import chat from './templates/chat.json' with { type: 'json' }
 import confirmAddress from './templates/confirm-address.json' with { type: 'json' }
 import handover from './templates/handover.json' with { type: 'json' }
+import helperInvitation from './templates/helper-invitation.json' with { type: 'json' }
 import identityLinked from './templates/identity-linked.json' with { type: 'json' }
 import invitation from './templates/invitation.json' with { type: 'json' }
 import participation from './templates/participation.json' with { type: 'json' }
@@ -36,6 +37,7 @@ export const mailTemplates = {
   handover,
   chat,
   'confirm-address': confirmAddress,
+  'helper-invitation': helperInvitation,
   'identity-linked': identityLinked,
   invitation,
   participation,

@@ -254,12 +254,16 @@ for (const family of ['path', 'class'] as const)
       assert.equal((await end(nurse, String(id), 7)).status, 412)
       const ended = await end(nurse, String(id), Number(version))
       assert.deepEqual((await end(nurse, String(id))).result, ended.result)
+      const profile = { name: { displayName: 'Nurse Bo' } }
+      assertStatus(await nurse.call('PUT', `/profile/${nurse.mvUid}`, profile))
       const history = await itemsOf(colleague, `/worklist/handover/${id}/history`)
       assert.deepEqual(
-        history.map(({ version, userId, action, changed }) => [version, userId, action, changed]),
+        history.map(({ version, userId, userName, action, changed }) => [
+          ...[version, userId, userName, action, changed],
+        ]),
         [
-          [2, nurse.mvUid, 'update', ['until']],
-          [1, nurse.mvUid, 'create', []],
+          [2, nurse.mvUid, 'Nurse Bo', 'update', ['until']],
+          [1, nurse.mvUid, 'Nurse Bo', 'create', []],
         ],
       )
       const lines = (await readAudit(patient.ehrId, since)).filter((line) => line.includes('handovers'))

@@ -86,6 +86,7 @@ export const pages: readonly PageEntry[] = [
   adminEntry('/admin/accounts', () => import('../admin/accounts/accounts-page.tsx'), 'accounts.title'),
   adminEntry('/admin/accounts/:mvUid', () => import('../admin/accounts/account-details-page.tsx')),
   adminEntry('/admin/apps', () => import('../admin/apps/apps-page.tsx'), 'apps.title'),
+  adminEntry('/admin/systems', () => import('../admin/systems/systems-page.tsx'), 'systems.title'),
   adminEntry('/admin/deleted', () => import('../admin/deleted/deleted-page.tsx'), 'deleted.title'),
   adminEntry('/admin/service', () => import('../admin/service/service-page.tsx'), 'service.title'),
 ]

@@ -8,6 +8,20 @@ export const formatDate = format({ dateStyle: 'long' })
 /** In the browser's time zone. */
 export const formatMoment = format({ dateStyle: 'long', timeStyle: 'short' })
 
+const DAY_MS = 86_400_000
+const formatTimeOfDay = format({ timeStyle: 'short' })
+const formatDay = format({ day: 'numeric', month: 'short' })
+const formatMonth = format({ month: 'short', year: 'numeric' })
+const formatYear = format({ year: 'numeric' })
+
+/** A time beside an axis whose marks are `stepMs` apart: `14:30`, `5 Mar`, `Mar 2026` or `2026`. Midnight shows its day. */
+export function formatAxisTime(at: number, stepMs: number): string {
+  if (stepMs >= 365 * DAY_MS) return formatYear(at)
+  if (stepMs >= 28 * DAY_MS) return formatMonth(at)
+  const isMidnight = new Date(at).setHours(0, 0) === at
+  return stepMs >= DAY_MS || isMidnight ? formatDay(at) : formatTimeOfDay(at)
+}
+
 export const formatNumber = (value: number, digits = 1): string =>
   new Intl.NumberFormat(preferredLanguage(), { maximumFractionDigits: digits }).format(value)
 

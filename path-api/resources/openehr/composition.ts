@@ -219,16 +219,13 @@ export const compositionOperations = [
     extra: true,
     access: 'plan:read',
     item: CompositionChange,
-    handle: async ({ params: { ehrId, compositionId: uid }, page }, { caller, compositions }) => {
-      const versions = await compositions.history(caller, { ehrId, uid }, page)
+    handle: async ({ params: { ehrId, compositionId: uid }, page }, { caller, compositions, profiles }) => {
+      const { items, ...rest } = await compositions.history(caller, { ehrId, uid }, page)
+      const versions = { ...rest, items: await profiles.persons.nameAuthors(caller, ehrId, items) }
       const [id = ''] = uid.split('::')
-      return mapPage(versions, ({ version, at, userId, onBehalfOf, application, action }) => ({
+      return mapPage(versions, ({ version, before: _, changed: __, ...change }) => ({
         uid: uidOf({ id, version }),
-        at,
-        userId,
-        onBehalfOf,
-        application,
-        action,
+        ...change,
       }))
     },
   }),

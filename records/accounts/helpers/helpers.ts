@@ -11,6 +11,7 @@ import type { Page, PageRequest } from '../../store/reading/pages.ts'
 import { Store } from '../../store/store.ts'
 import type { ExpectedVersions } from '../../store/write-decider.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
+import type { SendMail } from '../user/mails.ts'
 import { ACCOUNT_STATE_FILTERS, usersOf } from '../user/user.ts'
 import {
   agreementIdOf,
@@ -41,11 +42,13 @@ interface Names {
 export class Helpers {
   readonly #records: StoreContext
   readonly #names: Names
+  readonly #sendMail: SendMail
   readonly #store
 
-  constructor(records: StoreContext, names: Names) {
+  constructor(records: StoreContext, names: Names, sendMail: SendMail) {
     this.#records = records
     this.#names = names
+    this.#sendMail = sendMail
     this.#store = new Store(records, {
       collection: HELPER_AGREEMENTS,
       schema: HelperAgreementRecord,
@@ -73,7 +76,7 @@ export class Helpers {
   }
 
   /**
-   * Invites a user to act for the caller. An agreement that has not ended gets these terms at once.
+   * Invites a user to act for the caller, who gets a mail. An agreement that has not ended gets these terms at once.
    * @throws RuleViolated
    */
   invite(caller: Caller, helperId: string, terms: HelperTerms): Promise<AgreementView> {
@@ -88,12 +91,22 @@ export class Helpers {
       const user = await usersOf(this.#records.db).findOne(helper, { session: tx.session })
       requireNoViolations(invitationViolations(agreed, user !== null, now))
       const known = await this.#store.find(caller, { id }, { tx })
-      const state = known && this.#stateOf(known) !== 'ENDED' ? known.state : 'INVITED'
+      const isNew = !known || this.#stateOf(known) === 'ENDED'
+      if (isNew) await this.#mailInvitation(helperId, tx)
+      const state = isNew ? 'INVITED' : known.state
       const permissions = { read: [mvUid, helperId], write: [mvUid, helperId] }
       return known
         ? this.#store.update(caller, { id }, () => ({ ...agreed, state }), { tx })
         : this.#store.create(caller, { ...agreed, state }, permissions, { tx, id })
     })
+  }
+
+  /** The mail names nobody: only who logs in as this user learns who asks. */
+  #mailInvitation(mvUid: string, { session }: Transaction): Promise<void> {
+    return this.#sendMail(
+      { to: { mvUid }, template: 'helper-invitation', language: undefined, data: {} },
+      session,
+    )
   }
 
   /** Accepts an invitation; a repeated call changes nothing. @throws NotFound; Conflict once it has ended */

@@ -11,6 +11,7 @@ interface MailData {
   chat: Record<never, never>
   alert: Record<never, never>
   handover: Record<never, never>
+  'helper-invitation': Record<never, never>
   'pending-ehr': Record<never, never>
 }
 

@@ -1,7 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
+import type { ChangeAuthorNames } from '../../../schemas/change.ts'
 import { ifNotFound, ServiceError } from '../../../schemas/errors.ts'
 import { type PersonUpdate, profileFields } from '../../../schemas/profiles/person.ts'
 import { usersOf } from '../../accounts/user/user.ts'
+import { findAnonymizedEhrs } from '../../ehrs/rights/anonymity.ts'
 import { type Caller, serviceCaller } from '../../store/documents/caller.ts'
 import { documentCollection } from '../../store/documents/database.ts'
 import { createParseFormat, type SavedRecord } from '../../store/documents/parse-format.ts'
@@ -12,7 +14,7 @@ import { runStoreTransaction, type StoreContext, type Transaction } from '../../
 import { normaliseBody } from '../storage/normalise-body.ts'
 import { permissionsSharedWithConnections } from '../storage/owner.ts'
 import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
-import { isProfileDeleted } from '../storage/profile-lock.ts'
+import { findDeletedProfiles, isProfileDeleted } from '../storage/profile-lock.ts'
 import { findLanguage } from './language.ts'
 
 const personSchema = Type.Object(profileFields)
@@ -88,7 +90,7 @@ export class Persons {
     return before.picture
   }
 
-  /** The display names of persons, by id; a user without a person has no name. */
+  /** The display names of persons, by id. Users who never had a person have the name of their account, if any. */
   async namesOf(mvUids: readonly string[]): Promise<Map<string, string>> {
     const persons = this.#records.db.collection<{ _id: string; name: { displayName: string } }>(
       PROFILE_COLLECTIONS.person,
@@ -96,7 +98,37 @@ export class Persons {
     const found = await persons
       .find({ _id: { $in: [...new Set(mvUids)] } }, { projection: { name: 1 } })
       .toArray()
-    return new Map(found.map(({ _id, name }) => [_id, name.displayName]))
+    const names = new Map(found.map(({ _id, name }) => [_id, name.displayName]))
+    const others = [...new Set(mvUids)].filter((mvUid) => !names.has(mvUid))
+    return others.length === 0 ? names : new Map([...names, ...(await this.#accountNamesOf(others))])
+  }
+
+  async #accountNamesOf(mvUids: readonly string[]): Promise<[mvUid: string, name: string][]> {
+    const accounts = await usersOf(this.#records.db)
+      .find({ _id: { $in: [...mvUids] }, name: { $exists: true } }, { projection: { name: 1 } })
+      .toArray()
+    if (accounts.length === 0) return []
+    const deleted = await findDeletedProfiles(this.#records, mvUids)
+    return accounts.flatMap(({ _id, name }) => (name && !deleted.has(_id) ? [[_id, name]] : []))
+  }
+
+  /**
+   * Adds the names of the users who changed a record of an EHR. Those who see the EHR only through anonymous care plans
+   * learn no names.
+   */
+  async nameAuthors<C extends { userId: string; onBehalfOf: string | null }>(
+    caller: Caller,
+    ehrId: string | null,
+    changes: readonly C[],
+  ): Promise<(C & ChangeAuthorNames)[]> {
+    const isAnonymous = ehrId !== null && (await findAnonymizedEhrs(this.#records, caller)).has(ehrId)
+    const users = changes.flatMap(({ userId, onBehalfOf }) => [userId, onBehalfOf ?? []].flat())
+    const names = await this.namesOf(isAnonymous ? [] : users)
+    return changes.map((change) => ({
+      ...change,
+      userName: names.get(change.userId) ?? null,
+      onBehalfOfName: names.get(change.onBehalfOf ?? '') ?? null,
+    }))
   }
 
   /** What those who care for users may know about them, by id. Users who do not exist have none. */

@@ -55,9 +55,17 @@ export async function recordProfileDeletion(
   )
 }
 
-export async function isProfileDeleted(records: StoreContext, mvUid: string): Promise<boolean> {
-  return (await profileStatesOf(records).findOne({ _id: mvUid, removed: true })) !== null
+/** Finds the users among others who removed their persons on purpose. */
+export async function findDeletedProfiles(
+  records: StoreContext,
+  mvUids: readonly string[],
+): Promise<Set<string>> {
+  const found = profileStatesOf(records).find({ _id: { $in: [...mvUids] }, removed: true })
+  return new Set((await found.toArray()).map(({ _id }) => _id))
 }
+
+export const isProfileDeleted = async (records: StoreContext, mvUid: string): Promise<boolean> =>
+  (await findDeletedProfiles(records, [mvUid])).has(mvUid)
 
 /** Deletes the state of a deleted user. */
 export async function forgetProfileState(

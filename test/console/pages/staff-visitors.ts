@@ -17,6 +17,9 @@ export async function createAdministrator(): Promise<Visitor> {
     await who.call('POST', '/auth/app', { ...app, redirectUris: ['https://app.example.org/'] }),
     201,
   )
+  await service.db.collection('ehr.systems').deleteMany({})
+  const system = { name: 'Research', roles: ['analyst'] }
+  assertStatus(await who.call('POST', '/auth/system', system), 201)
   for (const [one, name] of [
     [owner, 'Anna de Vries'],
     [patient, 'Bart Jansen'],
@@ -29,6 +32,7 @@ export async function createAdministrator(): Promise<Visitor> {
       ['accounts', 'admin/accounts', owner.email],
       ['account', `admin/accounts/${owner.mvUid}`],
       ['apps', 'admin/apps'],
+      ['systems', 'admin/systems'],
       ['deleted records', 'admin/deleted'],
       ['service', 'admin/service'],
     ],

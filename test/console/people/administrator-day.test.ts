@@ -136,6 +136,48 @@ describe('the day of an administrator', () => {
     assertNoFaults(page)
   })
 
+  it('registers a system, gives it a new key, and locks it out by keyboard', async () => {
+    const page = await openPage('Systems')
+    await page.getByText('Register a system').click()
+    await page.getByLabel('Name of the system').fill(' ')
+    await button(page, 'Register').click()
+    await page.getByRole('alert').getByRole('button').first().click()
+    assert.equal(await page.evaluate('document.activeElement.name'), 'name')
+    const name = `Laboratory ${admin.mvUid}`
+    await page.getByLabel('Name of the system').fill(name)
+    await page.getByLabel('queries all records').check()
+    await button(page, 'Register').click()
+    const texts = async () => {
+      const [id = '', secret = ''] = await page.locator('.note code').allTextContents()
+      return { id, secret }
+    }
+    await page.getByText('Client secret, which is not shown again:').waitFor()
+    const { id, secret } = await texts()
+    const tokenStatus = async (key: string) => {
+      const body = new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: id,
+        client_secret: key,
+      })
+      return (await fetch(`${service.url}/auth/token`, { method: 'POST', body })).status
+    }
+    assert.equal(await tokenStatus(secret), 200)
+    await button(page, `New key ${name}`).click()
+    await button(page, 'Yes, make a new key').click()
+    await waitUntil(async () => (await texts()).secret !== secret)
+    assert.deepEqual([await tokenStatus(secret), await tokenStatus((await texts()).secret)], [401, 200])
+    await tabTo(page, `Lock out ${name}`)
+    await page.keyboard.press('Enter')
+    await tabTo(page, 'Yes, lock it out')
+    await page.keyboard.press('Enter')
+    const row = page.getByRole('listitem').filter({ hasText: name })
+    await row.getByText('Locked out').waitFor()
+    await row.getByText('queries all records').waitFor()
+    assert.equal(await tokenStatus((await texts()).secret), 401)
+    assert.equal(await button(page, `Lock out ${name}`).count(), 0)
+    assertNoFaults(page)
+  })
+
   it('is the only one who has these pages', async () => {
     const page = await opened.open()
     await logInOn(page, await createPerson())

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { createPatient } from '../../harness/care/patients.ts'
+import { createPatient, createPlan } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createAddress, password } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
+import { waitFor } from '../../harness/wait.ts'
 import {
   activate,
   assertNoFaults,
@@ -19,6 +21,20 @@ const shadedShare = `(() => {
   const { data } = document.querySelector('.plot canvas').getContext('2d').getImageData(0, 0, width, height)
   return data.filter((one, at) => at % 4 === 3 && one > 0).length / (width * height)
 })()`
+
+/** Keeps the texts that graphs draw; a canvas does not show them otherwise. */
+const keepDrawnTexts = `
+  globalThis.drawnTexts = []
+  const { fillText } = CanvasRenderingContext2D.prototype
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+    drawnTexts.push(text)
+    return fillText.call(this, text, ...at)
+  }`
+
+const AXIS_TIMES = {
+  en: /^(\d{1,2} (Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)|\d\d:\d\d)$/,
+  nl: /^(\d{1,2} (jan|feb|mrt|apr|mei|jun|jul|aug|sep|okt|nov|dec)\.?|\d\d:\d\d)$/,
+}
 
 describe('the first day of a patient', () => {
   const opened = useConsoleBrowser()
@@ -115,4 +131,25 @@ describe('the first day of a patient', () => {
     await page.getByText(/^Lower pressure: 80 mmHg, /).waitFor()
     assertNoFaults(page)
   })
+
+  for (const language of ['en', 'nl'] as const)
+    it(`has the day before the month and 24 hours beside a graph, in the language ${language}`, async () => {
+      const patient = await createPatient()
+      const weight = { weight: 70, weightUnit: 'kg', timestamp: new Date().toISOString() }
+      const body = { carePlanId: await createPlan(patient), ...weight }
+      assertStatus(await patient.call('POST', 'procedure/bodyweight', body), 201)
+      const page = await opened.open({ language })
+      await page.addInitScript(keepDrawnTexts)
+      await logInOn(page, patient)
+      await page.goto(`${service.url}/console/overview?period=week`)
+      await page.locator('.plot canvas').waitFor()
+      const texts = await waitFor(async () => {
+        const drawn = await page.evaluate<string[]>('drawnTexts')
+        return drawn.some((one) => /[a-z]{3}/i.test(one)) ? drawn : undefined
+      }, 'the texts of the graph')
+      const times = texts.filter((one) => /:|\d .*[a-z]|[a-z].* \d/i.test(one))
+      assert.ok(times.length > 2)
+      for (const time of times) assert.match(time, AXIS_TIMES[language])
+      assertNoFaults(page)
+    })
 })

@@ -4,10 +4,10 @@ import { pathParameterNames } from '../../../path-api/operation/operation.ts'
 import { operationTable } from '../../../path-api/operation-table.ts'
 import { CLASS_NAMES, type ClassName } from '../../../records/kinds.ts'
 import { byClass, type Json, newPlace } from '../../family-kinds.ts'
-import { createTask, type Patient } from '../../harness/care/patients.ts'
+import { createAlert, createTask, type Patient } from '../../harness/care/patients.ts'
 import { exampleObject, fillPath, parentIdsOf, withOtherKey } from '../../harness/care/samples/examples.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
-import { createHelper } from '../../harness/people/helper-invitations.ts'
+import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { assertNoFaults, button, goTo, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
@@ -50,6 +50,8 @@ describe('the history in the console', () => {
     const { patient, place } = await newPlace()
     const { carePlanId, goalId } = place
     const nurse = await participate(patient, carePlanId, 'WRITE')
+    const profile = { name: { displayName: 'Ann Jansen' } }
+    assertStatus(await patient.call('PUT', `/profile/${patient.mvUid}`, profile))
     const page = await openAs(nurse)
     await page.goto(`${service.url}/console/patients/${patient.ehrId}`)
     await describeGoal(page, 'Half an hour')
@@ -58,6 +60,11 @@ describe('the history in the console', () => {
     await page.getByRole('heading', { name: 'History: goal' }).waitFor()
     await page.getByRole('row', { name: 'Description – Half an hour' }).waitFor()
     await page.getByRole('row', { name: 'Description Half an hour An hour' }).waitFor()
+    await page.getByText(/^Added, .*, Ann Jansen$/).waitFor()
+    await page
+      .getByText(/^Changed, .*, You$/)
+      .first()
+      .waitFor()
     await tabTo(page, 'Restore Version 1')
     await page.keyboard.press('Enter')
     await page.getByText('Version 1 is back.').waitFor()
@@ -65,6 +72,34 @@ describe('the history in the console', () => {
     const { goals } = assertStatus(await patient.call('GET', `careplan/${carePlanId}`))
     assert.deepEqual([goals[0].id, goals[0].description, goals[0].version], [goalId, null, 4])
     assertNoFaults(page)
+  })
+
+  it('says who acted for whom, and who took an alert, and shows no id', async () => {
+    const { patient, place } = await newPlace()
+    const helper = await createPerson()
+    const rename = (person: Person, displayName: string) =>
+      person.call('PUT', `/profile/${person.mvUid}`, { name: { displayName } }).then(assertStatus)
+    await Promise.all([rename(patient, 'Ann Jansen'), rename(helper, 'Piet Jansen')])
+    await createHelper(patient, helper, ['READ', 'PLAN'])
+    const acting = await actFor(patient, helper)
+    const path = `careplan/${place.carePlanId}/goal/${place.goalId}`
+    const body = { name: 'Walk', description: 'An hour' }
+    assertStatus(await acting.call('PUT', `/ehr/${patient.ehrId}/${path}`, body))
+    const alert = await createAlert(patient, place.carePlanId)
+    const nurse = await participate(patient, place.carePlanId, 'WRITE')
+    await rename(nurse, 'Nurse Bo')
+    const step = `/ehr/${patient.ehrId}/alert/${alert}/handle`
+    assertStatus(await nurse.call('POST', step, { action: 'TAKE' }))
+    const [patients, nurses] = [await openAs(patient), await openAs(nurse)]
+    await goTo(patients, `history/${path}`)
+    await patients.getByText(/^Changed, .*, Piet Jansen, for you$/).waitFor()
+    await goTo(nurses, `patients/${patient.ehrId}/history/${path}`)
+    await nurses.getByText(/^Changed, .*, Piet Jansen, for Ann Jansen$/).waitFor()
+    await goTo(patients, `history/event/${alert}`)
+    await patients.getByRole('row', { name: 'Taken by – Nurse Bo' }).waitFor()
+    for (const { mvUid } of [patient, helper, nurse])
+      assert.ok(!(await patients.locator('main').textContent())?.includes(mvUid))
+    assertNoFaults(patients)
   })
 
   it('offers no way back to a participant who only reads, nor to a helper without the plan', async () => {
@@ -91,6 +126,30 @@ describe('the history in the console', () => {
       assert.equal(await restoreButtons(page).count(), count)
       assertNoFaults(page)
     }
+  })
+
+  it('is reached from tasks and goals that are closed, by keyboard', async () => {
+    const { patient, place } = await newPlace()
+    const { carePlanId, goalId } = place
+    const goal = `careplan/${carePlanId}/goal/${goalId}`
+    const taskId = await createTask(patient, carePlanId, goalId)
+    const closed = { outcome: 'Red ones' }
+    assertStatus(await patient.call('POST', `${goal}/task/${taskId}/close`, closed))
+    const page = await openAs(patient)
+    for (const [summary, name, outcome] of [
+      ['1 task is done.', 'Buy shoes', 'Red ones'],
+      ['1 goal is closed', 'Walk', 'Each day'],
+    ] as const) {
+      await menu(page, 'My plan').click()
+      await page.locator('summary', { hasText: summary }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByText(outcome).waitFor()
+      await tabTo(page, `History ${name}`)
+      await page.keyboard.press('Enter')
+      await page.getByRole('row', { name: 'State open done' }).waitFor()
+      if (name !== 'Walk') assertStatus(await patient.call('POST', `${goal}/close`, { outcome: 'Each day' }))
+    }
+    assertNoFaults(page)
   })
 
   it('brings back a record that somebody deleted while it was shown', async () => {

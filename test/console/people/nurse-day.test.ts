@@ -196,6 +196,10 @@ describe('the first day of a nurse', () => {
     await other.getByText('1 for you').waitFor()
     await button(page, 'End it Nurse Bo').click()
     await page.getByText('1 for you').waitFor()
+    await page.getByText('1 former handover').click()
+    await page.locator('summary', { hasText: 'History Nurse Bo' }).click()
+    await page.getByText(/^Changed, .*, You$/).waitFor()
+    await page.getByText(/^Added, .*, You$/).waitFor()
     for (const one of [page, other]) assertNoFaults(one)
   })
 

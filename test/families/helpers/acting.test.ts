@@ -51,14 +51,17 @@ describe('what a helper does for a person', () => {
     const { id } = assertStatus(await acting.call('POST', path, { carePlanId: planId, ...PRESSURE }), 201)
     const change = { systolic: 130 }
     await createClassClient(acting).put('BloodPressure', id, change).expect(200)
+    const { name } = assertStatus(await patient.call('GET', `/profile/${patient.mvUid}`))
     const { items } = assertStatus(await patient.call('GET', `${path}/${id}/history`))
     assert.deepEqual(
       items.map((one: Record<string, unknown>) => [one.userId, one.onBehalfOf]),
       [author(), author()],
     )
+    for (const one of items)
+      assert.deepEqual([one.userName, one.onBehalfOfName], [HELPER_NAME, name.displayName])
     assertStatus(await patient.call('PUT', `${path}/${id}`, { carePlanId: planId, ...PRESSURE }))
     const [own] = assertStatus(await patient.call('GET', `${path}/${id}/history`)).items
-    assert.deepEqual([own.userId, own.onBehalfOf], [patient.mvUid, null])
+    assert.deepEqual([own.userId, own.onBehalfOf, own.onBehalfOfName], [patient.mvUid, null, null])
   })
 
   it('is in the person’s list of accesses with the helper’s name', async () => {

@@ -9,9 +9,11 @@ import {
   inviteHelper,
   termsOf,
 } from '../../harness/people/helper-invitations.ts'
+import { mailsTo, waitForMailAbout } from '../../harness/people/mail.ts'
 import { createAdmin, createPerson, logInAs, type Person } from '../../harness/people/people.ts'
-import { service } from '../../harness/service/service.ts'
+import { config, service } from '../../harness/service/service.ts'
 import { bySize } from '../../harness/test-size.ts'
+import { waitFor } from '../../harness/wait.ts'
 
 /** The outcome of a call: its result, or the status of the path family for its refusal. */
 type Outcome = Record<string, unknown> | number
@@ -243,6 +245,25 @@ describe('an invitation', () => {
     assert.equal(assertStatus(await person.call('GET', path)).name, null)
     assertStatus(await helper.call('POST', `/profile/${helper.mvUid}/helping/${person.mvUid}/accept`))
     assert.equal(assertStatus(await person.call('GET', path)).name, 'Piet de Vries')
+  })
+
+  it('is mailed once to the helper, in their language and without a name', async () => {
+    const [person, helper] = await Promise.all([createPerson(), createPerson({ language: 'nl' })])
+    const name = 'Zebedee Quillfeather'
+    assertStatus(await person.call('PUT', `/profile/${person.mvUid}`, { name: { displayName: name } }))
+    await createHelper(person, helper, ['READ'])
+    const mail = await waitForMailAbout(helper.email, /^Iemand vraagt u om hulp/)
+    assert.equal(mail.link, config.appUrl)
+    assert.ok(!`${mail.subject} ${mail.text} ${mail.html}`.includes('Quillfeather'))
+    const count = () => mailsTo(helper.email).filter((one) => String(one).includes('vraagt u om hulp')).length
+    const former = count()
+    await inviteHelper(person, helper, ['READ', 'PLAN'])
+    assertStatus(await person.call('DELETE', `/profile/${person.mvUid}/helper/${helper.mvUid}`), 204)
+    await inviteHelper(person, helper, ['READ'])
+    await waitFor(() => count() > former || undefined, 'a mail about the second invitation')
+    const waiting = () => service.db.collection('mails').countDocuments({ 'to.mvUid': helper.mvUid })
+    await waitFor(async () => (await waiting()) === 0 || undefined, 'an empty queue')
+    assert.equal(count(), former * 2, 'new terms cause no mail')
   })
 
   it('shows its terms and the name of the person to the helper, and no name once it has ended', async () => {

@@ -45,7 +45,7 @@ describe('mails of accounts', () => {
 
   it('lead to the app in which their reader logs in, if its address is known', () => {
     const appUrl = 'https://app.example/records'
-    for (const name of ['chat', 'participation', 'pending-ehr'] as const) {
+    for (const name of ['chat', 'participation', 'pending-ehr', 'helper-invitation'] as const) {
       const values = { appName: 'App', appUrl, link: 'https://wrong.example' }
       const { text, html } = renderMail(name, 'en', values)
       assert.ok(text.includes(`Log in to the app`) && text.includes(`\n\n${appUrl}\n\n`), text)

@@ -55,8 +55,10 @@ describe('database work for care plans', () => {
       [`${events}/${eventId}`]: ['Event'],
       [`${events}/careplan/${planId}`]: ['Event', 'Event'],
       // Entries about the EHR, about sets of EHRs, and about every EHR since its creation.
-      // The names of those who looked come with one query.
-      [`/ehr/${ehrId}/audit`]: ['Ehr', ...Array(3).fill('audit.entries'), 'audit.scopes', 'profile.persons'],
+      // The names of those who looked come with one query, and with a second one for users without a profile.
+      [`/ehr/${ehrId}/audit`]: [
+        ...['Ehr', '_User', ...Array(3).fill('audit.entries'), 'audit.scopes', 'profile.persons'],
+      ],
       '/ehr': ['Ehr', 'Ehr', '_User'],
     }
     assertStatus(await patient.call('GET', '/ehr'))

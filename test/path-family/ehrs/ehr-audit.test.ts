@@ -58,6 +58,22 @@ describe('the audit of an EHR', () => {
     assert.deepEqual(await filtered(`from=${soon}`), [])
   })
 
+  it('names users by their accounts until they have a profile, and not after they deleted it', async () => {
+    const nurse = await createPerson({ name: 'Bo Smit' })
+    await addParticipant(planId, nurse, 'read')
+    const nameSeen = async () => {
+      assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan/${planId}`))
+      const list = await patient.call('GET', `/ehr/${patient.ehrId}/audit?others=true&limit=1`)
+      return assertStatus(list).items[0].userName
+    }
+    assert.equal(await nameSeen(), 'Bo Smit')
+    const profile = `/profile/${nurse.mvUid}`
+    assertStatus(await nurse.call('PUT', profile, { name: { displayName: 'Nurse Bo' } }))
+    assert.equal(await nameSeen(), 'Nurse Bo')
+    assertStatus(await nurse.call('DELETE', profile), 204)
+    assert.equal(await nameSeen(), null)
+  })
+
   it('shows its subject who saw what, when, by which application, with which outcome', async () => {
     const nurse = await createPerson()
     await addParticipant(planId, nurse, 'read')

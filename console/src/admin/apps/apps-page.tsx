@@ -9,6 +9,7 @@ import { useSubmit } from '../../ui/form/form.tsx'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { PageButtons, PLAIN_LABELS, useTurnedPages } from '../../ui/table/page-buttons.tsx'
+import { ClientSecretNote } from '../client-secret-note.tsx'
 import { APPS_KEY, appsQuery, type ListedApp, type RegisteredApp } from './apps-query.ts'
 import { NewApp } from './new-app.tsx'
 
@@ -22,7 +23,7 @@ export default function AppsPage({ me }: PageProps) {
     <>
       <Heading title={t('apps.title')} />
       <p>{t('apps.help')}</p>
-      {shown && <Registered app={shown} />}
+      {shown && <ClientSecretNote client={shown} />}
       <Loaded query={apps} lines={4}>
         {({ items, page }) => (
           <>
@@ -41,23 +42,6 @@ export default function AppsPage({ me }: PageProps) {
         <NewApp mvUid={me.mvUid} onRegistered={show} />
       </details>
     </>
-  )
-}
-
-/** What its programmer needs. The secret is never shown again. */
-function Registered({ app: { id, name, clientSecret } }: { app: RegisteredApp }) {
-  const t = useText()
-  return (
-    <div role="status" className="note">
-      <p>
-        {t('apps.registered', { name })} <code>{id}</code>
-      </p>
-      {clientSecret && (
-        <p>
-          {t('apps.secret')} <code>{clientSecret}</code>
-        </p>
-      )}
-    </div>
   )
 }
 

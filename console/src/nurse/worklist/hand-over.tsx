@@ -9,6 +9,7 @@ import { FailureNote } from '../../ui/failure-note.tsx'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { HandoverHistory } from './handover-history.tsx'
 
 type Handover = components['schemas']['HandoverResource']
 type Colleague = components['schemas']['Colleague']
@@ -37,15 +38,7 @@ export function HandOver({ mvUid }: { mvUid: string }) {
     <section className="panel" aria-labelledby="handover">
       <h2 id="handover">{t('handover.title')}</h2>
       <Loaded query={handovers} lines={1}>
-        {(items) => (
-          <ul className="rows">
-            {items
-              .filter((one) => !isOver(one))
-              .map((one) => (
-                <HandoverRow key={one.id} mvUid={mvUid} handover={one} />
-              ))}
-          </ul>
-        )}
+        {(items) => <HandoverList mvUid={mvUid} items={items} />}
       </Loaded>
       <details>
         <summary>{t('handover.new')}</summary>
@@ -60,6 +53,30 @@ export function HandOver({ mvUid }: { mvUid: string }) {
         </Loaded>
       </details>
     </section>
+  )
+}
+
+/** What is handed over now or later, and what was. */
+function HandoverList({ mvUid, items }: { mvUid: string; items: readonly Handover[] }) {
+  const t = useText()
+  const over = items.filter(isOver)
+  const rowsOf = (some: readonly Handover[]) => (
+    <ul className="rows">
+      {some.map((one) => (
+        <HandoverRow key={one.id} mvUid={mvUid} handover={one} />
+      ))}
+    </ul>
+  )
+  return (
+    <>
+      {rowsOf(items.filter((one) => !isOver(one)))}
+      {over.length > 0 && (
+        <details>
+          <summary>{t('handover.over', { count: over.length })}</summary>
+          {rowsOf(over)}
+        </details>
+      )}
+    </>
   )
 }
 
@@ -83,10 +100,13 @@ function HandoverRow({ mvUid, handover }: { mvUid: string; handover: Handover })
           {reason && `. ${reason}`}
         </p>
         {ending.problem && <FailureNote error={ending.problem} />}
+        <HandoverHistory mvUid={mvUid} id={id} about={who} />
       </div>
-      <button type="button" aria-disabled={ending.isBusy} onClick={ending.submit}>
-        {t('handover.end')} <span className="unseen">{who}</span>
-      </button>
+      {!isOver(handover) && (
+        <button type="button" aria-disabled={ending.isBusy} onClick={ending.submit}>
+          {t('handover.end')} <span className="unseen">{who}</span>
+        </button>
+      )}
     </li>
   )
 }

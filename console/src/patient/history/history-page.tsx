@@ -4,8 +4,8 @@ import { Link } from '../../browser/router.tsx'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
-import { formatMoment, kindName } from '../../texts/format.ts'
-import { useText } from '../../texts/translate.ts'
+import { formatMoment, kindName, personName } from '../../texts/format.ts'
+import { translate, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
@@ -13,7 +13,7 @@ import { NotFound } from '../../ui/not-found.tsx'
 import { Table } from '../../ui/table/table.tsx'
 import { RecordHeading } from '../banner/record-heading.tsx'
 import { fieldName, valueText } from './field-texts.ts'
-import { historyQuery, restoreVersion, type Version } from './history-query.ts'
+import { historyQuery, type NamesById, restoreVersion, type Version } from './history-query.ts'
 import { findRecord, type RecordKind, type RecordPlace } from './record-kinds.ts'
 
 export default function HistoryPage({ me: self, params }: PageProps) {
@@ -42,14 +42,14 @@ function RecordHistory({ me, place }: { me: Me; place: RecordPlace }) {
       </p>
       <p role="status">{restored && t('history.restored', { number: restored })}</p>
       <Loaded query={history} lines={6}>
-        {({ record, versions, mayRestore }) => (
+        {({ record, versions, names, mayRestore }) => (
           <>
             <h2>{valueText(record[fields[0] ?? ''])}</h2>
             <ol className="rows">
               {versions.map((version) => (
                 <VersionRow
                   key={version.version}
-                  {...{ me, place, version, mayRestore }}
+                  {...{ me, place, version, names, mayRestore }}
                   current={versions[0]?.version ?? 0}
                   onRestored={() => setRestored(version.version)}
                 />
@@ -66,16 +66,25 @@ interface VersionRowProps {
   me: Me
   place: RecordPlace
   version: Version
+  names: NamesById
   mayRestore: boolean
   /** Number of the newest version. */
   current: number
   onRestored: () => void
 }
 
-function VersionRow({ me, place, version, mayRestore, current, onRestored }: VersionRowProps) {
+/** The author of what the service does by itself. */
+const SERVICE = 'service'
+
+/** A user as the reader knows them. Nobody recognises an id. */
+const userText = ({ mvUid }: Me, names: NamesById, id: unknown): string =>
+  id === mvUid ? translate('you') : id === SERVICE ? translate('history.service') : personName(names.get(id))
+
+function VersionRow({ me, place, version, names, mayRestore, current, onRestored }: VersionRowProps) {
   const t = useText()
   const queries = useQueryClient()
-  const { version: number, at, userId, action, differences } = version
+  const { version: number, at, userId, onBehalfOf, action, differences } = version
+  const forWhom = (id: string) => t('history.for', { who: personName(names.get(id)) })
   const restoring = useSubmit(async () => {
     await restoreVersion(place, number, current)
     await queries.invalidateQueries({ queryKey: ehrKey(place.ehrId) })
@@ -86,9 +95,10 @@ function VersionRow({ me, place, version, mayRestore, current, onRestored }: Ver
       <div className="grow">
         <h3>{t('history.version', { number })}</h3>
         <p className="help">
-          {t(`action.${action}`)}, {formatMoment(at)}, {userId === me.mvUid ? t('you') : userId}
+          {t(`action.${action}`)}, {formatMoment(at)}, {userText(me, names, userId)}
+          {onBehalfOf && `, ${onBehalfOf === me.mvUid ? t('access.forYou') : forWhom(onBehalfOf)}`}
         </p>
-        {differences.length > 0 && <Differences kind={place.kind} version={version} />}
+        {differences.length > 0 && <Differences {...{ me, names, version }} kind={place.kind} />}
         {restoring.problem && <FailureNote error={restoring.problem} />}
       </div>
       {mayRestore && number !== current && action !== 'delete' && (
@@ -100,8 +110,14 @@ function VersionRow({ me, place, version, mayRestore, current, onRestored }: Ver
   )
 }
 
-function Differences({ kind: { words }, version }: { kind: RecordKind; version: Version }) {
+interface DifferencesProps extends Pick<VersionRowProps, 'me' | 'version' | 'names'> {
+  kind: RecordKind
+}
+
+function Differences({ me, kind: { words }, version, names }: DifferencesProps) {
   const t = useText()
+  const textOf = (name: string, value: unknown) =>
+    words[name] === 'user' && value != null ? userText(me, names, value) : valueText(value, words[name])
   return (
     <Table
       heads={[t('history.field'), t('history.before'), t('history.after')]}
@@ -111,10 +127,10 @@ function Differences({ kind: { words }, version }: { kind: RecordKind; version: 
         <tr key={name}>
           <th scope="row">{fieldName(name)}</th>
           <td>
-            <del>{valueText(before, words[name])}</del>
+            <del>{textOf(name, before)}</del>
           </td>
           <td>
-            <ins>{valueText(after, words[name])}</ins>
+            <ins>{textOf(name, after)}</ins>
           </td>
         </tr>
       ))}

@@ -10,6 +10,9 @@ interface Change {
   version: number
   at: string
   userId: string
+  userName: string | null
+  onBehalfOf: string | null
+  onBehalfOfName: string | null
   action: 'create' | 'update' | 'delete'
   changed: string[]
   before: Values | null
@@ -22,15 +25,19 @@ interface Difference {
   after: unknown
 }
 
-export interface Version extends Omit<Change, 'before' | 'changed'> {
+export interface Version extends Omit<Change, 'before' | 'changed' | 'userName' | 'onBehalfOfName'> {
   differences: Difference[]
 }
+
+export type NamesById = ReadonlyMap<unknown, string | null>
 
 interface RecordHistory {
   /** The record as it is, or as it was when somebody deleted it. */
   record: Values
   /** The newest first. */
   versions: Version[]
+  /** The names of those who changed it, as far as the reader may know them, by the ids of the users. */
+  names: NamesById
   /** Whether the page offers to restore. The service decides again. */
   mayRestore: boolean
 }
@@ -61,13 +68,21 @@ export const historyQuery = (me: Me, place: RecordPlace) =>
       const record = now ?? newest?.before ?? {}
       const versions = changes.map(({ changed, before, ...change }, at): Version => {
         const after = at === 0 ? now : changes[at - 1]?.before
-        const names = before && after ? place.kind.fields.filter((name) => changed.includes(name)) : []
-        const differences = names.map((name) => ({ name, before: before?.[name], after: after?.[name] }))
+        const fields = before && after ? place.kind.fields.filter((name) => changed.includes(name)) : []
+        const differences = fields.map((name) => ({ name, before: before?.[name], after: after?.[name] }))
         return { ...change, differences }
       })
-      return { record, versions, mayRestore: await mayRestore(me, place, record) }
+      return { record, versions, names: namesIn(changes), mayRestore: await mayRestore(me, place, record) }
     },
   })
+
+const namesIn = (changes: readonly Change[]): NamesById =>
+  new Map(
+    changes.flatMap(({ userId, userName, onBehalfOf, onBehalfOfName }): [unknown, string | null][] => [
+      [userId, userName],
+      [onBehalfOf, onBehalfOfName],
+    ]),
+  )
 
 async function readRecord(place: RecordPlace): Promise<Values | null> {
   const params = paramsOf(place)

@@ -20,10 +20,21 @@ type FieldOf<P extends RecordPath> = Extract<
   GroupOf<'field'>
 >
 
-/** Groups of texts that explain codes: `planStatus.ACTIVE`. */
+/** Groups of texts that explain codes: `planStatus.ACTIVE`. The page finds the names of users itself. */
 type Words =
   | ('planStatus' | 'priority' | 'repeat' | 'certainty' | 'category' | 'word' | 'medication' | 'immunisation')
-  | ('source' | 'reportOrigin' | 'severity' | 'alertState' | 'position' | 'site' | 'method' | 'cuff' | 'unit')
+  | (
+      | 'user'
+      | 'source'
+      | 'reportOrigin'
+      | 'severity'
+      | 'alertState'
+      | 'position'
+      | 'site'
+      | 'method'
+      | 'cuff'
+      | 'unit'
+    )
 
 /** A kind of records whose history is shown. */
 export interface RecordKind {
@@ -110,9 +121,11 @@ const recordKinds: readonly RecordKind[] = [
       'location',
       'severity',
       'alertState',
+      'seenBy',
+      'takenBy',
       'resolution',
     ],
-    words: { severity: 'severity', alertState: 'alertState' },
+    words: { severity: 'severity', alertState: 'alertState', seenBy: 'user', takenBy: 'user' },
     act: 'PLAN',
     page: 'record/timeline',
   }),

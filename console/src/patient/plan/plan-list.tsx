@@ -18,8 +18,16 @@ export function Plans({ me, ids }: { me: Me; ids: readonly string[] }) {
   ))
 }
 
+type PlanGoal = CarePlan['goals'][number]
+
+const isClosed = ({ status }: { status: string }): boolean => status !== 'ACTIVE'
+
+/** Path of a goal within its EHR. */
+const pathOf = ({ carePlanId, id }: PlanGoal): string => `careplan/${carePlanId}/goal/${id}`
+
 function Plan({ me, plan }: { me: Me; plan: CarePlan }) {
   const t = useText()
+  const closed = plan.goals.filter(isClosed)
   return (
     <section className="panel" aria-labelledby={plan.id}>
       <h2 id={plan.id}>{plan.name}</h2>
@@ -30,19 +38,27 @@ function Plan({ me, plan }: { me: Me; plan: CarePlan }) {
       </p>
       {plan.goals.length === 0 && <p>{t('plan.noGoals')}</p>}
       {plan.goals
-        .filter(({ status }) => status === 'ACTIVE')
+        .filter((goal) => !isClosed(goal))
         .map((goal) => (
           <Goal key={goal.id} me={me} goal={goal} />
         ))}
+      {closed.length > 0 && (
+        <ClosedList
+          me={me}
+          summary={t('plan.closedGoals', { count: closed.length })}
+          items={closed.map((goal) => ({ ...goal, path: pathOf(goal) }))}
+        />
+      )}
     </section>
   )
 }
 
-function Goal({ me, goal }: { me: Me; goal: CarePlan['goals'][number] }) {
+function Goal({ me, goal }: { me: Me; goal: PlanGoal }) {
   const t = useText()
-  const open = goal.tasks.filter(({ status }) => status === 'ACTIVE')
-  const path = `careplan/${goal.carePlanId}/goal/${goal.id}`
-  const doneCount = goal.tasks.length - open.length
+  const open = goal.tasks.filter((task) => !isClosed(task))
+  const closed = goal.tasks.filter(isClosed)
+  const path = pathOf(goal)
+  const done = t('plan.done', { count: closed.length })
   return (
     <>
       <h3>{goal.name}</h3>
@@ -58,8 +74,15 @@ function Goal({ me, goal }: { me: Me; goal: CarePlan['goals'][number] }) {
           />
         ))}
       </ul>
+      {closed.length > 0 && (
+        <ClosedList
+          me={me}
+          summary={done}
+          items={closed.map((task) => ({ ...task, path: `${path}/task/${task.id}` }))}
+        />
+      )}
       <p className="help">
-        {t('plan.done', { count: doneCount })}{' '}
+        {closed.length === 0 && done}{' '}
         {mayAct(me, 'PLAN') && (
           <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}`}>
             {t('edit')} <span className="unseen">{goal.name}</span>
@@ -68,5 +91,33 @@ function Goal({ me, goal }: { me: Me; goal: CarePlan['goals'][number] }) {
         <HistoryLink me={me} path={path} name={goal.name} />
       </p>
     </>
+  )
+}
+
+interface ClosedListProps {
+  me: Me
+  summary: string
+  /** Tasks or goals, with their paths within the EHR. */
+  items: readonly (Pick<PlanGoal, 'id' | 'name' | 'status' | 'outcome'> & { path: string })[]
+}
+
+/** What is done or cancelled, with its history. */
+function ClosedList({ me, summary, items }: ClosedListProps) {
+  const t = useText()
+  return (
+    <details>
+      <summary>{summary}</summary>
+      <ul className="rows">
+        {items.map(({ id, name, status, outcome, path }) => (
+          <li key={id}>
+            <div className="grow">
+              <strong>{name}</strong>, {t(`planStatus.${status}`)}
+              {outcome && <p className="help">{outcome}</p>}
+            </div>
+            <HistoryLink me={me} path={path} name={name} />
+          </li>
+        ))}
+      </ul>
+    </details>
   )
 }

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react'
-import { bandName, formatDate, formatMoment, formatNumber } from '../../texts/format.ts'
+import { bandName, formatAxisTime, formatDate, formatMoment, formatNumber } from '../../texts/format.ts'
 import { useLanguage, useText } from '../../texts/translate.ts'
 import { BandList, levelOf } from '../band-badge.tsx'
 import type { Plot, PlotSeries } from './plot.ts'
@@ -70,6 +70,7 @@ function Graph({ title, unit, series, from, to }: ChartProps) {
   const target = useRef<HTMLDivElement>(null)
   const plot = useRef<Plot>(undefined)
   const { announced, onKeyDown, leave } = usePointWalk(series, unit, plot)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts of the axes are in this language
   useEffect(() => {
     let isGone = false
     const element = target.current
@@ -82,7 +83,7 @@ function Graph({ title, unit, series, from, to }: ChartProps) {
           label: bandName(band.code, band.label),
           level: levelOf(band),
         })),
-        formatTime: (ms) => new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' }).format(ms),
+        formatTime: formatAxisTime,
         formatValue: formatNumber,
       })
     })

@@ -23,8 +23,8 @@ export interface PlotOptions {
   from: number
   to: number
   width: number
-  /** Formats the times and numbers of the axes. */
-  formatTime: (ms: number) => string
+  /** Formats the times and numbers of the axes. Times are `stepMs` apart. */
+  formatTime: (ms: number, stepMs: number) => string
   formatValue: (value: number) => string
 }
 
@@ -100,7 +100,11 @@ export function drawPlot(target: HTMLElement, options: PlotOptions): Plot {
       hooks: { drawClear: [(one) => drawAreas(one, areas, text)] },
       scales: { x: { min: from, max: to } },
       axes: [
-        { ...axis, space: 90, values: (_, times) => times.map(formatTime) },
+        {
+          ...axis,
+          space: 90,
+          values: (_, times, __, ___, stepMs) => times.map((ms) => formatTime(ms, stepMs)),
+        },
         { ...axis, values: (_, values) => values.map(formatValue) },
       ],
       series: [{}, ...series.map(seriesOptions)],

@@ -102,6 +102,17 @@ describe('an anonymous care plan', function suite() {
     return path.includes('/network') ? { mvUid: patient.mvUid } : example
   }
 
+  it('names nobody in a history to a participant, and everybody to the subject', async () => {
+    const path = `/med/${ids.ehrId}/careplan/${ids.careplanId}/history`
+    for (const [who, name] of [
+      [nurse, null],
+      [patient, NAME],
+    ] as const) {
+      const [first] = assertStatus(await who.call('GET', path)).items.toReversed()
+      assert.deepEqual([first.userId, first.userName], [patient.mvUid, name])
+    }
+  })
+
   it('names its subject in no response to a participant', async () => {
     const done = new Set<string>()
     for (const operation of operations)

@@ -17,6 +17,8 @@ import {
 } from '../../../harness/openehr-samples.ts'
 import { createPerson, createRoleHolder, type Person } from '../../../harness/people/people.ts'
 
+const NAME = 'Ann Jansen'
+
 describe('compositions', () => {
   let modeller: Person
   let patient: Patient
@@ -30,6 +32,8 @@ describe('compositions', () => {
       createPerson(),
       createPerson(),
     ])
+    const profile = { name: { displayName: NAME } }
+    assertStatus(await patient.call('PUT', `/profile/${patient.mvUid}`, profile))
   })
   beforeEach(async () => {
     template = `Pressure ${randomUUID()}`
@@ -125,11 +129,14 @@ describe('compositions', () => {
     )
     const { items } = assertStatus(await patient.call('GET', `${one}/history`))
     assert.deepEqual(
-      items.map(({ action, uid }: { action: string; uid: string }) => [action, uid.split('::')[2]]),
+      items.map(({ action, uid, ...one }: Record<string, string>) => [
+        ...[action, uid?.split('::')[2]],
+        ...[one.userId, one.userName],
+      ]),
       [
-        ['delete', '3'],
-        ['update', '2'],
-        ['create', '1'],
+        ['delete', '3', patient.mvUid, NAME],
+        ['update', '2', patient.mvUid, NAME],
+        ['create', '1', patient.mvUid, NAME],
       ],
     )
     const now = await patient.call('GET', `${one}/json?version_at_time=${encodeURIComponent(items[2].at)}`)

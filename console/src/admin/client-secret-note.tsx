@@ -1,0 +1,22 @@
+import { useText } from '../texts/translate.ts'
+
+interface ClientSecretNoteProps {
+  client: { id: string; name: string; clientSecret?: string | null | undefined }
+}
+
+/** What the programmers of an app or a system need. The secret is never shown again. */
+export function ClientSecretNote({ client: { id, name, clientSecret } }: ClientSecretNoteProps) {
+  const t = useText()
+  return (
+    <div role="status" className="note">
+      <p>
+        {t('apps.registered', { name })} <code>{id}</code>
+      </p>
+      {clientSecret && (
+        <p>
+          {t('apps.secret')} <code>{clientSecret}</code>
+        </p>
+      )}
+    </div>
+  )
+}
