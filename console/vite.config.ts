@@ -60,11 +60,30 @@ const measurementKinds: Plugin = {
   },
 }
 
+/** What the first page starts with. The entry itself is small, so that the texts and the pages load beside it. */
+const START = 'src/app/start-app.tsx'
+
+/** Names the files of the first page in the HTML, so that they load before the entry asks for them. */
+const preloadStart: Plugin = {
+  name: 'preload-start',
+  transformIndexHtml: {
+    order: 'post',
+    handler(_, { bundle = {} }) {
+      const chunks = Object.values(bundle).filter((one) => one.type === 'chunk')
+      const start = chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith(START))
+      return [start?.fileName, ...(start?.imports ?? [])].map((name) => ({
+        tag: 'link',
+        attrs: { rel: 'modulepreload', crossorigin: true, href: `./${name}` },
+      }))
+    },
+  },
+}
+
 export default defineConfig({
   root: import.meta.dirname,
   // Relative addresses work below any path.
   base: './',
-  plugins: [compileTexts, measurementKinds],
+  plugins: [compileTexts, measurementKinds, preloadStart],
   build: {
     outDir: '.build',
     emptyOutDir: true,
@@ -73,6 +92,21 @@ export default defineConfig({
     assetsInlineLimit: 0,
     // Libraries mark what runs in browsers only, which is all of this. Times are no fault.
     rolldownOptions: {
+      // Few files: on a slow phone each costs more than its bytes.
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'entry', test: /src\/(texts\/language|session\/session-mark)\.ts$/, priority: 3 },
+            { name: 'start', test: /src\/app\/start-app\.tsx$/, priority: 2 },
+            {
+              name: 'signed-in',
+              test: /src\/(app\/signed-in|patient\/home\/(newest|task)-list)\.tsx$|src\/model\/health-record\.ts$/,
+              priority: 1,
+            },
+            { name: 'charts', test: /src\/patient\/overview\/period-charts\.tsx$/ },
+          ],
+        },
+      },
       onLog: (level, log, handle) =>
         ['MODULE_LEVEL_DIRECTIVE', 'PLUGIN_TIMINGS'].includes(log.code ?? '') || handle(level, log),
     },

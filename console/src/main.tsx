@@ -1,12 +1,9 @@
-import { createRoot } from 'react-dom/client'
-import { App } from './app/app.tsx'
-import { restoreSession } from './session/user-session.ts'
-import { loadTexts, preferredLanguage } from './texts/translate.ts'
+import { mayBeLoggedIn } from './session/session-mark.ts'
+import { importTexts, preferredLanguage } from './texts/language.ts'
 import './styles/base.css'
 
-const root = document.getElementById('root')
-if (root) {
-  restoreSession()
-  await loadTexts(preferredLanguage())
-  createRoot(root).render(<App />)
-}
+// All parts of the first page load at once. Whoever needs one waits for it there, and reports its failure.
+const parts = [importTexts(preferredLanguage()), ...(mayBeLoggedIn() ? [import('./app/signed-in.tsx')] : [])]
+for (const part of parts) part.catch(() => {})
+const { startApp } = await import('./app/start-app.tsx')
+await startApp()

@@ -1,11 +1,11 @@
-import { lazy, Suspense } from 'react'
 import { useSession } from '../session/user-session.ts'
+import { SignedOut } from '../signed-out/signed-out.tsx'
 import { useLanguage } from '../texts/translate.ts'
+import { Later, loadLater } from '../ui/later.tsx'
 import { Skeleton } from '../ui/skeleton.tsx'
 import { FailureBoundary } from './failure-boundary.tsx'
 
-const SignedIn = lazy(() => import('./signed-in.tsx'))
-const SignedOut = lazy(() => import('../signed-out/signed-out.tsx'))
+const signedIn = loadLater(() => import('./signed-in.tsx'))
 
 export function App() {
   const { status } = useSession()
@@ -13,7 +13,7 @@ export function App() {
   if (status === 'starting') return <Skeleton />
   return (
     <FailureBoundary key={language}>
-      <Suspense fallback={<Skeleton />}>{status === 'in' ? <SignedIn /> : <SignedOut />}</Suspense>
+      {status === 'in' ? <Later show={signedIn} props={{}} /> : <SignedOut />}
     </FailureBoundary>
   )
 }

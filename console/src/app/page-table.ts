@@ -1,12 +1,13 @@
-import { type ComponentType, lazy } from 'react'
+import type { ComponentType } from 'react'
 import { type Me, mayAct, type Role } from '../model/me.ts'
 import type { PageProps } from '../model/page-props.ts'
 import type { TextId } from '../texts/translate.ts'
+import { type LaterComponent, loadLater } from '../ui/later.tsx'
 
 /** A page of somebody who is logged in. */
 export interface PageEntry {
   path: string
-  page: ComponentType<PageProps>
+  page: LaterComponent<PageProps>
   /** Its name in the menu; pages without one are reached by links. */
   menu?: TextId
   /** For whom it is; default: everybody. */
@@ -19,7 +20,7 @@ const entry = (
   path: string,
   load: () => Promise<PageModule>,
   more: Pick<PageEntry, 'menu' | 'isFor'> = {},
-): PageEntry => ({ path, page: lazy(load), ...more })
+): PageEntry => ({ path, page: loadLater(load), ...more })
 
 const recording = { isFor: (me: Me) => mayAct(me, 'RECORD') }
 const planning = { isFor: (me: Me) => mayAct(me, 'PLAN') }

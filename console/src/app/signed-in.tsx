@@ -1,16 +1,29 @@
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
-import { Suspense, useState } from 'react'
-import { matchPath, useAddress } from '../browser/router.tsx'
+import { useState } from 'react'
+import { currentPath, matchPath, usePath } from '../browser/router.tsx'
 import { useLiveEhr } from '../model/live.ts'
 import { helpedQuery, type Me, MeContext, meQuery } from '../model/me.ts'
 import { createQueryClient } from '../model/queries.ts'
 import { type HelpedPerson, useSession } from '../session/user-session.ts'
+import { Later } from '../ui/later.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { NotFound } from '../ui/not-found.tsx'
-import { Skeleton } from '../ui/skeleton.tsx'
 import { Layout } from './layout.tsx'
-import { pages } from './page-table.ts'
+import { type PageEntry, pages } from './page-table.ts'
 import '../styles/pages.css'
+
+function findPage(among: readonly PageEntry[], path: string) {
+  for (const entry of among) {
+    const params = matchPath(entry.path, path)
+    if (params) return { entry, params }
+  }
+  return undefined
+}
+
+// The page loads while the session is restored.
+findPage(pages, currentPath())
+  ?.entry.page.load()
+  .catch(() => {})
 
 export default function SignedIn() {
   const session = useSession()
@@ -29,19 +42,18 @@ function Start({ mvUid, helped }: { mvUid: string; helped?: HelpedPerson | undef
 }
 
 function Pages({ me }: { me: Me }) {
-  const { path } = useAddress()
+  const path = usePath()
   const own = pages.filter(({ isFor }) => isFor?.(me) ?? true)
-  const found = own.flatMap((entry) => {
-    const params = matchPath(entry.path, path)
-    return params ? [{ entry, params }] : []
-  })[0]
+  const found = findPage(own, path)
   useLiveEhr(found?.params.ehrId ?? me.ehrId)
   return (
     <MeContext value={me}>
       <Layout me={me} pages={own} current={found?.entry.path}>
-        <Suspense fallback={<Skeleton lines={6} />}>
-          {found ? <found.entry.page key={path} me={me} params={found.params} /> : <NotFound />}
-        </Suspense>
+        {found ? (
+          <Later key={path} show={found.entry.page} props={{ me, params: found.params }} />
+        ) : (
+          <NotFound />
+        )}
       </Layout>
     </MeContext>
   )

@@ -20,7 +20,9 @@ export function hasFocusMoved(): boolean {
   return activeElement !== body && activeElement !== focusAtNavigation
 }
 
-const currentAddress = () => location.pathname.slice(base.length) + location.search
+/** The path of the current page, such as `/measure`. */
+export const currentPath = (): string => location.pathname.slice(base.length) || '/'
+const currentAddress = () => currentPath() + location.search
 
 /** Goes to a path of the console, such as `/measure?kind=bloodpressure`. */
 export function navigate(to: string, { replace = false } = {}): void {
@@ -43,7 +45,25 @@ export interface Address {
 export function useAddress(): Address {
   const address = useSyncExternalStore(subscribe, currentAddress)
   const [path = '/', query] = address.split('?')
-  return { path: path === '' ? '/' : path, query: new URLSearchParams(query) }
+  return { path, query: new URLSearchParams(query) }
+}
+
+/** The current path. A change of the query does not render the component again. */
+export const usePath = (): string => useSyncExternalStore(subscribe, currentPath)
+
+interface PathPattern {
+  names: (readonly [name: string, isRest: boolean])[]
+  expression: RegExp
+}
+
+const patterns = new Map<string, PathPattern>()
+
+function parsePattern(pattern: string): PathPattern {
+  const names = [...pattern.matchAll(/:(\w+)(\*?)/g)].map(
+    ([, name = '', rest]) => [name, rest !== ''] as const,
+  )
+  const segments = pattern.replace(/:\w+\*/g, '(.+)').replace(/:\w+/g, '([^/]+)')
+  return { names, expression: new RegExp(`^${segments}/?$`) }
 }
 
 /**
@@ -51,12 +71,12 @@ export function useAddress(): Address {
  * without decoding it.
  */
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
-  const names = [...pattern.matchAll(/:(\w+)(\*?)/g)]
-  const segments = pattern.replace(/:\w+\*/g, '(.+)').replace(/:\w+/g, '([^/]+)')
-  const found = new RegExp(`^${segments}/?$`).exec(path)
+  const { names, expression } = patterns.get(pattern) ?? parsePattern(pattern)
+  patterns.set(pattern, { names, expression })
+  const found = expression.exec(path)
   return found
     ? Object.fromEntries(
-        names.map(([, name = '', isRest], i) => {
+        names.map(([name, isRest], i) => {
           const value = found[i + 1] ?? ''
           return [name, isRest ? value : decodeURIComponent(value)]
         }),

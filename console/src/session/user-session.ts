@@ -2,6 +2,7 @@ import { type Client, createClient, createMemoryStore, isProblem, type Tokens } 
 import { useSyncExternalStore } from 'react'
 import { forgetDrafts } from '../browser/drafts.ts'
 import { serviceUrl } from '../browser/router.tsx'
+import { markLoggedIn, mayBeLoggedIn, unmarkLoggedIn } from './session-mark.ts'
 
 /** Somebody for whom the user acts as a helper. */
 export interface HelpedPerson {
@@ -18,9 +19,6 @@ export type Session =
   | { status: 'out'; ended: boolean }
 
 export type HelperAct = 'READ' | 'RECORD' | 'MESSAGES' | 'PLAN'
-
-/** Tells the next page that there may be a cookie with a refresh token. It is no secret. */
-const MARK = 'logged-in'
 
 let current: Session = { status: 'starting' }
 const listeners = new Set<() => void>()
@@ -114,25 +112,25 @@ export function stopHelping(isEnded = false): void {
 
 /** Continues the session of the cookie, if there may be one. */
 export async function restoreSession(): Promise<void> {
-  if (localStorage.getItem(MARK) === null) return change({ status: 'out', ended: false })
+  if (!mayBeLoggedIn()) return change({ status: 'out', ended: false })
   try {
     const { data } = await ownApi.POST('/auth/login/token', { body: {} })
     tokens.save(data)
     resumeHelping()
   } catch (error) {
-    if (isProblem(error) && error.status === 401) localStorage.removeItem(MARK)
+    if (isProblem(error) && error.status === 401) unmarkLoggedIn()
     change({ status: 'out', ended: false })
   }
 }
 
 /** @throws Problem */
 export async function logIn(email: string, password: string): Promise<void> {
-  localStorage.setItem(MARK, '1')
+  markLoggedIn()
   await ownApi.logIn({ email, password, refreshCookie: true })
 }
 
 function endHere(): void {
-  localStorage.removeItem(MARK)
+  unmarkLoggedIn()
   forgetDrafts()
   memory.save(undefined)
   sessionStorage.removeItem(HELPING)

@@ -1,14 +1,13 @@
-import { lazy, Suspense } from 'react'
 import { serviceUrl, useAddress } from '../browser/router.tsx'
 import { chooseLanguage, useLanguage, useText } from '../texts/translate.ts'
-import { Skeleton } from '../ui/skeleton.tsx'
+import { Later, loadLater } from '../ui/later.tsx'
 import { LoginPage } from './login-page.tsx'
 
-const RegisterPage = lazy(() => import('./register-page.tsx'))
-const ForgottenPage = lazy(() => import('./forgotten-page.tsx'))
+const registerPage = loadLater(() => import('./register-page.tsx'))
+const forgottenPage = loadLater(() => import('./forgotten-page.tsx'))
 
 /** What somebody without a session can do. Any other address asks for a login, and then leads there. */
-export default function SignedOut() {
+export function SignedOut() {
   const t = useText()
   const language = useLanguage()
   const other = language === 'en' ? 'nl' : 'en'
@@ -16,15 +15,13 @@ export default function SignedOut() {
   return (
     <div className="narrow">
       <main>
-        <Suspense fallback={<Skeleton />}>
-          {path === '/register' ? (
-            <RegisterPage />
-          ) : path === '/forgotten' ? (
-            <ForgottenPage />
-          ) : (
-            <LoginPage />
-          )}
-        </Suspense>
+        {path === '/register' ? (
+          <Later key={path} show={registerPage} props={{}} />
+        ) : path === '/forgotten' ? (
+          <Later key={path} show={forgottenPage} props={{}} />
+        ) : (
+          <LoginPage />
+        )}
       </main>
       <footer>
         <button type="button" lang={other} onClick={() => chooseLanguage(other)}>

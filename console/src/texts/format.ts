@@ -1,7 +1,20 @@
-import { preferredLanguage, translate, translateName } from './translate.ts'
+import type { Language } from './language.ts'
+import { currentLanguage, translate, translateName } from './translate.ts'
 
-const format = (style: Intl.DateTimeFormatOptions) => (at: string | number) =>
-  new Intl.DateTimeFormat(preferredLanguage() === 'nl' ? 'nl' : 'en-GB', style).format(new Date(at))
+/** Makes a formatter once for each language, as one takes longer to make than a whole table to format. */
+function perLanguage<F>(make: (language: Language) => F): () => F {
+  const made: Partial<Record<Language, F>> = {}
+  return () => {
+    const language = currentLanguage()
+    made[language] ??= make(language)
+    return made[language]
+  }
+}
+
+function format(style: Intl.DateTimeFormatOptions) {
+  const dates = perLanguage((language) => new Intl.DateTimeFormat(language === 'nl' ? 'nl' : 'en-GB', style))
+  return (at: string | number) => dates().format(new Date(at))
+}
 
 /** A date in full, as numbers alone are read in two orders: `5 March 2026`. */
 export const formatDate = format({ dateStyle: 'long' })
@@ -22,8 +35,12 @@ export function formatAxisTime(at: number, stepMs: number): string {
   return stepMs >= DAY_MS || isMidnight ? formatDay(at) : formatTimeOfDay(at)
 }
 
-export const formatNumber = (value: number, digits = 1): string =>
-  new Intl.NumberFormat(preferredLanguage(), { maximumFractionDigits: digits }).format(value)
+/** By their number of decimals. */
+const numbers = Array.from({ length: 10 }, (_, maximumFractionDigits) =>
+  perLanguage((language) => new Intl.NumberFormat(language, { maximumFractionDigits })),
+)
+
+export const formatNumber = (value: number, digits = 1): string => numbers[digits]?.().format(value) ?? ''
 
 const AGES: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_557_600_000],
@@ -34,14 +51,13 @@ const AGES: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60_000],
 ]
 
+const ages = perLanguage((language) => new Intl.RelativeTimeFormat(language, { numeric: 'auto' }))
+
 /** How long ago: `3 days ago`. */
 export function formatAge(at: string | number, now = Date.now()): string {
   const past = new Date(at).getTime() - now
   const [unit, size] = AGES.find(([, length]) => Math.abs(past) >= length) ?? (['minute', 60_000] as const)
-  return new Intl.RelativeTimeFormat(preferredLanguage(), { numeric: 'auto' }).format(
-    Math.trunc(past / size),
-    unit,
-  )
+  return ages().format(Math.trunc(past / size), unit)
 }
 
 /** A number as people type it, with a decimal comma or point; undefined if it is none. */

@@ -1,31 +1,20 @@
 import { type MessageDescriptor, setupI18n } from '@lingui/core'
 import { useSyncExternalStore } from 'react'
 import type english from './console.en.json'
+import { importTexts, type Language, storeLanguage } from './language.ts'
 
-export type Language = 'en' | 'nl'
 export type TextId = keyof typeof english
 type Values = NonNullable<MessageDescriptor['values']>
 
 const i18n = setupI18n()
-const STORED = 'language'
-
-/** The language chosen on this device, otherwise the browser's. */
-export function preferredLanguage(): Language {
-  const chosen = localStorage.getItem(STORED) ?? navigator.languages.find((one) => /^(en|nl)\b/i.test(one))
-  return chosen?.toLowerCase().startsWith('nl') ? 'nl' : 'en'
-}
-
-const catalogues = { en: () => import('./console.en.json'), nl: () => import('./console.nl.json') }
-
+/** Shows the pages in a language. */
 export async function loadTexts(language: Language): Promise<void> {
-  const { default: messages } = await catalogues[language]()
-  i18n.loadAndActivate({ locale: language, messages })
+  i18n.loadAndActivate({ locale: language, messages: await importTexts(language) })
   document.documentElement.lang = language
 }
 
-/** Keeps the choice on this device, so that the login page has it, too. */
 export async function chooseLanguage(language: Language): Promise<void> {
-  localStorage.setItem(STORED, language)
+  storeLanguage(language)
   await loadTexts(language)
 }
 
@@ -37,8 +26,10 @@ export const translateName = (id: string, fallback: string): string =>
 
 const subscribe = (listener: () => void) => i18n.on('change', listener)
 
+export const currentLanguage = (): Language => i18n.locale as Language
+
 /** The current language; a change of it renders the component again. */
-export const useLanguage = (): Language => useSyncExternalStore(subscribe, () => i18n.locale as Language)
+export const useLanguage = (): Language => useSyncExternalStore(subscribe, currentLanguage)
 
 export function useText(): typeof translate {
   useLanguage()

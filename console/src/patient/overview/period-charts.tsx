@@ -1,4 +1,4 @@
-import { useMemo } from 'react'
+import { useDeferredValue, useMemo } from 'react'
 import { navigate, useAddress } from '../../browser/router.tsx'
 import type { GraphSeries } from '../../model/health-record.ts'
 import { kindName, quantityName, unitName } from '../../texts/format.ts'
@@ -47,7 +47,8 @@ interface ChartsProps {
 /** All kinds over the period of the address, one below the other. */
 export function Charts({ series, kind }: ChartsProps) {
   const t = useText()
-  const period = usePeriod()
+  // The buttons show the choice before the graphs are ready.
+  const period = useDeferredValue(usePeriod())
   const lines = useMemo(
     () => series.filter(({ points, measure }) => points.length > 0 && (kind === null || measure === kind)),
     [series, kind],

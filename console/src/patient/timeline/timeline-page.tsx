@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
+import { memo, useDeferredValue, useMemo } from 'react'
 import { Link } from '../../browser/router.tsx'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
@@ -31,9 +32,10 @@ const timelineQuery = (ehrId: string, cursor: string | undefined) =>
 /** Everything in the record, the newest first, page by page. */
 export default function TimelinePage({ me: self, params }: PageProps) {
   const t = useText()
-  const me = atPatient(self, params)
+  const me = useMemo(() => atPatient(self, params), [self, params])
   const pages = useTurnedPages<string>()
-  const timeline = useQuery(timelineQuery(me.ehrId, pages.position))
+  // React renders the entries in slices, between which the page answers.
+  const timeline = useDeferredValue(useQuery(timelineQuery(me.ehrId, pages.position)))
   return (
     <>
       <RecordHeading me={me} title={t('timeline.title')} />
@@ -56,7 +58,7 @@ export default function TimelinePage({ me: self, params }: PageProps) {
 
 const HEADS: readonly TextId[] = ['timeline.when', 'timeline.kind', 'timeline.what', 'history.title']
 
-function EventTable({ me, events }: { me: Me; events: readonly TimelineEvent[] }) {
+const EventTable = memo(function EventTable({ me, events }: { me: Me; events: readonly TimelineEvent[] }) {
   const t = useText()
   return (
     <Table heads={HEADS.map((head) => t(head))}>
@@ -73,7 +75,7 @@ function EventTable({ me, events }: { me: Me; events: readonly TimelineEvent[] }
       })}
     </Table>
   )
-}
+})
 
 /** Measured values in the reader's language; of other records their own words. */
 const textOf = ({ values, content }: TimelineEvent): string =>

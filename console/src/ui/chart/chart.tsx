@@ -1,9 +1,12 @@
-import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState, useTransition } from 'react'
 import { bandName, formatAxisTime, formatDate, formatMoment, formatNumber } from '../../texts/format.ts'
 import { useLanguage, useText } from '../../texts/translate.ts'
 import { BandList, levelOf } from '../band-badge.tsx'
-import type { Plot, PlotSeries } from './plot.ts'
+import type { Plot, PlotOptions, PlotSeries } from './plot.ts'
 import { ValueTable } from './value-table.tsx'
+
+/** Loads while the values are read. */
+const plotModule = import('./plot.ts')
 
 export interface ChartProps {
   title: string
@@ -21,8 +24,10 @@ export interface ChartProps {
  */
 export function Chart(props: ChartProps) {
   const t = useText()
+  const language = useLanguage()
   const id = useId()
   const [isTable, setTable] = useState(false)
+  const [, startTransition] = useTransition()
   const { title, unit, series, from, to } = props
   const shown = useMemo(
     () => series.map((one) => ({ ...one, points: one.points.filter(({ x }) => x >= from && x <= to) })),
@@ -43,8 +48,8 @@ export function Chart(props: ChartProps) {
       </figcaption>
       <Summary series={shown} unit={unit} />
       {areas && <BandList bands={areas.bands} label={areas.label} unit={unit} />}
-      {isTable ? <ValueTable {...props} series={shown} /> : <Graph {...props} series={shown} />}
-      <button type="button" aria-expanded={isTable} onClick={() => setTable(!isTable)}>
+      {isTable ? <ValueTable {...props} series={shown} /> : <Graph key={language} {...props} shown={shown} />}
+      <button type="button" aria-expanded={isTable} onClick={() => startTransition(() => setTable(!isTable))}>
         {t(isTable ? 'chart.graph' : 'chart.table')} <span className="unseen">{title}</span>
       </button>
     </figure>
@@ -64,35 +69,45 @@ function Summary({ series, unit }: Pick<ChartProps, 'series' | 'unit'>) {
   })
 }
 
-function Graph({ title, unit, series, from, to }: ChartProps) {
+const nextTask = () => new Promise((resolve) => setTimeout(resolve))
+
+const plotOptions = (series: readonly PlotSeries[], width: number): PlotOptions => ({
+  series,
+  width,
+  areas: (series[0]?.bands ?? []).map((band) => ({
+    ...band,
+    label: bandName(band.code, band.label),
+    level: levelOf(band),
+  })),
+  formatTime: formatAxisTime,
+  formatValue: formatNumber,
+})
+
+function Graph({ title, unit, series, shown, from, to }: ChartProps & { shown: readonly PlotSeries[] }) {
   const t = useText()
-  const language = useLanguage()
   const target = useRef<HTMLDivElement>(null)
   const plot = useRef<Plot>(undefined)
-  const { announced, onKeyDown, leave } = usePointWalk(series, unit, plot)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts of the axes are in this language
+  const { announced, onKeyDown, leave } = usePointWalk(shown, unit, plot)
   useEffect(() => {
     let isGone = false
-    const element = target.current
-    import('./plot.ts').then(({ drawPlot }) => {
-      if (isGone || !element) return
-      plot.current = drawPlot(element, {
-        ...{ series, from, to, width: element.clientWidth },
-        areas: (series[0]?.bands ?? []).map((band) => ({
-          ...band,
-          label: bandName(band.code, band.label),
-          level: levelOf(band),
-        })),
-        formatTime: formatAxisTime,
-        formatValue: formatNumber,
-      })
-    })
+    async function draw() {
+      const { createPlot } = await plotModule
+      // Each step is a task of its own, so that the page answers between them.
+      await nextTask()
+      if (isGone || !target.current) return
+      if (plot.current?.series !== series) {
+        plot.current?.destroy()
+        plot.current = createPlot(target.current, plotOptions(series, target.current.clientWidth))
+        await nextTask()
+      }
+      if (!isGone) plot.current.show(from, to)
+    }
+    draw()
     return () => {
       isGone = true
-      plot.current?.destroy()
-      plot.current = undefined
     }
-  }, [series, from, to, language])
+  }, [series, from, to])
+  useEffect(() => () => plot.current?.destroy(), [])
   return (
     <>
       {/* biome-ignore lint/a11y/useSemanticElements: no element of HTML is a graph with points */}

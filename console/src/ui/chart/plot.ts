@@ -19,9 +19,6 @@ interface PlotArea {
 export interface PlotOptions {
   series: readonly PlotSeries[]
   areas: readonly PlotArea[]
-  /** The period, in milliseconds. */
-  from: number
-  to: number
   width: number
   /** Formats the times and numbers of the axes. Times are `stepMs` apart. */
   formatTime: (ms: number, stepMs: number) => string
@@ -29,6 +26,9 @@ export interface PlotOptions {
 }
 
 export interface Plot {
+  series: readonly PlotSeries[]
+  /** Draws the values of a period, in milliseconds. */
+  show(from: number, to: number): void
   /** Marks a point; undefined removes the mark. */
   mark(point: { x: number; y: number } | undefined): void
   destroy(): void
@@ -89,30 +89,34 @@ function drawAreas({ ctx, bbox, scales, valToPos }: UPlot, areas: readonly PlotA
   ctx.restore()
 }
 
-/** Draws lines over time. */
-export function drawPlot(target: HTMLElement, options: PlotOptions): Plot {
-  const { series, areas, from, to, width, formatTime, formatValue } = options
+/** Makes an empty graph for lines over time. It is not in the page before its first period is shown. */
+export function createPlot(target: HTMLElement, options: PlotOptions): Plot {
+  const { series, areas, width, formatTime, formatValue } = options
   const text = getComputedStyle(target).color
   const axis = { stroke: text, grid: { stroke: `${text.replace('rgb(', 'rgba(').replace(')', ', 0.15)')}` } }
-  const plot = new UPlot(
-    {
-      ...{ width, height: HEIGHT_PX, ms: 1, legend: { show: false } },
-      hooks: { drawClear: [(one) => drawAreas(one, areas, text)] },
-      scales: { x: { min: from, max: to } },
-      axes: [
-        {
-          ...axis,
-          space: 90,
-          values: (_, times, __, ___, stepMs) => times.map((ms) => formatTime(ms, stepMs)),
-        },
-        { ...axis, values: (_, values) => values.map(formatValue) },
-      ],
-      series: [{}, ...series.map(seriesOptions)],
-    },
-    alignedData(series),
-    target,
-  )
+  const data = alignedData(series)
+  const plot = new UPlot({
+    ...{ width, height: HEIGHT_PX, ms: 1, legend: { show: false } },
+    hooks: { drawClear: [(one) => drawAreas(one, areas, text)] },
+    axes: [
+      {
+        ...axis,
+        space: 90,
+        values: (_, times, __, ___, stepMs) => times.map((ms) => formatTime(ms, stepMs)),
+      },
+      { ...axis, values: (_, values) => values.map((value) => formatValue(value)) },
+    ],
+    series: [{}, ...series.map(seriesOptions)],
+  })
   return {
+    series,
+    show(from, to) {
+      if (!plot.root.isConnected) target.append(plot.root)
+      plot.batch(() => {
+        plot.setData(within(data, from, to), false)
+        plot.setScale('x', { min: from, max: to })
+      })
+    },
     mark: (point) =>
       plot.setCursor(
         point
@@ -121,4 +125,12 @@ export function drawPlot(target: HTMLElement, options: PlotOptions): Plot {
       ),
     destroy: () => plot.destroy(),
   }
+}
+
+/** The columns from one time to another. */
+function within(data: UPlot.AlignedData, from: number, to: number): UPlot.AlignedData {
+  const [times] = data
+  const first = times.findIndex((time) => time >= from)
+  const end = times.findLastIndex((time) => time <= to) + 1
+  return data.map((column) => column.slice(first < 0 ? times.length : first, end)) as UPlot.AlignedData
 }

@@ -1,4 +1,5 @@
 import { useMemo } from 'react'
+import { saveFile } from '../../browser/save-file.ts'
 import { bandOf } from '../../model/newest-values.ts'
 import { bandName, formatMoment, formatNumber } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -16,7 +17,7 @@ interface ValueTableProps {
 type Row = [at: number, ...values: (number | undefined)[]]
 
 /** More at once would hold the page for a moment. */
-const ROWS_PER_PAGE = 100
+const ROWS_PER_PAGE = 50
 
 /** Newest first. */
 function rowsOf(series: readonly PlotSeries[]): Row[] {
@@ -33,13 +34,13 @@ function withBand(value: number, series: PlotSeries | undefined): string {
 
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
 
-/** Lines of a CSV file, with times in UTC and decimal points, for spreadsheets and programs. */
-const linesOf = (rows: readonly Row[]): string =>
-  rows
-    .map(
-      ([at, ...values]) => `\r\n${[new Date(at).toISOString(), ...values.map((one) => one ?? '')].join(',')}`,
-    )
-    .join('')
+/** A CSV file, with times in UTC and decimal points, for spreadsheets and programs. */
+function csvOf(heads: readonly string[], rows: readonly Row[]): Blob {
+  const lines = rows.map(([at, ...values]) => [new Date(at).toISOString(), ...values.map((one) => one ?? '')])
+  return new Blob([[heads.map(quoted), ...lines].map((line) => line.join(',')).join('\r\n')], {
+    type: 'text/csv',
+  })
+}
 
 /** The values of a graph as a table, which can be saved and printed. */
 export function ValueTable({ title, unit, series }: ValueTableProps) {
@@ -49,8 +50,6 @@ export function ValueTable({ title, unit, series }: ValueTableProps) {
   const { position: from = 0 } = pages
   const end = from + ROWS_PER_PAGE
   const heads = [t('chart.time'), ...series.map(({ label }) => `${label} (${unit})`)]
-  const lines = useMemo(() => encodeURIComponent(linesOf(rows)), [rows])
-  const address = `data:text/csv;charset=utf-8,${encodeURIComponent(heads.map(quoted).join(','))}${lines}`
   return (
     <>
       <Table heads={heads} caption={<caption className="unseen">{title}</caption>}>
@@ -64,9 +63,9 @@ export function ValueTable({ title, unit, series }: ValueTableProps) {
         ))}
       </Table>
       <PageButtons pages={pages} next={end < rows.length ? end : null} />
-      <a href={address} download={`${title}.csv`}>
+      <button type="button" onClick={() => saveFile(`${title}.csv`, csvOf(heads, rows))}>
         {t('chart.csv')}
-      </a>
+      </button>
     </>
   )
 }
