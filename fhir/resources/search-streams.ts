@@ -61,7 +61,7 @@ export async function searchStreams(
   const wanted = recordReads(streams, search)
   const nonempty = await findNonemptyCollections(
     context,
-    { ehrId: others.length === 0 ? ehrId : { $in: ehrIds } },
+    { ehrId: { $in: ehrIds } },
     wanted.map(({ kind }) => kind.collection),
   )
   const found = wanted.filter(({ kind }) => nonempty.has(kind.collection))
