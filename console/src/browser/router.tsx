@@ -51,32 +51,17 @@ export function useAddress(): Address {
 /** The current path. A change of the query does not render the component again. */
 export const usePath = (): string => useSyncExternalStore(subscribe, currentPath)
 
-interface PathPattern {
-  names: (readonly [name: string, isRest: boolean])[]
-  expression: RegExp
-}
-
-const patterns = new Map<string, PathPattern>()
-
-function parsePattern(pattern: string): PathPattern {
-  const names = [...pattern.matchAll(/:(\w+)(\*?)/g)].map(
-    ([, name = '', rest]) => [name, rest !== ''] as const,
-  )
-  const segments = pattern.replace(/:\w+\*/g, '(.+)').replace(/:\w+/g, '([^/]+)')
-  return { names, expression: new RegExp(`^${segments}/?$`) }
-}
-
 /**
  * The values of `/plan/:planId` in a path; undefined if the path does not match. `:record*` takes the rest of the path,
  * without decoding it.
  */
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
-  const { names, expression } = patterns.get(pattern) ?? parsePattern(pattern)
-  patterns.set(pattern, { names, expression })
-  const found = expression.exec(path)
+  const names = [...pattern.matchAll(/:(\w+)(\*?)/g)]
+  const segments = pattern.replace(/:\w+\*/g, '(.+)').replace(/:\w+/g, '([^/]+)')
+  const found = new RegExp(`^${segments}/?$`).exec(path)
   return found
     ? Object.fromEntries(
-        names.map(([name, isRest], i) => {
+        names.map(([, name = '', isRest], i) => {
           const value = found[i + 1] ?? ''
           return [name, isRest ? value : decodeURIComponent(value)]
         }),
