@@ -1,11 +1,14 @@
 import { useText } from '../texts/translate.ts'
 
-interface ClientSecretNoteProps {
-  client: { id: string; name: string; clientSecret?: string | null | undefined }
+/** An app or a system. */
+export interface RegisteredClient {
+  id: string
+  name: string
+  clientSecret?: string | null | undefined
 }
 
 /** What the programmers of an app or a system need. The secret is never shown again. */
-export function ClientSecretNote({ client: { id, name, clientSecret } }: ClientSecretNoteProps) {
+export function ClientSecretNote({ client: { id, name, clientSecret } }: { client: RegisteredClient }) {
   const t = useText()
   return (
     <div role="status" className="note">

@@ -1,4 +1,4 @@
-/** Saves a file that the service sent. */
+/** Saves a file on the device of the user. */
 export function saveFile(name: string, content: Blob): void {
   const address = URL.createObjectURL(content)
   Object.assign(document.createElement('a'), { href: address, download: name }).click()

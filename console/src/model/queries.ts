@@ -15,6 +15,17 @@ export const createQueryClient = (): QueryClient =>
     },
   })
 
+export interface PageRequest {
+  limit: number
+  cursor?: string
+}
+
+/** The first page of a list, or the one at a cursor. */
+export const pageOf = (limit: number, cursor: string | undefined): PageRequest => ({
+  limit,
+  ...(cursor && { cursor }),
+})
+
 /** Everything below an EHR has this key first, so that its live changes refresh it. */
 export const ehrKey = (ehrId: string, ...rest: readonly unknown[]) => ['ehr', ehrId, ...rest] as const
 

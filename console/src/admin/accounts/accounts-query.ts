@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
 import type { Role } from '../../model/me.ts'
+import { pageOf } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 
 export type Account = components['schemas']['Account']
@@ -22,7 +23,7 @@ export const accountsQuery = (filter: AccountFilter, cursor: string | undefined)
   queryOptions({
     queryKey: [...ACCOUNTS_KEY, filter, cursor],
     queryFn: async () => {
-      const query = { ...filter, limit: ACCOUNTS_PER_PAGE, ...(cursor !== undefined && { cursor }) }
+      const query = { ...filter, ...pageOf(ACCOUNTS_PER_PAGE, cursor) }
       return (await api.GET('/auth/account', { params: { query } })).data
     },
   })

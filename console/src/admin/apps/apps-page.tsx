@@ -1,51 +1,29 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
 import type { PageProps } from '../../model/page-props.ts'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
-import { Heading } from '../../ui/heading.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
-import { PageButtons, PLAIN_LABELS, useTurnedPages } from '../../ui/table/page-buttons.tsx'
-import { ClientSecretNote } from '../client-secret-note.tsx'
-import { APPS_KEY, appsQuery, type ListedApp, type RegisteredApp } from './apps-query.ts'
+import { RegistrationsPage, type RowProps } from '../registrations-page.tsx'
+import { APPS_KEY, type ListedApp, readApps } from './apps-query.ts'
 import { NewApp } from './new-app.tsx'
 
 /** The apps that people can admit to their records. */
 export default function AppsPage({ me }: PageProps) {
-  const t = useText()
-  const pages = useTurnedPages<string>()
-  const apps = useQuery(appsQuery(pages.position))
-  const [shown, show] = useState<RegisteredApp>()
   return (
-    <>
-      <Heading title={t('apps.title')} />
-      <p>{t('apps.help')}</p>
-      {shown && <ClientSecretNote client={shown} />}
-      <Loaded query={apps} lines={4}>
-        {({ items, page }) => (
-          <>
-            {items.length === 0 && <p>{t('apps.none')}</p>}
-            <ul className="rows">
-              {items.map((app) => (
-                <AppRow key={app.id} app={app} onRenewed={show} />
-              ))}
-            </ul>
-            <PageButtons pages={pages} next={page.next} labels={PLAIN_LABELS} />
-          </>
-        )}
-      </Loaded>
-      <details className="panel">
-        <summary>{t('apps.new')}</summary>
-        <NewApp mvUid={me.mvUid} onRegistered={show} />
-      </details>
-    </>
+    <RegistrationsPage
+      mvUid={me.mvUid}
+      texts="apps"
+      queryKey={APPS_KEY}
+      read={readApps}
+      Row={AppRow}
+      New={NewApp}
+    />
   )
 }
 
-function AppRow({ app, onRenewed }: { app: ListedApp; onRenewed: (app: RegisteredApp) => void }) {
+function AppRow({ client: app, onRenewed }: RowProps<ListedApp>) {
   const t = useText()
   const queries = useQueryClient()
   const { id, name, authentication, scopes } = app

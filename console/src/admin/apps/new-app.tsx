@@ -5,7 +5,8 @@ import { useText } from '../../texts/translate.ts'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { parseJson } from '../../ui/form/json-text.ts'
-import { APPS_KEY, type ListedApp, type RegisteredApp } from './apps-query.ts'
+import type { NewClientProps } from '../registrations-page.tsx'
+import { APPS_KEY, type ListedApp } from './apps-query.ts'
 
 const AUTHENTICATIONS = ['public', 'secret', 'key'] as const
 
@@ -20,13 +21,8 @@ const emptyApp = () => ({
 
 const linesOf = (text: string): string[] => text.split(/\s+/).filter(Boolean)
 
-interface NewAppProps {
-  mvUid: string
-  onRegistered: (app: RegisteredApp) => void
-}
-
 /** Registers an app. */
-export function NewApp({ mvUid, onRegistered }: NewAppProps) {
+export function NewApp({ mvUid, onRegistered }: NewClientProps) {
   const t = useText()
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft(`${mvUid} new app`, emptyApp)

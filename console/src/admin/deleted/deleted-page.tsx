@@ -1,5 +1,6 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
+import { pageOf } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatDate, formatMoment } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -20,7 +21,7 @@ const deletedQuery = (cursor: string | undefined) =>
   queryOptions({
     queryKey: [...DELETED_KEY, cursor],
     queryFn: async () => {
-      const query = { limit: EHRS_PER_PAGE, ...(cursor !== undefined && { cursor }) }
+      const query = pageOf(EHRS_PER_PAGE, cursor)
       const { items, page } = (await api.GET('/ehr/deleted', { params: { query } })).data
       const mvUids = [...new Set(items.map(({ subjectId }) => subjectId))]
       const accounts = (await api.POST('/auth/account', { body: { mvUids } })).data.items

@@ -4,19 +4,15 @@ import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
 import { CheckField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
-import { type ListedSystem, type RegisteredSystem, SYSTEMS_KEY } from './systems-query.ts'
+import type { NewClientProps } from '../registrations-page.tsx'
+import { type ListedSystem, SYSTEMS_KEY } from './systems-query.ts'
 
 const ROLES = ['modeller', 'analyst'] as const
 
 const emptySystem = () => ({ name: '', roles: [] as ListedSystem['roles'] })
 
-interface NewSystemProps {
-  mvUid: string
-  onRegistered: (system: RegisteredSystem) => void
-}
-
 /** Registers a system. */
-export function NewSystem({ mvUid, onRegistered }: NewSystemProps) {
+export function NewSystem({ mvUid, onRegistered }: NewClientProps) {
   const t = useText()
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft(`${mvUid} new system`, emptySystem)

@@ -1,56 +1,29 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
 import type { PageProps } from '../../model/page-props.ts'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
-import { Heading } from '../../ui/heading.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
-import { PageButtons, PLAIN_LABELS, useTurnedPages } from '../../ui/table/page-buttons.tsx'
-import { ClientSecretNote } from '../client-secret-note.tsx'
+import { RegistrationsPage, type RowProps } from '../registrations-page.tsx'
 import { NewSystem } from './new-system.tsx'
-import { type ListedSystem, type RegisteredSystem, SYSTEMS_KEY, systemsQuery } from './systems-query.ts'
+import { type ListedSystem, readSystems, SYSTEMS_KEY } from './systems-query.ts'
 
 /** The systems that store records through the openEHR REST API. */
 export default function SystemsPage({ me }: PageProps) {
-  const t = useText()
-  const pages = useTurnedPages<string>()
-  const systems = useQuery(systemsQuery(pages.position))
-  const [shown, show] = useState<RegisteredSystem>()
   return (
-    <>
-      <Heading title={t('systems.title')} />
-      <p>{t('systems.help')}</p>
-      {shown && <ClientSecretNote client={shown} />}
-      <Loaded query={systems} lines={4}>
-        {({ items, page }) => (
-          <>
-            {items.length === 0 && <p>{t('systems.none')}</p>}
-            <ul className="rows">
-              {items.map((system) => (
-                <SystemRow key={system.id} system={system} onRenewed={show} />
-              ))}
-            </ul>
-            <PageButtons pages={pages} next={page.next} labels={PLAIN_LABELS} />
-          </>
-        )}
-      </Loaded>
-      <details className="panel">
-        <summary>{t('systems.new')}</summary>
-        <NewSystem mvUid={me.mvUid} onRegistered={show} />
-      </details>
-    </>
+    <RegistrationsPage
+      mvUid={me.mvUid}
+      texts="systems"
+      queryKey={SYSTEMS_KEY}
+      read={readSystems}
+      Row={SystemRow}
+      New={NewSystem}
+    />
   )
 }
 
-interface SystemRowProps {
-  system: ListedSystem
-  onRenewed: (system: RegisteredSystem) => void
-}
-
-function SystemRow({ system: { id, name, roles, active }, onRenewed }: SystemRowProps) {
+function SystemRow({ client: { id, name, roles, active }, onRenewed }: RowProps<ListedSystem>) {
   const t = useText()
   const queries = useQueryClient()
   const params = { path: { systemId: id } }

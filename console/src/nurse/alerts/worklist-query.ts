@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
-import { WORKLIST_KEY } from '../../model/queries.ts'
+import { pageOf, WORKLIST_KEY } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 
 export type WorklistEntry = components['schemas']['WorklistEntry']
@@ -41,7 +41,7 @@ export const worklistQuery = (filter: WorklistFilter, cursor: string | undefined
   queryOptions({
     queryKey: [...WORKLIST_KEY, filter, cursor],
     queryFn: async () => {
-      const query = { ...filter, limit: PAGE_SIZE, ...(cursor && { cursor }) }
+      const query = { ...filter, ...pageOf(PAGE_SIZE, cursor) }
       return (await api.GET('/worklist', { params: { query } })).data
     },
     placeholderData: keepPreviousData,

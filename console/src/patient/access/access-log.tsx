@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
+import { pageOf } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, personName } from '../../texts/format.ts'
 import { type TextId, translateName, useText } from '../../texts/translate.ts'
@@ -13,7 +14,7 @@ const accessesQuery = (ehrId: string, cursor: string | undefined) =>
   queryOptions({
     queryKey: ['accesses', ehrId, cursor],
     queryFn: async () => {
-      const query = { others: true, limit: 50, ...(cursor && { cursor }) }
+      const query = { others: true, ...pageOf(50, cursor) }
       return (await api.GET('/ehr/{ehrId}/audit', { params: { path: { ehrId }, query } })).data
     },
     placeholderData: keepPreviousData,

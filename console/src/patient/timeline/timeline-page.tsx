@@ -4,7 +4,7 @@ import { memo, useDeferredValue, useMemo } from 'react'
 import { Link } from '../../browser/router.tsx'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
-import { ehrKey } from '../../model/queries.ts'
+import { ehrKey, pageOf } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, formatNumber, kindName, unitName } from '../../texts/format.ts'
 import { type TextId, useText } from '../../texts/translate.ts'
@@ -23,7 +23,7 @@ const timelineQuery = (ehrId: string, cursor: string | undefined) =>
   queryOptions({
     queryKey: ehrKey(ehrId, 'timeline', cursor ?? ''),
     queryFn: async () => {
-      const query = { limit: ENTRIES_PER_PAGE, ...(cursor && { cursor }) }
+      const query = pageOf(ENTRIES_PER_PAGE, cursor)
       return (await api.GET('/ehr/{ehrId}/summary/timeline', { params: { path: { ehrId }, query } })).data
     },
     placeholderData: keepPreviousData,
