@@ -269,9 +269,9 @@ describe('care plans', () => {
     const id = await createPlan(patient)
     const goalId = await createGoal(patient, id)
     const { _id, ...one } = (await service.db.collection('Goal').findOne({ _id: goalId as never }))!
-    const copies = Array.from({ length: 9_999 }, (_, i) => ({ ...one, _id: `${id}${i}` }))
-    await service.db.collection('Goal').insertMany(copies as never)
-    assert.equal(assertStatus(await patient.call('GET', `careplan/${id}`)).goals.length, 10_000)
+    const moreThanAPage = Array.from({ length: 1_499 }, (_, i) => ({ ...one, _id: `${id}${i}` }))
+    await service.db.collection('Goal').insertMany(moreThanAPage as never)
+    assert.equal(assertStatus(await patient.call('GET', `careplan/${id}`)).goals.length, 1_500)
     assertProblem(await patient.call('POST', `careplan/${id}/goal`, { name: 'x' }), 422, 'rule-violated')
   })
 
