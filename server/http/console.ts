@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -88,25 +87,23 @@ async function sendFile(request: Request, response: Response, file: ConsoleFile)
 }
 
 function sendPage(response: Response, page: string): void {
-  const nonce = randomBytes(16).toString('base64')
   response
     .set('Content-Type', 'text/html; charset=utf-8')
     .set('Cache-Control', 'no-store')
-    .set('Content-Security-Policy', contentSecurityPolicy(nonce))
-    .end(page.replaceAll('%NONCE%', nonce))
+    .set('Content-Security-Policy', CONTENT_SECURITY_POLICY)
+    .end(page)
 }
 
-/** Permits nothing but the console's own files and calls; a style of react-aria carries the nonce. */
-const contentSecurityPolicy = (nonce: string): string =>
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    `style-src 'self' 'nonce-${nonce}'`,
-    "connect-src 'self'",
-    "img-src 'self' blob: data:",
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join('; ')
+/** Permits nothing but the console's own files and calls. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' blob: data:",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')

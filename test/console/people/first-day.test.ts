@@ -115,6 +115,7 @@ describe('the first day of a patient', () => {
     await page.getByRole('alertdialog', { name: 'Is this right?' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('alertdialog').waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate('document.activeElement.name'), 'diastolic')
     await page.getByLabel('Upper pressure', { exact: true }).focus()
     await page.keyboard.press('Control+A')
     await page.keyboard.type('118')

@@ -1,31 +1,52 @@
-import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import { type SyntheticEvent, useId, useLayoutEffect, useRef } from 'react'
 
-interface QuestionDialogProps {
+interface QuestionProps {
   title: string
   text: string
   yes: string
   no: string
-  isOpen: boolean
   /** Escape counts as no. */
   onAnswer: (isYes: boolean) => void
 }
 
 /** Asks a question that has to be answered before anything else. */
-export const QuestionDialog = ({ title, text, yes, no, isOpen, onAnswer }: QuestionDialogProps) => (
-  <ModalOverlay className="overlay" isOpen={isOpen} onOpenChange={(open) => open || onAnswer(false)}>
-    <Modal>
-      <Dialog role="alertdialog" className="dialog">
-        <Heading slot="title">{title}</Heading>
-        <p>{text}</p>
-        <div className="actions">
-          <Button className="primary" onPress={() => onAnswer(true)}>
-            {yes}
-          </Button>
-          <Button autoFocus onPress={() => onAnswer(false)}>
-            {no}
-          </Button>
-        </div>
-      </Dialog>
-    </Modal>
-  </ModalOverlay>
-)
+export const QuestionDialog = ({ isOpen, ...question }: QuestionProps & { isOpen: boolean }) =>
+  isOpen && <Question {...question} />
+
+function Question({ title, text, yes, no, onAnswer }: QuestionProps) {
+  const id = useId()
+  const dialog = useRef<HTMLDialogElement>(null)
+  const refusal = useRef<HTMLButtonElement>(null)
+  useLayoutEffect(() => {
+    const element = dialog.current
+    element?.showModal()
+    refusal.current?.focus()
+    // The browser returns the focus when the dialog closes, not when it is removed.
+    return () => element?.close()
+  }, [])
+  const cancel = (event: SyntheticEvent) => {
+    event.preventDefault()
+    onAnswer(false)
+  }
+  return (
+    <dialog
+      ref={dialog}
+      role="alertdialog"
+      className="dialog"
+      aria-labelledby={`${id}-title`}
+      aria-describedby={`${id}-text`}
+      onCancel={cancel}
+    >
+      <h2 id={`${id}-title`}>{title}</h2>
+      <p id={`${id}-text`}>{text}</p>
+      <div className="actions">
+        <button type="button" className="primary" onClick={() => onAnswer(true)}>
+          {yes}
+        </button>
+        <button type="button" ref={refusal} onClick={() => onAnswer(false)}>
+          {no}
+        </button>
+      </div>
+    </dialog>
+  )
+}
