@@ -6,7 +6,7 @@ import {
   startServiceProcess,
   stopProcess,
 } from '../harness/service/service-process.ts'
-import { button, logInOn, useConsoleBrowser } from './open-console.ts'
+import { button, goTo, logInOn, useConsoleBrowser } from './open-console.ts'
 
 const credentials = { email: 'anna@example.org', password: 'correct horse battery staple' }
 
@@ -31,7 +31,7 @@ describe('the console of a service that is killed', () => {
     if (running) await stopProcess(running)
   })
 
-  it('says that there is no connection, and saves what was typed after the restart', async () => {
+  it('says that there is no connection, and saves what was typed or kept after the restart', async () => {
     const env = { PORT: String(await freePort()), DATA_DIR: createDataDir() }
     running = await startServiceProcess(env)
     await registerAt(running)
@@ -47,5 +47,19 @@ describe('the console of a service that is killed', () => {
     running = await startServiceProcess(env)
     await button(page, 'Save').click()
     await page.getByText('Heart rate 72 per minute').waitFor()
+
+    await goTo(page, 'account')
+    await page.getByLabel('Keep measurements on this device while there is no network').check()
+    await goTo(page, 'measure?kind=heartrate')
+    await page.getByLabel('Heart rate', { exact: true }).fill('73')
+    running.child.kill('SIGKILL')
+    await running.ended
+    await button(page, 'Save').click()
+    await page.getByRole('heading', { name: 'Kept on this device' }).waitFor()
+    running = await startServiceProcess(env)
+    await goTo(page, 'overview?kind=heartrate')
+    const rows = page.getByRole('table', { name: 'The latest values' }).getByRole('row')
+    await rows.filter({ hasText: '73 per minute' }).waitFor()
+    assert.equal(await rows.count(), 3)
   })
 })

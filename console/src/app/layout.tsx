@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
 import { Link, serviceUrl } from '../browser/router.tsx'
 import type { Me } from '../model/me.ts'
-import { logOut } from '../session/user-session.ts'
+import { LogOutButton } from '../patient/queue/log-out-button.tsx'
+import { RefusalNote } from '../patient/queue/queued-measurements.tsx'
 import { useText } from '../texts/translate.ts'
 import { HelpedPersons, HelpingBanner } from './helping.tsx'
 import type { PageEntry } from './page-table.ts'
@@ -25,9 +26,7 @@ export function Layout({ me, pages, current, children }: LayoutProps) {
       <header className="top">
         <p className="person">{me.name}</p>
         <HelpedPersons />
-        <button type="button" onClick={logOut}>
-          {t('logOut')}
-        </button>
+        <LogOutButton />
         <nav aria-label={t('menu')}>
           <ul>
             {pages.flatMap(({ path, menu }) =>
@@ -45,6 +44,7 @@ export function Layout({ me, pages, current, children }: LayoutProps) {
         </nav>
       </header>
       <main id="content" tabIndex={-1}>
+        {current !== '/' && <RefusalNote me={me} />}
         {children}
       </main>
       <footer>

@@ -1,9 +1,11 @@
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { currentPath, matchPath, usePath } from '../browser/router.tsx'
 import { useLiveEhr } from '../model/live.ts'
 import { helpedQuery, type Me, MeContext, meQuery } from '../model/me.ts'
 import { createQueryClient } from '../model/queries.ts'
+import { isQueueOn, useQueueAccount } from '../patient/queue/measurement-queue.ts'
+import { useSendQueue } from '../patient/queue/send-queue.ts'
 import { type HelpedPerson, useSession } from '../session/user-session.ts'
 import { Later } from '../ui/later.tsx'
 import { Loaded } from '../ui/loaded.tsx'
@@ -41,11 +43,25 @@ function Start({ mvUid, helped }: { mvUid: string; helped?: HelpedPerson | undef
   return <Loaded query={me}>{(loaded) => <Pages me={loaded} />}</Loaded>
 }
 
+const MEASURING_PAGES = ['/', '/measure', '/patients/:ehrId']
+
+/** Loads the pages on which somebody measures before the network is lost. */
+function usePagesWithoutNetwork(own: readonly PageEntry[]) {
+  const isOn = isQueueOn(useQueueAccount())
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list is made anew each time, with the same pages
+  useEffect(() => {
+    if (!isOn) return
+    for (const { path, page } of own) if (MEASURING_PAGES.includes(path)) page.load().catch(() => {})
+  }, [isOn])
+}
+
 function Pages({ me }: { me: Me }) {
   const path = usePath()
   const own = pages.filter(({ isFor }) => isFor?.(me) ?? true)
   const found = findPage(own, path)
   useLiveEhr(found?.params.ehrId ?? me.ehrId)
+  useSendQueue()
+  usePagesWithoutNetwork(own)
   return (
     <MeContext value={me}>
       <Layout me={me} pages={own} current={found?.entry.path}>

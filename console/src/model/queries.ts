@@ -9,6 +9,9 @@ export const createQueryClient = (): QueryClient =>
         retry: false,
         staleTime: 30_000,
         refetchOnWindowFocus: true,
+        // A browser may wrongly say that there is no network. A query that is tried shows why it fails.
+        networkMode: 'always',
+        refetchOnReconnect: true,
         // A faulty page shows its data as long as it has some.
         throwOnError: (error, { state }) => !isProblem(error) && state.data === undefined,
       },

@@ -2,6 +2,7 @@ import { type Client, createClient, createMemoryStore, isProblem, type Tokens } 
 import { useSyncExternalStore } from 'react'
 import { forgetDrafts } from '../browser/drafts.ts'
 import { serviceUrl } from '../browser/router.tsx'
+import { createHelperClient } from './helper-client.ts'
 import { markLoggedIn, mayBeLoggedIn, unmarkLoggedIn } from './session-mark.ts'
 
 /** Somebody for whom the user acts as a helper. */
@@ -55,43 +56,15 @@ api = ownApi
 /** Names the person whose record this tab shows. */
 const HELPING = 'helping'
 
-/** A token lasts for minutes, and a new one is asked for before it ends. */
-const RENEW_BEFORE_MS = 60_000
-
-/** The token with which the user acts for a person; it exists in memory only. */
-function createHelperTokens(mvUid: string, personId: string) {
-  let known: Promise<{ authToken: string; endsAt: number }> | undefined
-  const ask = async () => {
-    const params = { path: { mvUid, personId } }
-    const { data } = await ownApi.POST('/profile/{mvUid}/helping/{personId}/act', { params })
-    return { authToken: data.authToken, endsAt: Date.now() + data.expiresIn * 1000 - RENEW_BEFORE_MS }
-  }
-  return {
-    async load(): Promise<Tokens> {
-      if (!known || (await known).endsAt < Date.now()) known = ask()
-      return known.catch((error: unknown) => {
-        known = undefined
-        if (isProblem(error) && error.status === 404) stopHelping(true)
-        throw error
-      })
-    },
-    save() {},
-  }
-}
+/** Sends requests of the user for somebody, whoever's record the pages show. */
+export const clientFor = (mvUid: string, helped: HelpedPerson | undefined): Client =>
+  helped ? createHelperClient({ ownApi, mvUid, personId: helped.mvUid }) : ownApi
 
 /** Shows the record of somebody whom the user helps. */
 export function startHelping(helped: HelpedPerson): void {
   if (current.status !== 'in') return
   const { mvUid } = current
-  api = createClient({
-    url: serviceUrl,
-    tokens: createHelperTokens(mvUid, helped.mvUid),
-    async fetch(input, init) {
-      const response = await fetch(input, init)
-      if (response.status === 401) stopHelping(true)
-      return response
-    },
-  })
+  api = createHelperClient({ ownApi, mvUid, personId: helped.mvUid, onEnd: () => stopHelping(true) })
   sessionStorage.setItem(HELPING, JSON.stringify({ by: mvUid, helped }))
   change({ status: 'in', mvUid, helped })
 }
@@ -151,4 +124,6 @@ function subscribe(listener: () => void) {
   return () => listeners.delete(listener)
 }
 
-export const useSession = (): Session => useSyncExternalStore(subscribe, () => current)
+export const currentSession = (): Session => current
+
+export const useSession = (): Session => useSyncExternalStore(subscribe, currentSession)

@@ -10,6 +10,7 @@ import { NewestList } from '../../patient/home/newest-list.tsx'
 import { MeasurementList } from '../../patient/overview/measurement-list.tsx'
 import { Charts, PeriodChoice } from '../../patient/overview/period-charts.tsx'
 import { Plans } from '../../patient/plan/plan-list.tsx'
+import { QueuedMeasurements } from '../../patient/queue/queued-measurements.tsx'
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { PatientAlerts } from './patient-alerts.tsx'
@@ -37,6 +38,7 @@ export default function PatientPage({ me: self, params }: PageProps) {
       </section>
       <div className="beside">
         <div>
+          <QueuedMeasurements me={me} />
           <SideForm me={me} />
           <PlanColumn me={me} />
         </div>

@@ -4,6 +4,8 @@ import { useId, useState } from 'react'
 import { plansQuery } from '../../model/health-record.ts'
 import type { Me } from '../../model/me.ts'
 import { ReadingForm } from '../../patient/measure/reading-form.tsx'
+import type { SavedReading } from '../../patient/measure/saved-note.tsx'
+import { useRefused } from '../../patient/queue/refused-measurement.ts'
 import { kindName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { SelectField } from '../../ui/form/field.tsx'
@@ -13,25 +15,22 @@ export function SideForm({ me }: { me: Me }) {
   const t = useText()
   const id = useId()
   const [path, setPath] = useState('')
-  const [isSaved, setSaved] = useState(false)
+  const named = useRefused(me) ?? undefined
+  const refused = path === '' ? named : undefined
+  const [saved, setSaved] = useState<SavedReading>()
   const [chosen, setPlan] = useState<string>()
   const plans = useQuery(plansQuery(me.ehrId)).data ?? []
-  const kind = kinds.find((one) => one.path === path)
-  const planId = chosen ?? plans[0]?.id
+  const kind = kinds.find((one) => one.path === (refused?.kind ?? path))
+  const planId = chosen ?? refused?.body.carePlanId ?? plans[0]?.id
   return (
     <section className="panel" aria-labelledby={id}>
       <h2 id={id}>{t('measure.start')}</h2>
-      <p role="status">{isSaved && t('measure.saved')}</p>
-      <SelectField
-        label={t('patient.kind')}
-        value={path}
-        options={[
-          { value: '', label: t('patient.choose') },
-          ...kinds.map((one) => ({ value: one.path, label: kindName(one.path) })),
-        ]}
+      <p role="status">{saved && t(saved.isQueued ? 'queue.kept' : 'measure.saved')}</p>
+      <KindField
+        value={kind?.path ?? ''}
         onChange={(value) => {
           setPath(value)
-          setSaved(false)
+          setSaved(undefined)
         }}
       />
       {kind && plans.length > 1 && (
@@ -44,7 +43,8 @@ export function SideForm({ me }: { me: Me }) {
       )}
       {kind && (
         <ReadingForm
-          key={path}
+          key={refused?.key ?? path}
+          refused={refused}
           me={me}
           kind={kind}
           planId={planId}
@@ -53,12 +53,25 @@ export function SideForm({ me }: { me: Me }) {
               {t('back')}
             </button>
           }
-          onSaved={() => {
+          onSaved={(record) => {
             setPath('')
-            setSaved(true)
+            setSaved(record)
           }}
         />
       )}
     </section>
+  )
+}
+
+function KindField({ value, onChange }: { value: string; onChange: (path: string) => void }) {
+  const t = useText()
+  const options = kinds.map(({ path }) => ({ value: path, label: kindName(path) }))
+  return (
+    <SelectField
+      label={t('patient.kind')}
+      value={value}
+      options={[{ value: '', label: t('patient.choose') }, ...options]}
+      onChange={onChange}
+    />
   )
 }

@@ -1,12 +1,14 @@
 import { saveFile } from '../../browser/save-file.ts'
 import type { PageProps } from '../../model/page-props.ts'
-import { api, logOut } from '../../session/user-session.ts'
+import { api } from '../../session/user-session.ts'
 import type { Language } from '../../texts/language.ts'
 import { chooseLanguage, useLanguage, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { SelectField } from '../../ui/form/field.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
 import { Heading } from '../../ui/heading.tsx'
+import { LogOutButton } from '../queue/log-out-button.tsx'
+import { QueueSetting } from '../queue/queue-setting.tsx'
 import { Sessions } from './sessions.tsx'
 
 const LANGUAGES = [
@@ -45,6 +47,10 @@ export default function AccountPage({ me: { mvUid, email, name } }: PageProps) {
         onChange={change.submit}
       />
       {change.problem && <FailureNote error={change.problem} />}
+      <section aria-labelledby="device">
+        <h2 id="device">{t('account.device')}</h2>
+        <QueueSetting account={mvUid} />
+      </section>
       <section aria-labelledby="sessions">
         <h2 id="sessions">{t('account.sessions')}</h2>
         <Sessions mvUid={mvUid} />
@@ -56,9 +62,7 @@ export default function AccountPage({ me: { mvUid, email, name } }: PageProps) {
           <button type="button" onClick={saving.submit} aria-disabled={saving.isBusy}>
             {t('account.export')}
           </button>
-          <button type="button" onClick={logOut}>
-            {t('logOut')}
-          </button>
+          <LogOutButton />
         </div>
       </section>
     </>

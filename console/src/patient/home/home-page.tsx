@@ -7,6 +7,7 @@ import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { QueuedMeasurements } from '../queue/queued-measurements.tsx'
 import { NewestList } from './newest-list.tsx'
 import { TaskList } from './task-list.tsx'
 import { Visitors } from './visitors.tsx'
@@ -30,6 +31,7 @@ export default function HomePage({ me }: PageProps) {
           </Link>
         </div>
       )}
+      <QueuedMeasurements me={me} />
       <section aria-labelledby="tasks">
         <h2 id="tasks">{t('home.tasks')}</h2>
         <Loaded query={tasks}>{(items) => <TaskList ehrId={ehrId} mvUid={mvUid} tasks={items} />}</Loaded>

@@ -5,16 +5,18 @@ import type { Me } from '../../model/me.ts'
 import { kindName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
+import type { QueuedMeasurement } from '../queue/measurement-queue.ts'
 import { ReadingForm } from './reading-form.tsx'
 import { SavedNote, type SavedReading } from './saved-note.tsx'
 
 interface MeasureFormProps {
   me: Me
   kind: MeasurementKind
+  refused?: QueuedMeasurement | undefined
 }
 
 /** Asks for a measurement, and then shows what was saved. */
-export function MeasureForm({ me, kind }: MeasureFormProps) {
+export function MeasureForm({ me, kind, refused }: MeasureFormProps) {
   const t = useText()
   const [saved, setSaved] = useState<SavedReading[]>([])
   const [isOpen, setOpen] = useState(true)
@@ -25,6 +27,7 @@ export function MeasureForm({ me, kind }: MeasureFormProps) {
       <ReadingForm
         me={me}
         kind={kind}
+        refused={refused}
         more={<Link to="/measure">{t('back')}</Link>}
         onSaved={(record) => {
           setSaved([...saved, record])

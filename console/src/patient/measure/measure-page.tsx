@@ -4,17 +4,23 @@ import type { PageProps } from '../../model/page-props.ts'
 import { kindName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
+import { Skeleton } from '../../ui/skeleton.tsx'
+import { QueuedMeasurements } from '../queue/queued-measurements.tsx'
+import { useRefused } from '../queue/refused-measurement.ts'
 import { MeasureForm } from './measure-form.tsx'
 
 /** Chooses what to measure, then asks for the values. */
 export default function MeasurePage({ me }: PageProps) {
   const t = useText()
   const { query } = useAddress()
+  const refused = useRefused(me)
   const chosen = kinds.find(({ path }) => path === query.get('kind'))
-  if (chosen) return <MeasureForm key={chosen.path} me={me} kind={chosen} />
+  if (refused === null) return <Skeleton />
+  if (chosen) return <MeasureForm key={query.toString()} me={me} kind={chosen} refused={refused} />
   return (
     <>
       <Heading title={t('measure.title')} />
+      <QueuedMeasurements me={me} />
       <ul className="tiles">
         {kinds.map(({ path }) => (
           <li key={path}>

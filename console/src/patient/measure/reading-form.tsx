@@ -8,7 +8,8 @@ import { TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { NumberField } from '../../ui/form/number-field.tsx'
 import { QuestionDialog } from '../../ui/form/question-dialog.tsx'
-import { emptyReading, type Reading, unusualValues } from './reading.ts'
+import { emptyReading, type Reading, unusualValues } from '../measurement/reading.ts'
+import type { QueuedMeasurement } from '../queue/measurement-queue.ts'
 import { useSaveReading } from './save-reading.ts'
 import type { SavedReading } from './saved-note.tsx'
 
@@ -17,15 +18,18 @@ interface ReadingFormProps {
   kind: MeasurementKind
   /** The care plan; by default the first one. */
   planId?: string | undefined
+  /** A measurement that the service refused, to be corrected. */
+  refused?: QueuedMeasurement | undefined
   /** Further buttons. */
   more: ReactNode
   onSaved: (saved: SavedReading) => void
 }
 
 /** Large fields for the numbers; the time is now unless the person says otherwise. */
-export function ReadingForm({ me, kind, planId, more, onSaved }: ReadingFormProps) {
+export function ReadingForm({ more, ...options }: ReadingFormProps) {
   const t = useText()
-  const { draft, change, submit, question, answer } = useReadingForm({ me, kind, planId, onSaved })
+  const { kind } = options
+  const { draft, change, submit, question, answer } = useReadingForm(options)
   return (
     <>
       <Form form={submit} submit={t('save')} more={more}>
@@ -61,20 +65,23 @@ export function ReadingForm({ me, kind, planId, more, onSaved }: ReadingFormProp
 }
 
 /** What is typed, asked and saved. An unusual value is asked about once. */
-function useReadingForm({ me, kind, planId, onSaved }: Omit<ReadingFormProps, 'more'>) {
-  const { draft, change, clear } = useDraft<Reading>(`${me.mvUid}:measure:${me.ehrId}:${kind.path}`, () =>
-    emptyReading(kind),
+function useReadingForm({ me, kind, planId, refused, onSaved }: Omit<ReadingFormProps, 'more'>) {
+  // It leaves the queue before the form closes.
+  const [corrected] = useState(refused)
+  const { draft, change, clear } = useDraft<Reading>(
+    [me.mvUid, 'measure', me.ehrId, kind.path, ...(corrected ? [corrected.key] : [])].join(':'),
+    () => corrected?.reading ?? emptyReading(kind),
   )
   const [question, setQuestion] = useState<string[]>([])
   const isConfirmed = useRef(false)
-  const save = useSaveReading(me, kind, planId)
+  const save = useSaveReading({ me, kind, planId, corrected })
   const submit = useSubmit(async () => {
     const unusual = isConfirmed.current ? [] : unusualValues(kind, draft)
     if (unusual.length > 0) return setQuestion(unusual)
     const record = await save(draft)
     clear()
     onSaved(record)
-  })
+  }, corrected?.refusal)
   return {
     ...{ draft, question, submit },
     change(part: Partial<Reading>) {

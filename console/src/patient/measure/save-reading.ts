@@ -1,59 +1,110 @@
 import type { MeasurementKind } from 'virtual:measurement-kinds'
 import { useQueryClient } from '@tanstack/react-query'
+import { isProblem } from 'health-record-client'
 import { useRef } from 'react'
-import { plansQuery } from '../../model/health-record.ts'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
-import { api } from '../../session/user-session.ts'
-import { toOffsetTime } from '../../texts/format.ts'
+import { api, useSession } from '../../session/user-session.ts'
+import { toLocalTime, toOffsetTime } from '../../texts/format.ts'
 import { translate } from '../../texts/translate.ts'
-import { type Reading, readNumbers, rememberUnits } from './reading.ts'
+import { bannerQuery } from '../banner/banner-query.ts'
+import { type Reading, readNumbers, rememberUnits } from '../measurement/reading.ts'
+import { type MeasurementToSend, sendMeasurement } from '../measurement/send-measurement.ts'
+import {
+  addToQueue,
+  mayQueue,
+  type QueuedMeasurement,
+  refreshQueue,
+  removeFromQueue,
+} from '../queue/measurement-queue.ts'
+import { isUnanswered } from '../queue/send-queue.ts'
 import type { SavedReading } from './saved-note.tsx'
 
-/** Each body has one key, so that a second tap or a retry stores it once. */
-function useIdempotencyKey(): (body: object) => string {
-  const last = useRef({ text: '', key: '' })
-  return (body) => {
-    const text = JSON.stringify(body)
-    if (text !== last.current.text) last.current = { text, key: crypto.randomUUID() }
-    return last.current.key
-  }
+interface SaveOptions {
+  me: Me
+  kind: MeasurementKind
+  /** The care plan; by default the first one. */
+  planId?: string | undefined
+  /** The refused measurement that the reading corrects. */
+  corrected?: QueuedMeasurement | undefined
 }
 
-/** Stores a reading in a care plan, by default the first one of the person, who gets one if there is none. */
-export function useSaveReading(me: Me, kind: MeasurementKind, planId?: string) {
-  const queries = useQueryClient()
-  const keyOf = useIdempotencyKey()
-  const now = useRef('')
-  const { ehrId } = me
-  return async (reading: Reading): Promise<SavedReading> => {
-    const numbers = readNumbers(kind, reading)
-    const carePlanId =
-      planId ?? (await queries.fetchQuery(plansQuery(ehrId)))[0]?.id ?? (await createPlan(ehrId))
-    // A retry sends the time of the first attempt.
-    now.current ||= toOffsetTime(new Date())
-    const timestamp = reading.time === '' ? now.current : toOffsetTime(new Date(reading.time))
-    const comment = reading.comment.trim() || null
-    const body = { ...numbers, carePlanId, timestamp, comment, ...sourceOf(me) }
-    const { data } = await api.POST(
-      `/ehr/{ehrId}/procedure/${kind.path}` as '/ehr/{ehrId}/procedure/bodyweight',
-      {
-        params: { path: { ehrId } },
-        body: body as never,
-        headers: { 'idempotency-key': keyOf(body) },
-      },
-    )
-    now.current = ''
-    rememberUnits(reading)
-    await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
-    return data as unknown as SavedReading
+/** A reading as it is sent. @throws Problem that lists all violations */
+function toMeasurement({ me, kind, planId }: SaveOptions, reading: Reading): MeasurementToSend {
+  const numbers = readNumbers(kind, reading)
+  const timestamp = toOffsetTime(reading.time === '' ? new Date() : new Date(reading.time))
+  const comment = reading.comment.trim() || null
+  return {
+    ...{ key: crypto.randomUUID(), ehrId: me.ehrId, kind: kind.path },
+    body: { ...numbers, carePlanId: planId, timestamp, comment, ...sourceOf(me) },
   }
 }
 
 /** Of a value that a professional measured, nobody knows whether a device sensed it. */
 const sourceOf = ({ isPatient }: Me) => (isPatient ? { source: 'self-reported' as const } : {})
 
-async function createPlan(ehrId: string): Promise<string> {
-  const body = { name: translate('plan.own') }
-  return (await api.POST('/ehr/{ehrId}/careplan', { params: { path: { ehrId } }, body })).data.id
+/** How a reading waits for the network. */
+function useToQueued({ me }: SaveOptions) {
+  const queries = useQueryClient()
+  const session = useSession()
+  const { mvUid: account = '', helped } = session.status === 'in' ? session : {}
+  return ({ typed, measurement }: Sending): QueuedMeasurement => {
+    const name = queries.getQueryData(bannerQuery(me.ehrId).queryKey)?.name
+    // A form that shows it again must not say that it was measured then.
+    const time = typed.time || toLocalTime(new Date(measurement.body.timestamp))
+    return {
+      ...{ ...measurement, account, reading: { ...typed, time } },
+      ...(helped && { helped }),
+      ...(!me.isPatient && { patient: name ?? translate('patient.unnamed', { ehrId: me.ehrId }) }),
+    }
+  }
+}
+
+/** What was typed, and how it is sent. */
+interface Sending {
+  typed: Reading
+  measurement: MeasurementToSend
+}
+
+/** Stores a reading; without an answer of the service, in the queue of this device if the person has turned it on. */
+export function useSaveReading(options: SaveOptions) {
+  const { me, planId, corrected } = options
+  const queries = useQueryClient()
+  const toQueued = useToQueued(options)
+  const last = useRef<Sending & { text: string }>(undefined)
+
+  /** The same reading has one key and one time, so that a second tap or a retry stores it once. */
+  function sendingOf(typed: Reading): Sending {
+    const text = JSON.stringify([typed, planId])
+    if (last.current?.text !== text)
+      last.current = { text, typed, measurement: toMeasurement(options, typed) }
+    return last.current
+  }
+
+  async function sendOrQueue(sending: Sending): Promise<SavedReading> {
+    const keep = (complete: MeasurementToSend) => Object.assign(sending, { measurement: complete })
+    try {
+      return await sendMeasurement(api, sending.measurement, { keep })
+    } catch (error) {
+      const queued = toQueued(sending)
+      if (!isUnanswered(error) || !mayQueue(queued.account)) throw error
+      await addToQueue(queued).catch((fault) => {
+        throw isProblem(fault) ? fault : error
+      })
+      await refreshQueue(queries, queued.account)
+      return { ...queued.body, id: queued.key, isQueued: true }
+    }
+  }
+
+  return async (reading: Reading): Promise<SavedReading> => {
+    const saved = await sendOrQueue(sendingOf(reading))
+    last.current = undefined
+    rememberUnits(reading)
+    if (corrected) {
+      await removeFromQueue(corrected)
+      await refreshQueue(queries, corrected.account)
+    }
+    if (!saved.isQueued) await queries.invalidateQueries({ queryKey: ehrKey(me.ehrId) })
+    return saved
+  }
 }

@@ -1,11 +1,13 @@
 import type { MeasurementKind } from 'virtual:measurement-kinds'
 import { Link } from '../../browser/router.tsx'
-import { formatNumber, kindName, quantityName, unitName } from '../../texts/format.ts'
+import { kindName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
+import { numbersText } from '../measurement/reading.ts'
+import type { SavedMeasurement } from '../measurement/send-measurement.ts'
 
-/** A stored measurement: its numbers with their units, as they were sent. */
-export type SavedReading = Readonly<Record<string, unknown>> & { id: string }
+/** `isQueued`: it waits on this device, as there is no network. */
+export type SavedReading = SavedMeasurement & { isQueued?: true }
 
 interface SavedNoteProps {
   kind: MeasurementKind
@@ -18,12 +20,14 @@ export function SavedNote({ kind, saved, onAgain }: SavedNoteProps) {
   const t = useText()
   const last = saved.slice(-1)
   const isPressure = kind.path === 'bloodpressure'
+  const isQueued = last.some((one) => one.isQueued)
   return (
     <>
-      <Heading title={t('measure.saved')} />
+      <Heading title={t(isQueued ? 'queue.kept' : 'measure.saved')} />
       <p role="status">
         {kindName(kind.path)}: <Mean kind={kind} saved={last} />
       </p>
+      {isQueued && <p>{t('queue.help')}</p>}
       {isPressure && saved.length === 1 && <p>{t('measure.second')}</p>}
       {saved.length > 1 && (
         <p>
@@ -43,10 +47,9 @@ export function SavedNote({ kind, saved, onAgain }: SavedNoteProps) {
 }
 
 function Mean({ kind, saved }: Pick<SavedNoteProps, 'kind' | 'saved'>) {
-  const texts = kind.quantities.map(({ name }) => {
-    const unit = String(saved[0]?.[`${name}Unit`] ?? '')
-    const mean = saved.reduce((sum, one) => sum + Number(one[name]), 0) / saved.length
-    return `${quantityName(name, name)} ${formatNumber(mean)} ${unitName(unit)}`
-  })
-  return <strong>{texts.join(', ')}</strong>
+  const means = kind.quantities.map(({ name }) => [
+    name,
+    saved.reduce((sum, one) => sum + Number(one[name]), 0) / saved.length,
+  ])
+  return <strong>{numbersText(kind, { ...saved[0], ...Object.fromEntries(means) })}</strong>
 }

@@ -1,5 +1,5 @@
-import { isProblem, type Problem, type Violation } from 'health-record-client'
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { isProblem, Problem, type Violation } from 'health-record-client'
+import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { translateName, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../failure-note.tsx'
 
@@ -14,10 +14,14 @@ export interface SubmitState {
 /**
  * Runs the action of a form once at a time, and keeps what the service refused.
  * @param action its rejections are shown: violations beside their fields, all others above the form
+ * @param refusal what the service refused at an earlier attempt
  */
-export function useSubmit(action: () => Promise<unknown>): SubmitState {
+export function useSubmit(
+  action: () => Promise<unknown>,
+  refusal?: ConstructorParameters<typeof Problem>[0],
+): SubmitState {
   const [isBusy, setBusy] = useState(false)
-  const [problem, setProblem] = useState<Problem>()
+  const [problem, setProblem] = useState(() => refusal && new Problem(refusal))
   const [failure, setFailure] = useState<unknown>()
   // A fault of the console itself belongs to the boundary around the page.
   if (failure !== undefined) throw failure
@@ -71,7 +75,7 @@ export function Form({ form, submit, children, more }: FormProps) {
   }
   return (
     <form ref={element} onSubmit={onSubmit} noValidate aria-busy={form.isBusy}>
-      {form.problem && <ProblemSummary problem={form.problem} form={element.current} />}
+      {form.problem && <ProblemSummary problem={form.problem} form={element} />}
       {children}
       <div className="actions">
         <button type="submit" className="primary" aria-disabled={form.isBusy}>
@@ -83,7 +87,7 @@ export function Form({ form, submit, children, more }: FormProps) {
   )
 }
 
-function ProblemSummary({ problem, form }: { problem: Problem; form: HTMLFormElement | null }) {
+function ProblemSummary({ problem, form }: { problem: Problem; form: RefObject<HTMLFormElement | null> }) {
   const t = useText()
   const summary = useRef<HTMLDivElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: each new problem receives the focus
@@ -94,9 +98,11 @@ function ProblemSummary({ problem, form }: { problem: Problem; form: HTMLFormEle
         <FailureNote error={problem} />
       </div>
     )
-  const names = [...(form?.elements ?? [])].map((one) => one.getAttribute('name') ?? '')
   const fieldOf = (path: string) =>
-    form?.elements.namedItem(names.find((name) => name !== '' && isWithin(path, name)) ?? '')
+    [...(form.current?.elements ?? [])].find((one) => {
+      const name = one.getAttribute('name')
+      return name && isWithin(path, name)
+    })
   return (
     <div ref={summary} tabIndex={-1} role="alert" className="note bad">
       <p>{t('form.violations', { count: problem.errors.length })}</p>

@@ -79,6 +79,18 @@ export function readNumbers(kind: MeasurementKind, reading: Reading): Record<str
   )
 }
 
+/** The numbers of a stored measurement: `Upper pressure 128 mmHg, Lower pressure 82 mmHg`. */
+export const numbersText = (
+  { quantities }: MeasurementKind,
+  measured: Readonly<Record<string, unknown>>,
+): string =>
+  quantities
+    .map(({ name }) => {
+      const unit = unitName(String(measured[`${name}Unit`] ?? ''))
+      return `${quantityName(name, name)} ${formatNumber(Number(measured[name]))} ${unit}`
+    })
+    .join(', ')
+
 /** The valid but unusual numbers of a reading, with their units. @throws Problem */
 export function unusualValues(kind: MeasurementKind, reading: Reading): string[] {
   readNumbers(kind, reading)

@@ -1,0 +1,58 @@
+import type { Client } from 'health-record-client'
+import { translate } from '../../texts/translate.ts'
+
+/** A measurement as it is sent. */
+export interface MeasurementToSend {
+  /** Idempotency-Key: however often it is sent, it is stored once. */
+  key: string
+  ehrId: string
+  /** The kind's name in addresses: `bloodpressure`. */
+  kind: string
+  body: Readonly<Record<string, unknown>> & { timestamp: string; carePlanId?: string | undefined }
+}
+
+/** A stored measurement: its numbers with their units, as they were sent. */
+export type SavedMeasurement = Readonly<Record<string, unknown>> & { id: string }
+
+interface SendOptions<M extends MeasurementToSend> {
+  /** Takes the measurement with its care plan before it is sent, since a retry must send the same. */
+  keep: (complete: M) => unknown
+  signal?: AbortSignal
+}
+
+/** Stores a measurement, by default in the first care plan. Somebody without a plan gets one. */
+export async function sendMeasurement<M extends MeasurementToSend>(
+  client: Client,
+  measurement: M,
+  { keep, signal }: SendOptions<M>,
+): Promise<SavedMeasurement> {
+  const { ehrId, kind, key } = measurement
+  let { body } = measurement
+  if (!body.carePlanId) {
+    body = { ...body, carePlanId: await findPlan(client, measurement, signal) }
+    await keep({ ...measurement, body })
+  }
+  const path = `/ehr/{ehrId}/procedure/${kind}` as '/ehr/{ehrId}/procedure/bodyweight'
+  const headers = { 'idempotency-key': key }
+  const { data } = await client.POST(path, {
+    params: { path: { ehrId } },
+    body: body as never,
+    headers,
+    signal,
+  })
+  return data as unknown as SavedMeasurement
+}
+
+async function findPlan(
+  client: Client,
+  { ehrId, key }: MeasurementToSend,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const path = { ehrId }
+  const query = { status: 'ACTIVE' as const, limit: 1 }
+  const { items } = (await client.GET('/ehr/{ehrId}/careplan', { params: { path, query }, signal })).data
+  if (items[0]) return items[0].id
+  const body = { name: translate('plan.own') }
+  const headers = { 'idempotency-key': `plan-of-${key}` }
+  return (await client.POST('/ehr/{ehrId}/careplan', { params: { path }, body, headers, signal })).data.id
+}

@@ -1,0 +1,64 @@
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
+import { isProblem, type Problem } from 'health-record-client'
+import { ehrKey } from '../../model/queries.ts'
+import { clientFor } from '../../session/user-session.ts'
+import { sendMeasurement } from '../measurement/send-measurement.ts'
+import {
+  type QueuedMeasurement,
+  queueQuery,
+  refreshQueue,
+  refusalOf,
+  removeFromQueue,
+  replaceInQueue,
+  useQueue,
+  useQueueAccount,
+} from './measurement-queue.ts'
+
+/** A service that was away tells nobody that it is back. */
+const RETRY_INTERVAL_MS = 10_000
+
+/** Whether no answer came: the measurement may have been stored, and its key finds it. */
+export const isUnanswered = (error: unknown): error is Problem => isProblem(error, 'network-error', 'timeout')
+
+/** Answers after which the same request may succeed later: after a login, or a while. */
+const PASSING_STATUSES = [401, 408, 429]
+
+const isRefusal = ({ status, code }: Problem): boolean =>
+  status >= 400 && status < 500 && !PASSING_STATUSES.includes(status) && code !== 'idempotency-key-in-use'
+
+/** Sends one that waits. @returns false if no other one need be tried now */
+async function sendQueued(queued: QueuedMeasurement, signal: AbortSignal): Promise<boolean> {
+  const { account, helped } = queued
+  try {
+    await sendMeasurement(clientFor(account, helped), queued, { keep: replaceInQueue, signal })
+    await removeFromQueue(queued)
+  } catch (error) {
+    if (!isProblem(error)) throw error
+    if (isUnanswered(error)) return false
+    if (isRefusal(error)) await replaceInQueue({ ...queued, refusal: refusalOf(error) })
+  }
+  return true
+}
+
+async function sendQueue(queries: QueryClient, account: string, signal: AbortSignal): Promise<void> {
+  for (const queued of await queries.fetchQuery(queueQuery(account))) {
+    if (queued.refusal) continue
+    if (!(await sendQueued(queued, signal))) return
+    await refreshQueue(queries, account)
+    queries.invalidateQueries({ queryKey: ehrKey(queued.ehrId) })
+  }
+}
+
+/** Sends what waits: at once, when the network returns, and every few seconds. Ends with the session. */
+export function useSendQueue(): void {
+  const queries = useQueryClient()
+  const account = useQueueAccount()
+  const isWaiting = useQueue()?.some(({ refusal }) => !refusal) ?? false
+  useQuery({
+    queryKey: ['send-queue', account],
+    // The signal ends requests at a log-out, before they could be sent in the name of the next user.
+    queryFn: ({ signal }) => sendQueue(queries, account, signal).then(() => null),
+    enabled: isWaiting,
+    ...{ staleTime: 0, refetchInterval: RETRY_INTERVAL_MS, throwOnError: false },
+  })
+}

@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict'
+import type { Page, Route } from 'playwright-core'
+import { findAccessibilityViolations } from '../harness/browser/axe.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { createHelper } from '../harness/people/helper-invitations.ts'
+import { createPerson, type Person } from '../harness/people/people.ts'
+import { waitUntil } from '../harness/wait.ts'
+import { button, goTo, logInOn, tabTo, useConsoleBrowser } from './open-console.ts'
+
+const texts = {
+  en: {
+    setting: 'Keep measurements on this device while there is no network',
+    title: 'Waiting for the network',
+    kept: 'Kept on this device',
+    rate: 'Heart rate',
+    ...{ save: 'Save', delete: 'Delete', logOut: 'Log out' },
+  },
+  nl: {
+    setting: 'Metingen op dit apparaat bewaren als er geen netwerk is',
+    title: 'Wacht op het netwerk',
+    kept: 'Bewaard op dit apparaat',
+    rate: 'Hartslag',
+    ...{ save: 'Opslaan', delete: 'Verwijderen', logOut: 'Uitloggen' },
+  },
+}
+
+const waiting = (page: Page, { title } = texts.en) => page.getByRole('region', { name: title })
+
+async function turnOn(page: Page, { setting } = texts.en): Promise<void> {
+  await goTo(page, 'account')
+  await page.getByLabel(setting).check()
+}
+
+/** Enters a heart rate in the open form. */
+async function saveRate(page: Page, rate: number, { rate: label, save } = texts.en): Promise<void> {
+  await page.getByLabel(label, { exact: true }).fill(String(rate))
+  await button(page, save).click()
+}
+
+/** Measures without a network, with the setting turned on before. */
+async function queueRate(page: Page, rate: number, words = texts.en): Promise<void> {
+  await goTo(page, 'measure')
+  await goTo(page, 'measure?kind=heartrate')
+  await page.context().setOffline(true)
+  await saveRate(page, rate, words)
+  await page.getByRole('heading', { name: words.kept }).waitFor()
+}
+
+interface StoredRate {
+  heartRate: number
+  timestamp: string
+}
+
+const readRates = async (patient: Patient): Promise<StoredRate[]> =>
+  assertStatus(await patient.call('GET', 'procedure/heartrate')).items
+
+/** Waits until the service has them, and nothing waits any more. */
+async function assertSent(page: Page, patient: Patient, rates: readonly number[]): Promise<void> {
+  await waitUntil(async () => (await readRates(patient)).length >= rates.length)
+  await goTo(page, '')
+  await waiting(page).waitFor({ state: 'detached' })
+  const stored = (await readRates(patient)).map(({ heartRate }) => heartRate)
+  assert.deepEqual(stored.sort(), [...rates].sort())
+}
+
+async function endSessions(person: Person): Promise<void> {
+  const { items } = assertStatus(await person.call('GET', '/auth/sessions'))
+  for (const { sid, current } of items)
+    if (!current) assertStatus(await person.call('DELETE', `/auth/sessions/${sid}`), 204)
+}
+
+describe('the console without a network', () => {
+  const opened = useConsoleBrowser()
+
+  async function openLoggedIn(person: Person, language: 'en' | 'nl' = 'en'): Promise<Page> {
+    const page = await opened.open({ language })
+    await logInOn(page, person)
+    return page
+  }
+
+  it('keeps nothing on the device unless the person has turned it on', async () => {
+    const patient = await createPatient()
+    const page = await openLoggedIn(patient)
+    await goTo(page, 'measure?kind=heartrate')
+    await page.context().setOffline(true)
+    await saveRate(page, 71)
+    await page.getByText('There is no connection. Check your internet, then try again.').waitFor()
+    assert.equal(await page.getByLabel('Heart rate', { exact: true }).inputValue(), '71')
+    assert.deepEqual(await page.evaluate('indexedDB.databases()'), [])
+    await page.context().setOffline(false)
+    await button(page, 'Save').click()
+    await page.getByRole('heading', { name: 'Saved' }).waitFor()
+    assert.equal((await readRates(patient)).length, 1)
+  })
+
+  it('keeps measurements over a closed tab, and sends each once with its time', async () => {
+    const patient = await createPatient()
+    const page = await openLoggedIn(patient)
+    const context = page.context()
+    await turnOn(page)
+    const begun = Date.now()
+    await queueRate(page, 72)
+    await queueRate(page, 73)
+    const ended = Date.now()
+    await page.close()
+    assert.deepEqual(await readRates(patient), [])
+
+    await context.setOffline(false)
+    const [later, beside] = await Promise.all([opened.open({}, context), opened.open({}, context)])
+    await assertSent(later, patient, [72, 73])
+    await assertSent(beside, patient, [72, 73])
+    for (const { timestamp } of await readRates(patient)) {
+      const at = Date.parse(timestamp)
+      assert.ok(begun <= at && at <= ended, timestamp)
+    }
+    const { items } = assertStatus(await patient.call('GET', 'careplan'))
+    assert.equal(items.length, 1)
+  })
+
+  it('stores a measurement once if only the answers are lost', async () => {
+    const patient = await createPatient()
+    const page = await openLoggedIn(patient)
+    await turnOn(page)
+    await goTo(page, 'measure?kind=heartrate')
+    let lost = 0
+    const loseAnswer = async (route: Route) => {
+      lost++
+      await route.fetch()
+      await route.abort('connectionreset')
+    }
+    await page.route('**/procedure/heartrate', loseAnswer)
+    await saveRate(page, 74)
+    await page.getByRole('heading', { name: 'Kept on this device' }).waitFor()
+    assert.ok(lost >= 3)
+    await page.unroute('**/procedure/heartrate', loseAnswer)
+    await goTo(page, '')
+    await assertSent(page, patient, [74])
+  })
+
+  it('shows a refused measurement in its form again, with what is wrong', async () => {
+    const patient = await createPatient()
+    await createPlan(patient)
+    const page = await openLoggedIn(patient)
+    await turnOn(page)
+    await goTo(page, 'measure?kind=bloodpressure')
+    await page.context().setOffline(true)
+    await page.getByLabel('Upper pressure', { exact: true }).fill('100')
+    await page.getByLabel('Lower pressure', { exact: true }).fill('110')
+    await page.getByLabel('Remark').fill('After a walk')
+    await button(page, 'Save').click()
+    await page.getByRole('heading', { name: 'Kept on this device' }).waitFor()
+    await page.context().setOffline(false)
+    await page.getByRole('alert').getByText('A measurement was not accepted.').waitFor()
+    await tabTo(page, 'Show me')
+    await page.keyboard.press('Enter')
+    const refused = page.getByRole('region', { name: 'Not accepted' })
+    await refused.getByText('This was not accepted.').waitFor()
+    assert.deepEqual(await findAccessibilityViolations(page), [])
+    await tabTo(page, 'Look at it and change it')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('The lower pressure must be below the upper pressure.').waitFor()
+    assert.equal(await page.getByLabel('Remark').inputValue(), 'After a walk')
+    assert.deepEqual(await findAccessibilityViolations(page), [])
+    await page.getByLabel('Upper pressure', { exact: true }).fill('120')
+    await page.getByLabel('Lower pressure', { exact: true }).fill('80')
+    await button(page, 'Save').click()
+    await page.getByText('Upper pressure 120 mmHg, Lower pressure 80 mmHg').waitFor()
+    await goTo(page, '')
+    await refused.waitFor({ state: 'detached' })
+    const { items } = assertStatus(await patient.call('GET', 'procedure/bloodpressure'))
+    assert.deepEqual(
+      items.map((one: Record<string, unknown>) => [one.systolic, one.diastolic, one.comment]),
+      [[120, 80, 'After a walk']],
+    )
+  })
+
+  it('asks before a log-out deletes what waits, by keyboard', async () => {
+    const patient = await createPatient()
+    const page = await openLoggedIn(patient)
+    await turnOn(page)
+    await queueRate(page, 75)
+    await button(page, 'Log out').focus()
+    await page.keyboard.press('Enter')
+    const question = page.getByRole('alertdialog', { name: 'Log out and delete?' })
+    await question.getByText('One measurement waits for the network.').waitFor()
+    assert.deepEqual(await findAccessibilityViolations(page), [])
+    await page.keyboard.press('Enter')
+    await question.waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Log out')
+    await page.keyboard.press('Enter')
+    await tabTo(page, 'Yes, delete and log out')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    await page.context().setOffline(false)
+    await logInOn(page, patient)
+    await goTo(page, '')
+    await page.getByText('You have not measured anything yet.').waitFor()
+    assert.equal(await waiting(page).count(), 0)
+    assert.deepEqual(await readRates(patient), [])
+  })
+
+  it('shows and sends nothing to another account on the device', async () => {
+    const [patient, other] = await Promise.all([createPatient(), createPatient()])
+    const page = await openLoggedIn(patient)
+    await turnOn(page)
+    await queueRate(page, 76)
+    await endSessions(patient)
+    await page.context().setOffline(false)
+    await page.getByText('You were logged out. Log in to go on. What you typed is kept.').waitFor()
+    await logInOn(page, other)
+    await turnOn(page)
+    await goTo(page, '')
+    await page.getByText('You have not measured anything yet.').waitFor()
+    assert.equal(await waiting(page).count(), 0)
+    await button(page, 'Log out').click()
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    assert.deepEqual([await readRates(patient), await readRates(other)], [[], []])
+    await logInOn(page, patient)
+    await assertSent(page, patient, [76])
+  })
+
+  it('sends what a helper entered for a person, also when the helper has stopped', async () => {
+    const [anna, piet] = await Promise.all([createPatient(), createPatient()])
+    await createPlan(anna)
+    assertStatus(await anna.call('PUT', `/profile/${anna.mvUid}`, { name: { displayName: 'Anna' } }))
+    await createHelper(anna, piet, ['READ', 'RECORD'])
+    const page = await openLoggedIn(piet)
+    await turnOn(page)
+    await button(page, 'Act for Anna').click()
+    await page.getByRole('heading', { name: 'Record of Anna' }).waitFor()
+    await queueRate(page, 77)
+    await button(page, 'Stop').click()
+    await goTo(page, '')
+    await waiting(page).getByText('For Anna').waitFor()
+    await page.context().setOffline(false)
+    await assertSent(page, anna, [77])
+    assert.deepEqual(await readRates(piet), [])
+    const { items } = assertStatus(await anna.call('GET', 'procedure/heartrate'))
+    const path = `procedure/heartrate/${items[0].id}/history`
+    const [version] = assertStatus(await anna.call('GET', path)).items
+    assert.deepEqual([version.userId, version.onBehalfOf], [piet.mvUid, anna.mvUid])
+  })
+
+  it('keeps what a nurse enters at the page of one patient', async () => {
+    const [patient, other, nurse] = await Promise.all([createPatient(), createPatient(), createPerson()])
+    for (const one of [patient, other]) await addParticipant(await createPlan(one), nurse, 'write')
+    const page = await openLoggedIn(nurse)
+    await turnOn(page)
+    for (const { ehrId } of [other, patient]) {
+      await goTo(page, `patients/${ehrId}`)
+      await page.getByLabel('What do you measure?').waitFor()
+    }
+    await page.context().setOffline(true)
+    await page.getByLabel('What do you measure?').selectOption('heartrate')
+    await saveRate(page, 78)
+    await page.getByText('Kept on this device', { exact: true }).waitFor()
+    await waiting(page).getByRole('paragraph').getByText('Heart rate 78 per minute').waitFor()
+    await goTo(page, `patients/${other.ehrId}`)
+    await page.getByLabel('What do you measure?').waitFor()
+    assert.equal(await waiting(page).count(), 0)
+    await page.context().setOffline(false)
+    await waitUntil(async () => (await readRates(patient)).length === 1)
+    assert.deepEqual(await readRates(other), [])
+  })
+
+  for (const language of ['en', 'nl'] as const)
+    it(`shows what waits, and deletes it on request, in the language ${language}`, async () => {
+      const words = texts[language]
+      const patient = await createPatient()
+      const page = await openLoggedIn(patient, language)
+      await turnOn(page, words)
+      await queueRate(page, 79, words)
+      await queueRate(page, 81, words)
+      for (const path of ['measure', '']) {
+        await goTo(page, path)
+        await waiting(page, words).waitFor()
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          assert.deepEqual(await findAccessibilityViolations(page), [], `${path}, ${colorScheme}`)
+        }
+        await page.setViewportSize({ width: 320, height: 800 })
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)
+      }
+      await waiting(page, words).getByRole('button', { name: words.delete }).first().click()
+      await page.getByRole('alertdialog').locator('.primary').click()
+      await waitUntil(async () => (await waiting(page, words).getByRole('listitem').count()) === 1)
+      await goTo(page, 'account')
+      await page.getByLabel(words.setting).click()
+      assert.deepEqual(await findAccessibilityViolations(page), [])
+      await page.getByRole('alertdialog').locator('.primary').click()
+      await page.getByLabel(words.setting).and(page.locator(':not(:checked)')).waitFor()
+      await page.context().setOffline(false)
+      await goTo(page, '')
+      assert.equal(await waiting(page, words).count(), 0)
+      assert.deepEqual(await readRates(patient), [])
+    })
+})
