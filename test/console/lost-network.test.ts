@@ -47,6 +47,18 @@ async function queueRate(page: Page, rate: number, words = texts.en): Promise<vo
   await page.getByRole('heading', { name: words.kept }).waitFor()
 }
 
+/** Has so many copies of the measurement that waits wait, too. */
+const copyQueued = `(copies) => new Promise((resolve) => {
+  indexedDB.open('measurement-queue').onsuccess = ({ target: { result } }) => {
+    const transaction = result.transaction('records', 'readwrite')
+    const records = transaction.objectStore('records')
+    records.getAll().onsuccess = ({ target: { result: [queued] } }) => {
+      for (let i = 0; i < copies; i++) records.put({ ...queued, key: 'copy-' + i })
+    }
+    transaction.oncomplete = () => resolve(result.close())
+  }
+})`
+
 interface StoredRate {
   heartRate: number
   timestamp: string
@@ -136,6 +148,19 @@ describe('the console without a network', () => {
     await page.unroute('**/procedure/heartrate', loseAnswer)
     await goTo(page, '')
     await assertSent(page, patient, [74])
+  })
+
+  it('keeps at most 100 measurements, and leaves the next one in its form', async () => {
+    const patient = await createPatient()
+    const page = await openLoggedIn(patient)
+    await turnOn(page)
+    await queueRate(page, 70)
+    await page.evaluate(`(${copyQueued})(99)`)
+    await goTo(page, 'measure?kind=heartrate&more')
+    await saveRate(page, 71)
+    await page.getByText('100 measurements wait already. They must be sent first.').waitFor()
+    assert.equal(await page.getByLabel('Heart rate', { exact: true }).inputValue(), '71')
+    assert.deepEqual(await readRates(patient), [])
   })
 
   it('shows a refused measurement in its form again, with what is wrong', async () => {

@@ -3,8 +3,11 @@ import { useEffect } from 'react'
 import { api } from '../session/user-session.ts'
 import { ehrKey, WORKLIST_KEY } from './queries.ts'
 
-/** Changes that follow each other closely refresh a page once. */
-const REFRESH_DELAY_MS = 150
+/**
+ * Changes of one moment refresh a page once. The service tells of changes each 100 ms: a longer delay would never end while
+ * they go on.
+ */
+const REFRESH_DELAY_MS = 50
 
 type Follow = (more: { signal: AbortSignal; onStart: () => void }) => AsyncIterable<unknown>
 
