@@ -6,7 +6,7 @@ import { assertStatus } from '../harness/clients/path-client.ts'
 import { createHelper } from '../harness/people/helper-invitations.ts'
 import { createPerson, type Person } from '../harness/people/people.ts'
 import { waitUntil } from '../harness/wait.ts'
-import { button, goTo, logInOn, tabTo, useConsoleBrowser } from './open-console.ts'
+import { button, goTo, logInOn, menu, tabTo, useConsoleBrowser } from './open-console.ts'
 
 const texts = {
   en: {
@@ -104,6 +104,17 @@ describe('the console without a network', () => {
     await button(page, 'Save').click()
     await page.getByRole('heading', { name: 'Saved' }).waitFor()
     assert.equal((await readRates(patient)).length, 1)
+  })
+
+  it('says that there is no connection when a part of a page cannot be loaded', async () => {
+    const page = await openLoggedIn(await createPatient())
+    await page.context().setOffline(true)
+    await menu(page, 'My record').click()
+    await page.getByText('There is no connection. Check your internet, then try again.').waitFor()
+    assert.equal(await page.getByText('There is a new version').count(), 0)
+    await page.context().setOffline(false)
+    await button(page, 'Load again').click()
+    await page.getByRole('heading', { name: 'My record' }).waitFor()
   })
 
   it('keeps measurements over a closed tab, and sends each once with its time', async () => {

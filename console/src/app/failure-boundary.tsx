@@ -1,9 +1,16 @@
 import { Component, type ReactNode } from 'react'
-import { translate } from '../texts/translate.ts'
+import { type TextId, translate } from '../texts/translate.ts'
 
 /** A new version of the console replaces its files, so an open page may not find a part of the old one. */
 const isMissingPart = (error: unknown): boolean =>
   error instanceof Error && /dynamically imported module|module script failed|preload/i.test(error.message)
+
+function textsOf(error: unknown): { title: TextId; help: TextId } {
+  if (!isMissingPart(error)) return { title: 'failure.title', help: 'failure.help' }
+  return navigator.onLine
+    ? { title: 'newVersion.title', help: 'newVersion.help' }
+    : { title: 'failure.title', help: 'problem.network-error' }
+}
 
 interface Failure {
   error?: unknown
@@ -20,11 +27,11 @@ export class FailureBoundary extends Component<{ children: ReactNode }, Failure>
   override render() {
     const { error } = this.state
     if (error === undefined) return this.props.children
-    const isNew = isMissingPart(error)
+    const { title, help } = textsOf(error)
     return (
       <main className="narrow">
-        <h1>{translate(isNew ? 'newVersion.title' : 'failure.title')}</h1>
-        <p role="alert">{translate(isNew ? 'newVersion.help' : 'failure.help')}</p>
+        <h1>{translate(title)}</h1>
+        <p role="alert">{translate(help)}</p>
         <button type="button" className="primary" onClick={() => location.reload()}>
           {translate('reload')}
         </button>
