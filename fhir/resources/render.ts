@@ -1,4 +1,4 @@
-import { joinElements } from '../../records/fhir/element-paths.ts'
+import type { FhirJson } from '../../records/fhir/element-paths.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import {
   type FhirMapping,
@@ -41,7 +41,7 @@ const renderResource = (
   mapping: Pick<FhirMapping, 'elements' | 'profile'>,
   record: RecordWithMetadata,
   id: string,
-  links: object,
+  links: FhirJson,
 ): FhirResource => ({
   resourceType,
   id,
@@ -50,5 +50,5 @@ const renderResource = (
     lastUpdated: record.updatedAt,
     ...(mapping.profile !== undefined && { profile: [mapping.profile] }),
   },
-  ...joinElements([showElements(mapping, record), links as Record<string, unknown>]),
+  ...showElements(mapping, record, links),
 })

@@ -59,7 +59,7 @@ function fieldViolations(kind: ClassKind, values: FieldValues, changed: readonly
   const place = pick(values, (name) => name in kind.place)
   const bySchema = [
     ...checks.create({ ...place, ...toClassForm(fields, first) }),
-    ...checks.update(toClassForm(fields, later)),
+    ...(Object.keys(later).length > 0 ? checks.update(toClassForm(fields, later)) : []),
   ].map((one) => ({ ...one, path: one.path.replace(/\.iso$/, '') }))
   const faulty = invalidPropertyNames(bySchema)
   const sound = pick(values, (name) => !faulty.has(name))
@@ -151,9 +151,15 @@ export function requireValidResource(
   const invalid = fieldViolations(kind, values, changed)
     .map((one) => ({ ...one, path: elementPathOf(mapping, one.path) }))
     .filter(({ path }) => !names.has(path))
-  const record = { ...NO_METADATA, ...values, ...kind.rules.derived?.(values), id }
-  const faults = [...missing, ...invalid]
-  requireKept(faults, unkeptOfRecord(mapping, resource, record), onUnkept)
+  const record = { ...NO_METADATA, ...values, id }
+  const unkept = unkeptOfRecord(mapping, resource, record)
+  // Few clients send derived values, and it takes time to derive them.
+  const { derived } = kind.rules
+  const lost =
+    unkept.length > 0 && derived
+      ? unkeptOfRecord(mapping, resource, { ...record, ...derived(values) })
+      : unkept
+  requireKept([...missing, ...invalid], lost, onUnkept)
 }
 
 /**

@@ -17,12 +17,11 @@ export async function findNonemptyCollections(
 ): Promise<ReadonlySet<string>> {
   const [first, ...rest] = new Set(collections)
   if (first === undefined || rest.length < MIN_OTHER_COLLECTIONS) return new Set(collections)
-  const any = (name: string) => [
-    { $match: filter },
-    { $limit: 1 },
-    { $project: { _id: 0, name: { $literal: name } } },
-  ]
+  const any = (name: string) => [{ $match: filter }, { $limit: 1 }, { $count: name }]
   const others = rest.map((coll) => ({ $unionWith: { coll, pipeline: any(coll) } }))
-  const found = db.collection(first).aggregate<{ name: string }>([...any(first), ...others])
-  return new Set((await found.toArray()).map(({ name }) => name))
+  const found = await db
+    .collection(first)
+    .aggregate([...any(first), ...others])
+    .toArray()
+  return new Set(found.flatMap((count) => Object.keys(count)))
 }

@@ -13,16 +13,30 @@ export const memberOf = (container: unknown, key: string | number): unknown =>
     ? (container as Record<string | number, unknown>)[key]
     : undefined
 
-/** The value at a path such as `code.coding[0].system`; undefined if there is none. */
-export const elementAt = (element: unknown, path: string): unknown =>
-  keysOf(path).reduce<unknown>(memberOf, element)
+/** A path in an element, split once. */
+export interface ElementPath {
+  /** An element with this value at the path; every position in a list counts as its only item. */
+  show(value: unknown): FhirJson
+  /** The value at the path; undefined if there is none. */
+  read(element: unknown): unknown
+}
 
-/** An element with this value at the path; every position in a list counts as its only item. */
-export const elementWith = (path: string, value: unknown): FhirJson =>
-  keysOf(path).reduceRight<unknown>(
-    (inner, key) => (typeof key === 'number' ? [inner] : { [key]: inner }),
-    value,
-  ) as FhirJson
+/** @param path such as `code.coding[0].system` */
+export function elementPath(path: string): ElementPath {
+  const keys = keysOf(path)
+  const wrap = (inner: unknown, key: string | number) =>
+    typeof key === 'number' ? [inner] : { [key]: inner }
+  return {
+    show: (value) => keys.reduceRight(wrap, value) as FhirJson,
+    read: (element) => keys.reduce(memberOf, element),
+  }
+}
+
+/** The value at a path that is read only once; see `elementPath`. */
+export const elementAt = (element: unknown, path: string): unknown => elementPath(path).read(element)
+
+/** An element with a value at a path that is shown only once; see `elementPath`. */
+export const elementWith = (path: string, value: unknown): FhirJson => elementPath(path).show(value)
 
 /** Whether a value has members of its own. */
 export const isElement = (value: unknown): value is FhirJson =>
@@ -32,7 +46,8 @@ export const isElement = (value: unknown): value is FhirJson =>
 export function joinElements(parts: readonly FhirJson[]): Record<string, unknown> {
   const joined: Record<string, unknown> = {}
   for (const part of parts)
-    for (const [name, value] of Object.entries(part)) {
+    for (const name of Object.keys(part)) {
+      const value = part[name]
       if (value === undefined) continue
       const before = joined[name]
       joined[name] =

@@ -1,5 +1,5 @@
 import { parseIsoTime } from '../../schemas/time/iso-time.ts'
-import { elementAt, elementWith, type FhirJson, joinElements } from './element-paths.ts'
+import { elementAt, elementPath, elementWith, type FhirJson, joinElements } from './element-paths.ts'
 import type { FhirElement } from './fhir-element.ts'
 
 /** URIs of our own code systems, extensions and identifiers. They never change, unlike the service's address. */
@@ -15,28 +15,35 @@ export interface FhirCoding {
 }
 
 /** A field as one value at a path. */
-export const valueElement = (field: string, path: string): FhirElement => ({
-  paths: { [field]: path },
-  show: (record) => (record[field] === undefined ? {} : elementWith(path, record[field])),
-  read: (resource) => ({ [field]: elementAt(resource, path) }),
-})
+export function valueElement(field: string, path: string): FhirElement {
+  const place = elementPath(path)
+  return {
+    paths: { [field]: path },
+    show: (record) => (record[field] === undefined ? {} : place.show(record[field])),
+    read: (resource) => ({ [field]: place.read(resource) }),
+  }
+}
 
 /** Several fields as the members of one item of a list: `itemElement('dosage', [valueElement('dosage', 'text')])`. */
-export const itemElement = (path: string, members: readonly FhirElement[]): FhirElement => ({
-  paths: Object.fromEntries(
-    members.flatMap(({ paths }) =>
-      Object.entries(paths).map(([field, below]) => [field, `${path}[0].${below}`]),
+export function itemElement(path: string, members: readonly FhirElement[]): FhirElement {
+  const place = elementPath(`${path}[0]`)
+  const items = itemsPath(path)
+  return {
+    paths: Object.fromEntries(
+      members.flatMap(({ paths }) =>
+        Object.entries(paths).map(([field, below]) => [field, `${path}[0].${below}`]),
+      ),
     ),
-  ),
-  show: (record) => {
-    const item = joinElements(members.map((member) => member.show(record)))
-    return Object.keys(item).length === 0 ? {} : elementWith(`${path}[0]`, item)
-  },
-  read: (resource) => {
-    const item = itemsAt(resource, path)[0] ?? {}
-    return Object.assign({}, ...members.map((member) => member.read(item)))
-  },
-})
+    show: (record) => {
+      const item = joinElements(members.map((member) => member.show(record)))
+      return Object.keys(item).length === 0 ? {} : place.show(item)
+    },
+    read: (resource) => {
+      const item = items(resource)[0] ?? {}
+      return Object.assign({}, ...members.map((member) => member.read(item)))
+    },
+  }
+}
 
 /** What stands in place of a required element whose value nobody knows. */
 export const UNKNOWN_VALUE = {
@@ -44,34 +51,34 @@ export const UNKNOWN_VALUE = {
 }
 
 /** A name in the words of its author, which the first code may explain instead. */
-export const conceptTextElement = (field: string, path: string): FhirElement => ({
-  ...valueElement(field, `${path}.text`),
-  read: (resource) => ({
-    [field]: elementAt(resource, `${path}.text`) ?? elementAt(resource, `${path}.coding[0].display`),
-  }),
-})
+export function conceptTextElement(field: string, path: string): FhirElement {
+  const [text, display] = [elementPath(`${path}.text`), elementPath(`${path}.coding[0].display`)]
+  return {
+    ...valueElement(field, `${path}.text`),
+    read: (resource) => ({ [field]: text.read(resource) ?? display.read(resource) }),
+  }
+}
 
 /** The moment in UTC of a time with an offset; a day alone, or anything else, stays as sent. */
 export const momentOf = (sent: unknown): unknown =>
   (typeof sent === 'string' && sent.includes('T') && parseIsoTime(sent)?.utc) || sent
 
 /** A field with a moment. */
-export const momentElement = (field: string, path: string): FhirElement => ({
-  ...valueElement(field, path),
-  read: (resource) => ({ [field]: momentOf(elementAt(resource, path)) }),
-})
+export function momentElement(field: string, path: string): FhirElement {
+  const value = valueElement(field, path)
+  return { ...value, read: (resource) => ({ [field]: momentOf(value.read(resource)[field]) }) }
+}
 
 /** An element with the same value in every resource of the kind. */
-export const constantElement = (
-  path: string,
-  value: unknown,
-  accepted?: readonly unknown[],
-): FhirElement => ({
-  paths: {},
-  show: () => elementWith(path, value),
-  read: () => ({}),
-  ...(accepted && { accepted: { [path]: accepted } }),
-})
+export function constantElement(path: string, value: unknown, accepted?: readonly unknown[]): FhirElement {
+  const element = elementWith(path, value)
+  return {
+    paths: {},
+    show: () => element,
+    read: () => ({}),
+    ...(accepted && { accepted: { [path]: accepted } }),
+  }
+}
 
 /** A field whose words are codes of the specification: `{ ACTIVE: 'active' }`. */
 export function codeElement(
@@ -80,23 +87,30 @@ export function codeElement(
   codes: Readonly<Record<string, string>>,
 ): FhirElement {
   const words = new Map(Object.entries(codes).map(([word, code]) => [code, word]))
+  const place = elementPath(path)
   return {
     paths: { [field]: path },
     show: (record) => {
       const code = codes[String(record[field])]
-      return code === undefined ? {} : elementWith(path, code)
+      return code === undefined ? {} : place.show(code)
     },
     read: (resource) => {
-      const code = elementAt(resource, path)
+      const code = place.read(resource)
       return { [field]: words.get(code as string) ?? code }
     },
   }
 }
 
-const itemsAt = (resource: FhirJson, path: string): readonly FhirJson[] => {
-  const items = elementAt(resource, path)
-  return Array.isArray(items) ? items.filter((one) => typeof one === 'object' && one !== null) : []
+/** The elements in the list at a path. */
+const itemsPath = (path: string) => {
+  const place = elementPath(path)
+  return (resource: FhirJson): readonly FhirJson[] => {
+    const items = place.read(resource)
+    return Array.isArray(items) ? items.filter((one) => typeof one === 'object' && one !== null) : []
+  }
 }
+
+const extensionsOf = itemsPath('extension')
 
 /**
  * A field whose words are codes of one code system, as a CodeableConcept.
@@ -109,42 +123,49 @@ export function conceptElement(
   codes: Readonly<Record<string, string>> = {},
 ): FhirElement {
   const words = new Map(Object.entries(codes).map(([word, code]) => [code, word]))
+  const place = elementPath(path)
+  const codingsOf = itemsPath(`${path}.coding`)
   return {
     paths: { [field]: path },
     show: (record) => {
       const word = record[field] as string | undefined
-      return word === undefined ? {} : elementWith(path, { coding: [{ system, code: codes[word] ?? word }] })
+      return word === undefined ? {} : place.show({ coding: [{ system, code: codes[word] ?? word }] })
     },
     read: (resource) => {
-      const code = itemsAt(resource, `${path}.coding`).find((one) => one.system === system)?.code
+      const code = codingsOf(resource).find((one) => one.system === system)?.code
       return { [field]: words.get(code as string) ?? code }
     },
   }
 }
 
 /** A field with a code of any code system: `{ system, code }`. */
-export const codingElement = (field: string, path: string): FhirElement => ({
-  paths: { [field]: `${path}.coding[0]` },
-  show: (record) => (record[field] === undefined ? {} : elementWith(`${path}.coding[0]`, record[field])),
-  read: (resource) => {
-    const { system, code } = itemsAt(resource, `${path}.coding`)[0] ?? {}
-    return { [field]: system === undefined && code === undefined ? undefined : { system, code } }
-  },
-})
+export function codingElement(field: string, path: string): FhirElement {
+  const codingsOf = itemsPath(`${path}.coding`)
+  return {
+    ...valueElement(field, `${path}.coding[0]`),
+    read: (resource) => {
+      const { system, code } = codingsOf(resource)[0] ?? {}
+      return { [field]: system === undefined && code === undefined ? undefined : { system, code } }
+    },
+  }
+}
 
 /** A field as an extension. @param valueType the name of its value: `valueString` */
 export const extensionElement = (field: string, url: string, valueType: string): FhirElement => ({
   paths: { [field]: `extension.where(url='${url}').${valueType}` },
   show: (record) => (record[field] === undefined ? {} : { extension: [{ url, [valueType]: record[field] }] }),
   read: (resource) => ({
-    [field]: itemsAt(resource, 'extension').find((one) => one.url === url)?.[valueType],
+    [field]: extensionsOf(resource).find((one) => one.url === url)?.[valueType],
   }),
 })
+
+const REFERENCE = /(?:^|\/)([A-Za-z]+)\/([A-Za-z0-9.-]{1,64})(?:\/_history\/\d+)?$/
 
 /** The id in a reference to a resource of this type, relative or absolute; undefined for others. */
 export function referencedId(reference: unknown, type: string): string | undefined {
   if (typeof reference !== 'string') return undefined
-  return new RegExp(`(?:^|/)${type}/([A-Za-z0-9.-]{1,64})(?:/_history/\\d+)?$`).exec(reference)?.[1]
+  const [, named, id] = REFERENCE.exec(reference) ?? []
+  return named === type ? id : undefined
 }
 
 /** The id of the Practitioner of a user; undefined if the user id has characters that neither has. */
@@ -170,12 +191,14 @@ export function userIdOf(reference: unknown): unknown {
 }
 
 /** A field with the id of another record, as a reference. */
-export const referenceElement = (field: string, path: string, type: string): FhirElement => ({
-  paths: { [field]: path },
-  show: (record) =>
-    record[field] === undefined ? {} : elementWith(path, { reference: `${type}/${record[field]}` }),
-  read: (resource) => ({ [field]: referencedId(elementAt(resource, `${path}.reference`), type) }),
-})
+export function referenceElement(field: string, path: string, type: string): FhirElement {
+  const place = elementPath(`${path}.reference`)
+  return {
+    paths: { [field]: path },
+    show: (record) => (record[field] === undefined ? {} : place.show(`${type}/${record[field]}`)),
+    read: (resource) => ({ [field]: referencedId(place.read(resource), type) }),
+  }
+}
 
 /** A field whose words are codes of one code system, as an extension. */
 export function conceptExtension(field: string, url: string, system: string): FhirElement {
@@ -183,6 +206,6 @@ export function conceptExtension(field: string, url: string, system: string): Fh
   return {
     paths: { [field]: `extension.where(url='${url}').valueCodeableConcept` },
     show: (record) => (record[field] === undefined ? {} : { extension: [{ url, ...concept.show(record) }] }),
-    read: (resource) => concept.read(itemsAt(resource, 'extension').find((one) => one.url === url) ?? {}),
+    read: (resource) => concept.read(extensionsOf(resource).find((one) => one.url === url) ?? {}),
   }
 }

@@ -50,9 +50,12 @@ export type FhirForm = FhirMapping | { shownAs: string } | { absent: string }
 export const isMapped = (form: FhirForm | undefined): form is FhirMapping =>
   form !== undefined && 'elements' in form
 
-/** The elements of a record, without id and metadata. */
-export const showElements = ({ elements }: Pick<FhirMapping, 'elements'>, record: FieldValues): FhirJson =>
-  joinElements(elements.map((element) => element.show(record)))
+/** The elements of a record, without id and metadata. @param others elements to join to them */
+export const showElements = (
+  { elements }: Pick<FhirMapping, 'elements'>,
+  record: FieldValues,
+  others: FhirJson = {},
+): FhirJson => joinElements([...elements.map((element) => element.show(record)), others])
 
 /** The fields that a resource states; those that it does not state are undefined. */
 export const readElements = ({ elements }: Pick<FhirMapping, 'elements'>, resource: FhirJson): FieldValues =>

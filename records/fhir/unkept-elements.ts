@@ -30,11 +30,14 @@ export function unkeptPaths(sent: unknown, shown: unknown, path: string, compari
   if (Array.isArray(sent)) return unkeptItems(sent, Array.isArray(shown) ? shown : [], path, comparison)
   if (isElement(sent)) {
     if (!isElement(shown)) return [path]
-    return Object.entries(sent).flatMap(([name, value]) =>
-      isParaphrase(name, shown)
-        ? []
-        : unkeptPaths(value, memberOf(shown, name), `${path}.${name}`, comparison),
-    )
+    const lost: string[] = []
+    for (const name of Object.keys(sent)) {
+      const [value, own] = [sent[name], memberOf(shown, name)]
+      // Most are the same, so that nobody needs the path.
+      if (value === own || isParaphrase(name, shown)) continue
+      lost.push(...unkeptPaths(value, own, `${path}.${name}`, comparison))
+    }
+    return lost
   }
   const [, ...names] = path.replace(/\[\d+\]/g, '').split('.')
   const accepted = memberOf(comparison.accepted, names.join('.'))

@@ -1,4 +1,4 @@
-import { elementAt } from '../../fhir/element-paths.ts'
+import { elementPath } from '../../fhir/element-paths.ts'
 import {
   constantElement,
   extensionElement,
@@ -99,6 +99,8 @@ const quantitySearch = ({ inUnit, unit }: Quantity) => {
   return { 'value-quantity': value, 'combo-value-quantity': value }
 }
 
+const CODINGS = elementPath('code.coding')
+
 interface ObservationDefinition {
   /** The name of the profile, for vital signs. */
   profile?: string
@@ -123,7 +125,7 @@ const observation = (
   search: { ...observationSearch(category, code), ...search },
   sortedBy: 'date',
   isMeant: (resource) => {
-    const sent = elementAt(resource, 'code.coding')
+    const sent = CODINGS.read(resource)
     const loinc = code.filter(({ system }) => system === LOINC)
     return (
       Array.isArray(sent) &&

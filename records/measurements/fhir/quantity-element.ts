@@ -1,5 +1,5 @@
 import { ucumCodeOf } from '../../../schemas/measurements/units.ts'
-import { elementAt, elementWith, type FhirJson } from '../../fhir/element-paths.ts'
+import { elementPath, type FhirJson, memberOf } from '../../fhir/element-paths.ts'
 import { ownUri } from '../../fhir/elements.ts'
 import type { FhirElement, FieldValues } from '../../fhir/fhir-element.ts'
 import { type Quantity, valuesInOwnUnits } from '../quantities/quantity.ts'
@@ -42,25 +42,31 @@ function readQuantity(name: string, quantity: Quantity, shown: unknown): FieldVa
 }
 
 /** A quantity and its unit. @param path `valueQuantity` */
-export const quantityElement = (name: string, quantity: Quantity, path = 'valueQuantity'): FhirElement => ({
-  paths: { [name]: `${path}.value`, [`${name}Unit`]: `${path}.code` },
-  show: (record) => {
-    const shown = showQuantity(name, quantity, record)
-    return shown ? elementWith(path, shown) : {}
-  },
-  read: (resource) => readQuantity(name, quantity, elementAt(resource, path)),
-})
+export function quantityElement(name: string, quantity: Quantity, path = 'valueQuantity'): FhirElement {
+  const place = elementPath(path)
+  return {
+    paths: { [name]: `${path}.value`, [`${name}Unit`]: `${path}.code` },
+    show: (record) => {
+      const shown = showQuantity(name, quantity, record)
+      return shown ? place.show(shown) : {}
+    },
+    read: (resource) => readQuantity(name, quantity, place.read(resource)),
+  }
+}
+
+const VALUE = elementPath('valueQuantity.value')
+const CODINGS = elementPath('code.coding')
 
 /** A number in the quantity's own unit. */
 export const ownUnitElement = (field: string, { unit }: Quantity): FhirElement => ({
   paths: { [field]: 'valueQuantity.value' },
   show: (record) =>
     record[field] === undefined ? {} : { valueQuantity: plainQuantity(record[field], unit) },
-  read: (resource) => ({ [field]: elementAt(resource, 'valueQuantity.value') }),
+  read: (resource) => ({ [field]: VALUE.read(resource) }),
 })
 
 const codingsIn = (component: unknown): FhirJson[] => {
-  const codings = elementAt(component, 'code.coding')
+  const codings = CODINGS.read(component)
   return Array.isArray(codings) ? codings : []
 }
 
@@ -77,7 +83,7 @@ export function componentElement(name: string, quantity: Quantity, code: FhirJso
     read: ({ component }) => {
       const components: unknown[] = Array.isArray(component) ? component : []
       const own = components.find((one) => codingsIn(one).some((coding) => coding?.code === loinc))
-      return readQuantity(name, quantity, elementAt(own, 'valueQuantity'))
+      return readQuantity(name, quantity, memberOf(own, 'valueQuantity'))
     },
   }
 }

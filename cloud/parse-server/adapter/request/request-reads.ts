@@ -1,6 +1,10 @@
 import Parse from 'parse/node'
 import type { Admission } from '../../../../records/limits/admission/admission-control.ts'
-import { MAX_RESPONSE_MEGABYTES, ReadBudget } from '../../../../records/limits/read-limits.ts'
+import {
+  DOCUMENTS_AT_ONCE,
+  MAX_RESPONSE_MEGABYTES,
+  ReadBudget,
+} from '../../../../records/limits/read-limits.ts'
 import { mapInSlices, TimeSlice } from '../../../../records/limits/time-slice.ts'
 import { QUERY_TIMEOUT_MESSAGE } from '../database-errors.ts'
 
@@ -8,9 +12,6 @@ import { QUERY_TIMEOUT_MESSAGE } from '../database-errors.ts'
 const MAX_CONCURRENT_READS = 2
 /** Objects of all lists of a request: those of a batch whose parts have the usual limit. */
 const MAX_OBJECTS = 5_000
-
-/** Documents that have arrived are read together, since waiting for one takes as long as reading it. */
-const DOCUMENTS_AT_ONCE = 20
 
 type Documents = object[] & { map: unknown }
 

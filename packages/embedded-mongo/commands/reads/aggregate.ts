@@ -210,7 +210,7 @@ const openForeignCollection = (context: CommandContext, name: string): ForeignCo
       const { query, rest } = splitPipeline(pipeline)
       return {
         found: documents(findRecords(view, collection, { ...query, collation, variables, timer })),
-        rest,
+        stages: pipeline.length - rest.length,
       }
     },
     indexed: (field) =>

@@ -9,6 +9,7 @@ import { createCompiler } from '../expressions/compile.ts'
 import { checkVariable, splitFieldPath } from '../expressions/expression.ts'
 import { isRegex } from '../expressions/regex.ts'
 import {
+  type CompiledPipeline,
   collectDocuments,
   type Documents,
   type ForeignCollection,
@@ -17,11 +18,11 @@ import {
 } from './stage.ts'
 import { setComputedField } from './stages.ts'
 
-type RunPipeline = (pipeline: unknown, environment: StageEnvironment, nested: string) => Stage
+type CompileNested = (pipeline: unknown, environment: StageEnvironment) => CompiledPipeline
 
 const none: ForeignCollection = {
   find: () => [],
-  begin: (rest) => ({ found: [], rest }),
+  begin: () => ({ found: [], stages: 0 }),
   indexed: () => false,
 }
 
@@ -54,7 +55,7 @@ const lookupOptions = (body: unknown): Document => {
 const othersOf = (
   given: Document,
   environment: StageEnvironment,
-  run: RunPipeline,
+  compileNested: CompileNested,
 ): [ForeignCollection, Document] => {
   const [first, ...rest] = Array.isArray(given.pipeline) ? given.pipeline : []
   if (!isObject(first) || !('$documents' in first)) {
@@ -63,7 +64,7 @@ const othersOf = (
   }
   if (given.from !== undefined) fail(9, '$lookup with $documents in its pipeline has no from')
   if (!('localField' in given)) return [none, given]
-  const made = run([first], environment, '$lookup')
+  const made = compileNested([first], environment)
   return [
     { ...none, find: () => made([]) },
     { ...given, pipeline: rest },
@@ -79,14 +80,18 @@ const checkFrom = (from: unknown): void => {
     fail(73, `Invalid namespace specified '${from}'`)
 }
 
-export const lookupStage = (body: unknown, environment: StageEnvironment, run: RunPipeline): Stage => {
-  const [others, given] = othersOf(lookupOptions(body), environment, run)
+export const lookupStage = (
+  body: unknown,
+  environment: StageEnvironment,
+  compileNested: CompileNested,
+): Stage => {
+  const [others, given] = othersOf(lookupOptions(body), environment, compileNested)
   const targetField = splitFieldPath(given.as)
   const partners =
     'localField' in given
       ? byField(splitFieldPath(given.localField), splitFieldPath(given.foreignField), others, environment)
       : () => others.find({})
-  const refine = 'pipeline' in given ? byPipeline(given, environment, run) : undefined
+  const refine = 'pipeline' in given ? byPipeline(given, environment, compileNested) : undefined
   return function* (input) {
     for (const document of input) {
       if (document === PAUSE) {
@@ -103,7 +108,7 @@ export const lookupStage = (body: unknown, environment: StageEnvironment, run: R
   }
 }
 
-const byPipeline = (body: Document, environment: StageEnvironment, run: RunPipeline) => {
+const byPipeline = (body: Document, environment: StageEnvironment, compileNested: CompileNested) => {
   const compile = createCompiler(environment)
   const variables = Object.entries((body.let ?? {}) as Document).map(
     ([name, value]): [string, ReturnType<typeof compile>] => [checkVariable(name), compile(value)],
@@ -113,10 +118,10 @@ const byPipeline = (body: Document, environment: StageEnvironment, run: RunPipel
     variables: { ...environment.variables, ...values },
   })
   // Reports errors of the pipeline even if no document arrives.
-  run(body.pipeline, inside(Object.fromEntries(variables.map(([name]) => [name, null]))), '$lookup')
+  compileNested(body.pipeline, inside(Object.fromEntries(variables.map(([name]) => [name, null]))))
   return (document: Document, found: Documents): Documents => {
     const values = Object.fromEntries(variables.map(([name, value]) => [name, value(document)]))
-    return run(body.pipeline, inside(values), '$lookup')(found)
+    return compileNested(body.pipeline, inside(values))(found)
   }
 }
 
@@ -174,7 +179,11 @@ const byField = (
   }
 }
 
-export const unionWithStage = (body: unknown, environment: StageEnvironment, run: RunPipeline): Stage => {
+export const unionWithStage = (
+  body: unknown,
+  environment: StageEnvironment,
+  compileNested: CompileNested,
+): Stage => {
   const given: Document =
     typeof body === 'string'
       ? { coll: body }
@@ -185,11 +194,11 @@ export const unionWithStage = (body: unknown, environment: StageEnvironment, run
   if (given.coll === undefined) fail(115, '$unionWith without a collection is not supported by this engine')
   const others = foreignOf(given.coll, environment, '$unionWith')
   const pipeline: Document[] = given.pipeline ?? []
-  // Reports errors of the pipeline, also those in stages that the planner would run.
-  run(pipeline, environment, '$unionWith')
+  // Reports errors of the pipeline, also those in stages that the query runs.
+  const compiled = compileNested(pipeline, environment)
   return function* (input) {
     yield* input
-    const { found, rest } = others.begin(pipeline, environment.variables)
-    yield* run(rest, environment, '$unionWith')(found)
+    const { found, stages } = others.begin(pipeline, environment.variables)
+    yield* compiled(found, stages)
   }
 }

@@ -4,7 +4,13 @@ import { isObject, setMember } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { PAUSE } from '../../values/steps.ts'
 import { lookupStage, unionWithStage } from './lookup-and-union.ts'
-import { collectDocuments, type Documents, type Stage, type StageEnvironment } from './stage.ts'
+import {
+  type CompiledPipeline,
+  collectDocuments,
+  type Documents,
+  type Stage,
+  type StageEnvironment,
+} from './stage.ts'
 import { stages } from './stages.ts'
 
 export const stageNames: readonly string[] = [...Object.keys(stages), '$facet', '$lookup', '$unionWith']
@@ -43,12 +49,12 @@ const checkName = (name: string): void => {
 const MAX_NESTING = 20
 
 /** Reports all errors of the pipeline before the first document arrives. */
-export const compilePipeline = (pipeline: unknown, environment: StageEnvironment): Stage => {
+export const compilePipeline = (pipeline: unknown, environment: StageEnvironment): CompiledPipeline => {
   const compiled = checkPipeline(pipeline).map((stage) => {
     const [name, body] = Object.entries(stage)[0] as [string, unknown]
     return compileStage(name, body, environment)
   })
-  return (input) => compiled.reduce((documents, stage) => stage(documents), input)
+  return (input, first = 0) => compiled.slice(first).reduce((documents, stage) => stage(documents), input)
 }
 
 const compileStage = (name: string, body: unknown, environment: StageEnvironment): Stage => {
@@ -58,7 +64,7 @@ const compileStage = (name: string, body: unknown, environment: StageEnvironment
   return stages[name]?.(body, environment) as Stage
 }
 
-const compileNested = (pipeline: unknown, environment: StageEnvironment): Stage => {
+const compileNested = (pipeline: unknown, environment: StageEnvironment): CompiledPipeline => {
   const depth = (environment.depth ?? 0) + 1
   if (depth > MAX_NESTING)
     fail(232, `Maximum number of nested sub-pipelines exceeded. Limit is ${MAX_NESTING}`)

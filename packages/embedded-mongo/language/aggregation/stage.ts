@@ -7,12 +7,15 @@ export type Documents = Iterable<Step<Document>>
 
 export type Stage = (input: Documents) => Documents
 
+/** @param first the first stage to run: a query ran those before it */
+export type CompiledPipeline = (input: Documents, first?: number) => Documents
+
 /** Another collection, as $lookup and $unionWith read it. */
 export interface ForeignCollection {
   /** The documents that match a filter, by an index if there is one. */
   find(filter: Document): Documents
-  /** Runs the first stages of a valid pipeline as a query; returns its results and the remaining stages. */
-  begin(pipeline: Document[], variables: Document | undefined): { found: Documents; rest: Document[] }
+  /** Runs the first stages of a valid pipeline as a query; returns its results and the number of these stages. */
+  begin(pipeline: Document[], variables: Document | undefined): { found: Documents; stages: number }
   /** Whether a query for values of this field has an index. */
   indexed(field: string): boolean
 }
