@@ -1,5 +1,10 @@
 import type { IndexDescription } from 'mongodb'
 import type { ClassKind, Kind } from '../ehr-records/kind.ts'
+import {
+  measuredValuesIn,
+  type TimelineContent,
+  type TimelineValue,
+} from '../ehr-records/timeline-definition.ts'
 import { scopedQueryAccesses } from '../ehrs/rights/query-accesses.ts'
 import { createReadLimits, readDocuments } from '../limits/read-limits.ts'
 import { type Caller, permissionFilter } from '../store/documents/caller.ts'
@@ -27,6 +32,7 @@ export interface DeletedRecord extends Pick<HistoryEntry, 'userId' | 'applicatio
   record: SavedRecord<Record<string, unknown>>
   /** What it says, in a line of text. */
   content: string | null
+  values: TimelineValue[]
 }
 
 type DeletableKind = Pick<Kind, 'collection' | 'schema'> & Partial<Pick<ClassKind, 'timeline'>>
@@ -151,11 +157,13 @@ export class DeletedRecords {
   #toDeletedRecord({ _id, at, userId, onBehalfOf, application, before }: HistoryEntry): DeletedRecord {
     const { type, kind, format } = this.#kinds.get(parseChangeId(_id).collection) as NamedKind
     const record = format.fromStored(before as NonNullable<typeof before>)
-    const content = kind.timeline?.describe(record).content ?? record.name
+    const { content, values }: Partial<TimelineContent> = kind.timeline?.describe(record) ?? {}
+    const text = content ?? record.name
     return {
       ...{ type, record, deletedAt: at.toISOString(), userId, application },
       onBehalfOf: onBehalfOf ?? null,
-      content: typeof content === 'string' ? content : null,
+      content: typeof text === 'string' ? text : null,
+      values: measuredValuesIn(values),
     }
   }
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { changeAuthorNames, onBehalfOfField } from '../change.ts'
+import { measuredValuesField } from '../charts/timeline-and-medgraph.ts'
 import { closedObject, idField, pathField } from '../common.ts'
 import { nullable } from '../forms/nullable.ts'
 
@@ -18,6 +19,7 @@ export const DeletedRecordResource = closedObject(
     content: nullable(
       Type.String({ description: 'Content of the record in a line of text', examples: ['Asthma'] }),
     ),
+    values: measuredValuesField,
     deletedAt: Type.String({ format: 'date-time', description: 'Time of the deletion' }),
     userId: { ...idField('the user who deleted the record'), examples: ['n4Fq2LxT0a'] },
     onBehalfOf: onBehalfOfField,
