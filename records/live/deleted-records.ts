@@ -134,24 +134,15 @@ export class DeletedRecords {
       .limit(ROUND_SIZE)
   }
 
-  /** Keeps the deletions of a kind, or of all kinds, that are the last change of their record. */
+  /** Keeps the deletions of a kind, or of all kinds, that are the last change of a record that can return alone. */
   async #keepLast(deletions: readonly HistoryEntry[], type: string | undefined): Promise<HistoryEntry[]> {
-    const newest = new Map<string, HistoryEntry>()
-    const keyOf = ({ _id }: HistoryEntry) => _id.split('/').slice(0, -2).join('/')
-    const ofKinds = deletions.filter(({ _id }) => {
+    const ofKinds = deletions.filter(({ _id, before }) => {
       const kind = this.#kinds.get(parseChangeId(_id).collection)
-      return kind && (type ?? kind.type) === kind.type
+      return kind && (type ?? kind.type) === kind.type && before?.compositionId === undefined
     })
-    for (const deletion of ofKinds) {
-      const known = newest.get(keyOf(deletion))
-      if (!known || known.version < deletion.version) newest.set(keyOf(deletion), deletion)
-    }
-    const last = ofKinds.filter((deletion) => newest.get(keyOf(deletion)) === deletion)
-    const earlier = await findEarlierChanges(
-      this.#records.db,
-      last.map(({ _id }) => _id),
-    )
-    return last.filter(({ _id }) => !earlier.has(_id))
+    const ids = ofKinds.map(({ _id }) => _id)
+    const earlier = await findEarlierChanges(this.#records.db, ids)
+    return ofKinds.filter(({ _id }) => !earlier.has(_id))
   }
 
   #toDeletedRecord({ _id, at, userId, onBehalfOf, application, before }: HistoryEntry): DeletedRecord {
