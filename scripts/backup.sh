@@ -3,6 +3,8 @@
 # `once` makes one now. `restore FILE` replaces the current data by a backup. `recent` fails if the last backup is too old.
 set -euo pipefail
 self=$(realpath "$0")
+usage='Usage: backup.sh regularly | once | recent | restore FILE'
+[ "${1:-}" != --help ] || { echo "$usage"; exit; }
 cd "${BACKUPS:-/backups}"
 
 case "${1:-}" in
@@ -32,7 +34,7 @@ case "${1:-}" in
     mongorestore --uri="$MONGO_URI" --gzip --archive="$2" --oplogReplay --drop
     ;;
   *)
-    echo 'Usage: backup.sh regularly | once | recent | restore FILE' >&2
+    echo "$usage" >&2
     exit 2
     ;;
 esac

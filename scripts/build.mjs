@@ -10,6 +10,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { buildConsole } from './console.mjs'
 import { lockBuilds } from './lock.mjs'
+import { answerHelp } from './usage.mjs'
+
+answerHelp(`Usage: npm run build
+
+Compiles what has changed of the service, the client and the console into dist/. What runs from there goes on running.
+`)
 
 const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('@typescript/native/package.json')))
 

@@ -7,6 +7,13 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import ts from 'typescript'
 import { createOpenApiDocument } from '../dist/path-api/documentation/openapi-document.js'
 import { operationTable } from '../dist/path-api/operation-table.js'
+import { answerHelp } from './usage.mjs'
+
+answerHelp(`Usage: npm run client:types [-- --check]
+
+Writes client/generated from the OpenAPI document of the service. With --check it writes nothing, and fails if a file is
+stale.
+`)
 
 const SCHEMA_REF = '#/components/schemas/'
 

@@ -9,6 +9,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createClient } from 'health-record-client'
+import { answerHelp } from './usage.mjs'
+
+answerHelp(`Usage: npm run demo
+
+Starts the service with people and a year of data in a directory of its own, prints who can log in, and opens the console.
+Ctrl+C ends it and removes the directory.
+
+  PORT   port of the service (default: 1337)
+`)
 
 const DAY_MS = 86_400_000
 const DAYS = 365

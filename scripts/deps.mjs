@@ -2,6 +2,12 @@
 import { cruise, format } from 'dependency-cruiser'
 import extractDepcruiseConfig from 'dependency-cruiser/config-utl/extract-depcruise-config'
 import extractTSConfig from 'dependency-cruiser/config-utl/extract-ts-config'
+import { answerHelp } from './usage.mjs'
+
+answerHelp(`Usage: npm run deps
+
+Fails if a file imports what it may not: the rules and their reasons are in .dependency-cruiser.cjs.
+`)
 
 const FOLDERS = [
   'client',

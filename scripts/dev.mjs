@@ -5,6 +5,12 @@ import { readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { watch } from 'chokidar'
+import { answerHelp } from './usage.mjs'
+
+answerHelp(`Usage: npm run dev
+
+Starts the service with the settings of npm start. After each change of a source it builds, and starts the service again.
+`)
 
 /** An editor may save several files at once. */
 const DEBOUNCE_MS = 100

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { answerHelp } from './usage.mjs'
 
 const usage = `Usage: npm test [-- [WORD]… [--OPTION]…]
 
@@ -72,8 +73,8 @@ function mochaRuns(args) {
 }
 
 const args = process.argv.slice(2)
-if (args.includes('--help')) process.stdout.write(usage)
-else if (process.env.TEST_DATABASE && !process.env.MONGODB_URI) {
+answerHelp(usage)
+if (process.env.TEST_DATABASE && !process.env.MONGODB_URI) {
   process.stderr.write('MONGODB_URI must name the MongoDB that the tests may use\n')
   process.exitCode = 1
 } else {

@@ -18,7 +18,6 @@ import {
 import type { Context } from '../operation/context.ts'
 import { isConditional, type Operation } from '../operation/operation.ts'
 import type { Services } from '../operation/services.ts'
-import { RawBody } from '../reply/body-media.ts'
 import { etagOf, isCreateOnly, isUnchanged, parseIfMatch } from '../reply/etag.ts'
 import { malformedInput } from '../reply/invalid-input.ts'
 import { toServiceError } from '../response/problem-document.ts'
@@ -32,6 +31,7 @@ import {
   parseVersionCondition,
 } from './headers/commit-details.ts'
 import { parseFhirPreferences } from './headers/fhir-headers.ts'
+import { mediaTypesOfReply, negotiateMediaType } from './headers/media-type.ts'
 import { findReadOnlyProperties, requireUnchanged } from './read-only-properties.ts'
 import { createInputReader, locateInInput, mediaTypeOf, type RequestInput } from './request-input.ts'
 import { authenticateRequest, refreshCookieOf, type TokenPolicy } from './token.ts'
@@ -156,17 +156,11 @@ const withDeadline = (
     ? (input, context) => runWithDeadline(deadlineMs, async () => handle(input, context))
     : handle
 
-const mediaTypesOfReply = ({ reply: [, body] }: Operation): string[] =>
-  body instanceof RawBody ? [...body.types] : ['application/json']
-
 /** @throws NotAcceptable */
 function requireAcceptable(request: Request, operation: Operation): void {
-  const { accept } = request.headers
-  if (operation.reply[1] === undefined || accept === undefined || accept.includes('*/*')) return
-  const offered = mediaTypesOfReply(operation)
-  if (!request.accepts(offered)) {
-    throw new ServiceError('NotAcceptable', { detail: `This operation returns ${offered.join(' or ')}.` })
-  }
+  if (operation.reply[1] === undefined || negotiateMediaType(request, operation) !== undefined) return
+  const detail = `This operation returns ${mediaTypesOfReply(operation).join(' or ')}.`
+  throw new ServiceError('NotAcceptable', { detail })
 }
 
 /** @throws Unauthenticated */
@@ -245,7 +239,7 @@ function readRequestFacts(
   const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
   const createOnly =
     operation.creates === true && operation.method === 'put' && isCreateOnly(request.headers['if-none-match'])
-  const accepted = request.accepts(mediaTypesOfReply(operation)) || ''
+  const accepted = negotiateMediaType(request, operation) ?? ''
   const lastEventId = operation.resumes && parseLastEventId(request.headers['last-event-id'])
   const isAbandoned = () => response.closed
   const language = request.acceptsLanguages('en', 'nl') === 'nl' ? ('nl' as const) : ('en' as const)

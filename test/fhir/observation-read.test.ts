@@ -47,6 +47,27 @@ describe('observations in FHIR', () => {
     assert.deepEqual(rate.derivedFrom, [{ reference: `Observation/${id}` }])
   })
 
+  it('are shown in JSON of FHIR 4.0, by Accept or by _format, and in no other format', async () => {
+    const place = `/fhir/R4/Observation/${await store('bloodpressure', pressure)}`
+    const read = async (accept: string, query = '') =>
+      (await patient.call('GET', place + query, undefined, { accept })).status
+    for (const accept of [
+      'application/fhir+json; fhirVersion=4.0',
+      'application/json',
+      'application/fhir+xml, */*',
+    ])
+      assert.equal(await read(accept), 200, accept)
+    for (const accept of ['application/fhir+json; fhirVersion=3.0', 'application/fhir+xml', 'text/html'])
+      assert.equal(await read(accept), 406, accept)
+    for (const format of ['json', 'application/fhir+json', 'application%2Ffhir%2Bjson'])
+      assert.equal(await read('text/html', `?_format=${format}`), 200, format)
+    assert.equal(await read('*/*', '?_format=xml'), 406)
+    const sent = { 'content-type': 'application/fhir+json; fhirVersion=4.0' }
+    const copy = await get(place.slice('/fhir/R4/'.length))
+    const { status } = await patient.call('PUT', place, { ...copy, status: 'amended' }, sent)
+    assert.equal(status, 200)
+  })
+
   it('are found by patient, category, code and date, page by page', async () => {
     const mine = await createPatient()
     const plan = await createPlan(mine)

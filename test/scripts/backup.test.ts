@@ -62,6 +62,11 @@ describe('scripts/backup.sh', () => {
     ])
   })
 
+  it('prints its usage, also where no backups can be', () => {
+    const { stdout, status } = run(['--help'], { BACKUPS: '/nowhere' })
+    assert.deepEqual([stdout, status], ['Usage: backup.sh regularly | once | recent | restore FILE\n', 0])
+  })
+
   it('keeps no failed backup, does not count it, and continues', () => {
     for (const failed of [{ DUMP: '1' }, { RESTORE: '1' }]) {
       agedDays('20200101T000000Z.archive.gz', 15)

@@ -273,6 +273,23 @@ describe('the frame of the path family', () => {
         200,
       )
     })
+    it('does not depend on parameters of the accepted type that change nothing', async () => {
+      for (const accept of [
+        'application/json; charset=utf-8',
+        'text/html, application/json;odata=verbose;q=0.5',
+      ])
+        assert.equal(
+          (await call('GET', '/sample/anna/note', { ...ANNA_HEADERS, accept })).status,
+          200,
+          accept,
+        )
+      for (const accept of ['application/json; charset=utf-8; q=0', 'text/json'])
+        assert.equal(
+          (await call('GET', '/sample/anna/note', { ...ANNA_HEADERS, accept })).status,
+          406,
+          accept,
+        )
+    })
     it('can stream', async () => {
       const picture = await call('GET', '/sample/anna/picture', ANNA_HEADERS)
       assert.equal(picture.headers.get('content-type'), 'image/png')

@@ -1,0 +1,40 @@
+import type { Request } from 'express'
+import type { Operation } from '../../operation/operation.ts'
+import { RawBody } from '../../reply/body-media.ts'
+
+const FHIR_JSON = 'application/fhir+json'
+
+/** What `_format` of the FHIR API may say for JSON; a plus sign in a query means a space. */
+const JSON_FORMATS = ['json', 'text/json', 'application/json', 'application/json+fhir', FHIR_JSON]
+
+/** Another version of FHIR than that of our resources. */
+const OTHER_FHIR_VERSION = /^fhirversion="?(?!4\.0)/
+
+/** The types that a reply may have. */
+export const mediaTypesOfReply = ({ reply: [, body] }: Operation): readonly string[] =>
+  body instanceof RawBody ? body.types : ['application/json']
+
+/**
+ * The type of the reply that the client prefers: by `_format` of the FHIR API, or by the header Accept.
+ * @returns undefined if the client accepts no type that the operation has
+ */
+export function negotiateMediaType(request: Request, operation: Operation): string | undefined {
+  const offered = mediaTypesOfReply(operation)
+  const format = operation.api === 'fhir' ? formatIn(request.url) : undefined
+  if (format !== undefined)
+    return JSON_FORMATS.includes(format) ? offered.find((type) => type === FHIR_JSON) : undefined
+  return request.accepts([...offered]) || acceptedWithoutParameters(request.headers.accept ?? '', offered)
+}
+
+const formatIn = (url: string): string | undefined =>
+  new URLSearchParams(url.split('?', 2)[1]).get('_format')?.replace(' ', '+') || undefined
+
+/** Clients send parameters that change nothing, such as a charset. */
+function acceptedWithoutParameters(accept: string, offered: readonly string[]): string | undefined {
+  const ranges = accept.split(',').map((range) => range.split(';').map((part) => part.trim().toLowerCase()))
+  const accepted = ranges.filter(
+    ([, ...parameters]) =>
+      !parameters.some((one) => /^q=0(\.0*)?$/.test(one) || OTHER_FHIR_VERSION.test(one)),
+  )
+  return offered.find((type) => accepted.some(([range]) => range === type))
+}
