@@ -54,8 +54,8 @@ const DELETED_LIST = 'deleted'
 
 /** Deletions to look at in one round; records may have returned since. */
 const ROUND_SIZE = 100
-/** A page may be short, so that no request looks at all deletions of many years. */
-const MAX_ROUNDS = 20
+/** A page is short when it takes longer, so that no request looks at all deletions of many years. */
+const MAX_SEARCH_MS = 1000
 
 /** Content of compositions, which the list does not show. */
 const UNUSED_FIELDS = { 'before.json': 0, 'before.facts': 0, 'before.times': 0 }
@@ -104,16 +104,17 @@ export class DeletedRecords {
     { limit, from, type }: { limit: number; from: CursorPosition | undefined; type: string | undefined },
   ): Promise<{ found: HistoryEntry[]; next: CursorPosition | undefined }> {
     const limits = createReadLimits(caller)
+    const end = performance.now() + MAX_SEARCH_MS
     const found: HistoryEntry[] = []
     let reached = from
-    for (let round = 0; round < MAX_ROUNDS && found.length <= limit; round++) {
+    do {
       const { documents, isCut } = await readDocuments(this.#read(caller, ehrId, reached), limits)
       found.push(...(await this.#keepLast(documents, type)))
       const last = documents.at(-1)
       const isEnd = !isCut && documents.length < ROUND_SIZE
       reached = last && !isEnd ? positionOf(last) : undefined
       if (isCut || isEnd) break
-    }
+    } while (found.length <= limit && performance.now() < end)
     const last = found[limit - 1]
     return found.length > limit && last
       ? { found: found.slice(0, limit), next: positionOf(last) }

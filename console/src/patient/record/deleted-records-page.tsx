@@ -47,7 +47,8 @@ export default function DeletedRecordsPage({ me: self, params }: PageProps) {
       <Loaded query={deleted} lines={6}>
         {({ items, page }) => (
           <>
-            {items.length === 0 ? <p>{t('deletedRecords.none')}</p> : <DeletedTable me={me} items={items} />}
+            {items.length > 0 && <DeletedTable me={me} items={items} />}
+            {items.length === 0 && !pages.position && !page.next && <p>{t('deletedRecords.none')}</p>}
             <PageButtons pages={pages} next={page.next} />
           </>
         )}
