@@ -28,6 +28,7 @@ import { taskOperations } from './resources/care-plans/task.ts'
 import { summaryOperations } from './resources/charts/summary.ts'
 import { chatOperations } from './resources/chat/chat.ts'
 import { conditionOperations } from './resources/conditions/conditions.ts'
+import { deletedRecordOperations } from './resources/ehrs/deleted-records.ts'
 import { ehrAccessOperations } from './resources/ehrs/ehr-accesses.ts'
 import { ehrOperations } from './resources/ehrs/ehrs.ts'
 import { alertOperations } from './resources/events/alerts.ts'
@@ -100,6 +101,7 @@ export const operationTable: readonly Operation[] = [
   ...administrationOperations,
   ...ehrOperations,
   ...ehrAccessOperations,
+  ...deletedRecordOperations,
   ...auditPages,
   ...carePlanOperations,
   ...goalOperations,

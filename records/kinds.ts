@@ -125,6 +125,14 @@ export const kinds: readonly Kind[] = [
   ] as unknown as Kind[]),
 ]
 
+/** The kinds whose deleted records stay readable and may return, by the names that clients know. */
+export const deletableKinds: ReadonlyMap<string, Kind> = new Map([
+  ...CLASS_NAMES.map(classKindOf)
+    .filter(({ parentType, readOnly }) => parentType !== 'none' && !readOnly)
+    .map((kind): [string, Kind] => [kind.name, kind]),
+  ['Composition', Composition as unknown as Kind],
+])
+
 const collectionsIn = (...places: Kind['parentType'][]): string[] =>
   kinds.filter(({ parentType }) => places.includes(parentType)).map(({ collection }) => collection)
 

@@ -7,7 +7,7 @@ import { SubscriptionNotifications } from '../fhir/subscriptions/subscription-no
 import packageJson from '../package.json' with { type: 'json' }
 import type { Services } from '../path-api/operation/services.ts'
 import { startPage } from '../path-api/pages/start-page.ts'
-import { recordPathOf } from '../path-api/record-paths.ts'
+import { historyPathOf, recordPathOf } from '../path-api/record-paths.ts'
 import { healthOperations } from '../path-api/resources/health.ts'
 import { fhirBaseOf } from '../path-api/resources/smart-addresses.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
@@ -94,6 +94,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     ...openFhir(parts),
     open: false,
     addressOf: recordPathOf,
+    historyAddressOf: historyPathOf,
     changes,
     ...parts.services,
     ...accounts.services,

@@ -42,10 +42,12 @@ import {
   CLASS_NAMES,
   classKindOf,
   containedCollections,
+  deletableKinds,
   MEASUREMENT_KINDS,
 } from '../records/kinds.ts'
 import type { ChangeFeed } from '../records/live/change-feed.ts'
 import { changeLogIndexes } from '../records/live/change-log.ts'
+import { DeletedRecords } from '../records/live/deleted-records.ts'
 import { PlanAlertRulesStore } from '../records/measurements/alerts/alert-rules.ts'
 import { AlertWatch } from '../records/measurements/alerts/attention/alert-watch.ts'
 import { PlanThresholdStore } from '../records/measurements/alerts/plan-threshold-store.ts'
@@ -291,13 +293,15 @@ function openOpenEhr(records: StoreContext, ehrs: Ehrs) {
 const openQueries = (records: StoreContext, backfill: Backfill) =>
   new Queries(records, MEASUREMENT_KINDS, () => !backfill.pendingIn(Composition.collection))
 
-/** Opens charts and thresholds. */
+/** Opens charts, thresholds and the list of deleted records. */
 function openCharts(records: StoreContext) {
   const timelines = new Timelines(records, CLASS_NAMES.map(classKindOf))
   const typed = (name: string) => findThresholdTarget(records, name)
   const thresholds = new PlanThresholdStore(records, MEASUREMENT_KINDS, typed)
   const alertRules = new PlanAlertRulesStore(records, MEASUREMENT_KIND_PATHS)
-  return { thresholds, alertRules, timelines, graphs: new Graphs(records, MEASUREMENT_KINDS, timelines) }
+  const deletedRecords = new DeletedRecords(records, deletableKinds)
+  const graphs = new Graphs(records, MEASUREMENT_KINDS, timelines)
+  return { thresholds, alertRules, timelines, graphs, deletedRecords }
 }
 
 /** Opens the store of every kind in the table; kinds with their own store are passed in. */

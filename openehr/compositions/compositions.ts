@@ -112,6 +112,12 @@ export class Compositions {
     return created as SavedComposition
   }
 
+  /** Those that are not deleted, the latest start first. @throws NotFound */
+  list(caller: Caller, ehrId: string, page: PageRequest): Promise<Page<SavedComposition>> {
+    const where = { ehrId, json: { exists: true } } as const
+    return this.#store.list(caller, 'ofEhr', { where, ...page })
+  }
+
   /** One version. @throws NotFound, also for an unknown version */
   async get(
     caller: Caller,

@@ -49,6 +49,8 @@ interface ListDefinition<
   /** Filters. The function adds limit, cursor and count. */
   query?: Q
   item: I
+  /** Counting would take too long. */
+  uncounted?: true
   /** Default order; only for lists that can be reversed and paged backwards. */
   order?: SortOrder
   handle(
@@ -80,6 +82,8 @@ export const pagingParameters = {
     }),
   ),
 }
+
+const { count: _count, ...uncountedParameters } = pagingParameters
 
 /** Parameter for the order of a reversible list. */
 export const createOrderParameter = (usual: SortOrder) => ({
@@ -147,7 +151,7 @@ type ListDefiner = <
 export const defineListOperation: ListDefiner = (definition) =>
   definePagedOperation(
     definition,
-    pagingParameters,
+    definition.uncounted ? uncountedParameters : pagingParameters,
     createPageSchema(definition.item),
     ({ items, next, prev = null, total }, { limit, order }) => ({
       items,
@@ -157,9 +161,8 @@ export const defineListOperation: ListDefiner = (definition) =>
 
 /** Like defineListOperation, but returns the items only. The header Link contains the next page. */
 export const defineArrayOperation: ListDefiner = (definition) => {
-  const { count: _, ...uncounted } = pagingParameters
   const items = Type.Array(definition.item, { description: 'Items in the order of the list' })
-  return definePagedOperation(definition, uncounted, items, ({ items }) => items)
+  return definePagedOperation(definition, uncountedParameters, items, ({ items }) => items)
 }
 
 function definePagedOperation<
@@ -174,7 +177,7 @@ function definePagedOperation<
   answered: TSchema,
   bodyOf: (found: FoundPage<Static<I>>, page: PageRequest) => unknown,
 ): Operation {
-  const { item: _, handle, query, order: defaultOrder, ...about } = definition
+  const { item: _, uncounted: __, handle, query, order: defaultOrder, ...about } = definition
   return defineOperation({
     ...(about as unknown as OperationDescription<Access> & { path: string }),
     method: 'get',

@@ -39,6 +39,7 @@ import type { EhrRecordKey, RecordFilter, WriteOptions } from '../../records/ehr
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
 import type { Handovers } from '../../records/handovers/handovers.ts'
+import type { DeletedRecords } from '../../records/live/deleted-records.ts'
 import type { Subscriptions } from '../../records/live/subscriptions.ts'
 import type { PlanAlertRulesStore } from '../../records/measurements/alerts/alert-rules.ts'
 import type { PlanThresholdStore } from '../../records/measurements/alerts/plan-threshold-store.ts'
@@ -177,6 +178,8 @@ export interface Services {
   aggregates: Aggregates
   /** Chat topics and messages. */
   chats: Chats
+  /** Records that were deleted and have not returned. */
+  deletedRecords: DeletedRecords
   /** Subscriptions to changes. */
   changes: Subscriptions
   /** The patients who need action from a user. */
@@ -191,6 +194,8 @@ export interface Services {
   graphs: Graphs
   /** Path of a record of a class; undefined if it has none. */
   addressOf(className: string, record: object): string | undefined
+  /** Path of the history of a record, deleted or not; undefined if its kind has none. */
+  historyAddressOf(kind: string, record: object): string | undefined
   /** Thresholds for the measurements of care plans. */
   thresholds: PlanThresholdStore
   /** Rules of care plans for their alerts. */

@@ -34,6 +34,16 @@ export interface TimelineContent {
   values?: TimelineValue[] | undefined
 }
 
+/** The measured values among those of a description. A client may put any value into its own event. */
+export const measuredValuesIn = (values: unknown): TimelineValue[] =>
+  Array.isArray(values) ? values.filter(isMeasuredValue) : []
+
+function isMeasuredValue(one: unknown): one is TimelineValue {
+  const { name, value, unit } = (one ?? {}) as Record<string, unknown>
+  const fits = typeof name === 'string' && typeof value === 'number' && typeof unit === 'string'
+  return fits && Object.keys(one as object).length === 3
+}
+
 /** Rank of a severity given as a word; 1 is the mildest. */
 export function severityRank(mildestFirst: readonly unknown[], severity: unknown): number | undefined {
   const place = mildestFirst.indexOf(severity)

@@ -1,6 +1,7 @@
 import type { Collection, Db, IndexDescription } from 'mongodb'
 import { isDuplicateKeyError } from '../store/documents/database.ts'
 import { historyCollection } from '../store/writing/history.ts'
+import { DELETED_RECORDS_INDEX } from './deleted-records.ts'
 import { DELETION_INDEX } from './listed-changes.ts'
 
 /**
@@ -49,7 +50,7 @@ export function parsePosition(text: string): FeedPosition | undefined {
 /** No Parse class can have a name with a dot, so the class family never reaches the collection. */
 const changeBatchesOf = (db: Db): Collection<ChangeBatch> => db.collection<ChangeBatch>('changes.log')
 
-/** The index of the log, and those of the history: for new changes, and for the deletions of a record. */
+/** The index of the log, and those of the history: for new changes, and for deletions. */
 export const changeLogIndexes = (db: Db): [collection: string, IndexDescription[]][] => [
   [
     changeBatchesOf(db).collectionName,
@@ -57,7 +58,7 @@ export const changeLogIndexes = (db: Db): [collection: string, IndexDescription[
   ],
   [
     historyCollection(db).collectionName,
-    [{ name: 'logicalTime', key: { logicalTime: 1, _id: 1 } }, DELETION_INDEX],
+    [{ name: 'logicalTime', key: { logicalTime: 1, _id: 1 } }, DELETION_INDEX, DELETED_RECORDS_INDEX],
   ],
 ]
 

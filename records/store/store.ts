@@ -332,7 +332,10 @@ export class Store<S extends TObject, L extends string> {
     const inputs = [{ ...rule(this.toRecord(former)), ...key }]
     const first = { version: versionAfterDeletion(last), createdAt: last._created_at }
     const write = this.#creationOf(caller, inputs, parent, first)
-    const create = () => this.#write(write, tx).catch(throwConflict)
+    const create = async () => {
+      this.#resource.refuseChange?.(deleted)
+      return this.#write(write, tx).catch(throwConflict)
+    }
     return (await this.auditRefusal(caller, 'update', key, create)).record
   }
 

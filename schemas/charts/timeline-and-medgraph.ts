@@ -29,6 +29,15 @@ const unitLabelField = chartText('Unit for display', 'mmHg')
 
 const LOINC_URI = 'http://loinc.org'
 
+export const measuredValuesField = Type.Array(
+  chartObject('A measured value', {
+    name: chartText('Name of the property', 'systolic'),
+    value: chartNumber('Measured value', 128),
+    unit: unitCodeField,
+  }),
+  { description: 'Measured values, in the standard units of the kind' },
+)
+
 const TimelineEvent = closedObject(
   'TimelineEvent',
   'An item of the timeline, with the properties of vis-timeline',
@@ -54,14 +63,7 @@ const TimelineEvent = closedObject(
     ),
     summary: nullable(chartText('Interpretation or outcome', 'normal')),
     code: nullable(codingField('the item', LOINC_URI, '85354-9')),
-    values: Type.Array(
-      chartObject('A measured value', {
-        name: chartText('Name of the property', 'systolic'),
-        value: chartNumber('Measured value', 128),
-        unit: unitCodeField,
-      }),
-      { description: 'Measured values, in the standard units of the kind' },
-    ),
+    values: measuredValuesField,
     compositionId: nullable(chartText('Id of the measurement or questionnaire', 'm4RtYu78Io')),
     href: recordLinkField('Path of the record; null if it has none'),
   },

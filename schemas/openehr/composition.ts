@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { changeAuthorNames, onBehalfOfField } from '../change.ts'
 import { closedObject, idField } from '../common.ts'
+import { nullable } from '../forms/nullable.ts'
 import { documentRmClass } from './rm-schema.ts'
 
 const compositionText = (description: string, example: string) =>
@@ -92,6 +93,18 @@ export const LinkedCompositions = closedObject('LinkedCompositions', 'The links 
   links: Type.Array(compositionLinkField, {
     description: 'Links of the composition, and links of others to it',
   }),
+})
+
+export const CompositionEntry = closedObject('CompositionEntry', 'A composition, without its content', {
+  compositionId: compositionText('Id of the composition', EXAMPLE_OBJECT_ID),
+  uid: compositionText('Uid of the latest version', EXAMPLE_VERSION_UID),
+  name: compositionText('Name of the composition', 'Vital signs'),
+  templateId: compositionText('Id of the template', 'vital_signs.v2'),
+  carePlanId: nullable({ ...idField('the care plan in which it is registered'), examples: ['p0LmNb72Qw'] }),
+  start: nullable(
+    Type.String({ format: 'date-time', description: 'Start of its context; null without a context' }),
+  ),
+  updatedAt: Type.String({ format: 'date-time', description: 'Time of the latest version' }),
 })
 
 export const CompositionChange = closedObject(

@@ -53,6 +53,7 @@ export const pages: readonly PageEntry[] = [
   ),
   nurseEntry('/patients/:ehrId/record', () => import('../patient/record/record-page.tsx')),
   nurseEntry('/patients/:ehrId/record/timeline', () => import('../patient/timeline/timeline-page.tsx')),
+  nurseEntry('/patients/:ehrId/record/deleted', () => import('../patient/record/deleted-records-page.tsx')),
   nurseEntry('/patients/:ehrId/history/:record*', () => import('../patient/history/history-page.tsx')),
   entry('/measure', () => import('../patient/measure/measure-page.tsx'), {
     menu: 'measure.title',
@@ -69,6 +70,7 @@ export const pages: readonly PageEntry[] = [
   entry('/messages/:topicId', () => import('../patient/messages/topic-page.tsx'), messaging),
   entry('/record', () => import('../patient/record/record-page.tsx'), { menu: 'record.title' }),
   entry('/record/timeline', () => import('../patient/timeline/timeline-page.tsx')),
+  entry('/record/deleted', () => import('../patient/record/deleted-records-page.tsx')),
   entry('/history/:record*', () => import('../patient/history/history-page.tsx')),
   entry('/access', () => import('../patient/access/access-page.tsx'), { menu: 'access.title', ...personal }),
   entry('/account', () => import('../patient/account/account-page.tsx'), {

@@ -1,7 +1,7 @@
 import { type Static, type TString, type TUnsafe, Type } from '@sinclair/typebox'
 import { MAX_POINTS } from '../../../records/charts/graphs.ts'
 import { type TimelineEntry, timelineKindsOf } from '../../../records/charts/timeline.ts'
-import { TIMELINE_GROUPS } from '../../../records/ehr-records/timeline-definition.ts'
+import { measuredValuesIn, TIMELINE_GROUPS } from '../../../records/ehr-records/timeline-definition.ts'
 import { CLASS_NAMES, classKindOf, MEASUREMENT_KINDS } from '../../../records/kinds.ts'
 import { typeOfMeasure } from '../../../records/user-data/graph-sources.ts'
 import { VALUE_SERIES } from '../../../records/user-data/typed-measurement.ts'
@@ -52,13 +52,6 @@ async function requireMeasures(sent: readonly string[] = [], types: Services['ty
 
 type RecordPathOf = (className: string, record: object) => string | undefined
 
-/** A client may put any value into its own event. */
-function isMeasuredValue(one: unknown): one is Static<typeof Timeline>['events'][number]['values'][number] {
-  const { name, value, unit } = (one ?? {}) as Record<string, unknown>
-  const fits = typeof name === 'string' && typeof value === 'number' && typeof unit === 'string'
-  return fits && Object.keys(one as object).length === 3
-}
-
 const MEASUREMENT_CLASSES = new Set(MEASUREMENT_KINDS.map(({ name }) => name))
 
 const toTimelineEvent = (
@@ -78,7 +71,7 @@ const toTimelineEvent = (
     severity: line.severity ?? null,
     summary: line.summary || null,
     code: line.code ?? null,
-    values: Array.isArray(values) ? values.filter(isMeasuredValue) : [],
+    values: measuredValuesIn(values),
     compositionId: MEASUREMENT_CLASSES.has(className) ? record.id : null,
     href: addressOf(className, record) ?? null,
   }

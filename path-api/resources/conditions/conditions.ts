@@ -76,10 +76,14 @@ const reactionOperations = [
     without: ['add', 'replace'],
     extra: ['delete'],
     named: {
-      schema: substanceParameter,
-      keyOf: (params, { reactions }) => {
+      schema: {
+        ...substanceParameter,
+        description: `${substanceParameter.description}; or the id of the adverse reaction`,
+      },
+      keyOf: async (params, { reactions }) => {
         const { ehrId, substance } = params as { ehrId: string; substance: string }
-        return reactions.findKeyOrDeleted(ehrId, { substance })
+        const key = await reactions.findKeyOrDeleted(ehrId, { substance })
+        return key.id === '' ? { id: substance, ehrId } : key
       },
     },
   }),

@@ -9,6 +9,7 @@ import { idField } from '../../../schemas/common.ts'
 import {
   CanonicalComposition,
   CompositionChange,
+  CompositionEntry,
   CompositionVersion,
   compositionIdField,
   LinkedCompositions,
@@ -173,6 +174,23 @@ const replaceComposition = ({ format, name, body, alsoAs }: CompositionFormat) =
   })
 
 export const compositionOperations = [
+  defineListOperation({
+    id: 'listCompositions',
+    path: compositionsPath,
+    summary: 'List the compositions of an EHR',
+    description:
+      'Returns the latest versions without their content, the latest start first. Deleted compositions are not in the list.',
+    source: 'the compositions of an EHR, for people who look for one',
+    extra: true,
+    access: 'ehr:read',
+    item: CompositionEntry,
+    handle: async ({ params: { ehrId }, page }, { caller, compositions }) =>
+      mapPage(await compositions.list(caller, ehrId, page), (found) => ({
+        ...{ compositionId: found.id, uid: uidOf(found), name: found.name, templateId: found.templateId },
+        ...{ carePlanId: found.carePlanId ?? null, updatedAt: found.updatedAt },
+        start: found.start === undefined ? null : new Date(found.start).toISOString(),
+      })),
+  }),
   ...COMPOSITION_FORMATS.flatMap((format) => [
     addComposition(format),
     getComposition(format),

@@ -9,6 +9,7 @@ const MONTHS =
 /** What differs from one run to the next: numbers, dates, ids and ages. */
 const VARYING: readonly [RegExp, string][] = [
   [/user-[\w-]+@/g, 'user@'],
+  [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'ID'],
   [/(?<=\/)[A-Za-z0-9]{10}(?=[/?]|$)/gm, 'ID'],
   // A word has no digit, and no capital after a small letter.
   [/\b(?=\w*\d|\w*[a-z]\w*[A-Z])(?=\w*[A-Za-z])\w{10}\b/g, 'ID'],

@@ -12,6 +12,7 @@ import {
   type Patient,
 } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPressureComposition, getStoredTemplate } from '../../harness/openehr-samples.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { assertNoFaults, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
@@ -54,10 +55,14 @@ async function createVisitors(): Promise<Record<(typeof ROLES)[number], Visitor>
   const reaction = { substance: 'Penicillin', criticality: 'high' }
   assertStatus(await patient.call('PUT', 'adversereaction/Penicillin', reaction), 201)
   assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan/${planId}`))
+  const wrong = assertStatus(await patient.call('POST', 'diagnosis', { name: 'Gout' }), 201)
+  assertStatus(await patient.call('DELETE', `diagnosis/${wrong.id}`), 204)
+  const documentId = await createDocument(patient)
   const own: Visitor['pages'] = [
     ['goal', `plan/${planId}/goal/${goalId}`],
     ['topic', `messages/${id}`],
     ['history', `history/careplan/${planId}/goal/${goalId}`],
+    ['history of a document', `history/composition/${documentId}`],
     ['overview, one kind', 'overview?kind=bodyweight&period=all'],
   ]
   const at = `patients/${patient.ehrId}`
@@ -70,6 +75,7 @@ async function createVisitors(): Promise<Record<(typeof ROLES)[number], Visitor>
     ['patient, thresholds', `${at}/plan/${planId}/thresholds`],
     ['patient, record', `${at}/record`],
     ['patient, timeline', `${at}/record/timeline`],
+    ['patient, deleted', `${at}/record/deleted`],
     ['patient, history', `${at}/history/procedure/bodyweight/${weightId}`],
     ['patient, history of a goal', `${at}/history/careplan/${planId}/goal/${goalId}`],
   ]
@@ -80,6 +86,18 @@ async function createVisitors(): Promise<Record<(typeof ROLES)[number], Visitor>
     analyst: await createAnalyst(),
     modeller: await createModeller(),
   }
+}
+
+/** @returns the id of a composition with two versions */
+async function createDocument(patient: Patient): Promise<string> {
+  const path = `/med/ehr/${patient.ehrId}/composition`
+  const template = await getStoredTemplate()
+  const first = await patient.call('POST', `${path}/json`, createPressureComposition(template, 120))
+  const { compositionId } = assertStatus(first, 201)
+  const second = createPressureComposition(template, 135)
+  const condition = { 'if-match': first.etag }
+  assertStatus(await patient.call('PUT', `${path}/${compositionId}/json`, second, condition))
+  return compositionId
 }
 
 /** @returns the id of the latest one, which was corrected once */
@@ -98,7 +116,17 @@ async function createWeights(patient: Patient, carePlanId: string): Promise<stri
 
 const PAGES = [
   ...['', 'measure', 'measure?kind=bloodpressure', 'measure?kind=bmi', 'overview', 'overview?period=all'],
-  ...['plan', 'messages', 'messages/new', 'record', 'record/timeline', 'access', 'account', 'nowhere'],
+  ...[
+    'plan',
+    'messages',
+    'messages/new',
+    'record',
+    'record/timeline',
+    'record/deleted',
+    'access',
+    'account',
+    'nowhere',
+  ],
 ]
 
 /** Goes to a page without loading the console again. */

@@ -4,9 +4,10 @@ import { pathParameterNames } from '../../../path-api/operation/operation.ts'
 import { operationTable } from '../../../path-api/operation-table.ts'
 import { CLASS_NAMES, type ClassName } from '../../../records/kinds.ts'
 import { byClass, type Json, newPlace } from '../../family-kinds.ts'
-import { createAlert, createTask, type Patient } from '../../harness/care/patients.ts'
+import { createAlert, createTask, createWeight, type Patient } from '../../harness/care/patients.ts'
 import { exampleObject, fillPath, parentIdsOf, withOtherKey } from '../../harness/care/samples/examples.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPressureComposition, getStoredTemplate } from '../../harness/openehr-samples.ts'
 import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
@@ -166,6 +167,67 @@ describe('the history in the console', () => {
     await button(page, 'Restore Version 1').click()
     await page.getByText('Version 1 is back.').waitFor()
     assert.equal(assertStatus(await patient.call('GET', `diagnosis/${id}`)).name, 'Asthma')
+    assertNoFaults(page)
+  })
+
+  it('finds what was deleted from the record, and brings it back, by keyboard', async () => {
+    const { patient, place } = await newPlace()
+    const nurse = await participate(patient, place.carePlanId, 'WRITE')
+    const rename = (person: Person, displayName: string) =>
+      person.call('PUT', `/profile/${person.mvUid}`, { name: { displayName } }).then(assertStatus)
+    await Promise.all([rename(patient, 'Ann Jansen'), rename(nurse, 'Nurse Bo')])
+    const weight = await createWeight(patient, place.carePlanId, 70.5)
+    assertStatus(await nurse.call('DELETE', `/ehr/${patient.ehrId}/procedure/bodyweight/${weight}`), 204)
+    assertStatus(await patient.call('PUT', 'adversereaction/Latex', { substance: 'Latex' }), 201)
+    assertStatus(await patient.call('DELETE', 'adversereaction/Latex'), 204)
+
+    const page = await openAs(patient)
+    await menu(page, 'My record').click()
+    await tabTo(page, 'Deleted')
+    await page.keyboard.press('Enter')
+    await page.getByRole('row', { name: /You reaction Latex/ }).waitFor()
+    await page.getByRole('row', { name: /Nurse Bo Weight 70.5 kg/ }).waitFor()
+    await tabTo(page, 'History Latex')
+    await page.keyboard.press('Enter')
+    await tabTo(page, 'Restore Version 1')
+    await page.keyboard.press('Enter')
+    await page.getByText('Version 1 is back.').waitFor()
+    assertStatus(await patient.call('GET', 'adversereaction/Latex'))
+    await goTo(page, 'record/deleted')
+    await page.getByRole('row', { name: /Latex/ }).waitFor({ state: 'detached' })
+    assert.equal(await page.getByRole('link', { name: /^History/ }).count(), 1)
+
+    const nurses = await openAs(nurse)
+    await goTo(nurses, `patients/${patient.ehrId}/record`)
+    await nurses.getByRole('link', { name: 'Deleted', exact: true }).click()
+    await nurses.getByRole('link', { name: 'History 70.5 kg' }).click()
+    await button(nurses, 'Restore Version 1').click()
+    await nurses.getByText('Version 1 is back.').waitFor()
+    await page.getByText('Nothing was deleted.').waitFor()
+    for (const one of [page, nurses]) assertNoFaults(one)
+  })
+
+  it('shows the versions of a document with their differences', async () => {
+    const { patient } = await newPlace()
+    const path = `/med/ehr/${patient.ehrId}/composition`
+    const template = await getStoredTemplate()
+    const pressure = (systolic: number) => createPressureComposition(template, systolic)
+    const { compositionId } = assertStatus(await patient.call('POST', `${path}/json`, pressure(120)), 201)
+    const one = `${path}/${compositionId}`
+    const { etag } = await patient.call('GET', `${one}/json`)
+    assertStatus(await patient.call('PUT', `${one}/json`, pressure(135), { 'if-match': etag }))
+    const page = await openAs(patient)
+    await menu(page, 'My record').click()
+    await page.getByRole('link', { name: 'History Encounter' }).click()
+    await page.getByRole('heading', { name: 'History: document' }).waitFor()
+    await page.getByRole('row', { name: /systolic, magnitude 120 135$/ }).waitFor()
+    assert.equal(await page.getByRole('row').count(), 2)
+    await page.getByText(/^Added, .*, You$/).waitFor()
+    assertStatus(await patient.call('DELETE', one), 204)
+    await page.getByText(/^Deleted, .*, You$/).waitFor()
+    assert.equal(await restoreButtons(page).count(), 0)
+    await goTo(page, 'record/deleted')
+    await page.getByRole('row', { name: /You document Encounter/ }).waitFor()
     assertNoFaults(page)
   })
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { startEngine, type TestEngine } from '@health-record-service/embedded-mongo/testing'
 import { type CommandStartedEvent, type Document, MongoClient } from 'mongodb'
+import { changeLogIndexes } from '../../../records/live/change-log.ts'
+import { DeletedRecords } from '../../../records/live/deleted-records.ts'
 import { listAccesses } from '../../../records/store/audit/audit-log.ts'
 import { removeEntriesBefore } from '../../../records/store/audit/checkpoints.ts'
-import { createCaller, openTestStore, type TestStore } from '../../harness/test-store.ts'
+import { createCaller, Note, openTestStore, type TestStore } from '../../harness/test-store.ts'
 
 const subject = createCaller('subject')
 const permissions = { read: ['subject'], write: ['subject'] }
@@ -32,12 +34,28 @@ describe('query plans', () => {
     await opened.notes.createAll(subject, inputs, permissions)
     id = (await opened.notes.create(subject, { ehrId: 'e1', text: 'the one' }, permissions)).id
     await opened.notes.update(subject, { id }, (now) => now)
+    for (const [collection, indexes] of changeLogIndexes(opened.db))
+      await opened.db.collection(collection).createIndexes(indexes)
+    await opened.db.collection('Ehr').insertOne({ _id: 'e1', _rperm: ['subject'] } as never)
+    await deleteNotes(['e1', 'e1', ...Array(20).fill('e2')])
   })
   after(async () => {
     await opened.close()
     await client.close()
     await engine.stop()
   })
+
+  async function deleteNotes(ehrIds: readonly string[]): Promise<void> {
+    const inputs = ehrIds.map((ehrId) => ({ ehrId, text: 'wrong' }))
+    for (const { id } of await opened.notes.createAll(subject, inputs, permissions))
+      await opened.notes.remove(subject, { id })
+  }
+
+  const listDeleted = async () => {
+    const kinds = new Map([['Note', { collection: 'Note', schema: Note }]])
+    const { items } = await new DeletedRecords(opened.records, kinds).list(subject, 'e1', first)
+    assert.equal(items.length, 2)
+  }
 
   /** The query plans of an operation's commands. */
   async function plansOf(operation: () => Promise<unknown>): Promise<Document[]> {
@@ -76,6 +94,7 @@ describe('query plans', () => {
     'a list of readable records': (notes) =>
       notes.list(createCaller('nobody'), 'mine', { where: {}, ...first }),
     'a history': (notes) => notes.history(subject, { id }, first),
+    'the deleted records of an EHR': listDeleted,
     'a restored version': (notes) => notes.restore(subject, { id }, 1, (_, former) => former),
     'the subject’s view of the audit': () => listAccesses(opened.db, { ehrId: 'e1' }, first),
     'the removal of old entries': () => removeEntriesBefore(opened.db, 'key', new Date(0)),

@@ -1,12 +1,33 @@
+import type { components } from 'health-record-client'
 import { formatDate, formatMoment, formatNumber, quantityName, unitName } from '../../texts/format.ts'
 import { translate, translateName } from '../../texts/translate.ts'
 
+type TimelineEvent = components['schemas']['TimelineEvent']
+
 /** The label of a field. The unit of a quantity has the quantity's. */
 export function fieldName(name: string): string {
+  if (name.includes('/')) return nodeName(name)
   const [, quantity] = /^(\w+)Unit$/.exec(name) ?? []
   const label = translateName(`field.${name}`, quantityName(name, name))
   return quantity ? translate('measure.unitOf', { name: quantityName(quantity, quantity) }) : label
 }
+
+/** The name of a value in a composition, from its path: `encounter/blood_pressure:0/systolic|magnitude`. */
+const nodeName = (path: string): string =>
+  path
+    .split(/[/|]/)
+    .slice(1)
+    .map((part) => part.replace(/:0$/, '').replace(/[_:]/g, ' ').trim())
+    .join(', ')
+
+/** What a record says in a line: measured values in the reader's language, of others their own words. */
+export const contentText = ({
+  values,
+  content,
+}: Pick<TimelineEvent, 'values'> & { content: string | null }) =>
+  values.length === 0
+    ? (content ?? '–')
+    : values.map(({ value, unit }) => `${formatNumber(value, 2)} ${unitName(unit)}`).join(', ')
 
 /** A value of a record. @param words the group of texts that explains its codes, such as `planStatus` */
 export function valueText(value: unknown, words = ''): string {

@@ -4,14 +4,15 @@ import { Link } from '../../browser/router.tsx'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
-import { formatMoment, kindName, personName } from '../../texts/format.ts'
-import { translate, useText } from '../../texts/translate.ts'
+import { formatMoment, kindName } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { NotFound } from '../../ui/not-found.tsx'
 import { Table } from '../../ui/table/table.tsx'
 import { RecordHeading } from '../banner/record-heading.tsx'
+import { authorText, userText } from './author-text.ts'
 import { fieldName, valueText } from './field-texts.ts'
 import { historyQuery, type NamesById, restoreVersion, type Version } from './history-query.ts'
 import { findRecord, type RecordKind, type RecordPlace } from './record-kinds.ts'
@@ -73,18 +74,10 @@ interface VersionRowProps {
   onRestored: () => void
 }
 
-/** The author of what the service does by itself. */
-const SERVICE = 'service'
-
-/** A user as the reader knows them. Nobody recognises an id. */
-const userText = ({ mvUid }: Me, names: NamesById, id: unknown): string =>
-  id === mvUid ? translate('you') : id === SERVICE ? translate('history.service') : personName(names.get(id))
-
 function VersionRow({ me, place, version, names, mayRestore, current, onRestored }: VersionRowProps) {
   const t = useText()
   const queries = useQueryClient()
-  const { version: number, at, userId, onBehalfOf, action, differences } = version
-  const forWhom = (id: string) => t('history.for', { who: personName(names.get(id)) })
+  const { version: number, at, action, differences } = version
   const restoring = useSubmit(async () => {
     await restoreVersion(place, number, current)
     await queries.invalidateQueries({ queryKey: ehrKey(place.ehrId) })
@@ -95,8 +88,7 @@ function VersionRow({ me, place, version, names, mayRestore, current, onRestored
       <div className="grow">
         <h3>{t('history.version', { number })}</h3>
         <p className="help">
-          {t(`action.${action}`)}, {formatMoment(at)}, {userText(me, names, userId)}
-          {onBehalfOf && `, ${onBehalfOf === me.mvUid ? t('access.forYou') : forWhom(onBehalfOf)}`}
+          {t(`action.${action}`)}, {formatMoment(at)}, {authorText(me, names, version)}
         </p>
         {differences.length > 0 && <Differences {...{ me, names, version }} kind={place.kind} />}
         {restoring.problem && <FailureNote error={restoring.problem} />}

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
-import type { RecordPlace } from './record-kinds.ts'
+import { COMPOSITION, type RecordPlace } from './record-kinds.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -57,26 +57,32 @@ const paramsOf = ({ ehrId, ids }: RecordPlace) => ({
 export const historyQuery = (me: Me, place: RecordPlace) =>
   queryOptions({
     queryKey: ehrKey(place.ehrId, 'history', place.kind.path, place.ids, me.mvUid),
-    queryFn: async (): Promise<RecordHistory> => {
-      const params = paramsOf(place)
-      const query = { limit: MAX_VERSIONS }
-      const history = await api.GET(recordAt(place, '/history'), { params: { ...params, query } })
-      const changes = history.data.items as unknown as Change[]
-      const [newest] = changes
-      const isDeleted = newest?.action === 'delete'
-      const now = isDeleted ? null : await readRecord(place)
-      const record = now ?? newest?.before ?? {}
-      const versions = changes.map(({ changed, before, ...change }, at): Version => {
-        const after = at === 0 ? now : changes[at - 1]?.before
-        const fields = before && after ? place.kind.fields.filter((name) => changed.includes(name)) : []
-        const differences = fields.map((name) => ({ name, before: before?.[name], after: after?.[name] }))
-        return { ...change, differences }
-      })
-      return { record, versions, names: namesIn(changes), mayRestore: await mayRestore(me, place, record) }
-    },
+    queryFn: () =>
+      place.kind.name === COMPOSITION ? readCompositionHistory(place) : readRecordHistory(me, place),
   })
 
-const namesIn = (changes: readonly Change[]): NamesById =>
+async function readRecordHistory(me: Me, place: RecordPlace): Promise<RecordHistory> {
+  const params = paramsOf(place)
+  const query = { limit: MAX_VERSIONS }
+  const history = await api.GET(recordAt(place, '/history'), { params: { ...params, query } })
+  const changes = history.data.items as unknown as Change[]
+  const [newest] = changes
+  const isDeleted = newest?.action === 'delete'
+  const now = isDeleted ? null : await readRecord(place)
+  const record = now ?? newest?.before ?? {}
+  const versions = changes.map(({ changed, before, ...change }, at): Version => {
+    const after = at === 0 ? now : changes[at - 1]?.before
+    const fields = before && after ? place.kind.fields.filter((name) => changed.includes(name)) : []
+    const differences = fields.map((name) => ({ name, before: before?.[name], after: after?.[name] }))
+    return { ...change, differences }
+  })
+  return { record, versions, names: namesIn(changes), mayRestore: await mayRestore(me, place, record) }
+}
+
+type Named = Pick<Change, 'userId' | 'userName' | 'onBehalfOf' | 'onBehalfOfName'>
+
+/** The names of those who made changes. */
+export const namesIn = (changes: readonly Named[]): NamesById =>
   new Map(
     changes.flatMap(({ userId, userName, onBehalfOf, onBehalfOfName }): [unknown, string | null][] => [
       [userId, userName],
@@ -118,3 +124,45 @@ export async function restoreVersion(place: RecordPlace, version: number, curren
     headers: { 'if-match': `"${current}"` },
   })
 }
+
+/** Each is read as a whole. */
+const MAX_COMPOSITION_VERSIONS = 50
+
+/** The versions of a composition, compared value by value. */
+async function readCompositionHistory({ ehrId, ids }: RecordPlace): Promise<RecordHistory> {
+  const path = { ehrId, compositionId: ids.compositionId ?? '' }
+  const params = { path, query: { limit: MAX_COMPOSITION_VERSIONS } }
+  const history = await api.GET('/med/ehr/{ehrId}/composition/{compositionId}/history', { params })
+  const { items } = history.data
+  const contents = await Promise.all(
+    items.map(({ uid, action }) => (action === 'delete' ? {} : readFlatComposition(path, uid))),
+  )
+  const versions = items.map(({ uid, ...change }, at): Version => {
+    const before = contents[at + 1]
+    const differences = change.action === 'update' && before ? compare(before, contents[at] ?? {}) : []
+    const action = change.action as Version['action']
+    return { ...change, action, version: Number(uid.split('::').at(-1)), differences }
+  })
+  const root = contents.flatMap((content) =>
+    Object.keys(content).filter((name) => !name.startsWith('ctx/')),
+  )[0]
+  const record = { name: root?.split('/')[0]?.replaceAll('_', ' ') }
+  return { record, versions, names: namesIn(items), mayRestore: false }
+}
+
+/** The values of a version by their paths. */
+async function readFlatComposition(
+  path: { ehrId: string; compositionId: string },
+  version_uid: string,
+): Promise<Values> {
+  const { data } = await api.GET('/med/ehr/{ehrId}/composition/{compositionId}/json', {
+    params: { path, query: { version_uid } },
+    headers: { accept: 'application/openehr.wt.flat+json' },
+  })
+  return data as unknown as Values
+}
+
+const compare = (before: Values, after: Values): Difference[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .filter((name) => before[name] !== after[name] && !name.endsWith('/_uid'))
+    .map((name) => ({ name, before: before[name], after: after[name] }))

@@ -89,6 +89,8 @@ const ofMeasurements = measurementKinds.map(
   }),
 )
 
+export const COMPOSITION = 'composition'
+
 /** Every kind of records with a history. */
 const recordKinds: readonly RecordKind[] = [
   define('/ehr/{ehrId}/careplan/{careplanId}', {
@@ -212,6 +214,11 @@ const recordKinds: readonly RecordKind[] = [
     ],
     page: 'record',
   }),
+  {
+    // The service restores no compositions.
+    path: '/med/ehr/{ehrId}/composition/{compositionId}' as RecordPath,
+    ...{ name: COMPOSITION, fields: ['name'], words: {}, page: 'record' },
+  },
 ]
 
 /** A record whose history is shown. */
@@ -222,20 +229,21 @@ export interface RecordPlace {
   ids: Readonly<Record<string, string>>
 }
 
-/** What comes before a record's path within its EHR. */
-const EHR_PREFIX = /^\/\w+\/[^/]+\//
-
 /** Finds the record at a path within an EHR, such as `careplan/a1/goal/b2`. */
 export function findRecord(ehrId: string, path: string): RecordPlace | undefined {
   for (const kind of recordKinds) {
-    const ids = matchPath(kind.path.replace(EHR_PREFIX, '').replace(/\{(\w+)\}/g, ':$1'), path)
+    const ids = matchPath(kind.path.replace(/^.*\{ehrId\}\//, '').replace(/\{(\w+)\}/g, ':$1'), path)
     if (ids) return { ehrId, kind, ids }
   }
   return undefined
 }
 
-/** The path within the EHR, from the path that the service tells; undefined if the record has no history. */
+/** The path within the EHR, from a path that the service tells: that of a record, or of its history. */
+export const pathInEhr = (ehrId: string, href: string): string =>
+  href.replace(/\/history$/, '').split(`/${ehrId}/`)[1] ?? ''
+
+/** The same; undefined if the record has no history. */
 export function pathWithHistory(ehrId: string, href: string | null): string | undefined {
-  const path = href?.replace(EHR_PREFIX, '')
-  return path !== undefined && findRecord(ehrId, path) ? path : undefined
+  const path = pathInEhr(ehrId, href ?? '')
+  return findRecord(ehrId, path) ? path : undefined
 }

@@ -87,6 +87,16 @@ const SECTIONS: readonly Section[] = [
         }),
       ),
   },
+  {
+    title: 'record.documents',
+    read: async (params) =>
+      (await api.GET('/med/ehr/{ehrId}/composition', { params })).data.items.map(
+        ({ compositionId, name, start, updatedAt }) => ({
+          ...{ path: `composition/${compositionId}`, name },
+          facts: [formatDate(start ?? updatedAt)],
+        }),
+      ),
+  },
 ]
 
 const recordQuery = (ehrId: string) =>
@@ -98,7 +108,7 @@ const recordQuery = (ehrId: string) =>
     },
   })
 
-/** What is known for a long time: diagnoses, reactions, medications, immunisations and devices. */
+/** What is known for a long time: diagnoses, reactions, medications, immunisations and devices; and documents. */
 export default function RecordPage({ me: self, params }: PageProps) {
   const t = useText()
   const me = atPatient(self, params)
@@ -108,7 +118,8 @@ export default function RecordPage({ me: self, params }: PageProps) {
       <RecordHeading me={me} title={t(me.isPatient ? 'record.title' : 'patient.record')} />
       <p>
         {!me.isPatient && <Link to={recordPath(me)}>{t('back')}</Link>}{' '}
-        <Link to={`${recordPath(me)}/record/timeline`}>{t('timeline.title')}</Link>
+        <Link to={`${recordPath(me)}/record/timeline`}>{t('timeline.title')}</Link>{' '}
+        <Link to={`${recordPath(me)}/record/deleted`}>{t('deletedRecords.title')}</Link>
       </p>
       <Loaded query={record}>
         {(sections) =>

@@ -6,12 +6,13 @@ import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey, pageOf } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
-import { formatMoment, formatNumber, kindName, unitName } from '../../texts/format.ts'
+import { formatMoment, kindName } from '../../texts/format.ts'
 import { type TextId, useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { PageButtons, useTurnedPages } from '../../ui/table/page-buttons.tsx'
 import { Table } from '../../ui/table/table.tsx'
 import { RecordHeading } from '../banner/record-heading.tsx'
+import { contentText } from '../history/field-texts.ts'
 import { HistoryLink } from '../history/history-link.tsx'
 import { pathWithHistory } from '../history/record-kinds.ts'
 
@@ -68,17 +69,11 @@ const EventTable = memo(function EventTable({ me, events }: { me: Me; events: re
           <tr key={event.id}>
             <td>{formatMoment(event.start)}</td>
             <th scope="row">{kindName(event.kind)}</th>
-            <td>{textOf(event)}</td>
-            <td>{path && <HistoryLink me={me} path={path} name={textOf(event)} />}</td>
+            <td>{contentText(event)}</td>
+            <td>{path && <HistoryLink me={me} path={path} name={contentText(event)} />}</td>
           </tr>
         )
       })}
     </Table>
   )
 })
-
-/** Measured values in the reader's language; of other records their own words. */
-const textOf = ({ values, content }: TimelineEvent): string =>
-  values.length === 0
-    ? content
-    : values.map(({ value, unit }) => `${formatNumber(value, 2)} ${unitName(unit)}`).join(', ')

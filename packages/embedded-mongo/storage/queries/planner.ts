@@ -189,11 +189,12 @@ const fitFields = (index: Index, { collation }: QueryShape, conditions: Conditio
   const fit: IndexFit = { points: [[]], equalities: 0, range: undefined, excludesNull: false, score: 0 }
   const roots = new Set<string>()
   for (const [at, field] of index.fields.entries()) {
-    const parts = field.split('.')
+    const [root = '', ...parts] = field.split('.')
     const ofElement = elementConditions(index, at, conditions)
     // Different elements of an array, hence different keys, may meet conditions on its parts.
-    if (parts.some(isIndex) || (index.multikey && !ofElement && roots.has(parts[0] as string))) break
-    roots.add(parts[0] as string)
+    if (parts.some(isIndex) || (!ofElement && roots.has(root))) break
+    // No other component shares an array with one that holds none.
+    if (mayHoldArrays(index, at)) roots.add(root)
     const wanted = ofElement ?? conditions.get(field) ?? []
     const usable = wanted.filter((condition) => isUsable(condition, index, collation))
     if (usable.some(excludesNull)) fit.excludesNull = true

@@ -160,6 +160,30 @@ describe('indexes', () => {
     assert.deepEqual((await plan({ 'l.a': 1, 'l.b': 2 }))[0], 'l.a_1_l.b_1')
   })
 
+  it('combine the fields of one document and keep its order, unless some document has several there', async () => {
+    await things.createIndex({ 'b.e': 1, 'b.r': 1, at: -1 })
+    await things.insertMany(
+      Array.from({ length: 100 }, (_, at) => ({ b: { e: at % 2, r: ['x', 'y', `z${at}`] }, at })),
+    )
+    const filter = { 'b.e': 1, 'b.r': { $in: ['x', 'z7', 'z9'] } }
+    const newest = () => things.find(filter).sort({ at: -1 }).limit(3)
+    const examined = async () => (await newest().explain()).executionStats.totalDocsExamined
+    assert.deepEqual(
+      (await newest().toArray()).map(({ at }) => at),
+      [99, 97, 95],
+    )
+    assert.equal(await examined(), 3)
+    const parts = [
+      { e: 1, r: ['a'] },
+      { e: 3, r: ['x'] },
+    ]
+    await things.insertOne({ b: parts, at: 200 })
+    assert.deepEqual(
+      (await newest().toArray()).map(({ at }) => at),
+      [200, 99, 97],
+    )
+  })
+
   it('answer covered queries from keys alone, except ambiguous keys', async () => {
     await things.createIndex({ who: 1, at: -1, n: 1 })
     const at = new Date(1000)

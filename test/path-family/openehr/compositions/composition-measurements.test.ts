@@ -184,6 +184,19 @@ describe('measurements in compositions', () => {
     assert.deepEqual(await heldBy(id), [measurement])
   })
 
+  it('are deleted with their composition, which the list of deleted records shows, and do not return alone', async () => {
+    const id = await commit([[128, 77]])
+    const [measurement] = await heldBy(id)
+    assertStatus(await patient.call('DELETE', `${compositions()}/${id}`), 204)
+    const { items } = assertStatus(await patient.call('GET', 'deleted'))
+    assert.deepEqual([items[0].type, items[0].id], ['Composition', id])
+    assert.ok(!items.some((one: Shown) => one.id === measurement.id))
+    const one = `procedure/bloodpressure/${measurement.id}`
+    assertStatus(await patient.call('GET', `${one}/history`))
+    assertProblem(await patient.call('POST', `${one}/restore`, { version: 1 }), 409, 'conflict')
+    assert.deepEqual(await heldBy(id), [])
+  })
+
   it('appear once in queries, in their composition', async () => {
     const id = await commit([[126, 75]], `?carePlanId=${planId}`)
     const [measurement] = await heldBy(id)

@@ -208,6 +208,46 @@ describe('compositions', () => {
     ])
   })
 
+  it('are listed without their content, the latest start first, until they are deleted', async () => {
+    const owner = await createPatient()
+    const path = `/med/ehr/${owner.ehrId}/composition`
+    const planId = await createPlan(owner)
+    const participant = await createPerson()
+    await addParticipant(planId, participant, 'read')
+    const stored: string[] = []
+    for (const [day, query] of [
+      [1, ''],
+      [3, `?carePlanId=${planId}`],
+      [2, `?carePlanId=${await createPlan(owner)}`],
+    ] as const) {
+      const composition = createPressureComposition(template, 120)
+      const start_time = { _type: 'DV_DATE_TIME', value: `2026-03-0${day}T08:30:00Z` }
+      const sent = {
+        ...composition,
+        context: { ...(composition as { context?: object }).context, start_time },
+      }
+      stored.push(assertStatus(await owner.call('POST', `${path}/json${query}`, sent), 201).compositionId)
+    }
+    const [first, second, third] = stored
+    const namesOf = async (who: Person) => assertStatus(await who.call('GET', path)).items
+    const [latest, ...others] = await namesOf(owner)
+    const { updatedAt, ...entry } = latest
+    assert.deepEqual(entry, {
+      ...{ compositionId: second, uid: `${second}::hrs.local::1`, name: 'Encounter', templateId: template },
+      ...{ carePlanId: planId, start: '2026-03-03T08:30:00.000Z' },
+    })
+    assert.ok(Date.parse(updatedAt) > 0)
+    const idsIn = (items: { compositionId: string }[]) => items.map(({ compositionId }) => compositionId)
+    assert.deepEqual(idsIn(others), [third, first])
+    assert.deepEqual(idsIn(await namesOf(participant)), [second, first])
+    assertProblem(await stranger.call('GET', path), 404, 'not-found')
+    assertStatus(await owner.call('DELETE', `${path}/${second}`), 204)
+    const page = assertStatus(await owner.call('GET', `${path}?limit=1&count=true`))
+    assert.deepEqual([idsIn(page.items), page.page.total], [[third], 2])
+    const rest = assertStatus(await owner.call('GET', `${path}?limit=1&cursor=${page.page.next}`))
+    assert.deepEqual([idsIn(rest.items), rest.page.next], [[first], null])
+  })
+
   it('are visible to those who see the EHR, or the care plan that they belong to', async () => {
     const carePlanId = await createPlan(patient)
     await addParticipant(carePlanId, nurse, 'read')

@@ -1,0 +1,23 @@
+import type { Me } from '../../model/me.ts'
+import { personName } from '../../texts/format.ts'
+import { translate } from '../../texts/translate.ts'
+import type { NamesById } from './history-query.ts'
+
+/** The author of what the service does by itself. */
+const SERVICE = 'service'
+
+/** A user as the reader knows them. Nobody recognises an id. */
+export const userText = ({ mvUid }: Me, names: NamesById, id: unknown): string =>
+  id === mvUid ? translate('you') : id === SERVICE ? translate('history.service') : personName(names.get(id))
+
+/** Who made a change, and for whom. */
+export function authorText(
+  me: Me,
+  names: NamesById,
+  { userId, onBehalfOf }: { userId: string; onBehalfOf: string | null },
+): string {
+  const author = userText(me, names, userId)
+  if (onBehalfOf === null) return author
+  const who = personName(names.get(onBehalfOf))
+  return `${author}, ${onBehalfOf === me.mvUid ? translate('access.forYou') : translate('history.for', { who })}`
+}
