@@ -21,7 +21,8 @@ export function SideForm({ me }: { me: Me }) {
   const [chosen, setPlan] = useState<string>()
   const plans = useQuery(plansQuery(me.ehrId)).data ?? []
   const kind = kinds.find((one) => one.path === (refused?.kind ?? path))
-  const planId = chosen ?? refused?.body.carePlanId ?? plans[0]?.id
+  const plan = plans.find((one) => one.id === refused?.body.carePlanId) ?? plans[0]
+  const planId = chosen ?? plan?.id
   return (
     <section className="panel" aria-labelledby={id}>
       <h2 id={id}>{t('measure.start')}</h2>

@@ -9,7 +9,12 @@ import { toLocalTime, toOffsetTime } from '../../texts/format.ts'
 import { translate } from '../../texts/translate.ts'
 import { bannerQuery } from '../banner/banner-query.ts'
 import { type Reading, readNumbers, rememberUnits } from '../measurement/reading.ts'
-import { type MeasurementToSend, sendMeasurement } from '../measurement/send-measurement.ts'
+import {
+  isRefusal,
+  isUnanswered,
+  type MeasurementToSend,
+  sendMeasurement,
+} from '../measurement/send-measurement.ts'
 import {
   addToQueue,
   mayQueue,
@@ -17,7 +22,6 @@ import {
   refreshQueue,
   removeFromQueue,
 } from '../queue/measurement-queue.ts'
-import { isUnanswered } from '../queue/send-queue.ts'
 import type { SavedReading } from './saved-note.tsx'
 
 interface SaveOptions {
@@ -50,7 +54,7 @@ function useToQueued({ me }: SaveOptions) {
   const { mvUid: account = '', helped } = session.status === 'in' ? session : {}
   return ({ typed, measurement }: Sending): QueuedMeasurement => {
     const name = queries.getQueryData(bannerQuery(me.ehrId).queryKey)?.name
-    // A form that shows it again must not say that it was measured then.
+    // Shown again, the form must not take the time of that moment.
     const time = typed.time || toLocalTime(new Date(measurement.body.timestamp))
     return {
       ...{ ...measurement, account, reading: { ...typed, time } },
@@ -86,6 +90,8 @@ export function useSaveReading(options: SaveOptions) {
     try {
       return await sendMeasurement(api, sending.measurement, { keep })
     } catch (error) {
+      // Its key would get the same answer again, although the reason may be gone.
+      if (isRefusal(error)) last.current = undefined
       const queued = toQueued(sending)
       if (!isUnanswered(error) || !mayQueue(queued.account)) throw error
       await addToQueue(queued).catch((fault) => {

@@ -1,4 +1,4 @@
-import type { Client } from 'health-record-client'
+import { type Client, isProblem, type Problem } from 'health-record-client'
 import { translate } from '../../texts/translate.ts'
 
 /** A measurement as it is sent. */
@@ -56,3 +56,17 @@ async function findPlan(
   const headers = { 'idempotency-key': `plan-of-${key}` }
   return (await client.POST('/ehr/{ehrId}/careplan', { params: { path }, body, headers, signal })).data.id
 }
+
+/** Whether no answer came: the measurement may have been stored, and its key finds it. */
+export const isUnanswered = (error: unknown): error is Problem => isProblem(error, 'network-error', 'timeout')
+
+/** Answers after which the same request may succeed later: after a login, or a while. */
+const PASSING_STATUSES = [401, 408, 429]
+
+/** Whether the service will never accept it as it is. */
+export const isRefusal = (error: unknown): error is Problem =>
+  isProblem(error) &&
+  error.status >= 400 &&
+  error.status < 500 &&
+  !PASSING_STATUSES.includes(error.status) &&
+  error.code !== 'idempotency-key-in-use'

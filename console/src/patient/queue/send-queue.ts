@@ -1,8 +1,8 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
-import { isProblem, type Problem } from 'health-record-client'
+import { isProblem } from 'health-record-client'
 import { ehrKey } from '../../model/queries.ts'
 import { clientFor } from '../../session/user-session.ts'
-import { sendMeasurement } from '../measurement/send-measurement.ts'
+import { isRefusal, isUnanswered, sendMeasurement } from '../measurement/send-measurement.ts'
 import {
   type QueuedMeasurement,
   queueQuery,
@@ -16,15 +16,6 @@ import {
 
 /** A service that was away tells nobody that it is back. */
 const RETRY_INTERVAL_MS = 10_000
-
-/** Whether no answer came: the measurement may have been stored, and its key finds it. */
-export const isUnanswered = (error: unknown): error is Problem => isProblem(error, 'network-error', 'timeout')
-
-/** Answers after which the same request may succeed later: after a login, or a while. */
-const PASSING_STATUSES = [401, 408, 429]
-
-const isRefusal = ({ status, code }: Problem): boolean =>
-  status >= 400 && status < 500 && !PASSING_STATUSES.includes(status) && code !== 'idempotency-key-in-use'
 
 /** Sends one that waits. @returns false if no other one need be tried now */
 async function sendQueued(queued: QueuedMeasurement, signal: AbortSignal): Promise<boolean> {
