@@ -1,4 +1,3 @@
-import type { FindCursor } from 'mongodb'
 import type { Admission } from './admission/admission-control.ts'
 import { TimeSlice } from './time-slice.ts'
 
@@ -50,20 +49,33 @@ export interface ReadList<T> {
 /** Fewer documents could not tell that there are more. */
 const MIN_DOCUMENTS = 2
 
+/** A cursor of the driver, as far as lists are read from it. */
+export interface DocumentCursor<T> extends AsyncIterable<T> {
+  readBufferedDocuments(most: number): T[]
+  /** Converts each document while it is awaited. */
+  transform?: unknown
+}
+
 /** Documents that have arrived are read together, since waiting for one takes as long as reading it. */
-export const DOCUMENTS_AT_ONCE = 20
+const DOCUMENTS_AT_ONCE = 20
+
+/** The documents of a cursor, few by few. */
+export async function* readInBatches<T>(cursor: DocumentCursor<T>): AsyncIterable<T[]> {
+  for await (const first of cursor)
+    yield cursor.transform ? [first] : [first, ...cursor.readBufferedDocuments(DOCUMENTS_AT_ONCE - 1)]
+}
 
 /**
  * Reads documents few by few, so that others run in between, until the budget is used up.
  * @param limits undefined in a transaction: nobody must wait for its locks, and its decisions need all documents
  */
 export async function readDocuments<T extends object>(
-  found: FindCursor<T>,
+  found: DocumentCursor<T>,
   limits: ReadLimits | undefined,
 ): Promise<ReadList<T>> {
   const documents: T[] = []
-  for await (const first of found) {
-    for (const document of [first, ...found.readBufferedDocuments(DOCUMENTS_AT_ONCE - 1)]) {
+  for await (const batch of readInBatches(found)) {
+    for (const document of batch) {
       documents.push(document)
       if (limits?.budget.isUsedUpBy(document) && documents.length >= MIN_DOCUMENTS)
         return { documents, isCut: true }

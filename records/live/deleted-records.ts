@@ -19,9 +19,10 @@ import {
 } from '../store/reading/cursor.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import { accessesByEhr } from '../store/resource.ts'
-import { findEarlierChanges, type HistoryEntry, historyCollection } from '../store/writing/history.ts'
+import { type HistoryEntry, historyCollection } from '../store/writing/history.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { parseChangeId } from './changes.ts'
+import { findEarlierChanges } from './listed-changes.ts'
 
 /** A deleted record of an EHR, as it was, and who deleted it. */
 export interface DeletedRecord extends Pick<HistoryEntry, 'userId' | 'application'> {

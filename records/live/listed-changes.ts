@@ -44,6 +44,24 @@ export async function findDeletedRecords(db: Db, id: string): Promise<ChangedRec
   return [...new Map(records.map((record) => [record.collection, record])).values()]
 }
 
+/** Finds which of these changes have later ones of the same record, by their ids. One command finds all. */
+export async function findEarlierChanges(db: Db, changeIds: readonly string[]): Promise<Set<string>> {
+  const [first = [], ...others] = changeIds.map((changeId) => {
+    const parts = changeId.split('/')
+    const [record, version] = [parts.slice(0, -2).join('/'), parts.at(-2)]
+    return [
+      { $match: { _id: { $gte: `${record}/${version}0`, $lt: `${record}0` } } },
+      { $limit: 1 },
+      { $project: { _id: { $literal: changeId } } },
+    ]
+  })
+  const all = historyCollection(db)
+  const more = others.map((pipeline) => ({ $unionWith: { coll: all.collectionName, pipeline } }))
+  const found =
+    changeIds.length > 0 ? await all.aggregate<{ _id: string }>([...first, ...more]).toArray() : []
+  return new Set(found.map(({ _id }) => _id))
+}
+
 /** Changes to look at in one round; the caller may read only some of them. */
 const ROUND_SIZE = 200
 

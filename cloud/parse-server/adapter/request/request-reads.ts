@@ -1,9 +1,10 @@
 import Parse from 'parse/node'
 import type { Admission } from '../../../../records/limits/admission/admission-control.ts'
 import {
-  DOCUMENTS_AT_ONCE,
+  type DocumentCursor,
   MAX_RESPONSE_MEGABYTES,
   ReadBudget,
+  readInBatches,
 } from '../../../../records/limits/read-limits.ts'
 import { mapInSlices, TimeSlice } from '../../../../records/limits/time-slice.ts'
 import { QUERY_TIMEOUT_MESSAGE } from '../database-errors.ts'
@@ -15,16 +16,9 @@ const MAX_OBJECTS = 5_000
 
 type Documents = object[] & { map: unknown }
 
-interface Cursor extends AsyncIterable<object> {
-  toArray(): Promise<object[]>
-  /** Converts each document while it is awaited. */
-  transform?: unknown
-  readBufferedDocuments(most: number): object[]
-}
-
 /** Parse Server's wrapper of a collection, as far as it reads lists. */
 export interface ListCollection {
-  _mongoCollection: { find(...args: never[]): Cursor }
+  _mongoCollection: { find(...args: never[]): DocumentCursor<object> }
   find(query: object, options: object): Promise<object[]>
 }
 
@@ -65,7 +59,7 @@ export class RequestReads {
   /** A collection whose lists are read and converted in slices. */
   sliced(collection: ListCollection): ListCollection {
     const { _mongoCollection: driver } = collection
-    const find = (...args: never[]): Cursor => {
+    const find = (...args: never[]) => {
       const cursor = driver.find(...args)
       return Object.assign(cursor, { toArray: () => this.#readAll(cursor) })
     }
@@ -74,11 +68,10 @@ export class RequestReads {
     })
   }
 
-  async #readAll(cursor: Cursor): Promise<Documents> {
+  async #readAll(cursor: DocumentCursor<object>): Promise<Documents> {
     const documents: object[] = []
-    for await (const first of cursor) {
-      const more = cursor.transform ? [] : cursor.readBufferedDocuments(DOCUMENTS_AT_ONCE - 1)
-      for (const document of [first, ...more]) {
+    for await (const batch of readInBatches(cursor)) {
+      for (const document of batch) {
         this.#requireBudget(document)
         documents.push(document)
       }
