@@ -15,13 +15,16 @@ export async function findNonemptyCollections(
   filter: Filter<ParseDocument>,
   collections: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const [first, ...rest] = new Set(collections)
+  const all = [...new Set(collections)]
+  const [first, ...rest] = all
   if (first === undefined || rest.length < MIN_OTHER_COLLECTIONS) return new Set(collections)
-  const any = (name: string) => [{ $match: filter }, { $limit: 1 }, { $count: name }]
-  const others = rest.map((coll) => ({ $unionWith: { coll, pipeline: any(coll) } }))
+  // Counts have the positions as names: those of some collections have a dot.
+  const any = (at: number) => [{ $match: filter }, { $limit: 1 }, { $count: String(at) }]
+  const others = rest.map((coll, at) => ({ $unionWith: { coll, pipeline: any(at + 1) } }))
   const found = await db
     .collection(first)
-    .aggregate([...any(first), ...others])
+    .aggregate([...any(0), ...others])
     .toArray()
-  return new Set(found.flatMap((count) => Object.keys(count)))
+  const positions = new Set(found.flatMap((count) => Object.keys(count)))
+  return new Set(all.filter((_, at) => positions.has(String(at))))
 }
