@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useText } from '../../texts/translate.ts'
 import { CheckField } from '../../ui/form/field.tsx'
-import { QuestionDialog } from '../../ui/form/question-dialog.tsx'
+import { QuestionDialog, useQuestion } from '../../ui/form/question-dialog.tsx'
 import { isQueueOn, refreshQueue, turnQueueOff, turnQueueOn, useQueue } from './measurement-queue.ts'
 
 /** Lets this device keep measurements while there is no network. Off unless the person turns it on. */
@@ -11,14 +11,14 @@ export function QueueSetting({ account }: { account: string }) {
   const queries = useQueryClient()
   const count = useQueue()?.length ?? 0
   const [isOn, setOn] = useState(() => isQueueOn(account))
-  const [isAsking, setAsking] = useState(false)
   const turnOff = async () => {
     await turnQueueOff(account)
     setOn(false)
     await refreshQueue(queries, account)
   }
+  const { ask, dialog } = useQuestion(turnOff)
   const change = (wanted: boolean) => {
-    if (!wanted) return count > 0 ? setAsking(true) : turnOff()
+    if (!wanted) return count > 0 ? ask() : turnOff()
     turnQueueOn(account)
     setOn(true)
   }
@@ -28,15 +28,11 @@ export function QueueSetting({ account }: { account: string }) {
         <p className="help">{t('queue.settingHelp')}</p>
       </CheckField>
       <QuestionDialog
+        {...dialog}
         title={t('queue.turnOff')}
         text={t('queue.turnOffHelp', { count })}
         yes={t('queue.turnOffYes')}
         no={t('queue.turnOffNo')}
-        isOpen={isAsking}
-        onAnswer={(isYes) => {
-          setAsking(false)
-          if (isYes) turnOff()
-        }}
       />
     </>
   )

@@ -1,6 +1,5 @@
-import { useState } from 'react'
 import { useText } from '../../texts/translate.ts'
-import { QuestionDialog } from './question-dialog.tsx'
+import { QuestionDialog, useQuestion } from './question-dialog.tsx'
 
 interface ConfirmButtonProps {
   label: string
@@ -14,19 +13,13 @@ interface ConfirmButtonProps {
 /** Does something with consequences, once the person has confirmed it. */
 export function ConfirmButton({ label, about, question, yes, onConfirm }: ConfirmButtonProps) {
   const t = useText()
-  const [isAsking, setAsking] = useState(false)
+  const { ask, dialog } = useQuestion(onConfirm)
   return (
     <>
-      <button type="button" onClick={() => setAsking(true)}>
+      <button type="button" onClick={ask}>
         {label} <span className="unseen">{about}</span>
       </button>
-      <QuestionDialog
-        {...{ title: label, text: question, yes, no: t('back'), isOpen: isAsking }}
-        onAnswer={(isYes) => {
-          setAsking(false)
-          if (isYes) onConfirm()
-        }}
-      />
+      <QuestionDialog {...dialog} {...{ title: label, text: question, yes, no: t('back') }} />
     </>
   )
 }

@@ -1,4 +1,4 @@
-import { type SyntheticEvent, useId, useLayoutEffect, useRef } from 'react'
+import { type SyntheticEvent, useId, useLayoutEffect, useRef, useState } from 'react'
 
 interface QuestionProps {
   title: string
@@ -7,6 +7,16 @@ interface QuestionProps {
   no: string
   /** Escape counts as no. */
   onAnswer: (isYes: boolean) => void
+}
+
+/** A question that is asked now and then: `ask` shows it, and yes does something. */
+export function useQuestion(onYes: () => void) {
+  const [isOpen, setOpen] = useState(false)
+  const onAnswer = (isYes: boolean) => {
+    setOpen(false)
+    if (isYes) onYes()
+  }
+  return { ask: () => setOpen(true), dialog: { isOpen, onAnswer } }
 }
 
 /** Asks a question that has to be answered before anything else. */
