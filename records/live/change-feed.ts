@@ -126,6 +126,31 @@ export class ChangeFeed {
     return (await this.#log.hasChangesBetween(from, to)) ? this.#readBetween(from, to, concerns) : undefined
   }
 
+  /**
+   * Reads the relevant changes of at least the last `ms`, up to a position. After a pause of all writers older ones may be
+   * among them. @returns undefined when they are too many
+   */
+  async changesShortlyBefore(
+    to: FeedPosition,
+    ms: number,
+    concerns: FeedSubscriber['concerns'],
+  ): Promise<RecordChange[] | undefined> {
+    const since = this.#clock.before(ms + SEARCH_OVERLAP_MS)
+    const batches = (await this.#log.batchesSince(since)).filter(({ _id }) => _id <= to.batch)
+    const logged = batches.reverse().flatMap((batch) => wantedChangesIn(batch, concerns))
+    if (logged.length > MAX_CHANGES_PER_BATCH) return undefined
+    // The first batch after a pause has older changes, too.
+    const found = historyCollection(this.#db).find(
+      { _id: { $in: logged.map(({ changeId }) => changeId) }, logicalTime: { $gte: since } },
+      { projection: { _id: 1 } },
+    )
+    const recent = new Set((await found.toArray()).map(({ _id }) => _id))
+    return loadRecordChanges(
+      this.#db,
+      logged.filter(({ changeId }) => recent.has(changeId)),
+    )
+  }
+
   end(): Promise<void> {
     return this.#loop.stop()
   }

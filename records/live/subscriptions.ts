@@ -16,6 +16,8 @@ export interface Subscriber {
   until: Date
   /** The last position that the caller has received; undefined: start now. */
   from?: string | undefined
+  /** Without a position: the seconds before now whose changes are delivered, too. */
+  lookBack?: number | undefined
 }
 
 /** The topic of a subscription. */
@@ -156,15 +158,26 @@ class Subscription implements FeedSubscriber {
 
   /** Delivers missed changes before new ones. */
   start(tail: ChangeFeed, position: FeedPosition): void {
-    const { from } = this.#subscriber
-    const known = from === undefined ? position : parsePosition(from)
     this.#enqueue(async () => {
-      const missed = known && (await tail.changesBetween(known, position, (change) => this.concerns(change)))
+      const missed = await this.#findMissed(tail, position)
       if (!missed) this.#listener.onReset()
       else for await (const happenings of missed) await this.#deliver(happenings)
       this.#position = position
       this.#listener.onPosition(formatPosition(position), this.#caller)
     })
+  }
+
+  /** @returns undefined when they are not known any more, or too many */
+  async #findMissed(tail: ChangeFeed, position: FeedPosition) {
+    const { from, lookBack = 0 } = this.#subscriber
+    const concerns = (change: ChangedRecord) => this.concerns(change)
+    if (from !== undefined) {
+      const known = parsePosition(from)
+      return known && tail.changesBetween(known, position, concerns)
+    }
+    if (lookBack === 0) return []
+    const recent = await tail.changesShortlyBefore(position, lookBack * 1000, concerns)
+    return recent && [recent]
   }
 
   deliver(happenings: readonly RecordChange[], position: FeedPosition): void {

@@ -1,4 +1,4 @@
-import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { type Query, type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { api } from '../session/user-session.ts'
 import { ehrKey, WORKLIST_KEY } from './queries.ts'
@@ -8,6 +8,10 @@ import { ehrKey, WORKLIST_KEY } from './queries.ts'
  * they go on.
  */
 const REFRESH_DELAY_MS = 50
+
+/** The stream tells of changes from so long before its start: pages read while it starts. */
+const LOOK_BACK_S = 5
+const query = { lookBack: LOOK_BACK_S }
 
 type Follow = (more: { signal: AbortSignal; onStart: () => void }) => AsyncIterable<unknown>
 
@@ -29,8 +33,14 @@ async function refreshOnChange(
     clearTimeout(timer)
     timer = setTimeout(() => readAgain(queries, queryKey), REFRESH_DELAY_MS)
   }
+  const openedAt = Date.now()
+  const readOlder = () => {
+    if (Date.now() - openedAt > LOOK_BACK_S * 1000) return refresh()
+    const isOlder = ({ state }: Query) => state.dataUpdatedAt < openedAt && state.fetchStatus === 'idle'
+    queries.invalidateQueries({ queryKey, predicate: isOlder })
+  }
   // A stream that cannot be resumed is none; the pages then show what they read.
-  for await (const _ of follow({ signal, onStart: refresh })) refresh()
+  for await (const _ of follow({ signal, onStart: readOlder })) refresh()
 }
 
 function useRefresh(queryKey: readonly unknown[], follow: Follow | undefined): void {
@@ -48,11 +58,11 @@ function useRefresh(queryKey: readonly unknown[], follow: Follow | undefined): v
 /** Keeps what is on the screen up to date. Forms have a state of their own, so nothing that is typed changes. */
 export function useLiveEhr(ehrId: string): void {
   const follow: Follow = (more) =>
-    api.follow('/ehr/{ehrId}/changes', { params: { path: { ehrId } }, ...more })
+    api.follow('/ehr/{ehrId}/changes', { params: { path: { ehrId }, query }, ...more })
   useRefresh(ehrKey(ehrId), ehrId === '' ? undefined : follow)
 }
 
 /** Keeps the worklist up to date, in the same way. */
 export function useLiveWorklist(): void {
-  useRefresh(WORKLIST_KEY, (more) => api.follow('/worklist/changes', more))
+  useRefresh(WORKLIST_KEY, (more) => api.follow('/worklist/changes', { params: { query }, ...more }))
 }

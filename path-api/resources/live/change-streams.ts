@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { helperActOf } from '../../../records/kinds.ts'
 import type { RecordChange } from '../../../records/live/changes.ts'
 import type { SubscriptionTopic } from '../../../records/live/subscriptions.ts'
@@ -16,6 +16,20 @@ const changesSource = 'Operations of our own: changes as they happen'
 export const describeStream = (what: string) =>
   `Sends Server-Sent Events: a \`change\` for each ${what}, in the same order for all clients. To resume within an hour, send the id of the last event as \`Last-Event-ID\`. If the service cannot resume there, the first event is \`reset\`: read the lists again. The stream ends with the token, the session or the access of the caller. A client that reads too slowly is disconnected and can resume. Comments serve as a heartbeat.`
 
+/** The query of a stream. */
+export const streamQuery = {
+  lookBack: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 60,
+      description:
+        'Seconds before the start whose changes are sent, too; after a quiet period also some older ones. ' +
+        'Has no effect with `Last-Event-ID`',
+      examples: [5],
+    }),
+  ),
+}
+
 /** Paths in events begin at the root of the host, as those in replies do (response/rooted-paths.ts). */
 const createRootedAddress =
   ({ addressOf, pathPrefix }: Services): Services['addressOf'] =>
@@ -28,11 +42,12 @@ const createRootedAddress =
 export async function streamChanges(
   { caller, principal, lastEventId, changes }: Context<'user'>,
   followed: SubscriptionTopic,
+  { lookBack }: { lookBack?: number },
   dataOf: (happening: RecordChange, caller: Caller) => object | Promise<object>,
 ) {
   const events = new EventStreamWriter()
   const { sessionId: sid, validUntil: until } = principal
-  const leave = await changes.subscribe({ caller, sid, until, from: lastEventId }, followed, {
+  const leave = await changes.subscribe({ caller, sid, until, from: lastEventId, lookBack }, followed, {
     onChange: async (happening, caller) =>
       events.sendEvent('change', await dataOf(happening, caller), happening.position),
     onPosition: (position) => events.sendHeartbeat(position),
@@ -59,10 +74,11 @@ export const changeStreamOperations = [
     source: changesSource,
     extra: true,
     access: 'ehr:read',
+    query: streamQuery,
     resumes: true,
     reply: [200, new EventStreamBody(RecordChangeEvent)],
     errors: ['TooManyRequests'],
-    handle: async ({ params: { ehrId } }, context) => {
+    handle: async ({ params: { ehrId }, query }, context) => {
       const { caller, ehrs } = context
       const addressOf = createRootedAddress(context)
       await ehrs.get(caller, ehrId)
@@ -71,7 +87,7 @@ export const changeStreamOperations = [
         includes: ({ collection }) => isReadableByHelper(caller, helperActOf(collection)),
         isReachable: (caller) => ehrs.isReadable(caller, ehrId),
       }
-      return streamChanges(context, followed, (happening): Static<typeof RecordChangeEvent> => {
+      return streamChanges(context, followed, query, (happening): Static<typeof RecordChangeEvent> => {
         const { collection, id, before, after } = happening
         const resource = { ...(after ?? before), id, ehrId }
         const { carePlanId = collection === 'CarePlan' ? id : null } = resource as { carePlanId?: string }
@@ -90,10 +106,11 @@ export const changeStreamOperations = [
     source: changesSource,
     extra: true,
     access: 'chat',
+    query: streamQuery,
     resumes: true,
     reply: [200, new EventStreamBody(TopicChangeEvent)],
     errors: ['TooManyRequests'],
-    handle: async ({ params }, context) => {
+    handle: async ({ params, query }, context) => {
       const { caller, chats } = context
       const addressOf = createRootedAddress(context)
       const { topicId } = params
@@ -102,6 +119,7 @@ export const changeStreamOperations = [
       return streamChanges(
         context,
         followed,
+        query,
         async (happening, caller): Promise<Static<typeof TopicChangeEvent>> => {
           const written = await chats.messageOfChange(caller, place, happening)
           return {

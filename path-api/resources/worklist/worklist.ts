@@ -8,7 +8,7 @@ import { defineListOperation } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { EventStreamBody } from '../../reply/event-stream.ts'
 import { replyWith } from '../../reply/reply.ts'
-import { describeStream, streamChanges, toChangeEvent } from '../live/change-streams.ts'
+import { describeStream, streamChanges, streamQuery, toChangeEvent } from '../live/change-streams.ts'
 
 const common = { source: 'Events: a value that was too high or too low', extra: true } as const
 
@@ -37,13 +37,15 @@ export const worklistOperations = [
       'change of an alert, a task or a message that you may read, and of your handovers',
     ),
     access: 'account',
+    query: streamQuery,
     resumes: true,
     reply: [200, new EventStreamBody(WorklistChangeEvent)],
     errors: ['TooManyRequests'],
-    handle: (_, context) =>
+    handle: ({ query }, context) =>
       streamChanges(
         context,
         { concerns: concernsWorklist, includes: isWorklistChange, isReachable: async () => true },
+        query,
         (change: RecordChange) => ({ ...toChangeEvent(change), ehrId: change.ehrId }),
       ),
   }),

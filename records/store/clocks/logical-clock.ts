@@ -38,6 +38,11 @@ export class LogicalClock {
     return this.#newest + Math.floor(Math.min(performance.now() - this.#newestAt, MAX_IDLE_MS))
   }
 
+  /** A time before all changes of the last `ms`, however long nobody has written. */
+  before(ms: number): number {
+    return this.#newest + Math.floor(performance.now() - this.#newestAt) - ms
+  }
+
   /** The time of a change: later than all earlier ones of this process. */
   async next(): Promise<number> {
     await this.refresh(MAX_READING_AGE_MS)

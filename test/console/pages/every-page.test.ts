@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
-import type { Page } from 'playwright-core'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Page, Request } from 'playwright-core'
 import { COLOUR_RULES, findAccessibilityViolations } from '../../harness/browser/axe.ts'
 import {
   addParticipant,
@@ -22,6 +23,10 @@ import type { Visitor } from './visitor.ts'
 
 const DAYS = 40
 const DAY_MS = 86_400_000
+/** After this time no change counts as recent. */
+const QUIET_MS = 30_000
+/** Longer than a page takes to read again what has changed. */
+const SETTLE_MS = 300
 /** 320 px are a screen of 1280 px at a zoom of 400 %. */
 const WIDTHS = [360, 320, 1440]
 
@@ -143,13 +148,31 @@ const findChosenWithoutBorder = `[...document.querySelectorAll('[aria-pressed="t
   .filter((one) => parseFloat(getComputedStyle(one).borderBottomWidth) < 3)
   .map((one) => one.textContent)`
 
+/** Loads a page anew. @returns the addresses of the service that it reads more than once */
+async function findRepeatedReads(page: Page, path: string): Promise<string[]> {
+  const reads: string[] = []
+  const note = (request: Request) => {
+    if (request.method() === 'GET' && request.resourceType() === 'fetch') reads.push(request.url())
+  }
+  page.on('request', note)
+  const streams = page.waitForResponse(/\/changes\?/)
+  await page.goto(`${service.url}/console/${path}`)
+  await page.locator('main:not(:has(.skeleton)) h1').waitFor()
+  await streams
+  await sleep(SETTLE_MS)
+  page.off('request', note)
+  return reads.filter((url, at) => reads.indexOf(url) !== at)
+}
+
 const widthOf = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollWidth')
 
 describe('the pages of the console', () => {
   const opened = useConsoleBrowser()
   let visitors: Record<(typeof ROLES)[number], Visitor>
+  let createdAt: number
   before(async () => {
     visitors = await createVisitors()
+    createdAt = Date.now()
   })
 
   for (const role of ROLES)
@@ -192,6 +215,15 @@ describe('the pages of the console', () => {
           assert.deepEqual(await page.evaluate(findChosenWithoutBorder), [], path)
           await page.emulateMedia({ forcedColors: 'none' })
         }
+      })
+
+      it('reads nothing twice when it is loaded', async () => {
+        // The stream of changes tells of recent ones, whose records are rightly read again.
+        await sleep(Math.max(0, createdAt + QUIET_MS - Date.now()))
+        const { who, pages } = visitors[role]
+        const page = await opened.open()
+        await logInOn(page, who)
+        for (const [, path] of pages) assert.deepEqual(await findRepeatedReads(page, path), [], path)
       })
 
       it('has a heading of its own, which gets the focus and names the tab', async () => {

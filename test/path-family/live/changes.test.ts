@@ -87,6 +87,22 @@ describe('the changes of an EHR', () => {
     assert.deepEqual([(await dataOf(third)).id, (await dataOf(third)).id], [missed[2], then])
   })
 
+  it('begin with those of the last seconds on request, each once', async () => {
+    const recent = [await weigh(planId, 66), await weigh(otherPlanId, 67)]
+    const source = await follow(patient, undefined, `${at()}?lookBack=5`)
+    const then = await weigh(planId, 68)
+    const ids = source.events.map(({ data }) => data.id)
+    assert.deepEqual(ids.slice(-2), recent)
+    assert.equal(new Set(source.events.map(({ id }) => id)).size, ids.length)
+    for (const _ of ids) await source.next()
+    assert.equal((await dataOf(source)).id, then)
+    const ofNurse = await follow(nurse, undefined, `${at()}?lookBack=5`)
+    assert.ok(!ofNurse.events.some(({ data }) => data.id === recent[1]))
+    const resumed = await follow(patient, source.events[ids.length - 2]?.id, `${at()}?lookBack=60`)
+    assert.deepEqual([(await dataOf(resumed)).id, (await dataOf(resumed)).id], [recent[1], then])
+    assertProblem(await patient.call('GET', `${at()}?lookBack=61`), 400, 'invalid-input')
+  })
+
   it('restart if the last event is too old, and refuse an invalid id', async () => {
     const source = await follow(patient, '1-1')
     assert.equal((await source.next()).name, 'reset')
