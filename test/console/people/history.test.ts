@@ -7,7 +7,12 @@ import { byClass, type Json, newPlace } from '../../family-kinds.ts'
 import { createAlert, createTask, createWeight, type Patient } from '../../harness/care/patients.ts'
 import { exampleObject, fillPath, parentIdsOf, withOtherKey } from '../../harness/care/samples/examples.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
-import { createPressureComposition, getStoredTemplate } from '../../harness/openehr-samples.ts'
+import {
+  BLOOD_PRESSURE,
+  createPressureComposition,
+  createPressuresComposition,
+  getStoredTemplate,
+} from '../../harness/openehr-samples.ts'
 import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
@@ -228,6 +233,28 @@ describe('the history in the console', () => {
     assert.equal(await restoreButtons(page).count(), 0)
     await goTo(page, 'record/deleted')
     await page.getByRole('row', { name: /You document Encounter/ }).waitFor()
+    assertNoFaults(page)
+  })
+
+  it('offers no way back for a measurement of a document, and leads to the document', async () => {
+    const { patient } = await newPlace()
+    const path = `/med/ehr/${patient.ehrId}/composition`
+    const template = await getStoredTemplate(BLOOD_PRESSURE)
+    const pressure = (systolic: number) =>
+      createPressuresComposition(template, BLOOD_PRESSURE, [[systolic, 80]])
+    const stored = await patient.call('POST', `${path}/json`, pressure(120))
+    const { compositionId } = assertStatus(stored, 201)
+    const condition = { 'if-match': stored.etag }
+    assertStatus(await patient.call('PUT', `${path}/${compositionId}/json`, pressure(135), condition))
+    const { items } = assertStatus(await patient.call('GET', 'procedure/bloodpressure'))
+    const page = await openAs(patient)
+    await goTo(page, `history/procedure/bloodpressure/${items[0].id}`)
+    await page.getByText('This measurement is part of a document.').waitFor()
+    assert.equal(await restoreButtons(page).count(), 0)
+    await tabTo(page, 'Show the history of the document')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'History: document' }).waitFor()
+    await page.getByRole('row', { name: /systolic, magnitude 120 135$/ }).waitFor()
     assertNoFaults(page)
   })
 

@@ -15,7 +15,7 @@ import { RecordHeading } from '../banner/record-heading.tsx'
 import { authorText, userText } from './author-text.ts'
 import { fieldName, valueText } from './field-texts.ts'
 import { historyQuery, type NamesById, restoreVersion, type Version } from './history-query.ts'
-import { findRecord, type RecordKind, type RecordPlace } from './record-kinds.ts'
+import { COMPOSITION, findRecord, type RecordKind, type RecordPlace } from './record-kinds.ts'
 
 export default function HistoryPage({ me: self, params }: PageProps) {
   const me = atPatient(self, params)
@@ -43,9 +43,17 @@ function RecordHistory({ me, place }: { me: Me; place: RecordPlace }) {
       </p>
       <p role="status">{restored && t('history.restored', { number: restored })}</p>
       <Loaded query={history} lines={6}>
-        {({ record, versions, names, mayRestore }) => (
+        {({ record, versions, names, compositionId, mayRestore }) => (
           <>
             <h2>{valueText(record[fields[0] ?? ''])}</h2>
+            {compositionId && (
+              <p>
+                {t('history.inDocument')}{' '}
+                <Link to={`${recordPath(me)}/history/${COMPOSITION}/${compositionId}`}>
+                  {t('history.ofDocument')}
+                </Link>
+              </p>
+            )}
             <ol className="rows">
               {versions.map((version) => (
                 <VersionRow

@@ -38,6 +38,8 @@ interface RecordHistory {
   versions: Version[]
   /** The names of those who changed it, as far as the reader may know them, by the ids of the users. */
   names: NamesById
+  /** The id of the composition with which the record changes. */
+  compositionId?: string | undefined
   /** Whether the page offers to restore. The service decides again. */
   mayRestore: boolean
 }
@@ -76,8 +78,14 @@ async function readRecordHistory(me: Me, place: RecordPlace): Promise<RecordHist
     const differences = fields.map((name) => ({ name, before: before?.[name], after: after?.[name] }))
     return { ...change, differences }
   })
-  return { record, versions, names: namesIn(changes), mayRestore: await mayRestore(me, place, record) }
+  const compositionId = compositionOf(place, record)
+  const offersRestore = compositionId === undefined && (await mayRestore(me, place, record))
+  return { record, versions, names: namesIn(changes), compositionId, mayRestore: offersRestore }
 }
+
+/** A measurement that was entered by itself has its own id there. */
+const compositionOf = ({ ids }: RecordPlace, { compositionId }: Values): string | undefined =>
+  typeof compositionId === 'string' && compositionId !== ids.compositionId ? compositionId : undefined
 
 type Named = Pick<Change, 'userId' | 'userName' | 'onBehalfOf' | 'onBehalfOfName'>
 
