@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { useAddress } from '../../browser/router.tsx'
 import { useLiveWorklist } from '../../model/live.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { PageButtons, useTurnedPages } from '../../ui/table/page-buttons.tsx'
 import { AlertForm } from '../alerts/alert-form.tsx'
 import { useSelection } from '../alerts/selection.ts'
 import { filterOf, worklistQuery } from '../alerts/worklist-query.ts'
@@ -30,6 +30,8 @@ export default function WorklistPage({ me }: PageProps) {
   )
 }
 
+const BY_URGENCY = { back: 'worklist.before', next: 'worklist.after' } as const
+
 interface EntriesProps {
   mvUid: string
   filter: ReturnType<typeof filterOf>
@@ -37,8 +39,8 @@ interface EntriesProps {
 
 function Entries({ mvUid, filter }: EntriesProps) {
   const t = useText()
-  const [cursors, setCursors] = useState<string[]>([])
-  const worklist = useQuery(worklistQuery(filter, cursors.at(-1)))
+  const pages = useTurnedPages<string>()
+  const worklist = useQuery(worklistQuery(filter, pages.position))
   const selection = useSelection(worklist.data?.items ?? [])
   return (
     <Loaded query={worklist} lines={8}>
@@ -51,18 +53,7 @@ function Entries({ mvUid, filter }: EntriesProps) {
             ))}
           </ul>
           {items.length > 0 && <AlertForm mvUid={mvUid} selection={selection} />}
-          <div className="actions">
-            {cursors.length > 0 && (
-              <button type="button" onClick={() => setCursors(cursors.slice(0, -1))}>
-                {t('worklist.before')}
-              </button>
-            )}
-            {page.next !== null && (
-              <button type="button" onClick={() => setCursors([...cursors, page.next ?? ''])}>
-                {t('worklist.after')}
-              </button>
-            )}
-          </div>
+          <PageButtons pages={pages} next={page.next} labels={BY_URGENCY} />
         </>
       )}
     </Loaded>
