@@ -1,5 +1,5 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useDeferredValue } from 'react'
 import { FailureNote } from './failure-note.tsx'
 import { Skeleton } from './skeleton.tsx'
 
@@ -9,13 +9,17 @@ interface LoadedProps<T> {
   children: (data: T) => ReactNode
 }
 
-/** What was read; until then a skeleton, and after a failure the reason. What was read before stays visible. */
+/**
+ * What was read; until then a skeleton, and after a failure the reason. What was read before stays visible. The first time
+ * it renders as a transition, which React cuts into short tasks.
+ */
 export function Loaded<T>({ query, lines, children }: LoadedProps<T>) {
   const { data, error, refetch } = query
+  const isReady = useDeferredValue(data !== undefined)
   return (
     <>
       {error !== null && <FailureNote error={error} onRetry={() => refetch()} />}
-      {data === undefined ? error === null && <Skeleton lines={lines ?? 3} /> : children(data)}
+      {data === undefined || !isReady ? error === null && <Skeleton lines={lines ?? 3} /> : children(data)}
     </>
   )
 }

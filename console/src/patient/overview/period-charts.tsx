@@ -1,4 +1,4 @@
-import { useDeferredValue, useMemo } from 'react'
+import { memo, useDeferredValue, useMemo } from 'react'
 import { navigate, useAddress } from '../../browser/router.tsx'
 import type { GraphSeries } from '../../model/health-record.ts'
 import { kindName, quantityName, unitName } from '../../texts/format.ts'
@@ -70,7 +70,13 @@ function periodOf(period: Period, lines: readonly GraphSeries[]): { from: number
   return { from: length === undefined ? first : to - length, to }
 }
 
-function KindChart({ lines, from, to }: { lines: GraphSeries[]; from: number; to: number }) {
+interface KindChartProps {
+  lines: GraphSeries[]
+  from: number
+  to: number
+}
+
+const KindChart = memo(({ lines, from, to }: KindChartProps) => {
   const [first] = lines
   const series = useMemo(
     () =>
@@ -84,4 +90,4 @@ function KindChart({ lines, from, to }: { lines: GraphSeries[]; from: number; to
   return (
     <Chart title={kindName(first.measure)} unit={unitName(first.unit)} series={series} from={from} to={to} />
   )
-}
+})

@@ -30,7 +30,7 @@ export function Chart(props: ChartProps) {
   const [, startTransition] = useTransition()
   const { title, unit, series, from, to } = props
   const shown = useMemo(
-    () => series.map((one) => ({ ...one, points: one.points.filter(({ x }) => x >= from && x <= to) })),
+    () => series.map((one) => ({ ...one, points: pointsBetween(one.points, from, to) })),
     [series, from, to],
   )
   const [areas] = series
@@ -56,24 +56,35 @@ export function Chart(props: ChartProps) {
   )
 }
 
+/** Points are in the order of their times, so that most of them need no look. */
+function pointsBetween(points: PlotSeries['points'], from: number, to: number): PlotSeries['points'] {
+  const first = points.findIndex(({ x }) => x >= from)
+  return first < 0 ? [] : points.slice(first, points.findLastIndex(({ x }) => x <= to) + 1)
+}
+
 /** The newest, lowest and highest value of each line in a sentence. */
 function Summary({ series, unit }: Pick<ChartProps, 'series' | 'unit'>) {
   const t = useText()
   return series.map(({ label, points }) => {
     const last = points.at(-1)
     if (!last) return <p key={label}>{t('chart.none', { label })}</p>
-    const ys = points.map(({ y }) => y)
-    const [value, low, high] = [last.y, Math.min(...ys), Math.max(...ys)].map((one) => formatNumber(one))
-    const values = { label, unit, value, low, high, at: formatDate(last.x), count: points.length }
+    let [low, high] = [last.y, last.y]
+    for (const { y } of points) {
+      if (y < low) low = y
+      if (y > high) high = y
+    }
+    const values = {
+      ...{ label, unit, at: formatDate(last.x), count: points.length },
+      ...{ value: formatNumber(last.y), low: formatNumber(low), high: formatNumber(high) },
+    }
     return <p key={label}>{t('chart.summary', values)}</p>
   })
 }
 
 const nextTask = () => new Promise((resolve) => setTimeout(resolve))
 
-const plotOptions = (series: readonly PlotSeries[], width: number): PlotOptions => ({
+const plotOptions = (series: readonly PlotSeries[]): Omit<PlotOptions, 'data' | 'width'> => ({
   series,
-  width,
   areas: (series[0]?.bands ?? []).map((band) => ({
     ...band,
     label: bandName(band.code, band.label),
@@ -91,16 +102,19 @@ function Graph({ title, unit, series, shown, from, to }: ChartProps & { shown: r
   useEffect(() => {
     let isGone = false
     async function draw() {
-      const { createPlot } = await plotModule
+      const { alignSeries, createPlot } = await plotModule
       // Each step is a task of its own, so that the page answers between them.
       await nextTask()
-      if (isGone || !target.current) return
       if (plot.current?.series !== series) {
+        const data = alignSeries(series)
+        await nextTask()
+        if (isGone || !target.current) return
         plot.current?.destroy()
-        plot.current = createPlot(target.current, plotOptions(series, target.current.clientWidth))
+        const width = target.current.clientWidth
+        plot.current = createPlot(target.current, { ...plotOptions(series), data, width })
         await nextTask()
       }
-      if (!isGone) plot.current.show(from, to)
+      if (!isGone) plot.current?.show(from, to)
     }
     draw()
     return () => {

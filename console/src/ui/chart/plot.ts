@@ -18,6 +18,8 @@ interface PlotArea {
 
 export interface PlotOptions {
   series: readonly PlotSeries[]
+  /** The lines, from `alignSeries`. */
+  data: UPlot.AlignedData
   areas: readonly PlotArea[]
   width: number
   /** Formats the times and numbers of the axes. Times are `stepMs` apart. */
@@ -59,7 +61,7 @@ function seriesOptions({ label }: PlotSeries, at: number): UPlot.Series {
 }
 
 /** The lines with one column of times for all of them. */
-function alignedData(series: readonly PlotSeries[]): UPlot.AlignedData {
+export function alignSeries(series: readonly PlotSeries[]): UPlot.AlignedData {
   const tables = series.map(
     ({ points }): UPlot.AlignedData => [points.map(({ x }) => x), points.map(({ y }) => y)],
   )
@@ -91,10 +93,9 @@ function drawAreas({ ctx, bbox, scales, valToPos }: UPlot, areas: readonly PlotA
 
 /** Makes an empty graph for lines over time. It is not in the page before its first period is shown. */
 export function createPlot(target: HTMLElement, options: PlotOptions): Plot {
-  const { series, areas, width, formatTime, formatValue } = options
+  const { series, data, areas, width, formatTime, formatValue } = options
   const text = getComputedStyle(target).color
   const axis = { stroke: text, grid: { stroke: `${text.replace('rgb(', 'rgba(').replace(')', ', 0.15)')}` } }
-  const data = alignedData(series)
   const plot = new UPlot({
     ...{ width, height: HEIGHT_PX, ms: 1, legend: { show: false } },
     hooks: { drawClear: [(one) => drawAreas(one, areas, text)] },

@@ -17,7 +17,11 @@ interface ValueTableProps {
 type Row = [at: number, ...values: (number | undefined)[]]
 
 /** More at once would hold the page for a moment. */
-const ROWS_PER_PAGE = 50
+const ROWS_PER_PAGE = 25
+
+/** The newest rows first. They are among the latest points of each line, so the others need no look. */
+const newestRows = (series: readonly PlotSeries[], count: number): Row[] =>
+  rowsOf(series.map((one) => ({ ...one, points: one.points.slice(-count) }))).slice(0, count)
 
 /** Newest first. */
 function rowsOf(series: readonly PlotSeries[]): Row[] {
@@ -45,10 +49,11 @@ function csvOf(heads: readonly string[], rows: readonly Row[]): Blob {
 /** The values of a graph as a table, which can be saved and printed. */
 export function ValueTable({ title, unit, series }: ValueTableProps) {
   const t = useText()
-  const rows = useMemo(() => rowsOf(series), [series])
   const pages = useTurnedPages<number>()
   const { position: from = 0 } = pages
   const end = from + ROWS_PER_PAGE
+  // One more tells whether there is a next page.
+  const rows = useMemo(() => newestRows(series, end + 1), [series, end])
   const heads = [t('chart.time'), ...series.map(({ label }) => `${label} (${unit})`)]
   return (
     <>
@@ -63,7 +68,7 @@ export function ValueTable({ title, unit, series }: ValueTableProps) {
         ))}
       </Table>
       <PageButtons pages={pages} next={end < rows.length ? end : null} />
-      <button type="button" onClick={() => saveFile(`${title}.csv`, csvOf(heads, rows))}>
+      <button type="button" onClick={() => saveFile(`${title}.csv`, csvOf(heads, rowsOf(series)))}>
         {t('chart.csv')}
       </button>
     </>
