@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Page, Route } from 'playwright-core'
+import type { Locator, Page, Route } from 'playwright-core'
 import { findAccessibilityViolations } from '../harness/browser/axe.ts'
 import { addParticipant, createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
@@ -256,6 +256,40 @@ describe('the console without a network', () => {
     await assertSent(page, patient, [76])
   })
 
+  it('stops sending when the user changes, also what is on its way', async () => {
+    const [patient, other] = await Promise.all([createPatient(), createPatient()])
+    await createPlan(patient)
+    const page = await openLoggedIn(patient)
+    await turnOn(page)
+    await queueRate(page, 82)
+    await queueRate(page, 83)
+    const sent: string[] = []
+    const held = new Promise<Route>((resolve) => {
+      const hold = (route: Route) => {
+        sent.push(route.request().url())
+        resolve(route)
+      }
+      void page.route('**/procedure/heartrate', hold)
+    })
+    const ended = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/heartrate'))
+    await page.context().setOffline(false)
+    const first = await held
+    await endSessions(patient)
+    await page.getByText('You were logged out. Log in to go on. What you typed is kept.').waitFor()
+    assert.match((await ended).failure()?.errorText ?? '', /ABORTED/)
+    await logInOn(page, other)
+    await goTo(page, '')
+    await page.getByText('You have not measured anything yet.').waitFor()
+    assert.equal(sent.length, 1)
+    assert.equal(first.request(), await ended)
+    assert.deepEqual([await readRates(patient), await readRates(other)], [[], []])
+    await page.unroute('**/procedure/heartrate')
+    await button(page, 'Log out').click()
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    await logInOn(page, patient)
+    await assertSent(page, patient, [82, 83])
+  })
+
   it('sends what a helper entered for a person, also when the helper has stopped', async () => {
     const [anna, piet] = await Promise.all([createPatient(), createPatient()])
     await createPlan(anna)
@@ -298,6 +332,49 @@ describe('the console without a network', () => {
     await page.context().setOffline(false)
     await waitUntil(async () => (await readRates(patient)).length === 1)
     assert.deepEqual(await readRates(other), [])
+  })
+
+  it("shows a nurse's refused measurement in its form again, with the reason at the field", async () => {
+    const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
+    const planId = await createPlan(patient)
+    await addParticipant(planId, nurse, 'write')
+    const page = await openLoggedIn(nurse)
+    await turnOn(page)
+    await goTo(page, `patients/${patient.ehrId}`)
+    await page.getByLabel('What do you measure?').selectOption('bloodpressure')
+    await page.context().setOffline(true)
+    const [upper, lower] = ['Upper', 'Lower'].map((one) =>
+      page.getByLabel(`${one} pressure`, { exact: true }),
+    ) as [Locator, Locator]
+    await upper.fill('100')
+    await lower.fill('110')
+    await page.getByLabel('Remark').fill('After a walk')
+    await button(page, 'Save').click()
+    await page.getByText('Kept on this device', { exact: true }).waitFor()
+    await page.context().setOffline(false)
+    await page.getByRole('link', { name: 'Look at it and change it' }).click()
+    const reason = 'The lower pressure must be below the upper pressure.'
+    const readForm = async () => {
+      await page.locator('.field.invalid').getByText(reason).waitFor()
+      const remark = await page.getByLabel('Remark').inputValue()
+      return [await upper.inputValue(), await lower.inputValue(), remark]
+    }
+    assert.deepEqual(await readForm(), ['100', '110', 'After a walk'])
+    assert.deepEqual(await findAccessibilityViolations(page), [])
+    // The service refuses it in the same way when it is sent from the form.
+    await upper.fill('101')
+    await button(page, 'Save').click()
+    assert.deepEqual(await readForm(), ['101', '110', 'After a walk'])
+    await upper.fill('120')
+    await lower.fill('80')
+    await button(page, 'Save').click()
+    await page.getByText('Saved', { exact: true }).waitFor()
+    assert.equal(await waiting(page).count(), 0)
+    const { items } = assertStatus(await patient.call('GET', 'procedure/bloodpressure'))
+    assert.deepEqual(
+      items.map((one: Record<string, unknown>) => [one.systolic, one.diastolic, one.comment, one.carePlanId]),
+      [[120, 80, 'After a walk', planId]],
+    )
   })
 
   for (const language of ['en', 'nl'] as const)

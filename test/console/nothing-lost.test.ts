@@ -90,11 +90,35 @@ describe('the console', () => {
     assert.deepEqual([items.length, lost], [1, 1])
   })
 
+  it('sends a refused measurement with a new key, changed or not, and keeps what was typed', async () => {
+    const { patient, page } = await openLoggedIn('measure?kind=bloodpressure')
+    await createPlan(patient)
+    const keys: (string | undefined)[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'POST' && /procedure/.test(request.url()))
+        keys.push(request.headers()['idempotency-key'])
+    })
+    await upper(page).fill('100')
+    await page.getByLabel('Lower pressure', { exact: true }).fill('110')
+    const refused = () => page.waitForResponse((response) => response.status() === 422)
+    for (let i = 0; i < 2; i++) await Promise.all([refused(), button(page, 'Save').click()])
+    await page.getByText('The lower pressure must be below the upper pressure.').first().waitFor()
+    assert.equal(await upper(page).inputValue(), '100')
+    await upper(page).fill('120')
+    await page.getByLabel('Lower pressure', { exact: true }).fill('80')
+    await button(page, 'Save').click()
+    await page.getByText('Upper pressure 120 mmHg, Lower pressure 80 mmHg').waitFor()
+    assert.deepEqual([keys.length, new Set(keys).size, keys.includes(undefined)], [3, 3, false])
+    const { items } = assertStatus(await patient.call('GET', 'procedure/bloodpressure'))
+    assert.equal(items.length, 1)
+    assertNoFaults(page)
+  })
+
   it('shows what others change before it hears of changes', async () => {
     const patient = await createPatient()
     const planId = await createPlan(patient)
     const page = await opened.open()
-    const held = new Promise<Route>((resolve) => void page.route('**/changes', resolve))
+    const held = new Promise<Route>((resolve) => void page.route('**/changes?*', resolve))
     await logInOn(page, patient)
     await page.getByText('You have not measured anything yet.').waitFor()
     const stream = await held
