@@ -8,7 +8,7 @@ import type { PlacedAlert, Selection } from './selection.ts'
 
 /** A sign and a word say what the colour says. */
 const LEVELS = { CRITICAL: 'bad', HIGH: 'bad', MODERATE: 'warn', LOW: 'good' } as const
-const SIGNS = { CRITICAL: '⬥', HIGH: '▲', MODERATE: '△', LOW: '○' } as const
+const SIGNS = { CRITICAL: '◆', HIGH: '▲', MODERATE: '△', LOW: '○' } as const
 
 function SeverityBadge({ severity }: Pick<PlacedAlert, 'severity'>) {
   const t = useText()

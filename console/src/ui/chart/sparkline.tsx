@@ -14,7 +14,12 @@ export function Sparkline({ points }: SparklineProps) {
   const place = ({ x, y }: { x: number; y: number }) =>
     `${(((x - left) / (right - left || 1)) * (WIDTH - 4) + 2).toFixed(1)},${(HEIGHT - 3 - ((y - low) / (high - low || 1)) * (HEIGHT - 6)).toFixed(1)}`
   return (
-    <svg className="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
+    <svg
+      className="sparkline"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="xMinYMid"
+      aria-hidden="true"
+    >
       <polyline points={points.map(place).join(' ')} />
     </svg>
   )
