@@ -10,11 +10,11 @@ import {
   selectElements,
 } from '../bundles/result-bundles.ts'
 import { findLastOfEachCode } from '../operations/last-observations.ts'
-import { listVersions } from '../operations/list-versions.ts'
 import { patientEverything } from '../operations/patient-everything.ts'
 import { patientSummary } from '../operations/patient-summary.ts'
 import { tryWrite } from '../operations/trial-write.ts'
 import { operationOutcome, parameterError } from '../outcome/issue.ts'
+import { listVersions } from '../resources/read-only/list-versions.ts'
 import { parseIncludes } from '../search/includes.ts'
 import { parsePage, parseSearch, type SearchParameters, usedParameters } from '../search/parse-search.ts'
 import { limitCaller, limitToApp, type SourceMethod } from '../sources/app-limits.ts'

@@ -137,7 +137,7 @@ class KindResources implements ResourceSource {
         action === 'delete' ? undefined : (newer ?? (version === record.version ? record : undefined))
       const resource = shown && this.#render(stream, shown)
       const author = { userId, application }
-      return { type: this.#type, id: resourceId, version, at, action, author, resource }
+      return { type: this.#type, id: resourceId, version, at, action, ehrId, author, resource }
     })
     if (first && versions[0]?.resource === undefined && first.action !== 'delete')
       versions[0] = {
@@ -147,8 +147,9 @@ class KindResources implements ResourceSource {
     return { versions, ...rest }
   }
 
-  versionsOf({ collection, id, version, at, action, before, after }: RecordChange): ResourceVersion[] {
+  versionsOf({ collection, id, before, after, ...change }: RecordChange): ResourceVersion[] {
     const document = after ?? before
+    const { version, at, action, ehrId, userId, application } = change
     return this.#streams.flatMap((stream) => {
       if (stream.kind.collection !== collection || !document) return []
       const record = this.#recordsOf(stream.kind).store.toRecord(document) as unknown as RecordWithMetadata
@@ -156,7 +157,7 @@ class KindResources implements ResourceSource {
       return {
         type: this.#type,
         id: resourceIdOf(stream, id),
-        ...{ version, at: at.toISOString(), action },
+        ...{ version, at: at.toISOString(), action, ehrId, author: { userId, application } },
         resource: action === 'delete' ? undefined : this.#render(stream, record),
       }
     })

@@ -20,7 +20,13 @@ async function readableEhrIds(database: Pick<Database, 'db'>, caller: Caller): P
   return ehrs.map(({ _id }) => _id)
 }
 
-export const isPatientCriterion = ({ name }: SearchCriterion) => name === 'patient' || name === 'subject'
+/** An actor is a patient or somebody else. */
+const isPatientActor = ({ name, modifier, values }: SearchCriterion) =>
+  name === 'actor' &&
+  values.every((text) => modifier === 'Patient' || referencedId(text, 'Patient') !== undefined)
+
+export const isPatientCriterion = (one: SearchCriterion) =>
+  one.name === 'patient' || one.name === 'subject' || isPatientActor(one)
 
 /** The id of a patient: of a reference, or alone. */
 export const patientIdOf = (text: string): string => referencedId(text, 'Patient') ?? text

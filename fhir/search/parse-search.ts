@@ -104,7 +104,12 @@ export const usedParameters = (parameters: SearchParameters): ParsedSearch['used
   )
 
 /** To leave them out in silence would make a result look complete. */
-const UNSUPPORTED_PARAMETERS: readonly string[] = ['_has', '_filter', '_contained']
+const UNSUPPORTED_PARAMETERS: readonly string[] = [
+  ...['_has', '_filter', '_contained', '_containedType', '_list', '_query', '_text', '_content'],
+]
+
+/** A condition on what a parameter refers to: `patient.name`, `subject:Patient.name`. */
+const isChained = (key: string): boolean => key.includes('.')
 
 /** Splits `code:not` into name and modifier. */
 const splitName = (key: string): { name: string; modifier: string | undefined } => {
@@ -127,7 +132,8 @@ export function parseSearch(
   const used: [string, string][] = []
   for (const [key, value] of Object.entries(parameters)) {
     const { name, modifier } = splitName(key)
-    if (UNSUPPORTED_PARAMETERS.includes(name)) throw parameterError(key, 'not-supported', 'is not supported')
+    if (UNSUPPORTED_PARAMETERS.includes(name) || isChained(key))
+      throw parameterError(key, 'not-supported', 'is not supported')
     if (RESULT_PARAMETERS.includes(name)) {
       if (name !== '_cursor') used.push(...textsOf(value).map((text): [string, string] => [key, text]))
     } else if (Object.hasOwn(source.parameters, name))

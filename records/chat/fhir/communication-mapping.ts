@@ -54,7 +54,7 @@ export const communicationMapping: FhirMapping = {
   required: [],
   search: {
     sent: dateParameter('Time of writing', 'createdAt'),
-    sender: userParameter('Author', 'createdBy'),
+    sender: userParameter('Author', 'createdBy', 'sender'),
     status: statusParameter,
   },
   sortedBy: 'sent',

@@ -1,17 +1,17 @@
-import { findSearchedEhrs, queryAccesses } from '../../records/ehrs/rights/query-accesses.ts'
-import { type ChangePlace, type ListedChange, listChanges } from '../../records/live/listed-changes.ts'
-import type { Caller } from '../../records/store/documents/caller.ts'
-import { accessesByEhr } from '../../records/store/resource.ts'
-import type { StoreContext } from '../../records/store/writing/transaction.ts'
-import { searchedEhrIds } from '../resources/patients-of-caller.ts'
-import { parsePage, parsePatients, parseSince, type SearchParameters } from '../search/parse-search.ts'
+import { findSearchedEhrs, queryAccesses } from '../../../records/ehrs/rights/query-accesses.ts'
+import { type ChangePlace, type ListedChange, listChanges } from '../../../records/live/listed-changes.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import { accessesByEhr } from '../../../records/store/resource.ts'
+import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import { parsePage, parsePatients, parseSince, type SearchParameters } from '../../search/parse-search.ts'
 import {
   decodeSearchCursor,
   encodeSearchCursor,
   invalidSearchCursor,
   isTime,
-} from '../search/search-cursor.ts'
-import type { ResourceSource, ResourceVersion } from '../sources/resource-source.ts'
+} from '../../search/search-cursor.ts'
+import type { ResourceSource, ResourceVersion } from '../../sources/resource-source.ts'
+import { searchedEhrIds } from '../patients-of-caller.ts'
 
 /** A page of the history of types has at most so many versions: each needs a query of its own. */
 const MAX_VERSIONS = 100
