@@ -22,7 +22,10 @@ export interface ResourceStream {
 }
 
 /** Parameters of every resource type; the patient is resolved before a kind is searched. */
-const generalParameters = (suffix: string): Record<string, FhirSearchParameter> => ({
+const generalParameters = (
+  suffix: string,
+  profile: string | undefined,
+): Record<string, FhirSearchParameter> => ({
   _id: {
     type: 'token',
     description: 'Id of the resource',
@@ -33,6 +36,12 @@ const generalParameters = (suffix: string): Record<string, FhirSearchParameter> 
     },
   },
   _lastUpdated: dateParameter('Time of the last change', 'updatedAt'),
+  _profile: {
+    type: 'uri',
+    description: 'Profile that the resource claims',
+    modifiers: [],
+    where: ({ text }) => text === profile,
+  },
 })
 
 /** A reference between the resources of one record. @param where the conditions for the record with this id and part */
@@ -84,7 +93,7 @@ export function streamsOf(kind: MappedKind): ResourceStream[] {
       kind,
       suffix: '',
       code: fhir.code,
-      parameters: { ...fhir.search, ...hasMember(fhir, parts), ...generalParameters('') },
+      parameters: { ...fhir.search, ...hasMember(fhir, parts), ...generalParameters('', fhir.profile) },
       where: {},
       isIn: () => true,
       render: (record) => renderRecord(fhir, record),
@@ -93,7 +102,7 @@ export function streamsOf(kind: MappedKind): ResourceStream[] {
       kind,
       suffix,
       code: part.code,
-      parameters: { ...part.search, ...derivedFrom(fhir), ...generalParameters(suffix) },
+      parameters: { ...part.search, ...derivedFrom(fhir), ...generalParameters(suffix, part.profile) },
       where: part.where,
       isIn: part.isIn,
       render: (record: RecordWithMetadata) => renderPart(fhir, part, record, suffix),

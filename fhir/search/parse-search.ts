@@ -22,7 +22,12 @@ export interface ParsedSearch extends ResourceSearch {
 const DEFAULT_COUNT = 20
 const MAX_COUNT = 1000
 
-const textsOf = (value: unknown): string[] => [value].flat().map(String)
+/** The values of a parameter; an empty one says nothing. */
+const textsOf = (value: unknown): string[] =>
+  [value]
+    .flat()
+    .map(String)
+    .filter((text) => text !== '')
 
 const single = (parameters: SearchParameters, name: string): string | undefined =>
   textsOf(parameters[name] ?? [])[0]
@@ -39,7 +44,7 @@ const RESULT_PARAMETERS: readonly string[] = [
 function parseCount(parameters: SearchParameters): number {
   const text = single(parameters, '_count')
   if (text === undefined) return DEFAULT_COUNT
-  if (!/^\d{1,9}$/.test(text)) throw parameterError('_count', 'type', 'must be a number')
+  if (!/^\d{1,20}$/.test(text)) throw parameterError('_count', 'type', 'must be a number')
   return Math.min(Number(text), MAX_COUNT)
 }
 
@@ -54,8 +59,8 @@ function parseOrder(
   parameters: SearchParameters,
   { sortedBy }: ResourceDescription,
 ): ResourceSearch['order'] {
-  const sort = single(parameters, '_sort')
-  if (sort === undefined) return undefined
+  const sort = textsOf(parameters._sort ?? []).join(',')
+  if (sort === '') return undefined
   if (sortedBy === undefined || sort.replace(/^-/, '') !== sortedBy)
     throw parameterError(
       '_sort',
@@ -139,7 +144,7 @@ export function parseSearch(
     } else if (Object.hasOwn(source.parameters, name))
       for (const text of textsOf(value)) {
         used.push([key, text])
-        if (text !== '') criteria.push({ name, modifier, values: splitEscaped(text, ',') })
+        criteria.push({ name, modifier, values: splitEscaped(text, ',') })
       }
     else ignored.push(key)
   }

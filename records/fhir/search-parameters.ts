@@ -12,8 +12,10 @@ import {
   unescapeText,
 } from './search-values.ts'
 
+type Conditions = Readonly<Record<string, unknown>>
+
 /** Conditions on the fields of records; true: every record fits, false: none does. */
-type SearchCondition = boolean | Readonly<Record<string, unknown>>
+type SearchCondition = boolean | Conditions
 
 /** A search parameter of FHIR for the records of a kind. */
 export interface FhirSearchParameter {
@@ -31,8 +33,10 @@ export interface FhirSearchParameter {
   where(value: SearchText): SearchCondition | undefined
 }
 
+/** An element that is a code has no system in itself, so any fits. */
 const fits = ({ system, code }: SoughtToken, coding: Partial<FhirCoding>): boolean =>
-  (system === undefined || system === (coding.system ?? '')) && (code === undefined || code === coding.code)
+  (system === undefined || coding.system === undefined || system === coding.system) &&
+  (code === undefined || code === coding.code)
 
 const negated = (modifier: string | undefined, found: boolean): boolean =>
   modifier === 'not' ? !found : found
@@ -71,14 +75,37 @@ export const wordToken = (
   where: ({ text, modifier }) => {
     const token = parseToken(text)
     const words = Object.entries(codes).flatMap(([word, code]) =>
-      fits(token, system === undefined ? { code } : { system, code }) ||
-      (system === undefined && token.code === code && token.system !== undefined)
-        ? [word]
-        : [],
+      fits(token, system === undefined ? { code } : { system, code }) ? [word] : [],
     )
     return { [field]: modifier === 'not' ? { notIn: words } : { in: words } }
   },
 })
+
+/** A code that follows from other fields. @param codes the conditions of each code, and those of all others */
+export const conditionToken = (
+  description: string,
+  codes: Readonly<Record<string, { is: Conditions; isNot: Conditions }>>,
+): FhirSearchParameter => ({
+  type: 'token',
+  description,
+  modifiers: ['not'],
+  where: ({ text, modifier }) => {
+    const { code = '' } = parseToken(text)
+    const conditions = Object.hasOwn(codes, code) ? codes[code] : undefined
+    if (!conditions) return modifier === 'not'
+    return modifier === 'not' ? conditions.isNot : conditions.is
+  },
+})
+
+const FIRST_VERSION = { version: 1 }
+const LATER_VERSION = { version: { after: 1 } }
+
+/** The status of a record that is `first` at the beginning, and amended after a correction. */
+export const versionToken = (first: string): FhirSearchParameter =>
+  conditionToken(`Status: ${first}, or amended after a correction`, {
+    [first]: { is: FIRST_VERSION, isNot: LATER_VERSION },
+    amended: { is: LATER_VERSION, isNot: FIRST_VERSION },
+  })
 
 /** A field with the texts `code` and `system|code` of its codings. */
 export const codesToken = (description: string, field: string): FhirSearchParameter => ({
@@ -129,8 +156,6 @@ export const dateParameter = (
     },
   }
 }
-
-type Conditions = Readonly<Record<string, unknown>>
 
 /** A field is missing, or the first one of these that a record has fits. */
 const firstOf = (fields: readonly string[], condition: object): Conditions[] =>
@@ -252,6 +277,8 @@ export const identifierParameter = (description: string, field: string): FhirSea
   },
 })
 
+const UCUM = 'http://unitsofmeasure.org'
+
 /** A stored number in one unit. Values in other units are converted; without a unit, the number counts. */
 export const quantityParameter = (description: string, field: string, unit: string): FhirSearchParameter => ({
   type: 'quantity',
@@ -261,8 +288,8 @@ export const quantityParameter = (description: string, field: string, unit: stri
   where: ({ text }) => {
     const sought = parseQuantity(text)
     if (!sought) return undefined
-    const { code = unit } = sought
-    if (!isConvertible(code, unit)) return false
+    const { code = unit, system = UCUM } = sought
+    if (system !== UCUM || !isConvertible(code, unit)) return false
     return { [field]: rangeOf(sought, (value) => convertExactly(value, code, unit).toNumber()) }
   },
 })

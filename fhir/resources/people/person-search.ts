@@ -82,14 +82,14 @@ export function fitsPerson(person: FhirResource, { name, modifier, values }: Sea
   return modifier === 'not' ? !found : found
 }
 
+const ELEMENTS: Readonly<Record<string, string>> = {
+  ...{ _id: 'id', _lastUpdated: 'meta', birthdate: 'birthDate', language: 'communication' },
+}
+
 const isPresent = (person: FhirResource, name: string): boolean =>
-  name === 'birthdate'
-    ? 'birthDate' in person
-    : name === 'language'
-      ? 'communication' in person
-      : ['name', 'family', 'given'].includes(name)
-        ? textsOf(person, name).length > 0
-        : name in person
+  ['name', 'family', 'given'].includes(name)
+    ? textsOf(person, name).length > 0
+    : (ELEMENTS[name] ?? name) in person
 
 function fitsValue(person: FhirResource, name: string, text: string, modifier: string | undefined): boolean {
   if (LIST_OF_TOKENS.includes(name)) {
@@ -103,7 +103,7 @@ function fitsValue(person: FhirResource, name: string, text: string, modifier: s
   if (name === '_lastUpdated')
     return fitsPeriod(String((person.meta as { lastUpdated: string }).lastUpdated), name, text)
   if (name === 'birthdate')
-    return person.birthDate !== undefined && fitsPeriod(String(person.birthDate), name, text)
+    return fitsPeriod(String(person.birthDate ?? ''), name, text) && person.birthDate !== undefined
   return fitsText(textsOf(person, name), unescapeText(text), modifier)
 }
 

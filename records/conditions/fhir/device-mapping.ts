@@ -3,6 +3,7 @@ import { referenceElement, valueElement } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
 import { type FhirSearchParameter, textToken } from '../../fhir/search-parameters.ts'
+import { parseToken } from '../../fhir/search-values.ts'
 import { stringParameter } from '../search-filters.ts'
 
 const nameElement: FhirElement = {
@@ -28,9 +29,9 @@ const statusParameter: FhirSearchParameter = {
   description: 'Status: active, or inactive from the expiry on',
   modifiers: ['not'],
   where: ({ text, modifier }) => {
-    const isKnown = text === 'active' || text === 'inactive'
-    if (!isKnown) return modifier === 'not'
-    return (text === 'inactive') === (modifier !== 'not')
+    const { code } = parseToken(text)
+    if (code !== 'active' && code !== 'inactive') return modifier === 'not'
+    return (code === 'inactive') === (modifier !== 'not')
       ? { expiry: { upTo: today() } }
       : { allOf: [[{ expiry: { exists: false } }, { expiry: { after: today() } }]] }
   },

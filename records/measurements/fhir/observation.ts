@@ -19,6 +19,7 @@ import {
   identifierParameter,
   quantityParameter,
   referenceParameter,
+  versionToken,
 } from '../../fhir/search-parameters.ts'
 import type { Quantity } from '../quantities/quantity.ts'
 import { localTimeElement } from './local-time-element.ts'
@@ -41,14 +42,6 @@ const statusElement: FhirElement = {
   show: ({ version }) => ({ status: Number(version ?? 1) > 1 ? 'amended' : 'final' }),
   read: () => ({}),
   accepted: { status: AMENDED_STATUSES },
-}
-
-const statusParameter: FhirSearchParameter = {
-  type: 'token',
-  description: 'Status: final, or amended after a correction',
-  modifiers: [],
-  where: ({ text }) =>
-    text === 'final' ? { version: 1 } : text === 'amended' ? { version: { after: 1 } } : false,
 }
 
 /** The elements of every observation, besides its code and value. */
@@ -76,7 +69,7 @@ const observationElements = (
 
 /** The search parameters of every observation. */
 export const COMMON_SEARCH = {
-  status: statusParameter,
+  status: versionToken('final'),
   date: dateParameter('Time of the measurement', 'timestamp'),
   'based-on': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
 }
