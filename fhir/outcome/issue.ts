@@ -69,12 +69,6 @@ function placeOf(path: string): Pick<OutcomeIssue, 'expression' | 'location'> {
   return rest ? { location: [`http.${rest}`] } : {}
 }
 
-/** Some messages already begin with the name of the place. */
-function sentenceOf({ path, message }: Violation): string {
-  const place = path.replace(/^(body|query|path|header)\./, '')
-  return message.startsWith(`${place} `) || path === '' ? message : `${path} ${message}`
-}
-
 function toIssue(error: ServiceError, violation?: Violation): OutcomeIssue {
   const code = violation && VIOLATION_TYPES[violation.code]
   return {
@@ -84,7 +78,7 @@ function toIssue(error: ServiceError, violation?: Violation): OutcomeIssue {
       coding: [{ system: PROBLEM_SYSTEM, code: errorCode(error.error) }],
       text: error.detail ?? error.title,
     },
-    ...(violation && { diagnostics: sentenceOf(violation), ...placeOf(violation.path) }),
+    ...(violation && { diagnostics: `${violation.path} ${violation.message}`, ...placeOf(violation.path) }),
   }
 }
 

@@ -69,7 +69,7 @@ export const resultParameters = {
 /** Parameters that FHIR allows in every request. The service writes JSON in one line, however it is asked. */
 const generalParameters = {
   _format: resultParameters._format,
-  _pretty: Type.Optional(searchField('Whether to indent the response, which the service ignores', 'false')),
+  _pretty: Type.Optional(searchField('Indentation of the response, which the service ignores', 'false')),
 }
 
 /** An operation with the parameters that every request may have. */
