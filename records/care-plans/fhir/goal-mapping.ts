@@ -64,7 +64,7 @@ export const goalMapping: FhirMapping = {
   search: {
     'lifecycle-status': wordToken('Status of the goal', 'status', STATUSES),
     'achievement-status': wordToken(
-      'Whether the goal is achieved',
+      'Achievement of the goal',
       'status',
       ACHIEVEMENTS,
       `${TERMINOLOGY}/goal-achievement`,
