@@ -19,6 +19,7 @@ export const Device = defineKind(forms, {
   naturalKey: { fields: ['name', 'serial', 'udi'], keysOf: deviceNaturalKeys },
   rules: {
     dependentFields: [],
+    derivationVersion: 2,
     derived: (values) => ({ texts: searchTextsOf(['name', 'manufacturer', 'model', 'udi'], values) }),
     violations: (values) => ['name', 'serial', 'udi'].flatMap((field) => blankViolations(values, field)),
   },
