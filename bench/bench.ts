@@ -45,6 +45,10 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
     about: 'AQL over a growing number of compositions: one EHR, all EHRs, pages, averages; reads and commits',
     run: async ({ items, data }) => (await import('./aql/benchmark-aql.ts')).benchmarkAql(items, data),
   },
+  ehrbase: {
+    about: 'the openEHR REST API and EHRbase, at EHRBASE_URL, about the same compositions',
+    run: async ({ items }) => (await import('./aql/benchmark-ehrbase.ts')).benchmarkEhrbase(items),
+  },
   measurements: {
     about:
       'measurements in both families, a bare Express and a bare Parse Server, with a growing number of them',
