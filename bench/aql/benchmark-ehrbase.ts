@@ -88,9 +88,8 @@ async function fill(side: OpenEhrSide, items: number): Promise<void> {
     while (next < items) {
       const i = next++
       const ehrId = side.ehrIds[i % side.ehrIds.length] as string
-      const composition = createPressureComposition(Math.floor(i / side.ehrIds.length) * 7 + i)
       const response = await send(`${api}/ehr/${ehrId}/composition`, {
-        ...{ method: 'POST', headers: side.headers, body: JSON.stringify(composition) },
+        ...{ method: 'POST', headers: side.headers, body: JSON.stringify(createPressureComposition(i)) },
       })
       const versionUid = response.headers.get('etag')?.replaceAll('"', '') ?? ''
       side.compositions.push({ ehrId, versionUid })
@@ -146,15 +145,15 @@ async function connectEhrbase(address: string, ours: OpenEhrSide): Promise<OpenE
   const response = await fetch(`${origin}${base}${TEMPLATE_PATH}`, {
     ...{ method: 'POST', body: opt, headers: { 'Content-Type': 'application/xml' } },
   })
-  // A former run has stored it.
-  if (!response.ok && response.status !== 409)
-    throw new Error(`EHRbase: ${response.status} ${await response.text()}`)
+  if (response.status === 409)
+    throw new RangeError('EHRbase has data of a former run. Give it an empty database.')
+  if (!response.ok) throw new Error(`EHRbase: ${response.status} ${await response.text()}`)
   return { name: 'EHRbase', url: origin, base, headers, ehrIds: [], compositions: [] }
 }
 
 /**
  * @param sizes the number of compositions, one value
- * @throws RangeError without EHRBASE_URL
+ * @throws RangeError without EHRBASE_URL, or if EHRbase already has data
  */
 export async function benchmarkEhrbase(sizes: string): Promise<void> {
   const { EHRBASE_URL } = process.env
