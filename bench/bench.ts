@@ -45,6 +45,10 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
     about: 'AQL over a growing number of compositions: one EHR, all EHRs, pages, averages; reads and commits',
     run: async ({ items, data }) => (await import('./aql/benchmark-aql.ts')).benchmarkAql(items, data),
   },
+  ehrbase: {
+    about: 'the openEHR REST API and EHRbase, at EHRBASE_URL, about the same compositions',
+    run: async ({ items }) => (await import('./aql/benchmark-ehrbase.ts')).benchmarkEhrbase(items),
+  },
   measurements: {
     about:
       'measurements in both families, a bare Express and a bare Parse Server, with a growing number of them',
@@ -81,14 +85,13 @@ if (values.help || !chosen) {
   process.stdout.write(`Usage: npm run bench <name> [-- <options>]
 
 ${list.join('')}
-  --items N,N     aql, clinical, fhir, measurements: numbers of stored items (default: ${values.items})
+  --items N,N     aql, clinical, ehrbase (the first), fhir, measurements: numbers of stored items (default: ${values.items})
   --parts P,P     measurements, overload: parts to run (default: all)
   --data DIR      aql, measurements: directory that keeps the loaded data for the next run
   --help          Print this text
 
   ROUNDS, SECONDS  environment variables: number of rounds (default: 5) and their seconds (default: 3)
-
-aql beside EHRbase: docs/speed.md, AQL, tells how to run it on the same compositions
+  EHRBASE_URL      environment variable: address of EHRbase's API, as docs/speed.md says
 `)
   process.exitCode = values.help ? 0 : 1
 } else {

@@ -35,6 +35,7 @@ import { alertOperations } from './resources/events/alerts.ts'
 import { eventOperations } from './resources/events/events.ts'
 import { fhirBundleOperations } from './resources/fhir/bundle-operations.ts'
 import { fhirMetadataOperations } from './resources/fhir/fhir-metadata.ts'
+import { withGeneralParameters } from './resources/fhir/fhir-operation.ts'
 import { fhirExportOperations } from './resources/fhir/operations/export-operations.ts'
 import { fhirPatientOperations } from './resources/fhir/operations/patient-operations.ts'
 import { fhirSubscriptionOperations } from './resources/fhir/operations/subscription-operations.ts'
@@ -134,13 +135,15 @@ export const operationTable: readonly Operation[] = [
   ...restTemplateOperations,
   ...restQueryDefinitionOperations,
   ...restQueryOperations,
-  ...fhirMetadataOperations,
-  ...fhirBundleOperations,
-  ...fhirResourceOperations,
-  ...fhirPatientOperations,
-  ...fhirTypeOperations,
-  ...fhirExportOperations,
-  ...fhirSubscriptionOperations,
+  ...[
+    ...fhirMetadataOperations,
+    ...fhirBundleOperations,
+    ...fhirResourceOperations,
+    ...fhirPatientOperations,
+    ...fhirTypeOperations,
+    ...fhirExportOperations,
+    ...fhirSubscriptionOperations,
+  ].map(withGeneralParameters),
   ...typeOperations,
   ...userDataOperations,
   ...chatOperations,

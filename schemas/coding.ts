@@ -26,6 +26,11 @@ export const searchFields = {
   codes: internalField(indexedTextsField('Codes for the search, each alone and as `system|code`')),
 }
 
+/** Internal field for the search by the beginning of a text. */
+export const searchTextsField = internalField(
+  indexedTextsField('Normalised texts for the search, each behind the name of its field'),
+)
+
 /** Natural keys: unique per kind and EHR. */
 export const naturalKeyField = internalField(
   indexedTextsField('Normalised natural key, unique within the EHR'),

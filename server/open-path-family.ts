@@ -83,7 +83,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     belongings: belongingsOf(parts),
   })
   const { records, tail, log } = parts
-  const changes = new Subscriptions(records, tail, accounts.services.sessions, (err) =>
+  const changes = new Subscriptions(records, tail, accounts.services.appGrants, (err) =>
     log.error({ err }, 'Maintaining the subscriptions to changes failed'),
   )
   const auditVerification = openAuditVerification(parts)

@@ -30,21 +30,9 @@ import {
   loadCompositions,
   MIN_COMPOSITIONS,
 } from './composition-data.ts'
+import { AVERAGES, COUNT, HIGH, LAST, NEWEST, orderedPage, systolic } from './queries.ts'
 
 const analyst = { ...account, email: 'analyst@example.org' }
-const observation = 'OBSERVATION o[openEHR-EHR-OBSERVATION.blood_pressure.v2]'
-const systolic = 'o/data[at0001]/events[at0006]/data[at0003]/items[at0004]/value/magnitude'
-const time = 'o/data[at0001]/events[at0006]/time/value'
-
-const LAST = `SELECT ${time} AS time, ${systolic} AS systolic FROM EHR e[ehr_id/value=$ehr] CONTAINS COMPOSITION c CONTAINS ${observation} ORDER BY time DESC LIMIT 100`
-const HIGH = `SELECT e/ehr_id/value, ${systolic} FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation} WHERE ${systolic} >= 180 AND c/context/start_time/value >= '2025-03-01' AND c/context/start_time/value < '2025-04-01'`
-const COUNT = `SELECT COUNT(*) FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation}`
-
-const NEWEST = `SELECT c/uid/value, ${time} AS time, ${systolic} FROM EHR e[ehr_id/value=$ehr] CONTAINS COMPOSITION c CONTAINS ${observation} ORDER BY time DESC LIMIT 10`
-const PAGE = (key: string) =>
-  `SELECT e/ehr_id/value, c/uid/value, ${key} AS ordered FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation} ORDER BY ordered DESC LIMIT 20`
-const AVERAGES = `SELECT e/ehr_id/value, AVG(${systolic}), COUNT(*) FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation}`
-
 const createQueryRequest = (q: string, query_parameters: object = {}): Request =>
   createRequest('POST', '/med/aql', { q, query_parameters })
 
@@ -151,8 +139,8 @@ const askAll = (q: string): Workload<Person> => ({
 const workloadsOfAll: Record<string, Workload<Person>> = {
   'high in a month': askAll(HIGH),
   'count of an archetype': askAll(COUNT),
-  [PAGE_BY_VALUE]: askAll(PAGE(systolic)),
-  [PAGE_BY_TIME]: askAll(PAGE('c/context/start_time/value')),
+  [PAGE_BY_VALUE]: askAll(orderedPage(systolic)),
+  [PAGE_BY_TIME]: askAll(orderedPage('c/context/start_time/value')),
   'average by EHR': askAll(AVERAGES),
 }
 
@@ -177,7 +165,7 @@ const writesAndReads: Record<string, Workload<Person>> = {
 }
 
 async function writeMemory({ items, engine, service }: Size): Promise<void> {
-  const memory = [await readMemory(service.child.pid), await readMemory(engine.pid)]
+  const memory = [await readMemory(service.child?.pid), await readMemory(engine.pid)]
   const sum = memory.reduce((total, { own, mapped }) => total + own + mapped, 0)
   const usage = memory.map(({ own, mapped }) => `${own.toFixed(0)} own and ${mapped.toFixed(0)} mapped`)
   process.stdout.write(

@@ -44,7 +44,8 @@ const JSON_HEADERS = { 'Content-Type': 'application/json' }
 export interface Side {
   name: string
   url: string
-  child: ChildProcess
+  /** Absent: the service was started by others. */
+  child?: ChildProcess
   headers: Record<string, string>
 }
 
@@ -88,7 +89,7 @@ export async function signInByPathFamily<S extends Side>(
 }
 
 export async function stopSide({ child }: Side): Promise<void> {
-  child.kill('SIGTERM')
+  if (!child?.kill('SIGTERM')) return
   await once(child, 'exit')
 }
 
@@ -185,9 +186,9 @@ async function measure<S extends Side>(
   requests: Request[],
   load: Load,
 ): Promise<Omit<Figures, 'ratio'>> {
-  const before = processorMs(side.child.pid)
+  const before = processorMs(side.child?.pid)
   const { latency, requests: answered, took } = await runRequests(side, requests, load)
-  const processor = (processorMs(side.child.pid) - before) / answered.total
+  const processor = (processorMs(side.child?.pid) - before) / answered.total
   return {
     rate: (answered.total / took) * 1000,
     p50: latency.p50,
@@ -227,7 +228,7 @@ export async function runRequests(
 
 /** What a process has used so far, as Linux counts it, in steps of 10 ms; elsewhere not a number. */
 function processorMs(pid: number | undefined): number {
-  if (process.platform !== 'linux') return Number.NaN
+  if (process.platform !== 'linux' || pid === undefined) return Number.NaN
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) * 10
 }

@@ -141,7 +141,7 @@ export async function benchmarkLive(): Promise<void> {
     stopReading(slow),
     runPhase('beside one that takes nothing', listeners, SOCKETS_OF_EACH),
   ])
-  process.stdout.write(`It ${outcome}; ${(await readResidentMegabytes(side.child.pid)).toFixed(0)} MB\n`)
+  process.stdout.write(`It ${outcome}; ${(await readResidentMegabytes(side.child?.pid)).toFixed(0)} MB\n`)
   for (const socket of sockets) socket.terminate()
   await stopSide(side)
   await engine.stop()

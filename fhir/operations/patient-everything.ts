@@ -2,7 +2,7 @@ import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { parsePeriod } from '../../records/fhir/search-values.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { parsePage, parseSince, parseTypes, type SearchParameters } from '../search/parse-search.ts'
-import { decodeSearchCursor, encodeSearchCursor, invalidSearchCursor } from '../search/search-cursor.ts'
+import { searchInTurn } from '../search/search-within.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources, ResourceDescription } from '../sources/resource-source.ts'
 
@@ -57,34 +57,10 @@ export async function patientEverything(
     ]
     return search(type, { criteria, order: undefined, count, after, total: false })
   }
-  let { index, after } = cursor === undefined ? START : decodePosition(cursor)
   // Every page reads the patient, who may have become unreadable.
   const patient = await readPatient()
-  const resources = cursor === undefined && wanted.includes('Patient') ? [patient] : []
-  for (; index < sought.length && resources.length < limit; index += after === undefined ? 1 : 0) {
-    const found = await searchType(index, limit - resources.length, after)
-    resources.push(...found.resources)
-    after = found.next
-  }
-  // No page may follow without a resource.
-  while (after === undefined && index < sought.length && (await searchType(index, 1)).resources.length === 0)
-    index += 1
-  return { resources, ...(index < sought.length && { next: encodeSearchCursor([index, after ?? null]) }) }
-}
-
-interface Position {
-  /** The type, by its place. */
-  index: number
-  /** The position within the resources of the type. */
-  after: string | undefined
-}
-
-const START: Position = { index: 0, after: undefined }
-
-/** @throws InvalidInput */
-function decodePosition(cursor: string): Position {
-  const [index, after] = decodeSearchCursor(cursor)
-  if (!Number.isInteger(index) || Number(index) < 0 || !(after === null || typeof after === 'string'))
-    throw invalidSearchCursor()
-  return { index: Number(index), after: after ?? undefined }
+  const first = cursor === undefined && wanted.includes('Patient') ? [patient] : []
+  const page = { limit: limit - first.length, after: cursor }
+  const { resources, next } = await searchInTurn(sought.length, page, searchType)
+  return { resources: [...first, ...resources], ...(next !== undefined && { next }) }
 }

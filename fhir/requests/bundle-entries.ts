@@ -1,3 +1,4 @@
+import { memberOf } from '../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
@@ -20,6 +21,8 @@ export interface BundleEntry {
   fullUrl: string | undefined
   expected: number[] | undefined
   ifNoneExist: Readonly<Record<string, string[]>> | undefined
+  /** The version that the client has. */
+  ifNoneMatch: string | undefined
 }
 
 const MAX_ENTRIES = 500
@@ -38,11 +41,17 @@ export function parseSearchQuery(text: string): Record<string, string[]> {
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** Reads the entries of a batch or transaction. @throws InvalidInput; ContentTooLarge */
-export function readEntries({ type, entry = [] }: FhirResource): {
-  isTransaction: boolean
-  entries: BundleEntry[]
-} {
+/**
+ * Reads the entries of a batch or transaction.
+ * @returns faulty entries of a batch as their violations, since each entry stands alone
+ * @throws InvalidInput; ContentTooLarge
+ */
+export function readEntries({
+  type,
+  entry = [],
+}: FhirResource):
+  | { isTransaction: true; entries: BundleEntry[] }
+  | { isTransaction: false; entries: (BundleEntry | Violation)[] } {
   if (type !== 'batch' && type !== 'transaction')
     throw invalid([{ path: 'Bundle.type', code: 'enum', message: 'must be batch or transaction' }])
   if (!Array.isArray(entry))
@@ -54,12 +63,29 @@ export function readEntries({ type, entry = [] }: FhirResource): {
       ],
     })
   const read = entry.map(readEntry)
+  if (type === 'batch') return { isTransaction: false, entries: read }
   const violations = read.flatMap((one) => ('message' in one ? one : []))
+  const entries = read as BundleEntry[]
+  violations.push(...(violations.length > 0 ? [] : repeatedUrls(entries)))
   if (violations.length > 0) throw invalid(violations)
-  return { isTransaction: type === 'transaction', entries: read as BundleEntry[] }
+  return { isTransaction: true, entries }
 }
 
-const invalid = (violations: Violation[]) => new ServiceError('InvalidInput', { violations })
+/** References to an address that two entries have would be ambiguous. */
+const repeatedUrls = (entries: readonly BundleEntry[]): Violation[] =>
+  entries.flatMap(({ fullUrl, position }) =>
+    fullUrl !== undefined && entries.some((one) => one.position < position && one.fullUrl === fullUrl)
+      ? [
+          {
+            path: `Bundle.entry[${position}].fullUrl`,
+            code: 'duplicate',
+            message: 'must be that of one entry',
+          },
+        ]
+      : [],
+  )
+
+export const invalid = (violations: Violation[]) => new ServiceError('InvalidInput', { violations })
 
 function readEntry(entry: unknown, position: number): BundleEntry | Violation {
   const { request, resource, fullUrl } = (entry ?? {}) as Record<string, Record<string, unknown>>
@@ -78,27 +104,38 @@ function readEntry(entry: unknown, position: number): BundleEntry | Violation {
       code: 'type',
       message: `must be a resource of the type ${type}`,
     }
+  const patch = method === 'PATCH' ? readPatch(resource) : undefined
+  if (method === 'PATCH' && patch === undefined)
+    return {
+      path: `Bundle.entry[${position}].resource`,
+      code: 'type',
+      message: 'must be a Binary with a JSON Patch',
+    }
   const condition = textOf(request?.ifNoneExist)
   return {
     ...{ position, method: method as BundleMethod, type, id, versionId, query: parseSearchQuery(query) },
     resource: isWrite ? (resource as FhirResource) : undefined,
-    patch: method === 'PATCH' ? readPatch(resource) : undefined,
+    patch,
     fullUrl: textOf(fullUrl),
     expected: expectedVersions(textOf(request?.ifMatch)),
     ifNoneExist: condition === undefined ? undefined : parseSearchQuery(condition),
+    ifNoneMatch: /^(?:W\/)?"(.*)"$/.exec(textOf(request?.ifNoneMatch) ?? '')?.[1],
   }
 }
 
 const expectedVersions = (ifMatch: string | undefined): number[] | undefined =>
   ifMatch === undefined ? undefined : [Number(/^(?:W\/)?"(\d{1,9})"$/.exec(ifMatch)?.[1] ?? Number.NaN)]
 
-/** A JSON Patch in a Bundle is a Binary. */
-function readPatch(resource: Readonly<Record<string, unknown>> | undefined): PatchOperation[] {
+const isPatchOperation = (one: unknown): one is PatchOperation =>
+  typeof memberOf(one, 'op') === 'string' && typeof memberOf(one, 'path') === 'string'
+
+/** A JSON Patch in a Bundle is a Binary. @returns undefined for anything else */
+function readPatch(resource: Readonly<Record<string, unknown>> | undefined): PatchOperation[] | undefined {
   try {
     const patch: unknown = JSON.parse(Buffer.from(String(resource?.data ?? ''), 'base64').toString())
-    return Array.isArray(patch) ? patch : []
+    return Array.isArray(patch) && patch.every(isPatchOperation) ? patch : undefined
   } catch {
-    return []
+    return undefined
   }
 }
 

@@ -13,6 +13,7 @@ import {
   type BundleEntry,
   type BundleMethod,
   conditionalReferences,
+  invalid,
   parseSearchQuery,
   readEntries,
   replaceReferences,
@@ -46,22 +47,26 @@ export class BundleRequests {
     bundle: FhirResource,
     { newId, isRetry }: { newId: () => string; isRetry: boolean },
   ): Promise<FhirResource> {
-    const { isTransaction, entries } = readEntries(bundle)
+    const read = readEntries(bundle)
     const nextId = createSequentialIdGenerator(newId)
-    const entry = isTransaction
-      ? await this.#executeAll(caller, entries, nextId, isRetry)
-      : await this.#executeEach(caller, entries, nextId)
-    return { resourceType: 'Bundle', type: isTransaction ? 'transaction-response' : 'batch-response', entry }
+    const entry = read.isTransaction
+      ? await this.#executeAll(caller, read.entries, nextId, isRetry)
+      : await this.#executeEach(caller, read.entries, nextId)
+    const type = read.isTransaction ? 'transaction-response' : 'batch-response'
+    return { resourceType: 'Bundle', type, entry }
   }
 
   async #executeEach(
     caller: Caller,
-    entries: readonly BundleEntry[],
+    entries: readonly (BundleEntry | Violation)[],
     nextId: () => string,
   ): Promise<EntryResponse[]> {
     const responses: EntryResponse[] = []
     for (const entry of entries) {
-      const respond = async () => this.#execute(caller, await this.#prepare(caller, entry, nextId()))
+      const respond = async () => {
+        if ('message' in entry) throw invalid([entry])
+        return this.#execute(caller, await this.#prepare(caller, entry, nextId()))
+      }
       responses.push(await respond().catch(toErrorResponse))
     }
     return responses
@@ -204,14 +209,19 @@ export class BundleRequests {
     )
   }
 
-  async #read(caller: Caller, { type, id, versionId, query }: BundleEntry): Promise<EntryResponse> {
+  async #read(
+    caller: Caller,
+    { type, id, versionId, query, ifNoneMatch }: BundleEntry,
+  ): Promise<EntryResponse> {
     const resources = this.#resources
     if (id === undefined)
       return { resource: await resources.search(caller, type, query), response: { status: '200' } }
     const resource = versionId
       ? await resources.readVersion(caller, type, id, versionId)
       : await resources.read(caller, type, id, query)
-    return this.#written({ resource, created: false })
+    const { response, ...read } = this.#written({ resource, created: false })
+    const isKnown = ifNoneMatch !== undefined && response.etag === `W/"${ifNoneMatch}"`
+    return isKnown ? { response: { ...response, status: '304' } } : { ...read, response }
   }
 
   #written({ resource, created }: WrittenResource): EntryResponse {

@@ -10,13 +10,19 @@ import {
   selectElements,
 } from '../bundles/result-bundles.ts'
 import { findLastOfEachCode } from '../operations/last-observations.ts'
-import { listVersions } from '../operations/list-versions.ts'
 import { patientEverything } from '../operations/patient-everything.ts'
 import { patientSummary } from '../operations/patient-summary.ts'
 import { tryWrite } from '../operations/trial-write.ts'
 import { operationOutcome, parameterError } from '../outcome/issue.ts'
+import { listVersions } from '../resources/read-only/list-versions.ts'
 import { parseIncludes } from '../search/includes.ts'
-import { parsePage, parseSearch, type SearchParameters, usedParameters } from '../search/parse-search.ts'
+import {
+  parsePage,
+  parseSearch,
+  parseSince,
+  type SearchParameters,
+  usedParameters,
+} from '../search/parse-search.ts'
 import { limitCaller, limitToApp, type SourceMethod } from '../sources/app-limits.ts'
 import type { ResourceSearch } from '../sources/resource-search.ts'
 import type {
@@ -125,7 +131,11 @@ export class FhirResources {
     parameters: SearchParameters,
   ): Promise<FhirResource> {
     const { perform } = this.#of(type, 'history-instance', 'history')
-    const { versions, ...rest } = await perform(caller, id, parsePage(parameters))
+    const since = parseSince(parameters)
+    const found = await perform(caller, id, parsePage(parameters))
+    const versions = found.versions.filter(({ at }) => !since || new Date(at) >= since)
+    const isCut = versions.length < found.versions.length
+    const rest = { next: isCut ? null : found.next, ...(!since && { total: found.total }) }
     const path = `${this.base}/${type}/${id}/_history`
     return historyBundle(this.base, path, usedParameters(parameters), versions, rest)
   }
@@ -232,7 +242,10 @@ export class FhirResources {
     const now = await this.#of(type, 'patch', 'read').perform(caller, id)
     const { versionId } = now.meta as { versionId: string }
     const { expected = [Number(versionId)] } = options
-    return this.update(caller, id, applyPatch(now, patch), { ...options, expected })
+    const resource = applyPatch(now, patch)
+    if (resource.resourceType !== type)
+      throw parameterError(`${type}.resourceType`, 'not-supported', 'cannot change')
+    return this.update(caller, id, resource, { ...options, expected })
   }
 
   /** Changes the only resource that a search finds. @throws NotFound; as patch */

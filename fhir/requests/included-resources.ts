@@ -28,8 +28,14 @@ const criterion = (name: string, values: Iterable<string>): SearchCriterion => (
   ...{ name, modifier: undefined, values: [...new Set(values)] },
 })
 
-const referencedIn = (resource: FhirResource, { path, target }: Pick<Include, 'path' | 'target'>) =>
-  referencedId(elementAt(resource, `${path}.reference`), target) ?? []
+/** The ids in the references at a path, which may lead through lists. */
+function referencedIn(resource: FhirResource, { path, target }: Pick<Include, 'path' | 'target'>): string[] {
+  const below = (element: unknown, name: string) => [elementAt(element, name) ?? []].flat()
+  const elements = path
+    .split('.')
+    .reduce((found: unknown[], name) => found.flatMap((one) => below(one, name)), [resource])
+  return elements.flatMap((one) => referencedId(elementAt(one, 'reference'), target) ?? [])
+}
 
 /** The patients of resources, or who they are. */
 const patientsOf = (
@@ -65,7 +71,8 @@ export async function findIncluded(
   const add = async (name: string, include: Include, type: string, sought: SearchCriterion) => {
     const count = MAX_INCLUDED - included.resources.length
     if (sought.values.length === 0) return
-    const isNarrowed = 'patient' in descriptionOf(type).parameters
+    // Practitioners are no data of a patient.
+    const isNarrowed = patients.size > 0 && 'patient' in descriptionOf(type).parameters
     const criteria = isNarrowed ? [sought, criterion('patient', patients)] : [sought]
     const found = count > 0 ? await search(type, criteria, count) : undefined
     const fresh = found?.resources.filter((one) => !shown.has(keyOf(one))) ?? []

@@ -40,12 +40,19 @@ import {
 } from './kind-streams.ts'
 import { findOnlyOpenPlan, findPlanOfGoal } from './patients-of-caller.ts'
 import { withKnownPractitioners } from './people/practitioner-references.ts'
+import { listHiddenHistory } from './read-only/list-versions.ts'
 import type { RecordWithMetadata } from './render.ts'
-import { emptyIfUnknown, searchDeletedRecords, searchStreams } from './search-streams.ts'
-import { changedNames, fieldsOf, mergeFields, requireValidResource } from './sent-resource.ts'
+import { emptyIfUnknown, findHiddenOf, searchDeletedRecords, searchStreams } from './search-streams.ts'
+import {
+  changedNames,
+  deletionInTransactionError,
+  fieldsOf,
+  mergeFields,
+  readOnlyPartError,
+  requireValidResource,
+} from './sent-resource.ts'
 
 const OPERATIONS = 'http://hl7.org/fhir/OperationDefinition'
-
 const READ_INTERACTIONS: readonly Interaction[] = [
   ...(['read', 'vread', 'history-instance', 'history-type', 'search-type'] as const),
 ]
@@ -119,15 +126,21 @@ class KindResources implements ResourceSource {
       return this.#render(stream, record)
     }
     if (isDeleted && record.version + 1 === version) throw new ServiceError('Gone')
-    if (isDeleted && record.version === version) return this.#render(stream, record)
+    if (record.version === version) return this.#render(stream, record)
     const former = await store.findFormerVersion(caller, record, version)
     if (!former) throw new ServiceError('NotFound')
     return this.#render(stream, former)
   }
 
   async history(caller: Caller, resourceId: string, page: PageRequest) {
-    const { stream, record } = await this.#findEver(caller, resourceId)
+    const { stream, record, isHidden } = await this.#findEver(caller, resourceId)
     const { id, ehrId } = record as RecordWithMetadata & { ehrId: string }
+    if (isHidden) {
+      const found = { collection: stream.kind.collection, id, ehrId }
+      const { changes, next } = await listHiddenHistory(this.#context, caller, found, page)
+      const versions = changes.flatMap((change) => this.versionsOf(change))
+      return { versions: versions.filter((one) => one.id === resourceId), next }
+    }
     const { items, ...rest } = await this.#recordsOf(stream.kind).history(caller, { id, ehrId }, page)
     const [first] = items
     // A change shows the version before it; the newest one is the record itself.
@@ -137,7 +150,7 @@ class KindResources implements ResourceSource {
         action === 'delete' ? undefined : (newer ?? (version === record.version ? record : undefined))
       const resource = shown && this.#render(stream, shown)
       const author = { userId, application }
-      return { type: this.#type, id: resourceId, version, at, action, author, resource }
+      return { type: this.#type, id: resourceId, version, at, action, ehrId, author, resource }
     })
     if (first && versions[0]?.resource === undefined && first.action !== 'delete')
       versions[0] = {
@@ -147,8 +160,9 @@ class KindResources implements ResourceSource {
     return { versions, ...rest }
   }
 
-  versionsOf({ collection, id, version, at, action, before, after }: RecordChange): ResourceVersion[] {
+  versionsOf({ collection, id, before, after, ...change }: RecordChange): ResourceVersion[] {
     const document = after ?? before
+    const { version, at, action, ehrId, userId, application } = change
     return this.#streams.flatMap((stream) => {
       if (stream.kind.collection !== collection || !document) return []
       const record = this.#recordsOf(stream.kind).store.toRecord(document) as unknown as RecordWithMetadata
@@ -156,7 +170,7 @@ class KindResources implements ResourceSource {
       return {
         type: this.#type,
         id: resourceIdOf(stream, id),
-        ...{ version, at: at.toISOString(), action },
+        ...{ version, at: at.toISOString(), action, ehrId, author: { userId, application } },
         resource: action === 'delete' ? undefined : this.#render(stream, record),
       }
     })
@@ -195,7 +209,7 @@ class KindResources implements ResourceSource {
 
   searchDeleted(caller: Caller, search: SearchCriteria, deleted: readonly HistoryKey[]): Promise<string[]> {
     const sought = { streams: this.#streams, recordsOf: this.#recordsOf, search }
-    return searchDeletedRecords(caller, sought, deleted)
+    return searchDeletedRecords(this.#context, caller, sought, deleted)
   }
 
   async create(
@@ -332,7 +346,7 @@ class KindResources implements ResourceSource {
   async #findEver(
     caller: Caller,
     resourceId: string,
-  ): Promise<{ stream: ResourceStream; record: RecordWithMetadata; isDeleted: boolean }> {
+  ): Promise<{ stream: ResourceStream; record: RecordWithMetadata; isDeleted: boolean; isHidden?: true }> {
     const { id, suffix } = splitResourceId(resourceId)
     const streams = this.#streams.filter((stream) => stream.suffix === suffix)
     const key = `${caller.userId}/${id}`
@@ -375,21 +389,12 @@ class KindResources implements ResourceSource {
       const record = await this.#recordsOf(stream.kind).store.findDeleted(caller, { id, ehrId } as never)
       if (record) return { stream, record: record as unknown as RecordWithMetadata }
     }
+    for (const stream of streams) {
+      const record = (await findHiddenOf(this.#context, caller, stream.kind, [{ id }])).get(id)
+      if (record && stream.isIn(record)) return { stream, record, isHidden: true as const }
+    }
     return undefined
   }
 
   #render = ({ render }: ResourceStream, record: object): FhirResource => render(record as RecordWithMetadata)
 }
-
-/** The contents of a plan, goal or task are deleted by a job of their own. */
-const deletionInTransactionError = (type: string) =>
-  new ServiceError('RuleViolated', {
-    violations: [
-      { path: type, code: 'not-supported', message: 'cannot be deleted in a transaction. Delete it alone' },
-    ],
-  })
-
-const readOnlyPartError = () =>
-  new ServiceError('Forbidden', {
-    detail: 'This resource is a part of another one. Change the resource that derivedFrom names.',
-  })

@@ -1,6 +1,6 @@
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
-import type { FhirCoding } from '../../records/fhir/elements.ts'
-import type { FhirMapping, FhirResource } from '../../records/fhir/mapping.ts'
+import { type FhirCoding, referencedId } from '../../records/fhir/elements.ts'
+import type { FhirMapping, FhirPart, FhirResource } from '../../records/fhir/mapping.ts'
 import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
 import { dateParameter } from '../../records/fhir/search-parameters.ts'
 import type { ResourceType } from '../sources/resource-source.ts'
@@ -22,7 +22,10 @@ export interface ResourceStream {
 }
 
 /** Parameters of every resource type; the patient is resolved before a kind is searched. */
-const generalParameters = (suffix: string): Record<string, FhirSearchParameter> => ({
+const generalParameters = (
+  suffix: string,
+  profile: string | undefined,
+): Record<string, FhirSearchParameter> => ({
   _id: {
     type: 'token',
     description: 'Id of the resource',
@@ -33,7 +36,43 @@ const generalParameters = (suffix: string): Record<string, FhirSearchParameter> 
     },
   },
   _lastUpdated: dateParameter('Time of the last change', 'updatedAt'),
+  _profile: {
+    type: 'uri',
+    description: 'Profile that the resource claims',
+    modifiers: [],
+    where: ({ text }) => text === profile,
+  },
 })
+
+/** A reference between the resources of one record. @param where the conditions for the record with this id and part */
+const partParameter = (
+  { type }: FhirMapping,
+  description: string,
+  path: string,
+  where: (sought: { id: string; suffix: string }) => Readonly<Record<string, unknown>> | false,
+): FhirSearchParameter => ({
+  ...{ type: 'reference', description, path, modifiers: [type] },
+  where: ({ text }) => where(splitResourceId(referencedId(text, type) ?? text)),
+})
+
+/** By the resource of a record its parts are found, and by a part the whole. */
+const derivedFrom = (mapping: FhirMapping) => ({
+  'derived-from': partParameter(
+    mapping,
+    'Resource of which this one is a part',
+    'derivedFrom',
+    ({ id, suffix }) => suffix === '' && { id },
+  ),
+})
+
+function hasMember(mapping: FhirMapping, parts: readonly (readonly [string, FhirPart])[]) {
+  const fields = parts.flatMap(([, { where }]) => Object.keys(where))
+  const member = partParameter(mapping, 'Part of this resource', 'hasMember', ({ id, suffix }) => {
+    const [, part] = parts.find(([name]) => name === suffix) ?? []
+    return part !== undefined && { id, ...part.where }
+  })
+  return parts.length === 0 ? {} : { 'has-member': { ...member, fields } }
+}
 
 /** Splits `<record>.<part>`. */
 export function splitResourceId(resourceId: string): { id: string; suffix: string } {
@@ -46,26 +85,30 @@ export const resourceIdOf = ({ suffix }: ResourceStream, id: string): string =>
   suffix === '' ? id : `${id}.${suffix}`
 
 /** All resources that records of a kind have. */
-export const streamsOf = (kind: MappedKind): ResourceStream[] => [
-  {
-    kind,
-    suffix: '',
-    code: kind.fhir.code,
-    parameters: { ...kind.fhir.search, ...generalParameters('') },
-    where: {},
-    isIn: () => true,
-    render: (record) => renderRecord(kind.fhir, record),
-  },
-  ...Object.entries(kind.fhir.parts ?? {}).map(([suffix, part]) => ({
-    kind,
-    suffix,
-    code: part.code,
-    parameters: { ...part.search, ...generalParameters(suffix) },
-    where: part.where,
-    isIn: part.isIn,
-    render: (record: RecordWithMetadata) => renderPart(kind.fhir, part, record, suffix),
-  })),
-]
+export function streamsOf(kind: MappedKind): ResourceStream[] {
+  const { fhir } = kind
+  const parts = Object.entries(fhir.parts ?? {})
+  return [
+    {
+      kind,
+      suffix: '',
+      code: fhir.code,
+      parameters: { ...fhir.search, ...hasMember(fhir, parts), ...generalParameters('', fhir.profile) },
+      where: {},
+      isIn: () => true,
+      render: (record) => renderRecord(fhir, record),
+    },
+    ...parts.map(([suffix, part]) => ({
+      kind,
+      suffix,
+      code: part.code,
+      parameters: { ...part.search, ...derivedFrom(fhir), ...generalParameters(suffix, part.profile) },
+      where: part.where,
+      isIn: part.isIn,
+      render: (record: RecordWithMetadata) => renderPart(fhir, part, record, suffix),
+    })),
+  ]
+}
 
 const patient = {
   ...{ type: 'reference', description: 'Patient: the id of an EHR' },
@@ -81,9 +124,9 @@ const patientParameters = ({ elements }: FhirMapping) =>
 /** Describes a parameter. A reference is found where the mapping shows the field of the parameter. */
 function describeParameter(
   { elements }: FhirMapping,
-  { type, description, field = '', modifiers }: Omit<FhirSearchParameter, 'where'>,
+  { type, description, field = '', path: own, modifiers }: Omit<FhirSearchParameter, 'where'>,
 ) {
-  const path = elements.find(({ paths }) => Object.hasOwn(paths, field))?.paths[field]
+  const path = own ?? elements.find(({ paths }) => Object.hasOwn(paths, field))?.paths[field]
   const isReference = type === 'reference' && path !== undefined
   return { type, description, ...(isReference && { references: { types: modifiers, path } }) }
 }

@@ -20,7 +20,20 @@ async function readableEhrIds(database: Pick<Database, 'db'>, caller: Caller): P
   return ehrs.map(({ _id }) => _id)
 }
 
-export const isPatientCriterion = ({ name }: SearchCriterion) => name === 'patient' || name === 'subject'
+/** An actor is a patient or somebody else. */
+const isPatientActor = ({ name, modifier, values }: SearchCriterion) =>
+  name === 'actor' &&
+  values.every((text) => modifier === 'Patient' || referencedId(text, 'Patient') !== undefined)
+
+export const isPatientCriterion = (one: SearchCriterion) =>
+  one.name === 'patient' || one.name === 'subject' || isPatientActor(one)
+
+/** @throws InvalidInput for a value that is neither true nor false */
+function isMissing({ name, modifier, values: [text] }: SearchCriterion): boolean {
+  if (modifier !== 'missing') return false
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw parameterError(`${name}:missing`, 'enum', 'must be true or false')
+}
 
 /** The id of a patient: of a reference, or alone. */
 export const patientIdOf = (text: string): string => referencedId(text, 'Patient') ?? text
@@ -34,11 +47,15 @@ export async function searchedEhrIds(
   caller: Caller,
   criteria: readonly SearchCriterion[],
 ): Promise<string[]> {
-  const named = criteria.filter(isPatientCriterion).map(({ name, modifier, values }) => {
+  const ofPatient = criteria.filter(isPatientCriterion)
+  // Every record belongs to a patient.
+  if (ofPatient.some(isMissing)) return []
+  const named = ofPatient.flatMap(({ name, modifier, values }) => {
+    if (modifier === 'missing') return []
     requireKnownModifier({ name, modifier }, ['Patient'])
-    return values.flatMap(
-      (text) => referencedId(text, 'Patient') ?? (/^[\w.-]{1,64}$/.test(text) ? [text] : []),
-    )
+    return [
+      values.flatMap((text) => referencedId(text, 'Patient') ?? (/^[\w.-]{1,64}$/.test(text) ? [text] : [])),
+    ]
   })
   const [first, ...others] = named
   const ids = first

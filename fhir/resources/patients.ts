@@ -40,6 +40,7 @@ export const patientType: ResourceType = {
     ...NAME_PARAMETERS,
     birthdate: { type: 'date', description: 'Date of birth' },
     gender: { type: 'token', description: 'Gender: male or female' },
+    language: { type: 'token', description: 'Language in which to talk with the person' },
     active: { type: 'token', description: 'Use of the EHR; always true' },
   },
   open: (services) => new Patients(services),

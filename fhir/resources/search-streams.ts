@@ -1,8 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Filter } from 'mongodb'
 import { findNonemptyCollections } from '../../records/ehr-records/nonempty-collections.ts'
+import { findHiddenRecords } from '../../records/ehrs/deletion/hidden-contents.ts'
+import { findSearchedEhrs } from '../../records/ehrs/rights/query-accesses.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
+import { createParseFormat, type ParseDocument } from '../../records/store/documents/parse-format.ts'
 import type { CursorPosition } from '../../records/store/reading/cursor.ts'
+import { toMongoFilter } from '../../records/store/reading/filter.ts'
+import { accessesByEhr } from '../../records/store/resource.ts'
 import type { HistoryKey } from '../../records/store/writing/history.ts'
 import {
   type AuditedReads,
@@ -117,21 +123,53 @@ function conditionsOf({ parameters }: ResourceStream, { criteria }: SearchCriter
   return recordConditionsOf(parameters, criteria.filter(isOfRecord))
 }
 
-/** Searches deleted records, each in its history. @returns the ids of the resources that they were */
+/**
+ * Searches deleted records: each in its history, and those that are hidden with what they belong to.
+ * @returns the ids of the resources that they were
+ */
 export async function searchDeletedRecords(
+  context: StoreContext,
   caller: Caller,
   { streams, recordsOf, search }: StreamSearch<SearchCriteria>,
   deleted: readonly HistoryKey[],
 ): Promise<string[]> {
   const found: string[] = []
-  for (const { collection, id, ehrId } of deleted)
-    for (const stream of streams.filter(({ kind }) => kind.collection === collection)) {
-      const where = conditionsOf(stream, search)
-      const { store } = recordsOf(stream.kind)
-      if (where && (await store.findDeleted(caller, { id, ehrId } as never, { ...where, ...stream.where })))
+  for (const stream of streams) {
+    const sought = deleted.filter(({ collection }) => collection === stream.kind.collection)
+    const where = conditionsOf(stream, search)
+    if (!where || sought.length === 0) continue
+    const { store } = recordsOf(stream.kind)
+    const conditions = { ...where, ...stream.where }
+    const hidden = await findHiddenOf(context, caller, stream.kind, sought, conditions)
+    for (const { id, ehrId } of sought)
+      if (hidden.has(id) || (await store.findDeleted(caller, { id, ehrId } as never, conditions)))
         found.push(resourceIdOf(stream, id))
-    }
+  }
   return found
+}
+
+/**
+ * Finds records that are hidden because their plan, goal, task or event is deleted, and audits that.
+ * @returns by id, those that the caller could read before, in EHRs that the caller can read
+ */
+export async function findHiddenOf(
+  context: StoreContext,
+  caller: Caller,
+  { collection, schema }: MappedKind,
+  sought: readonly Pick<HistoryKey, 'id'>[],
+  conditions: Conditions = {},
+): Promise<Map<string, RecordWithMetadata>> {
+  const format = createParseFormat(schema)
+  const filter = { ...toMongoFilter(format, conditions), _id: { $in: sought.map(({ id }) => id) } }
+  const found = await findHiddenRecords(context.db, caller, collection, filter as Filter<ParseDocument>)
+  if (found.length === 0) return new Map()
+  const ehrIds = [...new Set(found.map(({ ehrId }) => ehrId))]
+  const { searched } = await findSearchedEhrs(context, caller, { ehrIds })
+  const shown = found.filter(({ ehrId }) => searched.includes(ehrId))
+  const resource = { collection, ehr: 'ehrId' } as const
+  const query = { action: 'query', asked: 'deleted' } as const
+  await context.audit.record(...accessesByEhr(resource, caller, query, shown))
+  return new Map(shown.map(({ id, document }) => [id, format.fromStored(document) as RecordWithMetadata]))
 }
 
 /** One record tells that a page follows, one may have been shown in part, and the last one is not known to be whole. */

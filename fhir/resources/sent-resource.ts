@@ -190,3 +190,16 @@ export const changedNames = (before: FieldValues, after: FieldValues): string[] 
   [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
     (name) => !isDeepStrictEqual(before[name], after[name]),
   )
+
+/** The contents of a plan, goal or task are deleted by a job of their own. */
+export const deletionInTransactionError = (type: string) =>
+  new ServiceError('RuleViolated', {
+    violations: [
+      { path: type, code: 'not-supported', message: 'cannot be deleted in a transaction. Delete it alone' },
+    ],
+  })
+
+export const readOnlyPartError = () =>
+  new ServiceError('Forbidden', {
+    detail: 'This resource is a part of another one. Change the resource that derivedFrom names.',
+  })

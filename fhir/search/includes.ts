@@ -59,7 +59,7 @@ export function parseIncludes(
 
 /** The includes that the values of a parameter name: `*`, `Type:*`, `Type:parameter` or `Type:parameter:Target`. */
 function chosenIncludes(name: string, parameters: SearchParameters, known: readonly Include[]): Include[] {
-  const values = [parameters[name] ?? []].flat().map(String)
+  const values = [parameters[name] ?? []].flat().map(String).filter(Boolean)
   const chosen = values.flatMap((value) => {
     const [source, parameter, target, ...rest] = value === '*' ? ['*', '*'] : value.split(':')
     const fits = (sought: string | undefined, own: string) => sought === '*' || sought === own

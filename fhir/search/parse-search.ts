@@ -22,7 +22,12 @@ export interface ParsedSearch extends ResourceSearch {
 const DEFAULT_COUNT = 20
 const MAX_COUNT = 1000
 
-const textsOf = (value: unknown): string[] => [value].flat().map(String)
+/** The values of a parameter; an empty one says nothing. */
+const textsOf = (value: unknown): string[] =>
+  [value]
+    .flat()
+    .map(String)
+    .filter((text) => text !== '')
 
 const single = (parameters: SearchParameters, name: string): string | undefined =>
   textsOf(parameters[name] ?? [])[0]
@@ -39,7 +44,7 @@ const RESULT_PARAMETERS: readonly string[] = [
 function parseCount(parameters: SearchParameters): number {
   const text = single(parameters, '_count')
   if (text === undefined) return DEFAULT_COUNT
-  if (!/^\d{1,9}$/.test(text)) throw parameterError('_count', 'type', 'must be a number')
+  if (!/^\d{1,20}$/.test(text)) throw parameterError('_count', 'type', 'must be a number')
   return Math.min(Number(text), MAX_COUNT)
 }
 
@@ -54,8 +59,8 @@ function parseOrder(
   parameters: SearchParameters,
   { sortedBy }: ResourceDescription,
 ): ResourceSearch['order'] {
-  const sort = single(parameters, '_sort')
-  if (sort === undefined) return undefined
+  const sort = textsOf(parameters._sort ?? []).join(',')
+  if (sort === '') return undefined
   if (sortedBy === undefined || sort.replace(/^-/, '') !== sortedBy)
     throw parameterError(
       '_sort',
@@ -104,7 +109,12 @@ export const usedParameters = (parameters: SearchParameters): ParsedSearch['used
   )
 
 /** To leave them out in silence would make a result look complete. */
-const UNSUPPORTED_PARAMETERS: readonly string[] = ['_has', '_filter', '_contained']
+const UNSUPPORTED_PARAMETERS: readonly string[] = [
+  ...['_has', '_filter', '_contained', '_containedType', '_list', '_query', '_text', '_content'],
+]
+
+/** A condition on what a parameter refers to: `patient.name`, `subject:Patient.name`. */
+const isChained = (key: string): boolean => key.includes('.')
 
 /** Splits `code:not` into name and modifier. */
 const splitName = (key: string): { name: string; modifier: string | undefined } => {
@@ -127,13 +137,14 @@ export function parseSearch(
   const used: [string, string][] = []
   for (const [key, value] of Object.entries(parameters)) {
     const { name, modifier } = splitName(key)
-    if (UNSUPPORTED_PARAMETERS.includes(name)) throw parameterError(key, 'not-supported', 'is not supported')
+    if (UNSUPPORTED_PARAMETERS.includes(name) || isChained(key))
+      throw parameterError(key, 'not-supported', 'is not supported')
     if (RESULT_PARAMETERS.includes(name)) {
       if (name !== '_cursor') used.push(...textsOf(value).map((text): [string, string] => [key, text]))
     } else if (Object.hasOwn(source.parameters, name))
       for (const text of textsOf(value)) {
         used.push([key, text])
-        if (text !== '') criteria.push({ name, modifier, values: splitEscaped(text, ',') })
+        criteria.push({ name, modifier, values: splitEscaped(text, ',') })
       }
     else ignored.push(key)
   }

@@ -53,7 +53,11 @@ function missingCondition(
     throw parameterError(`${name}:missing`, 'enum', 'must be true or false')
   const isSought = text === 'true'
   if (!parameter) return isSought
-  return parameter.field === undefined ? !isSought : { [parameter.field]: { exists: !isSought } }
+  const { field = [], fields = [field].flat() } = parameter
+  const conditions = fields.map((one) => [one, { exists: !isSought }] as const)
+  if (conditions.length === 0) return !isSought
+  if (isSought || conditions.length === 1) return Object.fromEntries(conditions)
+  return { allOf: [conditions.map((one) => Object.fromEntries([one]))] }
 }
 
 /** Values of one field become one list, which an index serves. */

@@ -4,23 +4,27 @@ import { ifNotFound } from '../../schemas/errors.ts'
 import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources } from '../sources/resource-source.ts'
+import { decodeSearchCursor, encodeSearchCursor, invalidSearchCursor } from './search-cursor.ts'
 
-/** What a search is within, such as one patient. */
+/** What a search is within, such as a patient. */
 interface SearchScope<T> {
   /** The parameter that must name it. */
   name: string
   /** @throws NotFound if the caller may not read it */
   readPage(value: string, page: PageRequest): Promise<Page<T>>
-  fits(item: T, criterion: SearchCriterion): boolean
+  fits(item: T, criterion: SearchCriterion, value: string): boolean
   show(items: readonly T[], value: string): Promise<FhirResource[]>
 }
 
 /** A search does not tell whether a record exists. */
-const noneIfUnknown = ifNotFound({ items: [], next: null, total: 0 })
+export const noneIfUnknown = ifNotFound({ items: [], next: null, total: 0 })
+
+/** A search names at most so many scopes, since each needs queries of its own. */
+const MAX_SCOPES = 200
 
 /**
- * Searches what one parameter names. A page has fewer resources than asked for if some do not fit; the next link goes on
- * behind them.
+ * Searches what the values of one parameter name, one after the other. A page has fewer resources than asked for if some
+ * do not fit; the next link goes on behind them.
  * @throws InvalidInput
  */
 export async function searchWithin<T>(
@@ -28,19 +32,76 @@ export async function searchWithin<T>(
   { name: scope, readPage, fits, show }: SearchScope<T>,
 ): Promise<FoundResources> {
   const [named, ...others] = criteria.filter(({ name }) => name === scope)
-  const [value, ...more] = named?.values ?? []
+  const values = [...new Set(named?.values ?? [])]
+  const [first] = values
   const rest = criteria.filter(({ name }) => name !== scope)
   for (const criterion of criteria) requireKnownModifier(criterion)
-  if (value === undefined || others.length + more.length > 0)
-    throw parameterError(scope, 'required', 'must have one value')
-  if (total && rest.length > 0)
+  if (first === undefined || others.length > 0) throw parameterError(scope, 'required', 'must be given once')
+  if (values.length > MAX_SCOPES)
+    throw parameterError(scope, 'too-costly', `must have at most ${MAX_SCOPES} values`)
+  if (total && rest.length + values.length > 1)
     throw parameterError('_total', 'too-costly', `can count only all resources of one ${scope}`)
-  const page = { limit: Math.max(count, 1), cursor: after, count: total }
-  const read = await readPage(value, page).catch(noneIfUnknown)
-  const found = read.items.filter((item) => rest.every((criterion) => fits(item, criterion)))
-  return {
-    resources: count === 0 ? [] : await show(found, value),
-    ...(read.next !== null && count > 0 && { next: read.next }),
-    ...(read.total !== undefined && { total: read.total }),
+  const read = (value: string, page: PageRequest) => readPage(value, page).catch(noneIfUnknown)
+  if (count === 0) return { resources: [], total: (await read(first, { limit: 1, count: total })).total }
+  let counted: number | undefined
+  const found = await searchInTurn(values.length, { limit: count, after }, async (index, limit, cursor) => {
+    const value = values[index] as string
+    const page = await read(value, { limit, cursor, count: total })
+    counted = page.total
+    const fitting = page.items.filter((item) => rest.every((criterion) => fits(item, criterion, value)))
+    const isShort = fitting.length < page.items.length
+    return { resources: await show(fitting, value), next: page.next ?? undefined, isShort }
+  })
+  return { ...found, ...(counted !== undefined && { total: counted }) }
+}
+
+/** A page of one of several sources. */
+interface PartOfPage extends Pick<FoundResources, 'resources' | 'next'> {
+  /** Resources that do not fit are missing, so that the page ends here: nobody knows how many there are. */
+  isShort?: boolean
+}
+
+/**
+ * A page of several sources, one after the other.
+ * @param find the page of the source with this number. @throws InvalidInput for a cursor of another search
+ */
+export async function searchInTurn(
+  sources: number,
+  { limit, after: cursor }: { limit: number; after: string | undefined },
+  find: (index: number, count: number, after?: string) => Promise<PartOfPage>,
+): Promise<Pick<FoundResources, 'resources' | 'next'>> {
+  let { index, after } = cursor === undefined ? START : decodePosition(cursor)
+  const resources: FhirResource[] = []
+  for (let isFull = limit <= 0; index < sources && !isFull; ) {
+    const found = await find(index, limit - resources.length, after)
+    resources.push(...found.resources)
+    after = found.next
+    if (after === undefined) index += 1
+    isFull = resources.length >= limit || found.isShort === true
   }
+  // No page may follow without a resource.
+  while (after === undefined && index < sources && (await isEmpty(find(index, 1)))) index += 1
+  return { resources, ...(index < sources && { next: encodeSearchCursor([index, after ?? null]) }) }
+}
+
+async function isEmpty(part: Promise<PartOfPage>): Promise<boolean> {
+  const { resources, next } = await part
+  return resources.length === 0 && next === undefined
+}
+
+interface Position {
+  /** The source, by its number. */
+  index: number
+  /** The position within its resources. */
+  after: string | undefined
+}
+
+const START: Position = { index: 0, after: undefined }
+
+/** @throws InvalidInput */
+function decodePosition(cursor: string): Position {
+  const [index, after] = decodeSearchCursor(cursor)
+  if (!Number.isInteger(index) || Number(index) < 0 || !(after === null || typeof after === 'string'))
+    throw invalidSearchCursor()
+  return { index: Number(index), after: after ?? undefined }
 }

@@ -30,7 +30,9 @@ export interface ResourceVersion {
   version: number
   at: string
   action: 'create' | 'update' | 'delete'
-  /** Who wrote it; the user is empty for the service itself. Histories of types do not tell it. */
+  /** The patient, where an access tells it. */
+  ehrId?: string | null
+  /** Who wrote it; the user is empty for the service itself. */
   author?: { userId: string; application: string }
   resource: FhirResource | undefined
 }

@@ -1,7 +1,9 @@
 import type { ClientSession } from 'mongodb'
+import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
+import { type ContentRecord, findContents } from '../../records/ehrs/deletion/hidden-contents.ts'
 import { formatPosition, parsePosition } from '../../records/live/change-log.ts'
 import { type ChangedRecord, parseChangeId, type RecordChange } from '../../records/live/changes.ts'
-import { listChanges } from '../../records/live/listed-changes.ts'
+import { hiddenDeletion, listChanges } from '../../records/live/listed-changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
@@ -65,6 +67,15 @@ const criterion = (name: string, values: readonly string[]): SearchCriterion => 
 })
 
 const changeKey = ({ collection, id, version }: ChangedRecord) => `${collection}/${id}/${version}`
+
+/** A record that is there again, with its container. */
+const returnOf = (
+  { collection, id, ehrId, document }: ContentRecord,
+  change: RecordChange,
+): RecordChange => ({
+  ...{ ...change, collection, id, ehrId, version: Number(document.version) },
+  ...{ before: null, after: document },
+})
 
 const versionOf = (type: string, { change, resourceId }: ResourceChange): ResourceVersion => {
   const { version, action, at } = change
@@ -176,7 +187,9 @@ export class SubscriptionEvents {
     return {
       sought: { ehrIds, collections },
       concerns: ({ ehrId, collection }) =>
-        ehrId !== null && ehrIds.includes(ehrId) && collections.includes(collection),
+        ehrId !== null &&
+        ehrIds.includes(ehrId) &&
+        (collections.includes(collection) || isContainerClass(collection)),
     }
   }
 
@@ -201,11 +214,35 @@ export class SubscriptionEvents {
       return (await this.#append(progress, matched, formatPosition(to), recovered.gap)) !== undefined
     }
     for await (const changes of missed) {
-      progress = await this.#append(progress, await match(changes), String(changes.at(-1)?.position))
+      const { all, gap } = await this.#withContents(caller, searched, changes)
+      progress = await this.#append(progress, await match(all), String(changes.at(-1)?.position), gap)
       if (!progress) return false
     }
     const isFarBehind = to.batch - from.batch > MAX_LAG_BATCHES
     return !isFarBehind || (await this.#append(progress, [], formatPosition(to))) !== undefined
+  }
+
+  /** Adds the records that a deleted container has hidden, and those that have returned with one. */
+  async #withContents(
+    caller: Caller,
+    { type, hasDeletions }: SoughtResources,
+    changes: readonly RecordChange[],
+  ): Promise<{ all: RecordChange[]; gap: number }> {
+    const { collections = [] } = this.#typeOf(type).source
+    const all: RecordChange[] = []
+    let gap = 0
+    for (const change of changes) {
+      all.push(change)
+      const isDeleted = change.action === 'delete'
+      const isBack = change.action === 'create' && change.version > 1
+      if (!isContainerClass(change.collection) || !(isDeleted ? hasDeletions : isBack)) continue
+      const of = { className: change.collection, id: change.id, isDeleted }
+      const contents = await findContents(this.#context, caller, of, collections, MAX_RECOVERED_CHANGES)
+      if (!contents) gap = 1
+      for (const one of contents ?? [])
+        all.push(isDeleted ? hiddenDeletion(one, change) : returnOf(one, change))
+    }
+    return { all, gap }
   }
 
   /** Finds the changes that fit the criteria now, for each resource that they have changed. */
@@ -283,10 +320,12 @@ export class SubscriptionEvents {
     const limit = MAX_RECOVERED_CHANGES + 1
     const found = await listChanges(this.#context.db, caller, { ...sought, since, from: undefined, limit })
     const events = await eventCollection(this.#context.db)
-      .find({ _id: eventIdRange(_id), at: { $gte: since } }, { projection: { change: 1 } })
+      .find({ _id: eventIdRange(_id), at: { $gte: since } }, { projection: { change: 1, action: 1 } })
       .toArray()
-    const known = new Set(events.map(({ change }) => change))
-    const changes = found.slice(0, MAX_RECOVERED_CHANGES).filter((one) => !known.has(changeKey(one)))
+    const known = new Set(events.map(({ change, action }) => `${change} ${action}`))
+    const changes = found
+      .slice(0, MAX_RECOVERED_CHANGES)
+      .filter((one) => !known.has(`${changeKey(one)} ${one.action}`))
     return { changes: changes.reverse(), gap: found.length > MAX_RECOVERED_CHANGES ? 1 : 0 }
   }
 

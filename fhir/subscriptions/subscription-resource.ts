@@ -1,7 +1,7 @@
 import { elementAt, memberOf } from '../../records/fhir/element-paths.ts'
 import { ownUri } from '../../records/fhir/elements.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
-import { publicIdOf } from '../../records/profiles/storage/owner.ts'
+import { ownedRecordId } from '../../records/profiles/storage/owner.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { isSearch } from './subscription-criteria.ts'
 import {
@@ -35,11 +35,12 @@ const CHANNEL = {
 
 /** The resource of a subscription. */
 export const showSubscription = (
-  { id, version, updatedAt, status, end, reason, topic, criteria }: StoredSubscription,
+  { id, userId, version, updatedAt, status, end, reason, topic, criteria }: StoredSubscription,
   now: Date,
 ): FhirResource => ({
   resourceType: 'Subscription',
-  id: publicIdOf(id),
+  // The ids of systems contain the separator, too.
+  id: id.slice(ownedRecordId(userId, '').length),
   meta: {
     versionId: String(version),
     lastUpdated: updatedAt,

@@ -222,10 +222,14 @@ export class Queries {
   ): AsyncGenerator<string[][]> {
     const { audit } = this.#records
     const access = { type: Composition.collection, asked: `aql: ${withoutValues(request.q)}` }
-    let searched: SearchedEhrs | undefined = await ehrs.searched()
+    // Asked beside the first batch of rows, which waits for it.
+    const searched = ehrs.searched()
+    searched.catch(() => {})
+    let isReported = false
     const report = async (rows: readonly ResultRow[]): Promise<void> => {
-      const accesses = await queryAccesses(audit, caller, access, searched ?? NO_EHRS, sourcesOf(rows))
-      searched = undefined
+      const found = isReported ? NO_EHRS : await searched
+      const accesses = await queryAccesses(audit, caller, access, found, sourcesOf(rows))
+      isReported = true
       await audit.record(...accesses)
     }
     try {
@@ -236,7 +240,7 @@ export class Queries {
       }
     } finally {
       // Without rows, and for a query that ends with an error.
-      if (searched) await report([])
+      if (!isReported) await report([])
     }
   }
 }

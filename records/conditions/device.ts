@@ -2,7 +2,7 @@ import { DeviceForms as forms } from '../../schemas/conditions/device.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
 import { deviceMapping } from './fhir/device-mapping.ts'
 import { blankViolations } from './field-violations.ts'
-import { normalizeText } from './search-words.ts'
+import { normalizeText, searchTextsOf } from './search-words.ts'
 
 /** The name identifies a device only without serial number and UDI: there may be two thermometers. */
 function deviceNaturalKeys({ name, ...labels }: Values): string[] {
@@ -19,6 +19,8 @@ export const Device = defineKind(forms, {
   naturalKey: { fields: ['name', 'serial', 'udi'], keysOf: deviceNaturalKeys },
   rules: {
     dependentFields: [],
+    derivationVersion: 2,
+    derived: (values) => ({ texts: searchTextsOf(['name', 'manufacturer', 'model', 'udi'], values) }),
     violations: (values) => ['name', 'serial', 'udi'].flatMap((field) => blankViolations(values, field)),
   },
   lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },

@@ -1,7 +1,8 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Coding } from '../../schemas/coding.ts'
 import type { ListFilter, Values } from '../ehr-records/kind.ts'
-import { searchWordsOf } from './search-words.ts'
+import type { FhirSearchParameter } from '../fhir/search-parameters.ts'
+import { searchTextsOf, searchWordsOf } from './search-words.ts'
 
 /** The search terms of a code: alone, and with its system as in FHIR searches. */
 const searchCodesOf = (code: unknown): string[] => {
@@ -38,4 +39,16 @@ export const codeFilter: ListFilter = {
 export const fieldFilter = (field: string, schema: TSchema): ListFilter => ({
   schema,
   where: (value) => ({ [field]: value }),
+})
+
+/** A field whose text, or its beginning, a client knows. The record has the search texts of the field. */
+export const stringParameter = (description: string, field: string): FhirSearchParameter => ({
+  type: 'string',
+  description,
+  field,
+  modifiers: ['exact'],
+  where: ({ text, modifier }) =>
+    modifier === 'exact'
+      ? { [field]: text }
+      : { texts: { starting: searchTextsOf([field], { [field]: text }) } },
 })

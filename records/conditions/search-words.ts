@@ -11,6 +11,18 @@ const foldCase = (text: string): string => text.toUpperCase().toLowerCase()
 export const normalizeText = (text: string): string =>
   foldCase(text.normalize('NFKC')).replace(/\s+/g, ' ').trim()
 
+/** A text in which spellings with other case, diacritics or signs are equal. */
+export const foldText = (text: string): string => searchWordsOf(text).join(' ')
+
+/** The texts of some fields for a search by their beginnings, each behind the name of its field. */
+export const searchTextsOf = (
+  fields: readonly string[],
+  values: Readonly<Record<string, unknown>>,
+): string[] =>
+  fields.flatMap((field) =>
+    values[field] === undefined ? [] : `${field} ${foldText(String(values[field]))}`,
+  )
+
 /** The distinct search words of texts, without case and diacritics. */
 export function searchWordsOf(...texts: unknown[]): string[] {
   const text = texts.filter((one) => typeof one === 'string').join('\n')

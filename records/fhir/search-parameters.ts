@@ -8,25 +8,35 @@ import {
   type SoughtQuantity,
   type SoughtToken,
   soughtRange,
+  splitEscaped,
+  unescapeText,
 } from './search-values.ts'
 
+type Conditions = Readonly<Record<string, unknown>>
+
 /** Conditions on the fields of records; true: every record fits, false: none does. */
-type SearchCondition = boolean | Readonly<Record<string, unknown>>
+type SearchCondition = boolean | Conditions
 
 /** A search parameter of FHIR for the records of a kind. */
 export interface FhirSearchParameter {
-  type: 'token' | 'date' | 'string' | 'quantity' | 'reference' | 'uri' | 'number'
+  type: 'token' | 'date' | 'string' | 'quantity' | 'reference' | 'uri' | 'number' | 'composite'
   description: string
   /** The modifiers that it knows besides `missing`. */
   modifiers: readonly string[]
   /** The field for `:missing`; without it `missing` is decided by {@link isAlwaysThere}. */
   field?: string
+  /** In place of `field`, if several fields are missing together. */
+  fields?: readonly string[]
+  /** Where a reference stands in the resource, if it is not where the mapping shows the field. */
+  path?: string
   /** undefined for a value that does not have the parameter's type */
   where(value: SearchText): SearchCondition | undefined
 }
 
+/** An element that is a code has no system in itself, so any fits. */
 const fits = ({ system, code }: SoughtToken, coding: Partial<FhirCoding>): boolean =>
-  (system === undefined || system === (coding.system ?? '')) && (code === undefined || code === coding.code)
+  (system === undefined || coding.system === undefined || system === coding.system) &&
+  (code === undefined || code === coding.code)
 
 const negated = (modifier: string | undefined, found: boolean): boolean =>
   modifier === 'not' ? !found : found
@@ -65,14 +75,37 @@ export const wordToken = (
   where: ({ text, modifier }) => {
     const token = parseToken(text)
     const words = Object.entries(codes).flatMap(([word, code]) =>
-      fits(token, system === undefined ? { code } : { system, code }) ||
-      (system === undefined && token.code === code && token.system !== undefined)
-        ? [word]
-        : [],
+      fits(token, system === undefined ? { code } : { system, code }) ? [word] : [],
     )
     return { [field]: modifier === 'not' ? { notIn: words } : { in: words } }
   },
 })
+
+/** A code that follows from other fields. @param codes the conditions of each code, and those of all others */
+export const conditionToken = (
+  description: string,
+  codes: Readonly<Record<string, { is: Conditions; isNot: Conditions }>>,
+): FhirSearchParameter => ({
+  type: 'token',
+  description,
+  modifiers: ['not'],
+  where: ({ text, modifier }) => {
+    const { code = '' } = parseToken(text)
+    const conditions = Object.hasOwn(codes, code) ? codes[code] : undefined
+    if (!conditions) return modifier === 'not'
+    return modifier === 'not' ? conditions.isNot : conditions.is
+  },
+})
+
+const FIRST_VERSION = { version: 1 }
+const LATER_VERSION = { version: { after: 1 } }
+
+/** The status of a record that is `first` at the beginning, and amended after a correction. */
+export const versionToken = (first: string): FhirSearchParameter =>
+  conditionToken(`Status: ${first}, or amended after a correction`, {
+    [first]: { is: FIRST_VERSION, isNot: LATER_VERSION },
+    amended: { is: LATER_VERSION, isNot: FIRST_VERSION },
+  })
 
 /** A field with the texts `code` and `system|code` of its codings. */
 export const codesToken = (description: string, field: string): FhirSearchParameter => ({
@@ -124,6 +157,76 @@ export const dateParameter = (
   }
 }
 
+/** A field is missing, or the first one of these that a record has fits. */
+const firstOf = (fields: readonly string[], condition: object): Conditions[] =>
+  fields.map((field, i) => ({ ...absent(fields.slice(0, i)), [field]: condition }))
+
+const absent = (fields: readonly string[]): Conditions =>
+  Object.fromEntries(fields.map((field) => [field, { exists: false }]))
+
+/**
+ * A period of days. One without a start or an end is open there, as FHIR says.
+ * @param start the fields with its first day: the first of them that a record has counts
+ * @param end likewise its last day
+ */
+export const periodParameter = (
+  description: string,
+  start: readonly string[],
+  end: readonly string[],
+): FhirSearchParameter => {
+  const day = (at: Date) => at.toISOString().slice(0, 10)
+  const starts = (condition: object) => firstOf(start, condition)
+  const ends = (condition: object) => firstOf(end, condition)
+  const startsBefore = (at: Date) => [...starts({ to: day(at) }), absent(start)]
+  const endsFrom = (at: Date) => [...ends({ from: day(at) }), absent(end)]
+  return {
+    type: 'date',
+    description,
+    fields: [...start, ...end],
+    modifiers: [],
+    where: ({ text }) => {
+      const period = parsePeriod(text)
+      if (!period) return undefined
+      const { prefix, from, to } = period
+      const near = soughtRange(period)
+      const groups = {
+        eq: [starts({ from: day(from) }), ends({ to: day(to) })],
+        ne: [[...startsBefore(from), ...endsFrom(to)]],
+        gt: [endsFrom(to)],
+        ge: [endsFrom(from)],
+        lt: [startsBefore(from)],
+        le: [startsBefore(to)],
+        sa: [starts({ from: day(to) })],
+        eb: [ends({ to: day(from) })],
+        ap: [endsFrom(near.from ?? from), startsBefore(near.to ?? to)],
+      }[prefix]
+      return groups.every((one) => one.length > 0) && { allOf: groups }
+    },
+  }
+}
+
+/** Values that belong together, such as a code and a quantity: `8480-6$gt140`. Each of the pairs has its own codes. */
+export const codeValueParameter = (
+  description: string,
+  pairs: readonly { codings: readonly FhirCoding[]; value: FhirSearchParameter }[],
+): FhirSearchParameter => ({
+  type: 'composite',
+  description,
+  modifiers: [],
+  where: ({ text }) => {
+    const [code = '', sought, ...rest] = splitEscaped(text, '$')
+    if (sought === undefined || rest.length > 0) return undefined
+    const token = parseToken(code)
+    const conditions = pairs.map(({ codings, value }) => {
+      const condition = value.where({ text: sought })
+      return condition === undefined ? undefined : codings.some((one) => fits(token, one)) && condition
+    })
+    if (conditions.includes(undefined)) return undefined
+    const possible = conditions.filter((one) => typeof one === 'object')
+    return possible.length > 0 && { allOf: [possible] }
+  },
+})
+
 /** A field with the id of another record. @param types the resource types that it may be */
 export const referenceParameter = (
   description: string,
@@ -142,17 +245,39 @@ export const referenceParameter = (
   },
 })
 
-/** A field with a user id. */
-export const userParameter = (description: string, field: string): FhirSearchParameter => ({
+/** The user id in a reference to a Practitioner, or in its identifier; undefined for other texts. */
+export function soughtUserId({ text, modifier }: SearchText): string | undefined {
+  if (modifier === 'identifier') return parseToken(text).code
+  const id = referencedId(text, 'Practitioner') ?? (/^[\w.-]{1,64}$/.test(text) ? text : undefined)
+  return id === undefined ? undefined : userIdOfPractitioner(id)
+}
+
+/** A field with a user id. @param path where the reference stands */
+export const userParameter = (description: string, field: string, path: string): FhirSearchParameter => ({
   type: 'reference',
   description,
   field,
-  modifiers: ['Practitioner'],
-  where: ({ text }) => {
-    const id = referencedId(text, 'Practitioner') ?? (/^[\w.-]{1,64}$/.test(text) ? text : undefined)
-    return id !== undefined && { [field]: userIdOfPractitioner(id) }
+  path,
+  modifiers: ['Practitioner', 'identifier'],
+  where: (value) => {
+    const id = soughtUserId(value)
+    return id !== undefined && { [field]: id }
   },
 })
+
+/** A reference that has nothing but an identifier, which is the text of a field. */
+export const identifierParameter = (description: string, field: string): FhirSearchParameter => ({
+  type: 'reference',
+  description,
+  field,
+  modifiers: ['identifier'],
+  where: ({ text, modifier }) => {
+    const id = modifier === 'identifier' ? parseToken(text).code : unescapeText(text)
+    return id !== undefined && { [field]: id }
+  },
+})
+
+const UCUM = 'http://unitsofmeasure.org'
 
 /** A stored number in one unit. Values in other units are converted; without a unit, the number counts. */
 export const quantityParameter = (description: string, field: string, unit: string): FhirSearchParameter => ({
@@ -163,8 +288,8 @@ export const quantityParameter = (description: string, field: string, unit: stri
   where: ({ text }) => {
     const sought = parseQuantity(text)
     if (!sought) return undefined
-    const { code = unit } = sought
-    if (!isConvertible(code, unit)) return false
+    const { code = unit, system = UCUM } = sought
+    if (system !== UCUM || !isConvertible(code, unit)) return false
     return { [field]: rangeOf(sought, (value) => convertExactly(value, code, unit).toNumber()) }
   },
 })

@@ -27,6 +27,7 @@ export interface RecordChange extends ChangedRecord {
   userId: string
   /** The person for whom the user acted as a helper. */
   onBehalfOf?: string | undefined
+  application: string
   action: HistoryEntry['action']
   before: ParseDocument | null
   after: ParseDocument | null
@@ -76,10 +77,10 @@ export async function loadRecordChanges(db: Db, placed: readonly LoggedChange[])
   const happenings = placed.map(async ({ changeId, position }): Promise<RecordChange | undefined> => {
     const [record, entry] = [parseChangeId(changeId), byId.get(changeId)]
     if (!entry) return undefined
-    const { at, userId, onBehalfOf, action, before } = entry
+    const { at, userId, onBehalfOf, application, action, before } = entry
     const after = await findDocumentAfter(db, record, now.get(recordKeyText(record)))
     return after || action === 'delete'
-      ? { ...record, position, at, userId, onBehalfOf, action, before, after }
+      ? { ...record, position, at, userId, onBehalfOf, application, action, before, after }
       : undefined
   })
   return (await Promise.all(happenings)).flatMap((one) => one ?? [])

@@ -1,7 +1,9 @@
 import type { Db, IndexDescription } from 'mongodb'
+import { isContainerClass } from '../ehrs/deletion/cascading-deletion.ts'
+import { type ContentRecord, findHiddenRecords } from '../ehrs/deletion/hidden-contents.ts'
 import { type Caller, isPermitted, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
-import { findDeletedVersion, historyCollection } from '../store/writing/history.ts'
+import { findDeletedVersion, type HistoryEntry, historyCollection } from '../store/writing/history.ts'
 import { type ChangedRecord, loadRecordChanges, parseChangeId, type RecordChange } from './changes.ts'
 
 /** The place of a change in a list, newest first. */
@@ -15,6 +17,8 @@ export interface ChangeQuery {
   /** The caller must be allowed to read them. */
   ehrIds: readonly string[]
   collections: readonly string[]
+  /** Only changes of this record. */
+  id?: string
   since: Date | undefined
   /** Only changes of this kind. */
   action?: RecordChange['action']
@@ -70,6 +74,22 @@ const ROUND_SIZE = 200
  * collections, so its time grows with them, until the deadline of queries.
  */
 export async function listChanges(db: Db, caller: Caller, query: ChangeQuery): Promise<ListedChange[]> {
+  const hidden = await findHiddenDeletions(db, caller, query)
+  const byId = new Map(hidden.map((one) => [one.changeId, one]))
+  const found = [...(await findReadableChanges(db, caller, query)), ...hidden].sort(compareNewestFirst)
+  const listed = found.slice(0, query.limit).map(({ changeId }) => changeId)
+  const stored = listed.filter((changeId) => !byId.has(changeId))
+  const loaded = await loadRecordChanges(
+    db,
+    stored.map((changeId) => ({ changeId, position: changeId })),
+  )
+  const deletions = listed.flatMap((changeId) => byId.get(changeId) ?? [])
+  const known = [...loaded, ...(await loadHiddenDeletions(db, caller, deletions))]
+  const changes = new Map(known.map((one) => [one.position, { ...one, changeId: one.position }]))
+  return listed.flatMap((changeId) => changes.get(changeId) ?? [])
+}
+
+async function findReadableChanges(db: Db, caller: Caller, query: ChangeQuery): Promise<FoundChange[]> {
   const readable: FoundChange[] = []
   let { from } = query
   for (let isLast = false; !isLast && readable.length < query.limit; ) {
@@ -78,16 +98,81 @@ export async function listChanges(db: Db, caller: Caller, query: ChangeQuery): P
     from = found[ROUND_SIZE]
     readable.push(...(await keepReadable(db, caller, found.slice(0, ROUND_SIZE))))
   }
-  const listed = readable.slice(0, query.limit).map(({ changeId }) => ({ changeId, position: changeId }))
-  const loaded = await loadRecordChanges(db, listed)
-  return loaded.map((change) => ({ ...change, changeId: change.position }))
+  return readable.slice(0, query.limit)
+}
+
+/** Changes that no history has: records are hidden because the plan, goal, task or event that they belong to is deleted. */
+async function findHiddenDeletions(
+  db: Db,
+  caller: Caller,
+  { ehrIds, collections, id, since, action, from }: ChangeQuery,
+): Promise<ListedChange[]> {
+  if (action !== undefined && action !== 'delete') return []
+  const deletions = await findContainerDeletions(db, ehrIds, since)
+  if (deletions.size === 0) return []
+  const inEhrs = { ehrId: { $in: [...ehrIds] }, ...(id !== undefined && { _id: id }) }
+  const found = collections.map((name) => findHiddenRecords(db, caller, name, inEhrs, { fields: [] }))
+  return (await Promise.all(found)).flat().flatMap((record) => {
+    const deletion = deletions.get(record.containerId)
+    const change = deletion && hiddenDeletion(record, deletion)
+    const isReached =
+      !from || change?.changeId === from.changeId || (change && compareNewestFirst(change, from) > 0)
+    return change && isReached ? [change] : []
+  })
+}
+
+/** Adds the whole records, which a page needs of few. */
+async function loadHiddenDeletions(
+  db: Db,
+  caller: Caller,
+  deletions: readonly ListedChange[],
+): Promise<ListedChange[]> {
+  const names = [...new Set(deletions.map(({ collection }) => collection))]
+  const found = names.map((name) => {
+    const ids = deletions.flatMap(({ collection, id }) => (collection === name ? id : []))
+    return findHiddenRecords(db, caller, name, { _id: { $in: ids } })
+  })
+  const records = new Map((await Promise.all(found)).flat().map((one) => [one.id, one.document]))
+  return deletions.flatMap((one) => {
+    const before = records.get(one.id)
+    return before ? [{ ...one, before }] : []
+  })
+}
+
+/** The last deletions of plans, goals, tasks and events, by their ids. */
+async function findContainerDeletions(
+  db: Db,
+  ehrIds: readonly string[],
+  since: Date | undefined,
+): Promise<Map<string, HistoryEntry>> {
+  const filter = { action: 'delete' as const, 'before.ehrId': { $in: [...ehrIds] } }
+  const found = await historyCollection(db)
+    .find({ ...filter, ...(since && { at: { $gte: since } }) }, { projection: { before: 0 } })
+    .sort({ at: 1, _id: 1 })
+    .toArray()
+  const containers = found.map((entry) => ({ entry, ...parseChangeId(entry._id) }))
+  const ofContainers = containers.filter(({ collection }) => isContainerClass(collection))
+  return new Map(ofContainers.map(({ id, entry }) => [id, entry]))
+}
+
+/** The deletion of a record with what it belongs to, as a change of its own. It would be the next version. */
+export function hiddenDeletion(
+  { collection, id, ehrId, document }: ContentRecord,
+  { at, userId, onBehalfOf, application }: Pick<RecordChange, 'at' | 'userId' | 'onBehalfOf' | 'application'>,
+): ListedChange {
+  const version = Number(document.version) + 1
+  const changeId = [ehrId, collection, id, version, 'hidden'].join('/')
+  const change = { collection, id, ehrId, version, at, userId, onBehalfOf, application }
+  return { ...change, changeId, position: changeId, action: 'delete', before: document, after: null }
 }
 
 async function findChanges(
   db: Db,
-  { ehrIds, collections, since, action, from, limit }: ChangeQuery,
+  { ehrIds, collections, id, since, action, from, limit }: ChangeQuery,
 ): Promise<FoundChange[]> {
-  const prefixes = ehrIds.flatMap((ehrId) => collections.map((collection) => `${ehrId}/${collection}`))
+  const prefixes = ehrIds.flatMap((ehrId) =>
+    collections.map((collection) => `${ehrId}/${collection}${id === undefined ? '' : `/${id}`}`),
+  )
   const found = prefixes.map((prefix) =>
     historyCollection(db)
       .find(
@@ -123,6 +208,12 @@ async function keepReadable(db: Db, caller: Caller, changes: readonly FoundChang
       readable.add(`${name}/${_id}`)
       records.delete(_id)
     }
+    const left = { _id: { $in: [...records.keys()] } }
+    if (records.size > 0)
+      for (const { id } of await findHiddenRecords(db, caller, name, left, { fields: [] })) {
+        readable.add(`${name}/${id}`)
+        records.delete(id)
+      }
     for (const record of records.values()) {
       const deleted = await findDeletedVersion(db, record)
       if (deleted && isPermitted(deleted._rperm, caller)) readable.add(`${name}/${record.id}`)

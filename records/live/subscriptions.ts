@@ -1,6 +1,5 @@
 import { ServiceError } from '../../schemas/errors.ts'
-import type { Sessions } from '../accounts/login/sessions.ts'
-import { withoutAccountRoles } from '../ehrs/rights/roles.ts'
+import type { AppGrants } from '../accounts/apps/app-grants.ts'
 import { type PeriodicTask, startPeriodicTask } from '../store/batching/periodic-task.ts'
 import { type Caller, isPermitted } from '../store/documents/caller.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
@@ -19,6 +18,9 @@ export interface Subscriber {
   /** Without a position: the seconds before now whose changes are delivered, too. */
   lookBack?: number | undefined
 }
+
+/** Tells the roles of those who have tokens. */
+type TokenHolders = Pick<AppGrants, 'findRoles'>
 
 /** The topic of a subscription. */
 export interface SubscriptionTopic {
@@ -53,7 +55,7 @@ const CHECKS_PER_HEARTBEAT = 15
 /** The subscriptions of the path family. */
 export class Subscriptions {
   readonly #tail: ChangeFeed
-  readonly #sessions: Pick<Sessions, 'facts'>
+  readonly #holders: TokenHolders
   readonly #subscriptionAudit: SubscriptionAudit
   readonly #open = new Set<Subscription>()
   readonly #loop: PeriodicTask
@@ -62,11 +64,11 @@ export class Subscriptions {
   constructor(
     records: StoreContext,
     tail: ChangeFeed,
-    sessions: Pick<Sessions, 'facts'>,
+    holders: TokenHolders,
     onFault: (fault: unknown) => void,
   ) {
     this.#tail = tail
-    this.#sessions = sessions
+    this.#holders = holders
     this.#subscriptionAudit = new SubscriptionAudit(records.audit, onFault)
     this.#loop = startPeriodicTask(SUBSCRIPTION_CHECK_INTERVAL_MS, () => this.#check(), onFault)
   }
@@ -88,7 +90,7 @@ export class Subscriptions {
         retryAfter: 60,
         detail: 'Too many streams of changes are open. Close one, or try again in a minute.',
       })
-    const one = new Subscription(following, followed, listener, this.#sessions, this.#subscriptionAudit)
+    const one = new Subscription(following, followed, listener, this.#holders, this.#subscriptionAudit)
     this.#open.add(one)
     one.onEnd = () => {
       this.#open.delete(one)
@@ -121,7 +123,7 @@ export class Subscriptions {
 class Subscription implements FeedSubscriber {
   readonly #topic: SubscriptionTopic
   readonly #listener: ChangeListener
-  readonly #sessions: Pick<Sessions, 'facts'>
+  readonly #holders: TokenHolders
   readonly #subscriptionAudit: SubscriptionAudit
   readonly #auditLog: SubscriptionAuditLog
   readonly #subscriber: Subscriber
@@ -136,14 +138,14 @@ class Subscription implements FeedSubscriber {
     following: Subscriber,
     followed: SubscriptionTopic,
     listener: ChangeListener,
-    sessions: Pick<Sessions, 'facts'>,
+    holders: TokenHolders,
     notes: SubscriptionAudit,
   ) {
     this.#subscriber = following
     this.#caller = following.caller
     this.#topic = followed
     this.#listener = listener
-    this.#sessions = sessions
+    this.#holders = holders
     this.#subscriptionAudit = notes
     this.#auditLog = notes.open()
   }
@@ -217,9 +219,8 @@ class Subscription implements FeedSubscriber {
 
   async #isAllowed(forAccess: boolean): Promise<boolean> {
     const { sid, until } = this.#subscriber
-    const facts = await this.#sessions.facts(sid)
-    if (!facts || until.getTime() <= Date.now()) return false
-    const roles = this.#caller.app ? withoutAccountRoles(facts.roles) : facts.roles
+    const roles = await this.#holders.findRoles(this.#caller, sid)
+    if (!roles || until.getTime() <= Date.now()) return false
     this.#caller = { ...this.#caller, roles }
     return !forAccess || this.#topic.isReachable(this.#caller)
   }

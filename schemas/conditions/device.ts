@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { naturalKeyField } from '../coding.ts'
+import { naturalKeyField, searchTextsField } from '../coding.ts'
 import { longTextField, shortTextField } from '../common.ts'
 import { dateField } from '../forms/fields.ts'
 import { defineForms } from '../forms/forms.ts'
@@ -23,6 +23,7 @@ const plainForms = defineForms({
     expiry: Type.Optional(dateField('First day on which the device must no longer be used', '2031-01-01')),
     comment: Type.Optional(longTextField('Comment', 'Lent by the practice')),
     knownBy: naturalKeyField,
+    texts: searchTextsField,
   },
 })
 

@@ -50,6 +50,51 @@ describe('bundles in FHIR', () => {
     assertStatus(await patient.call('DELETE', `careplan/${created.id}`), 204)
   })
 
+  it('carry out each entry of a batch alone, also if others are malformed', async () => {
+    const { entry } = assertStatus(
+      await post(patient, 'batch', [
+        { request: { method: 'GET', url: `Patient/${patient.ehrId}/$everything` } },
+        { request: { method: 'HEAD', url: `Patient/${patient.ehrId}` } },
+        ...(['x', null] as never[]),
+        { request: { method: 'GET', url: `Patient/${patient.ehrId}` } },
+      ]),
+    )
+    assert.deepEqual(
+      entry.map(({ response }: Json) => [response.status, response.outcome?.issue[0].expression[0]]),
+      [
+        ['400', 'Bundle.entry[0].request.url'],
+        ['400', 'Bundle.entry[1].request.method'],
+        ['400', 'Bundle.entry[2].request.method'],
+        ['400', 'Bundle.entry[3].request.method'],
+        ['200', undefined],
+      ],
+    )
+    const ifNoneMatch = entry[4].response.etag
+    const known = { request: { method: 'GET', url: `Patient/${patient.ehrId}`, ifNoneMatch } }
+    const [again] = assertStatus(await post(patient, 'batch', [known])).entry
+    assert.deepEqual([again.response.status, again.resource], ['304', undefined])
+  })
+
+  it('refuse an address that two entries have, and a patch that is none', async () => {
+    const fullUrl = 'urn:uuid:0f6ee8bb-9e3a-4c53-8c5f-0c8a9e7f2b02'
+    const twice = [1, 2].map(() => ({ ...pressure('2025-08-01'), fullUrl }))
+    const answer = await post(patient, 'transaction', twice)
+    assert.equal(answer.status, 400)
+    assert.deepEqual(issuesIn(answer), ['duplicate Bundle.entry[1].fullUrl'])
+    assert.deepEqual(await found('2025-08-01'), [])
+    const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
+    for (const resource of [
+      { resourceType: 'Binary', data: '%%%' },
+      { resourceType: 'Parameters', parameter: [] },
+      { resourceType: 'Binary', data: base64([1, { op: 'add', path: 5 }]) },
+    ]) {
+      const request = { method: 'PATCH', url: 'CarePlan/unknown123' }
+      const refused = await post(patient, 'transaction', [{ request, resource }])
+      assert.equal(refused.status, 400)
+      assert.deepEqual(issuesIn(refused), ['value Bundle.entry[0].resource'])
+    }
+  })
+
   it('carry out no entry of a transaction of which one fails, and tell which', async () => {
     const answer = await post(patient, 'transaction', [
       pressure('2025-06-01'),
@@ -136,7 +181,7 @@ describe('bundles in FHIR', () => {
   it('have a limit, and name malformed entries', async () => {
     const many = await post(patient, 'batch', Array(501).fill({ request: { method: 'GET', url: 'Patient' } }))
     assert.equal(many.status, 413)
-    const faulty = await post(patient, 'batch', [{ request: { method: 'LIST', url: '//' } }, {}])
+    const faulty = await post(patient, 'transaction', [{ request: { method: 'LIST', url: '//' } }, {}])
     assert.equal(faulty.status, 400)
     assert.equal(issuesIn(faulty).length, 2)
   })

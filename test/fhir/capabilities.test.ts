@@ -59,6 +59,7 @@ describe('the capabilities of the FHIR API', () => {
       string: 'Anna',
       quantity: '5',
       reference: 'CarePlan/unknown123',
+      composite: '8480-6$5',
     }
     for (const { type, searchParam = [] } of resources)
       for (const { name, type: valueType } of searchParam) {

@@ -2,16 +2,16 @@ import type {
   Participants,
   StoredParticipation,
 } from '../../../records/care-plans/participants/participants.ts'
-import { ownUri, userReference } from '../../../records/fhir/elements.ts'
+import { ownUri, userIdOf, userReference } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
-import { type FhirSearchParameter, wordToken } from '../../../records/fhir/search-parameters.ts'
+import { type FhirSearchParameter, soughtUserId, wordToken } from '../../../records/fhir/search-parameters.ts'
 import { classKindOf } from '../../../records/kinds.ts'
 import type { Profiles } from '../../../records/profiles/profiles.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
 import { requireKnownModifier } from '../../outcome/issue.ts'
 import { fitsPeriod } from '../../search/search-period.ts'
-import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
+import type { ResourceSearch } from '../../sources/resource-search.ts'
 import type {
   FhirServices,
   FoundResources,
@@ -85,6 +85,14 @@ const stream: ResourceStream = {
   render: teamOf,
 }
 
+/** Whether a team fits the text of a parameter that its plan does not decide. Then a page may be short. */
+const TESTS: Readonly<Record<string, (team: FhirResource, text: string) => boolean>> = {
+  _lastUpdated: ({ meta }, text) =>
+    fitsPeriod((meta as { lastUpdated: string }).lastUpdated, '_lastUpdated', text),
+  participant: ({ participant = [] }, text) =>
+    (participant as { member: unknown }[]).some(({ member }) => userIdOf(member) === soughtUserId({ text })),
+}
+
 /** The participants of care plans. */
 class CareTeams implements ResourceSource {
   readonly #context: StoreContext
@@ -106,24 +114,21 @@ class CareTeams implements ResourceSource {
   }
 
   async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
-    const isTime = ({ name }: SearchCriterion) => name === '_lastUpdated'
-    const times = search.criteria.filter(isTime)
-    const criteria = search.criteria.filter((one) => !isTime(one))
-    for (const criterion of times) requireKnownModifier(criterion)
+    const ofTeam = search.criteria.filter(({ name }) => Object.hasOwn(TESTS, name))
+    const criteria = search.criteria.filter((one) => !ofTeam.includes(one))
+    for (const criterion of ofTeam) requireKnownModifier(criterion)
     const { resources, total, ...rest } = await searchStreams(this.#context, caller, {
       streams: [stream],
       recordsOf: this.#recordsOf,
       search: { ...search, criteria, count: Math.min(search.count, MAX_TEAMS) },
     })
     const teams = await this.#complete(caller, resources)
-    const isWithin = ({ meta }: FhirResource) =>
-      times.every(({ name, values }) =>
-        values.some((text) => fitsPeriod((meta as { lastUpdated: string }).lastUpdated, name, text)),
-      )
+    const fits = (team: FhirResource) =>
+      ofTeam.every(({ name, values }) => values.some((text) => TESTS[name]?.(team, text)))
     return {
       ...rest,
-      resources: teams.filter(isWithin),
-      ...(times.length === 0 && total !== undefined && { total }),
+      resources: teams.filter(fits),
+      ...(ofTeam.length === 0 && total !== undefined && { total }),
     }
   }
 
@@ -150,6 +155,7 @@ export const careTeamType: ResourceType = {
     _lastUpdated: { type: 'date', description: 'Time of the last change of the plan or a participant' },
     _id: { type: 'token', description: 'Id of the care plan' },
     status: STATUS,
+    participant: { type: 'reference', description: 'Participant: the id of a user' },
   },
   sortedBy: undefined,
   open: (services) => new CareTeams(services),

@@ -1,4 +1,4 @@
-import { searchWordsOf } from '../../../records/conditions/search-words.ts'
+import { foldText, searchWordsOf } from '../../../records/conditions/search-words.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import { parseToken, unescapeText } from '../../../records/fhir/search-values.ts'
 import { requireKnownModifier } from '../../outcome/issue.ts'
@@ -6,7 +6,7 @@ import { fitsPeriod } from '../../search/search-period.ts'
 import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
 import type { FoundResources } from '../../sources/resource-source.ts'
 
-const LIST_OF_TOKENS = ['identifier', 'gender', 'active']
+const LIST_OF_TOKENS = ['_id', 'identifier', 'gender', 'active', 'language', 'relationship']
 
 /** The texts of a person by search parameter. */
 function textsOf({ name }: FhirResource, parameter: string): string[] {
@@ -16,13 +16,24 @@ function textsOf({ name }: FhirResource, parameter: string): string[] {
   return all.filter((one) => one !== undefined)
 }
 
-const tokensOf = ({ identifier, gender, active }: FhirResource, parameter: string) =>
-  parameter === 'identifier'
-    ? (identifier as { system: string; value: string }[]).map(({ system, value }) => ({
-        system,
-        code: value,
-      }))
-    : [{ system: undefined, code: String(parameter === 'gender' ? gender : active) }]
+interface Concept {
+  coding?: { system?: string; code: string }[]
+}
+
+const codingsOf = (concepts: readonly Concept[] = []) => concepts.flatMap(({ coding = [] }) => coding)
+
+/** The tokens of a person by search parameter; others are one value without a system. */
+const TOKENS: Readonly<Record<string, (person: FhirResource) => { system?: string; code: string }[]>> = {
+  _id: ({ id = '' }) => [{ code: id }],
+  identifier: ({ identifier }) =>
+    (identifier as { system: string; value: string }[]).map(({ system, value }) => ({ system, code: value })),
+  language: ({ communication = [] }) =>
+    codingsOf((communication as { language: Concept }[]).map(({ language }) => language)),
+  relationship: ({ relationship }) => codingsOf(relationship as Concept[] | undefined),
+}
+
+const tokensOf = (person: FhirResource, parameter: string) =>
+  TOKENS[parameter]?.(person) ?? [{ system: undefined, code: String(person[parameter]) }]
 
 /** Search parameters of the name of a person. */
 export const NAME_PARAMETERS = {
@@ -71,12 +82,14 @@ export function fitsPerson(person: FhirResource, { name, modifier, values }: Sea
   return modifier === 'not' ? !found : found
 }
 
+const ELEMENTS: Readonly<Record<string, string>> = {
+  ...{ _id: 'id', _lastUpdated: 'meta', birthdate: 'birthDate', language: 'communication' },
+}
+
 const isPresent = (person: FhirResource, name: string): boolean =>
-  name === 'birthdate'
-    ? 'birthDate' in person
-    : ['name', 'family', 'given'].includes(name)
-      ? textsOf(person, name).length > 0
-      : name in person
+  ['name', 'family', 'given'].includes(name)
+    ? textsOf(person, name).length > 0
+    : (ELEMENTS[name] ?? name) in person
 
 function fitsValue(person: FhirResource, name: string, text: string, modifier: string | undefined): boolean {
   if (LIST_OF_TOKENS.includes(name)) {
@@ -90,17 +103,20 @@ function fitsValue(person: FhirResource, name: string, text: string, modifier: s
   if (name === '_lastUpdated')
     return fitsPeriod(String((person.meta as { lastUpdated: string }).lastUpdated), name, text)
   if (name === 'birthdate')
-    return person.birthDate !== undefined && fitsPeriod(String(person.birthDate), name, text)
+    return fitsPeriod(String(person.birthDate ?? ''), name, text) && person.birthDate !== undefined
   return fitsText(textsOf(person, name), unescapeText(text), modifier)
 }
 
+/** Whether a text begins with another one, whatever the case and the diacritics. */
+export const startsWithText = (text: string, sought: string): boolean =>
+  foldText(text).startsWith(foldText(unescapeText(sought)))
+
 function fitsText(texts: readonly string[], sought: string, modifier: string | undefined): boolean {
   if (modifier === 'exact') return texts.includes(sought)
-  const plain = (one: string) => searchWordsOf(one).join(' ')
   return texts.some((one) =>
     modifier === 'contains'
-      ? plain(one).includes(plain(sought))
-      : plain(one).startsWith(plain(sought)) ||
-        searchWordsOf(one).some((word) => word.startsWith(plain(sought))),
+      ? foldText(one).includes(foldText(sought))
+      : foldText(one).startsWith(foldText(sought)) ||
+        searchWordsOf(one).some((word) => word.startsWith(foldText(sought))),
   )
 }

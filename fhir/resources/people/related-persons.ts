@@ -70,7 +70,8 @@ class RelatedPersons implements ResourceSource {
         await this.#requireSubject(caller, patientIdOf(patient))
         return this.#profiles.relations.list(caller, caller.userId, page)
       },
-      fits: (relation, criterion) => fitsPerson(relatedPersonOf('', relation), criterion),
+      fits: (relation, criterion, patient) =>
+        fitsPerson(relatedPersonOf(patientIdOf(patient), relation), criterion),
       show: async (relations, patient) =>
         relations.map((relation) => relatedPersonOf(patientIdOf(patient), relation)),
     })
@@ -94,6 +95,10 @@ export const relatedPersonType: ResourceType = {
     name: { type: 'string', description: 'Beginning of a part of the name' },
     gender: { type: 'token', description: 'Gender: male or female' },
     birthdate: { type: 'date', description: 'Date of birth' },
+    relationship: { type: 'token', description: 'Code of the relation' },
+    active: { type: 'token', description: 'Always true' },
+    _id: { type: 'token', description: 'Id of the relation' },
+    _lastUpdated: { type: 'date', description: 'Time of the last change' },
   },
   sortedBy: undefined,
   open: ({ ehrs, profiles }) => new RelatedPersons(ehrs, profiles),

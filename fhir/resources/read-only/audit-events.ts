@@ -1,13 +1,8 @@
 import { Composition } from '../../../records/compositions/composition-record.ts'
 import type { Ehrs } from '../../../records/ehrs/ehrs.ts'
-import {
-  ownUri,
-  referencedId,
-  TERMINOLOGY,
-  userIdOfPractitioner,
-  userReference,
-} from '../../../records/fhir/elements.ts'
+import { ownUri, TERMINOLOGY, userReference } from '../../../records/fhir/elements.ts'
 import { type FhirResource, isMapped } from '../../../records/fhir/mapping.ts'
+import { soughtUserId } from '../../../records/fhir/search-parameters.ts'
 import { parseToken } from '../../../records/fhir/search-values.ts'
 import { classKindOf, isClassName } from '../../../records/kinds.ts'
 import type { Profiles } from '../../../records/profiles/profiles.ts'
@@ -19,6 +14,7 @@ import { searchWithin } from '../../search/search-within.ts'
 import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
 import { patientIdOf } from '../patients-of-caller.ts'
+import { startsWithText } from '../people/person-search.ts'
 import { showKnownPractitioners } from '../people/practitioner-references.ts'
 
 const ACTIONS: Readonly<Record<string, { action: string; interaction: string }>> = {
@@ -52,16 +48,19 @@ const requestsOf = ({ requestId }: AuditEntry) =>
         },
       ]
 
+const TYPE = { system: `${TERMINOLOGY}/audit-event-type`, code: 'rest' }
+const SUBTYPE_SYSTEM = 'http://hl7.org/fhir/restful-interaction'
+
 /** An entry of the audit, as of IHE's profile of basic audit log patterns. */
 function auditEventOf(ehrId: string, entry: AuditEntry): FhirResource {
-  const { action, interaction } = ACTIONS[entry.action] ?? { action: 'E', interaction: 'operation' }
+  const { action, interaction } = interactionOf(entry)
   const at = entry.at.toISOString()
   return {
     resourceType: 'AuditEvent',
     id: entry._id,
     meta: { versionId: '1', lastUpdated: at },
-    type: { system: `${TERMINOLOGY}/audit-event-type`, code: 'rest', display: 'RESTful Operation' },
-    subtype: [{ system: 'http://hl7.org/fhir/restful-interaction', code: interaction }],
+    type: { ...TYPE, display: 'RESTful Operation' },
+    subtype: [{ system: SUBTYPE_SYSTEM, code: interaction }],
     action,
     recorded: at,
     outcome: OUTCOMES[entry.outcome] ?? '0',
@@ -90,26 +89,44 @@ function auditEventOf(ehrId: string, entry: AuditEntry): FhirResource {
 const PARAMETERS = {
   patient: { type: 'reference', description: 'Patient: the id of an EHR, which must be given' },
   date: { type: 'date', description: 'Time of the access' },
+  type: { type: 'token', description: 'Type: always rest' },
+  subtype: { type: 'token', description: 'Interaction: create, read, search-type, update or delete' },
   action: { type: 'token', description: 'Action: C, R, U, D, or E for a query' },
   outcome: { type: 'token', description: 'Outcome: 0 for success, 4 if the access was refused' },
   agent: { type: 'reference', description: 'User, by the id' },
+  'agent-name': { type: 'string', description: 'Beginning of the name of the application' },
+  entity: { type: 'reference', description: 'Resource that was accessed' },
 } as const
 
-/** The texts of an event by search parameter. */
-const TEXTS: Readonly<Record<string, (entry: AuditEntry) => string>> = {
-  action: ({ action }) => ACTIONS[action]?.action ?? 'E',
-  outcome: ({ outcome }) => OUTCOMES[outcome] ?? '0',
-  agent: ({ userId }) => userId,
+type ParameterName = Exclude<keyof typeof PARAMETERS, 'patient'>
+
+const isToken = (text: string, code: string, system = ''): boolean => {
+  const sought = parseToken(text)
+  return (sought.code ?? code) === code && (!sought.system || sought.system === system)
+}
+
+const interactionOf = ({ action }: AuditEntry) => ACTIONS[action] ?? { action: 'E', interaction: 'operation' }
+
+/** The references to what an entry is about. */
+const entitiesOf = ({ ehrId, type, ids }: AuditEntry) => [
+  `Patient/${ehrId}`,
+  ...ids.flatMap((id) => whatOf(type, id).reference ?? []),
+]
+
+/** Whether an entry fits the text of a search parameter. */
+const TESTS: Readonly<Record<ParameterName, (entry: AuditEntry, text: string) => boolean>> = {
+  date: ({ at }, text) => fitsPeriod(at.toISOString(), 'date', text),
+  type: (_, text) => isToken(text, TYPE.code, TYPE.system),
+  subtype: (entry, text) => isToken(text, interactionOf(entry).interaction, SUBTYPE_SYSTEM),
+  action: (entry, text) => isToken(text, interactionOf(entry).action),
+  outcome: ({ outcome }, text) => isToken(text, OUTCOMES[outcome] ?? '0'),
+  agent: ({ userId, onBehalfOf }, text) => [userId, onBehalfOf].includes(soughtUserId({ text })),
+  'agent-name': ({ application }, text) => startsWithText(application, text),
+  entity: (entry, text) => entitiesOf(entry).some((one) => `/${text}`.endsWith(`/${one}`)),
 }
 
 const fits = (entry: AuditEntry, { name, values }: SearchCriterion): boolean =>
-  values.some((text) =>
-    name === 'date'
-      ? fitsPeriod(entry.at.toISOString(), name, text)
-      : TEXTS[name]?.(entry) === (name === 'agent' ? agentIdOf(text) : parseToken(text).code),
-  )
-
-const agentIdOf = (text: string): string => userIdOfPractitioner(referencedId(text, 'Practitioner') ?? text)
+  values.some((text) => TESTS[name as ParameterName](entry, text))
 
 class AuditEvents implements ResourceSource {
   readonly #ehrs: Ehrs

@@ -1,13 +1,19 @@
 import { Composition } from '../../../records/compositions/composition-record.ts'
 import { ownUri } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
-import { constantToken, dateParameter, textToken } from '../../../records/fhir/search-parameters.ts'
+import {
+  constantToken,
+  dateParameter,
+  referenceParameter,
+  textToken,
+} from '../../../records/fhir/search-parameters.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { PageQuery } from '../../../records/store/reading/pages.ts'
 import { Store } from '../../../records/store/store.ts'
+import type { StoreContext } from '../../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { recordConditionsOf } from '../../search/search-conditions.ts'
-import { searchWithin } from '../../search/search-within.ts'
+import { noneIfUnknown } from '../../search/search-within.ts'
 import type { ResourceSearch } from '../../sources/resource-search.ts'
 import type {
   FhirServices,
@@ -16,7 +22,7 @@ import type {
   ResourceSource,
   ResourceType,
 } from '../../sources/resource-source.ts'
-import { patientIdOf } from '../patients-of-caller.ts'
+import { isPatientCriterion, searchedEhrIds } from '../patients-of-caller.ts'
 
 const COMPOSITION_TYPE = 'application/openehr+json'
 
@@ -71,18 +77,33 @@ const documentReferenceOf = (base: string, found: StoredComposition): FhirResour
   }
 }
 
+const TEMPLATE = textToken('Id of the template', 'templateId')
+
 const PARAMETERS = {
-  type: textToken('Id of the template', 'templateId'),
+  _id: { ...textToken('Id of the document', 'id'), modifiers: [] },
+  _lastUpdated: dateParameter('Time of the last change', 'updatedAt'),
+  type: TEMPLATE,
+  format: TEMPLATE,
+  contenttype: constantToken('Media type, the same for all', [{ code: COMPOSITION_TYPE }]),
   date: dateParameter('Time at which the document was stored', 'createdAt'),
   status: constantToken('Status: always current', [{ code: 'current' }]),
+  related: referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
 }
+
+const patient = {
+  type: 'reference',
+  description: 'Patient: the id of an EHR',
+  references: { types: ['Patient'], path: 'subject' },
+} as const
 
 /** openEHR compositions as documents. */
 class DocumentReferences implements ResourceSource {
+  readonly #context: StoreContext
   readonly #compositions: Compositions
   readonly #base: string
 
   constructor(services: FhirServices) {
+    this.#context = services.context
     this.#compositions = openCompositions(services)
     this.#base = `${services.publicUrl}/fhir/R4`
   }
@@ -91,23 +112,23 @@ class DocumentReferences implements ResourceSource {
     return documentReferenceOf(this.#base, await findComposition(this.#compositions, caller, id))
   }
 
-  search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
-    const own = search.criteria.filter(({ name }) => name !== 'patient')
+  async search(caller: Caller, { criteria, count, after, total }: ResourceSearch): Promise<FoundResources> {
+    const ehrIds = await searchedEhrIds(this.#context, caller, criteria)
+    const own = criteria.filter((one) => !isPatientCriterion(one))
     const conditions = recordConditionsOf(PARAMETERS, own)
-    const scope = search.criteria.filter(({ name }) => name === 'patient')
-    return searchWithin<StoredComposition>(
-      { ...search, criteria: scope },
-      {
-        name: 'patient',
-        readPage: async (patient, page) => {
-          if (conditions === undefined) return { items: [], next: null, total: 0 }
-          const where = { ...conditions, ehrId: patientIdOf(patient), json: { exists: true } }
-          return this.#compositions.list(caller, 'ofEhr', { where, ...page } as PageQuery<never>)
-        },
-        fits: () => true,
-        show: async (items) => items.map((one) => documentReferenceOf(this.#base, one)),
-      },
-    )
+    const [ehrId] = ehrIds
+    if (ehrId === undefined || conditions === undefined) return { resources: [], ...(total && { total: 0 }) }
+    const query = {
+      where: { ...conditions, ehrId, json: { exists: true } },
+      ...(ehrIds.length > 1 && { either: ehrIds.map((id) => ({ ehrId: id })) }),
+      ...{ limit: Math.max(count, 1), cursor: after, count: total },
+    } as PageQuery<never>
+    const found = await this.#compositions.list(caller, 'ofEhr', query).catch(noneIfUnknown)
+    return {
+      resources: count === 0 ? [] : found.items.map((one) => documentReferenceOf(this.#base, one)),
+      ...(found.next !== null && count > 0 && { next: found.next }),
+      ...(found.total !== undefined && { total: found.total }),
+    }
   }
 }
 
@@ -144,8 +165,10 @@ export const documentReferenceType: ResourceType = {
   profiles: [],
   interactions: ['read', 'search-type'],
   parameters: {
-    patient: { type: 'reference', description: 'Patient: the id of an EHR, which must be given' },
+    patient,
+    subject: patient,
     ...PARAMETERS,
+    related: { ...PARAMETERS.related, references: { types: ['CarePlan'], path: 'context.related[0]' } },
   },
   sortedBy: undefined,
   open: (services) => new DocumentReferences(services),

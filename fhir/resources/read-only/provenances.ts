@@ -1,19 +1,23 @@
 import { TERMINOLOGY, userReference } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
-import type { Profiles } from '../../../records/profiles/profiles.ts'
+import { soughtUserId } from '../../../records/fhir/search-parameters.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { Page, PageRequest } from '../../../records/store/reading/pages.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { parameterError } from '../../outcome/issue.ts'
 import { fitsPeriod } from '../../search/search-period.ts'
 import { searchWithin } from '../../search/search-within.ts'
-import type { ResourceSearch } from '../../sources/resource-search.ts'
+import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
 import type {
+  FhirServices,
   FoundResources,
   ResourceSource,
   ResourceType,
   ResourceVersion,
 } from '../../sources/resource-source.ts'
+import { patientIdOf } from '../patients-of-caller.ts'
 import { showKnownPractitioners } from '../people/practitioner-references.ts'
+import { listVersions } from './list-versions.ts'
 
 const PARTICIPANT_TYPES = `${TERMINOLOGY}/provenance-participant-type`
 
@@ -53,52 +57,81 @@ function parseTarget(text: string) {
   return { type, id, version: version === undefined ? undefined : Number(version) }
 }
 
+/** Whether a change fits the text of a search parameter. */
+const TESTS: Readonly<Record<string, (change: ResourceVersion, text: string) => boolean>> = {
+  recorded: ({ at }, text) => fitsPeriod(at, 'recorded', text),
+  agent: ({ author }, text) => author?.userId === soughtUserId({ text }),
+  patient: ({ ehrId }, text) => ehrId === patientIdOf(text),
+}
+
+const fits = (change: ResourceVersion, { name, values }: SearchCriterion): boolean =>
+  values.some((text) => TESTS[name]?.(change, text))
+
 /** The changes of resources, from their histories. */
 class Provenances implements ResourceSource {
   readonly #sources: ReadonlyMap<string, ResourceSource>
-  readonly #profiles: Profiles
+  readonly #services: FhirServices
 
-  constructor(sources: ReadonlyMap<string, ResourceSource>, profiles: Profiles) {
-    this.#sources = sources
-    this.#profiles = profiles
+  constructor(types: readonly ResourceType[], services: FhirServices) {
+    this.#sources = new Map(types.map((one) => [one.type, one.open(services)]))
+    this.#services = services
   }
 
-  /** A change is found by its target alone. */
+  /** A change is found by its target or the patient alone. */
   async read(): Promise<never> {
     throw new ServiceError('NotFound')
   }
 
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
+    const isOfTarget = search.criteria.some(({ name }) => name === 'target')
     return searchWithin<ResourceVersion>(search, {
-      name: 'target',
-      readPage: async (target, page) => {
-        const { type, id, version } = parseTarget(target)
-        const source = this.#sources.get(type)
-        if (!source?.history) throw new ServiceError('NotFound')
-        const { versions, next, total } = await source.history(caller, id, page)
-        const items = versions.filter((one) => version === undefined || one.version === version)
-        return { items, next, ...(total !== undefined && { total }) }
-      },
-      fits: ({ at }, { values }) => values.some((text) => fitsPeriod(at, 'recorded', text)),
-      show: (versions) => showKnownPractitioners(this.#profiles, caller, versions.map(provenanceOf)),
+      name: isOfTarget || !search.criteria.some(({ name }) => name === 'patient') ? 'target' : 'patient',
+      readPage: (value, page) =>
+        isOfTarget ? this.#readTarget(caller, value, page) : this.#readPatient(caller, value, page),
+      fits,
+      show: (versions) => showKnownPractitioners(this.#services.profiles, caller, versions.map(provenanceOf)),
     })
+  }
+
+  async #readTarget(caller: Caller, target: string, page: PageRequest): Promise<Page<ResourceVersion>> {
+    const { type, id, version } = parseTarget(target)
+    const source = this.#sources.get(type)
+    if (!source?.history) throw new ServiceError('NotFound')
+    const { versions, next, total } = await source.history(caller, id, page)
+    const items = versions.filter((one) => version === undefined || one.version === version)
+    return { items, next, ...(total !== undefined && { total }) }
+  }
+
+  async #readPatient(
+    caller: Caller,
+    patient: string,
+    { limit, cursor, count }: PageRequest,
+  ): Promise<Page<ResourceVersion>> {
+    if (count) throw parameterError('_total', 'too-costly', 'can count only all changes of one target')
+    const sources = [...this.#sources.values()]
+    const page = { patient, _count: limit, ...(cursor !== undefined && { _cursor: cursor }) }
+    const { versions, next } = await listVersions(this.#services.context, caller, sources, page)
+    return { items: versions, next }
   }
 }
 
 /** Who changed the resources of these types. Nobody writes it. */
 export const provenanceType = (types: readonly ResourceType[]): ResourceType => ({
   type: 'Provenance',
-  plural: 'changes of a resource',
+  plural: 'changes of resources',
   profiles: [],
   interactions: ['search-type'],
   parameters: {
     target: {
       type: 'reference',
-      description: 'Resource, or one version of it, which must be given: Observation/m4RtYu78Io',
+      description:
+        'Resource, or one version of it: Observation/m4RtYu78Io. This or the patient must be given',
+      references: { types: types.map(({ type }) => type), path: 'target[0]' },
     },
+    patient: { type: 'reference', description: 'Patient whose data were changed: the id of an EHR' },
     recorded: { type: 'date', description: 'Time of the change' },
+    agent: { type: 'reference', description: 'User, by the id' },
   },
   sortedBy: undefined,
-  open: (services) =>
-    new Provenances(new Map(types.map((one) => [one.type, one.open(services)])), services.profiles),
+  open: (services) => new Provenances(types, services),
 })

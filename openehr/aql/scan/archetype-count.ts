@@ -42,9 +42,26 @@ export async function countArchetypeByIndex(
   withheldIds: ReadonlySet<string>,
 ): Promise<number | undefined> {
   if (withheldIds.size > MAX_COUNTED_SINGLY) return undefined
-  const hidden = { ehrId: { $in: [...withheldIds] } }
+  const hidden = withheldIds.size > 0 && { ehrId: { $in: [...withheldIds] } }
   const compositions = documentCollection({ db }, Composition.collection)
-  const repeating = await compositions
+  const hasArchetype = { archetypes: archetypeId }
+  const counted = { maxTimeMS: AQL_TIMEOUT_MS, hint: COMPOSITION_INDEX_KEYS.archetypes }
+  const measured = kinds.filter((kind) => compositionHead(kind).archetypes.includes(archetypeId))
+  const [repeating, all, some, ...typedIn] = await Promise.all([
+    findRepeating(db, archetypeId),
+    compositions.countDocuments(hasArchetype, counted),
+    hidden ? compositions.countDocuments({ ...hasArchetype, ...hidden }, counted) : 0,
+    ...measured.map((kind) => countManuallyEntered(db, kind, hidden)),
+  ])
+  if (repeating.length > MAX_COUNTED_SINGLY) return undefined
+  const repeats = repeating.filter(({ ehrId }) => !withheldIds.has(String(ehrId)))
+  const more = repeats.map(({ facts }) => occurrenceCount(facts as Fact[], archetypeId) - 1)
+  return [all - some, ...more, ...typedIn].reduce((sum, one) => sum + one, 0)
+}
+
+/** The compositions in which the archetype occurs more than once: one more than are counted singly, at most. */
+const findRepeating = (db: Db, archetypeId: string) =>
+  documentCollection({ db }, Composition.collection)
     .find(
       { facts: repeatedArchetypeFilter(archetypeId) },
       { maxTimeMS: AQL_TIMEOUT_MS, projection: { facts: 1, ehrId: 1 } },
@@ -52,21 +69,6 @@ export async function countArchetypeByIndex(
     .hint(COMPOSITION_INDEX_KEYS.facts)
     .limit(MAX_COUNTED_SINGLY + 1)
     .toArray()
-  if (repeating.length > MAX_COUNTED_SINGLY) return undefined
-  const repeats = repeating.filter(({ ehrId }) => !withheldIds.has(String(ehrId)))
-  const more = repeats.map(({ facts }) => occurrenceCount(facts as Fact[], archetypeId) - 1)
-  const hasArchetype = { archetypes: archetypeId }
-  const counted = { maxTimeMS: AQL_TIMEOUT_MS, hint: COMPOSITION_INDEX_KEYS.archetypes }
-  const [all, some] = [
-    await compositions.countDocuments(hasArchetype, counted),
-    withheldIds.size > 0 ? await compositions.countDocuments({ ...hasArchetype, ...hidden }, counted) : 0,
-  ]
-  const measured = kinds.filter((kind) => compositionHead(kind).archetypes.includes(archetypeId))
-  const typedIn = await Promise.all(
-    measured.map((kind) => countManuallyEntered(db, kind, withheldIds.size > 0 && hidden)),
-  )
-  return [all - some, ...more, ...typedIn].reduce((sum, one) => sum + one, 0)
-}
 
 async function countManuallyEntered(
   db: Db,

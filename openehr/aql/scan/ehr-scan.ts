@@ -153,19 +153,17 @@ const toEhrObject = (id: string, created: Date, ehr_status: RmObject): RmObject 
   ehr_status,
 })
 
+/** Finds them by one command, since each query over all EHRs begins with it. */
 async function findWithheldEhrs(db: Db): Promise<ReadonlySet<string>> {
-  const idOnly = { projection: { _id: 1 } }
-  const [notQueryable, pending, deleted] = await Promise.all([
-    documentCollection({ db }, EhrStatus.collection)
-      .find({ isQueryable: false }, { projection: { ehrId: 1 } })
-      .toArray(),
-    documentCollection({ db }, 'Ehr').find({ pending: true }, idOnly).toArray(),
-    deletedEhrsOf({ db }).find({}, idOnly).toArray(),
-  ])
-  return new Set([
-    ...notQueryable.map(({ ehrId }) => String(ehrId)),
-    ...[...pending, ...deleted].map(({ _id }) => _id),
-  ])
+  const select = (_id: unknown) => ({ $project: { _id } })
+  const notQueryable = [{ $match: { isQueryable: false } }, select('$ehrId')]
+  const pipeline = [
+    ...[{ $match: { pending: true } }, select(1)],
+    { $unionWith: { coll: EhrStatus.collection, pipeline: notQueryable } },
+    { $unionWith: { coll: deletedEhrsOf({ db }).collectionName, pipeline: [select(1)] } },
+  ]
+  const found = documentCollection({ db }, 'Ehr').aggregate<{ _id: string }>(pipeline)
+  return new Set((await found.toArray()).map(({ _id }) => _id))
 }
 
 /** The attributes of an EHR that are known without reading it. */

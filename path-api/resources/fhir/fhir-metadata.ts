@@ -1,10 +1,11 @@
+import { Type } from '@sinclair/typebox'
 import { capabilityStatement } from '../../../fhir/capability-statement.ts'
 import { describedTypes } from '../../../fhir/resource-types.ts'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { defineOperation } from '../../operation/operation.ts'
 import { replyWithCacheableText } from '../../reply/cacheable-text.ts'
 import { smartAddresses } from '../smart-addresses.ts'
-import { FHIR_PATH, fhirOperation, resourceBody, resultParameters } from './fhir-operation.ts'
+import { FHIR_PATH, fhirOperation, resourceBody } from './fhir-operation.ts'
 
 const STARTED_AT = new Date().toISOString()
 
@@ -14,7 +15,14 @@ export const fhirMetadataOperations = [
     id: 'describeFhirCapabilities',
     method: 'get',
     path: `${FHIR_PATH}/metadata`,
-    query: { _format: resultParameters._format },
+    query: {
+      mode: Type.Optional(
+        Type.Unsafe<string>({
+          ...{ type: 'string', enum: ['full', 'normative'], examples: ['full'] },
+          description: 'Extent of the description, which is always the same',
+        }),
+      ),
+    },
     summary: 'Describe the capabilities of the FHIR API',
     access: 'public',
     reply: [200, resourceBody('CapabilityStatement')],

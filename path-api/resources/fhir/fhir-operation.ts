@@ -1,9 +1,12 @@
 import { Type } from '@sinclair/typebox'
+import { parameterError } from '../../../fhir/outcome/issue.ts'
 import { type Include, includeName, knownIncludes } from '../../../fhir/search/includes.ts'
 import type { ResourceContent, ResourceType } from '../../../fhir/sources/resource-source.ts'
+import { elementAt } from '../../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import { withArticle } from '../../../schemas/common.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
+import type { Operation } from '../../operation/operation.ts'
 import { describedBody, type RawContent } from '../../reply/body-media.ts'
 import { malformedInput } from '../../reply/invalid-input.ts'
 import { replyWith } from '../../reply/reply.ts'
@@ -62,6 +65,61 @@ export const resultParameters = {
   _cursor: Type.Optional(searchField('Position of a page, from the link next', 'WzE3Nzk5NSwiYSJd')),
   _format: Type.Optional(searchField('Media type of the response', 'json')),
 }
+
+/** Parameters that FHIR allows in every request. The service writes JSON in one line, however it is asked. */
+const generalParameters = {
+  _format: resultParameters._format,
+  _pretty: Type.Optional(searchField('Indentation of the response, which the service ignores', 'false')),
+}
+
+/** An operation with the parameters that every request may have. */
+export const withGeneralParameters = (operation: Operation): Operation => ({
+  ...operation,
+  query: Type.Object(
+    { ...generalParameters, ...operation.query.properties },
+    { additionalProperties: operation.query.additionalProperties ?? false },
+  ),
+})
+
+/** The values in a resource of Parameters, by their names. @throws InvalidInput for names that the operation does not have */
+function valuesInParameters({ bytes, json }: RawContent, known: object): Record<string, string[]> {
+  if (bytes.length === 0) return {}
+  const { parameter = [] } = sentResource({ bytes, json } as RawContent, 'Parameters')
+  const values: Record<string, string[]> = {}
+  for (const [i, one] of (Array.isArray(parameter) ? parameter : []).entries()) {
+    const { name, ...rest } = (one ?? {}) as Record<string, unknown>
+    const [, value] = Object.entries(rest).find(([key]) => key.startsWith('value')) ?? []
+    const text = elementAt(value, 'reference') ?? value
+    const isScalar = ['string', 'number', 'boolean'].includes(typeof text)
+    if (typeof name !== 'string' || !Object.hasOwn(known, name) || !isScalar)
+      throw parameterError(
+        `Parameters.parameter[${i}]`,
+        'not-supported',
+        'must be a parameter of the operation',
+      )
+    values[name] = [...(values[name] ?? []), String(text)]
+  }
+  return values
+}
+
+/** An operation by GET, and the same by POST with a resource of Parameters. */
+export const withPost = (operation: Operation): Operation[] => [
+  operation,
+  {
+    ...operation,
+    id: `${operation.id}ByParameters`,
+    method: 'post',
+    body: resourceBody('Parameters'),
+    handle: ({ params, query, body }, context) => {
+      const sent = valuesInParameters(body as RawContent, operation.query.properties)
+      const single = Object.entries(sent).map(([name, texts]) => [name, texts.length > 1 ? texts : texts[0]])
+      return operation.handle(
+        { params, query: { ...query, ...Object.fromEntries(single) }, body: undefined },
+        context,
+      )
+    },
+  },
+]
 
 /** The resource in a body. @throws MalformedRequest; InvalidInput for another type */
 export function sentResource({ json, bytes }: RawContent, type: string): FhirResource {

@@ -32,6 +32,15 @@ const historyOperation = {
   reply: [200, resourceBody('Bundle')],
 } as const
 
+/** Parameters of the address and of the form. All conditions of both hold; of other parameters, that of the form. */
+const joinParameters = (ofAddress: object, ofForm: object): Record<string, unknown> => {
+  const joined: Record<string, unknown> = { ...ofAddress, ...ofForm }
+  for (const [name, values] of Object.entries(ofAddress))
+    if (Object.hasOwn(ofForm, name) && !name.startsWith('_'))
+      joined[name] = [values, ofForm[name as keyof typeof ofForm]].flat()
+  return joined
+}
+
 /** The operations that read resources of a type. */
 const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operation[]>> = {
   read: (of) => {
@@ -82,7 +91,7 @@ const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operati
         method: 'get',
         path: `${path}/_history`,
         params,
-        query: pageParameters,
+        query: { ...pageParameters, _since },
         summary: `List the versions of ${one}`,
         access: 'record',
         reply: [200, resourceBody('Bundle')],
@@ -137,7 +146,7 @@ const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operati
         body: formBody(Type.Object(query, { additionalProperties: true, description: 'Parameters' })),
         handle: async ({ query: parameters, body }, { caller, fhir, fhirPreferences }) =>
           replyWithBundle(
-            await fhir.search(caller, of.type, { ...parameters, ...body }, fhirPreferences.handling),
+            await fhir.search(caller, of.type, joinParameters(parameters, body), fhirPreferences.handling),
           ),
       }),
     ]

@@ -241,9 +241,24 @@ export class AppGrants {
     return { ...claims, app, roles, scopes, permits: resourceScopesOf(scopes) }
   }
 
+  /**
+   * The roles of the holder of a token that was verified earlier, such as that of an open stream.
+   * @returns undefined once the session, the key of the system or the app is gone
+   */
+  async findRoles(
+    { userId, app }: Pick<Caller, 'userId' | 'app'>,
+    sid: string,
+  ): Promise<readonly string[] | undefined> {
+    const { sessions, apps } = this.#parts
+    if (!app) return (await sessions.facts(sid))?.roles
+    const registered = await apps.find(app.id)
+    const holder = registered && (await this.#findHolder({ sub: userId, sid }, registered))
+    return holder && withoutAccountRoles(holder.roles)
+  }
+
   /** The user or the connected system for which an app acts, while the session or the key of its token is valid. */
   async #findHolder(
-    { sub, sid }: AppClaims,
+    { sub, sid }: Pick<AppClaims, 'sub' | 'sid'>,
     { systemId }: App,
   ): Promise<{ roles: readonly string[] } | undefined> {
     const { sessions, systems } = this.#parts

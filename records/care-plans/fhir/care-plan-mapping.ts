@@ -8,7 +8,12 @@ import {
 } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { dateParameter, wordToken } from '../../fhir/search-parameters.ts'
+import {
+  constantToken,
+  periodParameter,
+  referenceParameter,
+  wordToken,
+} from '../../fhir/search-parameters.ts'
 import { metadataElement, periodEndElement, plannedDateElement } from './plan-elements.ts'
 
 const STATUSES = { ACTIVE: 'active', COMPLETED: 'completed', CANCELLED: 'revoked' }
@@ -25,6 +30,12 @@ const endElement = plannedDateElement(
   ({ status }) => status === STATUSES.ACTIVE,
 )
 
+/** What US Core calls every plan, and what it is in SNOMED CT. */
+const CATEGORY = [
+  { system: 'http://hl7.org/fhir/us/core/CodeSystem/careplan-category', code: 'assess-plan' },
+  { system: 'http://snomed.info/sct', code: '734163000' },
+]
+
 /** A plan and its participants have the same id. */
 const careTeamElement: FhirElement = {
   paths: {},
@@ -37,6 +48,7 @@ export const carePlanMapping: FhirMapping = {
   elements: [
     codeElement('status', 'status', STATUSES),
     constantElement('intent', 'plan'),
+    constantElement('category[0].coding', CATEGORY),
     valueElement('name', 'title'),
     valueElement('description', 'description'),
     referenceElement('ehrId', 'subject', 'Patient'),
@@ -52,7 +64,14 @@ export const carePlanMapping: FhirMapping = {
   required: ['status', 'intent', 'subject', 'title'],
   search: {
     status: wordToken('Status', 'status', STATUSES),
-    date: dateParameter('Actual start of the plan', 'actualStartDate', 'day'),
+    intent: constantToken('Intent: always plan', [{ code: 'plan' }]),
+    category: constantToken('Category of the plan, the same for all', CATEGORY),
+    date: periodParameter(
+      'Period of the plan: the actual days, or else the planned ones',
+      ['actualStartDate', 'proposedStartDate'],
+      ['achievementDate', 'dueDate'],
+    ),
+    'care-team': { ...referenceParameter('Team of the plan', 'id', 'CareTeam'), path: 'careTeam[0]' },
   },
   list: 'newest',
 }

@@ -63,6 +63,12 @@ export const goalMapping: FhirMapping = {
   required: ['lifecycleStatus', 'description', 'subject'],
   search: {
     'lifecycle-status': wordToken('Status of the goal', 'status', STATUSES),
+    'achievement-status': wordToken(
+      'Achievement of the goal',
+      'status',
+      ACHIEVEMENTS,
+      `${TERMINOLOGY}/goal-achievement`,
+    ),
     'target-date': dateParameter('Due date of the goal', 'dueDate', 'day'),
   },
 }

@@ -12,7 +12,14 @@ import {
 } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { dateParameter, referenceParameter, textToken, wordToken } from '../../fhir/search-parameters.ts'
+import {
+  constantToken,
+  dateParameter,
+  periodParameter,
+  referenceParameter,
+  userParameter,
+  wordToken,
+} from '../../fhir/search-parameters.ts'
 import { metadataElement } from './plan-elements.ts'
 
 const STATUSES = { ACTIVE: 'ready', COMPLETED: 'completed', CANCELLED: 'cancelled' }
@@ -88,11 +95,13 @@ export const taskMapping: FhirMapping = {
   search: {
     status: wordToken('Status of the task', 'status', STATUSES),
     priority: wordToken('Priority', 'priority', PRIORITIES),
-    owner: textToken('Assignee: a user id, or another reference to a person', 'assignee'),
+    intent: constantToken('Intent: always order', [{ code: 'order' }]),
+    owner: userParameter('Assignee: a user, or any text as identifier', 'assignee', 'owner'),
     'based-on': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
     focus: referenceParameter('Goal', 'goalId', 'Goal'),
     'authored-on': dateParameter('Time of creation', 'createdAt'),
     modified: dateParameter('Time of the last change', 'updatedAt'),
+    period: periodParameter('Time until the task was completed', [], ['achievementDate']),
   },
   sortedBy: 'authored-on',
 }

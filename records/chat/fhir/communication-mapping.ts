@@ -1,7 +1,7 @@
 import { extensionElement, ownUri, referenceElement, userReference } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { dateParameter, type FhirSearchParameter, userParameter } from '../../fhir/search-parameters.ts'
+import { conditionToken, dateParameter, userParameter } from '../../fhir/search-parameters.ts'
 
 /** Resource types of attachments; all others are observations. */
 const ATTACHMENT_TYPES: Readonly<Record<string, string>> = {
@@ -19,13 +19,13 @@ const attachmentReference = ({ type, id }: { type: string; id: string }) => ({
   contentReference: { reference: `${ATTACHMENT_TYPES[type] ?? 'Observation'}/${id}` },
 })
 
-const statusParameter: FhirSearchParameter = {
-  type: 'token',
-  description: 'Status: completed; entered-in-error after deletion',
-  field: 'deleted',
-  modifiers: [],
-  where: ({ text }) => ['completed', 'entered-in-error'].includes(text) && { deleted: text !== 'completed' },
-}
+const DELETED = { deleted: true }
+const PRESENT = { deleted: false }
+
+const statusParameter = conditionToken('Status: completed; entered-in-error after deletion', {
+  completed: { is: PRESENT, isNot: DELETED },
+  'entered-in-error': { is: DELETED, isNot: PRESENT },
+})
 
 /** A message; a deleted one has no text. */
 export const communicationMapping: FhirMapping = {
@@ -54,7 +54,7 @@ export const communicationMapping: FhirMapping = {
   required: [],
   search: {
     sent: dateParameter('Time of writing', 'createdAt'),
-    sender: userParameter('Author', 'createdBy'),
+    sender: userParameter('Author', 'createdBy', 'sender'),
     status: statusParameter,
   },
   sortedBy: 'sent',

@@ -2,7 +2,9 @@ import { elementAt } from '../../fhir/element-paths.ts'
 import { referenceElement, valueElement } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { textToken } from '../../fhir/search-parameters.ts'
+import { type FhirSearchParameter, textToken } from '../../fhir/search-parameters.ts'
+import { parseToken } from '../../fhir/search-values.ts'
+import { stringParameter } from '../search-filters.ts'
 
 const nameElement: FhirElement = {
   paths: { name: 'deviceName[0].name' },
@@ -10,15 +12,29 @@ const nameElement: FhirElement = {
   read: (resource) => ({ name: elementAt(resource, 'deviceName[0].name') }),
 }
 
+const today = (): string => new Date().toISOString().slice(0, 10)
+
 /** A device must not be used from its expiry on. */
 const statusElement: FhirElement = {
   paths: {},
   show: ({ expiry }) => ({
-    status:
-      typeof expiry === 'string' && expiry <= new Date().toISOString().slice(0, 10) ? 'inactive' : 'active',
+    status: typeof expiry === 'string' && expiry <= today() ? 'inactive' : 'active',
   }),
   read: () => ({}),
   accepted: { status: ['active', 'inactive'] },
+}
+
+const statusParameter: FhirSearchParameter = {
+  type: 'token',
+  description: 'Status: active, or inactive from the expiry on',
+  modifiers: ['not'],
+  where: ({ text, modifier }) => {
+    const { code } = parseToken(text)
+    if (code !== 'active' && code !== 'inactive') return modifier === 'not'
+    return (code === 'inactive') === (modifier !== 'not')
+      ? { expiry: { upTo: today() } }
+      : { allOf: [[{ expiry: { exists: false } }, { expiry: { after: today() } }]] }
+  },
 }
 
 /** A device of a person as a Device. */
@@ -39,10 +55,11 @@ export const deviceMapping: FhirMapping = {
   ],
   required: ['patient', 'deviceName'],
   search: {
-    'device-name': textToken('Name of the device', 'name'),
+    status: statusParameter,
+    'device-name': stringParameter('Name of the device', 'name'),
     type: textToken('Type of the device', 'type'),
-    manufacturer: textToken('Manufacturer', 'manufacturer'),
-    model: textToken('Model', 'model'),
-    'udi-carrier': textToken('Unique device identifier', 'udi'),
+    manufacturer: stringParameter('Manufacturer', 'manufacturer'),
+    model: stringParameter('Model', 'model'),
+    'udi-carrier': stringParameter('Unique device identifier', 'udi'),
   },
 }

@@ -15,7 +15,14 @@ import {
 } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { constantToken, dateParameter, textToken, userParameter } from '../../fhir/search-parameters.ts'
+import {
+  constantToken,
+  dateParameter,
+  type FhirSearchParameter,
+  referenceParameter,
+  textToken,
+  userParameter,
+} from '../../fhir/search-parameters.ts'
 
 const PARTICIPANT_STATUSES: Readonly<Record<string, string>> = {
   INVITED: 'needs-action',
@@ -75,6 +82,21 @@ const participantsElement: FhirElement = {
   },
 }
 
+const practitionerParameter = userParameter('Invited user', 'participantIds', 'participant.actor')
+const ofPatient = referenceParameter('Patient', 'ehrId', 'Patient')
+
+/** A bare id may be that of either. */
+const actorParameter: FhirSearchParameter = {
+  ...practitionerParameter,
+  description: 'The patient, or an invited user',
+  modifiers: ['Patient', ...practitionerParameter.modifiers],
+  where: (value) => {
+    const conditions = [ofPatient.where(value), practitionerParameter.where(value)]
+    const possible = conditions.filter((one) => typeof one === 'object')
+    return possible.length > 0 && { allOf: [possible] }
+  },
+}
+
 /** An event as an Appointment. */
 export const appointmentMapping: FhirMapping = {
   type: 'Appointment',
@@ -94,7 +116,9 @@ export const appointmentMapping: FhirMapping = {
   search: {
     date: dateParameter('Start', 'start'),
     status: constantToken('Status: always booked', [{ code: 'booked' }]),
-    practitioner: userParameter('Invited user', 'participantIds'),
+    actor: actorParameter,
+    practitioner: practitionerParameter,
+    'supporting-info': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
     'appointment-type': textToken('Kind of the event', 'type'),
   },
   sortedBy: 'date',

@@ -12,12 +12,14 @@ import {
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping, FhirPart } from '../../fhir/mapping.ts'
 import {
+  codeValueParameter,
   constantToken,
   dateParameter,
   type FhirSearchParameter,
+  identifierParameter,
   quantityParameter,
   referenceParameter,
-  textToken,
+  versionToken,
 } from '../../fhir/search-parameters.ts'
 import type { Quantity } from '../quantities/quantity.ts'
 import { localTimeElement } from './local-time-element.ts'
@@ -40,14 +42,6 @@ const statusElement: FhirElement = {
   show: ({ version }) => ({ status: Number(version ?? 1) > 1 ? 'amended' : 'final' }),
   read: () => ({}),
   accepted: { status: AMENDED_STATUSES },
-}
-
-const statusParameter: FhirSearchParameter = {
-  type: 'token',
-  description: 'Status: final, or amended after a correction',
-  modifiers: [],
-  where: ({ text }) =>
-    text === 'final' ? { version: 1 } : text === 'amended' ? { version: { after: 1 } } : false,
 }
 
 /** The elements of every observation, besides its code and value. */
@@ -75,7 +69,7 @@ const observationElements = (
 
 /** The search parameters of every observation. */
 export const COMMON_SEARCH = {
-  status: statusParameter,
+  status: versionToken('final'),
   date: dateParameter('Time of the measurement', 'timestamp'),
   'based-on': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
 }
@@ -85,7 +79,7 @@ const observationSearch = (category: ObservationCategory, code: FhirCoding[]) =>
   category: constantToken('Category of the observation', [categoryOf(category)]),
   code: constantToken('Code of the observation', code),
   'combo-code': constantToken('Code of the observation or of a component', code),
-  device: textToken('Id of the device', 'deviceId'),
+  device: identifierParameter('Id of the device', 'deviceId'),
 })
 
 const codingsOf = ({ label, codes }: Quantity, ...more: FhirCoding[]): FhirCoding[] => [
@@ -94,9 +88,15 @@ const codingsOf = ({ label, codes }: Quantity, ...more: FhirCoding[]): FhirCodin
   { system: SNOMED, code: codes.snomed, display: label },
 ]
 
-const quantitySearch = ({ inUnit, unit }: Quantity) => {
-  const value = quantityParameter('Measured value', inUnit, unit)
-  return { 'value-quantity': value, 'combo-value-quantity': value }
+const quantitySearch = (codings: readonly FhirCoding[], field: string, unit: string) => {
+  const value = quantityParameter('Measured value', field, unit)
+  const pair = codeValueParameter('Code and measured value: 8867-4$gt100', [{ codings, value }])
+  return {
+    'value-quantity': value,
+    'combo-value-quantity': value,
+    'code-value-quantity': pair,
+    'combo-code-value-quantity': pair,
+  }
 }
 
 const CODINGS = elementPath('code.coding')
@@ -140,26 +140,30 @@ export const quantityObservation = (
   name: string,
   quantity: Quantity,
   definition: ObservationDefinition,
-): FhirMapping =>
-  observation(
+): FhirMapping => {
+  const code = codingsOf(quantity, ...(definition.codes ?? []))
+  return observation(
     definition,
-    { code: codingsOf(quantity, ...(definition.codes ?? [])), text: quantity.label },
+    { code, text: quantity.label },
     [quantityElement(name, quantity)],
-    quantitySearch(quantity),
+    quantitySearch(code, quantity.inUnit, quantity.unit),
   )
+}
 
 /** A measurement whose only value is a number in the quantity's own unit. */
 export const ownUnitObservation = (
   field: string,
   quantity: Quantity,
   definition: ObservationDefinition,
-): FhirMapping =>
-  observation(
+): FhirMapping => {
+  const code = codingsOf(quantity)
+  return observation(
     definition,
-    { code: codingsOf(quantity), text: quantity.label },
+    { code, text: quantity.label },
     [ownUnitElement(field, quantity)],
-    quantitySearch(quantity),
+    quantitySearch(code, field, quantity.unit),
   )
+}
 
 /** A measurement whose quantities are components. */
 export function componentObservation(
@@ -169,10 +173,15 @@ export function componentObservation(
   const code = [{ system: LOINC, code: loinc, display: label }]
   const components = Object.values(quantities).flatMap((quantity) => codingsOf(quantity))
   const { category = 'vital-signs' } = definition
-  const fields = Object.values(quantities).map(({ inUnit, unit }) =>
-    quantityParameter('Measured value', inUnit, unit),
+  const values = Object.values(quantities).map((quantity) => ({
+    codings: codingsOf(quantity),
+    value: quantityParameter('Measured value', quantity.inUnit, quantity.unit),
+  }))
+  const value = anyOfParameters(
+    'Value of a component',
+    values.map((one) => one.value),
   )
-  const value = anyOfParameters('Value of a component', fields)
+  const pair = codeValueParameter('Code and value of a component: 8480-6$gt140', values)
   return observation(
     definition,
     { code, text: label },
@@ -185,6 +194,8 @@ export function componentObservation(
       'combo-code': constantToken('Code of the observation or of a component', [...code, ...components]),
       'component-value-quantity': value,
       'combo-value-quantity': value,
+      'component-code-value-quantity': pair,
+      'combo-code-value-quantity': pair,
     },
   )
 }
@@ -212,13 +223,11 @@ export function observationPart(
   { profile, isNumber = false }: { profile: string; isNumber?: boolean },
 ): FhirPart {
   const whole = (isNumber ? ownUnitObservation : quantityObservation)(name, quantity, { profile })
-  const { 'value-quantity': _, 'combo-value-quantity': __, ...search } = whole.search
-  const value = quantityParameter('Measured value', isNumber ? name : quantity.inUnit, quantity.unit)
   return {
     profile: `${STRUCTURES}/${profile}`,
     ...(whole.code && { code: whole.code }),
     elements: whole.elements,
-    search: { ...search, 'value-quantity': value, 'combo-value-quantity': value },
+    search: whole.search,
     where: { [name]: { exists: true } },
     isIn: (record) => record[name] !== undefined,
   }

@@ -2,7 +2,12 @@ import type { FhirJson } from '../../fhir/element-paths.ts'
 import { extensionElement, ownUri, referenceElement } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { dateParameter, type FhirSearchParameter, referenceParameter } from '../../fhir/search-parameters.ts'
+import {
+  dateParameter,
+  type FhirSearchParameter,
+  referenceParameter,
+  versionToken,
+} from '../../fhir/search-parameters.ts'
 import { localTimeElement } from './local-time-element.ts'
 
 /** The URI of a questionnaire, which names the version after `|`. */
@@ -88,14 +93,6 @@ const questionnaireParameter = (uri: string): FhirSearchParameter => ({
   where: ({ text }) => isUri(uri, text),
 })
 
-const statusParameter: FhirSearchParameter = {
-  type: 'token',
-  description: 'Status: completed, or amended after a correction',
-  modifiers: [],
-  where: ({ text }) =>
-    text === 'completed' ? { version: 1 } : text === 'amended' ? { version: { after: 1 } } : false,
-}
-
 /**
  * The answers to a questionnaire.
  * @param versionField the field with the version of the questionnaire
@@ -123,7 +120,7 @@ export function questionnaireResponse(
     search: {
       questionnaire: questionnaireParameter(uri),
       authored: dateParameter('Time of answering', 'timestamp'),
-      status: statusParameter,
+      status: versionToken('completed'),
       'based-on': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
     },
     sortedBy: 'authored',

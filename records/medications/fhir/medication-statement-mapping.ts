@@ -10,7 +10,13 @@ import {
 } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { codesToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
+import {
+  codesToken,
+  type FhirSearchParameter,
+  periodParameter,
+  referenceParameter,
+  wordToken,
+} from '../../fhir/search-parameters.ts'
 
 /** Resource types of those who report a medication. */
 const SOURCE_TYPES = {
@@ -33,6 +39,19 @@ const sourceElement: FhirElement = {
     const isOf = (name: string) => type === name || referencedId(reference, name) !== undefined
     const [found] = Object.entries(SOURCE_TYPES).find(([, name]) => isOf(name)) ?? []
     return { informationSource: found ?? type }
+  },
+}
+
+const ofPatient = referenceParameter('Patient who reports the medication', 'ehrId', 'Patient')
+
+/** Only the patient is known among those who report a medication. */
+const sourceParameter: FhirSearchParameter = {
+  ...ofPatient,
+  path: 'informationSource',
+  field: 'informationSource',
+  where: (value) => {
+    const patient = ofPatient.where(value)
+    return typeof patient === 'object' && { ...patient, informationSource: 'patient' }
   },
 }
 
@@ -61,7 +80,8 @@ export const medicationStatementMapping: FhirMapping = {
   search: {
     code: codesToken('Code of the medication', 'codes'),
     status: wordToken('Status', 'status', sameWords(MedicationStatusEnum.enum)),
-    effective: dateParameter('First day of taking it', 'start', 'day'),
+    effective: periodParameter('Period of taking it', ['start'], ['end']),
+    source: sourceParameter,
   },
   sortedBy: 'effective',
   list: 'byStart',

@@ -92,9 +92,10 @@ function toMongoOperators(
   for (const [name, operand] of definedEntries(condition)) {
     if (name === 'starting') return wordPrefixCondition(operand as string[])
     if (!Object.hasOwn(MONGO_OPERATORS, name)) throw new TypeError(`A list cannot be filtered by ${name}.`)
+    const convert = name === 'exists' ? Boolean : value
     query[MONGO_OPERATORS[name as keyof typeof MONGO_OPERATORS]] = Array.isArray(operand)
-      ? operand.map(value)
-      : value(operand)
+      ? operand.map(convert)
+      : convert(operand)
   }
   return query
 }

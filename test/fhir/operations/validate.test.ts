@@ -103,7 +103,7 @@ describe('the validation of resources in FHIR', () => {
       ['Observation/$validate?mode=profile', weight, 'code-invalid http.mode'],
       [
         'Observation/$validate',
-        { resourceType: 'Parameters', parameter: [{ name: 'profile', valueUri: 'x' }] },
+        { resourceType: 'Parameters', parameter: [{ name: 'usageContext', valueUri: 'x' }] },
         'not-supported Parameters.parameter[0]',
       ],
     ] as const) {

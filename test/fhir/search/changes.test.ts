@@ -112,6 +112,36 @@ describe('the history of a type, and of all types, in FHIR', () => {
     assert.deepEqual(await readAudit(patient.ehrId, since), ['query Ehr denied'])
   })
 
+  it('shows the contents of a deleted care plan as deleted, until it returns', async () => {
+    const mine = await createPatient()
+    const own = await createPlan(mine)
+    const kept = await createWeight(mine, await createPlan(mine))
+    const ids = [await createWeight(mine, own), await createWeight(mine, own)]
+    const nurse = await createPerson()
+    await addParticipant(own, nurse, 'read')
+    const before = await readHistory(mine, 'Observation/_history')
+    assertStatus(await callFhir(mine, 'DELETE', `CarePlan/${own}`), 204)
+    const after = await readHistory(mine, 'Observation/_history')
+    assert.deepEqual(after.slice(0, 2).sort(), ids.map((id) => `DELETE Observation/${id} 2`).sort())
+    assert.deepEqual(after.slice(2), before)
+    for (const count of [1, 2, 3])
+      assert.deepEqual(await readHistory(mine, `Observation/_history?_count=${count}`), after, `${count}`)
+    const [id] = ids
+    for (const path of [`Observation/${id}`, `Observation/${id}/_history/2`]) await readFhir(mine, path, 410)
+    assert.equal((await readFhir(mine, `Observation/${id}/_history/1`)).meta.versionId, '1')
+    const ofOne = [`DELETE Observation/${id} 2`, `POST Observation/${id} 1`]
+    for (const count of [1, 5])
+      assert.deepEqual(await readHistory(mine, `Observation/${id}/_history?_count=${count}`), ofOne)
+    // The deletion has ended the access of participants.
+    assert.deepEqual(await readHistory(nurse, `Observation/_history?patient=${mine.ehrId}`), [])
+    await readFhir(nurse, `Observation/${id}`, 404)
+    await readFhir(await createPerson(), `Observation/${id}`, 404)
+    assertStatus(await mine.call('POST', `careplan/${own}/restore`, { version: 1 }))
+    assert.deepEqual(await readHistory(mine, 'Observation/_history'), before)
+    assert.ok(before.some((one) => one.includes(kept)))
+    await readFhir(mine, `Observation/${id}`)
+  })
+
   it('refuses what is no time and no cursor', async () => {
     for (const [query, place] of [
       ['_since=yesterday', 'value http._since'],

@@ -3,7 +3,7 @@ import type { Patient } from '../../harness/care/patients.ts'
 import { type Answer, assertStatus } from '../../harness/clients/path-client.ts'
 import type { Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
-import { callFhir, type Json, readFhir } from '../fhir-client.ts'
+import { callFhir, type FhirCaller, type Json, readFhir } from '../fhir-client.ts'
 
 const BACKPORT = 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition'
 
@@ -40,7 +40,7 @@ export const topicSubscriptionOf = (type: string, filter?: string, more: object 
     ...more,
   })
 
-export const createSubscription = async (who: Person | Patient, body: object): Promise<string> =>
+export const createSubscription = async (who: FhirCaller, body: object): Promise<string> =>
   assertStatus(await callFhir(who, 'POST', 'Subscription', body), 201).id
 
 export interface ReadNotification {
@@ -76,7 +76,7 @@ export function readNotification({ entry: [{ resource }, ...changes] }: Json): R
   }
 }
 
-export const readEvents = async (who: Person | Patient, id: string, query = ''): Promise<ReadNotification> =>
+export const readEvents = async (who: FhirCaller, id: string, query = ''): Promise<ReadNotification> =>
   readNotification(await readFhir(who, `Subscription/${id}/$events${query}`))
 
 /** Takes away the access that a person has by a care plan. */
@@ -89,7 +89,7 @@ export async function removeReader({ ehrId }: Patient, carePlanId: string, { mvU
 }
 
 /** The resources of all events. */
-export const readFocuses = async (who: Person | Patient, id: string, query = '') =>
+export const readFocuses = async (who: FhirCaller, id: string, query = '') =>
   (await readEvents(who, id, query)).events.map(([, focus]) => focus)
 
 /** The faults of a refused subscription, each as its code, place and text. */

@@ -161,21 +161,37 @@ describe('a subscription in FHIR', () => {
     assert.deepEqual((await readFocuses(patient, id)).slice(1), [undefined, `Observation/${removed}`])
   })
 
-  it('tells with a topic the deletion of each part of a record, and of a care plan without its contents', async () => {
-    const own = await createPlan(patient)
-    await createWeight(patient, own)
+  it('tells with a topic the deletion of each part of a record', async () => {
     const pressure = { systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' }
     const body = { ...pressure, heartRate: 71, carePlanId: planId, timestamp: '2026-03-01T08:30:00Z' }
     const { id: removed } = assertStatus(await patient.call('POST', 'procedure/bloodpressure', body), 201)
     const ofParts = await createSubscription(patient, topicSubscriptionOf('Observation'))
-    const ofPlans = await createSubscription(patient, topicSubscriptionOf('CarePlan'))
     assertStatus(await callFhir(patient, 'DELETE', `Observation/${removed}`), 204)
-    assertStatus(await callFhir(patient, 'DELETE', `CarePlan/${own}`), 204)
     assert.deepEqual(
       await readFocuses(patient, ofParts),
       [removed, `${removed}.hr`].map((one) => `Observation/${one}`),
     )
+  })
+
+  it('tells with a topic what is deleted with its care plan, and what returns with it', async () => {
+    const own = await createPlan(patient)
+    const weight = await createWeight(patient, own)
+    const gone = await createWeight(patient, own)
+    assertStatus(await callFhir(patient, 'DELETE', `Observation/${gone}`), 204)
+    const topic = await createSubscription(patient, topicSubscriptionOf('Observation'))
+    const filter = 'Observation?code=http://loinc.org|8867-4'
+    const ofPulses = await createSubscription(patient, topicSubscriptionOf('Observation', filter))
+    const bySearch = await createSubscription(patient, subscriptionOf('Observation?code=29463-7'))
+    const ofPlans = await createSubscription(patient, topicSubscriptionOf('CarePlan'))
+    assertStatus(await callFhir(patient, 'DELETE', `CarePlan/${own}`), 204)
+    const { events, interactions } = await readEvents(patient, topic)
+    assert.deepEqual(events, [[1, `Observation/${weight}`]])
+    assert.deepEqual(interactions, [`DELETE Observation/${weight}`])
     assert.deepEqual((await readEvents(patient, ofPlans)).interactions, [`DELETE CarePlan/${own}`])
+    assertStatus(await patient.call('POST', `careplan/${own}/restore`, { version: 1 }))
+    assert.deepEqual(await readFocuses(patient, topic), [undefined, `Observation/${weight}`])
+    assert.deepEqual(await readFocuses(patient, bySearch), [`Observation/${weight}`])
+    assert.deepEqual(await readFocuses(patient, ofPulses), [])
   })
 
   it('tells deletions only to who could read the resource, and only while they may read the patient', async () => {

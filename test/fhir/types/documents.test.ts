@@ -57,6 +57,13 @@ describe('compositions as documents in FHIR', () => {
     assert.equal(all.total, idsIn(all).length)
     for (const [query, isFound] of [
       [`type=${template}`, true],
+      [`format=${template}`, true],
+      ['contenttype=application/openehr%2Bjson', true],
+      [`related=CarePlan/${carePlanId}`, true],
+      ['related=CarePlan/other', false],
+      [`_id=${ids[0]}`, true],
+      ['_id=other', false],
+      ['_lastUpdated=lt2000', false],
       ['type=other', false],
       ['date=ge2026-01-01', true],
       ['date=lt2000-01-01', false],
@@ -73,7 +80,9 @@ describe('compositions as documents in FHIR', () => {
     const second = await readFhir(patient, url.slice(url.indexOf('DocumentReference')))
     assert.notDeepEqual(idsIn(second), idsIn(first))
     assert.deepEqual(idsIn(await readFhir(stranger, `DocumentReference?patient=${patient.ehrId}`)), [])
-    await readFhir(patient, 'DocumentReference', 400)
+    assert.deepEqual(idsIn(await readFhir(patient, 'DocumentReference')), idsIn(all))
+    const { entry } = await readFhir(patient, `Patient/${patient.ehrId}/$everything?_type=DocumentReference`)
+    assert.equal(entry.length, all.total)
   })
 
   it('are gone after their deletion', async () => {

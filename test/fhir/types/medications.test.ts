@@ -87,7 +87,9 @@ describe('medications and immunisations in FHIR', () => {
       [`MedicationStatement?${of}&_sort=effective`, [metformin, iron]],
       [`MedicationStatement?${of}&status=on-hold`, [iron]],
       [`MedicationStatement?${of}&code=${atc}|A10BA02`, [metformin]],
-      [`MedicationStatement?${of}&effective=ge2026-02`, [iron]],
+      // Nobody has ended either.
+      [`MedicationStatement?${of}&effective=ge2026-02`, [iron, metformin]],
+      [`MedicationStatement?${of}&effective=sa2026-01`, [iron]],
       [`Immunization?${of}&date=2026`, [flu]],
       [`Immunization?${of}&date=lt2026-10-12`, []],
       [`Immunization?${of}&status=not-done`, []],

@@ -121,6 +121,10 @@ describe('people in FHIR', () => {
     assert.equal(team.participant[1].member.identifier.value, nurse.mvUid)
     assert.deepEqual(idsIn(await readFhir(nurse, `CareTeam?patient=${patient.ehrId}`)), [carePlanId])
     assert.deepEqual(idsIn(await readFhir(nurse, 'CareTeam?status=inactive')), [])
+    const ofUser = async (mvUid: string) =>
+      idsIn(await readFhir(nurse, `CareTeam?patient=${patient.ehrId}&participant=Practitioner/${mvUid}`))
+    assert.deepEqual(await ofUser(nurse.mvUid), [carePlanId])
+    assert.deepEqual(await ofUser(stranger.mvUid), [])
     assert.deepEqual(idsIn(await readFhir(stranger, `CareTeam?patient=${patient.ehrId}`)), [])
     await readFhir(stranger, `CareTeam/${carePlanId}`, 404)
   })

@@ -104,7 +104,8 @@ export class FactOrderStream implements OrderedStream {
     ]
     return documentCollection({ db: this.#db }, Composition.collection).aggregate<ParseDocument>(pipeline, {
       maxTimeMS: AQL_TIMEOUT_MS,
-      batchSize: batchSizeFor(this.#size),
+      // One more than the window holds ends its cursor.
+      batchSize: batchSizeFor(this.#size) + 1,
       hint: COMPOSITION_INDEX_KEYS[field],
     })
   }

@@ -5,10 +5,10 @@ import { closedObject } from '../../../../schemas/common.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 import type { Context } from '../../../operation/context.ts'
 import { appendQuery } from '../../../operation/list-operation.ts'
-import { defineOperation } from '../../../operation/operation.ts'
+import { defineOperation, type Operation } from '../../../operation/operation.ts'
 import { describedBody, rawBody } from '../../../reply/body-media.ts'
 import { replyWith } from '../../../reply/reply.ts'
-import { FHIR_PATH, fhirOperation, resourceIdField, resultParameters } from '../fhir-operation.ts'
+import { FHIR_PATH, fhirOperation, resourceIdField, resultParameters, withPost } from '../fhir-operation.ts'
 
 const { _since, _type, _format } = resultParameters
 
@@ -79,7 +79,8 @@ const manifestOf = (base: string, { startedAt, request, output, deleted }: Expor
   }
 }
 
-export const fhirExportOperations = [
+/** Requests for exports. */
+const startOperations: readonly Operation[] = [
   defineOperation({
     ...startOperation,
     id: 'exportFhirPatients',
@@ -96,6 +97,10 @@ export const fhirExportOperations = [
     handle: ({ params: { groupId }, query }, context) =>
       startExport(context, { path: `Group/${groupId}/$export`, query, groupId }),
   }),
+].flatMap(withPost)
+
+export const fhirExportOperations = [
+  ...startOperations,
   defineOperation({
     ...oneExport,
     id: 'getFhirExport',

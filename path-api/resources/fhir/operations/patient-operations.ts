@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { defineOperation } from '../../../operation/operation.ts'
+import { defineOperation, type Operation } from '../../../operation/operation.ts'
 import {
   FHIR_PATH,
   fhirOperation,
@@ -7,6 +7,7 @@ import {
   resourceBody,
   resourceIdField,
   resultParameters,
+  withPost,
 } from '../fhir-operation.ts'
 
 const { _since, _type, _count, _cursor, _format } = resultParameters
@@ -14,7 +15,7 @@ const { _since, _type, _count, _cursor, _format } = resultParameters
 const careDate = (which: string) =>
   Type.Optional(Type.String({ description: `The ${which} day of the care`, examples: ['2026-03-01'] }))
 
-export const fhirPatientOperations = [
+export const fhirPatientOperations: readonly Operation[] = [
   defineOperation({
     ...fhirOperation,
     id: 'summariseFhirPatient',
@@ -44,4 +45,4 @@ export const fhirPatientOperations = [
     handle: async ({ params: { id }, query }, { caller, fhir }) =>
       replyWithBundle(await fhir.everything(caller, String(id), query)),
   }),
-]
+].flatMap(withPost)

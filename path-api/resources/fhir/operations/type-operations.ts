@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { resourceTypes } from '../../../../fhir/resource-types.ts'
 import type { ResourceType } from '../../../../fhir/sources/resource-source.ts'
+import { STRUCTURES } from '../../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../../records/fhir/mapping.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 import type { Context } from '../../../operation/context.ts'
@@ -13,6 +14,7 @@ import {
   resourceBody,
   searchParametersOf,
   sentResource,
+  withPost,
 } from '../fhir-operation.ts'
 
 const TRIAL_MODES = ['create', 'update', 'delete'] as const
@@ -25,9 +27,25 @@ const modeField = Type.Optional(
   }),
 )
 
+const profileField = Type.Optional(
+  Type.String({
+    description: 'Profile of which the resource must be',
+    examples: ['http://hl7.org/fhir/StructureDefinition/bodyweight'],
+  }),
+)
+
 interface Trial {
   mode: TrialMode
   resource: FhirResource | undefined
+  profile?: string | undefined
+}
+
+/** The resource as of the profile. A write tells if the service keeps no such profile for it. */
+function claimProfile({ resource, profile }: Trial): FhirResource | undefined {
+  if (!resource || profile === undefined || profile === `${STRUCTURES}/${resource.resourceType}`)
+    return resource
+  const meta = (resource.meta ?? {}) as { profile?: unknown }
+  return { ...resource, meta: { ...meta, profile: [...new Set([meta.profile ?? []].flat()), profile] } }
 }
 
 /** The resource and the mode in a body, which may be a resource of Parameters. @throws InvalidInput */
@@ -37,8 +55,15 @@ function sentTrial(body: RawContent, type: string, mode: TrialMode): Trial {
   if (resourceType !== 'Parameters') return { mode, resource: sentResource(body, type) }
   const sent: Trial = { mode, resource: undefined }
   for (const [i, one] of (Array.isArray(parameter) ? parameter : []).entries()) {
-    const { name, resource, valueCode } = (one ?? {}) as Record<string, unknown>
+    const {
+      name,
+      resource,
+      valueCode,
+      valueUri,
+      valueCanonical = valueUri,
+    } = (one ?? {}) as Record<string, unknown>
     if (name === 'mode' && TRIAL_MODES.includes(valueCode as TrialMode)) sent.mode = valueCode as TrialMode
+    else if (name === 'profile' && typeof valueCanonical === 'string') sent.profile = valueCanonical
     else if (name === 'resource') sent.resource = sentResource({ ...body, json: resource }, type)
     else
       throw new ServiceError('InvalidInput', {
@@ -46,7 +71,7 @@ function sentTrial(body: RawContent, type: string, mode: TrialMode): Trial {
           {
             path: `Parameters.parameter[${i}]`,
             code: 'not-supported',
-            message: 'must be the resource, or a mode: create, update or delete',
+            message: 'must be the resource, its profile, or a mode: create, update or delete',
           },
         ],
       })
@@ -57,10 +82,11 @@ function sentTrial(body: RawContent, type: string, mode: TrialMode): Trial {
 /** The answer to a request that tries a write. */
 async function answerTrial(
   { type }: ResourceType,
-  { body, id, mode }: { body: RawContent; id: string | undefined; mode: TrialMode },
+  { body, id, mode, profile }: { body: RawContent; id: string | undefined } & Omit<Trial, 'resource'>,
   { caller, fhir, fhirPreferences, newId }: Context<'user'>,
 ) {
-  const trial = sentTrial(body, type, mode)
+  const sent = sentTrial(body, type, mode)
+  const trial = { mode: sent.mode, resource: claimProfile({ profile, ...sent }) }
   const isLenient = fhirPreferences.handling === 'lenient'
   return replyWithBundle(await fhir.validate(caller, type, { ...trial, id, newId: newId(), isLenient }))
 }
@@ -74,7 +100,7 @@ const TYPE_OPERATIONS: Readonly<Record<string, (of: ResourceType) => Operation[]
     const common = {
       ...fhirOperation,
       method: 'post',
-      query: { mode: modeField },
+      query: { mode: modeField, profile: profileField },
       description:
         'Checks all that the write checks, such as rights and rules, and stores nothing. The OperationOutcome has its issues.',
       body: resourceBody(of.type),
@@ -87,8 +113,8 @@ const TYPE_OPERATIONS: Readonly<Record<string, (of: ResourceType) => Operation[]
         path: `${typePath}/$validate`,
         summary: `Check whether ${one} could be written`,
         access: 'user',
-        handle: ({ query: { mode = 'create' }, body }, context) =>
-          answerTrial(of, { body, id: undefined, mode }, context),
+        handle: ({ query: { mode = 'create', profile }, body }, context) =>
+          answerTrial(of, { body, id: undefined, mode, profile }, context),
       }),
       defineOperation({
         ...common,
@@ -98,8 +124,8 @@ const TYPE_OPERATIONS: Readonly<Record<string, (of: ResourceType) => Operation[]
         summary: `Check whether ${one} could be changed or deleted`,
         access: 'record',
         errors: ['Gone'],
-        handle: ({ params: { id }, query: { mode = 'update' }, body }, context) =>
-          answerTrial(of, { body, id: String(id), mode }, context),
+        handle: ({ params: { id }, query: { mode = 'update', profile }, body }, context) =>
+          answerTrial(of, { body, id: String(id), mode, profile }, context),
       }),
     ]
   },
@@ -109,7 +135,7 @@ const TYPE_OPERATIONS: Readonly<Record<string, (of: ResourceType) => Operation[]
     const max = Type.Optional(
       Type.String({ description: 'Number of resources of each code, at most 100', examples: ['1'] }),
     )
-    return [
+    return withPost(
       defineOperation({
         ...fhirOperation,
         id: `listLastFhir${of.type}s`,
@@ -123,7 +149,7 @@ const TYPE_OPERATIONS: Readonly<Record<string, (of: ResourceType) => Operation[]
         handle: async ({ query }, { caller, fhir }) =>
           replyWithBundle(await fhir.lastOfEachCode(caller, of.type, query)),
       }),
-    ]
+    )
   },
 }
 

@@ -1,17 +1,19 @@
-import { findSearchedEhrs, queryAccesses } from '../../records/ehrs/rights/query-accesses.ts'
-import { type ChangePlace, type ListedChange, listChanges } from '../../records/live/listed-changes.ts'
-import type { Caller } from '../../records/store/documents/caller.ts'
-import { accessesByEhr } from '../../records/store/resource.ts'
-import type { StoreContext } from '../../records/store/writing/transaction.ts'
-import { searchedEhrIds } from '../resources/patients-of-caller.ts'
-import { parsePage, parsePatients, parseSince, type SearchParameters } from '../search/parse-search.ts'
+import { findSearchedEhrs, queryAccesses } from '../../../records/ehrs/rights/query-accesses.ts'
+import { type ChangePlace, type ListedChange, listChanges } from '../../../records/live/listed-changes.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { PageRequest } from '../../../records/store/reading/pages.ts'
+import { accessesByEhr } from '../../../records/store/resource.ts'
+import type { HistoryKey } from '../../../records/store/writing/history.ts'
+import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import { parsePage, parsePatients, parseSince, type SearchParameters } from '../../search/parse-search.ts'
 import {
   decodeSearchCursor,
   encodeSearchCursor,
   invalidSearchCursor,
   isTime,
-} from '../search/search-cursor.ts'
-import type { ResourceSource, ResourceVersion } from '../sources/resource-source.ts'
+} from '../../search/search-cursor.ts'
+import type { ResourceSource, ResourceVersion } from '../../sources/resource-source.ts'
+import { searchedEhrIds } from '../patients-of-caller.ts'
 
 /** A page of the history of types has at most so many versions: each needs a query of its own. */
 const MAX_VERSIONS = 100
@@ -89,4 +91,19 @@ function decodePosition(cursor: string): Position {
   const [at, changeId, shown] = decodeSearchCursor(cursor)
   if (!isTime(at) || typeof changeId !== 'string' || typeof shown !== 'number') throw invalidSearchCursor()
   return { at: new Date(at), changeId, shown }
+}
+
+/** A page of the changes of a record that is hidden with what it belongs to, newest first. The caller could read it. */
+export async function listHiddenHistory(
+  { db }: StoreContext,
+  caller: Caller,
+  { collection, id, ehrId }: HistoryKey & { ehrId: string },
+  { limit, cursor }: PageRequest,
+): Promise<{ changes: ListedChange[]; next: string | null }> {
+  const from = cursor === undefined ? undefined : decodePosition(cursor)
+  const query = { ehrIds: [ehrId], collections: [collection], id, since: undefined, from, limit: limit + 1 }
+  const found = await listChanges(db, caller, query)
+  const following = found[limit]
+  const next = following ? encodePosition({ ...following, shown: 0 }) : null
+  return { changes: found.slice(0, limit), next }
 }

@@ -1,0 +1,101 @@
+import type { Db, Document, Filter } from 'mongodb'
+import { type Caller, isPermitted, permissionFilter } from '../../store/documents/caller.ts'
+import { documentCollection } from '../../store/documents/database.ts'
+import type { ParseDocument } from '../../store/documents/parse-format.ts'
+import type { StoreContext } from '../../store/writing/transaction.ts'
+import { CONTAINER_ID_FIELDS, type ContainerClass, waitForDeletion } from './cascading-deletion.ts'
+
+/** A record of a care plan, goal, task or event. */
+export interface ContentRecord {
+  collection: string
+  id: string
+  ehrId: string
+  document: ParseDocument
+}
+
+/** A record that is hidden because what it belongs to is deleted. Its permissions are those from before. */
+export interface HiddenRecord extends ContentRecord {
+  /** The container whose deletion has hidden it first. */
+  containerId: string
+}
+
+/** The prefixes of an entry, and the container that the last of them names. */
+const PREFIXES = /^(?:removed-([^:]+):)+/
+
+const former = (permissions: readonly string[] = []): string[] =>
+  permissions.map((one) => one.replace(PREFIXES, ''))
+
+/**
+ * Finds hidden records of a collection that the caller could read before the deletion. Their EHR must be readable.
+ * @param fields the stored fields to read; default: all
+ */
+export async function findHiddenRecords(
+  db: Db,
+  caller: Caller,
+  collection: string,
+  filter: Filter<ParseDocument>,
+  { fields, limit = 0 }: { fields?: readonly string[]; limit?: number } = {},
+): Promise<HiddenRecord[]> {
+  // Helpers read nothing that is deleted.
+  if (caller.acting) return []
+  const names = fields && ['ehrId', 'version', '_rperm', ...fields]
+  const projection: Document = Object.fromEntries((names ?? []).map((name) => [name, 1]))
+  const found = documentCollection({ db }, collection)
+    .find({ ...filter, _rperm: { $regex: '^removed-' } }, { projection })
+    .limit(limit)
+  return (await found.toArray()).flatMap((document) => {
+    const [, containerId = ''] = PREFIXES.exec(document._rperm?.[0] ?? '') ?? []
+    const shown = { ...document, _rperm: former(document._rperm), _wperm: former(document._wperm) }
+    const { _id: id, ehrId } = document
+    return isPermitted(shown._rperm, caller)
+      ? [{ collection, id, ehrId: String(ehrId), containerId, document: shown as ParseDocument }]
+      : []
+  })
+}
+
+/** A container whose contents have just become hidden or visible. */
+interface ChangedContainer {
+  className: ContainerClass
+  id: string
+  isDeleted: boolean
+}
+
+/**
+ * Finds the contents of a container that has been deleted or has returned, as far as the caller may read them.
+ * @returns undefined if there are more than `limit`, or if a job still changes them
+ */
+export async function findContents(
+  context: StoreContext,
+  caller: Caller,
+  { className, id, isDeleted }: ChangedContainer,
+  collections: readonly string[],
+  limit: number,
+): Promise<ContentRecord[] | undefined> {
+  const found: ContentRecord[] = []
+  if (!(await waitForDeletion(context, className, id))) return undefined
+  for (const name of context.contents[className].filter((one) => collections.includes(one))) {
+    const within = { [CONTAINER_ID_FIELDS[className]]: id } as Filter<ParseDocument>
+    const left = limit - found.length + 1
+    const contents = isDeleted
+      ? await findHiddenRecords(context.db, caller, name, within, { limit: left })
+      : await findVisibleRecords(context.db, caller, name, within, left)
+    found.push(...contents.filter((one) => !('containerId' in one) || one.containerId === id))
+    if (found.length > limit) return undefined
+  }
+  return found
+}
+
+async function findVisibleRecords(
+  db: Db,
+  caller: Caller,
+  collection: string,
+  filter: Filter<ParseDocument>,
+  limit: number,
+): Promise<ContentRecord[]> {
+  const readable = { ...filter, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
+  const found = documentCollection({ db }, collection).find(readable, { limit })
+  return (await found.toArray()).map((document) => ({
+    ...{ collection, id: document._id, ehrId: String(document.ehrId) },
+    document: document as ParseDocument,
+  }))
+}

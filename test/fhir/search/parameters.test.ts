@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import {
+  addParticipant,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  createWeight,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { callFhir, idsIn, issuesIn, type Json, readFhir, readPages } from '../fhir-client.ts'
+
+const VALUES = {
+  pressure: { systolic: 128, systolicUnit: 'mmHg', diastolic: 82, diastolicUnit: 'mmHg', heartRate: 70 },
+  bmi: { weight: 70, weightUnit: 'kg', height: 175, heightUnit: 'cm' },
+}
+
+describe('the search parameters of R4', () => {
+  let patient: Patient
+  let nurse: Person
+  const ids: Record<string, string> = {}
+  const post = async (path: string, body: object): Promise<string> =>
+    assertStatus(await patient.call('POST', path, body), 201).id
+  before(async () => {
+    patient = await createPatient()
+    nurse = await createPerson()
+    const carePlanId = await createPlan(patient)
+    await addParticipant(carePlanId, nurse, 'read')
+    const measure = (kind: string, body: object) =>
+      post(`procedure/${kind}`, { carePlanId, timestamp: '2026-03-01T08:30:00.000Z', ...body })
+    const device = async (body: object): Promise<string> =>
+      assertStatus(await patient.call('PUT', 'device', body), 201).id
+    const event = { title: 'Check-up', start: '2026-03-01T08:30:00Z', carePlanId }
+    const goal = await createGoal(patient, carePlanId)
+    Object.assign(ids, {
+      ...{ plan: carePlanId, goal, task: await createTask(patient, carePlanId, goal) },
+      pressure: await measure('bloodpressure', VALUES.pressure),
+      bmi: await measure('bmi', VALUES.bmi),
+      weight: await createWeight(patient, carePlanId, 71),
+      visit: await post(`/med/${patient.ehrId}/event`, {
+        ...{ type: 'appointment', ...event, participants: [{ mvUid: nurse.mvUid, status: 'INVITED' }] },
+      }),
+      alone: await post(`/med/${patient.ehrId}/event`, { type: 'walk', ...event }),
+      expired: await device({ name: 'Old monitor', expiry: '2020-01-01' }),
+      device: await device({ name: 'Möbius monitor', manufacturer: 'ACME-2 B.V.', model: 'X' }),
+      ended: await post('medication', { name: 'A', start: '2026-01-01', end: '2026-01-31' }),
+      going: await post('medication', { name: 'B', start: '2026-02-01', informationSource: 'patient' }),
+    })
+  })
+
+  const practitioner = () => `Practitioner/${nurse.mvUid.replaceAll('_', '.')}`
+  const identifier = () => `urn:health-record-service:user|${nurse.mvUid}`
+
+  /** What a search of the patient finds: names of `ids`, with the suffix of a part. */
+  const ROWS: readonly [search: () => string, found: readonly string[]][] = [
+    [() => `Observation?derived-from=Observation/${ids.bmi}`, ['bmi.h', 'bmi.w']],
+    [() => `Observation?derived-from=${ids.bmi}.w`, []],
+    [() => `Observation?has-member=Observation/${ids.pressure}.hr`, ['pressure']],
+    [
+      () => `Observation?has-member=Observation/${ids.bmi}.w,Observation/${ids.pressure}.hr`,
+      ['bmi', 'pressure'],
+    ],
+    [() => 'Observation?has-member:missing=false', ['bmi', 'pressure']],
+    [() => 'Observation?combo-code-value-quantity=8480-6$gt127', ['pressure']],
+    [() => 'Observation?combo-code-value-quantity=8462-4$gt127', []],
+    [
+      () =>
+        'Observation?combo-code-value-quantity=http://loinc.org|29463-7$ge70|http://unitsofmeasure.org|kg',
+      ['bmi.w', 'weight'],
+    ],
+    [() => 'Observation?component-code-value-quantity=8480-6$gt129,8462-4$lt83', ['pressure']],
+    [() => 'Observation?code-value-quantity=8867-4$70', ['pressure.hr']],
+    [() => `Appointment?actor=Patient/${patient.ehrId}`, ['alone', 'visit']],
+    [() => `Appointment?actor=${practitioner()}`, ['visit']],
+    [() => `Appointment?actor:Practitioner=${practitioner()}`, ['visit']],
+    [() => `Appointment?practitioner:identifier=${identifier()}`, ['visit']],
+    [() => `Appointment?supporting-info=CarePlan/${ids.plan}&actor=${patient.ehrId}`, ['alone', 'visit']],
+    [() => 'CarePlan?category=assess-plan', ['plan']],
+    [() => 'CarePlan?category=other', []],
+    [() => `CarePlan?care-team=CareTeam/${ids.plan}&intent=plan`, ['plan']],
+    [
+      () => 'Goal?achievement-status=http://terminology.hl7.org/CodeSystem/goal-achievement|in-progress',
+      ['goal'],
+    ],
+    [() => 'Goal?achievement-status:not=in-progress', []],
+    [() => 'Task?intent=order&period:missing=true', ['task']],
+    [() => 'Task?period=2026', []],
+    [() => 'Device?status=active', ['device']],
+    [() => 'Device?status=inactive', ['expired']],
+    [() => 'Device?status:not=inactive', ['device']],
+    [() => 'Device?status=unknown', []],
+    [() => 'Device?device-name=mob', ['device']],
+    [() => 'Device?device-name=monitor', []],
+    [() => 'Device?device-name:exact=Möbius monitor', ['device']],
+    [() => 'Device?device-name:exact=mobius monitor', []],
+    [() => 'Device?manufacturer=acme 2&model=x', ['device']],
+    [() => 'Device?manufacturer=X', []],
+    [() => 'Device?udi-carrier:missing=true', ['device', 'expired']],
+    [() => `MedicationStatement?source=Patient/${patient.ehrId}`, ['going']],
+    [() => 'MedicationStatement?effective=2026-01', ['ended']],
+    [() => 'MedicationStatement?effective=2026-02', []],
+    [() => 'MedicationStatement?effective=ne2026-01', ['going']],
+    [() => 'MedicationStatement?effective=ge2026-02', ['going']],
+    [() => 'MedicationStatement?effective=gt2026-03-01', ['going']],
+    [() => 'MedicationStatement?effective=lt2026-02', ['ended']],
+    [() => 'MedicationStatement?effective=le2026-02-01', ['ended', 'going']],
+    [() => 'MedicationStatement?effective=sa2026-01', ['going']],
+    [() => 'MedicationStatement?effective=eb2026-02', ['ended']],
+    [() => 'MedicationStatement?effective=ge2026-01-10&effective=le2026-01-20', ['ended']],
+    [() => 'MedicationStatement?effective=ap2026-02-15', ['ended', 'going']],
+    [() => 'MedicationStatement?effective:missing=false', ['ended', 'going']],
+    [() => 'MedicationStatement?effective:missing=true', []],
+    [() => 'Goal?target-date:missing=true', ['goal']],
+    [() => 'Goal?target-date:missing=false', []],
+  ]
+
+  it('find what they describe', async () => {
+    const nameOf = (id: string) => {
+      const [record, part] = id.split('.')
+      const [name] = Object.entries(ids).find(([, own]) => own === record) ?? []
+      return part === undefined ? name : `${name}.${part}`
+    }
+    for (const [search, expected] of ROWS) {
+      const found = await readPages(patient, `${search()}&patient=${patient.ehrId}`)
+      assert.deepEqual(found.map(nameOf).sort(), expected, search())
+    }
+  })
+
+  it('lead from a resource to others, and back', async () => {
+    const included = async (query: string) =>
+      (await readFhir(patient, query)).entry
+        .filter(({ search }: Json) => search.mode === 'include')
+        .map(({ resource }: Json) => `${resource.resourceType}/${resource.id}`)
+        .sort()
+    const ofPatient = `patient=${patient.ehrId}`
+    assert.deepEqual(
+      await included(`Observation?${ofPatient}&_id=${ids.bmi}&_include=Observation:has-member`),
+      [`Observation/${ids.bmi}.h`, `Observation/${ids.bmi}.w`],
+    )
+    assert.deepEqual(
+      await included(`Observation?${ofPatient}&_id=${ids.bmi}&_revinclude=Observation:derived-from`),
+      [`Observation/${ids.bmi}.h`, `Observation/${ids.bmi}.w`],
+    )
+    assert.deepEqual(await included(`Appointment?${ofPatient}&_id=${ids.visit}&_include=Appointment:actor`), [
+      `Patient/${patient.ehrId}`,
+    ])
+    assert.deepEqual(await included(`CarePlan?${ofPatient}&_include=CarePlan:care-team`), [
+      `CareTeam/${ids.plan}`,
+    ])
+    assert.deepEqual(await included(`Goal?${ofPatient}&_revinclude=Provenance:target`), [
+      `Provenance/Goal.${ids.goal}.1`,
+    ])
+  })
+
+  it('find the changes of several targets, and of a patient, page by page', async () => {
+    const targets = ['goal', 'plan', 'task'].map((name) => ids[name] as string)
+    const query = `target=Goal/${targets[0]},CarePlan/${targets[1]},Goal/unknown123,Task/${targets[2]}`
+    const changes = [`Goal.${targets[0]}.1`, `CarePlan.${targets[1]}.1`, `Task.${targets[2]}.1`]
+    for (const count of [1, 2, 20])
+      assert.deepEqual(await readPages(patient, `Provenance?${query}&_count=${count}`), changes)
+    const all = await readPages(patient, `Provenance?patient=${patient.ehrId}&_count=3`)
+    assert.equal(new Set(all).size, all.length)
+    assert.ok(changes.every((one) => all.includes(one)))
+    const of = (agent: string) => readPages(patient, `Provenance?patient=${patient.ehrId}&agent=${agent}`)
+    assert.deepEqual(await of(`Practitioner/${patient.mvUid.replaceAll('_', '.')}`), all)
+    assert.deepEqual(await of(practitioner()), [])
+    const [first] = (await readFhir(patient, `Provenance?patient=${patient.ehrId}`)).entry
+    assert.equal(first.resource.agent[0].who.identifier.value, patient.mvUid)
+    const stranger = await createPatient()
+    assert.deepEqual(await readPages(stranger, `Provenance?${query}`), [])
+    assert.deepEqual(await readPages(stranger, `Provenance?patient=${patient.ehrId}`), [])
+  })
+
+  it('find accesses by what was accessed, and how', async () => {
+    await readFhir(patient, `Goal/${ids.goal}`)
+    const find = async (query: string) => {
+      const bundle = await readFhir(patient, `AuditEvent?patient=${patient.ehrId}&_count=1000&${query}`)
+      return idsIn(bundle).length
+    }
+    assert.ok((await find(`entity=Goal/${ids.goal}&subtype=read`)) > 0)
+    assert.equal(await find('entity=Goal/unknown123'), 0)
+    const all = await find('type=http://terminology.hl7.org/CodeSystem/audit-event-type|rest')
+    // Each search is an access, too.
+    assert.equal(await find(`entity=Patient/${patient.ehrId}`), all + 1)
+    assert.equal(await find('type=other'), 0)
+  })
+
+  it('refuse chains and other conditions that would be left out, by their names', async () => {
+    for (const name of [
+      'patient.name',
+      'subject:Patient.name',
+      '_has:Goal:patient:status',
+      '_list',
+      '_text',
+    ]) {
+      const answer = await callFhir(patient, 'GET', `Observation?patient=${patient.ehrId}&${name}=x`)
+      assert.equal(answer.status, 400, name)
+      assert.deepEqual(issuesIn(answer), [`not-supported http.${name}`])
+    }
+  })
+})
