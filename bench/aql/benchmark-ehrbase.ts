@@ -53,13 +53,13 @@ const commitToEach = ({ base, ehrIds }: OpenEhrSide) =>
     createRequest('POST', `${base}/ehr/${ehrId}/composition`, createPressureComposition(i % 99, Date.now())),
   )
 
-/** One client. */
-const one = { connections: 1, warmUp: 200 }
-const eight = { connections: 8, warmUp: 800 }
+const one = { connections: 1, warmUp: 1000 }
+const eight = { connections: 8, warmUp: 3000 }
 
+/** Some of these take a third of a second. */
 const queryAll = (q: string): Workload<OpenEhrSide> => ({
   requests: (side) => [createQueryRequest(side, q)],
-  ...one,
+  ...{ connections: 1, warmUp: 300 },
 })
 
 const workloads: Record<string, Workload<OpenEhrSide>> = {
