@@ -30,7 +30,7 @@ import {
   loadCompositions,
   MIN_COMPOSITIONS,
 } from './composition-data.ts'
-import { AVERAGES, COUNT, HIGH, LAST, NEWEST, orderedPage, systolic } from './queries.ts'
+import { AVERAGES, COUNT, HIGH, LAST, NEWEST, orderedPage, systolic } from './pressure-queries.ts'
 
 const analyst = { ...account, email: 'analyst@example.org' }
 const createQueryRequest = (q: string, query_parameters: object = {}): Request =>

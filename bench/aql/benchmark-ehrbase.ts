@@ -25,7 +25,7 @@ import {
 } from '../frame/compare-sides.ts'
 import { account, launchParseSide, signUp } from '../peers/parse-side.ts'
 import { createPressureComposition } from './composition-data.ts'
-import { AVERAGES, COUNT, HIGH, NEWEST, orderedPage, systolic } from './queries.ts'
+import { AVERAGES, COUNT, HIGH, NEWEST, orderedPage, systolic } from './pressure-queries.ts'
 
 const COMPOSITIONS_PER_EHR = 20
 const TEMPLATE_PATH = '/definition/template/adl1.4'
