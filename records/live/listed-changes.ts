@@ -1,5 +1,5 @@
 import type { Db, IndexDescription } from 'mongodb'
-import { isContainerClass } from '../ehrs/deletion/cascading-deletion.ts'
+import { CONTAINER_ID_FIELDS } from '../ehrs/deletion/cascading-deletion.ts'
 import { type ContentRecord, findHiddenRecords } from '../ehrs/deletion/hidden-contents.ts'
 import { type Caller, isPermitted, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
@@ -139,20 +139,24 @@ async function loadHiddenDeletions(
   })
 }
 
+/** The changes of plans, goals, tasks and events, by their ids. */
+const OF_CONTAINERS = `^[^/]+/(?:${Object.keys(CONTAINER_ID_FIELDS).join('|')})/`
+
 /** The last deletions of plans, goals, tasks and events, by their ids. */
 async function findContainerDeletions(
   db: Db,
   ehrIds: readonly string[],
   since: Date | undefined,
 ): Promise<Map<string, HistoryEntry>> {
-  const filter = { action: 'delete' as const, 'before.ehrId': { $in: [...ehrIds] } }
-  const found = await historyCollection(db)
-    .find({ ...filter, ...(since && { at: { $gte: since } }) }, { projection: { before: 0 } })
-    .sort({ at: 1, _id: 1 })
-    .toArray()
-  const containers = found.map((entry) => ({ entry, ...parseChangeId(entry._id) }))
-  const ofContainers = containers.filter(({ collection }) => isContainerClass(collection))
-  return new Map(ofContainers.map(({ id, entry }) => [id, entry]))
+  const deletions = historyCollection(db).find(
+    {
+      ...{ action: 'delete', 'before.ehrId': { $in: [...ehrIds] }, _id: { $regex: OF_CONTAINERS } },
+      ...(since && { at: { $gte: since } }),
+    },
+    { projection: { before: 0 } },
+  )
+  const found = await deletions.sort({ at: 1, _id: 1 }).toArray()
+  return new Map(found.map((entry) => [parseChangeId(entry._id).id, entry]))
 }
 
 /** The deletion of a record with what it belongs to, as a change of its own. It would be the next version. */
