@@ -8,8 +8,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
-import { MongoClient } from 'mongodb'
-import { setRole } from '../../records/ehrs/rights/roles.ts'
 import {
   compareSides,
   createGet,
@@ -23,7 +21,7 @@ import {
   type Workload,
 } from '../frame/compare-sides.ts'
 import { readMemory } from '../frame/process-memory.ts'
-import { account, launchParseSide, signUp } from '../peers/parse-side.ts'
+import { account, grantRole, launchParseSide, signUp } from '../peers/parse-side.ts'
 import {
   createPressureComposition,
   type LoadedEhrs,
@@ -68,11 +66,7 @@ async function loadOnce(directory: string, items: number): Promise<LoadedEhrs> {
   const side = await launchParseSide('ours', '../server/main.js', engine.uri)
   const { userId } = await signUp(side, uri, account.email)
   const { userId: analystId } = await signUp(side, uri, analyst.email)
-  const client = await MongoClient.connect(uri)
-  await client.withSession((session) =>
-    session.withTransaction(() => setRole({ client, db: client.db() }, session, analystId, 'analyst', true)),
-  )
-  await client.close()
+  await grantRole(uri, analystId, 'analyst')
   await stopSide(side)
   const ehrs = await loadCompositions(uri, userId, items)
   await engine.stop()

@@ -8,8 +8,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
-import { MongoClient } from 'mongodb'
-import { setRole } from '../../records/ehrs/rights/roles.ts'
 import {
   compareSides,
   createGet,
@@ -23,7 +21,7 @@ import {
   stopSide,
   type Workload,
 } from '../frame/compare-sides.ts'
-import { account, launchParseSide, signUp } from '../peers/parse-side.ts'
+import { account, grantRole, launchParseSide, signUp } from '../peers/parse-side.ts'
 import { createPressureComposition } from './composition-data.ts'
 import { AVERAGES, COUNT, HIGH, NEWEST, orderedPage, systolic } from './pressure-queries.ts'
 
@@ -112,11 +110,7 @@ async function connectSystem(engineUri: string): Promise<OpenEhrSide> {
   const uri = sideDatabaseUri(engineUri, 'ours')
   const side = await launchParseSide('ours', '../server/main.js', engineUri)
   const { userId } = await signUp(side, uri, account.email)
-  const client = await MongoClient.connect(uri)
-  await client.withSession((session) =>
-    session.withTransaction(() => setRole({ client, db: client.db() }, session, userId, 'admin', true)),
-  )
-  await client.close()
+  await grantRole(uri, userId, 'admin')
   const admin = await signInByPathFamily(side, account)
   const system = await postJson(admin, '/auth/system', { name: 'bench', roles: ['analyst', 'modeller'] })
   const ours = { ...side, base: '/openehr/v1', ehrIds: [], compositions: [] }

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
+import { setRole } from '../../records/ehrs/rights/roles.ts'
 import { postJson, type Side, sideDatabaseUri, startSide } from '../frame/compare-sides.ts'
 
 const keys = {
@@ -85,6 +86,19 @@ export async function signUp(
 export async function logIn(side: Side, email: string): Promise<Side> {
   const { sessionToken = '' } = await postJson(side, '/1/login', { ...account, username: email, email })
   return { ...side, headers: { ...side.headers, 'X-Parse-Session-Token': sessionToken } }
+}
+
+/** Gives a role of accounts to a user. */
+export async function grantRole(
+  mongodbUri: string,
+  userId: string,
+  role: 'admin' | 'analyst',
+): Promise<void> {
+  const client = await MongoClient.connect(mongodbUri)
+  await client.withSession((session) =>
+    session.withTransaction(() => setRole({ client, db: client.db() }, session, userId, role, true)),
+  )
+  await client.close()
 }
 
 async function confirmAddress(mongodbUri: string, username: string): Promise<void> {
