@@ -6,6 +6,7 @@ import { findNonemptyCollections } from '../../records/ehr-records/nonempty-coll
 import { hasCapacityLimit } from '../../records/ehr-records/refusals/capacity.ts'
 import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
 import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
+import { IS_HIDDEN } from '../../records/ehrs/deletion/hidden-contents.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import { elementPathOf, type FhirResource } from '../../records/fhir/mapping.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
@@ -351,7 +352,8 @@ class KindResources implements ResourceSource {
     const streams = this.#streams.filter((stream) => stream.suffix === suffix)
     const key = `${caller.userId}/${id}`
     const known = this.#collectionsOfIds.get(key)
-    const collections = known ? new Set([known]) : await this.#findCollections(caller, streams, id)
+    const readable = { _id: id, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
+    const collections = known ? new Set([known]) : await this.#findCollections(readable, streams)
     const found = await Promise.all(
       streams.map(async (stream) => {
         if (!collections.has(stream.kind.collection)) return []
@@ -370,15 +372,13 @@ class KindResources implements ResourceSource {
     throw new ServiceError('NotFound')
   }
 
-  /** The collections that have a readable record with this id. */
+  /** The collections that have such a record. */
   #findCollections(
-    caller: Caller,
+    filter: Filter<ParseDocument>,
     streams: readonly ResourceStream[],
-    id: string,
   ): Promise<ReadonlySet<string>> {
-    const readable = { _id: id, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
     const collections = streams.map(({ kind }) => kind.collection)
-    return findNonemptyCollections(this.#context, readable, collections)
+    return findNonemptyCollections(this.#context, filter, collections)
   }
 
   async #findDeleted(caller: Caller, streams: readonly ResourceStream[], id: string) {
@@ -389,7 +389,8 @@ class KindResources implements ResourceSource {
       const record = await this.#recordsOf(stream.kind).store.findDeleted(caller, { id, ehrId } as never)
       if (record) return { stream, record: record as unknown as RecordWithMetadata }
     }
-    for (const stream of streams) {
+    const hiddenIn = await this.#findCollections({ _id: id, ...IS_HIDDEN }, streams)
+    for (const stream of streams.filter(({ kind }) => hiddenIn.has(kind.collection))) {
       const record = (await findHiddenOf(this.#context, caller, stream.kind, [{ id }])).get(id)
       if (record && stream.isIn(record)) return { stream, record, isHidden: true as const }
     }

@@ -19,6 +19,9 @@ export interface HiddenRecord extends ContentRecord {
   containerId: string
 }
 
+/** The condition for hidden records. */
+export const IS_HIDDEN: Filter<ParseDocument> = { _rperm: { $regex: '^removed-' } }
+
 /** The prefixes of an entry, and the container that the last of them names. */
 const PREFIXES = /^(?:removed-([^:]+):)+/
 
@@ -41,7 +44,7 @@ export async function findHiddenRecords(
   const names = fields && ['ehrId', 'version', '_rperm', ...fields]
   const projection: Document = Object.fromEntries((names ?? []).map((name) => [name, 1]))
   const found = documentCollection({ db }, collection)
-    .find({ ...filter, _rperm: { $regex: '^removed-' } }, { projection })
+    .find({ ...filter, ...IS_HIDDEN }, { projection })
     .limit(limit)
   return (await found.toArray()).flatMap((document) => {
     const [, containerId = ''] = PREFIXES.exec(document._rperm?.[0] ?? '') ?? []
