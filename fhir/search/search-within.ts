@@ -16,6 +16,12 @@ interface SearchScope<T> {
   show(items: readonly T[], value: string): Promise<FhirResource[]>
 }
 
+/** Returns whether an item fits a criterion. @param tests by parameter, whether an item fits a text */
+export const fitsByTests =
+  <T>(tests: Readonly<Record<string, (item: T, text: string) => boolean>>) =>
+  (item: T, { name, values }: SearchCriterion): boolean =>
+    values.some((text) => tests[name]?.(item, text))
+
 /** A search does not tell whether a record exists. */
 export const noneIfUnknown = ifNotFound({ items: [], next: null, total: 0 })
 

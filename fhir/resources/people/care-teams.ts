@@ -11,6 +11,7 @@ import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
 import { requireKnownModifier } from '../../outcome/issue.ts'
 import { fitsPeriod } from '../../search/search-period.ts'
+import { fitsByTests } from '../../search/search-within.ts'
 import type { ResourceSearch } from '../../sources/resource-search.ts'
 import type {
   FhirServices,
@@ -93,6 +94,8 @@ const TESTS: Readonly<Record<string, (team: FhirResource, text: string) => boole
     (participant as { member: unknown }[]).some(({ member }) => userIdOf(member) === soughtUserId({ text })),
 }
 
+const fits = fitsByTests(TESTS)
+
 /** The participants of care plans. */
 class CareTeams implements ResourceSource {
   readonly #context: StoreContext
@@ -123,11 +126,9 @@ class CareTeams implements ResourceSource {
       search: { ...search, criteria, count: Math.min(search.count, MAX_TEAMS) },
     })
     const teams = await this.#complete(caller, resources)
-    const fits = (team: FhirResource) =>
-      ofTeam.every(({ name, values }) => values.some((text) => TESTS[name]?.(team, text)))
     return {
       ...rest,
-      resources: teams.filter(fits),
+      resources: teams.filter((team) => ofTeam.every((one) => fits(team, one))),
       ...(ofTeam.length === 0 && total !== undefined && { total }),
     }
   }

@@ -10,8 +10,8 @@ import type { AuditEntry } from '../../../records/store/audit/audit-log.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { fitsPeriod } from '../../search/search-period.ts'
-import { searchWithin } from '../../search/search-within.ts'
-import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
+import { fitsByTests, searchWithin } from '../../search/search-within.ts'
+import type { ResourceSearch } from '../../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
 import { patientIdOf } from '../patients-of-caller.ts'
 import { startsWithText } from '../people/person-search.ts'
@@ -125,8 +125,7 @@ const TESTS: Readonly<Record<ParameterName, (entry: AuditEntry, text: string) =>
   entity: (entry, text) => entitiesOf(entry).some((one) => `/${text}`.endsWith(`/${one}`)),
 }
 
-const fits = (entry: AuditEntry, { name, values }: SearchCriterion): boolean =>
-  values.some((text) => TESTS[name as ParameterName](entry, text))
+const fits = fitsByTests(TESTS)
 
 class AuditEvents implements ResourceSource {
   readonly #ehrs: Ehrs

@@ -6,8 +6,8 @@ import type { Page, PageRequest } from '../../../records/store/reading/pages.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { parameterError } from '../../outcome/issue.ts'
 import { fitsPeriod } from '../../search/search-period.ts'
-import { searchWithin } from '../../search/search-within.ts'
-import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
+import { fitsByTests, searchWithin } from '../../search/search-within.ts'
+import type { ResourceSearch } from '../../sources/resource-search.ts'
 import type {
   FhirServices,
   FoundResources,
@@ -64,9 +64,6 @@ const TESTS: Readonly<Record<string, (change: ResourceVersion, text: string) => 
   patient: ({ ehrId }, text) => ehrId === patientIdOf(text),
 }
 
-const fits = (change: ResourceVersion, { name, values }: SearchCriterion): boolean =>
-  values.some((text) => TESTS[name]?.(change, text))
-
 /** The changes of resources, from their histories. */
 class Provenances implements ResourceSource {
   readonly #sources: ReadonlyMap<string, ResourceSource>
@@ -88,7 +85,7 @@ class Provenances implements ResourceSource {
       name: isOfTarget || !search.criteria.some(({ name }) => name === 'patient') ? 'target' : 'patient',
       readPage: (value, page) =>
         isOfTarget ? this.#readTarget(caller, value, page) : this.#readPatient(caller, value, page),
-      fits,
+      fits: fitsByTests(TESTS),
       show: (versions) => showKnownPractitioners(this.#services.profiles, caller, versions.map(provenanceOf)),
     })
   }
