@@ -33,6 +33,12 @@ export interface FhirSearchParameter {
   where(value: SearchText): SearchCondition | undefined
 }
 
+/** Records fit that meet one of these conditions, none of which every record meets. */
+export function anyOf(conditions: readonly (SearchCondition | undefined)[]): SearchCondition {
+  const possible = conditions.filter((one) => typeof one === 'object')
+  return possible.length > 0 && { allOf: [possible] }
+}
+
 /** An element that is a code has no system in itself, so any fits. */
 const fits = ({ system, code }: SoughtToken, coding: Partial<FhirCoding>): boolean =>
   (system === undefined || coding.system === undefined || system === coding.system) &&
@@ -81,31 +87,31 @@ export const wordToken = (
   },
 })
 
-/** A code that follows from other fields. @param codes the conditions of each code, and those of all others */
-export const conditionToken = (
+type CodeConditions = readonly [code: string, conditions: Conditions]
+
+/** One of two codes, which follows from other fields. @param codesNow the codes with their conditions at the moment */
+export const alternativeToken = (
   description: string,
-  codes: Readonly<Record<string, { is: Conditions; isNot: Conditions }>>,
+  codesNow: () => readonly [CodeConditions, CodeConditions],
 ): FhirSearchParameter => ({
   type: 'token',
   description,
   modifiers: ['not'],
   where: ({ text, modifier }) => {
-    const { code = '' } = parseToken(text)
-    const conditions = Object.hasOwn(codes, code) ? codes[code] : undefined
-    if (!conditions) return modifier === 'not'
-    return modifier === 'not' ? conditions.isNot : conditions.is
+    const isNot = modifier === 'not'
+    const { code } = parseToken(text)
+    const codes = codesNow()
+    if (!codes.some(([one]) => one === code)) return isNot
+    return codes.find(([one]) => (one === code) !== isNot)?.[1]
   },
 })
 
-const FIRST_VERSION = { version: 1 }
-const LATER_VERSION = { version: { after: 1 } }
-
 /** The status of a record that is `first` at the beginning, and amended after a correction. */
 export const versionToken = (first: string): FhirSearchParameter =>
-  conditionToken(`Status: ${first}, or amended after a correction`, {
-    [first]: { is: FIRST_VERSION, isNot: LATER_VERSION },
-    amended: { is: LATER_VERSION, isNot: FIRST_VERSION },
-  })
+  alternativeToken(`Status: ${first}, or amended after a correction`, () => [
+    [first, { version: 1 }],
+    ['amended', { version: { after: 1 } }],
+  ])
 
 /** A field with the texts `code` and `system|code` of its codings. */
 export const codesToken = (description: string, field: string): FhirSearchParameter => ({
@@ -221,9 +227,7 @@ export const codeValueParameter = (
       const condition = value.where({ text: sought })
       return condition === undefined ? undefined : codings.some((one) => fits(token, one)) && condition
     })
-    if (conditions.includes(undefined)) return undefined
-    const possible = conditions.filter((one) => typeof one === 'object')
-    return possible.length > 0 && { allOf: [possible] }
+    return conditions.includes(undefined) ? undefined : anyOf(conditions)
   },
 })
 

@@ -1,7 +1,7 @@
 import { extensionElement, ownUri, referenceElement, userReference } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { conditionToken, dateParameter, userParameter } from '../../fhir/search-parameters.ts'
+import { alternativeToken, dateParameter, userParameter } from '../../fhir/search-parameters.ts'
 
 /** Resource types of attachments; all others are observations. */
 const ATTACHMENT_TYPES: Readonly<Record<string, string>> = {
@@ -19,13 +19,10 @@ const attachmentReference = ({ type, id }: { type: string; id: string }) => ({
   contentReference: { reference: `${ATTACHMENT_TYPES[type] ?? 'Observation'}/${id}` },
 })
 
-const DELETED = { deleted: true }
-const PRESENT = { deleted: false }
-
-const statusParameter = conditionToken('Status: completed; entered-in-error after deletion', {
-  completed: { is: PRESENT, isNot: DELETED },
-  'entered-in-error': { is: DELETED, isNot: PRESENT },
-})
+const statusParameter = alternativeToken('Status: completed; entered-in-error after deletion', () => [
+  ['completed', { deleted: false }],
+  ['entered-in-error', { deleted: true }],
+])
 
 /** A message; a deleted one has no text. */
 export const communicationMapping: FhirMapping = {

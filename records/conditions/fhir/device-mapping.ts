@@ -2,8 +2,7 @@ import { elementAt } from '../../fhir/element-paths.ts'
 import { referenceElement, valueElement } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { type FhirSearchParameter, textToken } from '../../fhir/search-parameters.ts'
-import { parseToken } from '../../fhir/search-values.ts'
+import { alternativeToken, textToken } from '../../fhir/search-parameters.ts'
 import { stringParameter } from '../search-filters.ts'
 
 const nameElement: FhirElement = {
@@ -24,18 +23,10 @@ const statusElement: FhirElement = {
   accepted: { status: ['active', 'inactive'] },
 }
 
-const statusParameter: FhirSearchParameter = {
-  type: 'token',
-  description: 'Status: active, or inactive from the expiry on',
-  modifiers: ['not'],
-  where: ({ text, modifier }) => {
-    const { code } = parseToken(text)
-    if (code !== 'active' && code !== 'inactive') return modifier === 'not'
-    return (code === 'inactive') === (modifier !== 'not')
-      ? { expiry: { upTo: today() } }
-      : { allOf: [[{ expiry: { exists: false } }, { expiry: { after: today() } }]] }
-  },
-}
+const statusParameter = alternativeToken('Status: active, or inactive from the expiry on', () => [
+  ['active', { allOf: [[{ expiry: { exists: false } }, { expiry: { after: today() } }]] }],
+  ['inactive', { expiry: { upTo: today() } }],
+])
 
 /** A device of a person as a Device. */
 export const deviceMapping: FhirMapping = {

@@ -16,6 +16,7 @@ import {
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
 import {
+  anyOf,
   constantToken,
   dateParameter,
   type FhirSearchParameter,
@@ -90,11 +91,7 @@ const actorParameter: FhirSearchParameter = {
   ...practitionerParameter,
   description: 'The patient, or an invited user',
   modifiers: ['Patient', ...practitionerParameter.modifiers],
-  where: (value) => {
-    const conditions = [ofPatient.where(value), practitionerParameter.where(value)]
-    const possible = conditions.filter((one) => typeof one === 'object')
-    return possible.length > 0 && { allOf: [possible] }
-  },
+  where: (value) => anyOf([ofPatient.where(value), practitionerParameter.where(value)]),
 }
 
 /** An event as an Appointment. */

@@ -12,6 +12,7 @@ import {
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping, FhirPart } from '../../fhir/mapping.ts'
 import {
+  anyOf,
   codeValueParameter,
   constantToken,
   dateParameter,
@@ -210,9 +211,7 @@ const anyOfParameters = (
   modifiers: [],
   where: (value) => {
     const conditions = parameters.map((one) => one.where(value))
-    if (conditions.includes(undefined)) return undefined
-    const possible = conditions.filter((one) => typeof one === 'object')
-    return possible.length > 0 ? { allOf: [possible] } : false
+    return conditions.includes(undefined) ? undefined : anyOf(conditions)
   },
 })
 
