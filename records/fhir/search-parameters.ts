@@ -34,7 +34,7 @@ export interface FhirSearchParameter {
 }
 
 /** Records fit that meet one of these conditions, none of which every record meets. */
-export function anyOf(conditions: readonly (SearchCondition | undefined)[]): SearchCondition {
+export function anyOfConditions(conditions: readonly (SearchCondition | undefined)[]): SearchCondition {
   const possible = conditions.filter((one) => typeof one === 'object')
   return possible.length > 0 && { allOf: [possible] }
 }
@@ -227,7 +227,7 @@ export const codeValueParameter = (
       const condition = value.where({ text: sought })
       return condition === undefined ? undefined : codings.some((one) => fits(token, one)) && condition
     })
-    return conditions.includes(undefined) ? undefined : anyOf(conditions)
+    return conditions.includes(undefined) ? undefined : anyOfConditions(conditions)
   },
 })
 

@@ -16,7 +16,7 @@ import {
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
 import {
-  anyOf,
+  anyOfConditions,
   constantToken,
   dateParameter,
   type FhirSearchParameter,
@@ -91,7 +91,7 @@ const actorParameter: FhirSearchParameter = {
   ...practitionerParameter,
   description: 'The patient, or an invited user',
   modifiers: ['Patient', ...practitionerParameter.modifiers],
-  where: (value) => anyOf([ofPatient.where(value), practitionerParameter.where(value)]),
+  where: (value) => anyOfConditions([ofPatient.where(value), practitionerParameter.where(value)]),
 }
 
 /** An event as an Appointment. */

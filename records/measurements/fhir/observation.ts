@@ -12,7 +12,7 @@ import {
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping, FhirPart } from '../../fhir/mapping.ts'
 import {
-  anyOf,
+  anyOfConditions,
   codeValueParameter,
   constantToken,
   dateParameter,
@@ -211,7 +211,7 @@ const anyOfParameters = (
   modifiers: [],
   where: (value) => {
     const conditions = parameters.map((one) => one.where(value))
-    return conditions.includes(undefined) ? undefined : anyOf(conditions)
+    return conditions.includes(undefined) ? undefined : anyOfConditions(conditions)
   },
 })
 
