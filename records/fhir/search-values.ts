@@ -106,3 +106,12 @@ export function parseToken(text: string): SoughtToken {
   const [system, code] = parts.length > 1 ? parts : [undefined, parts[0]]
   return { system, code: code === '' ? undefined : code }
 }
+
+/** Whether a code fits a searched token. An element that is a code has no system in itself, so any fits. */
+export function fitsToken({ system, code }: { system?: string; code: string }, text: string): boolean {
+  const sought = parseToken(text)
+  return (
+    (sought.code === undefined || sought.code === code) &&
+    (!sought.system || system === undefined || sought.system === system)
+  )
+}

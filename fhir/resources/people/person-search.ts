@@ -1,6 +1,6 @@
 import { foldText, searchWordsOf } from '../../../records/conditions/search-words.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
-import { parseToken, unescapeText } from '../../../records/fhir/search-values.ts'
+import { fitsToken, unescapeText } from '../../../records/fhir/search-values.ts'
 import { requireKnownModifier } from '../../outcome/issue.ts'
 import { fitsPeriod } from '../../search/search-period.ts'
 import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
@@ -33,7 +33,7 @@ const TOKENS: Readonly<Record<string, (person: FhirResource) => { system?: strin
 }
 
 const tokensOf = (person: FhirResource, parameter: string) =>
-  TOKENS[parameter]?.(person) ?? [{ system: undefined, code: String(person[parameter]) }]
+  TOKENS[parameter]?.(person) ?? [{ code: String(person[parameter]) }]
 
 /** Search parameters of the name of a person. */
 export const NAME_PARAMETERS = {
@@ -92,14 +92,7 @@ const isPresent = (person: FhirResource, name: string): boolean =>
     : (ELEMENTS[name] ?? name) in person
 
 function fitsValue(person: FhirResource, name: string, text: string, modifier: string | undefined): boolean {
-  if (LIST_OF_TOKENS.includes(name)) {
-    const { system, code } = parseToken(text)
-    return tokensOf(person, name).some(
-      (one) =>
-        (code === undefined || one.code === code) &&
-        (!system || one.system === undefined || one.system === system),
-    )
-  }
+  if (LIST_OF_TOKENS.includes(name)) return tokensOf(person, name).some((one) => fitsToken(one, text))
   if (name === '_lastUpdated')
     return fitsPeriod(String((person.meta as { lastUpdated: string }).lastUpdated), name, text)
   if (name === 'birthdate')

@@ -3,7 +3,7 @@ import type { Ehrs } from '../../../records/ehrs/ehrs.ts'
 import { ownUri, TERMINOLOGY, userReference } from '../../../records/fhir/elements.ts'
 import { type FhirResource, isMapped } from '../../../records/fhir/mapping.ts'
 import { soughtUserId } from '../../../records/fhir/search-parameters.ts'
-import { parseToken } from '../../../records/fhir/search-values.ts'
+import { fitsToken } from '../../../records/fhir/search-values.ts'
 import { classKindOf, isClassName } from '../../../records/kinds.ts'
 import type { Profiles } from '../../../records/profiles/profiles.ts'
 import type { AuditEntry } from '../../../records/store/audit/audit-log.ts'
@@ -53,14 +53,14 @@ const SUBTYPE_SYSTEM = 'http://hl7.org/fhir/restful-interaction'
 
 /** An entry of the audit, as of IHE's profile of basic audit log patterns. */
 function auditEventOf(ehrId: string, entry: AuditEntry): FhirResource {
-  const { action, interaction } = interactionOf(entry)
+  const { action } = interactionOf(entry)
   const at = entry.at.toISOString()
   return {
     resourceType: 'AuditEvent',
     id: entry._id,
     meta: { versionId: '1', lastUpdated: at },
     type: { ...TYPE, display: 'RESTful Operation' },
-    subtype: [{ system: SUBTYPE_SYSTEM, code: interaction }],
+    subtype: [subtypeOf(entry)],
     action,
     recorded: at,
     outcome: OUTCOMES[entry.outcome] ?? '0',
@@ -100,12 +100,9 @@ const PARAMETERS = {
 
 type ParameterName = Exclude<keyof typeof PARAMETERS, 'patient'>
 
-const isToken = (text: string, code: string, system = ''): boolean => {
-  const sought = parseToken(text)
-  return (sought.code ?? code) === code && (!sought.system || sought.system === system)
-}
-
 const interactionOf = ({ action }: AuditEntry) => ACTIONS[action] ?? { action: 'E', interaction: 'operation' }
+
+const subtypeOf = (entry: AuditEntry) => ({ system: SUBTYPE_SYSTEM, code: interactionOf(entry).interaction })
 
 /** The references to what an entry is about. */
 const entitiesOf = ({ ehrId, type, ids }: AuditEntry) => [
@@ -116,10 +113,10 @@ const entitiesOf = ({ ehrId, type, ids }: AuditEntry) => [
 /** Whether an entry fits the text of a search parameter. */
 const TESTS: Readonly<Record<ParameterName, (entry: AuditEntry, text: string) => boolean>> = {
   date: ({ at }, text) => fitsPeriod(at.toISOString(), 'date', text),
-  type: (_, text) => isToken(text, TYPE.code, TYPE.system),
-  subtype: (entry, text) => isToken(text, interactionOf(entry).interaction, SUBTYPE_SYSTEM),
-  action: (entry, text) => isToken(text, interactionOf(entry).action),
-  outcome: ({ outcome }, text) => isToken(text, OUTCOMES[outcome] ?? '0'),
+  type: (_, text) => fitsToken(TYPE, text),
+  subtype: (entry, text) => fitsToken(subtypeOf(entry), text),
+  action: (entry, text) => fitsToken({ code: interactionOf(entry).action }, text),
+  outcome: ({ outcome }, text) => fitsToken({ code: OUTCOMES[outcome] ?? '0' }, text),
   agent: ({ userId, onBehalfOf }, text) => [userId, onBehalfOf].includes(soughtUserId({ text })),
   'agent-name': ({ application }, text) => startsWithText(application, text),
   entity: (entry, text) => entitiesOf(entry).some((one) => `/${text}`.endsWith(`/${one}`)),

@@ -185,6 +185,7 @@ describe('the search parameters of R4', () => {
     // Each search is an access, too.
     assert.equal(await find(`entity=Patient/${patient.ehrId}`), all + 1)
     assert.equal(await find('type=other'), 0)
+    assert.ok((await find('action=http://hl7.org/fhir/audit-event-action|R')) > 0)
   })
 
   it('refuse chains and other conditions that would be left out, by their names', async () => {
