@@ -6,7 +6,6 @@ import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import {
   createRequestAdapter,
-  createSchemaCache,
   type ObjectWriteRequest,
 } from '../parse-server/adapter/request/request-database.ts'
 import { loadCaller } from '../request/caller.ts'
@@ -32,7 +31,7 @@ import {
   requireReadOnlyUse,
 } from './read-only-access.ts'
 import { checkJson, sentOffsetOf } from './request/json-validation.ts'
-import { type ParseRequest, type ParseSchema, parseErrorCode, Refusal } from './request/parse-request.ts'
+import { type ParseRequest, parseErrorCode, Refusal } from './request/parse-request.ts'
 import {
   hasBody,
   isBatch,
@@ -78,14 +77,12 @@ export function createClassFamilyMiddleware({
   findActing,
 }: MiddlewareDependencies): RequestHandler {
   const serves = createServedClassCheck(open)
-  const shareSchema = createSchemaCache<ParseSchema>()
   return async (request, res, next) => {
     const req = request as unknown as ParseRequest
     req.auth ??= ANONYMOUS
     // Location leads to the public address. Parse takes that of the request, which may be the proxy's.
     req.config.mount = req.config.publicServerURL
     try {
-      if (!open) shareSchema(req.config.database)
       const parts = await readRequestParts(req)
       const acting = await recogniseHelper(req, findActing)
       const timeLeft = getDatabaseTime(

@@ -1,5 +1,6 @@
 import { type ClassSchemas, toClassObject } from './adapter/object-conversion.ts'
 import type { FieldTypes } from './adapter/open-environment.ts'
+import type { Configurations } from './adapter/request/request-database.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
 import { requireParseServerWithStubs } from './module-stubs.ts'
 import type { WriteModules } from './object-writes.ts'
@@ -24,16 +25,12 @@ export async function loadParseServer() {
     RestWrite: (await load('RestWrite')) as WriteModules['RestWrite'],
     triggers: (await load('triggers')) as WriteModules['triggers'],
     routablePaths: (await load('batch')).makeBatchRoutingPathFunction as BatchPathResolver,
-    apps: (await load('cache')).default as AppCache,
+    apps: (await load('cache')).default as Configurations['apps'],
+    configurations: (await load('Config')) as Configurations['configurations'],
     conversion: (await load('Adapters/Storage/Mongo/MongoTransform')) as WriteModules['conversion'],
     migration: (await load('SchemaMigrations/DefinedSchemas')).DefinedSchemas.prototype as SchemaMigration,
     fieldTypes: (await load('Controllers/SchemaController')).default.prototype as FieldTypes,
   }
-}
-
-/** Applications of this process by id. */
-export interface AppCache {
-  get(id: unknown): unknown
 }
 
 /** Resolves the path of a request in a batch. @throws Parse.Error for a path outside of the mount */

@@ -86,16 +86,14 @@ const FOR_NOBODY = {
   enableForAuthenticatedUser: false,
 }
 
+const rejectFileAccess = () => Promise.reject(new Error('The class family does not store files.'))
+
 /** Parse requires a files adapter; the class family has no files. */
 const disabledFilesAdapter = {
   createFile: rejectFileAccess,
   deleteFile: rejectFileAccess,
   getFileData: rejectFileAccess,
   getFileLocation: () => '',
-}
-
-function rejectFileAccess(): Promise<never> {
-  return Promise.reject(new Error('The class family does not store files.'))
 }
 
 function identityOptions(config: ParseConfig, publicUrl: string) {

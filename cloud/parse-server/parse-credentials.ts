@@ -68,8 +68,7 @@ const toOutageError = (error: unknown) =>
 function createSessionMethods({ config, createSession }: AccountInternals) {
   return {
     async beginSession(userId, authProvider) {
-      const createdWith = { action: 'login', authProvider }
-      const session = createSession(config, { userId, createdWith })
+      const session = createSession(config, { userId, createdWith: { action: 'login', authProvider } })
       await session.createSession()
       return session.sessionData.sessionToken
     },

@@ -3,7 +3,8 @@ import type { Express } from 'express'
 import type { Db } from 'mongodb'
 import type { Logger } from 'pino'
 import { syncIndexes } from '../../records/store/documents/indexes.ts'
-import { type AppCache, loadParseServer } from './internals.ts'
+import { type Configurations, shareConfiguration } from './adapter/request/request-database.ts'
+import { loadParseServer } from './internals.ts'
 import { createParseOptions, type ParseConfig, type ParseDependencies } from './options.ts'
 import { skipUnchangedClasses, verifySchema } from './schema-check.ts'
 
@@ -19,19 +20,22 @@ export async function startParse(
   parts: Omit<ParseDependencies, 'databaseAdapter'>,
 ): Promise<Express> {
   requireNativeBcrypt()
-  const { ParseServer, apps, migration } = await loadParseServer()
-  ignoreNonTextAppIds(apps)
+  const { ParseServer, migration, ...modules } = await loadParseServer()
+  ignoreNonTextAppIds(modules.apps)
   skipUnchangedClasses(migration)
   const options = createParseOptions(config, publicUrl, log, { ...parts, databaseAdapter: adapter })
   const parse = ParseServer(options as never)
   await parse.start()
-  if (!config.open) await verifySchema(parse.config.databaseController, parts.definitions)
+  if (!config.open) {
+    await verifySchema(parse.config.databaseController, parts.definitions)
+    await shareConfiguration(modules, config.applicationId)
+  }
   await createSessionIndex(db)
   return parse.app
 }
 
 /** A body may contain any `_ApplicationId`. Parse looks it up unchecked, and fails for one that is no string. */
-function ignoreNonTextAppIds(apps: AppCache): void {
+function ignoreNonTextAppIds(apps: Configurations['apps']): void {
   const { get } = apps
   apps.get = (id) => (typeof id === 'string' ? get.call(apps, id) : null)
 }

@@ -5,14 +5,13 @@ import { loadCaller } from '../request/caller.ts'
 
 const SUBJECT_FIELD = 'subjectId'
 
-type FindRequest = Parse.Cloud.BeforeFindRequest<Parse.Object>
 /** The SDK's type lacks the objects. */
 type AfterFindRequest = Parse.Cloud.AfterFindRequest & { objects: Parse.Object[] }
 
 /** Restricts queries by subject to EHRs whose subject the caller may know: they could guess it letter by letter. */
 export async function beforeFindEhr(
   records: StoreContext,
-  request: FindRequest,
+  request: Parse.Cloud.BeforeFindRequest<Parse.Object>,
 ): Promise<Parse.Query | undefined> {
   const { where, ...rest } = request.query.toJSON()
   if (!JSON.stringify([where, rest]).includes(SUBJECT_FIELD)) return undefined

@@ -52,11 +52,9 @@ function checkEmail(object: Parse.Object): void {
 /** Creates the account EHR at the first login. Unconfirmed accounts have none. */
 export async function createEhrAtFirstLogin(
   records: StoreContext,
-  { object: user, headers }: AfterLoginRequest,
+  { object: user, headers }: Pick<Parse.Cloud.TriggerRequest, 'object' | 'headers'>,
 ): Promise<void> {
   const ehrId: unknown = user.get('ehrId')
   const caller = createCallerWithoutRoles(false, user, headers?.['x-request-id'])
   if (user.id && typeof ehrId === 'string') await ensureAccountEhr(records, caller, ehrId)
 }
-
-type AfterLoginRequest = Pick<Parse.Cloud.TriggerRequest, 'object' | 'headers'>

@@ -14,8 +14,6 @@ const MAX_CONCURRENT_READS = 2
 /** Objects of all lists of a request: those of a batch whose parts have the usual limit. */
 const MAX_OBJECTS = 5_000
 
-type Documents = object[] & { map: unknown }
-
 /** Parse Server's wrapper of a collection, as far as it reads lists. */
 export interface ListCollection {
   _mongoCollection: { find(...args: never[]): DocumentCursor<object> }
@@ -56,19 +54,19 @@ export class RequestReads {
     }
   }
 
-  /** A collection whose lists are read and converted in slices. */
-  sliced(collection: ListCollection): ListCollection {
-    const { _mongoCollection: driver } = collection
-    const find = (...args: never[]) => {
-      const cursor = driver.find(...args)
-      return Object.assign(cursor, { toArray: () => this.#readAll(cursor) })
-    }
-    return Object.create(collection, {
-      _mongoCollection: { value: Object.create(driver, { find: { value: find } }) },
+  /** Lets this collection, which no other request has, read and convert its lists in slices. */
+  readInSlices(collection: ListCollection): ListCollection {
+    const driver = collection._mongoCollection
+    collection._mongoCollection = Object.assign(Object.create(driver), {
+      find: (...args: never[]) => {
+        const cursor = driver.find(...args)
+        return Object.assign(cursor, { toArray: () => this.#readAll(cursor) })
+      },
     })
+    return collection
   }
 
-  async #readAll(cursor: DocumentCursor<object>): Promise<Documents> {
+  async #readAll(cursor: DocumentCursor<object>): Promise<object[]> {
     const documents: object[] = []
     for await (const batch of readInBatches(cursor)) {
       for (const document of batch) {
@@ -81,7 +79,7 @@ export class RequestReads {
     }
     // Parse Server awaits the result of the conversion of all documents.
     const map = (convert: (document: object) => object) => mapInSlices(documents, convert, this.#slice)
-    return Object.defineProperty(documents, 'map', { value: map }) as Documents
+    return Object.assign(documents, { map })
   }
 
   /** @throws Parse.Error, which a batch shows for this part */
