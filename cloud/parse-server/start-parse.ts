@@ -29,6 +29,8 @@ export async function startParse(
   if (!config.open) {
     await verifySchema(parse.config.databaseController, parts.definitions)
     await shareConfiguration(modules, config.applicationId)
+    // Parse would look for files in every property that it returns, and no class has any.
+    parse.config.filesController.expandFilesInObject = async () => {}
   }
   await createSessionIndex(db)
   return parse.app

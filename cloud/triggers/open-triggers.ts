@@ -33,11 +33,10 @@ export function registerOpenTriggers(parse: typeof Parse, records: StoreContext)
     parse.Cloud.beforeSave(name, (request) =>
       translateOutage(completeObject(records, findEhrId, classKindOf(name), request)),
     )
-    parse.Cloud.beforeDelete(name, ({ object, context }) =>
-      translateOutage(
-        requireExpected(object, context).then(() => deleteContents(records, name, object.id ?? '')),
-      ),
-    )
+    parse.Cloud.beforeDelete(name, async ({ object, context }) => {
+      await translateOutage(requireExpected(object, context))
+      await translateOutage(deleteContents(records, name, object.id ?? ''))
+    })
   }
   registerAccountTriggers(parse)
 }

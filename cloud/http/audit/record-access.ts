@@ -19,6 +19,8 @@ export interface RecordAccess {
   action: AuditedAccess['action']
   /** Conditions of a query, otherwise the ids of EHR, plan and goal. */
   where: QueryFields
+  /** True if the response may contain objects within objects. */
+  includes: boolean
   /** True if the response contains values instead of objects. */
   distinct: boolean
   /** Subqueries of the conditions. */
@@ -33,6 +35,9 @@ const AUDIT_ACTIONS: Record<string, AuditedAccess['action']> = {
   DELETE: 'delete',
 }
 
+/** Parameters that ask for objects within objects; keys with a dotted path do. */
+const INCLUDING_PARAMETERS = ['include', 'includeAll', 'keys']
+
 /**
  * @returns undefined if the request concerns no health data. Conditions are copied, because Parse modifies
  * them.
@@ -46,13 +51,15 @@ export function recordAccessOf({
   const did = AUDIT_ACTIONS[method]
   if (className === undefined || did === undefined) return undefined
   const action = did === 'read' && objectId === undefined ? 'query' : did
-  const { where = {}, distinct, ehrId, carePlanId, goalId } = (carrier.body ?? {}) as QueryFields
+  const fields = (carrier.body ?? {}) as QueryFields
+  const { where = {}, distinct, ehrId, carePlanId, goalId } = fields
   const conditions =
     action === 'query' ? (structuredClone(where) as QueryFields) : { ehrId, carePlanId, goalId }
   const subqueries = action === 'query' ? collectSubqueries(where) : []
   if (!isClassName(className) && subqueries.length === 0) return undefined
   const of = { className, id: objectId && decodeId(objectId), action, where: conditions }
-  return { ...of, distinct: distinct !== undefined, subqueries }
+  const includes = INCLUDING_PARAMETERS.some((name) => fields[name] !== undefined)
+  return { ...of, includes, distinct: distinct !== undefined, subqueries }
 }
 
 const SUBQUERY_OPERATORS = new Set(['$inQuery', '$notInQuery', '$select', '$dontSelect'])

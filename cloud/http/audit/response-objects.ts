@@ -29,7 +29,7 @@ export async function findObjectAccesses(
   if (request.distinct) return []
   const results: ObjectFields[] = Array.isArray(answer.results) ? answer.results : [answer]
   const byClass = new Map<unknown, ObjectFields[]>([[request.className, results]])
-  for (const object of collectIncludedObjects(results, [])) {
+  for (const object of request.includes ? collectIncludedObjects(results, []) : []) {
     const { className } = object
     byClass.set(className, [...(byClass.get(className) ?? []), object])
   }

@@ -25,7 +25,7 @@ export interface ParseRequest extends Request {
   originalMethod?: string
 }
 
-export interface ParseSchema {
+interface ParseSchema {
   getOneSchema(className: string): Promise<{ fields: Record<string, { type: string }> }>
   /** Includes the protected fields of the options. */
   getClassLevelPermissions(className: string): { protectedFields?: Record<string, string[]> } | undefined
