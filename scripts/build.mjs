@@ -12,12 +12,17 @@ import { buildConsole } from './console.mjs'
 import { lockBuilds } from './lock.mjs'
 import { answerHelp } from './usage.mjs'
 
-answerHelp(`Usage: npm run build
+answerHelp(`Usage: npm run build [-- --no-check]
 
 Compiles what has changed of the service, the client and the console into dist/. What runs from there goes on running.
+
+  --no-check   Compile without a check of types, as npm start does. The next build without this option checks them.
 `)
 
+const checks = !process.argv.includes('--no-check')
+
 const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('@typescript/native/package.json')))
+const compilation = [compiler, '--build', ...(checks ? [] : ['--noCheck'])]
 
 const say = (sentence) => process.stderr.write(`${sentence}\n`)
 const namesIn = (directory) => (existsSync(directory) ? readdirSync(directory, { recursive: true }) : [])
@@ -27,7 +32,7 @@ const projects = () => ['.', 'client', ...packages().map((name) => join('package
 
 async function isUpToDate() {
   if (projects().some((project) => existsSync(join(project, '.build')))) return false
-  const dryRun = promisify(execFile)(process.execPath, [compiler, '--build', '--dry'])
+  const dryRun = promisify(execFile)(process.execPath, [...compilation, '--dry'])
   // The build itself reports the error that makes a dry run fail.
   return dryRun.then(
     ({ stdout }) => !stdout.includes('A non-dry build would build'),
@@ -38,7 +43,7 @@ async function isUpToDate() {
 /** Writes to standard error only: standard output belongs to the program that starts next. */
 async function compile() {
   const stdio = ['ignore', process.stderr, process.stderr]
-  const [code] = await once(spawn(process.execPath, [compiler, '--build'], { stdio }), 'exit')
+  const [code] = await once(spawn(process.execPath, compilation, { stdio }), 'exit')
   return code === 0
 }
 
@@ -92,7 +97,7 @@ async function build() {
 const unlock = await lockBuilds()
 try {
   await build()
-  if (!process.exitCode && !buildConsole()) process.exitCode = 1
+  if (!process.exitCode && !buildConsole({ checks })) process.exitCode = 1
 } finally {
   unlock()
 }

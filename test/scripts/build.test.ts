@@ -47,8 +47,8 @@ const write = (project: string, name: string, text: string): void =>
 
 const compiled = (project: string): string => readFileSync(join(project, 'dist/server/main.js'), 'utf8')
 
-const build = (project: string): Promise<string> =>
-  run(process.execPath, [resolve('scripts/build.mjs')], { cwd: project }).then(
+const build = (project: string, ...options: string[]): Promise<string> =>
+  run(process.execPath, [resolve('scripts/build.mjs'), ...options], { cwd: project }).then(
     ({ stderr }) => stderr,
     ({ code, stderr }) => `${code}: ${stderr}`,
   )
@@ -91,6 +91,18 @@ describe('the scripts', function suite() {
     write(project, 'main', 'console.log("it is 2")\n')
     assert.match(await build(project), /^building …\nbuilt/)
     assert.match(compiled(project), /it is 2/)
+  })
+
+  it('build without a check of types for who starts the service, and check them at the next build', async () => {
+    const project = newProject()
+    write(project, 'main', 'const text: string = 5\nconsole.log(text)\n')
+    assert.match(await build(project, '--no-check'), /^building …\nbuilt: [\d.]+ s\n$/)
+    assert.match(compiled(project), /text = 5/)
+    assert.equal(await build(project, '--no-check'), '')
+    assert.match(await build(project), /^1: building …\nserver\/main\.ts\(1,7\): error /)
+    write(project, 'main', 'const text: string = "5"\nconsole.log(text)\n')
+    assert.match(await build(project), /^building …\nbuilt/)
+    assert.equal(await build(project, '--no-check'), '')
   })
 
   it('report a fault in tsconfig.json', async () => {
