@@ -104,9 +104,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
       )
     const query = await readLiveQuery((message.query ?? {}) as Record<string, unknown>, forms)
     const { className, where } = query
-    requireFewNamedIds([
-      { className, where, id: undefined, action: 'query', distinct: false, includes: false, subqueries: [] },
-    ])
+    requireFewNamedIds([{ className, where, action: 'query', subqueries: [] }])
     const caller = {
       ...createCallerWithoutRoles(false, { id: session.mvUid }, randomUUID()),
       roles: session.roles,

@@ -86,11 +86,13 @@ export function describeAuditedQuery({
 
 const MAX_NAMED_IDS = 100
 
+type NamingRequest = Pick<RecordAccess, 'className' | 'action' | 'where' | 'subqueries'>
+
 /**
  * Limits the ids in a request, because each named EHR is looked up and gets an audit entry.
  * @throws Refusal 400/102
  */
-export function requireFewNamedIds(requests: readonly (RecordAccess | undefined)[]): void {
+export function requireFewNamedIds(requests: readonly (NamingRequest | undefined)[]): void {
   const queries = requests.flatMap((one) => (one?.action === 'query' ? [one, ...one.subqueries] : []))
   const named = queries.flatMap(({ className, where }) =>
     (className === 'Ehr' ? ['objectId'] : PARENT_FIELDS).flatMap((field) => idsInQuery(where, field)),

@@ -32,11 +32,7 @@ const historyOperation = {
   reply: [200, resourceBody('Bundle')],
 } as const
 
-/** openapi-generator's Java client has a variable "entity" where it sends a form: no field is described by this name. */
-const formFieldsOf = <Q extends object>(query: Q): Q => {
-  const { entity: _, ...fields } = query as Q & { entity?: unknown }
-  return fields as Q
-}
+const FORM_OPTIONS = { additionalProperties: true, description: 'Parameters' }
 
 /** Parameters of the address and of the form. All conditions of both hold; of other parameters, that of the form. */
 const joinParameters = (ofAddress: object, ofForm: object): Record<string, unknown> => {
@@ -148,9 +144,8 @@ const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operati
         path: `${typePath}/_search`,
         openQuery: true,
         description: 'The same search with a form, so that no address contains data of patients.',
-        body: formBody(
-          Type.Object(formFieldsOf(query), { additionalProperties: true, description: 'Parameters' }),
-        ),
+        // openapi-generator's Java client has a variable "entity" where it sends a form.
+        body: formBody(Type.Omit(Type.Object(query), ['entity'], FORM_OPTIONS)),
         handle: async ({ query: parameters, body }, { caller, fhir, fhirPreferences }) =>
           replyWithBundle(
             await fhir.search(caller, of.type, joinParameters(parameters, body), fhirPreferences.handling),

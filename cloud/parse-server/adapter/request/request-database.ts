@@ -18,8 +18,8 @@ export interface Configurations {
 }
 
 /**
- * Lets all requests inherit one configuration and schema, which never change at runtime. Parse Server would copy 150
- * values twice in each request, and build the schema in every step: a seventh of the cost.
+ * Lets all requests inherit one configuration and schema, which never change at runtime. Parse Server would copy all
+ * its values twice in each request, and build the schema in every step: a seventh of the cost.
  */
 export async function shareConfiguration({ configurations, apps }: Configurations, appId: string) {
   const { get } = configurations
