@@ -4,10 +4,12 @@ import type { Admission, AdmissionControl } from '../../records/limits/admission
 import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { storedToClassForm } from '../../schemas/forms/class-form.ts'
 import {
   createRequestAdapter,
   type ObjectWriteRequest,
 } from '../parse-server/adapter/request/request-database.ts'
+import type { RequestReadLimits } from '../parse-server/adapter/request/request-reads.ts'
 import { loadCaller } from '../request/caller.ts'
 import { actingFor } from '../request/helper-sessions.ts'
 import { isAccountRequest } from './accounts/account-routes.ts'
@@ -77,6 +79,7 @@ export function createClassFamilyMiddleware({
   findActing,
 }: MiddlewareDependencies): RequestHandler {
   const serves = createServedClassCheck(open)
+  const toClassForm = open ? () => undefined : convertOwnClasses
   return async (request, res, next) => {
     const req = request as unknown as ParseRequest
     req.auth ??= ANONYMOUS
@@ -95,7 +98,7 @@ export function createClassFamilyMiddleware({
       if (acting) requireOfferedToHelper(acting, parts)
       const admitted = await admitRequest(req, res, admission)
       const expected = readIfMatch(req, parts, entityTags)
-      openStorage(req, res, { timeLeft, admitted, etagOf: entityTags.etagOf, expected })
+      openStorage(req, res, { timeLeft, admitted, etagOf: entityTags.etagOf, expected, toClassForm })
       requireNoUnknownParameters(req, parts)
       for (const part of parts) await checkWrite(req, part)
       const checkField = createQueryFieldCheck(open, req.auth.isMaster)
@@ -125,7 +128,7 @@ export function createClassFamilyMiddleware({
 function openStorage(
   req: ParseRequest,
   res: Response,
-  { timeLeft, admitted, etagOf, expected }: Pick<EntityTags, 'etagOf'> & StorageTerms,
+  { timeLeft, admitted, etagOf, expected, toClassForm }: Pick<EntityTags, 'etagOf'> & StorageTerms,
 ): void {
   const { config, auth } = req
   const headers = { 'x-request-id': req.get('x-request-id') }
@@ -137,11 +140,15 @@ function openStorage(
       if (auth.user) await config.cacheController.role.del(auth.user.id)
     },
   }
-  createRequestAdapter(config.database, { timeLeft, admission: admitted })
+  createRequestAdapter(config.database, { timeLeft, admission: admitted, toClassForm })
   Object.assign(req.info.context, { write })
 }
 
-interface StorageTerms {
+/** Objects of the open test environment may have any fields, and Parse Server's classes have fields of other forms. */
+const convertOwnClasses: RequestReadLimits['toClassForm'] = (className, stored) =>
+  isClassName(className) ? storedToClassForm(stored) : undefined
+
+interface StorageTerms extends Pick<RequestReadLimits, 'toClassForm'> {
   timeLeft(): number
   admitted: Admission
   expected: ExpectedVersions

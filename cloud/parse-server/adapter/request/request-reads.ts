@@ -16,7 +16,7 @@ const MAX_OBJECTS = 5_000
 
 /** Parse Server's wrapper of a collection, as far as it reads lists. */
 export interface ListCollection {
-  _mongoCollection: { find(...args: never[]): DocumentCursor<object> }
+  _mongoCollection: { collectionName: string; find(...args: never[]): DocumentCursor<object> }
   find(query: object, options: object): Promise<object[]>
 }
 
@@ -24,6 +24,8 @@ export interface RequestReadLimits {
   /** Remaining time for the database in milliseconds. @throws DeadlineExceeded */
   timeLeft(): number
   admission: Admission
+  /** Undefined for an object that Parse Server must convert. */
+  toClassForm(className: string, stored: object): object | undefined
 }
 
 /** The reads of one request: a few at a time, in slices, until its time or budget is used up. */
@@ -60,25 +62,24 @@ export class RequestReads {
     collection._mongoCollection = Object.assign(Object.create(driver), {
       find: (...args: never[]) => {
         const cursor = driver.find(...args)
-        return Object.assign(cursor, { toArray: () => this.#readAll(cursor) })
+        return Object.assign(cursor, { toArray: () => this.#readAll(cursor, driver.collectionName) })
       },
     })
     return collection
   }
 
-  async #readAll(cursor: DocumentCursor<object>): Promise<object[]> {
+  async #readAll(cursor: DocumentCursor<object>, className: string): Promise<object[]> {
     const documents: object[] = []
     for await (const batch of readInBatches(cursor)) {
-      for (const document of batch) {
-        this.#requireBudget(document)
-        documents.push(document)
-      }
+      for (const document of batch) this.#requireBudget(document)
+      documents.push(...batch)
       if (!this.#slice.isOver()) continue
       await this.#slice.yieldToOthers()
       this.#requireTime()
     }
     // Parse Server awaits the result of the conversion of all documents.
-    const map = (convert: (document: object) => object) => mapInSlices(documents, convert, this.#slice)
+    const map = (convert: (document: object) => object) =>
+      mapInSlices(documents, (one) => this.#limits.toClassForm(className, one) ?? convert(one), this.#slice)
     return Object.assign(documents, { map })
   }
 
@@ -93,8 +94,7 @@ export class RequestReads {
 
   /** @throws Parse.Error */
   #requireBudget(document: object): void {
-    this.#objectsLeft -= 1
-    if (this.#budget.isUsedUpBy(document) || this.#objectsLeft < 0)
+    if (this.#budget.isUsedUpBy(document) || --this.#objectsLeft < 0)
       throw new Parse.Error(
         Parse.Error.INVALID_QUERY,
         `A request returns at most ${MAX_OBJECTS} objects and ${MAX_RESPONSE_MEGABYTES} MB. Lower limit, or select keys.`,
