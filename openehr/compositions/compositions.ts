@@ -15,13 +15,17 @@ import { accessesByEhr } from '../../records/store/resource.ts'
 import type { ConditionalWriteOptions } from '../../records/store/store.ts'
 import { type RecordHistoryEntry, Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
-import type { StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
+import {
+  runStoreTransaction,
+  type StoreContext,
+  type Transaction,
+} from '../../records/store/writing/transaction.ts'
 import { ifNotFound, ServiceError } from '../../schemas/errors.ts'
 import { compositionMeasurements } from '../measurement-mapping/composition-measurements.ts'
 import { isMeasurementId, MeasurementCompositions } from '../measurement-mapping/measurement-compositions.ts'
-import type { RmObject } from '../rm/canonical-json.ts'
 import type { StoredTemplate, TemplateStore } from '../templates/template-store.ts'
 import { readVersion, withVersionUid } from '../versions/read-version.ts'
+import { toRmObject } from './composition-json.ts'
 import { findLinks, targetIds } from './links.ts'
 import { readComposition, type SentComposition, valueAt } from './read-composition.ts'
 import { NO_SEARCH_FIELDS, SEARCH_FIELD_NAMES, searchFieldsOf } from './search-fields.ts'
@@ -191,11 +195,38 @@ export class Compositions {
                 message: `must stay ${now.templateId}`,
               },
             ])
-          const { start: _, ...rest } = now
-          return { ...rest, ...kept }
+          return withContent(now, kept)
         },
         options,
       ),
+    )
+  }
+
+  /**
+   * Restores the content of a former version, also of a deleted composition.
+   * @throws NotFound, also for an unknown version; RuleViolated when that version marks the composition as deleted, or
+   * its template has changed; Conflict, PreconditionFailed with the latest version
+   */
+  async restore(
+    caller: Caller,
+    { ehrId, uid }: CompositionKey,
+    version: number,
+    options: ConditionalWriteOptions,
+  ): Promise<SavedComposition> {
+    const { id } = parseVersionUid(uid)
+    await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
+    const former = await this.get(caller, { ehrId, uid: id }, { versionUid: versionUidOf({ id, version }) })
+    const json = toRmObject(former)
+    if (!json)
+      requireNoViolations([{ path: 'version', code: 'deleted', message: 'marks the composition as deleted' }])
+    // A modeller may have replaced the template while no composition used it.
+    const { kept } = await this.read(caller, { json })
+    return withVersionUid(id, () =>
+      runStoreTransaction(this.#records, async (tx) => {
+        await this.#templates.keep(tx, kept.template)
+        const change = (now: SavedComposition) => withContent(now, kept)
+        return this.#store.update(caller, { id, ehrId }, change, { ...options, tx })
+      }),
     )
   }
 
@@ -311,6 +342,12 @@ export class Compositions {
   }
 }
 
+/** The composition with other content, which may lack a start. */
+const withContent = (
+  { start: _, ...now }: SavedComposition,
+  content: CompositionContent['kept'],
+): CompositionRecord => ({ ...now, ...content })
+
 /** A composition as the target or source of a link. */
 const toLinkedComposition = (composition: SavedComposition) => ({
   uid: versionUidOf(composition),
@@ -320,31 +357,6 @@ const toLinkedComposition = (composition: SavedComposition) => ({
 
 /** Maximum number of links in one response. */
 const MAX_LINKS = 200
-
-/** The composition of a version with its uid; undefined if that version marks it as deleted. */
-export function toRmObject({
-  json,
-  ...version
-}: Pick<SavedComposition, 'id' | 'version' | 'json'>): RmObject | undefined {
-  if (json === undefined) return undefined
-  const { _type, archetype_node_id, name, ...rest } = JSON.parse(json)
-  const uid = { _type: 'OBJECT_VERSION_ID', value: versionUidOf(version) }
-  return { _type, archetype_node_id, name, uid, ...rest }
-}
-
-/** How the JSON of each composition begins. */
-const JSON_BEGINNING = '{"_type":"COMPOSITION",'
-
-/** The JSON of a version with its uid, as it is stored; undefined if that version marks it as deleted. */
-export function toRmJson({
-  json,
-  ...version
-}: Pick<SavedComposition, 'id' | 'version' | 'json'>): string | undefined {
-  if (json === undefined) return undefined
-  if (!json.startsWith(JSON_BEGINNING)) return JSON.stringify(toRmObject({ json, ...version }))
-  const uid = JSON.stringify({ _type: 'OBJECT_VERSION_ID', value: versionUidOf(version) })
-  return `${JSON_BEGINNING}"uid":${uid},${json.slice(JSON_BEGINNING.length)}`
-}
 
 const takenUidError = (cause?: unknown): ServiceError =>
   new ServiceError('Conflict', { detail: 'A composition with this uid already exists.', cause })

@@ -18,8 +18,12 @@ import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import { Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import { createOrFindExisting } from '../../records/store/writing/create-or-find-existing.ts'
-import { lockForRemoval, type ReferencedRecord } from '../../records/store/writing/ehr-locks.ts'
-import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
+import { lockForRemoval, lockShared, type ReferencedRecord } from '../../records/store/writing/ehr-locks.ts'
+import {
+  runStoreTransaction,
+  type StoreContext,
+  type Transaction,
+} from '../../records/store/writing/transaction.ts'
 import { getCachedDefinition } from '../../records/types/definition-cache.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Template } from '../opt/constraints.ts'
@@ -199,6 +203,13 @@ export class TemplateStore {
   /** The lock for a write that refers to the template, so that nobody deletes it at the same time. */
   lockFor(id: string): ReferencedRecord {
     return { collection: TemplateHeads.collection, id }
+  }
+
+  /** Keeps a template from being deleted before the transaction ends. @throws Conflict when it is deleted already */
+  async keep(tx: Transaction, id: string): Promise<void> {
+    await lockShared(this.#records, tx, [], [this.lockFor(id)])
+    if (!(await this.#heads.find(serviceCaller, { id }, { tx })))
+      throw new ServiceError('Conflict', { detail: 'The template was deleted meanwhile.' })
   }
 
   /** @throws NotFound; PreconditionFailed; Conflict for a shared concept, and while compositions of the template exist */

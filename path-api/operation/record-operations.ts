@@ -184,7 +184,7 @@ interface RestoreOptions extends VersionOperationOptions {
     params: object,
     version: number,
     context: Context<'plan:write'>,
-  ): Promise<ReplyWithHead<Representation, { version: number }>>
+  ): Promise<ReplyWithHead<Representation, { version: number | string }>>
 }
 
 export const defineRestoreOperation = ({

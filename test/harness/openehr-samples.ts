@@ -41,7 +41,7 @@ interface ObservationArchetype {
   device?: string
 }
 
-const TEST_OBSERVATION: ObservationArchetype = {
+export const TEST_OBSERVATION: ObservationArchetype = {
   archetype: 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1',
   event: 'at0002',
 }

@@ -4,7 +4,7 @@ import { type Caller, permissionFilter } from '../../../records/store/documents/
 import { documentCollection } from '../../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { toRmObject } from '../../compositions/compositions.ts'
+import { toRmObject } from '../../compositions/composition-json.ts'
 import { type FactRange, factRangeFilter } from '../../compositions/facts.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
 import { type DatabaseFilter, requiresField, translateFilter } from '../plan/database-filters.ts'

@@ -1,4 +1,4 @@
-import { toRmObject } from '../../../openehr/compositions/compositions.ts'
+import { toRmObject } from '../../../openehr/compositions/composition-json.ts'
 import type { SentComposition } from '../../../openehr/compositions/read-composition.ts'
 import { parseVersionUid } from '../../../records/compositions/composition-record.ts'
 import { compositionIdField } from '../../../schemas/openehr/composition.ts'

@@ -1,4 +1,5 @@
-import { type SavedComposition, toRmJson, toRmObject } from '../../../openehr/compositions/compositions.ts'
+import { toRmJson, toRmObject } from '../../../openehr/compositions/composition-json.ts'
+import type { SavedComposition } from '../../../openehr/compositions/compositions.ts'
 import type { SimplifiedComposition } from '../../../openehr/compositions/read-composition.ts'
 import type { Template } from '../../../openehr/opt/constraints.ts'
 import type { RmObject } from '../../../openehr/rm/canonical-json.ts'

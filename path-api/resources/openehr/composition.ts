@@ -17,6 +17,7 @@ import {
 } from '../../../schemas/openehr/composition.ts'
 import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
+import { defineRestoreOperation } from '../../operation/record-operations.ts'
 import { rawBody } from '../../reply/body-media.ts'
 import { replyWith } from '../../reply/reply.ts'
 import {
@@ -245,6 +246,24 @@ export const compositionOperations = [
         uid: uidOf({ id, version }),
         ...change,
       }))
+    },
+  }),
+  defineRestoreOperation({
+    id: 'restoreComposition',
+    path: `${compositionPath}/restore`,
+    params: compositionParams,
+    one: 'a composition',
+    description: 'A deleted composition returns. The content is validated against the template again.',
+    source: 'the versions of a composition, and the way back',
+    extra: true,
+    access: 'plan:write',
+    reply: CompositionVersion,
+    errors: ['Conflict'],
+    restore: async (params, version, { caller, compositions, ifMatch }) => {
+      const { ehrId, compositionId } = params as { ehrId: string; compositionId: string }
+      const key = { ehrId, uid: compositionId }
+      const saved = await compositions.restore(caller, key, version, { expected: ifMatch })
+      return replyWith(toCreatedVersion(saved), { version: uidOf(saved) })
     },
   }),
 ]

@@ -230,10 +230,39 @@ describe('the history in the console', () => {
     await page.getByText(/^Added, .*, You$/).waitFor()
     assertStatus(await patient.call('DELETE', one), 204)
     await page.getByText(/^Deleted, .*, You$/).waitFor()
-    assert.equal(await restoreButtons(page).count(), 0)
     await goTo(page, 'record/deleted')
-    await page.getByRole('row', { name: /You document Encounter/ }).waitFor()
+    const deleted = page.getByRole('row', { name: /You document Encounter/ })
+    await deleted.getByRole('link').click()
+    await button(page, 'Restore Version 1').click()
+    await version(page, 4).waitFor()
+    await page.getByText('Version 1 is back.').waitFor()
+    const { uid, ...content } = assertStatus(await patient.call('GET', `${one}/json`))
+    assert.deepEqual([uid.value.slice(-1), content], ['4', pressure(120)])
+    await goTo(page, 'record/deleted')
+    await page.getByText('Nothing was deleted.').waitFor()
     assertNoFaults(page)
+  })
+
+  it('offers to restore a document of a care plan to those who may write there', async () => {
+    const { patient, place } = await newPlace()
+    const template = await getStoredTemplate()
+    const path = `/med/ehr/${patient.ehrId}/composition`
+    const pressure = (systolic: number) => createPressureComposition(template, systolic)
+    const inPlan = `${path}/json?carePlanId=${place.carePlanId}`
+    const made = await patient.call('POST', inPlan, pressure(120))
+    const { compositionId } = assertStatus(made, 201)
+    const condition = { 'if-match': made.etag }
+    assertStatus(await patient.call('PUT', `${path}/${compositionId}/json`, pressure(135), condition))
+    for (const [access, buttons] of [
+      ['WRITE', 1],
+      ['READ', 0],
+    ] as const) {
+      const page = await openAs(await participate(patient, place.carePlanId, access))
+      await goTo(page, `patients/${patient.ehrId}/history/composition/${compositionId}`)
+      await version(page, 2).waitFor()
+      assert.equal(await restoreButtons(page).count(), buttons, access)
+      assertNoFaults(page)
+    }
   })
 
   it('offers no way back for a measurement of a document, and leads to the document', async () => {

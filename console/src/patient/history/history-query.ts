@@ -60,7 +60,7 @@ export const historyQuery = (me: Me, place: RecordPlace) =>
   queryOptions({
     queryKey: ehrKey(place.ehrId, 'history', place.kind.path, place.ids, me.mvUid),
     queryFn: () =>
-      place.kind.name === COMPOSITION ? readCompositionHistory(place) : readRecordHistory(me, place),
+      place.kind.name === COMPOSITION ? readCompositionHistory(me, place) : readRecordHistory(me, place),
   })
 
 async function readRecordHistory(me: Me, place: RecordPlace): Promise<RecordHistory> {
@@ -137,7 +137,8 @@ export async function restoreVersion(place: RecordPlace, version: number, curren
 const MAX_COMPOSITION_VERSIONS = 50
 
 /** The versions of a composition, compared value by value. */
-async function readCompositionHistory({ ehrId, ids }: RecordPlace): Promise<RecordHistory> {
+async function readCompositionHistory(me: Me, place: RecordPlace): Promise<RecordHistory> {
+  const { ehrId, ids } = place
   const path = { ehrId, compositionId: ids.compositionId ?? '' }
   const params = { path, query: { limit: MAX_COMPOSITION_VERSIONS } }
   const history = await api.GET('/med/ehr/{ehrId}/composition/{compositionId}/history', { params })
@@ -154,15 +155,25 @@ async function readCompositionHistory({ ehrId, ids }: RecordPlace): Promise<Reco
   const root = contents.flatMap((content) =>
     Object.keys(content).filter((name) => !name.startsWith('ctx/')),
   )[0]
-  const record = { name: root?.split('/')[0]?.replaceAll('_', ' ') }
-  return { record, versions, names: namesIn(items), mayRestore: false }
+  const record = { name: root?.split('/')[0]?.replaceAll('_', ' '), carePlanId: await planOf(me, path) }
+  return { record, versions, names: namesIn(items), mayRestore: await mayRestore(me, place, record) }
+}
+
+/** The care plan of a composition, by which participants may change it; absent for one that is deleted. */
+async function planOf(me: Me, { ehrId, compositionId }: CompositionPath): Promise<string | null | undefined> {
+  if (me.isPatient) return undefined
+  const params = { path: { ehrId }, query: { limit: MAX_LISTED } }
+  const { items } = (await api.GET('/med/ehr/{ehrId}/composition', { params })).data
+  return items.find((one) => one.compositionId === compositionId)?.carePlanId
+}
+
+interface CompositionPath {
+  ehrId: string
+  compositionId: string
 }
 
 /** The values of a version by their paths. */
-async function readFlatComposition(
-  path: { ehrId: string; compositionId: string },
-  version_uid: string,
-): Promise<Values> {
+async function readFlatComposition(path: CompositionPath, version_uid: string): Promise<Values> {
   const { data } = await api.GET('/med/ehr/{ehrId}/composition/{compositionId}/json', {
     params: { path, query: { version_uid } },
     headers: { accept: 'application/openehr.wt.flat+json' },

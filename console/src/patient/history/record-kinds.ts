@@ -215,8 +215,7 @@ const recordKinds: readonly RecordKind[] = [
     page: 'record',
   }),
   {
-    // The service restores no compositions.
-    path: '/med/ehr/{ehrId}/composition/{compositionId}' as RecordPath,
+    path: '/med/ehr/{ehrId}/composition/{compositionId}',
     ...{ name: COMPOSITION, fields: ['name'], words: {}, page: 'record' },
   },
 ]
