@@ -11,10 +11,11 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
-import { accessesByEhr } from '../../records/store/resource.ts'
+import { accessesByEhr, historyKeyOf } from '../../records/store/resource.ts'
 import type { ConditionalWriteOptions } from '../../records/store/store.ts'
 import { type RecordHistoryEntry, Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
+import { findVersion } from '../../records/store/writing/history.ts'
 import {
   runStoreTransaction,
   type StoreContext,
@@ -215,19 +216,31 @@ export class Compositions {
   ): Promise<SavedComposition> {
     const { id } = parseVersionUid(uid)
     await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
-    const former = await this.get(caller, { ehrId, uid: id }, { versionUid: versionUidOf({ id, version }) })
-    const json = toRmObject(former)
-    if (!json)
-      requireNoViolations([{ path: 'version', code: 'deleted', message: 'marks the composition as deleted' }])
-    // A modeller may have replaced the template while no composition used it.
-    const { kept } = await this.read(caller, { json })
-    return withVersionUid(id, () =>
-      runStoreTransaction(this.#records, async (tx) => {
+    const key = { id, ehrId }
+    const write = async () => {
+      const { kept } = await this.#readFormer(caller, key, version)
+      return runStoreTransaction(this.#records, async (tx) => {
         await this.#templates.keep(tx, kept.template)
         const change = (now: SavedComposition) => withContent(now, kept)
-        return this.#store.update(caller, { id, ehrId }, change, { ...options, tx })
-      }),
-    )
+        return (await this.#store.replace(caller, key, change, { ...options, tx })).record
+      })
+    }
+    return withVersionUid(id, () => this.#store.auditRefusal(caller, 'update', key, write))
+  }
+
+  /** The content of a former version. A modeller may have replaced its template while no composition used it. */
+  async #readFormer(
+    caller: Caller,
+    key: { id: string; ehrId: string },
+    version: number,
+  ): Promise<CompositionContent> {
+    const now = await this.#store.find(caller, key, { without: [...SEARCH_FIELD_NAMES, 'json'] })
+    const former = now && (await findVersion(this.#records.db, historyKeyOf(Composition, now), version))
+    if (!former) throw new ServiceError('NotFound')
+    const json = toRmObject(this.#store.toRecord(former))
+    if (!json)
+      requireNoViolations([{ path: 'version', code: 'deleted', message: 'marks the composition as deleted' }])
+    return this.read(caller, { json })
   }
 
   /**

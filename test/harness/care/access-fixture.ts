@@ -186,13 +186,15 @@ async function createPlanIds(patient: Patient, letParticipate: InviteParticipant
   return { careplanId, carePlanId: careplanId, ownerId: careplanId, participationId }
 }
 
+/** A composition with a former version. */
 async function createComposition(patient: Patient, careplanId: string): Promise<Ids> {
   const template = await getStoredTemplate()
-  const compositions = `/med/ehr/${patient.ehrId}/composition/json?carePlanId=${careplanId}`
-  const { compositionId } = assertStatus(
-    await patient.call('POST', compositions, createPressureComposition(template, 142)),
-    201,
-  )
+  const path = `/med/ehr/${patient.ehrId}/composition`
+  const pressure = (systolic: number) => createPressureComposition(template, systolic)
+  const made = await patient.call('POST', `${path}/json?carePlanId=${careplanId}`, pressure(142))
+  const { compositionId } = assertStatus(made, 201)
+  const condition = { 'if-match': made.etag }
+  assertStatus(await patient.call('PUT', `${path}/${compositionId}/json`, pressure(143), condition))
   return { compositionId, template }
 }
 
