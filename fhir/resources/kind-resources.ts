@@ -16,7 +16,7 @@ import { type Caller, permissionFilter } from '../../records/store/documents/cal
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { HistoryKey } from '../../records/store/writing/history.ts'
-import type { AuditedReads, StoreContext } from '../../records/store/writing/transaction.ts'
+import type { AuditedReads, StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import { decodeSearchCursor, encodeSearchCursor } from '../search/search-cursor.ts'
@@ -221,7 +221,7 @@ class KindResources implements ResourceSource {
   ): Promise<FhirResource> {
     const stream = this.#streamFor(resource)
     const { kind } = stream
-    const stated = await this.#withPlan(caller, kind, fieldsOf(kind, resource))
+    const stated = await this.#withPlan(caller, kind, fieldsOf(kind, resource), tx)
     const [status = ''] = markedFieldNames(kind.fields, 'status')
     const changed = Object.keys(stated)
     requireValidResource(await this.#kindFor(kind, stated), resource, stated, { id, changed, onUnkept })
@@ -308,14 +308,22 @@ class KindResources implements ResourceSource {
   #kindFor = async (kind: MappedKind, values: FieldValues): Promise<MappedKind> =>
     (await resolveRules(this.#context, kind, values)) as MappedKind
 
-  /** The care plan that the resource implies: that of its goal, or the only open one of the patient. */
-  async #withPlan(caller: Caller, { parentType }: MappedKind, fields: FieldValues): Promise<FieldValues> {
+  /**
+   * The care plan that the resource implies: that of its goal, or the only open one of the patient.
+   * @param tx the transaction of a Bundle, which creates the records of goals one by one
+   */
+  async #withPlan(
+    caller: Caller,
+    { parentType }: MappedKind,
+    fields: FieldValues,
+    tx: Transaction | undefined,
+  ): Promise<FieldValues> {
     const isNeeded = parentType === 'plan' || parentType === 'goal'
     if (!isNeeded || fields.carePlanId !== undefined || typeof fields.ehrId !== 'string') return fields
     const { ehrId, goalId } = fields
     const carePlanId =
       typeof goalId === 'string'
-        ? await findPlanOfGoal(this.#context, caller, ehrId, goalId)
+        ? await findPlanOfGoal(this.#context, caller, { ehrId, goalId }, tx)
         : await findOnlyOpenPlan(this.#context, caller, ehrId)
     return carePlanId === undefined ? fields : { ...fields, carePlanId }
   }

@@ -3,6 +3,7 @@ import { referencedId } from '../../records/fhir/elements.ts'
 import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
 import { type Database, documentCollection } from '../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import type { Transaction } from '../../records/store/writing/transaction.ts'
 import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import type { SearchCriterion } from '../sources/resource-search.ts'
 
@@ -77,14 +78,15 @@ export async function findOnlyOpenPlan(
   return another ? undefined : plan?._id
 }
 
-/** The care plan of a goal that the caller may read. */
+/** The care plan of a goal that the caller may read. @param tx may have created the goal */
 export async function findPlanOfGoal(
   database: Pick<Database, 'db'>,
   caller: Caller,
-  ehrId: string,
-  goalId: string,
+  { ehrId, goalId }: { ehrId: string; goalId: string },
+  tx: Pick<Transaction, 'session'> | undefined,
 ): Promise<string | undefined> {
   const goal = { _id: goalId, ehrId, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
-  const found = await documentCollection(database, 'Goal').findOne(goal, { projection: { carePlanId: 1 } })
+  const options = { projection: { carePlanId: 1 }, ...(tx && { session: tx.session }) }
+  const found = await documentCollection(database, 'Goal').findOne(goal, options)
   return found ? String(found.carePlanId) : undefined
 }

@@ -50,6 +50,40 @@ describe('bundles in FHIR', () => {
     assertStatus(await patient.call('DELETE', `careplan/${created.id}`), 204)
   })
 
+  it('create a care plan, its goal and a task of that goal in one transaction', async () => {
+    const own = await createPatient()
+    const by = { reference: `Patient/${own.ehrId}` }
+    const urn = (digit: number) => `urn:uuid:0f6ee8bb-9e3a-4c53-8c5f-0c8a9e7f2b0${digit}`
+    const creation = (digit: number, resource: { resourceType: string }) => ({
+      fullUrl: urn(digit),
+      resource,
+      request: { method: 'POST', url: resource.resourceType },
+    })
+    const plan = { resourceType: 'CarePlan', status: 'active', intent: 'plan', title: 'Walk', subject: by }
+    const goal = {
+      resourceType: 'Goal',
+      lifecycleStatus: 'active',
+      description: { text: 'Walk each day' },
+      subject: by,
+      extension: [{ url: 'urn:health-record-service:care-plan', valueReference: { reference: urn(1) } }],
+    }
+    const task = {
+      resourceType: 'Task',
+      status: 'ready',
+      intent: 'order',
+      code: { text: 'Buy shoes' },
+      for: by,
+      focus: { reference: urn(2) },
+    }
+    const { entry } = assertStatus(
+      await post(own, 'transaction', [creation(3, task), creation(2, goal), creation(1, plan)]),
+    )
+    const [buying, walking, walks] = entry.map(({ resource }: Json) => resource)
+    assert.deepEqual(buying.focus, { reference: `Goal/${walking.id}` })
+    assert.deepEqual(buying.basedOn, [{ reference: `CarePlan/${walks.id}` }])
+    assert.equal(walking.extension[0].valueReference.reference, `CarePlan/${walks.id}`)
+  })
+
   it('carry out each entry of a batch alone, also if others are malformed', async () => {
     const { entry } = assertStatus(
       await post(patient, 'batch', [
