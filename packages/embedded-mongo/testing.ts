@@ -76,6 +76,6 @@ export async function manyThings({ db }: TestEngine, count: number): Promise<Col
 
 async function open(dataDir: string) {
   const server = await startEmbeddedMongo({ dataDir })
-  const client = new MongoClient(server.uri, { serverSelectionTimeoutMS: 1000 })
+  const client = new MongoClient(server.uri, { serverSelectionTimeoutMS: 3000 })
   return { server, handles: { uri: server.uri, pid: server.pid, client, db: client.db('test') } }
 }

@@ -19,6 +19,7 @@ import { AdmissionControl } from '../../../records/limits/admission/admission-co
 import type { RateLimits } from '../../../records/limits/rate-limiter.ts'
 import { closedObject } from '../../../schemas/common.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { createServingOptions, failFastDuringOutages } from '../../../server/database/client-options.ts'
 import { openRateLimits } from '../../../server/limits/rate-limits.ts'
 
 /** A small resource, only for tests of the frame by itself. */
@@ -238,7 +239,8 @@ export interface SampleApi extends SampleServer {
 export async function startSampleApi(options: Options = {}): Promise<SampleApi> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sample-'))
   const engine = await startEmbeddedMongo({ dataDir })
-  const client = await MongoClient.connect(engine.uri, { serverSelectionTimeoutMS: 500 })
+  const client = await MongoClient.connect(engine.uri, createServingOptions(engine.uri))
+  failFastDuringOutages(client)
   const db = client.db('sample')
   const frame = await startSampleServer(db, options)
   const close = async () => {

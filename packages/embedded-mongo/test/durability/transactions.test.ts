@@ -260,7 +260,7 @@ describe('transactions', () => {
 
   it('end with their connection', async () => {
     const { uri, pull } = await cable(engine.uri)
-    const client = new MongoClient(uri, { directConnection: true, serverSelectionTimeoutMS: 100 })
+    const client = new MongoClient(uri, { directConnection: true, serverSelectionTimeoutMS: 3000 })
     const session = begin(client)
     await client
       .db('test')

@@ -88,8 +88,8 @@ describe('the process', () => {
         .flat()
         .find((address) => address && !address.internal && address.family === 'IPv4')
       if (outer) await assert.rejects(once(connect(port, outer.address), 'connect'))
-      // The stopped engine answers nothing, so do not wait for it.
-      const client = new MongoClient(uri, { serverSelectionTimeoutMS: 500 })
+      // The stopped engine answers nothing, so do not wait long for it.
+      const client = new MongoClient(uri, { serverSelectionTimeoutMS: 3000 })
       const collection = client.db('test').collection('c')
       await collection.insertOne({ warm: 1 })
       const writes = Array.from({ length: 200 }, (_, i) => collection.insertOne({ i }).then(() => i))
