@@ -165,8 +165,7 @@ export class Compositions {
     sent: SentComposition,
     expected: ExpectedVersions,
   ): Promise<SavedComposition> {
-    const { id } = parseVersionUid(uid)
-    await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
+    const { id } = await this.#parseChangeable(caller, { ehrId, uid })
     const needsTemplate = 'format' in sent && sent.templateId === undefined
     const { templateId } = needsTemplate ? await this.#store.get(caller, { id, ehrId }) : {}
     const content = await this.read(caller, needsTemplate ? { ...sent, templateId } : sent)
@@ -214,8 +213,7 @@ export class Compositions {
     version: number,
     options: ConditionalWriteOptions,
   ): Promise<SavedComposition> {
-    const { id } = parseVersionUid(uid)
-    await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
+    const { id } = await this.#parseChangeable(caller, { ehrId, uid })
     const key = { id, ehrId }
     const write = async () => {
       const { kept } = await this.#readFormer(caller, key, version)
@@ -252,8 +250,7 @@ export class Compositions {
     { ehrId, uid }: CompositionKey,
     options: ConditionalWriteOptions,
   ): Promise<SavedComposition> {
-    const { id, version } = parseVersionUid(uid)
-    await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
+    const { id, version } = await this.#parseChangeable(caller, { ehrId, uid })
     return withVersionUid(id, () =>
       this.#store.update(
         caller,
@@ -310,6 +307,13 @@ export class Compositions {
         .map((link) => ({ direction: 'incoming', ...link, composition: toLinkedComposition(other) })),
     )
     return { now, links: [...outgoing, ...incoming] }
+  }
+
+  /** Parses the uid of a composition that is to change. @throws Conflict when it shows a measurement */
+  async #parseChangeable(caller: Caller, { ehrId, uid }: CompositionKey) {
+    const parsed = parseVersionUid(uid)
+    await this.#measurementCompositions.refuseChange(caller, { ehrId, id: parsed.id })
+    return parsed
   }
 
   /** Those of the ids that belong to compositions of the EHR. */

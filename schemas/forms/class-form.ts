@@ -118,7 +118,7 @@ const isTextList = (value: object): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
 /**
- * Converts a stored object of our classes to class form as Parse Server does, in a quarter of its time. Both leave the
+ * Converts a stored object of our classes to class form as Parse Server does, in a third of its time. Both leave the
  * permissions as they are stored.
  * @returns undefined if the object has values that are stored in a form of their own
  */
