@@ -1,8 +1,13 @@
 import type { IndexDescription } from 'mongodb'
 import type { CarePlanBody, CarePlanReplacement } from '../../schemas/care-plans/care-plan.ts'
 import type { ClosingRequestWithContents } from '../../schemas/care-plans/care-plan-resource.ts'
-import type { TemplateUse } from '../../schemas/care-plans/care-plan-template.ts'
+import type {
+  CarePlanTemplate,
+  TemplateAddition,
+  TemplateUse,
+} from '../../schemas/care-plans/care-plan-template.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
 import type { SendMail } from '../accounts/user/mails.ts'
 import { closeOrFindClosed } from '../ehr-records/closable-records.ts'
 import type { EhrRecordKey, WriteOptions } from '../ehr-records/ehr-records.ts'
@@ -20,7 +25,7 @@ import {
   type StoreContext,
   type Transaction,
 } from '../store/writing/transaction.ts'
-import { CarePlan } from './contents/plan-kinds.ts'
+import { CarePlan, Goal } from './contents/plan-kinds.ts'
 import { createPlanStores, type PlanStores, type StoredPlan } from './contents/plan-stores.ts'
 import { assemblePlan, type PlanWithGoals, readPlanWithGoals } from './contents/plan-with-goals.ts'
 import { Goals } from './goals.ts'
@@ -120,10 +125,8 @@ export class CarePlans {
     use: TemplateUse,
     newId: () => string,
   ): Promise<PlanWithGoals> {
-    const template = this.templates.get(templateId, use.language)
-    if (!template) throw new ServiceError('NotFound', { detail: 'There is no template with this id.' })
-    const today = this.#records.clock().toISOString().slice(0, 10)
-    const { plan, goals } = instantiateTemplate(template, use, today)
+    const today = this.#today()
+    const { plan, goals } = instantiateTemplate(this.#requireTemplate(templateId, use), use, today)
     const id = newId()
     const place = { ehrId, carePlanId: id }
     const size = goals.reduce((sum, { tasks }) => sum + 1 + tasks.length, 1)
@@ -155,6 +158,55 @@ export class CarePlans {
     return this.#createOrFind(caller, { id, ehrId }, () =>
       runStoreTransaction(this.#records, work, { admission: caller.admission }),
     )
+  }
+
+  /**
+   * Adds the goals and tasks of a template to a plan.
+   * @throws NotFound, also for an unknown template; Forbidden; RuleViolated, also when the plan is closed or full, or
+   * the template has more than one transaction adds
+   */
+  async addFromTemplate(
+    caller: Caller,
+    key: EhrRecordKey,
+    templateId: string,
+    use: TemplateAddition,
+    newId: () => string,
+  ): Promise<PlanWithGoals> {
+    const template = this.#requireTemplate(templateId, use)
+    const place = { ehrId: key.ehrId, carePlanId: key.id }
+    const { goals } = instantiateTemplate(template, use, this.#today())
+    const contents = buildGoalsAndTasks(goals, place, newId)
+    if (contents.goals.length + contents.tasks.length > BATCH_LIMITS.maxDocuments)
+      throw new ServiceError('RuleViolated', { violations: [templateTooLargeViolation] })
+    const work = async (tx: Transaction) => {
+      for (const { id, status: _, ...goal } of contents.goals)
+        await this.stores.goals.createIn(caller, place, goal, id, tx)
+      await this.stores.tasks.store.createAll(caller, contents.tasks, planInsertTarget(place), { tx })
+      return readPlanWithGoals(
+        this.stores,
+        caller,
+        await this.stores.plans.store.get(caller, key, { tx }),
+        tx,
+      )
+    }
+    return createOrFindExisting(
+      () =>
+        auditRefusal(this.#records, caller, Goal.collection, key.ehrId, () =>
+          runWithEhrLock(this.#records, key.ehrId, work),
+        ),
+      () => this.get(caller, key),
+    )
+  }
+
+  #requireTemplate(id: string, { language }: TemplateAddition): CarePlanTemplate {
+    const template = this.templates.get(id, language)
+    if (!template) throw new ServiceError('NotFound', { detail: 'There is no template with this id.' })
+    return template
+  }
+
+  /** YYYY-MM-DD in UTC */
+  #today(): string {
+    return this.#records.clock().toISOString().slice(0, 10)
   }
 
   /** Runs a transaction and rolls it back, so that its refusals are known before a job is queued. */
@@ -241,6 +293,12 @@ export class CarePlans {
   #readWithGoals(caller: Caller, plan: StoredPlan): Promise<PlanWithGoals> {
     return runAuditedReads(this.#records, (tx) => readPlanWithGoals(this.stores, caller, plan, tx))
   }
+}
+
+const templateTooLargeViolation: Violation = {
+  path: 'guidelineId',
+  code: 'too-large',
+  message: 'names a template with more goals and tasks than one request adds; create a plan from it',
 }
 
 const startOfDay = (date: string | undefined) => date && `${date}T00:00:00.000Z`

@@ -87,19 +87,21 @@ export const templateLanguageParameter = Type.Optional({
   description: 'Language (ISO 639-1); if omitted or not available, the first language of the template',
 })
 
+const startDateField = Type.Optional(
+  Type.String({
+    format: 'date',
+    description: 'Start date; default: today in UTC',
+    examples: ['2026-03-01'],
+  }),
+)
+
 export const TemplateUse = closedObject(
   'TemplateUse',
   'Parameters for creating a care plan from a template',
   {
     ...bodyForm({
       name: Type.Optional(shortTextField('Name of the plan; default: the name of the template', 'My plan')),
-      startDate: Type.Optional(
-        Type.String({
-          format: 'date',
-          description: 'Start date; default: today in UTC',
-          examples: ['2026-03-01'],
-        }),
-      ),
+      startDate: startDateField,
     }),
     language: templateLanguageParameter,
     participants: Type.Optional(
@@ -108,3 +110,10 @@ export const TemplateUse = closedObject(
   },
 )
 export type TemplateUse = Static<typeof TemplateUse>
+
+export const TemplateAddition = closedObject(
+  'TemplateAddition',
+  'Parameters for adding the goals and tasks of a template to a care plan',
+  { ...bodyForm({ startDate: startDateField }), language: templateLanguageParameter },
+)
+export type TemplateAddition = Static<typeof TemplateAddition>

@@ -1,6 +1,7 @@
 import { CarePlanResource } from '../../../schemas/care-plans/care-plan-resource.ts'
 import {
   CarePlanTemplate,
+  TemplateAddition,
   TemplateUse,
   templateLanguageParameter,
 } from '../../../schemas/care-plans/care-plan-template.ts'
@@ -41,4 +42,23 @@ export const carePlanTemplateOperations = [
       },
     }),
   ),
+  defineOperation({
+    id: 'addCarePlanTemplate',
+    kind: 'Goal',
+    method: 'post',
+    path: '/ehr/{ehrId}/careplan/{careplanId}/template/{guidelineId}',
+    summary: 'Add the goals and tasks of a template to a care plan',
+    description:
+      'Due dates count from the start date. A plan has at most 100 goals, and a closed plan accepts none. A template with more than 1,000 goals and tasks only creates plans.',
+    source: 'templates in a plan that exists',
+    extra: true,
+    access: 'plan:write',
+    body: TemplateAddition,
+    reply: [200, CarePlanResource, 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params: { ehrId, careplanId, guidelineId }, body }, { caller, carePlans, newId }) => {
+      const key = { ehrId, id: careplanId }
+      return answerWithCarePlan(await carePlans.addFromTemplate(caller, key, guidelineId, body, newId))
+    },
+  }),
 ]

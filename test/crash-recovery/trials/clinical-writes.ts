@@ -230,6 +230,11 @@ const pathFamily: ClinicalWrite[] = [
         participants: [one?.(place), other?.(place)],
       }),
   },
+  {
+    name: 'add the goals and tasks of a template to a care plan',
+    given: planned,
+    ask: ({ ehrId, carePlanId }) => createPost(`/ehr/${ehrId}/careplan/${carePlanId}/template/asthma`, {}),
+  },
   createWrite('replace a care plan', planned, changedPlan, 'CarePlan'),
   {
     name: 'close a care plan with its open goals and tasks',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { CarePlanTemplates } from '../../../records/care-plans/templates/care-plan-templates.ts'
 import { encodeCursor } from '../../../records/store/reading/cursor.ts'
 import { readJsonFiles } from '../../../server/json-files.ts'
-import { createPatient, type Patient } from '../../harness/care/patients.ts'
+import { addParticipant, createPatient, type Patient } from '../../harness/care/patients.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 import { placesOfViolations } from '../../harness/clients/violation-places.ts'
 import { createPerson } from '../../harness/people/people.ts'
@@ -135,6 +135,54 @@ describe('care-plan templates', () => {
     const key = { 'idempotency-key': crypto.randomUUID() }
     const use = () => patient.call('POST', 'careplan/template/healthy-weight', {}, key)
     assert.deepEqual(assertStatus(await use(), 201), assertStatus(await use(), 201))
+  })
+
+  describe('in a plan that exists', () => {
+    let planId: string
+    beforeEach(async () => {
+      planId = assertStatus(await patient.call('POST', 'careplan', { name: 'Mine' }), 201).id
+    })
+    const add = (who: Pick<Patient, 'call'>, body: object = {}, headers = {}) =>
+      who.call('POST', `/ehr/${patient.ehrId}/careplan/${planId}/template/asthma`, body, headers)
+    const readPlan = async () => assertStatus(await patient.call('GET', `careplan/${planId}`))
+
+    it('add goals and tasks, dated from the start, for those who may write there', async () => {
+      const [nurse, reader] = await Promise.all([createPerson(), createPerson()])
+      await addParticipant(planId, nurse, 'write')
+      await addParticipant(planId, reader, 'read')
+      assertProblem(await add(stranger), 404, 'not-found')
+      assertProblem(await add(reader), 403, 'forbidden')
+      assert.deepEqual((await readPlan()).goals, [])
+      const { items } = assertStatus(await patient.call('GET', '/ehr/careplan/template?language=nl'))
+      const template = items.find(({ id }: { id: string }) => id === 'asthma')
+      const plan = assertStatus(await add(nurse, { startDate: '2026-03-01', language: 'nl' }))
+      const names = (goals: WithTasks[]) =>
+        goals.map(({ name, tasks }) => [name, tasks.map((task) => task.name)])
+      assert.deepEqual([plan.name, names(plan.goals)], ['Mine', names(template.goals)])
+      const [first] = template.goals
+      const dueDate = new Date(Date.UTC(2026, 2, 1 + first.dueDay)).toISOString().slice(0, 10)
+      assert.equal(plan.goals[0].dueDate, dueDate)
+      assert.deepEqual(await readPlan(), plan)
+    })
+
+    it('are added once for an Idempotency-Key', async () => {
+      const key = { 'idempotency-key': crypto.randomUUID() }
+      const first = assertStatus(await add(patient, {}, key))
+      assert.deepEqual(assertStatus(await add(patient, {}, key)), first)
+      assert.deepEqual(await readPlan(), first)
+    })
+
+    it('are refused whole by a plan that is closed or full, and if there is no such template', async () => {
+      const path = `careplan/${planId}/template/unknown`
+      assertProblem(await patient.call('POST', path, {}), 404, 'not-found')
+      const goals = Array.from({ length: 99 }, (_, i) => ({ name: `Goal ${i}` }))
+      for (const goal of goals) assertStatus(await patient.call('POST', `careplan/${planId}/goal`, goal), 201)
+      assert.deepEqual(assertProblem(await add(patient), 422, 'rule-violated'), ['full'])
+      assert.equal((await readPlan()).goals.length, 99)
+      assertStatus(await patient.call('POST', `careplan/${planId}/close`, {}))
+      assertProblem(await add(patient), 422, 'rule-violated')
+      assert.equal((await readPlan()).goals.length, 99)
+    })
   })
 
   describe('of an operator', () => {
