@@ -46,10 +46,29 @@ export const pages: readonly PageEntry[] = [
   entry('/', () => import('../patient/home/home-page.tsx'), { menu: 'home.title' }),
   nurseEntry('/worklist', () => import('../nurse/worklist/worklist-page.tsx'), 'worklist.title'),
   nurseEntry('/patients/:ehrId', () => import('../nurse/patient/patient-page.tsx')),
+  nurseEntry(
+    '/patients/:ehrId/plan/:planId/template',
+    () => import('../patient/plan/creation/template-goals-page.tsx'),
+  ),
+  nurseEntry(
+    '/patients/:ehrId/plan/:planId/goal/new',
+    () => import('../patient/plan/creation/new-goal-page.tsx'),
+  ),
+  nurseEntry(
+    '/patients/:ehrId/plan/:planId/goal/:goalId/task/new',
+    () => import('../patient/plan/creation/new-task-page.tsx'),
+  ),
   nurseEntry('/patients/:ehrId/plan/:planId/goal/:goalId', () => import('../patient/plan/goal-page.tsx')),
   nurseEntry(
     '/patients/:ehrId/plan/:planId/thresholds',
     () => import('../nurse/thresholds/thresholds-page.tsx'),
+  ),
+  nurseEntry('/patients/:ehrId/messages', () => import('../patient/messages/messages-page.tsx')),
+  nurseEntry('/patients/:ehrId/messages/new', () => import('../patient/messages/new-topic-page.tsx')),
+  nurseEntry('/patients/:ehrId/messages/:topicId', () => import('../patient/messages/topic-page.tsx')),
+  nurseEntry(
+    '/patients/:ehrId/messages/:planId/:topicId',
+    () => import('../patient/messages/topic-page.tsx'),
   ),
   nurseEntry('/patients/:ehrId/record', () => import('../patient/record/record-page.tsx')),
   nurseEntry('/patients/:ehrId/record/timeline', () => import('../patient/timeline/timeline-page.tsx')),
@@ -61,6 +80,14 @@ export const pages: readonly PageEntry[] = [
   }),
   entry('/overview', () => import('../patient/overview/overview-page.tsx'), { menu: 'overview.title' }),
   entry('/plan', () => import('../patient/plan/plan-page.tsx'), { menu: 'plan.title' }),
+  entry('/plan/new', () => import('../patient/plan/creation/new-plan-page.tsx'), planning),
+  entry('/plan/:planId/template', () => import('../patient/plan/creation/template-goals-page.tsx'), planning),
+  entry('/plan/:planId/goal/new', () => import('../patient/plan/creation/new-goal-page.tsx'), planning),
+  entry(
+    '/plan/:planId/goal/:goalId/task/new',
+    () => import('../patient/plan/creation/new-task-page.tsx'),
+    planning,
+  ),
   entry('/plan/:planId/goal/:goalId', () => import('../patient/plan/goal-page.tsx'), planning),
   entry('/messages', () => import('../patient/messages/messages-page.tsx'), {
     menu: 'messages.title',
@@ -68,6 +95,7 @@ export const pages: readonly PageEntry[] = [
   }),
   entry('/messages/new', () => import('../patient/messages/new-topic-page.tsx'), messaging),
   entry('/messages/:topicId', () => import('../patient/messages/topic-page.tsx'), messaging),
+  entry('/messages/:planId/:topicId', () => import('../patient/messages/topic-page.tsx'), messaging),
   entry('/record', () => import('../patient/record/record-page.tsx'), { menu: 'record.title' }),
   entry('/record/timeline', () => import('../patient/timeline/timeline-page.tsx')),
   entry('/record/deleted', () => import('../patient/record/deleted-records-page.tsx')),

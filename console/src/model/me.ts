@@ -93,3 +93,6 @@ export const atPatient = (me: Me, { ehrId }: Readonly<Record<string, string>>): 
 
 /** Path of the pages of the record that is shown: empty for one's own. */
 export const recordPath = ({ ehrId, isPatient }: Me): string => (isPatient ? '' : `/patients/${ehrId}`)
+
+/** Path of the page that shows the care plans. */
+export const planPath = (me: Me): string => recordPath(me) || '/plan'

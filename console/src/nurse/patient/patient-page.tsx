@@ -27,7 +27,8 @@ export default function PatientPage({ me: self, params }: PageProps) {
     <>
       <PatientBanner ehrId={me.ehrId} />
       <p>
-        <Link to={`${recordPath(me)}/record`}>{t('patient.record')}</Link>
+        <Link to={`${recordPath(me)}/record`}>{t('patient.record')}</Link>{' '}
+        <Link to={`${recordPath(me)}/messages`}>{t('messages.title')}</Link>
       </p>
       <PatientAlerts me={me} />
       <section aria-labelledby="vitals">

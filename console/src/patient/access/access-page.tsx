@@ -7,6 +7,7 @@ import { Loaded } from '../../ui/loaded.tsx'
 import { AccessLog } from './access-log.tsx'
 import { AdmittedApps } from './admitted-apps.tsx'
 import { Helpers } from './helpers.tsx'
+import { ParticipantForm } from './participant-form.tsx'
 import { ParticipantRow } from './participant-row.tsx'
 
 /** Who may see the record, and who looked at it. */
@@ -18,7 +19,14 @@ export default function AccessPage({ me: { ehrId, mvUid } }: PageProps) {
       <Heading title={t('access.title')} />
       <section aria-labelledby="people">
         <h2 id="people">{t('access.people')}</h2>
-        <Loaded query={plans}>{(items) => <Participants ehrId={ehrId} plans={items} />}</Loaded>
+        <Loaded query={plans}>
+          {(items) => (
+            <>
+              <Participants ehrId={ehrId} plans={items} />
+              {items.length > 0 && <ParticipantForm mvUid={mvUid} ehrId={ehrId} plans={items} />}
+            </>
+          )}
+        </Loaded>
       </section>
       <section aria-labelledby="helpers">
         <h2 id="helpers">{t('helpers.title')}</h2>

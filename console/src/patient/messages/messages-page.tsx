@@ -1,20 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
-import { topicsQuery } from '../../model/health-record.ts'
+import { atPatient, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { formatAge, personName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
-import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { RecordHeading } from '../banner/record-heading.tsx'
+import { allTopicsQuery } from './topic-queries.ts'
 
-export default function MessagesPage({ me: { ehrId } }: PageProps) {
+export default function MessagesPage({ me: self, params }: PageProps) {
   const t = useText()
-  const topics = useQuery(topicsQuery(ehrId))
+  const me = atPatient(self, params)
+  const path = `${recordPath(me)}/messages`
+  const topics = useQuery(allTopicsQuery(me.ehrId))
   return (
     <>
-      <Heading title={t('messages.title')} />
+      <RecordHeading me={me} title={t('messages.title')} />
       <div className="actions">
-        <Link to="/messages/new" className="button primary">
+        <Link to={`${path}/new`} className="button primary">
           {t('messages.new')}
         </Link>
       </div>
@@ -24,12 +27,13 @@ export default function MessagesPage({ me: { ehrId } }: PageProps) {
             <p>{t('messages.none')}</p>
           ) : (
             <ul className="rows">
-              {items.map(({ id, title, createdBy, lastMessageAt, unread }) => (
+              {items.map(({ id, plan, title, createdBy, lastMessageAt, unread }) => (
                 <li key={id}>
                   <div className="grow">
-                    <Link to={`/messages/${id}`}>{title}</Link>
+                    <Link to={`${path}/${plan ? `${plan.id}/` : ''}${id}`}>{title}</Link>
                     <p className="help">
                       {personName(createdBy.name)}, {formatAge(lastMessageAt)}
+                      {plan && `, ${plan.name}`}
                     </p>
                   </div>
                   {unread > 0 && <span className="band warn">{t('home.unread', { count: unread })}</span>}

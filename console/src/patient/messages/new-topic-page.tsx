@@ -1,29 +1,35 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useDraft } from '../../browser/drafts.ts'
 import { Link, navigate } from '../../browser/router.tsx'
+import { atPatient, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
 import { TextField } from '../../ui/form/field.tsx'
-import { Form, useSubmit } from '../../ui/form/form.tsx'
-import { Heading } from '../../ui/heading.tsx'
+import { Form, useCreation, useSubmit } from '../../ui/form/form.tsx'
+import { RecordHeading } from '../banner/record-heading.tsx'
 
-export default function NewTopicPage({ me }: PageProps) {
+export default function NewTopicPage({ me: self, params }: PageProps) {
   const t = useText()
+  const me = atPatient(self, params)
+  const path = `${recordPath(me)}/messages`
   const queries = useQueryClient()
-  const { draft, change, clear } = useDraft(`${me.mvUid}:topic`, () => ({ title: '', text: '' }))
+  const { draft, change, clear } = useDraft(`${me.mvUid}:topic:${me.ehrId}`, () => ({ title: '', text: '' }))
+  const create = useCreation()
   const form = useSubmit(async () => {
-    const params = { path: { type: 'ehr' as const, id: me.ehrId } }
-    const { data } = await api.POST('/chat/{type}/{id}', { params, body: draft })
+    const about = { path: { type: 'ehr' as const, id: me.ehrId } }
+    const { data } = await create(draft, (request) =>
+      api.POST('/chat/{type}/{id}', { params: about, ...request }),
+    )
     clear()
     await queries.invalidateQueries({ queryKey: ehrKey(me.ehrId, 'topics') })
-    navigate(`/messages/${data.id}`, { replace: true })
+    navigate(`${path}/${data.id}`, { replace: true })
   })
   return (
     <>
-      <Heading title={t('messages.new')} />
-      <Form form={form} submit={t('messages.send')} more={<Link to="/messages">{t('back')}</Link>}>
+      <RecordHeading me={me} title={t('messages.new')} />
+      <Form form={form} submit={t('messages.send')} more={<Link to={path}>{t('back')}</Link>}>
         <TextField
           {...form.field('title')}
           label={t('messages.about')}

@@ -1,53 +1,46 @@
-import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
 import { useEffect } from 'react'
 import { useDraft } from '../../browser/drafts.ts'
 import { Link } from '../../browser/router.tsx'
+import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, personName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { TextField } from '../../ui/form/field.tsx'
-import { Form, useSubmit } from '../../ui/form/form.tsx'
-import { Heading } from '../../ui/heading.tsx'
+import { Form, useCreation, useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { RecordHeading } from '../banner/record-heading.tsx'
+import { subjectOf, topicQuery } from './topic-queries.ts'
 
 type Topic = components['schemas']['ChatTopicWithMessages']
 
-const pathOf = (ehrId: string, topicId: string) => ({ path: { type: 'ehr' as const, id: ehrId, topicId } })
-
-const topicQuery = (ehrId: string, topicId: string) =>
-  queryOptions({
-    queryKey: ehrKey(ehrId, 'topics', topicId),
-    queryFn: async () =>
-      (await api.GET('/chat/{type}/{id}/{topicId}', { params: pathOf(ehrId, topicId) })).data,
-  })
-
 /** A conversation. Opening it marks its messages as read. */
-export default function TopicPage({ me, params: { topicId = '' } }: PageProps) {
-  const topic = useQuery(topicQuery(me.ehrId, topicId))
-  return (
-    <Loaded query={topic}>
-      {(loaded) => <Conversation ehrId={me.ehrId} mvUid={me.mvUid} topic={loaded} />}
-    </Loaded>
-  )
+export default function TopicPage({ me: self, params }: PageProps) {
+  const { topicId = '', planId } = params
+  const me = atPatient(self, params)
+  const topic = useQuery(topicQuery(me.ehrId, planId, topicId))
+  return <Loaded query={topic}>{(loaded) => <Conversation me={me} planId={planId} topic={loaded} />}</Loaded>
 }
 
 interface ConversationProps {
-  ehrId: string
-  mvUid: string
+  me: Me
+  planId: string | undefined
   topic: Topic
 }
 
-function Conversation({ ehrId, mvUid, topic }: ConversationProps) {
+function Conversation({ me, planId, topic }: ConversationProps) {
   const t = useText()
-  useMarkRead(ehrId, topic)
+  const { mvUid } = me
+  const path = { ...subjectOf(me.ehrId, planId), topicId: topic.id }
+  useMarkRead(me.ehrId, path, topic.unread)
   return (
     <>
-      <Heading title={topic.title} />
+      <RecordHeading me={me} title={topic.title} />
       <p>
-        <Link to="/messages">{t('messages.title')}</Link>
+        <Link to={`${recordPath(me)}/messages`}>{t('messages.title')}</Link>
       </p>
       <ol className="messages">
         {topic.items.map(({ id, author, createdAt, text }) => (
@@ -59,29 +52,34 @@ function Conversation({ ehrId, mvUid, topic }: ConversationProps) {
           </li>
         ))}
       </ol>
-      {topic.closed ? <p>{t('messages.closed')}</p> : <Reply ehrId={ehrId} mvUid={mvUid} topic={topic} />}
+      {topic.closed ? <p>{t('messages.closed')}</p> : <Reply me={me} path={path} />}
     </>
   )
 }
 
-function useMarkRead(ehrId: string, { id, unread }: Topic): void {
+type TopicPath = ReturnType<typeof subjectOf> & { topicId: string }
+
+function useMarkRead(ehrId: string, { type, id, topicId }: TopicPath, unread: number): void {
   const queries = useQueryClient()
   useEffect(() => {
     if (unread === 0) return
     api
-      .POST('/chat/{type}/{id}/{topicId}/read', { params: pathOf(ehrId, id), body: {} })
+      .POST('/chat/{type}/{id}/{topicId}/read', { params: { path: { type, id, topicId } }, body: {} })
       .then(() => queries.invalidateQueries({ queryKey: ehrKey(ehrId, 'topics') }))
       // They stay unread, and are marked the next time.
       .catch(() => {})
-  }, [queries, ehrId, id, unread])
+  }, [queries, ehrId, type, id, topicId, unread])
 }
 
-function Reply({ ehrId, mvUid, topic }: ConversationProps) {
+function Reply({ me: { mvUid, ehrId }, path }: { me: Me; path: TopicPath }) {
   const t = useText()
   const queries = useQueryClient()
-  const { draft, change, clear } = useDraft(`${mvUid}:reply:${topic.id}`, () => ({ text: '' }))
+  const { draft, change, clear } = useDraft(`${mvUid}:reply:${path.topicId}`, () => ({ text: '' }))
+  const create = useCreation()
   const form = useSubmit(async () => {
-    await api.POST('/chat/{type}/{id}/{topicId}', { params: pathOf(ehrId, topic.id), body: draft })
+    await create(draft, (request) =>
+      api.POST('/chat/{type}/{id}/{topicId}', { params: { path }, ...request }),
+    )
     clear()
     await queries.invalidateQueries({ queryKey: ehrKey(ehrId, 'topics') })
   })

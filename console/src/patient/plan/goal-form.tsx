@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useDraft } from '../../browser/drafts.ts'
 import { Link, navigate } from '../../browser/router.tsx'
 import type { CarePlan } from '../../model/health-record.ts'
-import { type Me, recordPath } from '../../model/me.ts'
+import { type Me, planPath } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
@@ -27,9 +27,6 @@ const textsOf = ({ name, description, notes, dueDate }: Goal): GoalTexts => ({
   notes: notes ?? '',
   dueDate: dueDate ?? '',
 })
-
-/** The page that shows the plan. */
-const planPath = (me: Me): string => recordPath(me) || '/plan'
 
 /** Changes a goal. What somebody else changes meanwhile is shown, and never overwritten unseen. */
 export function GoalForm({ me, goal }: { me: Me; goal: Goal }) {

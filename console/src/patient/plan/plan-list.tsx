@@ -34,6 +34,16 @@ function Plan({ me, plan }: { me: Me; plan: CarePlan }) {
       {plan.description && <p>{plan.description}</p>}
       {plan.dueDate && <p className="help">{t('plan.until', { date: formatDate(plan.dueDate) })}</p>}
       <p className="help">
+        {mayAct(me, 'PLAN') && (
+          <>
+            <Link to={`${recordPath(me)}/plan/${plan.id}/goal/new`}>
+              {t('plan.addGoal')} <span className="unseen">{plan.name}</span>
+            </Link>{' '}
+            <Link to={`${recordPath(me)}/plan/${plan.id}/template`}>
+              {t('plan.addTemplate')} <span className="unseen">{plan.name}</span>
+            </Link>
+          </>
+        )}{' '}
         <HistoryLink me={me} path={`careplan/${plan.id}`} name={plan.name} />
       </p>
       {plan.goals.length === 0 && <p>{t('plan.noGoals')}</p>}
@@ -84,9 +94,14 @@ function Goal({ me, goal }: { me: Me; goal: PlanGoal }) {
       <p className="help">
         {closed.length === 0 && done}{' '}
         {mayAct(me, 'PLAN') && (
-          <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}`}>
-            {t('edit')} <span className="unseen">{goal.name}</span>
-          </Link>
+          <>
+            <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}/task/new`}>
+              {t('plan.addTask')} <span className="unseen">{goal.name}</span>
+            </Link>{' '}
+            <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}`}>
+              {t('edit')} <span className="unseen">{goal.name}</span>
+            </Link>
+          </>
         )}{' '}
         <HistoryLink me={me} path={path} name={goal.name} />
       </p>

@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '../../browser/router.tsx'
 import { plansQuery } from '../../model/health-record.ts'
+import { mayAct } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
@@ -13,6 +15,13 @@ export default function PlanPage({ me }: PageProps) {
   return (
     <>
       <Heading title={t('plan.title')} />
+      {mayAct(me, 'PLAN') && (
+        <div className="actions">
+          <Link to="/plan/new" className="button">
+            {t('plan.new')}
+          </Link>
+        </div>
+      )}
       <Loaded query={plans}>
         {(items) =>
           items.length === 0 ? <p>{t('plan.none')}</p> : <Plans me={me} ids={items.map(({ id }) => id)} />

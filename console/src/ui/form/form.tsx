@@ -56,6 +56,29 @@ export const saveUnlessChanged = (saving: Promise<unknown>): Promise<boolean> =>
     },
   )
 
+/** A request that creates something once, also when it is sent again. */
+export interface Creation<B> {
+  body: B
+  headers: { 'idempotency-key': string }
+}
+
+/**
+ * Sends what a form creates: the same content has one key until there is an answer, so that a retry creates it once.
+ */
+export function useCreation() {
+  const last = useRef<{ text: string; key: string }>(undefined)
+  return async <B extends object, R>(body: B, send: (request: Creation<B>) => Promise<R>): Promise<R> => {
+    const text = JSON.stringify(body)
+    if (last.current?.text !== text) last.current = { text, key: crypto.randomUUID() }
+    try {
+      return await send({ body, headers: { 'idempotency-key': last.current.key } })
+    } catch (error) {
+      if (!isProblem(error, 'network-error', 'timeout')) last.current = undefined
+      throw error
+    }
+  }
+}
+
 const violationText = ({ code, message }: Violation): string => translateName(`violation.${code}`, message)
 
 interface FormProps {

@@ -1,0 +1,56 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useDraft } from '../../../browser/drafts.ts'
+import { Link, navigate } from '../../../browser/router.tsx'
+import { type Me, planPath } from '../../../model/me.ts'
+import { ehrKey } from '../../../model/queries.ts'
+import { useText } from '../../../texts/translate.ts'
+import { TextField } from '../../../ui/form/field.tsx'
+import { type Creation, Form, useCreation, useSubmit } from '../../../ui/form/form.tsx'
+import { Heading } from '../../../ui/heading.tsx'
+
+const EMPTY = { name: '', description: '', dueDate: '' }
+type EntryTexts = typeof EMPTY
+
+/** What the form sends: optional texts are missing if they are empty. */
+type PlanEntry = Partial<EntryTexts> & Pick<EntryTexts, 'name'>
+
+interface PlanEntryFormProps {
+  me: Me
+  /** Names the draft among those of the user. */
+  draftName: string
+  title: string
+  labels: EntryTexts
+  save(request: Creation<PlanEntry>): Promise<unknown>
+}
+
+/** Adds a goal or a task, and returns to the plan. */
+export function PlanEntryForm({ me, draftName, title, labels, save }: PlanEntryFormProps) {
+  const t = useText()
+  const queries = useQueryClient()
+  const { draft, change, clear } = useDraft(`${me.mvUid}:${draftName}`, () => EMPTY)
+  const create = useCreation()
+  const form = useSubmit(async () => {
+    const { name, ...rest } = draft
+    const filled = Object.fromEntries(Object.entries(rest).filter(([, text]) => text.trim()))
+    await create({ name, ...filled }, save)
+    clear()
+    await queries.invalidateQueries({ queryKey: ehrKey(me.ehrId) })
+    navigate(planPath(me))
+  })
+  const field = (name: keyof EntryTexts) => ({
+    ...form.field(name),
+    label: labels[name],
+    value: draft[name],
+    onChange: (value: string) => change({ [name]: value }),
+  })
+  return (
+    <>
+      <Heading title={title} />
+      <Form form={form} submit={t('save')} more={<Link to={planPath(me)}>{t('back')}</Link>}>
+        <TextField {...field('name')} />
+        <TextField {...field('description')} lines={3} required={false} />
+        <TextField {...field('dueDate')} type="date" required={false} />
+      </Form>
+    </>
+  )
+}

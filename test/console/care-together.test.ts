@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { createPatient, createPlan } from '../harness/care/patients.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { createAddress, createPerson, password } from '../harness/people/people.ts'
+import {
+  activate,
+  assertNoFaults,
+  button,
+  goTo,
+  logInOn,
+  menu,
+  register,
+  tabTo,
+  useConsoleBrowser,
+} from './open-console.ts'
+
+const CODE_LABEL = 'Your code. Others need it to let you help them, or take part in their plan:'
+
+async function readOwnCode(page: Page): Promise<string> {
+  await menu(page, 'Account').click()
+  const line = await page.getByText(CODE_LABEL).textContent()
+  return (line ?? '').replace(CODE_LABEL, '').trim()
+}
+
+/** Presses Enter in the last field of a form, as people do without a mouse. */
+async function typeInto(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, text] of Object.entries(fields)) {
+    await tabTo(page, name)
+    await page.keyboard.type(text)
+  }
+  await page.keyboard.press('Enter')
+}
+
+describe('a care plan in the console', () => {
+  const opened = useConsoleBrowser()
+
+  it('is started from a template by a patient, who lets a new nurse take part', async () => {
+    const nursePage = await opened.open()
+    const email = createAddress()
+    await register(nursePage, email, 'Nurse Bo')
+    await activate(nursePage, email)
+    await logInOn(nursePage, { email, password })
+    const code = await readOwnCode(nursePage)
+
+    const patient = await createPatient()
+    const page = await opened.open()
+    await logInOn(page, patient)
+    await menu(page, 'My plan').click()
+    await page.getByRole('link', { name: 'Start a plan' }).click()
+    await page.getByLabel('Template').selectOption({ label: 'Living with high blood pressure' })
+    await page.getByLabel('First day').fill('2026-03-02')
+    await button(page, 'Start the plan').click()
+    await page.getByRole('heading', { name: 'Living with high blood pressure' }).waitFor()
+    const [plan] = assertStatus(await patient.call('GET', 'careplan')).items
+    assert.equal(plan.name, 'Living with high blood pressure')
+    assert.ok(assertStatus(await patient.call('GET', `careplan/${plan.id}`)).goals.length > 1)
+
+    await menu(page, 'Access').click()
+    await page.getByLabel('Code of this person').fill(code)
+    await page.getByLabel('Who is it?').fill('Diabetes nurse')
+    await button(page, 'Let them take part').click()
+    await page.getByText('Diabetes nurse may read and write “Living with high blood pressure”').waitFor()
+
+    await nursePage.reload()
+    await menu(nursePage, 'Worklist').waitFor()
+    await goTo(nursePage, `patients/${patient.ehrId}`)
+    await nursePage.getByRole('link', { name: 'Add a goal' }).click()
+    await nursePage.getByLabel('Goal', { exact: true }).fill('Less salt')
+    await nursePage.getByLabel('To be reached by').fill('2027-06-01')
+    await button(nursePage, 'Save').click()
+    await nursePage.getByRole('link', { name: 'Add a task Less salt' }).click()
+    await nursePage.getByLabel('Task', { exact: true }).fill('Read the labels')
+    await button(nursePage, 'Save').click()
+    await nursePage.getByRole('button', { name: 'Done Read the labels' }).waitFor()
+
+    await nursePage.getByRole('link', { name: 'Add goals of a template' }).click()
+    await nursePage.getByLabel('Template').selectOption({ label: 'Towards a healthy weight' })
+    await button(nursePage, 'Add the goals').click()
+    await nursePage.getByRole('heading', { name: 'A target that fits me' }).waitFor()
+
+    await menu(page, 'My plan').click()
+    await page.getByRole('heading', { name: 'A target that fits me' }).waitFor()
+    await page.getByRole('heading', { name: 'Less salt', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Done Read the labels' }).waitFor()
+    assertNoFaults(page)
+    assertNoFaults(nursePage)
+  })
+
+  it('is started without a template, and gets goals and tasks, by keyboard only', async () => {
+    const patient = await createPatient()
+    const page = await opened.open()
+    await logInOn(page, patient)
+    await menu(page, 'My plan').focus()
+    await page.keyboard.press('Enter')
+    await tabTo(page, 'Start a plan')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Start a plan' }).waitFor()
+    await tabTo(page, 'Name of the plan')
+    await page.keyboard.press('Enter')
+    // The summary of what is wrong has the focus, and leads to the field.
+    await page.getByRole('alert').waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('Walk more')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Walk more' }).waitFor()
+    await tabTo(page, 'Add a goal Walk more')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'New goal' }).waitFor()
+    await typeInto(page, { Goal: 'Ten thousand steps' })
+    await page.getByRole('heading', { name: 'Ten thousand steps' }).waitFor()
+    await tabTo(page, 'Add a task Ten thousand steps')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'New task' }).waitFor()
+    await typeInto(page, { Task: 'Buy shoes' })
+    await page.getByRole('button', { name: 'Done Buy shoes' }).waitFor()
+    assertNoFaults(page)
+  })
+
+  it('shows why a person cannot take part, and keeps what was typed', async () => {
+    const patient = await createPatient()
+    await createPlan(patient)
+    const page = await opened.open()
+    await logInOn(page, patient)
+    await goTo(page, 'access')
+    await page.getByLabel('Code of this person').fill('no such person!')
+    await button(page, 'Let them take part').click()
+    await page.getByRole('alert').waitFor()
+    assert.equal(await page.getByLabel('Code of this person').inputValue(), 'no such person!')
+    assert.equal(await page.getByLabel('Code of this person').getAttribute('aria-invalid'), 'true')
+  })
+
+  it('carries a conversation between patient and nurse, and one about the plan', async () => {
+    const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
+    const planId = await createPlan(patient, { name: 'Lower blood pressure' })
+    const participation = { mvUid: nurse.mvUid, access: 'WRITE', role: 'Nurse' }
+    assertStatus(await patient.call('POST', `careplan/${planId}/participant`, participation), 201)
+    const about = { title: 'The side effects', text: 'I am dizzy.' }
+    assertStatus(await patient.call('POST', `/chat/careplan/${planId}`, about), 201)
+    const general = { title: 'My new tablets', text: 'Do they go with the old ones?' }
+    assertStatus(await patient.call('POST', `/chat/ehr/${patient.ehrId}`, general), 201)
+
+    const page = await opened.open()
+    await logInOn(page, nurse)
+    await menu(page, 'Worklist').click()
+    await page.getByText(/2 new messages/).waitFor()
+    await goTo(page, `patients/${patient.ehrId}`)
+    await page.getByRole('link', { name: 'Messages' }).last().click()
+    for (const [title, answer] of [
+      ['The side effects', 'Take half of it.'],
+      ['My new tablets', 'They do.'],
+    ] as const) {
+      await page.getByRole('link', { name: title }).click()
+      await page.getByLabel('Your reply').fill(answer)
+      await button(page, 'Send').click()
+      await page.getByText(answer).waitFor()
+      await page.getByRole('main').getByRole('link', { name: 'Messages' }).click()
+    }
+
+    const patientPage = await opened.open()
+    await logInOn(patientPage, patient)
+    await menu(patientPage, 'Messages').click()
+    await patientPage.getByRole('link', { name: 'The side effects' }).click()
+    await patientPage.getByText('Take half of it.').waitFor()
+    await menu(patientPage, 'Messages').click()
+    await patientPage.getByRole('link', { name: 'My new tablets' }).click()
+    await patientPage.getByText('They do.').waitFor()
+    assertNoFaults(page)
+    assertNoFaults(patientPage)
+  })
+})
