@@ -8,6 +8,7 @@ import { service } from '../harness/service/service.ts'
 interface ConsoleOptions {
   language?: 'en' | 'nl'
   url?: string
+  timezoneId?: string
 }
 
 const faults = new WeakMap<Page, string[]>()
@@ -44,10 +45,11 @@ export function useConsoleBrowser() {
   return {
     /** In a context of its own, or in one that is given, as another tab. */
     async open(
-      { language = 'en', url = service.url }: ConsoleOptions = {},
+      { language = 'en', url = service.url, timezoneId }: ConsoleOptions = {},
       context?: BrowserContext,
     ): Promise<Page> {
-      const page = await (context ?? (await browser().newContext({ locale: language }))).newPage()
+      const options = { locale: language, ...(timezoneId && { timezoneId }) }
+      const page = await (context ?? (await browser().newContext(options))).newPage()
       const found: string[] = []
       faults.set(page, found)
       collectFaults(page, found)

@@ -48,9 +48,9 @@ describe('the page on which a person admits an app', () => {
       assert.deepEqual(await findAccessibilityViolations(page), [])
       assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= 360)
       await page.getByRole('radio').check()
+      const atApp = page.waitForRequest('https://app.example.org/**')
       await page.getByRole('button', { name: allow }).click()
-      await page.waitForURL('https://app.example.org/**')
-      const code = new URL(page.url()).searchParams.get('code') ?? ''
+      const code = new URL((await atApp).url()).searchParams.get('code') ?? ''
       assertStatus(await redeemCode(app, code, verifier))
     })
 })

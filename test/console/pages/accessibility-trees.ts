@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Page } from 'playwright-core'
 
 const MONTHS =
   'January|February|March|April|May|June|July|August|September|October|November|December|januari|februari|maart|april|mei|juni|juli|augustus|september|oktober|november|december'
@@ -19,35 +18,43 @@ const VARYING: readonly [RegExp, string][] = [
   [/binnen een minuut|# \w+ geleden|vorige? \w+|gisteren/g, 'AGE'],
 ]
 
-/** How many people have looked, at what, and from which browsers, depends on the tests before. */
+/** How many people have looked, and so whether there are older entries, at what, and from which browsers, depends on the tests before. */
 const isStable = (line: string): boolean =>
-  !/^\s*- '?(row|rowheader|cell)\b|Chrome, Linux|The oldest one came|De oudste kwam|Unknown device|Onbekend apparaat|Last used|Laatst gebruikt/.test(
+  !/^\s*- '?(row|rowheader|cell)\b|Chrome, Linux|The oldest one came|De oudste kwam|Unknown device|Onbekend apparaat|Last used|Laatst gebruikt|button "(Older|Ouder)"/.test(
     line,
   )
 
-/** Roles, names and states of a page, as a screen reader finds them. Equal items of a list occur once. */
-export async function readTree(page: Page): Promise<string[]> {
-  const tree = VARYING.reduce(
-    (text, [pattern, by]) => text.replace(pattern, by),
-    await page.locator('body').ariaSnapshot(),
-  )
+/** The lines of a tree that stay the same. Equal items of a list occur once. */
+function stableLines(snapshot: string): string[] {
+  const tree = VARYING.reduce((text, [pattern, by]) => text.replace(pattern, by), snapshot)
   const stable = tree.split('\n').filter(isStable).join('\n')
   // A number beside which the age of the oldest mail stood.
   return [...new Set(stable.replace(/- definition:\n\s+- text: /g, '- definition: ').split('\n'))]
 }
 
-const pathOf = (name: string) => `test/console/pages/trees/${name}.txt`
+/** The checked-in trees of a file: the text of each page. */
+function readTrees(path: string): Map<string, string> {
+  if (!existsSync(path)) return new Map()
+  const pages = readFileSync(path, 'utf8')
+    .split(/^(\S.*):\n/m)
+    .slice(1)
+  return new Map(pages.flatMap((name, i) => (i % 2 === 0 ? [[name, pages[i + 1] ?? '']] : [])))
+}
 
-/** Compares the trees of pages with those that are checked in; `UPDATE_TREES=1` writes them instead. */
-export function assertTrees(name: string, trees: ReadonlyMap<string, readonly string[]>): void {
-  const text = [...trees]
-    .map(([page, lines]) => [`${page || '/'}:`, ...lines.map((line) => `  ${line}`), ''].join('\n'))
-    .join('\n')
-  const path = pathOf(name)
-  if (process.env.UPDATE_TREES) {
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, text)
+/**
+ * Compares roles, names and states of a page, as a screen reader finds them, with those that are checked in.
+ * `UPDATE_TREES=1` writes them instead.
+ */
+export function assertTree(visitor: string, page: string, snapshot: string): void {
+  const path = `test/console/pages/trees/${visitor}.txt`
+  const trees = readTrees(path)
+  const found = `${stableLines(snapshot)
+    .map((line) => `  ${line}`)
+    .join('\n')}\n\n`
+  if (!process.env.UPDATE_TREES) {
+    assert.equal(found, trees.get(page), `${path}; UPDATE_TREES=1 writes it`)
+    return
   }
-  assert.ok(existsSync(path), `${path} is missing: run the test with UPDATE_TREES=1`)
-  assert.equal(text, readFileSync(path, 'utf8'))
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, [...trees.set(page, found)].map(([name, text]) => `${name}:\n${text}`).join(''))
 }

@@ -3,7 +3,16 @@ import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createTemplateXml, sendXml } from '../../harness/openehr-samples.ts'
 import { createAdmin, createPerson, createRoleHolder } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
-import type { Visitor } from './visitor.ts'
+import type { PageOfRole, Visitor } from './visitor.ts'
+
+export const ADMINISTRATOR_PAGES: readonly PageOfRole[] = [
+  ['accounts', 'admin/accounts', '{email}'],
+  ['account', 'admin/accounts/{account}'],
+  ['apps', 'admin/apps'],
+  ['systems', 'admin/systems'],
+  ['deleted records', 'admin/deleted'],
+  ['service', 'admin/service'],
+]
 
 /** An administrator with something on each page, and nothing of other tests. */
 export async function createAdministrator(): Promise<Visitor> {
@@ -26,25 +35,26 @@ export async function createAdministrator(): Promise<Visitor> {
   ] as const)
     assertStatus(await one.call('PUT', `/auth/account/${one.mvUid}`, { name }))
   assertStatus(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
-  return {
-    who,
-    pages: [
-      ['accounts', 'admin/accounts', owner.email],
-      ['account', `admin/accounts/${owner.mvUid}`],
-      ['apps', 'admin/apps'],
-      ['systems', 'admin/systems'],
-      ['deleted records', 'admin/deleted'],
-      ['service', 'admin/service'],
-    ],
-  }
+  return { who, ids: { email: owner.email, account: owner.mvUid } }
 }
+
+export const ANALYST_PAGES: readonly PageOfRole[] = [['queries', 'query']]
 
 export const createAnalyst = async (): Promise<Visitor> => ({
   who: await createRoleHolder('analyst'),
-  pages: [['queries', 'query']],
+  ids: {},
 })
 
 const TEMPLATE = 'Pressures on the pages'
+
+export const MODELLER_PAGES: readonly PageOfRole[] = [
+  ['types', 'types?find=steps_on_pages'],
+  ['new data type', 'types/new/data'],
+  ['new device type', 'types/new/device'],
+  ['type', 'types/data/steps_on_pages'],
+  ['templates', `templates?find=${encodeURIComponent(TEMPLATE)}`],
+  ['template', `templates/${encodeURIComponent(TEMPLATE)}`],
+]
 
 /** A modeller with a type and a template. */
 export async function createModeller(): Promise<Visitor> {
@@ -58,15 +68,5 @@ export async function createModeller(): Promise<Visitor> {
   assertStatus(await who.call('POST', '/data/type/data', { ...steps, unit: '{steps}', ranges }), 201)
   const xml = createTemplateXml(TEMPLATE)
   assertStatus(await sendXml(who, 'POST', '/med/knowledge/template', xml), 201)
-  return {
-    who,
-    pages: [
-      ['types', 'types?find=steps_on_pages'],
-      ['new data type', 'types/new/data'],
-      ['new device type', 'types/new/device'],
-      ['type', 'types/data/steps_on_pages'],
-      ['templates', `templates?find=${encodeURIComponent(TEMPLATE)}`],
-      ['template', `templates/${encodeURIComponent(TEMPLATE)}`],
-    ],
-  }
+  return { who, ids: {} }
 }

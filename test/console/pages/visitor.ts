@@ -1,8 +1,19 @@
 import type { Person } from '../../harness/people/people.ts'
 
-/** A person with the pages that they have. */
+/** A person who has something on each page of a role. */
 export interface Visitor {
   who: Person
-  /** The address of each page, by a name that stays the same; and what to look for on it. */
-  pages: [name: string, path: string, search?: string][]
+  /** What the braces in addresses and searches stand for. */
+  ids: Readonly<Record<string, string>>
 }
+
+/** The name of a page, its address, and what to look for on it. */
+export type PageOfRole = readonly [name: string, path: string, search?: string]
+
+/** Fills in the ids that a text names in braces. */
+export const fillIn = (text: string, { ids }: Visitor): string =>
+  text.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const id = ids[name]
+    if (id === undefined) throw new Error(`No ${name} for ${text}`)
+    return id
+  })

@@ -1,0 +1,134 @@
+import {
+  addParticipant,
+  createAlert,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPressureComposition, getStoredTemplate } from '../../harness/openehr-samples.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import type { PageOfRole, Visitor } from './visitor.ts'
+
+const DAYS = 40
+const DAY_MS = 86_400_000
+
+export const PATIENT_PAGES: readonly PageOfRole[] = [
+  ['home', ''],
+  ['measure', 'measure'],
+  ['measure, two values', 'measure?kind=bloodpressure'],
+  ['measure, a computed value', 'measure?kind=bmi'],
+  ['overview', 'overview'],
+  ['overview, all', 'overview?period=all'],
+  ['overview, one kind', 'overview?kind=bodyweight&period=all'],
+  ['plan', 'plan'],
+  ['new plan', 'plan/new'],
+  ['goal', 'plan/{plan}/goal/{goal}'],
+  ['new goal', 'plan/{plan}/goal/new'],
+  ['goals of a template', 'plan/{plan}/template'],
+  ['new task', 'plan/{plan}/goal/{goal}/task/new'],
+  ['messages', 'messages'],
+  ['new message', 'messages/new'],
+  ['topic', 'messages/{topic}'],
+  ['record', 'record'],
+  ['timeline', 'record/timeline'],
+  ['deleted', 'record/deleted'],
+  ['history', 'history/careplan/{plan}/goal/{goal}'],
+  ['history of a document', 'history/composition/{document}'],
+  ['access', 'access'],
+  ['account', 'account'],
+  ['unknown', 'nowhere'],
+]
+
+const PATIENT = 'patients/{ehr}'
+
+export const NURSE_PAGES: readonly PageOfRole[] = [
+  ['worklist', 'worklist'],
+  ['worklist, filtered', 'worklist?reason=MISSED'],
+  ['patient', PATIENT],
+  ['patient, one kind', `${PATIENT}?kind=bodyweight&period=all`],
+  ['patient, goals of a template', `${PATIENT}/plan/{plan}/template`],
+  ['patient, new goal', `${PATIENT}/plan/{plan}/goal/new`],
+  ['patient, new task', `${PATIENT}/plan/{plan}/goal/{goal}/task/new`],
+  ['patient, messages', `${PATIENT}/messages`],
+  ['patient, new message', `${PATIENT}/messages/new`],
+  ['patient, topic', `${PATIENT}/messages/{topic}`],
+  ['patient, goal', `${PATIENT}/plan/{plan}/goal/{goal}`],
+  ['patient, thresholds', `${PATIENT}/plan/{plan}/thresholds`],
+  ['patient, record', `${PATIENT}/record`],
+  ['patient, timeline', `${PATIENT}/record/timeline`],
+  ['patient, deleted', `${PATIENT}/record/deleted`],
+  ['patient, history', `${PATIENT}/history/procedure/bodyweight/{weight}`],
+  ['patient, history of a goal', `${PATIENT}/history/careplan/{plan}/goal/{goal}`],
+]
+
+const named = async (who: Person, displayName: string, more: object = {}) =>
+  assertStatus(await who.call('PUT', `/profile/${who.mvUid}`, { name: { displayName }, ...more }))
+
+/** A patient with something on each page, and a nurse who looks at it. */
+export async function createPatientAndNurse(): Promise<{ patient: Visitor; nurse: Visitor }> {
+  const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
+  const plan = await createPlan(patient, { description: 'Below 140/90 by the summer' })
+  const goal = await createGoal(patient, plan)
+  await createTask(patient, plan, goal, { dueDate: '2026-01-05' })
+  const walk = { name: 'Walk', notes: 'With the dog' }
+  assertStatus(await patient.call('PUT', `careplan/${plan}/goal/${goal}`, walk))
+  await addParticipant(plan, nurse, 'write')
+  await named(patient, 'Anna de Vries', { birthDate: '1961-04-30', gender: 'FEMALE' })
+  assertStatus(await patient.call('PUT', `/auth/account/${patient.mvUid}`, { name: 'Anna de Vries' }))
+  await named(nurse, 'Nurse Bo')
+  assertStatus(await nurse.call('PUT', `/auth/account/${nurse.mvUid}`, { name: 'Nurse Bo' }))
+  const weight = await createWeights(patient, plan)
+  await createAlert(patient, plan)
+  await createTopic(patient, 'The old tablets')
+  const topic = await createTopic(patient, 'The new tablets')
+  // The other one stays unread, whichever page the nurse looks at.
+  assertStatus(await nurse.call('POST', `/chat/ehr/${patient.ehrId}/${topic}/read`, {}), 204)
+  await createConditions(patient)
+  assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan/${plan}`))
+  const ids = { ehr: patient.ehrId, plan, goal, topic, weight, document: await createDocument(patient) }
+  return { patient: { who: patient, ids }, nurse: { who: nurse, ids } }
+}
+
+async function createTopic(patient: Patient, title: string): Promise<string> {
+  const message = { title, text: 'Do they go with the others?' }
+  return assertStatus(await patient.call('POST', `/chat/ehr/${patient.ehrId}`, message), 201).id
+}
+
+/** A condition and an allergy, and a condition that was deleted. */
+async function createConditions(patient: Patient): Promise<void> {
+  const pressure = { name: 'High blood pressure', status: 'active' }
+  assertStatus(await patient.call('POST', 'diagnosis', pressure), 201)
+  const reaction = { substance: 'Penicillin', criticality: 'high' }
+  assertStatus(await patient.call('PUT', 'adversereaction/Penicillin', reaction), 201)
+  const wrong = assertStatus(await patient.call('POST', 'diagnosis', { name: 'Gout' }), 201)
+  assertStatus(await patient.call('DELETE', `diagnosis/${wrong.id}`), 204)
+}
+
+/** @returns the id of a composition with two versions */
+async function createDocument(patient: Patient): Promise<string> {
+  const path = `/med/ehr/${patient.ehrId}/composition`
+  const template = await getStoredTemplate()
+  const first = await patient.call('POST', `${path}/json`, createPressureComposition(template, 120))
+  const { compositionId } = assertStatus(first, 201)
+  const second = createPressureComposition(template, 135)
+  const condition = { 'if-match': first.etag }
+  assertStatus(await patient.call('PUT', `${path}/${compositionId}/json`, second, condition))
+  return compositionId
+}
+
+/** @returns the id of the latest one, which was corrected once */
+async function createWeights(patient: Patient, carePlanId: string): Promise<string> {
+  const items = Array.from({ length: DAYS }, (_, day) => ({
+    kind: 'bodyweight',
+    ...{ carePlanId, weight: 80 + Math.sin(day) + day / 20, weightUnit: 'kg' },
+    timestamp: new Date(Date.now() - day * DAY_MS).toISOString(),
+  }))
+  assertStatus(await patient.call('POST', 'procedure/batch', { items }))
+  const [latest] = assertStatus(await patient.call('GET', 'procedure/bodyweight?limit=1')).items
+  const { kind: _, ...first } = items[0] ?? { kind: '' }
+  assertStatus(await patient.call('PUT', `procedure/bodyweight/${latest.id}`, { ...first, weight: 81 }))
+  return latest.id
+}

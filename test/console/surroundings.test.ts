@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { createGoal, createPatient, createPlan, createTask, type Patient } from '../harness/care/patients.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { service } from '../harness/service/service.ts'
+import { button, goTo, logInOn, useConsoleBrowser } from './open-console.ts'
+
+async function createRate(patient: Patient, carePlanId: string, timestamp: string): Promise<void> {
+  const rate = { carePlanId, heartRate: 71, heartRateUnit: '/min', timestamp }
+  assertStatus(await patient.call('POST', 'procedure/heartrate', rate), 201)
+}
+
+const runningAnimations = 'document.getAnimations().length'
+
+describe('the console', () => {
+  const opened = useConsoleBrowser()
+
+  it('prints a plan and a table of values, with their structure and without menu and buttons', async () => {
+    const patient = await createPatient()
+    const planId = await createPlan(patient, { name: 'Lower blood pressure' })
+    const goalId = await createGoal(patient, planId, { name: 'Walk' })
+    await createTask(patient, planId, goalId, { name: 'Buy shoes' })
+    await createRate(patient, planId, '2026-03-01T08:30:00Z')
+    const page = await opened.open()
+    await logInOn(page, patient)
+    await goTo(page, 'plan')
+    const task = page.getByText('Buy shoes').first()
+    await task.waitFor()
+    await page.emulateMedia({ media: 'print' })
+    assert.ok(await task.isVisible())
+    for (const hidden of ['nav', 'footer', 'button'])
+      for (const one of await page.locator(hidden).all()) assert.equal(await one.isVisible(), false, hidden)
+    const plan = (await page.pdf({ tagged: true })).toString('latin1')
+    assert.match(plan, /^%PDF-/)
+    assert.match(plan, /\/StructTreeRoot/)
+
+    await page.emulateMedia({ media: 'screen' })
+    await goTo(page, 'overview?period=all')
+    await button(page, 'Show a table Heart rate').click()
+    await page.getByRole('cell', { name: '71' }).waitFor()
+    await page.emulateMedia({ media: 'print' })
+    assert.ok(await page.getByRole('cell', { name: '71' }).isVisible())
+    assert.ok(await page.getByRole('columnheader').first().isVisible())
+    assert.match((await page.pdf({ tagged: true })).toString('latin1'), /\/StructTreeRoot/)
+  })
+
+  for (const [reducedMotion, isMoving] of [
+    ['no-preference', true],
+    ['reduce', false],
+  ] as const)
+    it(`${isMoving ? 'moves' : 'moves nothing'} while it loads, with the preference ${reducedMotion}`, async () => {
+      const page = await opened.open()
+      await logInOn(page, await createPatient())
+      await page.emulateMedia({ reducedMotion })
+      let answer = () => {}
+      await page.route(/\/careplan\?/, async (route) => {
+        await new Promise<void>((resolve) => {
+          answer = resolve
+        })
+        await route.continue()
+      })
+      await page.goto(`${service.url}/console/plan`)
+      await page.locator('.skeleton').first().waitFor()
+      assert.equal(Number(await page.evaluate(runningAnimations)) > 0, isMoving)
+      answer()
+    })
+
+  it('takes and shows times in the time zone of the browser', async () => {
+    const patient = await createPatient()
+    await createRate(patient, await createPlan(patient), '2026-03-01T12:00:00Z')
+    const page = await opened.open({ timezoneId: 'America/New_York' })
+    await logInOn(page, patient)
+    await goTo(page, 'measure?kind=heartrate')
+    await page.getByLabel('Heart rate', { exact: true }).fill('64')
+    await button(page, 'Another time').click()
+    await page.getByLabel('When did you measure?').fill('2026-03-02T08:30')
+    await button(page, 'Save').click()
+    await page.getByRole('heading', { name: 'Saved' }).waitFor()
+    const { items } = assertStatus(await patient.call('GET', 'procedure/heartrate'))
+    assert.equal(items[0].timestamp, '2026-03-02T13:30:00.000Z')
+    for (const [timezoneId, typed, stored] of [
+      ['America/New_York', '2 March 2026 at 08:30', '1 March 2026 at 07:00'],
+      ['Europe/Amsterdam', '2 March 2026 at 14:30', '1 March 2026 at 13:00'],
+    ] as const) {
+      const shown = await opened.open({ timezoneId })
+      await logInOn(shown, patient)
+      await goTo(shown, 'overview?period=all')
+      await button(shown, 'Show a table Heart rate').click()
+      await shown.getByText(typed).waitFor()
+      await shown.getByText(stored).waitFor()
+    }
+  })
+})
