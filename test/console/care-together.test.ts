@@ -160,6 +160,7 @@ describe('a care plan in the console', () => {
 
     const patientPage = await opened.open()
     await logInOn(patientPage, patient)
+    await patientPage.getByText('2 new messages.').waitFor()
     await menu(patientPage, 'Messages').click()
     await patientPage.getByRole('link', { name: 'The side effects' }).click()
     await patientPage.getByText('Take half of it.').waitFor()

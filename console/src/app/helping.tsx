@@ -70,7 +70,7 @@ function ActButton({ person: { mvUid, name, acts } }: { person: Helper }) {
 function Invitation({ mvUid, invitation }: { mvUid: string; invitation: Helper }) {
   const t = useText()
   const queries = useQueryClient()
-  const { acts, until } = invitation
+  const { acts, from, until } = invitation
   const name = personName(invitation.name)
   const params = { path: { mvUid, personId: invitation.mvUid } }
   const refresh = () => queries.invalidateQueries({ queryKey: ['helping', mvUid] })
@@ -87,6 +87,7 @@ function Invitation({ mvUid, invitation }: { mvUid: string; invitation: Helper }
     <section className="note invitation" aria-label={t('helping.invitation', { name })}>
       <p>
         {t('helping.asked', { name })} {acts.map((act) => t(`act.${act}`)).join(', ')}.{' '}
+        {from > new Date().toISOString() && `${t('helpers.fromDate', { date: formatDate(from) })}. `}
         {t('access.until', { date: formatDate(until) })}.
       </p>
       {problem && <FailureNote error={problem} />}

@@ -60,6 +60,10 @@ export const pages: readonly PageEntry[] = [
   ),
   nurseEntry('/patients/:ehrId/plan/:planId/goal/:goalId', () => import('../patient/plan/goal-page.tsx')),
   nurseEntry(
+    '/patients/:ehrId/plan/:planId/alerts',
+    () => import('../nurse/alert-rules/alert-rules-page.tsx'),
+  ),
+  nurseEntry(
     '/patients/:ehrId/plan/:planId/thresholds',
     () => import('../nurse/thresholds/thresholds-page.tsx'),
   ),

@@ -69,13 +69,3 @@ export const visitorsQuery = (ehrId: string) =>
       return (await api.GET('/ehr/{ehrId}/audit', { params })).data.items
     },
   })
-
-/** Topics about the record as a whole, the latest first. */
-export const topicsQuery = (ehrId: string) =>
-  queryOptions({
-    queryKey: ehrKey(ehrId, 'topics'),
-    queryFn: async () => {
-      const params = { path: { type: 'ehr' as const, id: ehrId }, query: { limit: 50 } }
-      return (await api.GET('/chat/{type}/{id}', { params })).data.items
-    },
-  })

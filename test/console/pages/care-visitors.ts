@@ -56,6 +56,7 @@ export const NURSE_PAGES: readonly PageOfRole[] = [
   ['patient, new message', `${PATIENT}/messages/new`],
   ['patient, topic', `${PATIENT}/messages/{topic}`],
   ['patient, goal', `${PATIENT}/plan/{plan}/goal/{goal}`],
+  ['patient, alert rules', `${PATIENT}/plan/{plan}/alerts`],
   ['patient, thresholds', `${PATIENT}/plan/{plan}/thresholds`],
   ['patient, record', `${PATIENT}/record`],
   ['patient, timeline', `${PATIENT}/record/timeline`],

@@ -82,6 +82,26 @@ describe('a helper in the console', () => {
     for (const page of [annas, piets]) assertNoFaults(page)
   })
 
+  it('is asked for a later time, and cannot act before', async () => {
+    const annas = await opened.open()
+    await logInOn(annas, anna)
+    await menu(annas, 'Access').click()
+    await annas.getByLabel('Code of the helper').fill(piet.mvUid)
+    await annas.getByLabel('From when?').fill('2099-03-01')
+    await annas.getByLabel('Until when?', { exact: true }).fill('2099-09-01')
+    await button(annas, 'Invite').click()
+    await annas.getByText('From 1 March 2099. Until 1 September 2099.').waitFor()
+
+    const piets = await opened.open()
+    await logInOn(piets, piet)
+    await piets.getByText('From 1 March 2099. Until 1 September 2099.').waitFor()
+    await button(piets, 'Yes, I will help').click()
+    await button(piets, 'Yes, I will help').waitFor({ state: 'detached' })
+    assert.equal(await button(piets, 'Act for Anna de Vries').count(), 0)
+    const [{ from }] = assertStatus(await anna.call('GET', `/profile/${anna.mvUid}/helper`)).items
+    assert.equal(from.slice(0, 4), '2099')
+  })
+
   it('returns to the own record with one button, by keyboard, and after a log-out', async () => {
     await createHelper(anna, piet, ['READ', 'MESSAGES', 'PLAN'])
     const page = await opened.open()

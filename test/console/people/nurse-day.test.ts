@@ -230,6 +230,60 @@ describe('the first day of a nurse', () => {
     for (const page of [one, two]) assertNoFaults(page)
   })
 
+  it('expects a measurement, mutes alerts for a while, and says who takes them', async () => {
+    const { patient, planId } = await createAlarmingPatient()
+    const nurse = await createPerson()
+    const participation = { mvUid: nurse.mvUid, access: 'WRITE', role: 'Nurse' }
+    assertStatus(await patient.call('POST', `careplan/${planId}/participant`, participation), 201)
+    const rules = async () => assertStatus(await patient.call('GET', `careplan/${planId}/alert-rules`))
+    const page = await openWorklist(nurse)
+    await page.getByRole('link', { name: 'Anna de Vries' }).click()
+    await page.getByRole('link', { name: 'Alerts of “Lower blood pressure”' }).click()
+
+    await page.getByLabel('What do you measure?').selectOption({ label: 'Weight' })
+    await page.getByLabel('Every how many days?').fill('often')
+    await button(page, 'Expect this measurement').click()
+    await page.getByRole('alert').waitFor()
+    assert.equal(await page.getByLabel('Every how many days?').getAttribute('aria-invalid'), 'true')
+    await page.getByLabel('Every how many days?').fill('7')
+    await button(page, 'Expect this measurement').click()
+    await page.getByText('Weight: every 7 days, before 20:00').first().waitFor()
+
+    await page.getByLabel('Muted until when?').fill('2099-03-01T08:00')
+    await page.getByLabel('Why?').fill('In hospital')
+    // What somebody else saves meanwhile stays.
+    const { expected, ...others } = await rules()
+    const second = { kind: 'heartrate', from: '2026-03-01', everyDays: 1, by: '09:00' }
+    const next = { ...others, expected: [...expected, second] }
+    assertStatus(await patient.call('PUT', `careplan/${planId}/alert-rules`, next))
+    await button(page, 'Mute').click()
+    await page.getByText('All alerts, until 1 March 2099 at 08:00: In hospital').first().waitFor()
+    await page.getByLabel('You', { exact: true }).check()
+    await page.getByLabel('After how many minutes?').fill('45')
+    await button(page, 'Save').click()
+    await page.getByLabel('You (1)').waitFor()
+    await waitFor(async () => ((await rules()).escalation ? true : undefined))
+    const saved = await rules()
+    assert.deepEqual(saved.escalation, { afterMinutes: 45, participants: [nurse.mvUid] })
+    assert.deepEqual(
+      saved.expected.map(({ kind, everyDays }: { kind: string; everyDays: number }) => [kind, everyDays]),
+      [
+        ['bodyweight', 7],
+        ['heartrate', 1],
+      ],
+    )
+
+    await page.getByRole('button', { name: /^End the mute/ }).click()
+    await page.getByText('No alert is muted.').waitFor()
+    await page.getByRole('button', { name: /^Expect it no longer Weight/ }).click()
+    await button(page, 'Yes, no longer').click()
+    await page.getByText('Weight: every 7 days').first().waitFor({ state: 'detached' })
+    const left = await rules()
+    assert.deepEqual([left.expected.length, left.mutes[0].reason], [1, 'In hospital'])
+    assert.ok(new Date(left.mutes[0].until) <= new Date())
+    assertNoFaults(page)
+  })
+
   it('sets thresholds, and shows what somebody else has set meanwhile', async () => {
     const { patient, planId } = await createAlarmingPatient()
     const nurse = await createPerson()

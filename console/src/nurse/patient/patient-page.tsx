@@ -76,7 +76,8 @@ function PlanColumn({ me }: { me: Me }) {
                 <li key={id}>
                   <Link to={`${recordPath(me)}/plan/${id}/thresholds`}>
                     {t('thresholds.of', { plan: name })}
-                  </Link>
+                  </Link>{' '}
+                  <Link to={`${recordPath(me)}/plan/${id}/alerts`}>{t('alertRules.of', { plan: name })}</Link>
                 </li>
               ))}
             </ul>

@@ -55,6 +55,8 @@ function HelperRow({ mvUid, helper }: HelperRowProps) {
         <strong>{who}</strong>, {t(`relation.${helper.relation}`)}
         <p className="help">
           {helper.acts.map((act) => t(`act.${act}`)).join(', ')}.{' '}
+          {helper.from > new Date().toISOString() &&
+            `${t('helpers.fromDate', { date: formatDate(helper.from) })}. `}
           {t('access.until', { date: formatDate(helper.until) })}.{' '}
           {helper.state === 'INVITED' && t('helpers.invited')}
         </p>

@@ -15,6 +15,7 @@ interface Draft {
   helperId: string
   relation: Relation
   acts: readonly HelperAct[]
+  from: string
   until: string
 }
 
@@ -27,9 +28,10 @@ export function InvitationForm({ mvUid }: { mvUid: string }) {
   const t = useText()
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft<Draft>(`${mvUid} helper`, () => ({
-    ...{ helperId: '', relation: 'CHILD' as const, acts: [], until: nextYear() },
+    ...{ helperId: '', relation: 'CHILD' as const, acts: [] },
+    ...{ from: today(), until: nextYear() },
   }))
-  const { helperId, relation, acts, until } = draft
+  const { helperId, relation, acts, from, until } = draft
   const form = useSubmit(async () => {
     const body = {
       ...{
@@ -37,6 +39,7 @@ export function InvitationForm({ mvUid }: { mvUid: string }) {
         relation,
         acts: ['READ' as const, ...acts.filter((act) => act !== 'READ')],
       },
+      ...(from > today() && { from: new Date(`${from}T00:00:00`).toISOString() }),
       until: new Date(`${until}T23:59:59`).toISOString(),
     }
     await api.POST('/profile/{mvUid}/helper', { params: { path: { mvUid }, header: {} }, body })
@@ -61,6 +64,13 @@ export function InvitationForm({ mvUid }: { mvUid: string }) {
         onChange={(next) => change({ relation: next as Relation })}
       />
       <ActChoice acts={acts} onChange={(next) => change({ acts: next })} />
+      <TextField
+        {...form.field('from')}
+        type="date"
+        label={t('helpers.from')}
+        value={from}
+        onChange={(next) => change({ from: next })}
+      />
       <TextField
         {...form.field('until')}
         type="date"

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
-import { graphQuery, tasksQuery, topicsQuery, visitorsQuery } from '../../model/health-record.ts'
+import { graphQuery, tasksQuery, visitorsQuery } from '../../model/health-record.ts'
 import { mayAct } from '../../model/me.ts'
 import { newestValues } from '../../model/newest-values.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { allTopicsQuery } from '../messages/topic-queries.ts'
 import { QueuedMeasurements } from '../queue/queued-measurements.tsx'
 import { NewestList } from './newest-list.tsx'
 import { TaskList } from './task-list.tsx'
@@ -19,7 +20,7 @@ export default function HomePage({ me }: PageProps) {
   const mayRead = mayAct(me, 'MESSAGES')
   const graph = useQuery(graphQuery(ehrId))
   const tasks = useQuery(tasksQuery(ehrId))
-  const topics = useQuery({ ...topicsQuery(ehrId), enabled: mayRead })
+  const topics = useQuery({ ...allTopicsQuery(ehrId), enabled: mayRead })
   const visitors = useQuery({ ...visitorsQuery(ehrId), enabled: !acts })
   return (
     <>

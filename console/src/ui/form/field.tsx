@@ -41,7 +41,7 @@ export const FieldFrame = ({ id, label, help, error, children }: FrameProps) => 
 interface TextFieldProps extends FieldProps {
   value: string
   onChange: (value: string) => void
-  type?: 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'search'
+  type?: 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'time' | 'search'
   autoComplete?: string
   lines?: number
   required?: boolean

@@ -1,0 +1,39 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '../../browser/router.tsx'
+import { planQuery } from '../../model/health-record.ts'
+import { atPatient, recordPath } from '../../model/me.ts'
+import type { PageProps } from '../../model/page-props.ts'
+import { PatientBanner } from '../../patient/banner/patient-banner.tsx'
+import { useText } from '../../texts/translate.ts'
+import { Loaded } from '../../ui/loaded.tsx'
+import { alertRulesQuery } from './alert-rules.ts'
+import { EscalationForm } from './escalation-form.tsx'
+import { ExpectedMeasurements } from './expected-measurements.tsx'
+import { Mutes } from './mutes.tsx'
+
+/** Who gets the alerts of a plan, which measurements are expected, and which alerts are muted. */
+export default function AlertRulesPage({ me: self, params }: PageProps) {
+  const t = useText()
+  const me = atPatient(self, params)
+  const { planId = '' } = params
+  const plan = useQuery(planQuery(me.ehrId, planId))
+  const rules = useQuery(alertRulesQuery(me.ehrId, planId))
+  return (
+    <>
+      <PatientBanner ehrId={me.ehrId} />
+      <h2>{t('alertRules.of', { plan: plan.data?.name ?? '' })}</h2>
+      <p>
+        <Link to={recordPath(me)}>{t('back')}</Link>
+      </p>
+      <Loaded query={rules} lines={6}>
+        {(loaded) => (
+          <>
+            <ExpectedMeasurements me={me} planId={planId} rules={loaded} />
+            <Mutes me={me} planId={planId} rules={loaded} />
+            <EscalationForm me={me} planId={planId} rules={loaded} />
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}

@@ -1,0 +1,88 @@
+import kinds from 'virtual:measurement-kinds'
+import { useDraft } from '../../browser/drafts.ts'
+import { kindName, parseDecimal, today } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
+import { SelectField, TextField } from '../../ui/form/field.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { type AlertRulesProps, useAlertRulesChange } from './alert-rules.ts'
+import { RuleRows } from './rule-rows.tsx'
+
+/** The measurements that are expected regularly; each one that is missing raises an alert. */
+export function ExpectedMeasurements(props: AlertRulesProps) {
+  const t = useText()
+  const { me, planId, rules } = props
+  const change = useAlertRulesChange(me, planId)
+  const expected = rules.expected ?? []
+  const textOf = ({ kind, everyDays: count, by: time }: (typeof expected)[number]): string =>
+    t('expected.row', { kind: kindName(kind), count, time })
+  return (
+    <section className="panel" aria-labelledby="expected">
+      <h3 id="expected">{t('expected.title')}</h3>
+      <RuleRows none={t('expected.none')} rules={expected} textOf={textOf}>
+        {(one, text, run) => (
+          <ConfirmButton
+            label={t('expected.remove')}
+            about={text}
+            question={t('expected.removeHelp')}
+            yes={t('expected.removeYes')}
+            onConfirm={() =>
+              run(() =>
+                change(({ expected: all = [], ...rest }) => ({
+                  ...rest,
+                  expected: all.filter(({ kind, by }) => kind !== one.kind || by !== one.by),
+                })),
+              )
+            }
+          />
+        )}
+      </RuleRows>
+      <ExpectedForm {...props} />
+    </section>
+  )
+}
+
+function ExpectedForm({ me, planId, rules }: AlertRulesProps) {
+  const t = useText()
+  const save = useAlertRulesChange(me, planId)
+  const { draft, change, clear } = useDraft(`${me.mvUid}:expected:${planId}`, () => ({
+    ...{ kind: kinds[0]?.path ?? '', everyDays: '1', by: '20:00' },
+  }))
+  const form = useSubmit(async () => {
+    const { kind, everyDays, by } = draft
+    // The service says what is wrong with what is no number.
+    const days = (parseDecimal(everyDays) ?? everyDays) as number
+    const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+    await save((current) => ({
+      timeZone,
+      ...current,
+      expected: [...(current.expected ?? []), { kind, from: today(), everyDays: days, by }],
+    }))
+    clear()
+  })
+  const at = `expected.${rules.expected?.length ?? 0}`
+  return (
+    <Form form={form} submit={t('expected.add')}>
+      <SelectField
+        {...form.field(`${at}.kind`)}
+        label={t('patient.kind')}
+        value={draft.kind}
+        options={kinds.map(({ path }) => ({ value: path, label: kindName(path) }))}
+        onChange={(kind) => change({ kind })}
+      />
+      <TextField
+        {...form.field(`${at}.everyDays`)}
+        label={t('expected.every')}
+        value={draft.everyDays}
+        onChange={(everyDays) => change({ everyDays })}
+      />
+      <TextField
+        {...form.field(`${at}.by`)}
+        type="time"
+        label={t('expected.by')}
+        value={draft.by}
+        onChange={(by) => change({ by })}
+      />
+    </Form>
+  )
+}

@@ -1,0 +1,90 @@
+import kinds from 'virtual:measurement-kinds'
+import { useDraft } from '../../browser/drafts.ts'
+import { formatMoment, kindName, toLocalTime } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+import { SelectField, TextField } from '../../ui/form/field.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { type AlertRules, type AlertRulesProps, useAlertRulesChange } from './alert-rules.ts'
+import { RuleRows } from './rule-rows.tsx'
+
+type Mute = NonNullable<AlertRules['mutes']>[number]
+
+const DAY_MS = 86_400_000
+
+const isSame = (one: Mute, other: Mute): boolean =>
+  one.kind === other.kind && one.until === other.until && one.reason === other.reason
+
+/** The alerts that go to nobody for a while, and why. */
+export function Mutes(props: AlertRulesProps) {
+  const t = useText()
+  const { me, planId, rules } = props
+  const change = useAlertRulesChange(me, planId)
+  const now = new Date()
+  const mutes = (rules.mutes ?? []).filter(({ until }) => new Date(until) > now)
+  const textOf = ({ kind, until, reason }: Mute): string => {
+    const muted = kind === undefined ? t('mute.all') : kindName(kind)
+    return t('mute.row', { kind: muted, date: formatMoment(until), reason })
+  }
+  /** An ended mute stays in the list, as a record of what was quiet and why. */
+  const end = (one: Mute) =>
+    change(({ mutes: all = [], ...rest }) => ({
+      ...rest,
+      mutes: all.map((mute) => (isSame(mute, one) ? { ...mute, until: new Date().toISOString() } : mute)),
+    }))
+  return (
+    <section className="panel" aria-labelledby="mutes">
+      <h3 id="mutes">{t('mute.title')}</h3>
+      <RuleRows none={t('mute.none')} rules={mutes} textOf={textOf}>
+        {(one, text, run) => (
+          <button type="button" onClick={() => run(() => end(one))}>
+            {t('mute.end')} <span className="unseen">{text}</span>
+          </button>
+        )}
+      </RuleRows>
+      <MuteForm {...props} />
+    </section>
+  )
+}
+
+function MuteForm({ me, planId, rules }: AlertRulesProps) {
+  const t = useText()
+  const save = useAlertRulesChange(me, planId)
+  const { draft, change, clear } = useDraft(`${me.mvUid}:mute:${planId}`, () => ({
+    ...{ kind: '', until: toLocalTime(new Date(Date.now() + DAY_MS)), reason: '' },
+  }))
+  const form = useSubmit(async () => {
+    const { kind, reason } = draft
+    const until = new Date(draft.until).toISOString()
+    await save((current) => ({
+      ...current,
+      mutes: [...(current.mutes ?? []), { ...(kind && { kind }), until, reason }],
+    }))
+    clear()
+  })
+  const at = `mutes.${rules.mutes?.length ?? 0}`
+  const choices = kinds.map(({ path }) => ({ value: path, label: kindName(path) }))
+  return (
+    <Form form={form} submit={t('mute.add')}>
+      <SelectField
+        {...form.field(`${at}.kind`)}
+        label={t('mute.kind')}
+        value={draft.kind}
+        options={[{ value: '', label: t('mute.all') }, ...choices]}
+        onChange={(kind) => change({ kind })}
+      />
+      <TextField
+        {...form.field(`${at}.until`)}
+        type="datetime-local"
+        label={t('mute.until')}
+        value={draft.until}
+        onChange={(until) => change({ until })}
+      />
+      <TextField
+        {...form.field(`${at}.reason`)}
+        label={t('mute.reason')}
+        value={draft.reason}
+        onChange={(reason) => change({ reason })}
+      />
+    </Form>
+  )
+}
