@@ -131,6 +131,39 @@ describe('a care plan in the console', () => {
     assert.equal(await page.getByLabel('Code of this person').getAttribute('aria-invalid'), 'true')
   })
 
+  it('shows the patient who takes part, and which values raise an alert', async () => {
+    const [patient, nurse, friend] = await Promise.all([createPatient(), createPerson(), createPerson()])
+    const planId = await createPlan(patient)
+    for (const [{ mvUid }, role] of [
+      [nurse, 'Nurse'],
+      [friend, 'Dietician'],
+    ] as const)
+      assertStatus(
+        await patient.call('POST', `careplan/${planId}/participant`, { mvUid, role, access: 'READ' }),
+        201,
+      )
+    const thresholds = {
+      bloodpressure: 'esc2018',
+      bodyweight: { weightLow: 60.5, weightHigh: 75.5, unit: 'kg' },
+    }
+    assertStatus(await patient.call('PUT', `careplan/${planId}/thresholds`, thresholds))
+    for (const [language, texts] of [
+      ['en', ['Weight: an alert for Weight below 60.5 kg or Weight above 75.5 kg.', 'by ESC/ESH 2018.']],
+      [
+        'nl',
+        ['Gewicht: een melding bij Gewicht onder 60,5 kg of Gewicht boven 75,5 kg.', 'volgens ESC/ESH 2018.'],
+      ],
+    ] as const) {
+      const page = await opened.open({ language })
+      await logInOn(page, patient)
+      await goTo(page, 'plan')
+      for (const text of texts) await page.getByText(text).waitFor()
+      const taking = (await page.getByText(/^(Taking part|Doen mee): /).textContent()) ?? ''
+      assert.match(taking, /Nurse/)
+      assert.match(taking, / (and|en) /)
+    }
+  })
+
   it('carries a conversation between patient and nurse, and one about the plan', async () => {
     const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
     const planId = await createPlan(patient, { name: 'Lower blood pressure' })

@@ -42,6 +42,15 @@ const numbers = Array.from({ length: 10 }, (_, maximumFractionDigits) =>
 
 export const formatNumber = (value: number, digits = 1): string => numbers[digits]?.().format(value) ?? ''
 
+const lists = {
+  and: perLanguage((language) => new Intl.ListFormat(language, { type: 'conjunction' })),
+  or: perLanguage((language) => new Intl.ListFormat(language, { type: 'disjunction' })),
+}
+
+/** `a, b and c`, or `a, b or c`. */
+export const formatList = (texts: readonly string[], word: keyof typeof lists): string =>
+  lists[word]().format(texts)
+
 const AGES: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_557_600_000],
   ['month', 2_629_800_000],

@@ -4,16 +4,13 @@ import { Problem } from 'health-record-client'
 import { useDraft } from '../../browser/drafts.ts'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
+import type { Thresholds } from '../../patient/plan/thresholds-query.ts'
 import { api } from '../../session/user-session.ts'
 import { formatNumber, kindName, parseDecimal, quantityName, unitName } from '../../texts/format.ts'
 import { translate, translateName, useText } from '../../texts/translate.ts'
 import { ConflictView } from '../../ui/form/conflict-view.tsx'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { Form, saveUnlessChanged, useSubmit } from '../../ui/form/form.tsx'
-
-type Limits = Readonly<Record<string, number | string>>
-/** By kind: the name of a preset, limits, or bands, which only programs write. */
-export type Thresholds = Readonly<Record<string, string | Limits | { bands: unknown } | undefined>>
 
 interface LoadedThresholds {
   thresholds: Thresholds

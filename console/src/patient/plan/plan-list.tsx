@@ -7,6 +7,7 @@ import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { HistoryLink } from '../history/history-link.tsx'
 import { TaskRow } from '../home/task-list.tsx'
+import { PlanFacts } from './plan-facts.tsx'
 
 /** The goals and open tasks of care plans. */
 export function Plans({ me, ids }: { me: Me; ids: readonly string[] }) {
@@ -32,6 +33,7 @@ function Plan({ me, plan }: { me: Me; plan: CarePlan }) {
     <section className="panel" aria-labelledby={plan.id}>
       <h2 id={plan.id}>{plan.name}</h2>
       {plan.description && <p>{plan.description}</p>}
+      {me.isPatient && !me.acts && <PlanFacts ehrId={me.ehrId} planId={plan.id} />}
       {plan.dueDate && <p className="help">{t('plan.until', { date: formatDate(plan.dueDate) })}</p>}
       <p className="help">
         {mayAct(me, 'PLAN') && (
