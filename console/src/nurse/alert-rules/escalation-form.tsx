@@ -8,8 +8,6 @@ import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { type AlertRulesProps, useAlertRulesChange } from './alert-rules.ts'
 
-const DEFAULT_MINUTES = 30
-
 /** To whom the alerts of a plan go, one after the other. */
 export function EscalationForm(props: AlertRulesProps) {
   const t = useText()
@@ -68,7 +66,7 @@ function placeText(chosen: readonly string[], mvUid: string, name: string): stri
 function useEscalationDraft({ me, planId, rules: { escalation } }: AlertRulesProps) {
   const save = useAlertRulesChange(me, planId)
   const fresh = () => ({
-    afterMinutes: String(escalation?.afterMinutes ?? DEFAULT_MINUTES),
+    afterMinutes: String(escalation?.afterMinutes ?? 30),
     participants: escalation?.participants ?? [],
   })
   const { draft, isKept, change, clear } = useDraft(`${me.mvUid}:escalation:${planId}`, fresh)
