@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createPatient, createPlan } from '../../harness/care/patients.ts'
-import { assertStatus } from '../../harness/clients/path-client.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 import { createAddress, password } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { waitFor } from '../../harness/wait.ts'
@@ -35,6 +35,8 @@ const AXIS_TIMES = {
   en: /^(\d{1,2} (Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)|\d\d:\d\d)$/,
   nl: /^(\d{1,2} (jan|feb|mrt|apr|mei|jun|jul|aug|sep|okt|nov|dec)\.?|\d\d:\d\d)$/,
 }
+
+const NEW_PASSWORD = 'another correct horse battery'
 
 describe('the first day of a patient', () => {
   const opened = useConsoleBrowser()
@@ -130,6 +132,37 @@ describe('the first day of a patient', () => {
     await page.getByText(/^Upper pressure: 118 mmHg, /).waitFor()
     await page.keyboard.press('ArrowDown')
     await page.getByText(/^Lower pressure: 80 mmHg, /).waitFor()
+    assertNoFaults(page)
+  })
+
+  it('allows a new password, which ends other sessions, and the deletion of the account', async () => {
+    const patient = await createPatient()
+    const other = await opened.open()
+    await logInOn(other, patient)
+    const page = await opened.open()
+    await logInOn(page, patient)
+    await menu(page, 'Account').click()
+    await page.getByLabel('Your password now').fill('not the password')
+    await page.getByLabel('New password').fill(NEW_PASSWORD)
+    await button(page, 'Change the password').click()
+    await page.getByText('This password is wrong. Check it.').waitFor()
+    await page.getByLabel('Your password now').fill(patient.password)
+    await button(page, 'Change the password').click()
+    await page.getByText('The password is changed.').waitFor()
+    await other.reload()
+    await other.getByRole('heading', { name: 'Log in' }).waitFor()
+
+    await page.reload()
+    await page.getByText('Delete my account').click()
+    await page.getByLabel('Your password, as a proof').fill(NEW_PASSWORD)
+    await button(page, 'Delete the account').click()
+    await page.getByRole('alertdialog', { name: 'Delete the account' }).waitFor()
+    await page.keyboard.press('Escape')
+    await button(page, 'Delete the account').click()
+    await button(page, 'Yes, delete it').click()
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    const login = { email: patient.email, password: NEW_PASSWORD }
+    assertProblem(await patient.call('POST', '/auth/login/password', login), 401, 'invalid-credentials')
     assertNoFaults(page)
   })
 

@@ -9,6 +9,8 @@ import { useSubmit } from '../../ui/form/form.tsx'
 import { Heading } from '../../ui/heading.tsx'
 import { LogOutButton } from '../queue/log-out-button.tsx'
 import { QueueSetting } from '../queue/queue-setting.tsx'
+import { AccountRemoval } from './account-removal.tsx'
+import { PasswordForm } from './password-form.tsx'
 import { Sessions } from './sessions.tsx'
 
 const LANGUAGES = [
@@ -55,6 +57,10 @@ export default function AccountPage({ me: { mvUid, email, name } }: PageProps) {
         <h2 id="sessions">{t('account.sessions')}</h2>
         <Sessions mvUid={mvUid} />
       </section>
+      <section aria-labelledby="password">
+        <h2 id="password">{t('password.title')}</h2>
+        <PasswordForm />
+      </section>
       <section aria-labelledby="data">
         <h2 id="data">{t('account.data')}</h2>
         {saving.problem && <FailureNote error={saving.problem} />}
@@ -64,6 +70,7 @@ export default function AccountPage({ me: { mvUid, email, name } }: PageProps) {
           </button>
           <LogOutButton />
         </div>
+        <AccountRemoval mvUid={mvUid} />
       </section>
     </>
   )

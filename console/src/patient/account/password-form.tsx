@@ -1,0 +1,44 @@
+import { useState } from 'react'
+import { api } from '../../session/user-session.ts'
+import { useText } from '../../texts/translate.ts'
+import { TextField } from '../../ui/form/field.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+
+/** Chooses a new password; all other sessions end. A password is no draft. */
+export function PasswordForm() {
+  const t = useText()
+  const [currentPassword, setCurrent] = useState('')
+  const [newPassword, setNew] = useState('')
+  const [isDone, setDone] = useState(false)
+  const form = useSubmit(async () => {
+    setDone(false)
+    await api.POST('/auth/account/password/update', { body: { currentPassword, newPassword } })
+    setCurrent('')
+    setNew('')
+    setDone(true)
+  })
+  return (
+    <>
+      <p role="status">{isDone && t('password.changed')}</p>
+      <Form form={form} submit={t('password.change')}>
+        <TextField
+          {...form.field('currentPassword')}
+          label={t('password.current')}
+          type="password"
+          autoComplete="current-password"
+          value={currentPassword}
+          onChange={setCurrent}
+        />
+        <TextField
+          {...form.field('newPassword')}
+          label={t('password.new')}
+          help={t('register.passwordHelp')}
+          type="password"
+          autoComplete="new-password"
+          value={newPassword}
+          onChange={setNew}
+        />
+      </Form>
+    </>
+  )
+}
