@@ -6,7 +6,7 @@ import { useText } from '../../texts/translate.ts'
 import { CheckField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { type AlertRulesProps, useAlertRulesChange } from './alert-rules.ts'
+import { type AlertRulesProps, useAlertRulesChange } from './alert-rules-query.ts'
 
 /** To whom the alerts of a plan go, one after the other. */
 export function EscalationForm(props: AlertRulesProps) {

@@ -5,7 +5,7 @@ import { useText } from '../../texts/translate.ts'
 import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
-import { type AlertRulesProps, useAlertRulesChange } from './alert-rules.ts'
+import { type AlertRulesProps, useAlertRulesChange } from './alert-rules-query.ts'
 import { RuleRows } from './rule-rows.tsx'
 
 /** The measurements that are expected regularly; each one that is missing raises an alert. */

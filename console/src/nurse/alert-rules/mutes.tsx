@@ -4,7 +4,7 @@ import { formatMoment, kindName, toLocalTime } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
-import { type AlertRules, type AlertRulesProps, useAlertRulesChange } from './alert-rules.ts'
+import { type AlertRules, type AlertRulesProps, useAlertRulesChange } from './alert-rules-query.ts'
 import { RuleRows } from './rule-rows.tsx'
 
 type Mute = NonNullable<AlertRules['mutes']>[number]
