@@ -20,6 +20,7 @@ import { type JobHandlers, waitForJob } from '../store/jobs/background-jobs.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
 import {
+  type AuditedReads,
   runAuditedReads,
   runStoreTransaction,
   type StoreContext,
@@ -90,9 +91,12 @@ export class CarePlans {
 
   /** @throws NotFound */
   get(caller: Caller, key: EhrRecordKey): Promise<PlanWithGoals> {
-    return runAuditedReads(this.#records, async (tx) =>
-      readPlanWithGoals(this.stores, caller, await this.stores.plans.store.get(caller, key, { tx }), tx),
-    )
+    return runAuditedReads(this.#records, (tx) => this.#readIn(caller, key, tx))
+  }
+
+  async #readIn(caller: Caller, key: EhrRecordKey, tx: AuditedReads): Promise<PlanWithGoals> {
+    const plan = await this.stores.plans.store.get(caller, key, { tx })
+    return readPlanWithGoals(this.stores, caller, plan, tx)
   }
 
   /** @throws NotFound; Forbidden if the caller may only read the EHR; RuleViolated */
@@ -182,12 +186,7 @@ export class CarePlans {
       for (const { id, status: _, ...goal } of contents.goals)
         await this.stores.goals.createIn(caller, place, goal, id, tx)
       await this.stores.tasks.store.createAll(caller, contents.tasks, planInsertTarget(place), { tx })
-      return readPlanWithGoals(
-        this.stores,
-        caller,
-        await this.stores.plans.store.get(caller, key, { tx }),
-        tx,
-      )
+      return this.#readIn(caller, key, tx)
     }
     return createOrFindExisting(
       () =>

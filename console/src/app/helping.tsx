@@ -3,7 +3,7 @@ import type { components } from 'health-record-client'
 import { navigate } from '../browser/router.tsx'
 import { helpingQuery } from '../model/me.ts'
 import { ownApi, startHelping, stopHelping, useSession } from '../session/user-session.ts'
-import { formatDate, personName } from '../texts/format.ts'
+import { formatPeriod, personName } from '../texts/format.ts'
 import { useText } from '../texts/translate.ts'
 import { FailureNote } from '../ui/failure-note.tsx'
 import { useSubmit } from '../ui/form/form.tsx'
@@ -70,7 +70,7 @@ function ActButton({ person: { mvUid, name, acts } }: { person: Helper }) {
 function Invitation({ mvUid, invitation }: { mvUid: string; invitation: Helper }) {
   const t = useText()
   const queries = useQueryClient()
-  const { acts, from, until } = invitation
+  const { acts } = invitation
   const name = personName(invitation.name)
   const params = { path: { mvUid, personId: invitation.mvUid } }
   const refresh = () => queries.invalidateQueries({ queryKey: ['helping', mvUid] })
@@ -87,8 +87,7 @@ function Invitation({ mvUid, invitation }: { mvUid: string; invitation: Helper }
     <section className="note invitation" aria-label={t('helping.invitation', { name })}>
       <p>
         {t('helping.asked', { name })} {acts.map((act) => t(`act.${act}`)).join(', ')}.{' '}
-        {from > new Date().toISOString() && `${t('helpers.fromDate', { date: formatDate(from) })}. `}
-        {t('access.until', { date: formatDate(until) })}.
+        {formatPeriod(invitation)}
       </p>
       {problem && <FailureNote error={problem} />}
       <div className="actions">

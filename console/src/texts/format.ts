@@ -18,6 +18,13 @@ function format(style: Intl.DateTimeFormatOptions) {
 
 /** A date in full, as numbers alone are read in two orders: `5 March 2026`. */
 export const formatDate = format({ dateStyle: 'long' })
+/** Until when, and from when if that is still to come: `From 1 March 2026. Until 1 September 2026.` */
+export function formatPeriod({ from, until }: { from: string; until: string }): string {
+  const begin =
+    new Date(from) > new Date() ? `${translate('helpers.fromDate', { date: formatDate(from) })}. ` : ''
+  return `${begin}${translate('access.until', { date: formatDate(until) })}.`
+}
+
 /** In the browser's time zone. */
 export const formatMoment = format({ dateStyle: 'long', timeStyle: 'short' })
 

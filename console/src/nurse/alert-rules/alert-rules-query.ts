@@ -20,6 +20,10 @@ export const alertRulesQuery = (ehrId: string, careplanId: string) =>
     queryFn: async () => (await api.GET(PATH, { params: { path: { ehrId, careplanId } } })).data,
   })
 
+/** Rules have no ids, so equal ones are the same. */
+export const isSameRule = (one: object, other: object): boolean =>
+  JSON.stringify(one) === JSON.stringify(other)
+
 /** Changes the alert rules of a plan. What somebody else saves meanwhile stays. */
 export function useAlertRulesChange({ ehrId }: Me, careplanId: string) {
   const queries = useQueryClient()

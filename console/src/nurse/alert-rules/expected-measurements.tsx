@@ -5,7 +5,7 @@ import { useText } from '../../texts/translate.ts'
 import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
-import { type AlertRulesProps, useAlertRulesChange } from './alert-rules-query.ts'
+import { type AlertRulesProps, isSameRule, useAlertRulesChange } from './alert-rules-query.ts'
 import { RuleRows } from './rule-rows.tsx'
 
 /** The measurements that are expected regularly; each one that is missing raises an alert. */
@@ -30,7 +30,7 @@ export function ExpectedMeasurements(props: AlertRulesProps) {
               run(() =>
                 change(({ expected: all = [], ...rest }) => ({
                   ...rest,
-                  expected: all.filter(({ kind, by }) => kind !== one.kind || by !== one.by),
+                  expected: all.filter((other) => !isSameRule(other, one)),
                 })),
               )
             }

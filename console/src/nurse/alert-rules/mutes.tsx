@@ -4,15 +4,17 @@ import { formatMoment, kindName, toLocalTime } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
-import { type AlertRules, type AlertRulesProps, useAlertRulesChange } from './alert-rules-query.ts'
+import {
+  type AlertRules,
+  type AlertRulesProps,
+  isSameRule,
+  useAlertRulesChange,
+} from './alert-rules-query.ts'
 import { RuleRows } from './rule-rows.tsx'
 
 type Mute = NonNullable<AlertRules['mutes']>[number]
 
 const DAY_MS = 86_400_000
-
-const isSame = (one: Mute, other: Mute): boolean =>
-  one.kind === other.kind && one.until === other.until && one.reason === other.reason
 
 /** The alerts that go to nobody for a while, and why. */
 export function Mutes(props: AlertRulesProps) {
@@ -29,7 +31,7 @@ export function Mutes(props: AlertRulesProps) {
   const end = (one: Mute) =>
     change(({ mutes: all = [], ...rest }) => ({
       ...rest,
-      mutes: all.map((mute) => (isSame(mute, one) ? { ...mute, until: new Date().toISOString() } : mute)),
+      mutes: all.map((mute) => (isSameRule(mute, one) ? { ...mute, until: new Date().toISOString() } : mute)),
     }))
   return (
     <section className="panel" aria-labelledby="mutes">

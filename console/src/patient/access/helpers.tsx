@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
 import { helpersQuery } from '../../model/me.ts'
 import { api } from '../../session/user-session.ts'
-import { formatDate, personName } from '../../texts/format.ts'
+import { formatPeriod, personName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
@@ -54,10 +54,7 @@ function HelperRow({ mvUid, helper }: HelperRowProps) {
       <div className="grow">
         <strong>{who}</strong>, {t(`relation.${helper.relation}`)}
         <p className="help">
-          {helper.acts.map((act) => t(`act.${act}`)).join(', ')}.{' '}
-          {helper.from > new Date().toISOString() &&
-            `${t('helpers.fromDate', { date: formatDate(helper.from) })}. `}
-          {t('access.until', { date: formatDate(helper.until) })}.{' '}
+          {helper.acts.map((act) => t(`act.${act}`)).join(', ')}. {formatPeriod(helper)}{' '}
           {helper.state === 'INVITED' && t('helpers.invited')}
         </p>
         {ending.problem && <FailureNote error={ending.problem} />}
