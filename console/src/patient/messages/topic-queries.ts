@@ -1,5 +1,4 @@
 import { queryOptions } from '@tanstack/react-query'
-import { plansQuery } from '../../model/health-record.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 
@@ -19,8 +18,9 @@ async function listTopics(ehrId: string, plan?: { id: string; name: string }) {
 export const allTopicsQuery = (ehrId: string) =>
   queryOptions({
     queryKey: ehrKey(ehrId, 'topics', 'all'),
-    queryFn: async ({ client }) => {
-      const plans = await client.fetchQuery(plansQuery(ehrId))
+    queryFn: async () => {
+      const params = { path: { ehrId }, query: { status: 'ACTIVE' as const, ...PAGE.query } }
+      const plans = (await api.GET('/ehr/{ehrId}/careplan', { params })).data.items
       const lists = await Promise.all([listTopics(ehrId), ...plans.map((plan) => listTopics(ehrId, plan))])
       return lists.flat().sort((a, b) => b.lastMessageAt.localeCompare(a.lastMessageAt))
     },
