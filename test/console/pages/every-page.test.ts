@@ -174,8 +174,6 @@ describe('the pages of the console', () => {
         before(async () => {
           page = await opened.open()
           await logInOn(page, visitors[role].who)
-          // Ends the reads of the page after the login.
-          await page.goto('about:blank')
         })
         after(() => page?.context().close())
 
