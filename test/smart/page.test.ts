@@ -21,13 +21,16 @@ describe('the page on which a person admits an app', () => {
   let patient: Patient
   let app: SmartApp
   before(async () => {
-    page = await browser().newPage({ viewport: { width: 360, height: 740 } })
-    // The app is another origin than the service.
-    await page.route('https://app.example.org/**', (route) => route.fulfill({ body: 'The app' }))
     patient = await createPatient()
     await createPlan(patient)
     app = await createSmartApp(SCOPES)
   })
+
+  // A page for each test: the app's address does not exist, and its failure would end the next navigation.
+  beforeEach(async () => {
+    page = await browser().newPage({ viewport: { width: 360, height: 740 } })
+  })
+  afterEach(() => page.close())
 
   for (const [language, logIn, allow] of [
     ['en', 'Log in', 'Allow'],
