@@ -165,8 +165,14 @@ describe('the pages of the console', () => {
 
   // After the other pages, when the records are no recent ones any more.
   describe('when they are loaded', () => {
-    // The stream of changes tells of recent ones, whose records are rightly read again.
-    before(() => sleep(Math.max(0, createdAt + QUIET_MS - Date.now())))
+    // The stream of changes tells of recent ones, whose records are rightly read again. Their age follows a clock that
+    // moves while somebody writes or a page is open.
+    before(async () => {
+      const page = await opened.open()
+      await logInOn(page, visitors.patient.who)
+      await sleep(Math.max(0, createdAt + QUIET_MS - Date.now()))
+      await page.context().close()
+    })
 
     for (const role of ROLES)
       describe(`by the ${role}`, () => {
