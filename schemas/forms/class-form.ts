@@ -123,20 +123,21 @@ const isTextList = (value: object): value is string[] =>
  * @returns undefined if the object has values that are stored in a form of their own
  */
 export function storedToClassForm(stored: object): Record<string, unknown> | undefined {
-  const form: Record<string, unknown> = {}
+  const form: [name: string, value: unknown][] = []
   // Parse Server's documents have no inherited properties, and a list of entries would take as long as the loop.
   for (const name in stored) {
     const value = (stored as Record<string, unknown>)[name]
-    if (name === '_id') form.objectId = value
-    else if (name === '_created_at') form.createdAt = (value as Date).toISOString()
-    else if (name === '_updated_at') form.updatedAt = (value as Date).toISOString()
+    if (name === '_id') form.push(['objectId', value])
+    else if (name === '_created_at') form.push(['createdAt', (value as Date).toISOString()])
+    else if (name === '_updated_at') form.push(['updatedAt', (value as Date).toISOString()])
     else if (name.startsWith('_') && name !== '_rperm' && name !== '_wperm') return undefined
-    else if (typeof value !== 'object' || value === null) form[name] = value
-    else if (value instanceof Date) form[name] = { __type: 'Date', iso: value.toISOString() }
-    else if (isTextList(value)) form[name] = [...value]
+    else if (typeof value !== 'object' || value === null) form.push([name, value])
+    else if (value instanceof Date) form.push([name, { __type: 'Date', iso: value.toISOString() }])
+    else if (isTextList(value)) form.push([name, [...value]])
     else return undefined
   }
-  return form
+  // Parse Server copies the object. An object that got many properties one by one is copied ten times as slowly.
+  return Object.fromEntries(form)
 }
 
 /** Rights in class form, by user id or `role:<name>`. */
