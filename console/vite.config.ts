@@ -70,8 +70,15 @@ const preloadStart: Plugin = {
     order: 'post',
     handler(_, { bundle = {} }) {
       const chunks = Object.values(bundle).filter((one) => one.type === 'chunk')
-      const start = chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith(START))
-      return [start?.fileName, ...(start?.imports ?? [])].map((name) => ({
+      const files = chunks
+        .filter(({ facadeModuleId }) => facadeModuleId?.endsWith(START))
+        .map(({ fileName }) => fileName)
+      // The loop also visits what it adds.
+      for (const file of files) {
+        const imports = chunks.find(({ fileName }) => fileName === file)?.imports ?? []
+        files.push(...imports.filter((one) => !files.includes(one)))
+      }
+      return files.map((name) => ({
         tag: 'link',
         attrs: { rel: 'modulepreload', crossorigin: true, href: `./${name}` },
       }))
@@ -100,7 +107,8 @@ export default defineConfig({
             { name: 'start', test: /src\/app\/start-app\.tsx$/, priority: 2 },
             {
               name: 'signed-in',
-              test: /src\/(app\/signed-in|patient\/home\/(newest|task)-list)\.tsx$|src\/model\/health-record\.ts$/,
+              // What the home page shares with others is here, too: a chunk of graphs would bring their library with it.
+              test: /src\/(app\/signed-in|patient\/home\/(newest|task)-list|ui\/band-badge)\.tsx$|src\/(model\/(health-record|newest-values)|patient\/messages\/topic-queries)\.ts$/,
               priority: 1,
             },
             { name: 'charts', test: /src\/patient\/overview\/period-charts\.tsx$/ },
