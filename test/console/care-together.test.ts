@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { createPatient, createPlan } from '../harness/care/patients.ts'
+import { createGoal, createPatient, createPlan, createTask } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { createAddress, createPerson, password } from '../harness/people/people.ts'
 import {
@@ -162,6 +162,30 @@ describe('a care plan in the console', () => {
       assert.match(taking, /Nurse/)
       assert.match(taking, / (and|en) /)
     }
+  })
+
+  it('offers changes to a participant for as long as they may write', async () => {
+    const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
+    const plan = await createPlan(patient)
+    await createTask(patient, plan, await createGoal(patient, plan))
+    const added = await patient.call('POST', `careplan/${plan}/participant`, {
+      mvUid: nurse.mvUid,
+      access: 'WRITE',
+    })
+    const { participationId } = assertStatus(added, 201)
+    const page = await opened.open()
+    await logInOn(page, nurse)
+    await goTo(page, `patients/${patient.ehrId}`)
+    const offers = page.locator('main').getByRole('link', { name: /^(Add a goal|Add a task|Change)/ })
+    await offers.nth(2).waitFor()
+    assert.equal(await page.getByRole('button', { name: /^Done/ }).count(), 1)
+
+    const reader = { access: 'READ' }
+    assertStatus(await patient.call('PUT', `careplan/${plan}/participant/${participationId}`, reader))
+    await offers.first().waitFor({ state: 'detached' })
+    assert.equal(await page.getByRole('button', { name: /^Done/ }).count(), 0)
+    await page.getByRole('heading', { name: 'Walk' }).waitFor()
+    assertNoFaults(page)
   })
 
   it('carries a conversation between patient and nurse, and one about the plan', async () => {

@@ -7,7 +7,9 @@ type Schemas = components['schemas']
 export type GraphSeries = Schemas['GraphSeries']
 export type Task = Schemas['TaskResource']
 export type CarePlan = Schemas['CarePlanResource']
+type Participation = Schemas['ParticipationResource']
 
+const MAX_PARTICIPANTS = 200
 const VISITORS_PERIOD_MS = 7 * 86_400_000
 const path = (ehrId: string) => ({ path: { ehrId } })
 
@@ -50,14 +52,21 @@ export const planQuery = (ehrId: string, careplanId: string) =>
       (await api.GET('/ehr/{ehrId}/careplan/{careplanId}', { params: { path: { ehrId, careplanId } } })).data,
   })
 
+export async function readParticipants(ehrId: string, careplanId: string): Promise<Participation[]> {
+  const query = { status: 'ACTIVE', limit: MAX_PARTICIPANTS } as const
+  const params = { path: { ehrId, careplanId }, query }
+  return (await api.GET('/ehr/{ehrId}/careplan/{careplanId}/participant', { params })).data.items
+}
+
 export const participantsQuery = (ehrId: string, careplanId: string) =>
   queryOptions({
     queryKey: ehrKey(ehrId, 'participants', careplanId),
-    queryFn: async () => {
-      const params = { path: { ehrId, careplanId }, query: { status: 'ACTIVE' as const } }
-      return (await api.GET('/ehr/{ehrId}/careplan/{careplanId}/participant', { params })).data.items
-    },
+    queryFn: () => readParticipants(ehrId, careplanId),
   })
+
+/** Whether a person may change a plan that they read: who reads it without taking part in it owns the EHR. */
+export const mayWrite = (participants: readonly Participation[], person: { mvUid: string }): boolean =>
+  participants.find(({ mvUid }) => mvUid === person.mvUid)?.access !== 'READ'
 
 /** Who else looked at the record in the last week, or changed it. */
 export const visitorsQuery = (ehrId: string) =>

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import { mayWrite, readParticipants } from '../../model/health-record.ts'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
@@ -118,10 +119,7 @@ async function mayRestore(me: Me, { ehrId, kind, ids }: RecordPlace, record: Val
     const ehr = items.find(({ id }) => id === ehrId)
     return ehr?.subjectId === me.mvUid || ehr?.creatorId === me.mvUid
   }
-  const params = { path: { ehrId, careplanId }, query: { status: 'ACTIVE' as const, limit: MAX_LISTED } }
-  const { items } = (await api.GET('/ehr/{ehrId}/careplan/{careplanId}/participant', { params })).data
-  // Who reads the plan without taking part in it owns the EHR.
-  return items.find(({ mvUid }) => mvUid === me.mvUid)?.access !== 'READ'
+  return mayWrite(await readParticipants(ehrId, careplanId), me)
 }
 
 /** Brings a former version back, unless somebody has changed the record since. @throws Problem */

@@ -20,12 +20,13 @@ interface TaskListProps {
 /** The open tasks of the person, overdue first; each is done with one button. */
 export function TaskList({ ehrId, mvUid, tasks }: TaskListProps) {
   const t = useText()
+  const mayClose = useMayAct('PLAN')
   const own = tasks.filter(({ assignee }) => assignee === null || assignee === mvUid)
   if (own.length === 0) return <p>{t('home.noTasks')}</p>
   return (
     <ul className="rows">
       {own.slice(0, MAX_TASKS).map((task) => (
-        <TaskRow key={task.id} ehrId={ehrId} task={task} />
+        <TaskRow key={task.id} ehrId={ehrId} task={task} mayClose={mayClose} />
       ))}
     </ul>
   )
@@ -34,15 +35,15 @@ export function TaskList({ ehrId, mvUid, tasks }: TaskListProps) {
 interface TaskRowProps {
   ehrId: string
   task: Task
+  mayClose: boolean
   /** A link beside the button. */
   more?: ReactNode
 }
 
-export function TaskRow({ ehrId, task, more }: TaskRowProps) {
+export function TaskRow({ ehrId, task, mayClose, more }: TaskRowProps) {
   const t = useText()
   const queries = useQueryClient()
   const { carePlanId: careplanId, goalId, id: taskId, name, dueDate, description } = task
-  const mayPlan = useMayAct('PLAN')
   const isLate = dueDate !== null && dueDate < today()
   const done = useSubmit(async () => {
     const params = { path: { ehrId, careplanId, goalId, taskId }, header: {} }
@@ -66,7 +67,7 @@ export function TaskRow({ ehrId, task, more }: TaskRowProps) {
         {done.problem && <FailureNote error={done.problem} />}
       </div>
       {more}
-      {mayPlan && (
+      {mayClose && (
         <button type="button" aria-disabled={done.isBusy} onClick={done.submit}>
           {t('task.done')} <span className="unseen">{name}</span>
         </button>

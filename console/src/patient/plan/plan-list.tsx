@@ -1,6 +1,6 @@
-import { useQueries } from '@tanstack/react-query'
+import { useQueries, useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
-import { type CarePlan, planQuery } from '../../model/health-record.ts'
+import { type CarePlan, mayWrite, participantsQuery, planQuery } from '../../model/health-record.ts'
 import { type Me, mayAct, recordPath } from '../../model/me.ts'
 import { formatDate } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -26,8 +26,16 @@ const isClosed = ({ status }: { status: string }): boolean => status !== 'ACTIVE
 /** Path of a goal within its EHR. */
 const pathOf = ({ carePlanId, id }: PlanGoal): string => `careplan/${carePlanId}/goal/${id}`
 
+/** Whether the pages offer to change a plan: not to a helper without a grant, nor to who takes part to read. */
+function useMayChange(me: Me, { id }: CarePlan): boolean {
+  const isOwn = me.isPatient
+  const { data: participants } = useQuery({ ...participantsQuery(me.ehrId, id), enabled: !isOwn })
+  return mayAct(me, 'PLAN') && (isOwn || (participants !== undefined && mayWrite(participants, me)))
+}
+
 function Plan({ me, plan }: { me: Me; plan: CarePlan }) {
   const t = useText()
+  const mayChange = useMayChange(me, plan)
   const closed = plan.goals.filter(isClosed)
   return (
     <section className="panel" aria-labelledby={plan.id}>
@@ -36,7 +44,7 @@ function Plan({ me, plan }: { me: Me; plan: CarePlan }) {
       {me.isPatient && !me.acts && <PlanFacts ehrId={me.ehrId} planId={plan.id} />}
       {plan.dueDate && <p className="help">{t('plan.until', { date: formatDate(plan.dueDate) })}</p>}
       <p className="help">
-        {mayAct(me, 'PLAN') && (
+        {mayChange && (
           <>
             <Link to={`${recordPath(me)}/plan/${plan.id}/goal/new`}>
               {t('plan.addGoal')} <span className="unseen">{plan.name}</span>
@@ -52,7 +60,7 @@ function Plan({ me, plan }: { me: Me; plan: CarePlan }) {
       {plan.goals
         .filter((goal) => !isClosed(goal))
         .map((goal) => (
-          <Goal key={goal.id} me={me} goal={goal} />
+          <Goal key={goal.id} me={me} goal={goal} mayChange={mayChange} />
         ))}
       {closed.length > 0 && (
         <ClosedList
@@ -65,7 +73,7 @@ function Plan({ me, plan }: { me: Me; plan: CarePlan }) {
   )
 }
 
-function Goal({ me, goal }: { me: Me; goal: PlanGoal }) {
+function Goal({ me, goal, mayChange }: { me: Me; goal: PlanGoal; mayChange: boolean }) {
   const t = useText()
   const open = goal.tasks.filter((task) => !isClosed(task))
   const closed = goal.tasks.filter(isClosed)
@@ -82,6 +90,7 @@ function Goal({ me, goal }: { me: Me; goal: PlanGoal }) {
             key={task.id}
             ehrId={me.ehrId}
             task={task}
+            mayClose={mayChange}
             more={<HistoryLink me={me} path={`${path}/task/${task.id}`} name={task.name} />}
           />
         ))}
@@ -95,7 +104,7 @@ function Goal({ me, goal }: { me: Me; goal: PlanGoal }) {
       )}
       <p className="help">
         {closed.length === 0 && done}{' '}
-        {mayAct(me, 'PLAN') && (
+        {mayChange && (
           <>
             <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}/task/new`}>
               {t('plan.addTask')} <span className="unseen">{goal.name}</span>
