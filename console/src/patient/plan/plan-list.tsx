@@ -1,4 +1,4 @@
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
 import { type CarePlan, mayWrite, participantsQuery, planQuery } from '../../model/health-record.ts'
 import { type Me, mayAct, recordPath } from '../../model/me.ts'
@@ -10,13 +10,36 @@ import { TaskRow } from '../home/task-list.tsx'
 import { PlanFacts } from './plan-facts.tsx'
 
 /** The goals and open tasks of care plans. */
-export function Plans({ me, ids }: { me: Me; ids: readonly string[] }) {
-  const plans = useQueries({ queries: ids.map((id) => planQuery(me.ehrId, id)) })
-  return plans.map((plan, at) => (
-    <Loaded key={ids[at]} query={plan}>
-      {(loaded) => <Plan me={me} plan={loaded} />}
+export const Plans = ({ me, ids }: { me: Me; ids: readonly string[] }) =>
+  ids.map((id) =>
+    me.isPatient ? <OwnPlan key={id} me={me} id={id} /> : <PatientPlan key={id} me={me} id={id} />,
+  )
+
+interface PlanIdProps {
+  me: Me
+  id: string
+}
+
+function OwnPlan({ me, id }: PlanIdProps) {
+  const plan = useQuery(planQuery(me.ehrId, id))
+  return (
+    <Loaded query={plan}>{(loaded) => <Plan me={me} plan={loaded} mayChange={mayAct(me, 'PLAN')} />}</Loaded>
+  )
+}
+
+/** Offers changes to those who may write in the plan. */
+function PatientPlan({ me, id }: PlanIdProps) {
+  const plan = useQuery(planQuery(me.ehrId, id))
+  const participants = useQuery(participantsQuery(me.ehrId, id))
+  return (
+    <Loaded query={participants}>
+      {(items) => (
+        <Loaded query={plan}>
+          {(loaded) => <Plan me={me} plan={loaded} mayChange={mayWrite(items, me)} />}
+        </Loaded>
+      )}
     </Loaded>
-  ))
+  )
 }
 
 type PlanGoal = CarePlan['goals'][number]
@@ -26,16 +49,15 @@ const isClosed = ({ status }: { status: string }): boolean => status !== 'ACTIVE
 /** Path of a goal within its EHR. */
 const pathOf = ({ carePlanId, id }: PlanGoal): string => `careplan/${carePlanId}/goal/${id}`
 
-/** Whether the pages offer to change a plan: not to a helper without a grant, nor to who takes part to read. */
-function useMayChange(me: Me, { id }: CarePlan): boolean {
-  const isOwn = me.isPatient
-  const { data: participants } = useQuery({ ...participantsQuery(me.ehrId, id), enabled: !isOwn })
-  return mayAct(me, 'PLAN') && (isOwn || (participants !== undefined && mayWrite(participants, me)))
+interface PlanProps {
+  me: Me
+  plan: CarePlan
+  /** Whether the page offers changes. */
+  mayChange: boolean
 }
 
-function Plan({ me, plan }: { me: Me; plan: CarePlan }) {
+function Plan({ me, plan, mayChange }: PlanProps) {
   const t = useText()
-  const mayChange = useMayChange(me, plan)
   const closed = plan.goals.filter(isClosed)
   return (
     <section className="panel" aria-labelledby={plan.id}>
