@@ -63,12 +63,12 @@ const measurementKinds: Plugin = {
 /** What the first page starts with. The entry itself is small, so that the texts and the pages load beside it. */
 const START = 'src/app/start-app.tsx'
 
-/** Names the files of the first page in the HTML, so that they load before the entry asks for them. */
+/** Names the files of the first page in the HTML, so that they load before the entry asks for them. Vite names the entry's own. */
 const preloadStart: Plugin = {
   name: 'preload-start',
   transformIndexHtml: {
     order: 'post',
-    handler(_, { bundle = {} }) {
+    handler(html, { bundle = {} }) {
       const chunks = Object.values(bundle).filter((one) => one.type === 'chunk')
       const files = chunks
         .filter(({ facadeModuleId }) => facadeModuleId?.endsWith(START))
@@ -78,7 +78,8 @@ const preloadStart: Plugin = {
         const imports = chunks.find(({ fileName }) => fileName === file)?.imports ?? []
         files.push(...imports.filter((one) => !files.includes(one)))
       }
-      return files.map((name) => ({
+      const unnamed = files.filter((name) => !html.includes(name))
+      return unnamed.map((name) => ({
         tag: 'link',
         attrs: { rel: 'modulepreload', crossorigin: true, href: `./${name}` },
       }))
