@@ -59,8 +59,9 @@ export async function findIncluded(
   { forward, reverse }: Includes,
   { descriptionOf, search }: IncludedSources,
 ): Promise<IncludedResources> {
-  const shown = new Set(matches.map(keyOf))
   const included: IncludedResources = { resources: [], cut: [] }
+  if (forward.length + reverse.length === 0) return included
+  const shown = new Set(matches.map(keyOf))
   const patients = patientsOf(matches, descriptionOf)
   if (reverse.length > 0 && patients.size > MAX_SEARCHED_PATIENTS)
     throw parameterError(

@@ -17,6 +17,7 @@ export interface SoughtPeriod {
 
 /** Splits a text at a separator that no backslash precedes. */
 export function splitEscaped(text: string, separator: ',' | '|' | '$'): string[] {
+  if (!text.includes('\\')) return text.split(separator)
   const parts = ['']
   for (const [one] of text.matchAll(/\\?./gsu))
     if (one === separator) parts.push('')

@@ -12,7 +12,9 @@ const CONVERTED_UNITS: readonly (string | undefined)[] = ['kPa', 'K', 'm', '[ft_
 
 /** A quantity as sent. */
 export const plainQuantity = (value: unknown, unit: unknown): FhirJson => ({
-  ...{ value, unit, system: UCUM },
+  value,
+  unit,
+  system: UCUM,
   code: ucumCodeOf(unit) ?? unit,
 })
 
