@@ -18,7 +18,7 @@ import { pathWithHistory } from '../history/record-kinds.ts'
 
 type TimelineEvent = components['schemas']['TimelineEvent']
 
-const ENTRIES_PER_PAGE = 50
+const ENTRIES_PER_PAGE = 25
 
 const timelineQuery = (ehrId: string, cursor: string | undefined) =>
   queryOptions({
