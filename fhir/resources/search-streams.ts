@@ -16,14 +16,14 @@ import {
   type StoreContext,
 } from '../../records/store/writing/transaction.ts'
 import { ifNotFound } from '../../schemas/errors.ts'
-import { recordConditionsOf } from '../search/search-conditions.ts'
+import { type RecordConditions, recordConditionsOf } from '../search/search-conditions.ts'
 import {
   decodeSearchCursor,
   encodeSearchCursor,
   invalidSearchCursor,
   isTime,
 } from '../search/search-cursor.ts'
-import type { ResourceSearch, SearchCriteria, SearchCriterion } from '../sources/resource-search.ts'
+import type { ResourceSearch, SearchCriteria } from '../sources/resource-search.ts'
 import type { FoundResources, RecordsOf } from '../sources/resource-source.ts'
 import { type MappedKind, type ResourceStream, resourceIdOf } from './kind-streams.ts'
 import { isPatientCriterion, searchedEhrIds } from './patients-of-caller.ts'
@@ -107,8 +107,9 @@ interface RecordRead {
 /** The reads that a search needs. Records and their parts are read once, unless each stream is to be counted. */
 function recordReads(streams: readonly ResourceStream[], search: ResourceSearch): RecordRead[] {
   const reads: RecordRead[] = []
+  const conditionsFor = conditionsOf(search)
   for (const stream of streams) {
-    const where = conditionsOf(stream, search)
+    const where = conditionsFor(stream.parameters)
     const isSame = (read: RecordRead) => read.kind === stream.kind && isDeepStrictEqual(read.where, where)
     const same = search.total ? undefined : reads.find(isSame)
     if (same) same.streams.push(stream)
@@ -117,11 +118,9 @@ function recordReads(streams: readonly ResourceStream[], search: ResourceSearch)
   return reads
 }
 
-/** The conditions of a search on the records of a stream; undefined: none fits. The patients are resolved before. */
-function conditionsOf({ parameters }: ResourceStream, { criteria }: SearchCriteria): Conditions | undefined {
-  const isOfRecord = (one: SearchCriterion) => !isPatientCriterion(one)
-  return recordConditionsOf(parameters, criteria.filter(isOfRecord))
-}
+/** The conditions of a search on records. The patients are resolved before. */
+const conditionsOf = ({ criteria }: SearchCriteria): RecordConditions =>
+  recordConditionsOf(criteria.filter((one) => !isPatientCriterion(one)))
 
 /**
  * Searches deleted records: each in its history, and those that are hidden with what they belong to.
@@ -134,9 +133,10 @@ export async function searchDeletedRecords(
   deleted: readonly HistoryKey[],
 ): Promise<string[]> {
   const found: string[] = []
+  const conditionsFor = conditionsOf(search)
   for (const stream of streams) {
     const sought = deleted.filter(({ collection }) => collection === stream.kind.collection)
-    const where = conditionsOf(stream, search)
+    const where = conditionsFor(stream.parameters)
     if (!where || sought.length === 0) continue
     const { store } = recordsOf(stream.kind)
     const conditions = { ...where, ...stream.where }

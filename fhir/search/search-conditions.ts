@@ -5,20 +5,27 @@ import type { SearchCriterion } from '../sources/resource-search.ts'
 
 type Where = Readonly<Record<string, unknown>>
 
-/** The conditions of a search on the records of a kind; undefined: no record can fit. */
-export function recordConditionsOf(
+/** By parameters of a kind, the conditions of a search on its records; undefined: no record can fit. */
+export type RecordConditions = (
   parameters: Readonly<Record<string, FhirSearchParameter>>,
-  criteria: readonly SearchCriterion[],
-): Where | undefined {
-  const groups: Where[][] = []
-  for (const criterion of criteria) {
-    const alternatives = alternativesOf(parameters[criterion.name], criterion)
-    if (alternatives.includes(true)) continue
-    const possible = alternatives.filter((one): one is Where => typeof one === 'object')
-    if (possible.length === 0) return undefined
-    groups.push(mergeValues(possible))
+) => Where | undefined
+
+/** The conditions of a search on the records of several kinds, which share parameters: each reads a value once. */
+export function recordConditionsOf(criteria: readonly SearchCriterion[]): RecordConditions {
+  const known = criteria.map(() => new Map<FhirSearchParameter | undefined, readonly (boolean | Where)[]>())
+  return (parameters) => {
+    const groups: Where[][] = []
+    for (const [i, criterion] of criteria.entries()) {
+      const parameter = parameters[criterion.name]
+      const alternatives = known[i]?.get(parameter) ?? alternativesOf(parameter, criterion)
+      known[i]?.set(parameter, alternatives)
+      if (alternatives.includes(true)) continue
+      const possible = alternatives.filter((one): one is Where => typeof one === 'object')
+      if (possible.length === 0) return undefined
+      groups.push(mergeValues(possible))
+    }
+    return combineGroups(groups)
   }
-  return combineGroups(groups)
 }
 
 function alternativesOf(

@@ -115,7 +115,7 @@ class DocumentReferences implements ResourceSource {
   async search(caller: Caller, { criteria, count, after, total }: ResourceSearch): Promise<FoundResources> {
     const ehrIds = await searchedEhrIds(this.#context, caller, criteria)
     const own = criteria.filter((one) => !isPatientCriterion(one))
-    const conditions = recordConditionsOf(PARAMETERS, own)
+    const conditions = recordConditionsOf(own)(PARAMETERS)
     const [ehrId] = ehrIds
     if (ehrId === undefined || conditions === undefined) return { resources: [], ...(total && { total: 0 }) }
     const query = {
