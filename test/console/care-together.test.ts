@@ -179,12 +179,19 @@ describe('a care plan in the console', () => {
     const offers = page.locator('main').getByRole('link', { name: /^(Add a goal|Add a task|Change)/ })
     await offers.nth(2).waitFor()
     assert.equal(await page.getByRole('button', { name: /^Done/ }).count(), 1)
+    const rules = page.getByRole('link', { name: /^(Thresholds|Alerts) of/ })
+    await rules.nth(1).waitFor()
+    const measurement = page.getByLabel('What do you measure?')
+    await measurement.waitFor()
 
     const reader = { access: 'READ' }
     assertStatus(await patient.call('PUT', `careplan/${plan}/participant/${participationId}`, reader))
     await offers.first().waitFor({ state: 'detached' })
     assert.equal(await page.getByRole('button', { name: /^Done/ }).count(), 0)
+    await measurement.waitFor({ state: 'detached' })
+    await rules.first().waitFor({ state: 'detached' })
     await page.getByRole('heading', { name: 'Walk' }).waitFor()
+    await page.getByText(/^Taking part: /).waitFor()
     assertNoFaults(page)
   })
 

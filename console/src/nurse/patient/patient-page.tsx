@@ -15,6 +15,7 @@ import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { PatientAlerts } from './patient-alerts.tsx'
 import { SideForm } from './side-form.tsx'
+import { useWritablePlans } from './writable-plans.ts'
 
 /** All about one patient: what waits, how they are, and the plan or a form beside the charts. */
 export default function PatientPage({ me: self, params }: PageProps) {
@@ -64,6 +65,7 @@ export default function PatientPage({ me: self, params }: PageProps) {
 function PlanColumn({ me }: { me: Me }) {
   const t = useText()
   const plans = useQuery(plansQuery(me.ehrId))
+  const writable = useWritablePlans(me, plans.data) ?? []
   return (
     <section aria-labelledby="plan">
       <h2 id="plan">{t('patient.plans')}</h2>
@@ -71,16 +73,18 @@ function PlanColumn({ me }: { me: Me }) {
         {(items) => (
           <>
             <Plans me={me} ids={items.map(({ id }) => id)} />
-            <ul>
-              {items.map(({ id, name }) => (
-                <li key={id}>
-                  <Link to={`${recordPath(me)}/plan/${id}/thresholds`}>
-                    {t('thresholds.of', { plan: name })}
-                  </Link>{' '}
-                  <Link to={`${recordPath(me)}/plan/${id}/alerts`}>{t('alertRules.of', { plan: name })}</Link>
-                </li>
-              ))}
-            </ul>
+            {writable.length > 0 && (
+              <ul>
+                {writable.map(({ id, name }) => (
+                  <li key={id}>
+                    <Link to={`${recordPath(me)}/plan/${id}/thresholds`}>
+                      {t('thresholds.of', { plan: name })}
+                    </Link>{' '}
+                    <Link to={`${recordPath(me)}/plan/${id}/alerts`}>{t('alertRules.of', { plan: name })}</Link>
+                  </li>
+                ))}
+              </ul>
+            )}
           </>
         )}
       </Loaded>

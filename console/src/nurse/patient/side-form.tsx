@@ -9,8 +9,9 @@ import { useRefused } from '../../patient/queue/refused-measurement.ts'
 import { kindName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { SelectField } from '../../ui/form/field.tsx'
+import { useWritablePlans } from './writable-plans.ts'
 
-/** Records a measurement beside the charts, which stay on the screen. */
+/** Records a measurement beside the charts, which stay on the screen, for those who may. */
 export function SideForm({ me }: { me: Me }) {
   const t = useText()
   const id = useId()
@@ -19,8 +20,11 @@ export function SideForm({ me }: { me: Me }) {
   const refused = path === '' ? named : undefined
   const [saved, setSaved] = useState<SavedReading>()
   const [chosen, setPlan] = useState<string>()
-  const plans = useQuery(plansQuery(me.ehrId)).data ?? []
+  const all = useQuery(plansQuery(me.ehrId)).data
+  const plans = useWritablePlans(me, all)
   const kind = kinds.find((one) => one.path === (refused?.kind ?? path))
+  const isReader = plans?.length === 0 && all?.length !== 0
+  if (!plans || (isReader && !named)) return null
   const plan = plans.find((one) => one.id === refused?.body.carePlanId) ?? plans[0]
   const planId = chosen ?? plan?.id
   return (

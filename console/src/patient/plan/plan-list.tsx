@@ -63,7 +63,7 @@ function Plan({ me, plan, mayChange }: PlanProps) {
     <section className="panel" aria-labelledby={plan.id}>
       <h2 id={plan.id}>{plan.name}</h2>
       {plan.description && <p>{plan.description}</p>}
-      {me.isPatient && !me.acts && <PlanFacts ehrId={me.ehrId} planId={plan.id} />}
+      {(me.isPatient ? !me.acts : !mayChange) && <PlanFacts ehrId={me.ehrId} planId={plan.id} />}
       {plan.dueDate && <p className="help">{t('plan.until', { date: formatDate(plan.dueDate) })}</p>}
       <p className="help">
         {mayChange && (
