@@ -11,11 +11,10 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
-import { accessesByEhr, historyKeyOf } from '../../records/store/resource.ts'
+import { accessesByEhr } from '../../records/store/resource.ts'
 import type { ConditionalWriteOptions } from '../../records/store/store.ts'
 import { type RecordHistoryEntry, Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
-import { findVersion } from '../../records/store/writing/history.ts'
 import {
   runStoreTransaction,
   type StoreContext,
@@ -151,8 +150,7 @@ export class Compositions {
   ): Promise<string | undefined> {
     const { id, version } = parseVersionUid(uid)
     if (!isKnown || isMeasurementId(id) || version !== undefined) return undefined
-    const without = [...SEARCH_FIELD_NAMES, 'json']
-    const found = await this.#store.find(caller, { id, ehrId }, { without })
+    const found = await this.#store.find(caller, { id, ehrId }, { without: CONTENT })
     if (!found || !isKnown(versionUidOf(found))) return undefined
     await this.#records.audit.record(...accessesByEhr(Composition, caller, { action: 'read' }, [found]))
     return versionUidOf(found)
@@ -232,10 +230,7 @@ export class Compositions {
     key: { id: string; ehrId: string },
     version: number,
   ): Promise<CompositionContent> {
-    const now = await this.#store.find(caller, key, { without: [...SEARCH_FIELD_NAMES, 'json'] })
-    const former = now && (await findVersion(this.#records.db, historyKeyOf(Composition, now), version))
-    if (!former) throw new ServiceError('NotFound')
-    const json = toRmObject(this.#store.toRecord(former))
+    const json = toRmObject(await this.#store.readFormer(caller, key, version, { without: CONTENT }))
     if (!json)
       requireNoViolations([{ path: 'version', code: 'deleted', message: 'marks the composition as deleted' }])
     return this.read(caller, { json })
@@ -371,6 +366,9 @@ const toLinkedComposition = (composition: SavedComposition) => ({
   templateId: composition.templateId,
   name: composition.name,
 })
+
+/** The fields with the content, which are large. */
+const CONTENT = [...SEARCH_FIELD_NAMES, 'json']
 
 /** Maximum number of links in one response. */
 const MAX_LINKS = 200

@@ -382,13 +382,24 @@ export class Store<S extends TObject, L extends string> {
     rule: (now: RecordOf<S>, former: RecordOf<S>) => Static<S>,
     options: ConditionalWriteOptions = {},
   ): Promise<RecordOf<S>> {
+    const former = await this.auditRefusal(caller, 'update', key, () =>
+      this.readFormer(caller, key, version, options),
+    )
+    return this.update(caller, key, (now) => rule(now, former), options)
+  }
+
+  /** Reads a former version for a write that restores it. @throws NotFound, also for an unknown version */
+  async readFormer(
+    caller: Caller,
+    key: RecordSelector<S>,
+    version: number,
+    options: ReadOptions = {},
+  ): Promise<RecordOf<S>> {
     const now = await this.find(caller, key, options)
-    const former = now && (await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version))
-    if (!former) {
-      const refusal = now ? unknownVersionError(version) : new ServiceError('NotFound')
-      return this.#refuse(caller, 'update', key, refusal)
-    }
-    return this.update(caller, key, (now) => rule(now, this.toRecord(former)), options)
+    if (!now) throw new ServiceError('NotFound')
+    const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version)
+    if (!former) throw unknownVersionError(version)
+    return this.toRecord(former)
   }
 
   async auditRefusal<R>(

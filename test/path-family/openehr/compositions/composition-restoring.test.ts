@@ -102,7 +102,11 @@ describe('former versions of compositions', () => {
     await remove(id)
     assertProblem(await restore(randomUUID(), 1), 404, 'not-found')
     // The latest version is no former one.
-    for (const version of [2, 9]) assertProblem(await restore(id, version), 404, 'not-found')
+    for (const version of [2, 9]) {
+      const answer = await restore(id, version)
+      assertProblem(answer, 404, 'not-found')
+      assert.equal(answer.body.detail, `There is no former version ${version}.`)
+    }
     const stale = await restore(id, 1, patient, { 'if-match': `"${id}::hrs.local::1"` })
     assertProblem(stale, 412, 'precondition-failed')
     assert.equal(stale.etag, `"${id}::hrs.local::2"`)
