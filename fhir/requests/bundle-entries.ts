@@ -141,6 +141,7 @@ function readPatch(resource: Readonly<Record<string, unknown>> | undefined): Pat
 
 /** Replaces references to other entries by those to their resources. */
 export function replaceReferences(value: unknown, references: ReadonlyMap<string, string>): unknown {
+  if (references.size === 0) return value
   if (Array.isArray(value)) return value.map((one) => replaceReferences(one, references))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(

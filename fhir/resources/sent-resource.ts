@@ -14,11 +14,16 @@ import { unkeptPaths } from '../../records/fhir/unkept-elements.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { toClassForm } from '../../schemas/forms/class-form.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
+import { memoizeByObject } from '../../schemas/memoize.ts'
 import { invalidPropertyNames, type Violation } from '../../schemas/validation/violations.ts'
 import { type RecordWithMetadata, renderRecord } from './render.ts'
 
-const pick = (values: FieldValues, has: (name: string) => boolean): FieldValues =>
-  Object.fromEntries(Object.entries(values).filter(([name, value]) => has(name) && value !== undefined))
+function pick(values: FieldValues, has: (name: string) => boolean): FieldValues {
+  const picked: Record<string, unknown> = {}
+  for (const name of Object.keys(values))
+    if (values[name] !== undefined && has(name)) picked[name] = values[name]
+  return picked
+}
 
 type KindFields = Pick<ClassKind, 'fields'> & { fhir: FhirMapping }
 
@@ -34,11 +39,10 @@ function dateOf(value: unknown, format: unknown): unknown {
 
 /** The fields that a resource states; `status` ACTIVE is implied for a new record. */
 export function fieldsOf({ fhir, fields }: KindFields, resource: FhirResource): FieldValues {
-  const stated = Object.entries(readElements(fhir, resource)).map(([name, value]) => [
-    name,
-    dateOf(value, fields[name]?.format),
-  ])
-  return pick(Object.fromEntries(stated), () => true)
+  const stated: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(readElements(fhir, resource)))
+    if (value !== undefined) stated[name] = dateOf(value, fields[name]?.format)
+  return stated
 }
 
 /** The fields of a changed record: those of the resource, and those that FHIR does not show. */
@@ -107,12 +111,16 @@ export function unkeptElements(
   ]
 }
 
+const comparisonOf = memoizeByObject(
+  ({ elements, profile }: FhirMapping): UnkeptComparison => ({
+    accepted: Object.assign({}, ...elements.map(({ accepted }) => accepted ?? {})),
+    ignored: elements.flatMap(({ ignored }) => ignored ?? []),
+    profile,
+  }),
+)
+
 const unkeptOfRecord = (mapping: FhirMapping, resource: FhirResource, record: RecordWithMetadata) =>
-  unkeptElements(resource, renderRecord(mapping, record), {
-    accepted: Object.assign({}, ...mapping.elements.map((element) => element.accepted ?? {})),
-    ignored: mapping.elements.flatMap((element) => element.ignored ?? []),
-    profile: mapping.profile,
-  })
+  unkeptElements(resource, renderRecord(mapping, record), comparisonOf(mapping))
 
 /** Metadata of a record that is not stored yet. */
 const NO_METADATA = { version: 1, createdAt: '', updatedAt: '' }

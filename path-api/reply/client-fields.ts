@@ -1,4 +1,5 @@
 import type { Static, TObject, TProperties } from '@sinclair/typebox'
+import { memoizeByObject } from '../../schemas/memoize.ts'
 
 /**
  * Returns the fields of a record that clients see; an unset field gets the default of the schema, or null.
@@ -21,13 +22,8 @@ export function pickClientFields<P extends TProperties>(
 
 type RepresentationShape = readonly (readonly [name: string, unset: unknown])[]
 
-/** Cached by schema, because a list uses it for each row. */
-const SHAPES_BY_SCHEMA = new WeakMap<TProperties, RepresentationShape>()
-
-function representationShapeOf(properties: TProperties): RepresentationShape {
-  const known = SHAPES_BY_SCHEMA.get(properties)
-  if (known) return known
-  const shape = Object.entries(properties).map(([name, schema]) => [name, schema.default ?? null] as const)
-  SHAPES_BY_SCHEMA.set(properties, shape)
-  return shape
-}
+/** Kept by schema, because a list uses it for each row. */
+const representationShapeOf = memoizeByObject(
+  (properties: TProperties): RepresentationShape =>
+    Object.entries(properties).map(([name, schema]) => [name, schema.default ?? null]),
+)

@@ -1,4 +1,5 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { memoizeByObject } from '../memoize.ts'
 
 /**
  * Field marks: they tell who sets a field, and when. A client sets an unmarked field on creation and may
@@ -41,9 +42,16 @@ export const omitMarkedFields = <P extends TProperties, M extends FieldMark>(fie
     ),
   ) as FieldsWithoutMarks<P, M>
 
+const marksOf = memoizeByObject((fields: TProperties) =>
+  Object.entries(fields).flatMap(([name, schema]) => {
+    const mark = markOf(schema)
+    return mark ? [{ name, mark }] : []
+  }),
+)
+
 /** Names of the fields that have one of the marks. */
 export const markedFieldNames = (fields: TProperties, ...marks: FieldMark[]): string[] =>
-  Object.keys(fields).filter((name) => marks.some((mark) => mark === markOf(fields[name] as TSchema)))
+  marksOf(fields).flatMap(({ name, mark }) => (marks.includes(mark) ? [name] : []))
 
 /** A day; in the class family the time 00:00 UTC of this day. */
 export const dateField = (description: string, example = '2026-03-01') =>
@@ -103,18 +111,8 @@ const TYPE_GUARDS: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 const hasSchemaType = ({ type }: TSchema, value: unknown): boolean => TYPE_GUARDS[type]?.(value) ?? false
 
-/** Caches a value computed from the fields of a kind, which never change. */
-export function memoizeByFields<R>(make: (fields: TProperties) => R): (fields: TProperties) => R {
-  const known = new WeakMap<TProperties, R>()
-  return (fields) => {
-    const made = known.get(fields) ?? make(fields)
-    known.set(fields, made)
-    return made
-  }
-}
-
 /** Stored field names by path name. */
-export const fieldNamesByPathName = memoizeByFields((fields) => {
+export const fieldNamesByPathName = memoizeByObject((fields: TProperties) => {
   const byPath = new Map<string, string[]>()
   for (const name of Object.keys(fields)) {
     const inPath = pathNameOf(fields, name)

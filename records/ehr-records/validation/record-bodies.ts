@@ -1,5 +1,6 @@
 import type { TProperties } from '@sinclair/typebox'
-import { fromPathNames, markedFieldNames, memoizeByFields } from '../../../schemas/forms/fields.ts'
+import { fromPathNames, markedFieldNames } from '../../../schemas/forms/fields.ts'
+import { memoizeByObject } from '../../../schemas/memoize.ts'
 import { withUtcOffset } from '../../../schemas/time/iso-time.ts'
 
 /** A request body; null means absent. */
@@ -11,8 +12,8 @@ export const withoutNulls = <T extends object>(values: T): { [K in keyof T]: Exc
     [K in keyof T]: Exclude<T[K], null>
   }
 
-export const defaultsOf = memoizeByFields(
-  (fields): RecordBody =>
+export const defaultsOf = memoizeByObject(
+  (fields: TProperties): RecordBody =>
     Object.fromEntries(
       Object.entries(fields).flatMap(([name, { default: value }]) =>
         value === undefined ? [] : [[name, value]],
@@ -30,6 +31,6 @@ export const withDefaults = (fields: TProperties, body: object): RecordBody => (
 })
 
 /** The initial status of a new record, if the kind has one. */
-export const initialStatusOf = memoizeByFields((fields) =>
+export const initialStatusOf = memoizeByObject((fields: TProperties) =>
   Object.fromEntries(markedFieldNames(fields, 'status').map((name) => [name, 'ACTIVE'])),
 )

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { fromPathNames, markedFieldNames, memoizeByFields } from '../../../schemas/forms/fields.ts'
+import type { TProperties } from '@sinclair/typebox'
+import { fromPathNames, markedFieldNames } from '../../../schemas/forms/fields.ts'
+import { memoizeByObject } from '../../../schemas/memoize.ts'
 import {
   invalidPropertyNames,
   type Violation,
@@ -128,7 +130,9 @@ export function validateChangedRecord<T extends object>(kind: ClassKind, now: T,
 export const derivedFieldNames = ({ fields }: Pick<ClassKind, 'fields'>): readonly string[] =>
   serviceFieldNames(fields)
 
-const serviceFieldNames = memoizeByFields((fields) => markedFieldNames(fields, 'derived', 'internal'))
+const serviceFieldNames = memoizeByObject((fields: TProperties) =>
+  markedFieldNames(fields, 'derived', 'internal'),
+)
 
 /** Picks the values that clients write: without derived fields, id and times. */
 export function pickClientValues({ place, fields }: ClassKind, record: object): Record<string, unknown> {
