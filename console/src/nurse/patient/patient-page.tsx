@@ -80,7 +80,9 @@ function PlanColumn({ me }: { me: Me }) {
                     <Link to={`${recordPath(me)}/plan/${id}/thresholds`}>
                       {t('thresholds.of', { plan: name })}
                     </Link>{' '}
-                    <Link to={`${recordPath(me)}/plan/${id}/alerts`}>{t('alertRules.of', { plan: name })}</Link>
+                    <Link to={`${recordPath(me)}/plan/${id}/alerts`}>
+                      {t('alertRules.of', { plan: name })}
+                    </Link>
                   </li>
                 ))}
               </ul>

@@ -20,10 +20,8 @@ export function SideForm({ me }: { me: Me }) {
   const refused = path === '' ? named : undefined
   const [saved, setSaved] = useState<SavedReading>()
   const [chosen, setPlan] = useState<string>()
-  const all = useQuery(plansQuery(me.ehrId)).data
-  const plans = useWritablePlans(me, all)
+  const { plans, isReader } = usePlans(me)
   const kind = kinds.find((one) => one.path === (refused?.kind ?? path))
-  const isReader = plans?.length === 0 && all?.length !== 0
   if (!plans || (isReader && !named)) return null
   const plan = plans.find((one) => one.id === refused?.body.carePlanId) ?? plans[0]
   const planId = chosen ?? plan?.id
@@ -38,14 +36,7 @@ export function SideForm({ me }: { me: Me }) {
           setSaved(undefined)
         }}
       />
-      {kind && plans.length > 1 && (
-        <SelectField
-          label={t('patient.plan')}
-          value={planId ?? ''}
-          options={plans.map(({ id: value, name }) => ({ value, label: name }))}
-          onChange={setPlan}
-        />
-      )}
+      {kind && plans.length > 1 && <PlanField plans={plans} value={planId ?? ''} onChange={setPlan} />}
       {kind && (
         <ReadingForm
           key={refused?.key ?? path}
@@ -68,6 +59,13 @@ export function SideForm({ me }: { me: Me }) {
   )
 }
 
+/** The plans in which the person may record. A reader only sees plans. */
+function usePlans(me: Me) {
+  const all = useQuery(plansQuery(me.ehrId)).data
+  const plans = useWritablePlans(me, all)
+  return { plans, isReader: plans?.length === 0 && all?.length !== 0 }
+}
+
 function KindField({ value, onChange }: { value: string; onChange: (path: string) => void }) {
   const t = useText()
   const options = kinds.map(({ path }) => ({ value: path, label: kindName(path) }))
@@ -80,3 +78,18 @@ function KindField({ value, onChange }: { value: string; onChange: (path: string
     />
   )
 }
+
+interface PlanFieldProps {
+  plans: readonly { id: string; name: string }[]
+  value: string
+  onChange: (planId: string) => void
+}
+
+const PlanField = ({ plans, value, onChange }: PlanFieldProps) => (
+  <SelectField
+    label={useText()('patient.plan')}
+    value={value}
+    options={plans.map(({ id, name }) => ({ value: id, label: name }))}
+    onChange={onChange}
+  />
+)
