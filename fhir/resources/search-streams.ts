@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Filter } from 'mongodb'
-import { findNonemptyCollections } from '../../records/ehr-records/nonempty-collections.ts'
+import type { RecordSearch } from '../../records/ehr-records/ehr-records.ts'
+import { findEhrContents } from '../../records/ehr-records/nonempty-collections.ts'
 import { findHiddenRecords } from '../../records/ehrs/deletion/hidden-contents.ts'
 import { findSearchedEhrs } from '../../records/ehrs/rights/query-accesses.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
@@ -65,16 +66,14 @@ export async function searchStreams(
   const direction = orderOf(streams[0], search) === 'asc' ? 1 : -1
   const ehrIds = [ehrId, ...others] as const
   const wanted = recordReads(streams, search)
-  const nonempty = await findNonemptyCollections(
-    context,
-    { ehrId: { $in: ehrIds } },
-    wanted.map(({ kind }) => kind.collection),
-  )
+  const collections = wanted.map(({ kind }) => kind.collection)
+  const { ehrs, nonempty } = await findEhrContents(context, ehrIds, collections)
+  const place = { ehrIds, ehr: ehrs.get(ehrId) }
   const found = wanted.filter(({ kind }) => nonempty.has(kind.collection))
   // A search that finds nothing is in the audit, too.
   const reads = found.length > 0 ? found : wanted.slice(0, 1)
   const pages = await runAuditedReads(context, (tx) =>
-    Promise.all(reads.map((read) => readStreams(recordsOf, caller, read, ehrIds, search, position, tx))),
+    Promise.all(reads.map((read) => readStreams(recordsOf, caller, read, place, search, position, tx))),
   )
   const compare = (a: Key, b: Key) => direction * compareKeys(a, b) || compareTexts(a.suffix, b.suffix)
   const total = pages.reduce((sum, page) => sum + (page.total ?? 0), 0)
@@ -179,7 +178,7 @@ async function readStreams(
   recordsOf: RecordsOf,
   caller: Caller,
   { kind, streams, where }: RecordRead,
-  ehrIds: readonly [string, ...string[]],
+  place: Pick<RecordSearch, 'ehrIds' | 'ehr'>,
   search: ResourceSearch,
   { after }: Position,
   tx: AuditedReads,
@@ -192,7 +191,9 @@ async function readStreams(
     ...(search.order && { order: search.order }),
     ...(after && { after: positionOf(after) }),
   }
-  const read = await recordsOf(kind).search(caller, { ehrIds, where, list }, page, tx).catch(emptyIfUnknown)
+  const read = await recordsOf(kind)
+    .search(caller, { ...place, where, list }, page, tx)
+    .catch(emptyIfUnknown)
   const items = (read.items as unknown as RecordWithMetadata[]).flatMap((record) => {
     const at = record[sort] === undefined ? MISSING : Date.parse(String(record[sort]))
     const shown = streams.filter((stream) => stream.isIn(record))

@@ -1,6 +1,6 @@
 import type { Collection, Filter } from 'mongodb'
 import type { ClassKind } from '../ehr-records/kind.ts'
-import { findNonemptyCollections } from '../ehr-records/nonempty-collections.ts'
+import { findEhrContents } from '../ehr-records/nonempty-collections.ts'
 import type {
   TimelineContent,
   TimelineDefinition,
@@ -125,10 +125,8 @@ export class Timelines {
     const ofEhr = { ehrId }
     const streams = this.#kinds.flatMap((source) => streamsOf(source, query))
     const collections = streams.map(({ source }) => source.kind.collection)
-    const [nonempty, inPlans = [ofEhr]] = await Promise.all([
-      findNonemptyCollections(this.#records, { ehrId }, collections),
-      this.#planScopes(caller, ehrId),
-    ])
+    const { ehrs, nonempty } = await findEhrContents(this.#records, [ehrId], collections)
+    const inPlans = (await this.#planScopes(caller, ehrId, ehrs.get(ehrId))) ?? [ofEhr]
     const nonemptyStreams = streams.filter(({ source }) => nonempty.has(source.kind.collection))
     const limits = createReadLimits(caller)
     const reading = { direction, after, limit: limit + 1, limits } as const
@@ -152,8 +150,12 @@ export class Timelines {
   }
 
   /** Filters for the measurements that a caller may see who only takes part in plans. */
-  async #planScopes(caller: Caller, ehrId: string): Promise<FieldValues[] | undefined> {
-    const ids = await findParticipantPlans(this.#records, caller, ehrId)
+  async #planScopes(
+    caller: Caller,
+    ehrId: string,
+    ehr: ParseDocument | undefined,
+  ): Promise<FieldValues[] | undefined> {
+    const ids = await findParticipantPlans(this.#records, caller, ehrId, ehr)
     const plans = ids?.length === 1 ? ids[0] : { $in: ids }
     return ids && [{ carePlanId: plans }, { ehrId, ...IN_EHR_COMPOSITION_FILTER }]
   }

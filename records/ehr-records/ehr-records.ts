@@ -77,6 +77,8 @@ export interface RecordSearch {
   where: Readonly<Record<string, unknown>>
   /** The list whose order the results have; default: `ofEhr`. */
   list?: string | undefined
+  /** The only EHR, if its access fields have been read. */
+  ehr?: ParseDocument | undefined
 }
 
 /** A kind as its store needs it. */
@@ -134,13 +136,17 @@ export class EhrRecords<S extends TObject, L extends string> {
    * The plans to search in place of the whole EHR, by the plans' index: the requested one, or those of a
    * caller who only takes part in plans.
    */
-  async #searchScopes(caller: Caller, { ehrId, carePlanId }: ParentIds): Promise<object[] | undefined> {
+  async #searchScopes(
+    caller: Caller,
+    { ehrId, carePlanId }: ParentIds,
+    ehr?: ParseDocument,
+  ): Promise<object[] | undefined> {
     const { lists, outsidePlans } = this.kind
     const byPlan = (lists as Record<string, ListDefinition<Static<S>>>).ofPlan?.by.join() === 'carePlanId'
     const implied = { ehrId: { checked: ehrId } }
     if (carePlanId !== undefined) return byPlan ? [implied] : undefined
     if (!byPlan || !outsidePlans) return undefined
-    const plans = await findParticipantPlans(this.#records, caller, ehrId)
+    const plans = await findParticipantPlans(this.#records, caller, ehrId, ehr)
     if (!plans) return undefined
     return [{ ...implied, carePlanId: plans.length === 1 ? plans[0] : { in: plans } }, outsidePlans]
   }
@@ -148,13 +154,15 @@ export class EhrRecords<S extends TObject, L extends string> {
   /** Searches by any conditions. @throws NotFound when the caller may read none of the EHRs */
   async search(
     caller: Caller,
-    { ehrIds, where, list = 'ofEhr' }: RecordSearch,
+    { ehrIds, where, list = 'ofEhr', ehr }: RecordSearch,
     page: PageRequest,
     tx?: AuditedReads,
   ): Promise<Page<SavedRecord<Static<S>>>> {
     const [ehrId, ...others] = ehrIds
     const either =
-      others.length === 0 ? await this.#searchScopes(caller, { ehrId }) : ehrIds.map((id) => ({ ehrId: id }))
+      others.length === 0
+        ? await this.#searchScopes(caller, { ehrId }, ehr)
+        : ehrIds.map((id) => ({ ehrId: id }))
     const query = { where: { ...where, ehrId }, either, ...page } as PageQuery<Static<S>>
     return this.store.list(caller, list as L, query, { tx })
   }

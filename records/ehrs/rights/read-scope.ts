@@ -19,18 +19,24 @@ export async function findReadablePlans(
 /** Maximum number of plans to search individually. */
 const MAX_PARTICIPANT_PLANS = 100
 
+/** The fields of an EHR that decide who may see all of it. */
+export const EHR_ACCESS_FIELDS = { subjectId: 1, pending: 1, creatorId: 1 } as const
+
 /**
  * Finds the care plans of a caller who only takes part in plans, so that a search skips all other records of
  * the EHR. Returns undefined when the caller may see the whole EHR, or has too many plans.
+ * @param known the EHR, if its access fields have been read
  */
 export async function findParticipantPlans(
   database: Pick<Database, 'db'>,
   caller: Caller,
   ehrId: string,
+  known?: ParseDocument,
 ): Promise<string[] | undefined> {
   if (caller.unrestricted || caller.roles.includes(ehrRole(ehrId, 'write'))) return undefined
-  const head = { projection: { subjectId: 1, pending: 1, creatorId: 1 } }
-  const ehr = await documentCollection(database, 'Ehr').findOne({ _id: ehrId }, head)
+  const ehr =
+    known ??
+    (await documentCollection(database, 'Ehr').findOne({ _id: ehrId }, { projection: EHR_ACCESS_FIELDS }))
   if (ehr && isPermitted(ehrPermissions(ehr).write, caller)) return undefined
   const ids = await findReadablePlans(database, caller, ehrId, MAX_PARTICIPANT_PLANS + 1)
   return ids.length > MAX_PARTICIPANT_PLANS ? undefined : ids
