@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Ehrs, EhrView } from '../../records/ehrs/ehrs.ts'
 import { findAnonymizedEhrs, hideSubject } from '../../records/ehrs/rights/anonymity.ts'
 import { ownUri } from '../../records/fhir/elements.ts'
@@ -16,8 +17,14 @@ import type {
   ResourceSource,
   ResourceType,
 } from '../sources/resource-source.ts'
+import {
+  contactElements,
+  nationalityOf,
+  type StoredAddress,
+  type StoredContact,
+} from './people/contact-elements.ts'
 import { humanName, personalElements, photoOf } from './people/human-name.ts'
-import { NAME_PARAMETERS, searchPersons } from './people/person-search.ts'
+import { CONTACT_PARAMETERS, NAME_PARAMETERS, searchPersons } from './people/person-search.ts'
 
 const EHR_ID_SYSTEM = ownUri('ehr')
 const USER_ID_SYSTEM = ownUri('user')
@@ -38,6 +45,7 @@ export const patientType: ResourceType = {
     _lastUpdated: { type: 'date', description: 'Time of the last change' },
     identifier: { type: 'token', description: 'Id of the EHR, or of the user whom it is about' },
     ...NAME_PARAMETERS,
+    ...CONTACT_PARAMETERS,
     birthdate: { type: 'date', description: 'Date of birth' },
     gender: { type: 'token', description: 'Gender: male or female' },
     language: { type: 'token', description: 'Language in which to talk with the person' },
@@ -102,32 +110,62 @@ class Patients implements ResourceSource {
   }
 
   async #show(caller: Caller, { id, version, subjectId, updatedAt }: EhrView): Promise<FhirResource> {
-    const person = subjectId === null ? undefined : await this.#findPerson(caller, subjectId)
+    const subject = subjectId === null ? undefined : await this.#findSubject(caller, subjectId)
+    const { person, contacts = [], addresses = [] } = subject ?? {}
     const isSelf = caller.userId === subjectId
+    const parts = [...(person ? [person] : []), ...contacts, ...addresses]
     return {
       resourceType: 'Patient',
       id,
       meta: {
-        versionId: person ? `${version}.${person.version}` : String(version),
-        lastUpdated: person && person.updatedAt > updatedAt ? person.updatedAt : updatedAt,
+        versionId: [version, ...(person ? [versionOf(person, contacts, addresses)] : [])].join('.'),
+        lastUpdated: [updatedAt, ...parts.map((one) => one.updatedAt)].sort().at(-1),
       },
+      ...(isSelf && nationalityOf(person?.nationality ?? null)),
       identifier: [
         { system: EHR_ID_SYSTEM, value: id },
         ...(subjectId === null ? [] : [{ system: USER_ID_SYSTEM, value: subjectId }]),
       ],
       active: true,
       ...(person && { name: [humanName(person)], ...photoOf(person, this.#publicUrl) }),
+      ...contactElements(contacts, addresses),
       ...(person && isSelf && personalElements(person)),
     }
   }
 
-  /** The person of the subject; connected users see the name alone, others nothing. */
-  async #findPerson(caller: Caller, mvUid: string): Promise<StoredPerson | undefined> {
-    const isKnown =
-      caller.userId === mvUid || (await this.#profiles.connections.areConnected(caller.userId, mvUid))
-    if (!isKnown) return undefined
-    return this.#profiles.persons.get(asConnection(caller, mvUid), mvUid).catch(ifNotFound(undefined))
+  /** The subject; connected users see name, picture and contacts, others nothing. */
+  async #findSubject(caller: Caller, mvUid: string): Promise<Subject | undefined> {
+    const { persons, contacts, addresses, connections } = this.#profiles
+    const isSelf = caller.userId === mvUid
+    if (!isSelf && !(await connections.areConnected(caller.userId, mvUid))) return undefined
+    const [reader, owner] = [asConnection(caller, mvUid), { mvUid, relationId: null }]
+    const none = { items: [] }
+    const [person, reached, lives] = await Promise.all([
+      persons.get(reader, mvUid).catch(ifNotFound(undefined)),
+      contacts.list(reader, owner, CONTACTS).catch(ifNotFound(none)),
+      // An app that the person has admitted to the Patient sees the addresses, too.
+      isSelf
+        ? addresses.list({ ...caller, compartment: undefined }, owner, CONTACTS).catch(ifNotFound(none))
+        : none,
+    ])
+    return person && { person, contacts: reached.items, addresses: lives.items }
   }
+}
+
+interface Subject {
+  person: StoredPerson
+  contacts: readonly StoredContact[]
+  addresses: readonly StoredAddress[]
+}
+
+/** A Patient shows at most so many contacts, and as many addresses. */
+const CONTACTS = { limit: 100 }
+
+/** Contacts and addresses have versions of their own, and can be deleted. */
+function versionOf(person: StoredPerson, ...details: (readonly (StoredContact | StoredAddress)[])[]): string {
+  const versions = details.flat().map(({ id, version }) => `${id}/${version}`)
+  const digest = createHash('sha256').update(versions.join()).digest('hex').slice(0, 12)
+  return [person.version, ...(versions.length > 0 ? [digest] : [])].join('.')
 }
 
 /** A search covers at most so many EHRs. */

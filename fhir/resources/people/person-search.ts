@@ -6,21 +6,50 @@ import { fitsPeriod } from '../../search/search-period.ts'
 import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
 import type { FoundResources } from '../../sources/resource-source.ts'
 
-const LIST_OF_TOKENS = ['_id', 'identifier', 'gender', 'active', 'language', 'relationship']
+interface Address {
+  line?: string[]
+  city?: string
+  state?: string
+  postalCode?: string
+  country?: string
+}
+
+/** The members of a name or an address by search parameter. */
+const TEXTS: Readonly<Record<string, (person: FhirResource) => readonly (string | undefined)[]>> = {
+  name: (person) => humansOf(person).flatMap(({ text, family, given = [] }) => [text, family, ...given]),
+  family: (person) => humansOf(person).map(({ family }) => family),
+  given: (person) => humansOf(person).flatMap(({ given = [] }) => given),
+  address: (person) => addressesOf(person).flatMap((one) => [one.line, ...membersOf(one)].flat()),
+  'address-city': (person) => addressesOf(person).map(({ city }) => city),
+  'address-country': (person) => addressesOf(person).map(({ country }) => country),
+  'address-postalcode': (person) => addressesOf(person).map(({ postalCode }) => postalCode),
+  'address-state': (person) => addressesOf(person).map(({ state }) => state),
+}
+
+const humansOf = ({ name = [] }: FhirResource) =>
+  (name as { text?: string; family?: string; given?: string[] }[]).slice(0, 1)
+
+const addressesOf = ({ address = [] }: FhirResource) => address as Address[]
+
+const membersOf = ({ city, state, postalCode, country }: Address) => [city, state, postalCode, country]
 
 /** The texts of a person by search parameter. */
-function textsOf({ name }: FhirResource, parameter: string): string[] {
-  const [human] = (name ?? []) as { text?: string; family?: string; given?: string[] }[]
-  const { text, family, given = [] } = human ?? {}
-  const all = parameter === 'family' ? [family] : parameter === 'given' ? given : [text, family, ...given]
-  return all.filter((one) => one !== undefined)
-}
+const textsOf = (person: FhirResource, parameter: string): string[] =>
+  (TEXTS[parameter]?.(person) ?? []).filter((one) => one !== undefined)
 
 interface Concept {
   coding?: { system?: string; code: string }[]
 }
 
 const codingsOf = (concepts: readonly Concept[] = []) => concepts.flatMap(({ coding = [] }) => coding)
+
+/** The tokens of means of contact, whose system is their kind. @param systems the kinds; none: all */
+const contactTokens =
+  (...systems: string[]) =>
+  ({ telecom = [] }: FhirResource) =>
+    (telecom as { system: string; value: string }[])
+      .filter(({ system }) => systems.length === 0 || systems.includes(system))
+      .map(({ system, value }) => ({ system, code: value }))
 
 /** The tokens of a person by search parameter; others are one value without a system. */
 const TOKENS: Readonly<Record<string, (person: FhirResource) => { system?: string; code: string }[]>> = {
@@ -30,10 +59,28 @@ const TOKENS: Readonly<Record<string, (person: FhirResource) => { system?: strin
   language: ({ communication = [] }) =>
     codingsOf((communication as { language: Concept }[]).map(({ language }) => language)),
   relationship: ({ relationship }) => codingsOf(relationship as Concept[] | undefined),
+  telecom: contactTokens(),
+  phone: contactTokens('phone'),
+  email: contactTokens('email'),
 }
 
+const isToken = (parameter: string) =>
+  Object.hasOwn(TOKENS, parameter) || parameter === 'gender' || parameter === 'active'
+
 const tokensOf = (person: FhirResource, parameter: string) =>
-  TOKENS[parameter]?.(person) ?? [{ code: String(person[parameter]) }]
+  TOKENS[parameter]?.(person) ?? (parameter in person ? [{ code: String(person[parameter]) }] : [])
+
+/** Search parameters of the means of contact and the addresses of a person. */
+export const CONTACT_PARAMETERS = {
+  telecom: { type: 'token', description: 'Value of a means of contact' },
+  phone: { type: 'token', description: 'Telephone number, as the person has written it' },
+  email: { type: 'token', description: 'E-mail address' },
+  address: { type: 'string', description: 'Beginning of a part of an address' },
+  'address-city': { type: 'string', description: 'Beginning of the city of an address' },
+  'address-country': { type: 'string', description: 'Country of an address, by its code' },
+  'address-postalcode': { type: 'string', description: 'Beginning of the postal code of an address' },
+  'address-state': { type: 'string', description: 'Beginning of the region of an address' },
+} as const
 
 /** Search parameters of the name of a person. */
 export const NAME_PARAMETERS = {
@@ -82,17 +129,14 @@ export function fitsPerson(person: FhirResource, { name, modifier, values }: Sea
   return modifier === 'not' ? !found : found
 }
 
-const ELEMENTS: Readonly<Record<string, string>> = {
-  ...{ _id: 'id', _lastUpdated: 'meta', birthdate: 'birthDate', language: 'communication' },
-}
+const ELEMENTS: Readonly<Record<string, string>> = { _lastUpdated: 'meta', birthdate: 'birthDate' }
 
 const isPresent = (person: FhirResource, name: string): boolean =>
-  ['name', 'family', 'given'].includes(name)
-    ? textsOf(person, name).length > 0
-    : (ELEMENTS[name] ?? name) in person
+  (isToken(name) ? tokensOf(person, name) : textsOf(person, name)).length > 0 ||
+  (ELEMENTS[name] ?? '') in person
 
 function fitsValue(person: FhirResource, name: string, text: string, modifier: string | undefined): boolean {
-  if (LIST_OF_TOKENS.includes(name)) return tokensOf(person, name).some((one) => fitsToken(one, text))
+  if (isToken(name)) return tokensOf(person, name).some((one) => fitsToken(one, text))
   if (name === '_lastUpdated')
     return fitsPeriod(String((person.meta as { lastUpdated: string }).lastUpdated), name, text)
   if (name === 'birthdate')
