@@ -14,7 +14,7 @@ import { unkeptPaths } from '../../records/fhir/unkept-elements.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { toClassForm } from '../../schemas/forms/class-form.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
-import { memoizeByObject } from '../../schemas/memoize.ts'
+import { memoizeByObject } from '../../schemas/forms/memoize.ts'
 import { invalidPropertyNames, type Violation } from '../../schemas/validation/violations.ts'
 import { type RecordWithMetadata, renderRecord } from './render.ts'
 

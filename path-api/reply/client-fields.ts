@@ -1,5 +1,5 @@
 import type { Static, TObject, TProperties } from '@sinclair/typebox'
-import { memoizeByObject } from '../../schemas/memoize.ts'
+import { memoizeByObject } from '../../schemas/forms/memoize.ts'
 
 /**
  * Returns the fields of a record that clients see; an unset field gets the default of the schema, or null.

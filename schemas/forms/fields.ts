@@ -1,5 +1,5 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import { memoizeByObject } from '../memoize.ts'
+import { memoizeByObject } from './memoize.ts'
 
 /**
  * Field marks: they tell who sets a field, and when. A client sets an unmarked field on creation and may

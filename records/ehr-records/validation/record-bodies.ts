@@ -1,6 +1,6 @@
 import type { TProperties } from '@sinclair/typebox'
 import { fromPathNames, markedFieldNames } from '../../../schemas/forms/fields.ts'
-import { memoizeByObject } from '../../../schemas/memoize.ts'
+import { memoizeByObject } from '../../../schemas/forms/memoize.ts'
 import { withUtcOffset } from '../../../schemas/time/iso-time.ts'
 
 /** A request body; null means absent. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { TProperties } from '@sinclair/typebox'
 import { fromPathNames, markedFieldNames } from '../../../schemas/forms/fields.ts'
-import { memoizeByObject } from '../../../schemas/memoize.ts'
+import { memoizeByObject } from '../../../schemas/forms/memoize.ts'
 import {
   invalidPropertyNames,
   type Violation,
