@@ -1,5 +1,6 @@
 import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
 import { unescapeText } from '../../records/fhir/search-values.ts'
+import { memoizeByObject } from '../../schemas/forms/memoize.ts'
 import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import type { SearchCriterion } from '../sources/resource-search.ts'
 
@@ -12,13 +13,15 @@ export type RecordConditions = (
 
 /** The conditions of a search on the records of several kinds, which share parameters: each reads a value once. */
 export function recordConditionsOf(criteria: readonly SearchCriterion[]): RecordConditions {
-  const known = criteria.map(() => new Map<FhirSearchParameter | undefined, readonly (boolean | Where)[]>())
+  const readings = criteria.map((criterion) => ({
+    criterion,
+    read: memoizeByObject((parameter: FhirSearchParameter) => alternativesOf(parameter, criterion)),
+  }))
   return (parameters) => {
     const groups: Where[][] = []
-    for (const [i, criterion] of criteria.entries()) {
+    for (const { criterion, read } of readings) {
       const parameter = parameters[criterion.name]
-      const alternatives = known[i]?.get(parameter) ?? alternativesOf(parameter, criterion)
-      known[i]?.set(parameter, alternatives)
+      const alternatives = parameter ? read(parameter) : alternativesOf(undefined, criterion)
       if (alternatives.includes(true)) continue
       const possible = alternatives.filter((one): one is Where => typeof one === 'object')
       if (possible.length === 0) return undefined

@@ -65,7 +65,7 @@ export default function PatientPage({ me: self, params }: PageProps) {
 function PlanColumn({ me }: { me: Me }) {
   const t = useText()
   const plans = useQuery(plansQuery(me.ehrId))
-  const writable = useWritablePlans(me, plans.data) ?? []
+  const { plans: writable = [] } = useWritablePlans(me)
   return (
     <section aria-labelledby="plan">
       <h2 id="plan">{t('patient.plans')}</h2>

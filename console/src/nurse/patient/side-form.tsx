@@ -1,7 +1,5 @@
 import kinds from 'virtual:measurement-kinds'
-import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
-import { plansQuery } from '../../model/health-record.ts'
 import type { Me } from '../../model/me.ts'
 import { ReadingForm } from '../../patient/measure/reading-form.tsx'
 import type { SavedReading } from '../../patient/measure/saved-note.tsx'
@@ -20,7 +18,7 @@ export function SideForm({ me }: { me: Me }) {
   const refused = path === '' ? named : undefined
   const [saved, setSaved] = useState<SavedReading>()
   const [chosen, setPlan] = useState<string>()
-  const { plans, isReader } = usePlans(me)
+  const { plans, isReader } = useWritablePlans(me)
   const kind = kinds.find((one) => one.path === (refused?.kind ?? path))
   if (!plans || (isReader && !named)) return null
   const plan = plans.find((one) => one.id === refused?.body.carePlanId) ?? plans[0]
@@ -57,13 +55,6 @@ export function SideForm({ me }: { me: Me }) {
       )}
     </section>
   )
-}
-
-/** The plans in which the person may record. A reader only sees plans. */
-function usePlans(me: Me) {
-  const all = useQuery(plansQuery(me.ehrId)).data
-  const plans = useWritablePlans(me, all)
-  return { plans, isReader: plans?.length === 0 && all?.length !== 0 }
 }
 
 function KindField({ value, onChange }: { value: string; onChange: (path: string) => void }) {

@@ -1,14 +1,13 @@
-import { useQueries } from '@tanstack/react-query'
-import { mayWrite, participantsQuery } from '../../model/health-record.ts'
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { mayWrite, participantsQuery, plansQuery } from '../../model/health-record.ts'
 import type { Me } from '../../model/me.ts'
 
-/** Those of a patient's plans in which a person may write; undefined until their participants are known. */
-export function useWritablePlans<P extends { id: string }>(
-  { ehrId, mvUid }: Me,
-  plans: readonly P[] | undefined,
-): P[] | undefined {
-  const queries = (plans ?? []).map(({ id }) => participantsQuery(ehrId, id))
+/** The open plans of a patient in which a person may write, once their participants are known. A reader only sees plans. */
+export function useWritablePlans({ ehrId, mvUid }: Me) {
+  const all = useQuery(plansQuery(ehrId)).data
+  const queries = (all ?? []).map(({ id }) => participantsQuery(ehrId, id))
   const participants = useQueries({ queries }).map(({ data }) => data)
-  if (!plans || participants.includes(undefined)) return undefined
-  return plans.filter((_, i) => mayWrite(participants[i] ?? [], { mvUid }))
+  if (!all || participants.includes(undefined)) return { plans: undefined, isReader: false }
+  const plans = all.filter((_, i) => mayWrite(participants[i] ?? [], { mvUid }))
+  return { plans, isReader: plans.length === 0 && all.length > 0 }
 }
