@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { connectUsers } from '../harness/care/owners.ts'
 import { addParticipant, createPatient, createPlan } from '../harness/care/patients.ts'
 import { createPerson } from '../harness/people/people.ts'
 import { request, service } from '../harness/service/service.ts'
@@ -9,11 +10,7 @@ describe('attack: searching for data of a deleted account', () => {
     const leaver = await createPerson()
     const { mvUid } = leaver
     await leaver.call('PUT', `/profile/${mvUid}`, { name: { displayName: 'Anna' }, language: 'nl' })
-    for (const [one, two] of [
-      [leaver, patient],
-      [patient, leaver],
-    ] as const)
-      await one.call('POST', `/profile/${one.mvUid}/network`, { mvUid: two.mvUid })
+    await connectUsers(leaver, patient)
     await addParticipant(await createPlan(patient), leaver, 'write')
     await leaver.call('PUT', `/auth/account/${mvUid}`, { email: 'elsewhere@example.org' })
     const sids = await service.db

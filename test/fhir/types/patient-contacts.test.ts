@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { connectUsers } from '../../harness/care/owners.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { callFhir, idsIn, readFhir } from '../fhir-client.ts'
@@ -18,17 +19,9 @@ describe('contacts and addresses of a Patient', () => {
     const profile = `/profile/${patient.mvUid}`
     const person = { name: { displayName: 'Ann' }, nationality: 'NL' }
     assertStatus(await patient.call('PUT', profile, person))
-    for (const [one, other] of [
-      [patient, friend],
-      [friend, patient],
-    ] as const)
-      assertStatus(await one.call('POST', `/profile/${one.mvUid}/network`, { mvUid: other.mvUid }), 201)
+    await connectUsers(patient, friend)
     const carePlanId = await createPlan(patient)
-    for (const { mvUid } of [friend, nurse])
-      assertStatus(
-        await patient.call('POST', `careplan/${carePlanId}/participant`, { mvUid, access: 'READ' }),
-        201,
-      )
+    for (const reader of [friend, nurse]) await addParticipant(carePlanId, reader, 'read')
     for (const contact of [
       { type: 'PHONE', value: '+31 20 624 1111', primary: true, usage: 'WORK' },
       { type: 'MOBILE', value: '+31 6 1234 5678', primary: true, usage: 'HOME' },

@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict'
 import sharp from 'sharp'
+import { connectUsers } from '../../harness/care/owners.ts'
 import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { callFhir, idsIn, type Json, readFhir } from '../fhir-client.ts'
-
-const connect = async (one: Person, two: Person): Promise<void> => {
-  for (const [from, to] of [
-    [one, two],
-    [two, one],
-  ] as const)
-    assertStatus(await from.call('POST', `/profile/${from.mvUid}/network`, { mvUid: to.mvUid }), 201)
-}
 
 const resourcesIn = ({ entry = [] }: Json): Json[] => entry.map(({ resource }: Json) => resource)
 
@@ -36,7 +29,7 @@ describe('people in FHIR', () => {
     const png = await black.png().toBuffer()
     const picture = `/profile/${friend.mvUid}/picture`
     assertStatus(await friend.call('POST', picture, png, { 'content-type': 'image/png' }), 201)
-    await connect(patient, friend)
+    await connectUsers(patient, friend)
     carePlanId = await createPlan(patient)
     for (const [{ mvUid }, role] of [
       [friend, 'Brother'],

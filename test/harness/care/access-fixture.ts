@@ -7,6 +7,7 @@ import { createPressureComposition, getStoredTemplate } from '../openehr-samples
 import { createAdmin, createPerson, type Person } from '../people/people.ts'
 import { service } from '../service/service.ts'
 import { isFullSize } from '../test-size.ts'
+import { connectUsers } from './owners.ts'
 import {
   addParticipant,
   createAlert,
@@ -153,11 +154,7 @@ export async function createAccessFixture(): Promise<AccessFixture> {
       setRole(service, session, keeper.mvUid, ehrRole(patient.ehrId, 'write'), true),
     ),
   )
-  for (const [one, two] of [
-    [patient, connection],
-    [connection, patient],
-  ] as const)
-    await one.call('POST', `/profile/${one.mvUid}/network`, { mvUid: two.mvUid })
+  await connectUsers(patient, connection)
 
   /** @returns the id of the participation */
   async function letParticipate(plan: string): Promise<string> {

@@ -1,3 +1,4 @@
+import { assertStatus } from '../clients/path-client.ts'
 import { createPerson, type Person } from '../people/people.ts'
 
 /** A user with a profile. Paths without a leading slash are relative to it. */
@@ -12,7 +13,10 @@ export async function createOwner(about: { name?: string } = {}): Promise<Owner>
 }
 
 /** Connects two users. */
-export async function connectUsers(one: Owner, other: Owner): Promise<void> {
-  await one.call('POST', 'network', { mvUid: other.mvUid })
-  await other.call('POST', 'network', { mvUid: one.mvUid })
+export async function connectUsers(one: Person, other: Person): Promise<void> {
+  for (const [from, to] of [
+    [one, other],
+    [other, one],
+  ] as const)
+    assertStatus(await from.call('POST', `/profile/${from.mvUid}/network`, { mvUid: to.mvUid }), 201)
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { ReadMarks } from '../../../records/chat/read-marks.ts'
 import { Reminders } from '../../../records/chat/reminders.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import { connectUsers } from '../../harness/care/owners.ts'
 import {
   addParticipant,
   createGoal,
@@ -115,11 +116,7 @@ describe('a chat', () => {
     const [one, two] = await Promise.all([createPerson(), createPerson()])
     const of = (other: Person) => `network/${other.mvUid}`
     assertProblem(await one.call('POST', at('', of(two)), first), 404, 'not-found')
-    for (const [a, b] of [
-      [one, two],
-      [two, one],
-    ] as const)
-      await a.call('POST', `/profile/${a.mvUid}/network`, { mvUid: b.mvUid })
+    await connectUsers(one, two)
     const id = await start(one, of(two))
     assertStatus(await two.call('POST', at(`/${id}`, of(one)), { text: 'Yes' }), 201)
     assert.deepEqual(textsOf(assertStatus(await one.call('GET', at(`/${id}`, of(two))))), [first.text, 'Yes'])
