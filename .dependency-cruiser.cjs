@@ -51,6 +51,7 @@ const rooms = {
     'opt',
     'adl',
     'validation',
+    'composition-views',
     'measurement-mapping',
     'templates',
     'simplified',

@@ -7,12 +7,12 @@ import type { FhirServices } from '../fhir/sources/resource-source.ts'
 import { subscriptionIndexes } from '../fhir/subscriptions/subscription-type.ts'
 import { Queries } from '../openehr/aql/queries.ts'
 import { StoredQueries } from '../openehr/aql/stored-queries.ts'
+import { createCompositionViews } from '../openehr/composition-views/create-views.ts'
 import { toRmJson } from '../openehr/compositions/composition-json.ts'
 import { Compositions } from '../openehr/compositions/compositions.ts'
 import { Contributions } from '../openehr/contributions/contributions.ts'
 import { Directories } from '../openehr/directories/directories.ts'
 import { EhrStatuses } from '../openehr/ehr-status/ehr-statuses.ts'
-import { measurementTemplates } from '../openehr/measurement-mapping/measurement-templates.ts'
 import { ArchetypeStore } from '../openehr/templates/archetype-store.ts'
 import { TemplateStore } from '../openehr/templates/template-store.ts'
 import type { Services } from '../path-api/operation/services.ts'
@@ -159,7 +159,9 @@ async function addBuiltIns(
   { templates }: ReturnType<typeof openOpenEhr>,
 ) {
   for (const family of Object.values(types)) await family.addBuiltIn()
-  await templates.addBuiltIn(measurementTemplates(MEASUREMENT_KINDS))
+  await templates.addBuiltIn(
+    new Map(COMPOSITION_VIEWS.map(({ head, createTemplate }) => [head.templateId, createTemplate()])),
+  )
 }
 
 const PENDING_DOCUMENTS_GAUGE = {
@@ -276,11 +278,14 @@ const openTypes = (records: StoreContext) => ({
   device: new TypeDefinitions(records, 'device'),
 })
 
+/** The records that are shown as compositions. */
+const COMPOSITION_VIEWS = createCompositionViews(CLASS_NAMES.map(classKindOf))
+
 /** Opens the openEHR stores. */
 function openOpenEhr(records: StoreContext, ehrs: Ehrs) {
   const templates = new TemplateStore(records)
   const versioned = {
-    compositions: new Compositions(records, templates, MEASUREMENT_KINDS),
+    compositions: new Compositions(records, templates, MEASUREMENT_KINDS, COMPOSITION_VIEWS),
     ehrStatuses: new EhrStatuses(records, ehrs),
     directories: new Directories(records),
   }
@@ -292,7 +297,7 @@ function openOpenEhr(records: StoreContext, ehrs: Ehrs) {
 }
 
 const openQueries = (records: StoreContext, backfill: Backfill) =>
-  new Queries(records, MEASUREMENT_KINDS, () => !backfill.pendingIn(Composition.collection))
+  new Queries(records, COMPOSITION_VIEWS, () => !backfill.pendingIn(Composition.collection))
 
 /** Opens charts, thresholds and the list of deleted records. */
 function openCharts(records: StoreContext) {

@@ -1,6 +1,6 @@
 import { type Db, MongoClient } from 'mongodb'
+import { measurementView } from '../../openehr/composition-views/measurements/measurement-view.ts'
 import { searchFieldsOf } from '../../openehr/compositions/search-fields.ts'
-import { compositionHead, toComposition } from '../../openehr/measurement-mapping/to-composition.ts'
 import { Composition } from '../../records/compositions/composition-record.ts'
 import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
 import { BloodPressure } from '../../records/measurements/kinds/blood-pressure.ts'
@@ -21,7 +21,7 @@ export const MIN_COMPOSITIONS = 1_000
 const COMPOSITIONS_PER_BATCH = 2_000
 const START_TIME_MS = Date.UTC(2025, 0, 1)
 const YEAR_MS = 365 * 86_400_000
-const kind = BloodPressure as unknown as MeasurementKind
+const view = measurementView(BloodPressure as unknown as MeasurementKind)
 
 /** One of a hundred is 180 or more, so that one of a thousand is in one month. */
 const systolicOf = (i: number): number => (i % 100 < 99 ? 100 + (i % 80) : 180 + (i % 7))
@@ -33,7 +33,7 @@ export function createPressureComposition(
 ) {
   const values = { systolicMmHg: systolicOf(i), diastolicMmHg: 60 + (i % 30) }
   const record = { _id: newId(), version: 1, timestamp: new Date(at), ...values }
-  const { uid: _, ...composition } = toComposition(kind, record as unknown as ParseDocument)
+  const { uid: _, ...composition } = view.toComposition(record as unknown as ParseDocument)
   return composition
 }
 
@@ -60,7 +60,7 @@ function planEhrs(items: number): { ehrId: string; count: number }[] {
 export async function loadCompositions(uri: string, subjectId: string, items: number): Promise<LoadedEhrs> {
   const client = await MongoClient.connect(uri)
   const db = client.db()
-  const { templateId, name } = compositionHead(kind)
+  const { templateId, name } = view.head
   const [template] = await db.collection('openehr.templates').find({ templateId }).toArray()
   const kept = { template: String(template?._id), templateId, name }
   const ehrs = planEhrs(items)

@@ -2,10 +2,10 @@ import { Composition } from '../../records/compositions/composition-record.ts'
 import { requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
 import { queryAccesses, type SearchedEhrs } from '../../records/ehrs/rights/query-accesses.ts'
 import { TimeSlice } from '../../records/limits/time-slice.ts'
-import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import type { CompositionView } from '../composition-views/composition-view.ts'
 import { lineAndColumnOf, TextSyntaxError } from '../formats/text-syntax-error.ts'
 import { checkQuery, MAX_ROWS, pathsOfQuery, type QueryParameters } from './check-query.ts'
 import { createEvaluation } from './evaluation/evaluation.ts'
@@ -28,7 +28,7 @@ import { countArchetypeByIndex, countedArchetype } from './scan/archetype-count.
 import { countCompositions, planCompositionSearch } from './scan/composition-scan.ts'
 import { EhrScan } from './scan/ehr-scan.ts'
 import { scanEhrTrees } from './scan/ehr-tree-scan.ts'
-import { countMeasurements, planMeasurementSearches } from './scan/measurement-scan.ts'
+import { countRecords, planViewSearches } from './scan/view-scan.ts'
 import { AQL_TIMEOUT_MS, TIMEOUT_ADVICE } from './timeout.ts'
 
 /** A query as a client sends it. */
@@ -65,7 +65,7 @@ export interface QueryExplanation {
   index: string | undefined
   /** The number of compositions that would be read, counted up to a limit. */
   candidates: number
-  /** The measurements that would be read: kind, index, and their number, counted up to a limit. */
+  /** The records of views that would be read: kind, index, and their number, counted up to a limit. */
   measurements: { name: string; index: string; candidates: number }[]
   evaluated: string[]
 }
@@ -78,21 +78,21 @@ const ANALYST_ROLE = 'analyst'
 /** AQL queries over the compositions and EHRs that a caller may read. */
 export class Queries {
   readonly #records: StoreContext
-  readonly #kinds: readonly MeasurementKind[]
+  readonly #views: readonly CompositionView[]
   readonly #haveFacts: () => boolean
   readonly #structures: KnownStructures
 
   /**
-   * @param kinds measurements that are shown as compositions
+   * @param views records that are shown as compositions
    * @param haveFacts whether the backfill has extracted the facts of all compositions
    */
   constructor(
     records: StoreContext,
-    kinds: readonly MeasurementKind[],
+    views: readonly CompositionView[],
     haveFacts: () => boolean = () => true,
   ) {
     this.#records = records
-    this.#kinds = kinds
+    this.#views = views
     this.#haveFacts = haveFacts
     this.#structures = new KnownStructures(records.db)
   }
@@ -111,7 +111,7 @@ export class Queries {
     const reader = withAnalystRights(caller)
     const ehrs = new EhrScan(this.#records.db, reader, plan)
     const reading = {
-      ...{ db: this.#records.db, kinds: this.#kinds },
+      ...{ db: this.#records.db, views: this.#views },
       ...{ caller: reader, plan, ehrs, needsEhr: needsEhr(query) },
     }
     const { admission } = caller
@@ -178,7 +178,7 @@ export class Queries {
     const { db } = this.#records
     const isOne = reader.unrestricted && offset === 0 && limit > 0
     const withheldIds = isOne && (await ehrs.withheldIds())
-    const count = withheldIds && (await countArchetypeByIndex(db, this.#kinds, archetypeId, withheldIds))
+    const count = withheldIds && (await countArchetypeByIndex(db, this.#views, archetypeId, withheldIds))
     if (typeof count !== 'number') yield* evaluate()
     else yield [{ cells: [String(count)], keys: [], from: [] }]
   }
@@ -197,9 +197,9 @@ export class Queries {
         ? search
         : { ...search, filter: { $and: [search.filter, { ehrId: { $nin: withheldIds } }] } }
     const search = plan.compositions ? counted(planCompositionSearch(plan, reader, ids)) : undefined
-    const searches = planMeasurementSearches({ caller: reader, plan, kinds: this.#kinds }, ids)
+    const searches = planViewSearches({ caller: reader, plan, views: this.#views }, ids)
     const measurements = searches.map(async (one) => ({
-      ...{ name: one.kind.name, index: one.index, candidates: await countMeasurements(db, counted(one)) },
+      ...{ name: one.view.kind.name, index: one.index, candidates: await countRecords(db, counted(one)) },
     }))
     const access = { type: Composition.collection, asked: `aql explain: ${withoutValues(request.q)}` }
     await audit.record(...(await queryAccesses(audit, caller, access, await ehrs.searched())))

@@ -21,8 +21,9 @@ import {
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
 import { ifNotFound, ServiceError } from '../../schemas/errors.ts'
+import type { CompositionView } from '../composition-views/composition-view.ts'
+import { isRecordId, ViewCompositions } from '../composition-views/view-compositions.ts'
 import { compositionMeasurements } from '../measurement-mapping/composition-measurements.ts'
-import { isMeasurementId, MeasurementCompositions } from '../measurement-mapping/measurement-compositions.ts'
 import type { StoredTemplate, TemplateStore } from '../templates/template-store.ts'
 import { readVersion, withVersionUid } from '../versions/read-version.ts'
 import { toRmObject } from './composition-json.ts'
@@ -55,14 +56,22 @@ interface CompositionKey {
 export class Compositions {
   readonly #records: StoreContext
   readonly #templates: TemplateStore
-  readonly #measurementCompositions: MeasurementCompositions
+  readonly #viewCompositions: ViewCompositions
   readonly #store
 
-  /** @param kinds measurements that are shown as compositions and that compositions may contain */
-  constructor(records: StoreContext, templates: TemplateStore, kinds: readonly MeasurementKind[]) {
+  /**
+   * @param kinds measurements that compositions may contain
+   * @param views records that are shown as compositions
+   */
+  constructor(
+    records: StoreContext,
+    templates: TemplateStore,
+    kinds: readonly MeasurementKind[],
+    views: readonly CompositionView[],
+  ) {
     this.#records = records
     this.#templates = templates
-    this.#measurementCompositions = new MeasurementCompositions(records, kinds)
+    this.#viewCompositions = new ViewCompositions(records, views)
     this.#store = new Store(records, { ...Composition, recordDerivation: compositionMeasurements(kinds) })
   }
 
@@ -131,8 +140,8 @@ export class Compositions {
     const { id, version } = parseVersionUid(uid)
     const named = requestedUid === undefined ? { id, version } : parseVersionUid(requestedUid)
     if (named.id !== id) throw new ServiceError('NotFound')
-    const measured = await this.#measurementCompositions.get(caller, { ehrId, id }, named.version)
-    if (measured) return measured
+    const shown = await this.#viewCompositions.get(caller, { ehrId, id }, named.version)
+    if (shown) return shown
     const now = await this.#store.get(caller, { id, ehrId }, { without: SEARCH_FIELD_NAMES })
     return readVersion(now, { version: named.version, at }, (version) =>
       this.#store.findFormerVersion(caller, now, version),
@@ -149,7 +158,7 @@ export class Compositions {
     isKnown: ((uid: string) => boolean) | undefined,
   ): Promise<string | undefined> {
     const { id, version } = parseVersionUid(uid)
-    if (!isKnown || isMeasurementId(id) || version !== undefined) return undefined
+    if (!isKnown || isRecordId(id) || version !== undefined) return undefined
     const found = await this.#store.find(caller, { id, ehrId }, { without: CONTENT })
     if (!found || !isKnown(versionUidOf(found))) return undefined
     await this.#records.audit.record(...accessesByEhr(Composition, caller, { action: 'read' }, [found]))
@@ -304,10 +313,10 @@ export class Compositions {
     return { now, links: [...outgoing, ...incoming] }
   }
 
-  /** Parses the uid of a composition that is to change. @throws Conflict when it shows a measurement */
+  /** Parses the uid of a composition that is to change. @throws Conflict when it shows a record */
   async #parseChangeable(caller: Caller, { ehrId, uid }: CompositionKey) {
     const parsed = parseVersionUid(uid)
-    await this.#measurementCompositions.refuseChange(caller, { ehrId, id: parsed.id })
+    await this.#viewCompositions.refuseChange(caller, { ehrId, id: parsed.id })
     return parsed
   }
 
@@ -380,8 +389,8 @@ const takenUidError = (cause?: unknown): ServiceError =>
 const UID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(::[^:\s]+::\d+(\.\d+\.\d+)?)?$/i
 
 /**
- * The id in a uid that a client sent. Ids of measurements, which AQL shows as compositions, have another form, so
- * that no composition can take one.
+ * The id in a uid that a client sent. Ids of records, which AQL shows as compositions, have another form, so that no
+ * composition can take one.
  * @throws RuleViolated when it is not a UUID
  */
 function requireUuid(uid: string): string {

@@ -5,9 +5,9 @@ import { isPresent } from '../../records/measurements/dependent-fields.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
+import { observationArchetypeOf } from '../composition-views/measurements/observation-archetypes.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
 import { instantMsOf, parseDateTime } from '../rm/iso8601.ts'
-import { observationArchetypeOf } from './observation-archetypes.ts'
 
 /** A measurement that a composition contains. */
 export interface CompositionMeasurement {

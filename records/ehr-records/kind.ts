@@ -5,6 +5,7 @@ import type { HelperAct } from '../../schemas/enums.ts'
 import type { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import type { AnyForms, ParentType } from '../../schemas/forms/forms.ts'
+import type { EvaluationForm } from '../../schemas/openehr/evaluation-form.ts'
 import { createValidator, type Validator } from '../../schemas/validation/validators.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { type EhrAccessFields, ehrPermissions } from '../ehrs/rights/access.ts'
@@ -92,6 +93,8 @@ export interface ClassKind extends Kind, AnyForms {
   maxCount?: { of: 'carePlanId' | 'goalId'; count: number } | undefined
   /** How the record appears in the timeline of its EHR; absent: not at all. */
   timeline?: TimelineDefinition | undefined
+  /** How AQL shows the record; absent: not at all, or as a measurement. */
+  openehr?: EvaluationForm | undefined
   /** Violations of fields that only some writers may change; `now` includes the id. */
   reservedViolations?: ((caller: Caller, now: Values, next: Values) => Violation[]) | undefined
   filters?: Readonly<Record<string, ListFilter>> | undefined
@@ -124,6 +127,7 @@ type KindLists<S extends TObject> = Record<string, ListDefinition<Static<S>>>
 interface KindOptions<S extends TObject, L extends KindLists<S>> {
   words: Kind['words']
   fhir: FhirForm
+  openehr?: EvaluationForm
   /** Rules beyond the schema. */
   rules?: Rules
   rulesFor?: ClassKind['rulesFor']
@@ -159,7 +163,11 @@ export function defineKind<F extends AnyForms, const L extends KindLists<F['reco
   options: KindOptions<F['record'], L>,
 ) {
   const { rules = NO_RULES, permissions = ehrPermissions, naturalKey, timeline, lists } = options
-  const indexes = [...(options.indexes ?? []), ...timelineIndexes(timeline, Object.values(lists))]
+  const indexes = [
+    ...(options.indexes ?? []),
+    ...timelineIndexes(timeline, Object.values(lists)),
+    ...(options.openehr ? [recordedAtIndex] : []),
+  ]
   return {
     ...forms,
     ...options,
@@ -217,6 +225,10 @@ function timelineIndexes(
     key: { ehrId: 1, [field === 'createdAt' ? '_created_at' : field]: -1, _id: -1 },
   }))
 }
+
+/** Index of all records by the time when they were recorded, for AQL. */
+export const RECORDED_AT_INDEX = 'recorded_at'
+const recordedAtIndex: IndexDescription = { name: RECORDED_AT_INDEX, key: { _created_at: 1 } }
 
 /** Concurrent writers do not see each other's records; the unique index rejects all but one. */
 const NATURAL_KEY_INDEX: IndexDescription = { name: 'known', key: { ehrId: 1, knownBy: 1 }, unique: true }

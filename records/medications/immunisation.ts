@@ -21,6 +21,27 @@ const originViolations = ({ primarySource, reportOrigin }: Values): Violation[] 
 export const Immunisation = defineKind(forms, {
   words: { en: 'immunisations', nl: 'vaccinaties' },
   fhir: immunizationMapping,
+  openehr: {
+    concept: 'immunisation',
+    elements: [
+      { field: 'vaccine', name: 'Vaccine', code: 'code' },
+      { field: 'date', name: 'Date' },
+      { field: 'status', name: 'Status' },
+      { field: 'statusReason', name: 'Reason for the status' },
+      { field: 'targetDisease', name: 'Disease' },
+      { field: 'doseNumber', name: 'Number of the dose' },
+      { field: 'seriesDoses', name: 'Recommended doses' },
+      { field: 'lotNumber', name: 'Lot number' },
+      { field: 'manufacturer', name: 'Manufacturer' },
+      { field: 'expiry', name: 'Expiration date' },
+      { field: 'site', name: 'Site' },
+      { field: 'route', name: 'Route' },
+      { field: 'performer', name: 'Performer' },
+      { field: 'primarySource', name: 'From whoever gave it' },
+      { field: 'reportOrigin', name: 'Origin of the report' },
+      { field: 'comment', name: 'Comment' },
+    ],
+  },
   rules: {
     dependentFields: [
       ...['vaccine', 'code', 'targetDisease', 'comment'],

@@ -11,6 +11,23 @@ const deriveSearchFields = searchFieldsFrom(({ name, reason, comment }) => [name
 export const Medication = defineKind(forms, {
   words: { en: 'medications', nl: 'medicijnen' },
   fhir: medicationStatementMapping,
+  openehr: {
+    concept: 'medication',
+    elements: [
+      { field: 'name', name: 'Medication', code: 'code' },
+      { field: 'status', name: 'Status' },
+      { field: 'statusReason', name: 'Reason for the status' },
+      { field: 'dosage', name: 'Dosage' },
+      { field: 'asNeeded', name: 'As needed' },
+      { field: 'route', name: 'Route' },
+      { field: 'reason', name: 'Reason' },
+      { field: 'start', name: 'Start' },
+      { field: 'end', name: 'End' },
+      { field: 'asserted', name: 'Day of the report' },
+      { field: 'informationSource', name: 'Source of the information' },
+      { field: 'comment', name: 'Comment' },
+    ],
+  },
   rules: {
     dependentFields: ['name', 'code', 'reason', 'comment', 'start', 'end'],
     violations: (values) => [

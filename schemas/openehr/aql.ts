@@ -69,8 +69,8 @@ const filterField = (description: string) =>
     examples: [{}],
   })
 
-const MeasurementsExplanation = closedObject('AqlMeasured', 'Access path of the measurements of one kind', {
-  name: Type.String({ description: 'Kind of measurement', examples: ['BloodPressure'] }),
+const MeasurementsExplanation = closedObject('AqlMeasured', 'Access path of the records of one kind', {
+  name: Type.String({ description: 'Kind of record', examples: ['BloodPressure'] }),
   index: Type.String({ description: 'Index that is used', examples: ['typed_in_systolicMmHg'] }),
   candidates: Type.Integer({
     description: 'Estimated number of documents to read; 100,000 means that many or more',
@@ -105,7 +105,7 @@ export const AqlExplanation = closedObject(
       examples: [12],
     }),
     measurements: Type.Array(MeasurementsExplanation, {
-      description: 'Measurements that are read as compositions',
+      description: 'Measurements, medications and immunisations that are read as compositions',
     }),
     evaluated: Type.Array(Type.String(), {
       description: 'Remaining steps, evaluated in memory',

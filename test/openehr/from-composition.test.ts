@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
+import { measurementView } from '../../openehr/composition-views/measurements/measurement-view.ts'
 import {
   fromComposition,
   isMappable,
   MAX_MEASUREMENTS,
   mappableByArchetype,
 } from '../../openehr/measurement-mapping/from-composition.ts'
-import { toComposition } from '../../openehr/measurement-mapping/to-composition.ts'
 import type { RmObject } from '../../openehr/rm/canonical-json.ts'
 import { MEASUREMENT_KINDS } from '../../records/kinds.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
@@ -18,7 +18,7 @@ const parents = { ehrId: 'e5RtGb81Xz', compositionId: 'c1' }
 /** A weight as in a composition, with a change. */
 function weightOf(change: (event: RmObject, quantity: RmObject) => object | undefined): RmObject {
   const weight = [...READABLE.values()].find(({ path }) => path === 'bodyweight') as MeasurementKind
-  const composition = toComposition(weight, createStoredMeasurement(weight))
+  const composition = measurementView(weight).toComposition(createStoredMeasurement(weight))
   // biome-ignore lint/suspicious/noExplicitAny: the content has no type
   const { data } = (composition as any).content[0]
   const [event] = data.events
@@ -32,7 +32,7 @@ describe('measurements from compositions', () => {
   for (const kind of MEASUREMENT_KINDS)
     it(`are ${isMappable(kind) ? 'read as they were written' : 'without answers'}: ${kind.name}`, () => {
       const stored = createStoredMeasurement(kind)
-      const measurements = heldIn(toComposition(kind, stored))
+      const measurements = heldIn(measurementView(kind).toComposition(stored))
       if (!isMappable(kind)) return assert.deepEqual(measurements, [])
       const [{ record, kind: found, id } = assert.fail()] = measurements
       assert.equal(measurements.length, 1)

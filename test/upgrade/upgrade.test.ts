@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { measurementTemplates } from '../../openehr/measurement-mapping/measurement-templates.ts'
-import { MEASUREMENT_KINDS } from '../../records/kinds.ts'
+import { createCompositionViews } from '../../openehr/composition-views/create-views.ts'
+import { CLASS_NAMES, classKindOf } from '../../records/kinds.ts'
 import { runAuditCommand } from '../../server/commands/audit.ts'
 import { runCommand } from '../harness/in-process/run-command.ts'
 import { config, service as current } from '../harness/service/service.ts'
@@ -60,8 +60,8 @@ describe('a released version', function suite() {
       const answers = await answersOf(session)
       const expected = await answersOfNew(version, Object.keys(stored))
       for (const door of Object.keys(expected)) assert.deepEqual(answers[door], expected[door], door)
-      for (const [templateId, xml] of measurementTemplates(MEASUREMENT_KINDS))
-        assert.equal(await readTemplateXml(session, templateId), xml, templateId)
+      for (const { head, createTemplate } of createCompositionViews(CLASS_NAMES.map(classKindOf)))
+        assert.equal(await readTemplateXml(session, head.templateId), createTemplate(), head.templateId)
       await stopProcess(service)
       const { code, output } = await runCommand(runAuditCommand, ['verify'], { DATA_DIR })
       assert.equal(code, 0, output)

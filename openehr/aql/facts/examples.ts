@@ -4,7 +4,7 @@ import type { RmObject } from '../../rm/canonical-json.ts'
 import { pathsOfQuery } from '../check-query.ts'
 import { buildEhrTree } from '../evaluation/ehr-tree.ts'
 import { createEvaluation } from '../evaluation/evaluation.ts'
-import type { ClassNode, Column, QueryTree } from '../language/ast.ts'
+import type { ClassNode, Column, Path, QueryTree } from '../language/ast.ts'
 import { followsStructure, type QueryPlace } from '../plan/query-places.ts'
 import { ehrWithIdOnly } from '../scan/ehr-scan.ts'
 import { type SortKey, sortKeyOf } from '../terms/terms.ts'
@@ -19,12 +19,19 @@ export class ExampleEvaluation {
   readonly isDecided: boolean
 
   /** @param node the class of the place's variable */
-  constructor(query: QueryTree, node: ClassNode, { path }: QueryPlace) {
+  constructor(query: QueryTree, node: ClassNode, { path }: Pick<QueryPlace, 'path'>) {
     const paths = pathsOfQuery(query).filter(({ variable }) => variable === path.variable)
     this.isDecided = paths.every(followsStructure) && followsStructure(path)
     const { contains: _, ...from } = node
     const columns = paths.map((expression): Column => ({ expression, text: '' }))
     this.#query = { distinct: false, columns, from, orderBy: [{ operand: path, descending: false }] }
+  }
+
+  /** Evaluates one path alone. */
+  static ofPath(node: ClassNode, path: Path): ExampleEvaluation {
+    const { contains: _, ...from } = node
+    const columns: Column[] = [{ expression: path, text: '' }]
+    return new ExampleEvaluation({ distinct: false, columns, from, orderBy: [] }, node, { path })
   }
 
   /** The value at the place in each row. */

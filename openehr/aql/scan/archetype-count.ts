@@ -1,10 +1,8 @@
 import type { Db } from 'mongodb'
 import { COMPOSITION_INDEX_KEYS, Composition } from '../../../records/compositions/composition-record.ts'
-import { FROM_COMPOSITION_FILTER } from '../../../records/measurements/compositions/composition-membership.ts'
-import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
 import { documentCollection } from '../../../records/store/documents/database.ts'
+import type { CompositionView } from '../../composition-views/composition-view.ts'
 import { type Fact, occurrenceCount, repeatedArchetypeFilter } from '../../compositions/facts.ts'
-import { compositionHead } from '../../measurement-mapping/to-composition.ts'
 import { constantValue } from '../evaluation/path-evaluator.ts'
 import type { ClassNode, QueryTree } from '../language/ast.ts'
 import { AQL_TIMEOUT_MS } from '../timeout.ts'
@@ -37,7 +35,7 @@ const MAX_COUNTED_SINGLY = 1000
 /** @returns the number of nodes of an archetype; undefined if indexes alone cannot answer */
 export async function countArchetypeByIndex(
   db: Db,
-  kinds: readonly MeasurementKind[],
+  views: readonly CompositionView[],
   archetypeId: string,
   withheldIds: ReadonlySet<string>,
 ): Promise<number | undefined> {
@@ -46,17 +44,17 @@ export async function countArchetypeByIndex(
   const compositions = documentCollection({ db }, Composition.collection)
   const hasArchetype = { archetypes: archetypeId }
   const counted = { maxTimeMS: AQL_TIMEOUT_MS, hint: COMPOSITION_INDEX_KEYS.archetypes }
-  const measured = kinds.filter((kind) => compositionHead(kind).archetypes.includes(archetypeId))
-  const [repeating, all, some, ...typedIn] = await Promise.all([
+  const shown = views.filter(({ head }) => head.archetypes.includes(archetypeId))
+  const [repeating, all, some, ...counts] = await Promise.all([
     findRepeating(db, archetypeId),
     compositions.countDocuments(hasArchetype, counted),
     hidden ? compositions.countDocuments({ ...hasArchetype, ...hidden }, counted) : 0,
-    ...measured.map((kind) => countManuallyEntered(db, kind, hidden)),
+    ...shown.map((view) => countShown(db, view, hidden)),
   ])
   if (repeating.length > MAX_COUNTED_SINGLY) return undefined
   const repeats = repeating.filter(({ ehrId }) => !withheldIds.has(String(ehrId)))
   const more = repeats.map(({ facts }) => occurrenceCount(facts as Fact[], archetypeId) - 1)
-  return [all - some, ...more, ...typedIn].reduce((sum, one) => sum + one, 0)
+  return [all - some, ...more, ...counts].reduce((sum, one) => sum + one, 0)
 }
 
 /** The compositions in which the archetype occurs more than once: one more than are counted singly, at most. */
@@ -70,17 +68,17 @@ const findRepeating = (db: Db, archetypeId: string) =>
     .limit(MAX_COUNTED_SINGLY + 1)
     .toArray()
 
-async function countManuallyEntered(
+async function countShown(
   db: Db,
-  { collection }: MeasurementKind,
+  { kind, filters }: CompositionView,
   hidden: object | false,
 ): Promise<number> {
-  const documents = documentCollection({ db }, collection)
+  const documents = documentCollection({ db }, kind.collection)
   const options = { maxTimeMS: AQL_TIMEOUT_MS }
-  const [all, fromCompositions, hiddenCount] = await Promise.all([
+  const [all, others, hiddenCount] = await Promise.all([
     documents.countDocuments({}, options),
-    documents.countDocuments(FROM_COMPOSITION_FILTER, options),
-    hidden ? documents.countDocuments({ compositionId: null, ...hidden }, options) : 0,
+    filters ? documents.countDocuments(filters.others, options) : 0,
+    hidden ? documents.countDocuments({ ...filters?.shown, ...hidden }, options) : 0,
   ])
-  return all - fromCompositions - hiddenCount
+  return all - others - hiddenCount
 }

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb'
-import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import type { CompositionView } from '../../composition-views/composition-view.ts'
 import { buildEhrTree, type EhrTree } from '../evaluation/ehr-tree.ts'
 import type { QueryPlan } from '../plan/planner.ts'
 import {
@@ -13,16 +13,16 @@ import {
 } from './composition-scan.ts'
 import { scanDirectories } from './directory-scan.ts'
 import { type EhrScan, ehrWithIdOnly, type ScannedEhr } from './ehr-scan.ts'
-import { scanMeasurements, scanMeasurementsByEhr } from './measurement-scan.ts'
 import type { ScannedRecord } from './version-scan.ts'
+import { scanViews, scanViewsByEhr } from './view-scan.ts'
 
 /** The parameters of a scan. */
 export interface ScanOptions {
   db: Db
   caller: Caller
   plan: QueryPlan
-  /** Measurements that are shown as compositions. */
-  kinds: readonly MeasurementKind[]
+  /** Records that are shown as compositions. */
+  views: readonly CompositionView[]
   ehrs: EhrScan
   /** Whether the query needs more of the EHR than its id. */
   needsEhr: boolean
@@ -48,7 +48,7 @@ async function* scanAllEhrTrees(reading: ScanOptions): AsyncGenerator<EhrTree> {
   const ids = await ehrs.ids()
   if (ids?.length === 0) return
   yield* scanSingleDocuments(reading, scanCompositions(db, plan, planCompositionSearch(plan, caller, ids)))
-  yield* scanSingleDocuments(reading, scanMeasurements(reading, ids))
+  yield* scanSingleDocuments(reading, scanViews(reading, ids))
 }
 
 /** Yields each composition as a tree of its own. */
@@ -73,12 +73,12 @@ async function* scanWholeEhrs(reading: ScanOptions, batch: readonly ScannedEhr[]
   const foundIds = plan.compositions
     ? readCompositionBatches(db, planCompositionSearch(plan, caller, ids))
     : noRecords()
-  const ofMeasurements = plan.compositions ? await scanMeasurementsByEhr(reading, ids) : new Map()
+  const ofViews = plan.compositions ? await scanViewsByEhr(reading, ids) : new Map()
   const folders = await scanDirectories(reading, ids)
   const groups = groupByEhr(foundIds)
   let next = await groups.next()
   for (const { id, object, statuses } of batch) {
-    const documents = [...statuses, ...(ofMeasurements.get(id) ?? [])]
+    const documents = [...statuses, ...(ofViews.get(id) ?? [])]
     if (!next.done && next.value.ehrId === id) {
       for await (const some of readVersionsOf(db, plan, next.value.records))
         documents.push(...some.flatMap((one) => one.documents()))

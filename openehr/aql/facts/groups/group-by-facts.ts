@@ -1,14 +1,13 @@
-import { manuallyEnteredIndexNameOf } from '../../../../records/measurements/compositions/composition-membership.ts'
 import { permissionFilter } from '../../../../records/store/documents/caller.ts'
 import type { RmObject } from '../../../rm/canonical-json.ts'
 import type { QueryTree } from '../../language/ast.ts'
 import { allOf } from '../../plan/database-filters.ts'
 import type { FactGrouping } from '../../plan/fact-grouping.ts'
 import type { ScanOptions } from '../../scan/ehr-tree-scan.ts'
-import { type MeasurementSearch, planMeasurementSearches } from '../../scan/measurement-scan.ts'
+import { planViewSearches, type ViewSearch } from '../../scan/view-scan.ts'
 import { ExampleEvaluation, factValuesOf } from '../examples.ts'
-import { placeInMeasurement } from '../measurement-places.ts'
 import type { KnownStructures, Structures } from '../structures.ts'
+import { placeInView } from '../view-places.ts'
 import {
   countEmptyRecords,
   countOccurrences,
@@ -27,7 +26,7 @@ interface GroupingInput {
 }
 
 /**
- * Groups the values of a place in the database, by the facts of compositions and the fields of measurements.
+ * Groups the values of a place in the database, by the facts of compositions and the fields of views.
  * @returns undefined if the facts do not decide about all rows
  */
 export async function groupByFacts(about: GroupingInput): Promise<ValueGroup[] | undefined> {
@@ -48,7 +47,7 @@ export async function groupByFacts(about: GroupingInput): Promise<ValueGroup[] |
   const compositions = { db, filter: filter ?? {}, byEhr }
   const done = await Promise.all([
     groupCompositions(compositions, grouping, { rows, isOfEhrs: ids !== undefined, groups }),
-    ...planMeasurementSearches(reading, ids).map((search) => groupMeasurements(about, search, byEhr, groups)),
+    ...planViewSearches(reading, ids).map((search) => groupView(about, search, byEhr, groups)),
   ])
   if (done.includes(false)) return undefined
   return groups.all().filter(({ ehrId }) => ehrId === undefined || !withheldIds.has(ehrId))
@@ -103,20 +102,22 @@ async function groupCompositions(
   return true
 }
 
-/** @returns false if the rows of a measurement do not follow from one field */
-async function groupMeasurements(
+/** @returns false if the rows of a record do not follow from one field with an index */
+async function groupView(
   { reading: { db }, query, grouping }: GroupingInput,
-  { kind, filter, index }: MeasurementSearch,
+  { view, filter, index }: ViewSearch,
   byEhr: boolean,
   groups: ValueGroups,
 ): Promise<boolean> {
   const { node, place, range } = grouping
-  const about = { db, collection: kind.collection, filter, byEhr, hint: index }
-  const found = place && placeInMeasurement(kind, place, new ExampleEvaluation(query, node, place))
+  const about = { db, collection: view.kind.collection, filter, byEhr, hint: index }
+  const found = place && placeInView(view, place, new ExampleEvaluation(query, node, place))
   if (found && !found.isDecided) return false
   const field = found?.field
   if (field !== undefined) {
-    const inOrder = { ...about, hint: manuallyEnteredIndexNameOf(field) }
+    const hint = view.indexOf(field)
+    if (hint === undefined) return false
+    const inOrder = { ...about, hint }
     for (const one of await groupField(inOrder, field, range)) groups.addValues(one)
   }
   if (needsEmptyRows(grouping)) for (const one of await countEmptyRecords(about, field)) groups.addEmpty(one)

@@ -82,7 +82,8 @@ function emptyFilter({ query, order, search, structures }: OrderedSearch): Datab
 
 const openUnordered = ({ db, wanted }: OrderedSearch, { index, filter }: CompositionSearch) =>
   new FieldOrderStream(db, {
-    ...{ collection: Composition.collection, filter, field: undefined, descending: false, wanted },
+    ...{ collection: Composition.collection, filter, field: undefined, isEmpty: true },
+    ...{ descending: false, wanted },
     hint: index === '_id' ? '_id_' : COMPOSITION_INDEX_KEYS[index],
   })
 
@@ -95,7 +96,7 @@ async function openByStart(about: OrderedSearch): Promise<OrderedStream[] | unde
   const start = { $gte: range.$gte ?? -MAX_TIME_MS, ...(range.$lte !== undefined && { $lte: range.$lte }) }
   const filter = allOf([search.filter, { start }]) as DatabaseFilter
   const valued = new FieldOrderStream(db, {
-    ...{ collection: Composition.collection, filter, field: 'start', descending, wanted },
+    ...{ collection: Composition.collection, filter, field: 'start', isEmpty: false, descending, wanted },
     hint: COMPOSITION_INDEX_KEYS[index],
   })
   if (isRequired) return [valued]

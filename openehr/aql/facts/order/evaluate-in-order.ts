@@ -1,7 +1,6 @@
 import type { TimeSlice } from '../../../../records/limits/time-slice.ts'
-import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
 import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
-import { toComposition } from '../../../measurement-mapping/to-composition.ts'
+import type { CompositionView } from '../../../composition-views/composition-view.ts'
 import type { Evaluation } from '../../evaluation/evaluation.ts'
 import type { QueryTree } from '../../language/ast.ts'
 import type { QueryOrder } from '../../plan/planner.ts'
@@ -10,13 +9,13 @@ import { collectRows } from '../../results/evaluate-rows.ts'
 import type { ResultRow, RowCollector } from '../../results/row.ts'
 import { planCompositionSearch, readVersionsOf } from '../../scan/composition-scan.ts'
 import { type ScanOptions, scanSingleDocuments } from '../../scan/ehr-tree-scan.ts'
-import { planMeasurementSearches } from '../../scan/measurement-scan.ts'
 import { type ScannedRecord, scanVersions } from '../../scan/version-scan.ts'
+import { planViewSearches } from '../../scan/view-scan.ts'
 import { compareSortKeys } from '../../terms/terms.ts'
 import type { KnownStructures, Structures } from '../structures.ts'
 import { openCompositionStreams } from './composition-streams.ts'
-import { openMeasurementStreams } from './measurement-streams.ts'
 import type { OrderedStream } from './ordered-streams.ts'
+import { openViewStreams } from './view-streams.ts'
 
 interface OrderedEvaluation {
   reading: ScanOptions
@@ -73,22 +72,18 @@ async function openSources(
   const read = (records: readonly ParseDocument[]) => readVersionsOf(db, plan, records)
   const seen = new Set<string>()
   const isOneEhr = ehrIds?.length === 1
-  const measured = planMeasurementSearches(reading, ehrIds).flatMap((one) => {
-    const own = { read: measurementReader(reading, one.kind), seen: new Set<string>() }
-    return openMeasurementStreams({ db, query, order, search: one, isOneEhr, wanted }).map((stream) => ({
-      ...{ stream, ...own },
-    }))
+  const shown = planViewSearches(reading, ehrIds).flatMap((one) => {
+    const own = { read: viewReader(reading, one.view), seen: new Set<string>() }
+    return openViewStreams({ db, order, search: one, isOneEhr, wanted }).map((stream) => ({ stream, ...own }))
   })
-  const all = [...streams.map((stream) => ({ stream, read, seen })), ...measured]
+  const all = [...streams.map((stream) => ({ stream, read, seen })), ...shown]
   return all.map((source, i) => ({ ...source, rank: i * RANKS_PER_STREAM }))
 }
 
-const measurementReader =
-  ({ db, plan }: ScanOptions, kind: MeasurementKind): Source['read'] =>
+const viewReader =
+  ({ db, plan }: ScanOptions, { kind, toComposition }: CompositionView): Source['read'] =>
   (of) =>
-    scanVersions(db, plan, {
-      ...{ collection: kind.collection, of, objectOf: (version) => toComposition(kind, version) },
-    })
+    scanVersions(db, plan, { collection: kind.collection, of, objectOf: toComposition })
 
 const RANKS_PER_STREAM = 2 ** 40
 

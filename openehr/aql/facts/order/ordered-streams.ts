@@ -131,20 +131,22 @@ async function nextBatch(
 interface FieldOrder {
   collection: string
   filter: DatabaseFilter
-  /** The field in whose order the records come; undefined: they lack the value. */
+  /** The field in whose order the records come; undefined: in any order. */
   field: string | undefined
+  /** The records lack the value. */
+  isEmpty: boolean
   descending: boolean
   hint: string | Readonly<Record<string, 1 | -1>>
   wanted: number
 }
 
-/** Records in the order of a field; or those that lack it, in any order. */
+/** Records in the order of a field, or in any order. */
 export class FieldOrderStream implements OrderedStream {
   bound: SortKey
   readonly #field: string | undefined
   readonly #cursor: FindCursor<ParseDocument>
 
-  constructor(db: Db, { collection, filter, field, descending, hint, wanted }: FieldOrder) {
+  constructor(db: Db, { collection, filter, field, isEmpty, descending, hint, wanted }: FieldOrder) {
     const isComposition = collection === Composition.collection
     this.#field = field
     this.#cursor = documentCollection({ db }, collection)
@@ -155,7 +157,7 @@ export class FieldOrderStream implements OrderedStream {
       })
       .hint(hint)
     if (field !== undefined) this.#cursor.sort({ [field]: descending ? -1 : 1 })
-    this.bound = field === undefined ? undefined : firstBound(descending)
+    this.bound = isEmpty ? undefined : firstBound(descending)
   }
 
   async next(): Promise<ParseDocument[] | undefined> {

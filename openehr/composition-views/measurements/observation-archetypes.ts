@@ -1,7 +1,4 @@
-import type { MeasurementKind } from '../../records/measurements/measurement.ts'
-
-/** The archetype of measurement compositions. */
-export const ENCOUNTER_ARCHETYPE = 'openEHR-EHR-COMPOSITION.encounter.v1'
+import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
 
 /** The archetype of a kind's observation, and the ids of its nodes. */
 interface ObservationArchetype {

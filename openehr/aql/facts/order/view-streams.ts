@@ -1,0 +1,47 @@
+import type { Db } from 'mongodb'
+import type { CompositionView } from '../../../composition-views/composition-view.ts'
+import { allOf, type DatabaseFilter } from '../../plan/database-filters.ts'
+import type { QueryOrder } from '../../plan/planner.ts'
+import { isTimeField, toDateRange, type ViewSearch } from '../../scan/view-scan.ts'
+import { ExampleEvaluation } from '../examples.ts'
+import { placeInView } from '../view-places.ts'
+import { FieldOrderStream, MAX_TIME_MS, type OrderedStream } from './ordered-streams.ts'
+
+const ALL_NUMBERS = { $gte: -Number.MAX_VALUE }
+const ALL_TIMES = { $gte: -MAX_TIME_MS }
+
+interface ViewOrder {
+  db: Db
+  order: QueryOrder
+  search: ViewSearch
+  isOneEhr: boolean
+  wanted: number
+}
+
+/** The records of a view in the order of a place, and those in which it is empty. */
+export function openViewStreams({ db, order, search, isOneEhr, wanted }: ViewOrder): OrderedStream[] {
+  const { view, filter, index } = search
+  const { descending, range, isRequired } = order
+  const unordered = {
+    ...{ collection: view.kind.collection, filter, hint: index, field: undefined },
+    ...{ descending, wanted },
+  }
+  const { field, isDecided } = placeInView(view, order, ExampleEvaluation.ofPath(order.node, order.path))
+  const empty = (filter: DatabaseFilter) => new FieldOrderStream(db, { ...unordered, filter, isEmpty: true })
+  if (isDecided && field === undefined) return isRequired ? [] : [empty(filter)]
+  const ordering = field === undefined ? undefined : orderedIndex(view, field, isOneEhr)
+  if (!isDecided || field === undefined || ordering === undefined)
+    return [new FieldOrderStream(db, { ...unordered, isEmpty: false })]
+  const isTime = isTimeField(view, field)
+  const some = isTime ? toDateRange({ ...ALL_TIMES, ...range }) : { ...ALL_NUMBERS, ...range }
+  const ordered = { ...unordered, filter: allOf([filter, { [field]: some }]) as DatabaseFilter, field }
+  const valued = new FieldOrderStream(db, { ...ordered, hint: ordering, isEmpty: false })
+  if (isRequired || isTime) return [valued]
+  return [valued, empty(allOf([filter, { [field]: null }]) as DatabaseFilter)]
+}
+
+/** The index in whose order a field comes. */
+function orderedIndex(view: CompositionView, field: string, isOneEhr: boolean): string | undefined {
+  if (!isOneEhr) return view.indexOf(field)
+  return field === view.startField ? view.ehrIndex : undefined
+}

@@ -1,0 +1,150 @@
+import type { Db } from 'mongodb'
+import { type Caller, permissionFilter } from '../../../records/store/documents/caller.ts'
+import { documentCollection } from '../../../records/store/documents/database.ts'
+import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { memoizeByObject } from '../../../schemas/forms/memoize.ts'
+import type { CompositionView } from '../../composition-views/composition-view.ts'
+import { type FactRange, factPlace } from '../../compositions/facts.ts'
+import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
+import { allOf, type DatabaseFilter, requiresField, translateFilter } from '../plan/database-filters.ts'
+import type { QueryPlan } from '../plan/planner.ts'
+import { START_PLACE } from '../plan/query-places.ts'
+import { AQL_TIMEOUT_MS } from '../timeout.ts'
+import { areMany, MAX_COUNTED } from './composition-scan.ts'
+import { type ScannedRecord, scanVersions } from './version-scan.ts'
+
+/** Number of records in one batch. */
+const RECORDS_PER_BATCH = 200
+
+interface ViewScanOptions {
+  db: Db
+  caller: Caller
+  plan: QueryPlan
+  views: readonly CompositionView[]
+}
+
+/** A search for the records of one view: index and filter. */
+export interface ViewSearch {
+  view: CompositionView
+  index: string
+  filter: DatabaseFilter
+}
+
+type EhrIds = readonly string[] | undefined
+
+/** The searches for the views that the plan can let in. */
+export const planViewSearches = (
+  { caller, plan, views }: Omit<ViewScanOptions, 'db'>,
+  ehrIds: EhrIds,
+): ViewSearch[] =>
+  views.flatMap((view) => {
+    const candidates = plan.compositions && toRecordFilter(plan, view)
+    if (candidates === false) return []
+    const of = ehrIds && { ehrId: { $in: [...ehrIds] } }
+    const own = candidates === true ? undefined : candidates
+    const shown = view.filters?.shown as DatabaseFilter | undefined
+    const filter = allOf([shown, of, own, permissionFilter('_rperm', caller)]) ?? {}
+    return [{ view, filter, index: areMany(ehrIds) ? chooseIndex(view, filter) : view.ehrIndex }]
+  })
+
+/** An index on values first, then one on times. */
+function chooseIndex(view: CompositionView, filter: DatabaseFilter): string {
+  const required = [...view.values.map(({ field }) => field), view.startField].find(
+    (field) => view.indexOf(field) !== undefined && requiresField(filter, field),
+  )
+  return (required !== undefined && view.indexOf(required)) || view.ehrIndex
+}
+
+/** The record fields by their places in the compositions of a view. */
+export const fieldsByPlace = memoizeByObject(
+  ({ archetype, values, startField }: CompositionView): Readonly<Record<string, string>> => ({
+    ...Object.fromEntries(
+      values.map(({ path, nodeId, field }) => [factPlace(archetype, path, nodeId), field]),
+    ),
+    [START_PLACE]: startField,
+  }),
+)
+
+/** Whether a field has Dates. */
+export const isTimeField = ({ startField }: CompositionView, field: string): boolean => field === startField
+
+/** Translates a plan's filters on compositions to the records of a view; false: none can match. */
+function toRecordFilter(
+  { candidates = {}, facts = {} }: QueryPlan,
+  view: CompositionView,
+): DatabaseFilter | boolean {
+  const known: Readonly<Record<string, string | readonly string[]>> = { ...view.head }
+  const fields = fieldsByPlace(view)
+  return translateFilter({ $and: [candidates, facts] }, (name, condition) => {
+    const [field, values] = [fields[name], known[name]]
+    if (field !== undefined)
+      return { [field]: isTimeField(view, field) ? toDateRange(condition as FactRange) : condition }
+    if (values === undefined) return isRecordField(name) && { [name]: condition }
+    const wanted = typeof condition === 'string' ? [condition] : (condition as { $in: string[] }).$in
+    return wanted.some((one) => [values].flat().includes(one))
+  })
+}
+
+/** A condition on any other place never holds for this view. */
+const isRecordField = (name: string): boolean => name === '_id' || name === 'ehrId'
+
+export const toDateRange = (range: FactRange) =>
+  Object.fromEntries(Object.entries(range).map(([end, at]: [string, number]) => [end, new Date(at)]))
+
+const findRecords = (db: Db, { view, filter, index }: ViewSearch) => {
+  const documents = documentCollection({ db }, view.kind.collection)
+    .find(filter, { maxTimeMS: AQL_TIMEOUT_MS, batchSize: RECORDS_PER_BATCH })
+    .hint(index)
+  return index === view.ehrIndex ? documents.sort({ ehrId: 1, [view.startField]: -1, _id: -1 }) : documents
+}
+
+export const countRecords = (db: Db, { view, filter, index }: ViewSearch): Promise<number> =>
+  documentCollection({ db }, view.kind.collection).countDocuments(filter, {
+    ...{ maxTimeMS: AQL_TIMEOUT_MS, limit: MAX_COUNTED, hint: index },
+  })
+
+/** Reads records as compositions, view by view: in the order of an index on values or time, otherwise by EHR. */
+export async function* scanViews(reading: ViewScanOptions, ehrIds: EhrIds): AsyncGenerator<ScannedRecord[]> {
+  const { db, plan } = reading
+  for (const search of planViewSearches(reading, ehrIds)) {
+    const records = findRecords(db, search)
+    const { kind, toComposition } = search.view
+    let of: ParseDocument[] = []
+    const scan = () => scanVersions(db, plan, { collection: kind.collection, of, objectOf: toComposition })
+    try {
+      for await (const record of records) {
+        if (of.push(record) < RECORDS_PER_BATCH) continue
+        yield* scan()
+        of = []
+      }
+      yield* scan()
+    } finally {
+      await records.close()
+    }
+  }
+}
+
+/** Limit for records in memory, when whole EHRs are evaluated. */
+const MAX_RECORDS_IN_MEMORY = 20_000
+
+/** The records of some EHRs, by EHR. @throws DeadlineExceeded when they exceed the limit */
+export async function scanViewsByEhr(
+  ...args: Parameters<typeof scanViews>
+): Promise<Map<string, DocumentVersion[]>> {
+  const versionsByEhr = new Map<string, DocumentVersion[]>()
+  let count = 0
+  for await (const batch of scanViews(...args))
+    for (const one of batch) {
+      const documents = one.documents()
+      count += documents.length
+      if (count > MAX_RECORDS_IN_MEMORY)
+        throw new ServiceError('DeadlineExceeded', {
+          detail: 'The query combines too many measurements. Name their archetypes in FROM.',
+        })
+      const known = versionsByEhr.get(one.ehrId)
+      if (known) known.push(...documents)
+      else versionsByEhr.set(one.ehrId, documents)
+    }
+  return versionsByEhr
+}

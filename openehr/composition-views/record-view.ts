@@ -1,0 +1,101 @@
+import type { TSchema } from '@sinclair/typebox'
+import type { ClassKind, Values } from '../../records/ehr-records/kind.ts'
+import { RECORDED_AT_INDEX } from '../../records/ehr-records/kind.ts'
+import { createParseFormat, type ParseDocument } from '../../records/store/documents/parse-format.ts'
+import type { Coding } from '../../schemas/coding.ts'
+import type { EvaluationElement, EvaluationForm } from '../../schemas/openehr/evaluation-form.ts'
+import type { RmObject } from '../rm/canonical-json.ts'
+import {
+  compositionHead,
+  compositionOf,
+  dvCodedText,
+  dvDateTime,
+  dvText,
+  elementOf,
+  entryOf,
+  treeOf,
+} from './composition-parts.ts'
+import type { CompositionHead, CompositionView } from './composition-view.ts'
+import { EXACTLY_ONE, elementXml, entryXml, objectXml, templateXml, treeXml } from './template-xml.ts'
+
+const TREE_NODE = 'at0001'
+const RECORDED_AT_FIELD = '_created_at'
+
+/** The node of the nth element; at0000 is the evaluation, and at0001 the tree. */
+const nodeIdOf = (at: number): string => `at${String(at + 2).padStart(4, '0')}`
+
+/** The records of a kind as encounters with one evaluation, which start when they were recorded. */
+export function recordView(kind: ClassKind, form: EvaluationForm): CompositionView {
+  const { concept, elements } = form
+  const archetype = `openEHR-EHR-EVALUATION.hrs_${concept}.v1`
+  const head = compositionHead(concept, archetype, kind.words.en)
+  const typed = elements.map((one) => ({ ...one, type: dataTypeOf(kind.fields[one.field] as TSchema) }))
+  const { fromStored } = createParseFormat(kind.schema)
+  return {
+    ...{ kind, head, archetype, path: concept, startField: RECORDED_AT_FIELD },
+    values: typed.flatMap(({ field, type }, at) =>
+      type === 'DV_COUNT' ? [{ field, path: 'data/items', nodeId: nodeIdOf(at) }] : [],
+    ),
+    ehrIndex: 'list_ofEhr',
+    indexOf: (field) => (field === RECORDED_AT_FIELD ? RECORDED_AT_INDEX : undefined),
+    toComposition(record) {
+      const values: Values = fromStored(record)
+      const found = typed.flatMap((one, at) => {
+        const value = values[one.field]
+        if (value === undefined || value === null) return []
+        return elementOf(nodeIdOf(at), one.name, toDataValue(one, value, values))
+      })
+      const entry = entryOf('EVALUATION', archetype, head.name, treeOf(TREE_NODE, found))
+      return compositionOf(head, record, dvDateTime(record[RECORDED_AT_FIELD]), entry)
+    },
+    example: exampleOf(typed),
+    createTemplate: () => templateXml(head, evaluationXml(archetype, head, typed)),
+  }
+}
+
+type DataType = 'DV_TEXT' | 'DV_DATE' | 'DV_BOOLEAN' | 'DV_COUNT'
+type TypedElement = EvaluationElement & { type: DataType }
+
+function dataTypeOf({ type, format }: TSchema): DataType {
+  if (format === 'date') return 'DV_DATE'
+  if (type === 'boolean') return 'DV_BOOLEAN'
+  return type === 'integer' ? 'DV_COUNT' : 'DV_TEXT'
+}
+
+function toDataValue({ type, code }: TypedElement, value: unknown, values: Values): RmObject {
+  if (type === 'DV_COUNT') return { _type: type, magnitude: value }
+  if (type !== 'DV_TEXT') return { _type: type, value }
+  const coding = code === undefined ? undefined : (values[code] as Coding | undefined)
+  return coding ? dvCodedText(String(value), coding.code, coding.system) : dvText(String(value))
+}
+
+const EXAMPLES = { DV_TEXT: 'Example', DV_DATE: new Date(0), DV_BOOLEAN: true, DV_COUNT: 1 } as const
+
+function exampleOf(elements: readonly TypedElement[]): ParseDocument {
+  const at = new Date(0)
+  const meta = { _id: 'example', version: 1, _created_at: at, _updated_at: at, _rperm: [], _wperm: [] }
+  return { ...meta, ...Object.fromEntries(elements.map(({ field, type }) => [field, EXAMPLES[type]])) }
+}
+
+/** A text that may have a code is one of two data types. */
+const evaluationXml = (
+  archetype: string,
+  { name }: CompositionHead,
+  elements: readonly TypedElement[],
+): string =>
+  entryXml(
+    'EVALUATION',
+    archetype,
+    treeXml(
+      TREE_NODE,
+      elements.map(({ type, code }, at) => {
+        const types = code === undefined ? [type] : [type, 'DV_CODED_TEXT']
+        return elementXml(nodeIdOf(at), ...types.map((one) => objectXml(one, '', EXACTLY_ONE)))
+      }),
+    ),
+    [
+      ['at0000', name],
+      [TREE_NODE, 'Data'],
+      ...elements.map((one, at): [string, string] => [nodeIdOf(at), one.name]),
+    ],
+  )

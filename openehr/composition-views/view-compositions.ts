@@ -1,0 +1,75 @@
+import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
+import { documentCollection } from '../../records/store/documents/database.ts'
+import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { accessesByEhr } from '../../records/store/resource.ts'
+import { findVersion } from '../../records/store/writing/history.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { CompositionView } from './composition-view.ts'
+
+interface FoundRecord {
+  view: CompositionView
+  record: ParseDocument
+}
+
+interface RecordKey {
+  ehrId: string
+  id: string
+}
+
+/** Whether an id has the form of record ids; ids of compositions are UUIDs. */
+export const isRecordId = (id: string): boolean => /^[A-Za-z0-9]{10}$/.test(id)
+
+/** The records of an EHR that views show as compositions. */
+export class ViewCompositions {
+  readonly #records: StoreContext
+  readonly #views: readonly CompositionView[]
+
+  constructor(records: StoreContext, views: readonly CompositionView[]) {
+    this.#records = records
+    this.#views = views
+  }
+
+  /** A version in the stored form of compositions; undefined if the caller sees no such record. */
+  async get(caller: Caller, key: RecordKey, version: number | undefined) {
+    const found = await this.#find(caller, key)
+    if (!found) return undefined
+    const { view, record } = found
+    const { collection } = view.kind
+    const wanted =
+      version === undefined || version === record.version
+        ? record
+        : await findVersion(this.#records.db, { collection, ...key }, version)
+    await this.#records.audit.record(...accessesByEhr(view.kind, caller, { action: 'read' }, [key]))
+    if (!wanted) throw new ServiceError('NotFound')
+    const { uid: _, ...composition } = view.toComposition(wanted)
+    const { archetypes, ...head } = view.head
+    return {
+      ...{ ...key, version: wanted.version, template: '', links: [], facts: [], times: [] },
+      ...{ ...head, archetypes: [...archetypes] },
+      json: JSON.stringify(composition),
+      createdAt: record._created_at.toISOString(),
+      updatedAt: wanted._updated_at.toISOString(),
+    }
+  }
+
+  /** @throws Conflict when a view shows it; the message names the place to change it */
+  async refuseChange(caller: Caller, key: RecordKey): Promise<void> {
+    const found = await this.#find(caller, key)
+    if (!found) return
+    const { kind, path } = found.view
+    throw new ServiceError('Conflict', {
+      detail: `This composition shows a ${kind.noun}. Change or delete it there: ${path}/${key.id} of the EHR.`,
+    })
+  }
+
+  async #find(caller: Caller, { ehrId, id }: RecordKey): Promise<FoundRecord | undefined> {
+    if (!isRecordId(id)) return undefined
+    for (const view of this.#views) {
+      const filter = { _id: id, ehrId, ...view.filters?.shown, ...permissionFilter('_rperm', caller) }
+      const record = await documentCollection(this.#records, view.kind.collection).findOne(filter)
+      if (record) return { view, record }
+    }
+    return undefined
+  }
+}
