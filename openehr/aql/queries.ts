@@ -28,7 +28,7 @@ import { countArchetypeByIndex, countedArchetype } from './scan/archetype-count.
 import { countCompositions, planCompositionSearch } from './scan/composition-scan.ts'
 import { EhrScan } from './scan/ehr-scan.ts'
 import { scanEhrTrees } from './scan/ehr-tree-scan.ts'
-import { countRecords, planViewSearches } from './scan/view-scan.ts'
+import { countShownRecords, planViewSearches } from './scan/view-scan.ts'
 import { AQL_TIMEOUT_MS, TIMEOUT_ADVICE } from './timeout.ts'
 
 /** A query as a client sends it. */
@@ -199,7 +199,11 @@ export class Queries {
     const search = plan.compositions ? counted(planCompositionSearch(plan, reader, ids)) : undefined
     const searches = planViewSearches({ caller: reader, plan, views: this.#views }, ids)
     const measurements = searches.map(async (one) => ({
-      ...{ name: one.view.kind.name, index: one.index, candidates: await countRecords(db, counted(one)) },
+      ...{
+        name: one.view.kind.name,
+        index: one.index,
+        candidates: await countShownRecords(db, counted(one)),
+      },
     }))
     const access = { type: Composition.collection, asked: `aql explain: ${withoutValues(request.q)}` }
     await audit.record(...(await queryAccesses(audit, caller, access, await ehrs.searched())))

@@ -1,33 +1,19 @@
-import { versionUidOf } from '../../records/compositions/composition-record.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
+import { objectVersionId, openehrCodedText, rmCodePhrase } from '../versions/original-version.ts'
 import type { CompositionHead } from './composition-view.ts'
 
 /** The archetype of all compositions of views. */
 export const ENCOUNTER_ARCHETYPE = 'openEHR-EHR-COMPOSITION.encounter.v1'
 
 /** What the compositions of a kind share. */
-export const compositionHead = (path: string, archetype: string, plural: string): CompositionHead => ({
+export const compositionHead = (path: string, archetype: string, noun: string): CompositionHead => ({
   archetypes: [ENCOUNTER_ARCHETYPE, archetype],
   templateId: `hrs.${path}.v1`,
-  name: `${plural.slice(0, 1).toUpperCase()}${plural.slice(1)}`,
+  name: `${noun.slice(0, 1).toUpperCase()}${noun.slice(1)}`,
 })
 
 export const dvText = (value: string): RmObject => ({ _type: 'DV_TEXT', value })
-
-export const dvDateTime = (at: Date): RmObject => ({ _type: 'DV_DATE_TIME', value: at.toISOString() })
-
-const codePhrase = (terminology: string, code_string: string): RmObject => ({
-  _type: 'CODE_PHRASE',
-  terminology_id: { _type: 'TERMINOLOGY_ID', value: terminology },
-  code_string,
-})
-
-export const dvCodedText = (value: string, code: string, terminology = 'openehr'): RmObject => ({
-  _type: 'DV_CODED_TEXT',
-  value,
-  defining_code: codePhrase(terminology, code),
-})
 
 const archetypeDetails = (archetype: string, template?: string): RmObject => ({
   _type: 'ARCHETYPED',
@@ -47,8 +33,8 @@ export const entryOf = (
   archetype_node_id: archetype,
   name: dvText(name),
   archetype_details: archetypeDetails(archetype),
-  language: codePhrase('ISO_639-1', 'en'),
-  encoding: codePhrase('IANA_character-sets', 'UTF-8'),
+  language: rmCodePhrase('ISO_639-1', 'en'),
+  encoding: rmCodePhrase('IANA_character-sets', 'UTF-8'),
   subject: { _type: 'PARTY_SELF' },
   data,
 })
@@ -60,7 +46,7 @@ export const treeOf = (nodeId: string, items: readonly RmObject[]): RmObject => 
   items: [...items],
 })
 
-export const elementOf = (nodeId: string, name: string, value: RmObject): RmObject => ({
+export const namedElement = (nodeId: string, name: string, value: RmObject): RmObject => ({
   _type: 'ELEMENT',
   archetype_node_id: nodeId,
   name: dvText(name),
@@ -77,12 +63,12 @@ export const compositionOf = (
   _type: 'COMPOSITION',
   archetype_node_id: ENCOUNTER_ARCHETYPE,
   name: dvText(name),
-  uid: { _type: 'OBJECT_VERSION_ID', value: versionUidOf({ id, version }) },
+  uid: objectVersionId({ id, version }),
   archetype_details: archetypeDetails(ENCOUNTER_ARCHETYPE, templateId),
-  language: codePhrase('ISO_639-1', 'en'),
-  territory: codePhrase('ISO_3166-1', 'NL'),
-  category: dvCodedText('event', '433'),
+  language: rmCodePhrase('ISO_639-1', 'en'),
+  territory: rmCodePhrase('ISO_3166-1', 'NL'),
+  category: openehrCodedText('event', '433'),
   composer: { _type: 'PARTY_SELF' },
-  context: { _type: 'EVENT_CONTEXT', start_time: start, setting: dvCodedText('other care', '238') },
+  context: { _type: 'EVENT_CONTEXT', start_time: start, setting: openehrCodedText('other care', '238') },
   content: [entry],
 })

@@ -27,7 +27,7 @@ export interface CompositionView {
 }
 
 /** A number or time in the entry of a composition, and the field that has it. */
-export interface ViewValue {
+interface ViewValue {
   field: string
   /** Attributes from the entry on. */
   path: string

@@ -5,16 +5,8 @@ import { createParseFormat, type ParseDocument } from '../../records/store/docum
 import type { Coding } from '../../schemas/coding.ts'
 import type { EvaluationElement, EvaluationForm } from '../../schemas/openehr/evaluation-form.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
-import {
-  compositionHead,
-  compositionOf,
-  dvCodedText,
-  dvDateTime,
-  dvText,
-  elementOf,
-  entryOf,
-  treeOf,
-} from './composition-parts.ts'
+import { dvDateTime, rmCodePhrase } from '../versions/original-version.ts'
+import { compositionHead, compositionOf, dvText, entryOf, namedElement, treeOf } from './composition-parts.ts'
 import type { CompositionHead, CompositionView } from './composition-view.ts'
 import { EXACTLY_ONE, elementXml, entryXml, objectXml, templateXml, treeXml } from './template-xml.ts'
 
@@ -28,7 +20,7 @@ const nodeIdOf = (at: number): string => `at${String(at + 2).padStart(4, '0')}`
 export function recordView(kind: ClassKind, form: EvaluationForm): CompositionView {
   const { concept, elements } = form
   const archetype = `openEHR-EHR-EVALUATION.hrs_${concept}.v1`
-  const head = compositionHead(concept, archetype, kind.words.en)
+  const head = compositionHead(concept, archetype, kind.noun)
   const typed = elements.map((one) => ({ ...one, type: dataTypeOf(kind.fields[one.field] as TSchema) }))
   const { fromStored } = createParseFormat(kind.schema)
   return {
@@ -43,7 +35,7 @@ export function recordView(kind: ClassKind, form: EvaluationForm): CompositionVi
       const found = typed.flatMap((one, at) => {
         const value = values[one.field]
         if (value === undefined || value === null) return []
-        return elementOf(nodeIdOf(at), one.name, toDataValue(one, value, values))
+        return namedElement(nodeIdOf(at), one.name, toDataValue(one, value, values))
       })
       const entry = entryOf('EVALUATION', archetype, head.name, treeOf(TREE_NODE, found))
       return compositionOf(head, record, dvDateTime(record[RECORDED_AT_FIELD]), entry)
@@ -66,7 +58,9 @@ function toDataValue({ type, code }: TypedElement, value: unknown, values: Value
   if (type === 'DV_COUNT') return { _type: type, magnitude: value }
   if (type !== 'DV_TEXT') return { _type: type, value }
   const coding = code === undefined ? undefined : (values[code] as Coding | undefined)
-  return coding ? dvCodedText(String(value), coding.code, coding.system) : dvText(String(value))
+  if (!coding) return dvText(String(value))
+  const defining_code = rmCodePhrase(coding.system, coding.code)
+  return { _type: 'DV_CODED_TEXT', value, defining_code }
 }
 
 const EXAMPLES = { DV_TEXT: 'Example', DV_DATE: new Date(0), DV_BOOLEAN: true, DV_COUNT: 1 } as const

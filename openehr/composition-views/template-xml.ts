@@ -54,9 +54,9 @@ export const multipleAttributeXml = (
   `${xmlElement('cardinality', '<is_ordered>false</is_ordered><is_unique>false</is_unique>', rangeXml('interval', cardinality))}</attributes>`
 
 export const EXACTLY_ONE: OccurrenceRange = [1, 1]
-export const ZERO_OR_ONE: OccurrenceRange = [0, 1]
+const ZERO_OR_ONE: OccurrenceRange = [0, 1]
 export const ONE_OR_MORE: OccurrenceRange = [1, undefined]
-export const ANY_NUMBER: OccurrenceRange = [0, undefined]
+const ANY_NUMBER: OccurrenceRange = [0, undefined]
 
 export const primitiveXml = (rmType: string, type: string, ...inner: string[]): string =>
   nodeXml(

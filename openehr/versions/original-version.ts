@@ -12,14 +12,16 @@ export interface VersionHead {
 /** Author and time of a version. */
 export type VersionAuthorship = Pick<HistoryEntry, 'userId' | 'action'> & { at: Date | string }
 
-export const openehrCodedText = (value: string, code_string: string): RmObject => ({
+export const rmCodePhrase = (terminology: string, code_string: string): RmObject => ({
+  _type: 'CODE_PHRASE',
+  terminology_id: { _type: 'TERMINOLOGY_ID', value: terminology },
+  code_string,
+})
+
+export const openehrCodedText = (value: string, code: string): RmObject => ({
   _type: 'DV_CODED_TEXT',
   value,
-  defining_code: {
-    _type: 'CODE_PHRASE',
-    terminology_id: { _type: 'TERMINOLOGY_ID', value: 'openehr' },
-    code_string,
-  },
+  defining_code: rmCodePhrase('openehr', code),
 })
 
 /** The change types of the openEHR terminology. */

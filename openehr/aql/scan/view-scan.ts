@@ -99,7 +99,7 @@ const findRecords = (db: Db, { view, filter, index }: ViewSearch) => {
   return index === view.ehrIndex ? documents.sort({ ehrId: 1, [view.startField]: -1, _id: -1 }) : documents
 }
 
-export const countRecords = (db: Db, { view, filter, index }: ViewSearch): Promise<number> =>
+export const countShownRecords = (db: Db, { view, filter, index }: ViewSearch): Promise<number> =>
   documentCollection({ db }, view.kind.collection).countDocuments(filter, {
     ...{ maxTimeMS: AQL_TIMEOUT_MS, limit: MAX_COUNTED, hint: index },
   })

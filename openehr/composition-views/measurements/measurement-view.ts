@@ -8,13 +8,13 @@ import type { MeasurementKind } from '../../../records/measurements/measurement.
 import { seriesValueOf } from '../../../records/measurements/series.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
+import { dvDateTime } from '../../versions/original-version.ts'
 import {
   compositionHead,
   compositionOf,
-  dvDateTime,
   dvText,
-  elementOf,
   entryOf,
+  namedElement,
   treeOf,
 } from '../composition-parts.ts'
 import type { CompositionHead, CompositionView } from '../composition-view.ts'
@@ -56,7 +56,7 @@ function observationOf(kind: MeasurementKind, { name }: CompositionHead, record:
     const value = seriesValueOf(series, record)
     return value === undefined
       ? []
-      : elementOf(items[i] as string, series.label, toDataValue(value, series.unit))
+      : namedElement(items[i] as string, series.label, toDataValue(value, series.unit))
   })
   const measured = {
     _type: 'POINT_EVENT',

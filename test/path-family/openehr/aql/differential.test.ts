@@ -551,13 +551,13 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
       ...{ limit: 2, offset: 0, isTime: true, descending: false },
     }
     const doses = `v1/data/items[at0007]/value/magnitude`
-    const unindexed = {
+    const ofDoses = {
       all: `SELECT v0/uid/value, ${doses} ${typedIn.replace(/OBSERVATION.*/, `EVALUATION v1[${immunisations.archetype}]`)}`,
       page: ` ORDER BY ${doses} LIMIT 3 OFFSET 0`,
       ...{ limit: 3, offset: 0, isTime: false, descending: false },
     }
     await fc.assert(fc.asyncProperty(orders, same), {
-      examples: [[example], [unindexed]],
+      examples: [[example], [ofDoses]],
       numRuns: bySize(60, 2_000, 20_000),
       ...(isFullSize ? {} : { seed: 7 }),
     })
