@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Page } from 'playwright-core'
 
 const MONTHS =
   'January|February|March|April|May|June|July|August|September|October|November|December|januari|februari|maart|april|mei|juni|juli|augustus|september|oktober|november|december'
@@ -41,20 +43,33 @@ function readTrees(path: string): Map<string, string> {
   return new Map(pages.flatMap((name, i) => (i % 2 === 0 ? [[name, pages[i + 1] ?? '']] : [])))
 }
 
+/** By then a page has everything, whatever it reads after its heading. */
+const COMPLETE_MS = 5_000
+
 /**
- * Compares roles, names and states of a page, as a screen reader finds them, with those that are checked in.
- * `UPDATE_TREES=1` writes them instead.
+ * Compares roles, names and states of a page, as a screen reader finds them, with those that are checked in, and waits
+ * until they are alike. `UPDATE_TREES=1` writes them instead.
  */
-export function assertTree(visitor: string, page: string, snapshot: string): void {
+export async function assertTree(visitor: string, name: string, page: Page): Promise<void> {
   const path = `test/console/pages/trees/${visitor}.txt`
   const trees = readTrees(path)
-  const found = `${stableLines(snapshot)
-    .map((line) => `  ${line}`)
-    .join('\n')}\n\n`
-  if (!process.env.UPDATE_TREES) {
-    assert.equal(found, trees.get(page), `${path}; UPDATE_TREES=1 writes it`)
+  const look = async () =>
+    `${stableLines(await page.locator('body').ariaSnapshot())
+      .map((line) => `  ${line}`)
+      .join('\n')}\n\n`
+  if (process.env.UPDATE_TREES) {
+    await sleep(COMPLETE_MS)
+    mkdirSync(dirname(path), { recursive: true })
+    const updated = [...trees.set(name, await look())].map(([one, text]) => `${one}:\n${text}`)
+    writeFileSync(path, updated.join(''))
     return
   }
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, [...trees.set(page, found)].map(([name, text]) => `${name}:\n${text}`).join(''))
+  let found = await look()
+  for (
+    const end = Date.now() + COMPLETE_MS;
+    found !== trees.get(name) && Date.now() < end;
+    found = await look()
+  )
+    await sleep(50)
+  assert.equal(found, trees.get(name), `${path}; UPDATE_TREES=1 writes it`)
 }

@@ -110,7 +110,7 @@ describe('the pages of the console', () => {
     describe(`in the language ${language}`, () => {
       it('pass axe-core and have their accessibility tree: login', async () => {
         const page = await opened.open({ language })
-        assertTree(`anyone.${language}`, 'login', await page.locator('body').ariaSnapshot())
+        await assertTree(`anyone.${language}`, 'login', page)
         await assertAccessible(page)
       })
 
@@ -131,7 +131,7 @@ describe('the pages of the console', () => {
               assert.deepEqual(more, [])
               assert.equal(await page.title(), `${heading} – ${PRODUCT[language]}`)
               assert.equal(await page.getAttribute('html', 'lang'), language)
-              assertTree(`${role}.${language}`, name, await page.locator('body').ariaSnapshot())
+              await assertTree(`${role}.${language}`, name, page)
               await assertAccessible(page)
               await assertFits(page)
               await assertForcedColours(page)
