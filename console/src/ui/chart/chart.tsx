@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState, useTransition } from 'react'
+import { type KeyboardEvent, startTransition, useEffect, useId, useMemo, useRef, useState } from 'react'
 import { bandName, formatAxisTime, formatDate, formatMoment, formatNumber } from '../../texts/format.ts'
 import { useLanguage, useText } from '../../texts/translate.ts'
 import { BandList, levelOf } from '../band-badge.tsx'
@@ -27,7 +27,6 @@ export function Chart(props: ChartProps) {
   const language = useLanguage()
   const id = useId()
   const [isTable, setTable] = useState(false)
-  const [, startTransition] = useTransition()
   const { title, unit, series, from, to } = props
   const shown = useMemo(
     () => series.map((one) => ({ ...one, points: pointsBetween(one.points, from, to) })),
@@ -81,9 +80,7 @@ function Summary({ series, unit }: Pick<ChartProps, 'series' | 'unit'>) {
   })
 }
 
-const nextTask = () => new Promise((resolve) => setTimeout(resolve))
-
-const plotOptions = (series: readonly PlotSeries[]): Omit<PlotOptions, 'data' | 'width'> => ({
+const plotOptions = (series: readonly PlotSeries[]): PlotOptions => ({
   series,
   areas: (series[0]?.bands ?? []).map((band) => ({
     ...band,
@@ -102,19 +99,14 @@ function Graph({ title, unit, series, shown, from, to }: ChartProps & { shown: r
   useEffect(() => {
     let isGone = false
     async function draw() {
-      const { alignSeries, createPlot } = await plotModule
-      // Each step is a task of its own, so that the page answers between them.
-      await nextTask()
-      if (plot.current?.series !== series) {
-        const data = alignSeries(series)
-        await nextTask()
-        if (isGone || !target.current) return
+      const { createPlot } = await plotModule
+      if (target.current && plot.current?.series !== series) {
+        const next = await createPlot(target.current, plotOptions(series))
+        if (isGone) return next.destroy()
         plot.current?.destroy()
-        const width = target.current.clientWidth
-        plot.current = createPlot(target.current, { ...plotOptions(series), data, width })
-        await nextTask()
+        plot.current = next
       }
-      if (!isGone) plot.current?.show(from, to)
+      if (!isGone) await plot.current?.show(from, to)
     }
     draw()
     return () => {

@@ -18,10 +18,7 @@ interface PlotArea {
 
 export interface PlotOptions {
   series: readonly PlotSeries[]
-  /** The lines, from `alignSeries`. */
-  data: UPlot.AlignedData
   areas: readonly PlotArea[]
-  width: number
   /** Formats the times and numbers of the axes. Times are `stepMs` apart. */
   formatTime: (ms: number, stepMs: number) => string
   formatValue: (value: number) => string
@@ -30,7 +27,7 @@ export interface PlotOptions {
 export interface Plot {
   series: readonly PlotSeries[]
   /** Draws the values of a period, in milliseconds. */
-  show(from: number, to: number): void
+  show(from: number, to: number): Promise<void>
   /** Marks a point; undefined removes the mark. */
   mark(point: { x: number; y: number } | undefined): void
   destroy(): void
@@ -48,6 +45,11 @@ const AREA_FILLS = {
 }
 const AREA_FONT_PX = 11
 
+const drawLine = UPlot.paths.linear?.()
+
+/** The page answers before the next task. */
+const nextTask = () => new Promise((resolve) => setTimeout(resolve))
+
 function seriesOptions({ label }: PlotSeries, at: number): UPlot.Series {
   const stroke = STROKES[at % STROKES.length] ?? ''
   return {
@@ -61,7 +63,7 @@ function seriesOptions({ label }: PlotSeries, at: number): UPlot.Series {
 }
 
 /** The lines with one column of times for all of them. */
-export function alignSeries(series: readonly PlotSeries[]): UPlot.AlignedData {
+function alignSeries(series: readonly PlotSeries[]): UPlot.AlignedData {
   const tables = series.map(
     ({ points }): UPlot.AlignedData => [points.map(({ x }) => x), points.map(({ y }) => y)],
   )
@@ -91,32 +93,55 @@ function drawAreas({ ctx, bbox, scales, valToPos }: UPlot, areas: readonly PlotA
   ctx.restore()
 }
 
-/** Makes an empty graph for lines over time. It is not in the page before its first period is shown. */
-export function createPlot(target: HTMLElement, options: PlotOptions): Plot {
-  const { series, data, areas, width, formatTime, formatValue } = options
-  const text = getComputedStyle(target).color
-  const axis = { stroke: text, grid: { stroke: `${text.replace('rgb(', 'rgba(').replace(')', ', 0.15)')}` } }
+/** Both axes, in the colour of text. */
+function createAxes(stroke: string, { formatTime, formatValue }: PlotOptions): UPlot.Axis[] {
+  const axis = { stroke, grid: { stroke: stroke.replace('rgb(', 'rgba(').replace(')', ', 0.15)') } }
+  return [
+    {
+      ...axis,
+      space: 90,
+      values: (_, times, __, ___, stepMs) => times.map((ms) => formatTime(ms, stepMs)),
+    },
+    { ...axis, values: (_, values) => values.map((value) => formatValue(value)) },
+  ]
+}
+
+/**
+ * Makes an empty graph for lines over time. It is not in the page before its first period is drawn. Each step is a task of
+ * its own, and so is the first drawing of each line.
+ */
+export async function createPlot(target: HTMLElement, options: PlotOptions): Promise<Plot> {
+  const { series, areas } = options
+  await nextTask()
+  const data = alignSeries(series)
+  const { color } = getComputedStyle(target)
+  const width = target.clientWidth
+  await nextTask()
+  let drawnLines = 0
+  let isDestroyed = false
+  const paths: UPlot.Series.PathBuilder = (one, at, ...range) =>
+    (at <= drawnLines ? drawLine?.(one, at, ...range) : null) ?? null
   const plot = new UPlot({
     ...{ width, height: HEIGHT_PX, ms: 1, legend: { show: false } },
-    hooks: { drawClear: [(one) => drawAreas(one, areas, text)] },
-    axes: [
-      {
-        ...axis,
-        space: 90,
-        values: (_, times, __, ___, stepMs) => times.map((ms) => formatTime(ms, stepMs)),
-      },
-      { ...axis, values: (_, values) => values.map((value) => formatValue(value)) },
-    ],
-    series: [{}, ...series.map(seriesOptions)],
+    hooks: { drawClear: [(one) => drawAreas(one, areas, color)] },
+    axes: createAxes(color, options),
+    series: [{}, ...series.map((one, at) => ({ ...seriesOptions(one, at), paths }))],
   })
+  await nextTask()
   return {
     series,
-    show(from, to) {
-      if (!plot.root.isConnected) target.append(plot.root)
+    async show(from, to) {
       plot.batch(() => {
         plot.setData(within(data, from, to), false)
         plot.setScale('x', { min: from, max: to })
       })
+      while (drawnLines < series.length) {
+        await nextTask()
+        drawnLines++
+        // At once, as fonts take longer in a canvas that is in the page.
+        plot.batch(() => plot.redraw(false))
+      }
+      if (!isDestroyed && !plot.root.isConnected) target.append(plot.root)
     },
     mark: (point) =>
       plot.setCursor(
@@ -124,7 +149,10 @@ export function createPlot(target: HTMLElement, options: PlotOptions): Plot {
           ? { left: plot.valToPos(point.x, 'x'), top: plot.valToPos(point.y, 'y') }
           : { left: -10, top: -10 },
       ),
-    destroy: () => plot.destroy(),
+    destroy() {
+      isDestroyed = true
+      plot.destroy()
+    },
   }
 }
 
