@@ -14,8 +14,8 @@ interface HistoryLinkProps {
 export function HistoryLink({ me, path, name }: HistoryLinkProps) {
   const t = useText()
   return (
-    <Link to={`${recordPath(me)}/history/${path}`}>
-      {t('history.title')} <span className="unseen">{name}</span>
+    <Link to={`${recordPath(me)}/history/${path}`} aria-label={`${t('history.title')} ${name}`}>
+      {t('history.title')}
     </Link>
   )
 }

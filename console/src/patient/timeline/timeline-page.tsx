@@ -63,14 +63,16 @@ const EventTable = memo(function EventTable({ me, events }: { me: Me; events: re
   const t = useText()
   return (
     <Table heads={HEADS.map((head) => t(head))}>
-      {events.map((event) => {
+      {events.map((event, at) => {
         const path = pathWithHistory(me.ehrId, event.href)
+        const content = contentText(event)
         return (
-          <tr key={event.id}>
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows that stay and change their texts take half the time of new ones
+          <tr key={at}>
             <td>{formatMoment(event.start)}</td>
             <th scope="row">{kindName(event.kind)}</th>
-            <td>{contentText(event)}</td>
-            <td>{path && <HistoryLink me={me} path={path} name={contentText(event)} />}</td>
+            <td>{content}</td>
+            <td>{path && <HistoryLink me={me} path={path} name={content} />}</td>
           </tr>
         )
       })}
