@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { startTransition, useState } from 'react'
 import { type TextId, useText } from '../../texts/translate.ts'
 
 /** The pages of a list that somebody has turned: the position of the present one, and of those before it. */
@@ -11,10 +11,12 @@ export interface TurnedPages<P> {
 
 export function useTurnedPages<P>(): TurnedPages<P> {
   const [positions, setPositions] = useState<P[]>([])
+  // The click ends before the page renders.
+  const show = (next: P[]) => startTransition(() => setPositions(next))
   return {
     position: positions.at(-1),
-    turn: (next) => setPositions([...positions, next]),
-    turnBack: positions.length > 0 ? () => setPositions(positions.slice(0, -1)) : undefined,
+    turn: (next) => show([...positions, next]),
+    turnBack: positions.length > 0 ? () => show(positions.slice(0, -1)) : undefined,
   }
 }
 
