@@ -135,7 +135,7 @@ export async function createPlot(target: HTMLElement, options: PlotOptions): Pro
         plot.setData(within(data, from, to), false)
         plot.setScale('x', { min: from, max: to })
       })
-      while (drawnLines < series.length) {
+      while (!isDestroyed && drawnLines < series.length) {
         await nextTask()
         drawnLines++
         // At once, as fonts take longer in a canvas that is in the page.
