@@ -71,10 +71,10 @@ async function openSources(
   if (!streams) return undefined
   const read = (records: readonly ParseDocument[]) => readVersionsOf(db, plan, records)
   const seen = new Set<string>()
-  const isOneEhr = ehrIds?.length === 1
+  const isOfEhrs = ehrIds !== undefined
   const shown = planViewSearches(reading, ehrIds).flatMap((one) => {
     const own = { read: viewReader(reading, one.view), seen: new Set<string>() }
-    return openViewStreams({ db, order, search: one, isOneEhr, wanted }).map((stream) => ({ stream, ...own }))
+    return openViewStreams({ db, order, search: one, isOfEhrs, wanted }).map((stream) => ({ stream, ...own }))
   })
   const all = [...streams.map((stream) => ({ stream, read, seen })), ...shown]
   return all.map((source, i) => ({ ...source, rank: i * RANKS_PER_STREAM }))

@@ -14,12 +14,13 @@ interface ViewOrder {
   db: Db
   order: QueryOrder
   search: ViewSearch
-  isOneEhr: boolean
+  /** Whether only some EHRs are searched. */
+  isOfEhrs: boolean
   wanted: number
 }
 
 /** The records of a view in the order of a place, and those in which it is empty. */
-export function openViewStreams({ db, order, search, isOneEhr, wanted }: ViewOrder): OrderedStream[] {
+export function openViewStreams({ db, order, search, isOfEhrs, wanted }: ViewOrder): OrderedStream[] {
   const { view, filter, index } = search
   const { descending, range, isRequired } = order
   const unordered = {
@@ -29,7 +30,7 @@ export function openViewStreams({ db, order, search, isOneEhr, wanted }: ViewOrd
   const { field, isDecided } = placeInView(view, order, ExampleEvaluation.ofPath(order.node, order.path))
   const empty = (filter: DatabaseFilter) => new FieldOrderStream(db, { ...unordered, filter, isEmpty: true })
   if (isDecided && field === undefined) return isRequired ? [] : [empty(filter)]
-  const ordering = field === undefined ? undefined : orderedIndex(view, field, isOneEhr)
+  const ordering = field === undefined ? undefined : orderedIndex(view, field, isOfEhrs)
   if (!isDecided || field === undefined || ordering === undefined)
     return [new FieldOrderStream(db, { ...unordered, isEmpty: false })]
   const isTime = isTimeField(view, field)
@@ -40,8 +41,8 @@ export function openViewStreams({ db, order, search, isOneEhr, wanted }: ViewOrd
   return [valued, empty(allOf([filter, { [field]: null }]) as DatabaseFilter)]
 }
 
-/** The index in whose order a field comes. */
-function orderedIndex(view: CompositionView, field: string, isOneEhr: boolean): string | undefined {
-  if (!isOneEhr) return view.indexOf(field)
+/** The index in whose order a field comes. An engine merges the records of several EHRs in their common order. */
+function orderedIndex(view: CompositionView, field: string, isOfEhrs: boolean): string | undefined {
+  if (!isOfEhrs) return view.indexOf(field)
   return field === view.startField ? view.ehrIndex : undefined
 }
