@@ -1,6 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import type { ClassKind, Values } from '../../records/ehr-records/kind.ts'
-import { RECORDED_AT_INDEX } from '../../records/ehr-records/kind.ts'
+import { type ClassKind, RECORDED_AT_INDEX, type Values } from '../../records/ehr-records/kind.ts'
 import { createParseFormat, type ParseDocument } from '../../records/store/documents/parse-format.ts'
 import type { Coding } from '../../schemas/coding.ts'
 import type { EvaluationElement, EvaluationForm } from '../../schemas/openehr/evaluation-form.ts'

@@ -3,7 +3,7 @@
  * (docs/decisions/openehr.md).
  */
 export interface EvaluationForm {
-  /** The concept of the archetype `openEHR-EHR-EVALUATION.hrs_<concept>.v1`. */
+  /** The concept of the archetype `openEHR-EHR-EVALUATION.hrs_<concept>.v1`, and the name of the kind in paths. */
   concept: string
   /** Their nodes are at0002, at0003 and so on, so a new one comes last. */
   elements: readonly EvaluationElement[]

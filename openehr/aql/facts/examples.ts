@@ -5,7 +5,7 @@ import { pathsOfQuery } from '../check-query.ts'
 import { buildEhrTree } from '../evaluation/ehr-tree.ts'
 import { createEvaluation } from '../evaluation/evaluation.ts'
 import type { ClassNode, Column, Path, QueryTree } from '../language/ast.ts'
-import { followsStructure, type QueryPlace } from '../plan/query-places.ts'
+import { followsStructure } from '../plan/query-places.ts'
 import { ehrWithIdOnly } from '../scan/ehr-scan.ts'
 import { type SortKey, sortKeyOf } from '../terms/terms.ts'
 
@@ -18,20 +18,17 @@ export class ExampleEvaluation {
   /** Whether the paths depend on the structure alone. */
   readonly isDecided: boolean
 
-  /** @param node the class of the place's variable */
-  constructor(query: QueryTree, node: ClassNode, { path }: Pick<QueryPlace, 'path'>) {
-    const paths = pathsOfQuery(query).filter(({ variable }) => variable === path.variable)
-    this.isDecided = paths.every(followsStructure) && followsStructure(path)
+  /**
+   * @param node the class of the path's variable
+   * @param query the query whose other paths of the variable share the rows; without it the path is alone
+   */
+  constructor(node: ClassNode, path: Path, query?: QueryTree) {
+    const others = query ? pathsOfQuery(query).filter(({ variable }) => variable === path.variable) : []
+    const paths = [path, ...others]
+    this.isDecided = paths.every(followsStructure)
     const { contains: _, ...from } = node
     const columns = paths.map((expression): Column => ({ expression, text: '' }))
     this.#query = { distinct: false, columns, from, orderBy: [{ operand: path, descending: false }] }
-  }
-
-  /** Evaluates one path alone. */
-  static ofPath(node: ClassNode, path: Path): ExampleEvaluation {
-    const { contains: _, ...from } = node
-    const columns: Column[] = [{ expression: path, text: '' }]
-    return new ExampleEvaluation({ distinct: false, columns, from, orderBy: [] }, node, { path })
   }
 
   /** The value at the place in each row. */

@@ -67,7 +67,7 @@ const needsEmptyRows = ({ range, columns }: FactGrouping): boolean =>
 /** @returns undefined if the facts of some structure are not exactly the rows of the query */
 function rowsOfStructures({ query, grouping }: GroupingInput, known: Structures): EmptyRows | undefined {
   const { node, place, archetypeId } = grouping
-  const examples = place && new ExampleEvaluation(query, node, place)
+  const examples = place && new ExampleEvaluation(node, place.path, query)
   if (!examples?.isDecided) return undefined
   const empty: string[] = []
   for (const [key, example] of known) {
@@ -111,7 +111,7 @@ async function groupView(
 ): Promise<boolean> {
   const { node, place, range } = grouping
   const about = { db, collection: view.kind.collection, filter, byEhr, hint: index }
-  const found = place && placeInView(view, place, new ExampleEvaluation(query, node, place))
+  const found = place && placeInView(view, place, new ExampleEvaluation(node, place.path, query))
   if (found && !found.isDecided) return false
   const field = found?.field
   if (field !== undefined) {

@@ -69,7 +69,7 @@ const rangeOfEnds = ({ range: { $gte, $lte }, descending }: QueryOrder): FactRan
 /** The filter for compositions in which some row has no value at the place; undefined: there are none. */
 function emptyFilter({ query, order, search, structures }: OrderedSearch): DatabaseFilter | undefined {
   const { archetypeId = '' } = order
-  const examples = new ExampleEvaluation(query, order.node, order)
+  const examples = new ExampleEvaluation(order.node, order.path, query)
   if (!examples.isDecided || !structures) return search.filter
   const empty = [...structures].flatMap(([key, example]) =>
     examples.keysOf(example).includes(undefined) ? [key] : [],

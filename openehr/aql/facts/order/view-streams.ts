@@ -27,7 +27,7 @@ export function openViewStreams({ db, order, search, isOfEhrs, wanted }: ViewOrd
     ...{ collection: view.kind.collection, filter, hint: index, field: undefined },
     ...{ descending, wanted },
   }
-  const { field, isDecided } = placeInView(view, order, ExampleEvaluation.ofPath(order.node, order.path))
+  const { field, isDecided } = placeInView(view, order, new ExampleEvaluation(order.node, order.path))
   const empty = (filter: DatabaseFilter) => new FieldOrderStream(db, { ...unordered, filter, isEmpty: true })
   if (isDecided && field === undefined) return isRequired ? [] : [empty(filter)]
   const ordering = field === undefined ? undefined : orderedIndex(view, field, isOfEhrs)
