@@ -1,6 +1,7 @@
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
-import { objectVersionId, openehrCodedText, rmCodePhrase } from '../versions/original-version.ts'
+import { codedText, codePhrase } from '../rm/coded-text.ts'
+import { objectVersionId } from '../versions/original-version.ts'
 import type { CompositionHead } from './composition-view.ts'
 
 /** The archetype of all compositions of views. */
@@ -33,8 +34,8 @@ export const entryOf = (
   archetype_node_id: archetype,
   name: dvText(name),
   archetype_details: archetypeDetails(archetype),
-  language: rmCodePhrase('ISO_639-1', 'en'),
-  encoding: rmCodePhrase('IANA_character-sets', 'UTF-8'),
+  language: codePhrase('ISO_639-1', 'en'),
+  encoding: codePhrase('IANA_character-sets', 'UTF-8'),
   subject: { _type: 'PARTY_SELF' },
   data,
 })
@@ -65,10 +66,10 @@ export const compositionOf = (
   name: dvText(name),
   uid: objectVersionId({ id, version }),
   archetype_details: archetypeDetails(ENCOUNTER_ARCHETYPE, templateId),
-  language: rmCodePhrase('ISO_639-1', 'en'),
-  territory: rmCodePhrase('ISO_3166-1', 'NL'),
-  category: openehrCodedText('event', '433'),
+  language: codePhrase('ISO_639-1', 'en'),
+  territory: codePhrase('ISO_3166-1', 'NL'),
+  category: codedText('event', '433'),
   composer: { _type: 'PARTY_SELF' },
-  context: { _type: 'EVENT_CONTEXT', start_time: start, setting: openehrCodedText('other care', '238') },
+  context: { _type: 'EVENT_CONTEXT', start_time: start, setting: codedText('other care', '238') },
   content: [entry],
 })

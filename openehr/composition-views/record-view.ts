@@ -4,7 +4,8 @@ import { createParseFormat, type ParseDocument } from '../../records/store/docum
 import type { Coding } from '../../schemas/coding.ts'
 import type { EvaluationElement, EvaluationForm } from '../../schemas/openehr/evaluation-form.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
-import { dvDateTime, rmCodePhrase } from '../versions/original-version.ts'
+import { codePhrase } from '../rm/coded-text.ts'
+import { dvDateTime } from '../versions/original-version.ts'
 import { compositionHead, compositionOf, dvText, entryOf, namedElement, treeOf } from './composition-parts.ts'
 import type { CompositionHead, CompositionView } from './composition-view.ts'
 import { EXACTLY_ONE, elementXml, entryXml, objectXml, templateXml, treeXml } from './template-xml.ts'
@@ -58,7 +59,7 @@ function toDataValue({ type, code }: TypedElement, value: unknown, values: Value
   if (type !== 'DV_TEXT') return { _type: type, value }
   const coding = code === undefined ? undefined : (values[code] as Coding | undefined)
   if (!coding) return dvText(String(value))
-  const defining_code = rmCodePhrase(coding.system, coding.code)
+  const defining_code = codePhrase(coding.system, coding.code)
   return { _type: 'DV_CODED_TEXT', value, defining_code }
 }
 

@@ -21,7 +21,8 @@ import type { CompositionContent, Compositions } from '../compositions/compositi
 import type { Directories } from '../directories/directories.ts'
 import type { EhrStatuses } from '../ehr-status/ehr-statuses.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
-import { dvDateTime, openehrCodedText, toAuditDetails } from '../versions/original-version.ts'
+import { codedText } from '../rm/coded-text.ts'
+import { dvDateTime, toAuditDetails } from '../versions/original-version.ts'
 import { withVersionUid } from '../versions/read-version.ts'
 import { objectRef } from '../versions/versioned-object.ts'
 import {
@@ -310,13 +311,13 @@ function toAudit(caller: Caller, { changeType, committer, description }: SentAud
   return {
     ...own,
     time_committed: dvDateTime(at),
-    change_type: openehrCodedText(COMMIT_CODES[changeType] ?? '', changeType),
+    change_type: codedText(COMMIT_CODES[changeType] ?? '', changeType),
     ...(committer && { committer }),
     ...(description && { description }),
   }
 }
 
-const lifecycleState = (code: string): RmObject => openehrCodedText(COMMIT_CODES[code] ?? '', code)
+const lifecycleState = (code: string): RmObject => codedText(COMMIT_CODES[code] ?? '', code)
 
 const contributionRef = (uid: string): RmObject =>
   objectRef({ _type: 'HIER_OBJECT_ID', value: uid }, 'CONTRIBUTION')

@@ -1,5 +1,6 @@
 import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'
+import { codedText, codePhrase } from '../rm/coded-text.ts'
 
 /** The concrete class for an abstract one in a template or in the model. */
 const CONCRETE_CLASSES: Readonly<Record<string, string>> = {
@@ -28,18 +29,6 @@ export function concreteClassOf(rmType: string, declared: string): string {
 }
 
 export const EXAMPLE_TIME = '2026-03-01T08:30:00Z'
-
-export const codePhrase = (terminology: string, code_string: string) => ({
-  _type: 'CODE_PHRASE',
-  terminology_id: { _type: 'TERMINOLOGY_ID', value: terminology },
-  code_string,
-})
-
-export const codedText = (value: string, code: string, terminology = 'openehr') => ({
-  _type: 'DV_CODED_TEXT',
-  value,
-  defining_code: codePhrase(terminology, code),
-})
 
 /** Values of attributes that the template does not constrain, by name. */
 const DEFAULTS_BY_ATTRIBUTE: Readonly<Record<string, () => unknown>> = {

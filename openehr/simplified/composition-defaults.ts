@@ -2,6 +2,7 @@ import { findOpenehrCode, openehrRubric } from '../../schemas/openehr/openehr-co
 import { isSubclassOf } from '../../schemas/openehr/rm-classes.ts'
 import { findCodeTerm, labelOf, type Template } from '../opt/constraints.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
+import { codedText, codePhrase } from '../rm/coded-text.ts'
 import { instantMsOf, parseDateTime } from '../rm/iso8601.ts'
 import type { FormStep } from './forms/form-node.ts'
 import type { SimpleNode } from './simple-tree.ts'
@@ -17,7 +18,7 @@ export function defaultName({ constraint, name }: FormStep): RmObject {
     (one) => own && findCodeTerm(own, { terminology: codes.terminology, code: one })?.text === value,
   )
   if (code === undefined) return { _type: 'DV_TEXT', value }
-  return { _type: 'DV_CODED_TEXT', value, defining_code: codePhrase(codes?.terminology || 'local', code) }
+  return codedText(value, code, codes?.terminology || 'local')
 }
 
 const timeOf = (event: unknown): string | undefined => {
@@ -39,17 +40,7 @@ export function earliestTime({ events }: RmObject): string | undefined {
   )
 }
 
-const codePhrase = (terminology: string, code: string): RmObject => ({
-  _type: 'CODE_PHRASE',
-  terminology_id: { _type: 'TERMINOLOGY_ID', value: terminology },
-  code_string: code,
-})
-
-export const openehrText = (code: string): RmObject => ({
-  _type: 'DV_CODED_TEXT',
-  value: openehrRubric(code),
-  defining_code: codePhrase('openehr', code),
-})
+export const openehrText = (code: string): RmObject => codedText(openehrRubric(code), code)
 
 const dateTime = (value: unknown): RmObject => ({ _type: 'DV_DATE_TIME', value })
 

@@ -1,6 +1,7 @@
 import { SYSTEM_ID, versionUidOf } from '../../records/compositions/composition-record.ts'
 import type { HistoryEntry } from '../../records/store/writing/history.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
+import { codedText } from '../rm/coded-text.ts'
 
 /** A version of a record: its time is that of the write. */
 export interface VersionHead {
@@ -12,33 +13,21 @@ export interface VersionHead {
 /** Author and time of a version. */
 export type VersionAuthorship = Pick<HistoryEntry, 'userId' | 'action'> & { at: Date | string }
 
-export const rmCodePhrase = (terminology: string, code_string: string): RmObject => ({
-  _type: 'CODE_PHRASE',
-  terminology_id: { _type: 'TERMINOLOGY_ID', value: terminology },
-  code_string,
-})
-
-export const openehrCodedText = (value: string, code: string): RmObject => ({
-  _type: 'DV_CODED_TEXT',
-  value,
-  defining_code: rmCodePhrase('openehr', code),
-})
-
 /** The change types of the openEHR terminology. */
 const CHANGE_TYPES = {
-  create: openehrCodedText('creation', '249'),
-  update: openehrCodedText('modification', '251'),
-  delete: openehrCodedText('deleted', '523'),
+  create: codedText('creation', '249'),
+  update: codedText('modification', '251'),
+  delete: codedText('deleted', '523'),
 }
-
-export const objectVersionId = (of: { id: string; version: number }): RmObject => ({
-  _type: 'OBJECT_VERSION_ID',
-  value: versionUidOf(of),
-})
 
 export const dvDateTime = (at: Date | string): RmObject => ({
   _type: 'DV_DATE_TIME',
   value: new Date(at).toISOString(),
+})
+
+export const objectVersionId = (of: { id: string; version: number }): RmObject => ({
+  _type: 'OBJECT_VERSION_ID',
+  value: versionUidOf(of),
 })
 
 /** The ORIGINAL_VERSION of a record's version, without its contribution and data. */
@@ -49,8 +38,7 @@ export function toOriginalVersion(head: VersionHead, made: VersionAuthorship | u
     uid: objectVersionId(head),
     ...(version > 1 && { preceding_version_uid: objectVersionId({ id, version: version - 1 }) }),
     commit_audit: toAuditDetails(head, made),
-    lifecycle_state:
-      made?.action === 'delete' ? openehrCodedText('deleted', '523') : openehrCodedText('complete', '532'),
+    lifecycle_state: made?.action === 'delete' ? codedText('deleted', '523') : codedText('complete', '532'),
   }
 }
 

@@ -1,6 +1,7 @@
 import { findOpenehrCode, openehrRubric } from '../../../schemas/openehr/openehr-codes.ts'
 import { findCodeTerm, type ObjectConstraint } from '../../opt/constraints.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
+import { codePhrase, terminologyId } from '../../rm/coded-text.ts'
 import type { SimpleNode } from '../simple-tree.ts'
 import type { ExpectedValue, Reading } from './expected-value.ts'
 import { terminologyOf } from './value-parts.ts'
@@ -50,8 +51,6 @@ export function completeValue(
   }
 }
 
-const terminologyId = (value: string) => ({ _type: 'TERMINOLOGY_ID', value })
-
 /** Attributes with codes of openEHR's own terminology. */
 const OPENEHR_ATTRIBUTES = new Set([
   ...['category', 'setting', 'null_flavour', 'current_state', 'transition', 'math_function', 'mode'],
@@ -89,9 +88,7 @@ function completeCodedText(
   if (code === undefined) return
   const { preferred_term } = coded
   object.defining_code = {
-    _type: 'CODE_PHRASE',
-    terminology_id: terminologyId(String(terminology)),
-    code_string: String(code),
+    ...codePhrase(String(terminology), String(code)),
     ...(preferred_term !== undefined && { preferred_term }),
   }
 }
@@ -153,7 +150,7 @@ function completeMode(object: RmObject): void {
   if (mode === undefined || mode.defining_code !== undefined) return
   const code = findOpenehrCode(String(mode.value)) ?? String(mode.value)
   mode.value = openehrRubric(code) ?? mode.value
-  mode.defining_code = { _type: 'CODE_PHRASE', terminology_id: terminologyId('openehr'), code_string: code }
+  mode.defining_code = codePhrase('openehr', code)
 }
 
 const nowAs = (rmType: string, now: string): string =>
