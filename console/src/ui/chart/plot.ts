@@ -64,11 +64,18 @@ function seriesOptions({ label }: PlotSeries, at: number): UPlot.Series {
 
 /** The lines with one column of times for all of them. */
 function alignSeries(series: readonly PlotSeries[]): UPlot.AlignedData {
-  const tables = series.map(
-    ({ points }): UPlot.AlignedData => [points.map(({ x }) => x), points.map(({ y }) => y)],
-  )
-  return UPlot.join(tables)
+  const tables = series.map(({ points }): [number[], number[]] => [
+    points.map(({ x }) => x),
+    points.map(({ y }) => y),
+  ])
+  const [first, ...others] = tables
+  // The values of a measurement have the same times. The library would sort them.
+  const isAligned = first && others.every(([times]) => isEqual(times, first[0]))
+  return isAligned ? [first[0], ...tables.map(([, values]) => values)] : UPlot.join(tables)
 }
+
+const isEqual = (some: readonly number[], others: readonly number[]): boolean =>
+  some.length === others.length && some.every((one, at) => one === others[at])
 
 /** Shades areas between their limits, and writes the name into each that is high enough. */
 function drawAreas({ ctx, bbox, scales, valToPos }: UPlot, areas: readonly PlotArea[], text: string): void {
@@ -106,6 +113,15 @@ function createAxes(stroke: string, { formatTime, formatValue }: PlotOptions): U
   ]
 }
 
+/** A graph that draws nothing before its start. */
+function createUPlot(options: UPlot.Options): { plot: UPlot; start: () => void } {
+  let start = () => {}
+  const plot = new UPlot(options, [[]], (_, init) => {
+    start = init as () => void
+  })
+  return { plot, start }
+}
+
 /**
  * Makes an empty graph for lines over time. It is not in the page before its first period is drawn. Each step is a task of
  * its own, and so is the first drawing of each line.
@@ -113,25 +129,29 @@ function createAxes(stroke: string, { formatTime, formatValue }: PlotOptions): U
 export async function createPlot(target: HTMLElement, options: PlotOptions): Promise<Plot> {
   const { series, areas } = options
   await nextTask()
-  const data = alignSeries(series)
   const { color } = getComputedStyle(target)
   const width = target.clientWidth
+  await nextTask()
+  const data = alignSeries(series)
   await nextTask()
   let drawnLines = 0
   let isDestroyed = false
   const paths: UPlot.Series.PathBuilder = (one, at, ...range) =>
     (at <= drawnLines ? drawLine?.(one, at, ...range) : null) ?? null
-  const plot = new UPlot({
+  const { plot, start } = createUPlot({
     ...{ width, height: HEIGHT_PX, ms: 1, legend: { show: false } },
     hooks: { drawClear: [(one) => drawAreas(one, areas, color)] },
     axes: createAxes(color, options),
     series: [{}, ...series.map((one, at) => ({ ...seriesOptions(one, at), paths }))],
   })
+  let isStarted = false
   await nextTask()
   return {
     series,
     async show(from, to) {
       plot.batch(() => {
+        if (!isStarted) start()
+        isStarted = true
         plot.setData(within(data, from, to), false)
         plot.setScale('x', { min: from, max: to })
       })
