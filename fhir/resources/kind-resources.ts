@@ -19,10 +19,12 @@ import type { HistoryKey } from '../../records/store/writing/history.ts'
 import type { AuditedReads, StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
+import { memoizeByObject } from '../../schemas/forms/memoize.ts'
 import { decodeSearchCursor, encodeSearchCursor } from '../search/search-cursor.ts'
 import type { ResourceSearch, SearchCriteria } from '../sources/resource-search.ts'
 import type {
   ExportSource,
+  FhirServices,
   FoundResources,
   Interaction,
   RecordsOf,
@@ -63,7 +65,7 @@ const ALL_INTERACTIONS: readonly Interaction[] = [
   ...(['create', 'update', 'patch', 'delete'] as const),
 ]
 
-/** For each resource type. */
+/** For each resource type. The cache takes the room for all of them at once. */
 const MAX_KNOWN_IDS = 10_000
 
 /** The resource type of these kinds. */
@@ -88,10 +90,10 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
       ...(!readOnly && { validate: `${OPERATIONS}/Resource-validate` }),
       ...(codes.length > 0 && { lastn: `${OPERATIONS}/${fhir.type}-lastn` }),
     },
-    open: ({ context, recordsOf, profiles }) => {
+    open: memoizeByObject(({ context, recordsOf, profiles }: FhirServices) => {
       const source = new KindResources(context, recordsOf, kinds)
       return namesUsers ? withKnownPractitioners(source, profiles) : source
-    },
+    }),
   }
 }
 
