@@ -1,6 +1,6 @@
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
-import { codedText, codePhrase } from '../rm/coded-text.ts'
+import { codedText, codePhrase } from '../rm/values/coded-text.ts'
 import { objectVersionId } from '../versions/original-version.ts'
 import type { CompositionHead } from './composition-view.ts'
 

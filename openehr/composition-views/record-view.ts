@@ -4,7 +4,7 @@ import { createParseFormat, type ParseDocument } from '../../records/store/docum
 import type { Coding } from '../../schemas/coding.ts'
 import type { EvaluationElement, EvaluationForm } from '../../schemas/openehr/evaluation-form.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
-import { codePhrase } from '../rm/coded-text.ts'
+import { codePhrase } from '../rm/values/coded-text.ts'
 import { dvDateTime } from '../versions/original-version.ts'
 import { compositionHead, compositionOf, dvText, entryOf, namedElement, treeOf } from './composition-parts.ts'
 import type { CompositionHead, CompositionView } from './composition-view.ts'

@@ -21,7 +21,7 @@ import type { CompositionContent, Compositions } from '../compositions/compositi
 import type { Directories } from '../directories/directories.ts'
 import type { EhrStatuses } from '../ehr-status/ehr-statuses.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
-import { codedText } from '../rm/coded-text.ts'
+import { codedText } from '../rm/values/coded-text.ts'
 import { dvDateTime, toAuditDetails } from '../versions/original-version.ts'
 import { withVersionUid } from '../versions/read-version.ts'
 import { objectRef } from '../versions/versioned-object.ts'

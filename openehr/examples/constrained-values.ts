@@ -1,5 +1,5 @@
 import { findCodeTerm, type Interval, type ObjectConstraint, type Primitive } from '../opt/constraints.ts'
-import { codedText, codePhrase } from '../rm/coded-text.ts'
+import { codedText, codePhrase } from '../rm/values/coded-text.ts'
 import { defaultValue, EXAMPLE_TIME } from './default-values.ts'
 
 type AttributeValues = Record<string, unknown>

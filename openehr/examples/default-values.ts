@@ -1,6 +1,6 @@
 import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'
-import { codedText, codePhrase } from '../rm/coded-text.ts'
+import { codedText, codePhrase } from '../rm/values/coded-text.ts'
 
 /** The concrete class for an abstract one in a template or in the model. */
 const CONCRETE_CLASSES: Readonly<Record<string, string>> = {

@@ -8,8 +8,8 @@ import {
 } from '../../schemas/openehr/rm-classes.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
-import { magnitudeOf } from './magnitude.ts'
 import { primitiveReaders } from './primitives.ts'
+import { magnitudeOf } from './values/magnitude.ts'
 
 /** An object of the reference model in canonical JSON, with every `_type`. */
 export interface RmObject {

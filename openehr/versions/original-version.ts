@@ -1,7 +1,7 @@
 import { SYSTEM_ID, versionUidOf } from '../../records/compositions/composition-record.ts'
 import type { HistoryEntry } from '../../records/store/writing/history.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
-import { codedText } from '../rm/coded-text.ts'
+import { codedText } from '../rm/values/coded-text.ts'
 
 /** A version of a record: its time is that of the write. */
 export interface VersionHead {

@@ -1,5 +1,5 @@
 import { isRmObject, type RmObject } from '../../rm/canonical-json.ts'
-import { magnitudeOf } from '../../rm/magnitude.ts'
+import { magnitudeOf } from '../../rm/values/magnitude.ts'
 import type { Operator } from '../language/ast.ts'
 
 /** The value of an operand; for an attribute also the object that has it. */

@@ -1,7 +1,7 @@
 import { findOpenehrCode, openehrRubric } from '../../../schemas/openehr/openehr-codes.ts'
 import { findCodeTerm, type ObjectConstraint } from '../../opt/constraints.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
-import { codePhrase, terminologyId } from '../../rm/coded-text.ts'
+import { codePhrase, terminologyId } from '../../rm/values/coded-text.ts'
 import type { SimpleNode } from '../simple-tree.ts'
 import type { ExpectedValue, Reading } from './expected-value.ts'
 import { terminologyOf } from './value-parts.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Page, Route } from 'playwright-core'
-import { createPatient, type Patient } from '../harness/care/patients.ts'
-import { assertStatus } from '../harness/clients/path-client.ts'
-import { button, goTo, logInOn, menu, useConsoleBrowser } from './open-console.ts'
+import { createPatient, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { button, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 
 /** Saves a heart rate with an access token that has ended, and with the next one. @returns the status of the refresh */
 async function saveWithEndedToken(page: Page, rate: number): Promise<number> {

@@ -1,29 +1,14 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { freePort } from '../harness/service/port.ts'
+import { freePort } from '../../harness/service/port.ts'
 import {
   createDataDir,
   type ServiceProcess,
   startServiceProcess,
   stopProcess,
-} from '../harness/service/service-process.ts'
-import { button, goTo, logInOn, useConsoleBrowser } from './open-console.ts'
-
-const credentials = { email: 'anna@example.org', password: 'correct horse battery staple' }
-
-/** Registers somebody, whose link the service writes to its log. */
-async function registerAt({ url, output }: ServiceProcess): Promise<void> {
-  const body = JSON.stringify({ ...credentials, name: 'Anna' })
-  const headers = { 'content-type': 'application/json' }
-  await fetch(`${url}/auth/account/register/password`, { method: 'POST', headers, body })
-  let token: string | undefined
-  while (token === undefined) {
-    token = /activation\?token=([\w-]+)/.exec(output())?.[1]
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  const sent = JSON.stringify({ token, termsAccepted: true })
-  await fetch(`${url}/auth/account/register/activate`, { method: 'POST', headers, body: sent })
-}
+} from '../../harness/service/service-process.ts'
+import { button, goTo, logInOn, useConsoleBrowser } from '../open-console.ts'
+import { credentials, registerAt } from './registered-person.ts'
 
 describe('the console of a service that is killed', () => {
   const opened = useConsoleBrowser()

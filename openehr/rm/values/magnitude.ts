@@ -5,7 +5,7 @@ import {
   parseDateTime,
   parseDuration,
   parseTime,
-} from './iso8601.ts'
+} from '../iso8601.ts'
 
 interface OrderedValue {
   readonly _type: string

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { Locator, Page, Route } from 'playwright-core'
-import { findAccessibilityViolations } from '../harness/browser/axe.ts'
-import { addParticipant, createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
-import { assertStatus } from '../harness/clients/path-client.ts'
-import { createHelper } from '../harness/people/helper-invitations.ts'
-import { createPerson, type Person } from '../harness/people/people.ts'
-import { waitUntil } from '../harness/wait.ts'
-import { button, goTo, logInOn, menu, tabTo, useConsoleBrowser } from './open-console.ts'
+import { findAccessibilityViolations } from '../../harness/browser/axe.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createHelper } from '../../harness/people/helper-invitations.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { waitUntil } from '../../harness/wait.ts'
+import { button, goTo, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
 
 const texts = {
   en: {

@@ -1,0 +1,17 @@
+import type { ServiceProcess } from '../../harness/service/service-process.ts'
+
+export const credentials = { email: 'anna@example.org', password: 'correct horse battery staple' }
+
+/** Registers somebody, whose link the service writes to its log. */
+export async function registerAt({ url, output }: Pick<ServiceProcess, 'url' | 'output'>): Promise<void> {
+  const body = JSON.stringify({ ...credentials, name: 'Anna' })
+  const headers = { 'content-type': 'application/json' }
+  await fetch(`${url}/auth/account/register/password`, { method: 'POST', headers, body })
+  let token: string | undefined
+  while (token === undefined) {
+    token = /activation\?token=([\w-]+)/.exec(output())?.[1]
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  const sent = JSON.stringify({ token, termsAccepted: true })
+  await fetch(`${url}/auth/account/register/activate`, { method: 'POST', headers, body: sent })
+}
