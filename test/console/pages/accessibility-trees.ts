@@ -46,29 +46,31 @@ function readTrees(path: string): Map<string, string> {
 /** By then a page has everything, whatever it reads after its heading. */
 const COMPLETE_MS = 5_000
 
+/** Roles, names and states of a page, as a screen reader finds them, without what varies. */
+export async function readTree(page: Page): Promise<string> {
+  const lines = stableLines(await page.locator('body').ariaSnapshot())
+  return `${lines.map((line) => `  ${line}`).join('\n')}\n\n`
+}
+
 /**
- * Compares roles, names and states of a page, as a screen reader finds them, with those that are checked in, and waits
- * until they are alike. `UPDATE_TREES=1` writes them instead.
+ * Compares the tree of a page with the one that is checked in, and waits until they are alike. `UPDATE_TREES=1` writes it
+ * instead.
  */
 export async function assertTree(visitor: string, name: string, page: Page): Promise<void> {
   const path = `test/console/pages/trees/${visitor}.txt`
   const trees = readTrees(path)
-  const look = async () =>
-    `${stableLines(await page.locator('body').ariaSnapshot())
-      .map((line) => `  ${line}`)
-      .join('\n')}\n\n`
   if (process.env.UPDATE_TREES) {
     await sleep(COMPLETE_MS)
     mkdirSync(dirname(path), { recursive: true })
-    const updated = [...trees.set(name, await look())].map(([one, text]) => `${one}:\n${text}`)
+    const updated = [...trees.set(name, await readTree(page))].map(([one, text]) => `${one}:\n${text}`)
     writeFileSync(path, updated.join(''))
     return
   }
-  let found = await look()
+  let found = await readTree(page)
   for (
     const end = Date.now() + COMPLETE_MS;
     found !== trees.get(name) && Date.now() < end;
-    found = await look()
+    found = await readTree(page)
   )
     await sleep(50)
   assert.equal(found, trees.get(name), `${path}; UPDATE_TREES=1 writes it`)

@@ -32,6 +32,7 @@ export const PATIENT_PAGES: readonly PageOfRole[] = [
   ['messages', 'messages'],
   ['new message', 'messages/new'],
   ['topic', 'messages/{topic}'],
+  ['topic of a plan', 'messages/{plan}/{planTopic}'],
   ['record', 'record'],
   ['timeline', 'record/timeline'],
   ['deleted', 'record/deleted'],
@@ -55,6 +56,7 @@ export const NURSE_PAGES: readonly PageOfRole[] = [
   ['patient, messages', `${PATIENT}/messages`],
   ['patient, new message', `${PATIENT}/messages/new`],
   ['patient, topic', `${PATIENT}/messages/{topic}`],
+  ['patient, topic of a plan', `${PATIENT}/messages/{plan}/{planTopic}`],
   ['patient, goal', `${PATIENT}/plan/{plan}/goal/{goal}`],
   ['patient, alert rules', `${PATIENT}/plan/{plan}/alerts`],
   ['patient, thresholds', `${PATIENT}/plan/{plan}/thresholds`],
@@ -85,17 +87,20 @@ export async function createPatientAndNurse(): Promise<{ patient: Visitor; nurse
   await createAlert(patient, plan)
   await createTopic(patient, 'The old tablets')
   const topic = await createTopic(patient, 'The new tablets')
+  const planTopic = await createTopic(patient, 'The next visit', `careplan/${plan}`)
   // The other one stays unread, whichever page the nurse looks at.
-  assertStatus(await nurse.call('POST', `/chat/ehr/${patient.ehrId}/${topic}/read`, {}), 204)
+  for (const read of [`ehr/${patient.ehrId}/${topic}`, `careplan/${plan}/${planTopic}`])
+    assertStatus(await nurse.call('POST', `/chat/${read}/read`, {}), 204)
   await createConditions(patient)
   assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan/${plan}`))
-  const ids = { ehr: patient.ehrId, plan, goal, topic, weight, document: await createDocument(patient) }
+  const document = await createDocument(patient)
+  const ids = { ehr: patient.ehrId, plan, goal, topic, planTopic, weight, document }
   return { patient: { who: patient, ids }, nurse: { who: nurse, ids } }
 }
 
-async function createTopic(patient: Patient, title: string): Promise<string> {
+async function createTopic(patient: Patient, title: string, about = `ehr/${patient.ehrId}`): Promise<string> {
   const message = { title, text: 'Do they go with the others?' }
-  return assertStatus(await patient.call('POST', `/chat/ehr/${patient.ehrId}`, message), 201).id
+  return assertStatus(await patient.call('POST', `/chat/${about}`, message), 201).id
 }
 
 /** A condition and an allergy, and a condition that was deleted. */

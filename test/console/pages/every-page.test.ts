@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page, Request } from 'playwright-core'
 import { COLOUR_RULES, findAccessibilityViolations } from '../../harness/browser/axe.ts'
 import { service } from '../../harness/service/service.ts'
 import { assertNoFaults, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
-import { assertTree } from './accessibility-trees.ts'
+import { assertTree, readTree } from './accessibility-trees.ts'
 import { createPatientAndNurse, NURSE_PAGES, PATIENT_PAGES } from './care-visitors.ts'
 import {
   ADMINISTRATOR_PAGES,
@@ -37,6 +37,13 @@ const PAGES = {
 type Role = keyof typeof PAGES
 const ROLES = Object.keys(PAGES) as Role[]
 
+/** Without a session. */
+const ANYONE_PAGES: readonly PageOfRole[] = [
+  ['login', ''],
+  ['register', 'register'],
+  ['forgotten', 'forgotten'],
+]
+
 const createVisitors = async (): Promise<Record<Role, Visitor>> => ({
   ...(await createPatientAndNurse()),
   administrator: await createAdministrator(),
@@ -53,11 +60,14 @@ async function show(page: Page, path: string, search?: string): Promise<void> {
   await page.getByText(search).waitFor()
 }
 
-async function assertAccessible(page: Page): Promise<void> {
+async function assertAccessible(page: Page, visitor: string, name: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' })
+  await assertTree(visitor, name, page)
   assert.deepEqual(await findAccessibilityViolations(page), [])
-  // Only colours differ in dark mode.
+  const light = await readTree(page)
   await page.emulateMedia({ colorScheme: 'dark' })
+  assert.equal(await readTree(page), light)
+  // The others do not depend on colours.
   assert.deepEqual(await findAccessibilityViolations(page, COLOUR_RULES), [], 'dark')
 }
 
@@ -108,11 +118,13 @@ describe('the pages of the console', () => {
 
   for (const language of ['en', 'nl'] as const)
     describe(`in the language ${language}`, () => {
-      it('pass axe-core and have their accessibility tree: login', async () => {
-        const page = await opened.open({ language })
-        await assertTree(`anyone.${language}`, 'login', page)
-        await assertAccessible(page)
-      })
+      for (const [name, path] of ANYONE_PAGES)
+        it(`pass axe-core and have their accessibility tree: ${name}`, async () => {
+          const page = await opened.open({ language })
+          await goTo(page, path)
+          await assertAccessible(page, `anyone.${language}`, name)
+          await assertFits(page)
+        })
 
       for (const role of ROLES)
         describe(`for the ${role}`, () => {
@@ -131,14 +143,25 @@ describe('the pages of the console', () => {
               assert.deepEqual(more, [])
               assert.equal(await page.title(), `${heading} – ${PRODUCT[language]}`)
               assert.equal(await page.getAttribute('html', 'lang'), language)
-              await assertTree(`${role}.${language}`, name, page)
-              await assertAccessible(page)
+              await assertAccessible(page, `${role}.${language}`, name)
               await assertFits(page)
               await assertForcedColours(page)
               assertNoFaults(page)
             })
         })
     })
+
+  it('are all visited', () => {
+    const table = readFileSync('console/src/app/page-table.ts', 'utf8')
+    const visited = Object.values(PAGES).flatMap((pages) => pages.map(([, path]) => `/${path.split('?')[0]}`))
+    const paths = [...table.matchAll(/'(\/[^']*)'/g)].map(([, path]) => path ?? '')
+    assert.ok(paths.length > 40)
+    const missing = paths.filter((path) => {
+      const pattern = new RegExp(`^${path.replace(/:\w+\*/g, '.+').replace(/:\w+/g, '[^/]+')}$`)
+      return !visited.some((one) => pattern.test(one))
+    })
+    assert.deepEqual(missing, [])
+  })
 
   it('give their heading the focus', async () => {
     const page = await opened.open()

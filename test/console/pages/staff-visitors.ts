@@ -50,6 +50,7 @@ const TEMPLATE = 'Pressures on the pages'
 export const MODELLER_PAGES: readonly PageOfRole[] = [
   ['types', 'types?find=steps_on_pages'],
   ['new data type', 'types/new/data'],
+  ['new event type', 'types/new/event'],
   ['new device type', 'types/new/device'],
   ['type', 'types/data/steps_on_pages'],
   ['templates', `templates?find=${encodeURIComponent(TEMPLATE)}`],
