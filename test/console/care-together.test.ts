@@ -32,6 +32,9 @@ async function typeInto(page: Page, fields: Readonly<Record<string, string>>): P
   await page.keyboard.press('Enter')
 }
 
+/** As a browser tells a page that the user shows it again. */
+const returnTo = (page: Page) => page.evaluate("dispatchEvent(new Event('visibilitychange'))")
+
 describe('a care plan in the console', () => {
   const opened = useConsoleBrowser()
 
@@ -62,7 +65,7 @@ describe('a care plan in the console', () => {
     await button(page, 'Let them take part').click()
     await page.getByText('Diabetes nurse may read and write “Living with high blood pressure”').waitFor()
 
-    await nursePage.reload()
+    await returnTo(nursePage)
     await menu(nursePage, 'Worklist').waitFor()
     await goTo(nursePage, `patients/${patient.ehrId}`)
     await nursePage.getByRole('link', { name: 'Add a goal' }).click()

@@ -64,7 +64,10 @@ export const helpingQuery = (mvUid: string) =>
     },
   })
 
-/** The account's own EHR is the first in the list. */
+/**
+ * The account's own EHR is the first in the list. Who returns to the page reads it again: they may take part in the care of
+ * somebody since then.
+ */
 export const meQuery = (mvUid: string) =>
   queryOptions({
     queryKey: ['me', mvUid],
@@ -84,7 +87,7 @@ export const meQuery = (mvUid: string) =>
         hasPatients: ehrs.items.some(({ subjectId }) => subjectId !== mvUid),
       }
     },
-    staleTime: Number.POSITIVE_INFINITY,
+    staleTime: 0,
   })
 
 /** The person at work on the record of the patient whom the address names, if it names one. */
