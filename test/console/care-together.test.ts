@@ -32,6 +32,16 @@ async function typeInto(page: Page, fields: Readonly<Record<string, string>>): P
   await page.keyboard.press('Enter')
 }
 
+async function startTopic(page: Page, title: string, text: string, plan?: string): Promise<void> {
+  await menu(page, 'Messages').click()
+  await page.getByRole('link', { name: 'New message' }).click()
+  await page.getByLabel('What is it about?').fill(title)
+  await page.getByLabel('Your message').fill(text)
+  if (plan) await page.getByLabel('Does it belong to a plan?').selectOption({ label: plan })
+  await button(page, 'Send').click()
+  await page.getByRole('heading', { name: title }).waitFor()
+}
+
 /** As a browser tells a page that the user shows it again. */
 const returnTo = (page: Page) => page.evaluate("dispatchEvent(new Event('visibilitychange'))")
 
@@ -203,10 +213,12 @@ describe('a care plan in the console', () => {
     const planId = await createPlan(patient, { name: 'Lower blood pressure' })
     const participation = { mvUid: nurse.mvUid, access: 'WRITE', role: 'Nurse' }
     assertStatus(await patient.call('POST', `careplan/${planId}/participant`, participation), 201)
-    const about = { title: 'The side effects', text: 'I am dizzy.' }
-    assertStatus(await patient.call('POST', `/chat/careplan/${planId}`, about), 201)
-    const general = { title: 'My new tablets', text: 'Do they go with the old ones?' }
-    assertStatus(await patient.call('POST', `/chat/ehr/${patient.ehrId}`, general), 201)
+    const patientPage = await opened.open()
+    await logInOn(patientPage, patient)
+    await startTopic(patientPage, 'The side effects', 'I am dizzy.', 'Lower blood pressure')
+    await startTopic(patientPage, 'My new tablets', 'Do they go with the old ones?')
+    const [topic] = assertStatus(await patient.call('GET', `/chat/careplan/${planId}`)).items
+    assert.equal(topic.title, 'The side effects')
 
     const page = await opened.open()
     await logInOn(page, nurse)
@@ -225,8 +237,7 @@ describe('a care plan in the console', () => {
       await page.getByRole('main').getByRole('link', { name: 'Messages' }).click()
     }
 
-    const patientPage = await opened.open()
-    await logInOn(patientPage, patient)
+    await menu(patientPage, 'Home').click()
     await patientPage.getByText('2 new messages.').waitFor()
     await menu(patientPage, 'Messages').click()
     await patientPage.getByRole('link', { name: 'The side effects' }).click()
