@@ -12,30 +12,45 @@ function readDraft<T>(key: string): T | undefined {
   return stored === null ? undefined : JSON.parse(stored)
 }
 
+interface OpenDraft<T> {
+  key: string
+  draft: T
+  isKept: boolean
+}
+
+function openDraft<T extends object>(key: string, initial: () => T): OpenDraft<T> {
+  const stored = readDraft<T>(key)
+  return { key, draft: { ...initial(), ...stored }, isKept: stored !== undefined }
+}
+
 /**
  * The state of a form, stored while it is typed.
- * @param key names the user and the form; another user never sees it
+ * @param key names the user, the form and the record that it is about; another user or record never shows it. If it
+ * changes, the form shows the draft of the new key
  */
 export function useDraft<T extends object>(key: string, initial: () => T) {
-  const [draft, setDraft] = useState<T>(() => ({ ...initial(), ...readDraft<T>(key) }))
-  const [isKept, setKept] = useState(() => readDraft(key) !== undefined)
+  const [last, setOpen] = useState(() => openDraft(key, initial))
+  const open = last.key === key ? last : openDraft(key, initial)
+  if (open !== last) setOpen(open)
+  const { draft, isKept } = open
   useEffect(() => {
     if (isKept) sessionStorage.setItem(PREFIX + key, JSON.stringify(draft))
     else sessionStorage.removeItem(PREFIX + key)
   }, [key, draft, isKept])
+  /** A form that now shows another draft leaves it as it is. */
+  const update = (next: (before: OpenDraft<T>) => OpenDraft<T>) =>
+    setOpen((now) => (now.key === key ? next(now) : now))
   return {
     draft,
     isKept,
     change(part: Partial<T>) {
-      setKept(true)
-      setDraft((before) => ({ ...before, ...part }))
+      update((before) => ({ key, draft: { ...before.draft, ...part }, isKept: true }))
     },
     /** After it was saved, or thrown away. */
     clear() {
       // A page that leaves now runs no effect any more.
       sessionStorage.removeItem(PREFIX + key)
-      setKept(false)
-      setDraft(initial())
+      update(() => ({ key, draft: initial(), isKept: false }))
     },
   }
 }

@@ -14,12 +14,12 @@ interface AlertFormProps {
 /** Takes a step with all ticked alerts: resolves them with one note, takes or releases them. */
 export function AlertForm({ mvUid, selection }: AlertFormProps) {
   const t = useText()
-  const { draft, change, clear } = useDraft(`${mvUid}:resolution`, () => ({ note: '' }))
+  const { note, setNote, clear } = useNoteDraft(mvUid, selection.alerts)
   const run = useAlertSteps()
   const action = useRef<AlertStep['action']>('RESOLVE')
   const form = useSubmit(async () => {
     const isResolving = action.current === 'RESOLVE'
-    await run(selection.alerts, { action: action.current, ...(isResolving && { note: draft.note }) })
+    await run(selection.alerts, { action: action.current, ...(isResolving && { note }) })
     selection.clear()
     if (isResolving) clear()
   })
@@ -53,11 +53,27 @@ export function AlertForm({ mvUid, selection }: AlertFormProps) {
             label={t('alert.note')}
             help={t('alert.noteHelp')}
             lines={2}
-            value={draft.note}
-            onChange={(note) => change({ note })}
+            value={note}
+            onChange={setNote}
           />
         </Form>
       )}
     </section>
   )
+}
+
+/** The note of these patients that was typed for one of these alerts: nobody sees it at other patients or alerts. */
+function useNoteDraft(mvUid: string, alerts: Selection['alerts']) {
+  const ehrIds = [...new Set(alerts.map(({ ehrId }) => ehrId))].sort()
+  const alertIds = alerts.map(({ id }) => id)
+  const { draft, change, clear } = useDraft(`${mvUid}:resolution:${ehrIds.join()}`, () => ({
+    note: '',
+    alertIds,
+  }))
+  const isAboutThese = draft.alertIds.some((id) => alertIds.includes(id))
+  return {
+    note: isAboutThese ? draft.note : '',
+    setNote: (note: string) => change({ note, alertIds }),
+    clear,
+  }
 }
