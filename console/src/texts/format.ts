@@ -99,6 +99,12 @@ export function toOffsetTime(at: Date): string {
   return `${local}${minutes < 0 ? '-' : '+'}${hours}:${rest}`
 }
 
+/** A time that is typed, with the local offset. Other text stays as it is, so that the service says what is wrong with it. */
+export function toTypedTime(text: string): string {
+  const at = new Date(text)
+  return Number.isNaN(at.getTime()) ? text : toOffsetTime(at)
+}
+
 export const kindName = (path: string): string => translateName(`kind.${path}`, path)
 export const quantityName = (name: string, fallback: string): string =>
   translateName(`quantity.${name}`, fallback)

@@ -32,6 +32,26 @@ describe('a helper in the console', () => {
     await createTask(anna, planId, await createGoal(anna, planId))
   })
 
+  it('is not invited while a day is missing, and the form says which one', async () => {
+    const page = await opened.open()
+    await logInOn(page, anna)
+    await menu(page, 'Access').click()
+    await page.getByLabel('Code of the helper').fill(piet.mvUid)
+    for (const label of ['From when?', 'Until when?']) {
+      const field = page.getByLabel(label, { exact: true }).last()
+      const day = await field.inputValue()
+      await field.fill('')
+      await button(page, 'Invite').click()
+      await page.getByRole('alert').waitFor()
+      assert.equal(await field.getAttribute('aria-invalid'), 'true')
+      assert.equal(await page.getByLabel('Code of the helper').inputValue(), piet.mvUid)
+      await field.fill(day)
+    }
+    await button(page, 'Invite').click()
+    await page.getByText('Has not accepted yet.').waitFor()
+    assertNoFaults(page)
+  })
+
   it('is invited, accepts, acts with a banner on each page, and stops when the person ends it', async () => {
     const annas = await opened.open()
     await logInOn(annas, anna)

@@ -1,6 +1,6 @@
 import kinds from 'virtual:measurement-kinds'
 import { useDraft } from '../../browser/drafts.ts'
-import { formatMoment, kindName, toLocalTime } from '../../texts/format.ts'
+import { formatMoment, kindName, toLocalTime, toTypedTime } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
@@ -56,7 +56,7 @@ function MuteForm({ me, planId, rules }: AlertRulesProps) {
   }))
   const form = useSubmit(async () => {
     const { kind, reason } = draft
-    const until = new Date(draft.until).toISOString()
+    const until = toTypedTime(draft.until)
     await save((current) => ({
       ...current,
       mutes: [...(current.mutes ?? []), { ...(kind && { kind }), until, reason }],

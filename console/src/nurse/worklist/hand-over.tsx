@@ -3,7 +3,7 @@ import type { components } from 'health-record-client'
 import { useDraft } from '../../browser/drafts.ts'
 import { WORKLIST_KEY } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
-import { formatMoment, personName, toOffsetTime } from '../../texts/format.ts'
+import { formatMoment, personName, toTypedTime } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
@@ -118,10 +118,9 @@ function HandOverForm({ mvUid, colleagues }: { mvUid: string; colleagues: readon
     ...{ to: colleagues[0]?.mvUid ?? '', from: '', until: '', reason: '' },
   }))
   const form = useSubmit(async () => {
-    const timeOf = (text: string) => toOffsetTime(new Date(text))
     const body = {
-      ...{ to: draft.to, until: draft.until && timeOf(draft.until) },
-      ...(draft.from && { from: timeOf(draft.from) }),
+      ...{ to: draft.to, until: toTypedTime(draft.until) },
+      ...(draft.from && { from: toTypedTime(draft.from) }),
       ...(draft.reason.trim() && { reason: draft.reason.trim() }),
     }
     await api.POST('/worklist/handover', { body })

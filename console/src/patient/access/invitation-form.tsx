@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useDraft } from '../../browser/drafts.ts'
 import { api, type HelperAct } from '../../session/user-session.ts'
-import { today } from '../../texts/format.ts'
+import { today, toTypedTime } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { CheckField, SelectField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
@@ -39,8 +39,8 @@ export function InvitationForm({ mvUid }: { mvUid: string }) {
         relation,
         acts: ['READ' as const, ...acts.filter((act) => act !== 'READ')],
       },
-      ...(from > today() && { from: new Date(`${from}T00:00:00`).toISOString() }),
-      until: new Date(`${until}T23:59:59`).toISOString(),
+      ...((from === '' || from > today()) && { from: toTypedTime(`${from}T00:00:00`) }),
+      until: toTypedTime(`${until}T23:59:59`),
     }
     await api.POST('/profile/{mvUid}/helper', { params: { path: { mvUid }, header: {} }, body })
     clear()

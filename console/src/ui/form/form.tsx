@@ -9,6 +9,8 @@ export interface SubmitState {
   submit(): void
   /** The violation of the value at this path of the body. */
   field(path: string): { name: string; error: string | undefined }
+  /** Shows violations that are found before anything is sent. */
+  reject(errors: Violation[]): void
 }
 
 /**
@@ -39,6 +41,7 @@ export function useSubmit(
       const found = problem?.errors.find((one) => isWithin(one.path, path))
       return { name: path, error: found && violationText(found) }
     },
+    reject: (errors) => setProblem(new Problem({ status: 422, code: 'rule-violated', title: '', errors })),
   }
 }
 
@@ -89,12 +92,22 @@ interface FormProps {
   more?: ReactNode
 }
 
+/** Fields with a value that the browser cannot read, such as 31 February. They would be sent as empty ones. */
+const unreadableFields = (form: HTMLFormElement | null): Violation[] =>
+  [...(form?.elements ?? [])].flatMap((one) =>
+    one instanceof HTMLInputElement && one.validity.badInput
+      ? { path: `body.${one.name}`, code: 'format', message: '' }
+      : [],
+  )
+
 /** A form whose violations are listed above it, each leading to its field. */
 export function Form({ form, submit, children, more }: FormProps) {
   const element = useRef<HTMLFormElement>(null)
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
-    form.submit()
+    const faults = unreadableFields(element.current)
+    if (faults.length > 0) form.reject(faults)
+    else form.submit()
   }
   return (
     <form ref={element} onSubmit={onSubmit} noValidate aria-busy={form.isBusy}>
