@@ -60,6 +60,24 @@ describe('the day of an administrator', () => {
     assertNoFaults(page)
   })
 
+  it('keeps what was ticked when somebody else changes the account', async () => {
+    const person = await createPerson()
+    const page = await opened.open()
+    await logInOn(page, admin)
+    const path = `/auth/account/${person.mvUid}`
+    await page.goto(`${service.url}/console/admin/accounts/${person.mvUid}`)
+    await page.getByLabel('Analyst').check()
+    assertStatus(await admin.call('PUT', path, { roles: ['modeller'] }))
+    // The page reads the account again after its own change.
+    await page.getByRole('button', { name: /^Lock the account/ }).click()
+    await button(page, 'Yes, lock it').click()
+    await page.getByLabel('Modeller').and(page.locator(':checked')).waitFor()
+    assert.equal(await page.getByLabel('Analyst').isChecked(), true)
+    await button(page, 'Save').click()
+    await waitUntil(async () => assertStatus(await admin.call('GET', path)).roles.length === 2)
+    assertNoFaults(page)
+  })
+
   it('makes an account, whose owner gets a mail, and is told what is wrong', async () => {
     const page = await openPage('All accounts')
     await page.getByText('Make an account for somebody').click()

@@ -11,7 +11,7 @@ import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { ACCOUNTS_KEY, type Account, accountQuery } from './accounts-query.ts'
+import { ACCOUNTS_KEY, type Account, accountQuery, ROLES } from './accounts-query.ts'
 import { RoleFields } from './role-fields.tsx'
 
 /** The account of somebody: its state and roles. */
@@ -31,7 +31,7 @@ export default function AccountDetailsPage({ me, params: { mvUid = '' } }: PageP
               {loaded.email}, {t(`state.${loaded.state}`)}.{' '}
               {t('accounts.since', { at: formatMoment(loaded.createdAt) })}
             </p>
-            <RolesForm key={loaded.roles.join()} account={loaded} />
+            <RolesForm account={loaded} />
             {mvUid !== me.mvUid && <AccountSteps account={loaded} />}
           </>
         )}
@@ -52,18 +52,21 @@ function useChangeAccount(mvUid: string) {
 function RolesForm({ account: { mvUid, roles: before } }: { account: Account }) {
   const t = useText()
   const change = useChangeAccount(mvUid)
-  const [roles, setRoles] = useState(before)
-  const form = useSubmit(() =>
-    change((now) => ({
-      roles: [
-        ...now.roles.filter((role) => !before.includes(role) || roles.includes(role)),
-        ...roles.filter((role) => !now.roles.includes(role)),
-      ],
-    })),
-  )
+  // Only what differs from the account, so that ticks stay when somebody else changes another role.
+  const [ticks, setTicks] = useState<Partial<Record<Role, boolean>>>({})
+  const applyTo = (stored: readonly Role[]) => ROLES.filter((role) => ticks[role] ?? stored.includes(role))
+  const roles = applyTo(before)
+  const form = useSubmit(async () => {
+    await change((now) => ({ roles: applyTo(now.roles) }))
+    setTicks({})
+  })
+  const onChange = (next: readonly Role[]) => {
+    const changed = ROLES.filter((role) => next.includes(role) !== before.includes(role))
+    setTicks(Object.fromEntries(changed.map((role) => [role, next.includes(role)])))
+  }
   return (
     <Form form={form} submit={t('save')}>
-      <RoleFields roles={roles} error={form.field('roles').error} onChange={setRoles} />
+      <RoleFields roles={roles} error={form.field('roles').error} onChange={onChange} />
     </Form>
   )
 }
