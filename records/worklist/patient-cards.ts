@@ -1,5 +1,6 @@
 import type { Filter } from 'mongodb'
 import type { PatientCard } from '../../schemas/worklist/patient-card.ts'
+import type { WorklistEntry } from '../../schemas/worklist/worklist-entry.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
 import { type EhrAccessFields, hasUserIdFormat, subjectOf } from '../ehrs/rights/access.ts'
 import { findAnonymizedEhrs } from '../ehrs/rights/anonymity.ts'
@@ -46,6 +47,26 @@ export class PatientCards {
         return [ehr._id, { ehrId: ehr._id, name: name?.displayName ?? referenceIn(ehr), birthDate, gender }]
       }),
     )
+  }
+
+  /**
+   * Adds the names of the users who have taken alerts. Those who see an EHR only through anonymous care plans learn no
+   * names.
+   */
+  async nameTakers(caller: Caller, entries: readonly WorklistEntry[]): Promise<WorklistEntry[]> {
+    const anonymized = await findAnonymizedEhrs(this.#records, caller)
+    const isNamed = ({ ehrId }: WorklistEntry): boolean => !anonymized.has(ehrId)
+    const takers = entries
+      .filter(isNamed)
+      .flatMap(({ openAlerts }) => openAlerts.map(({ takenBy }) => takenBy))
+    const names = await this.#persons.namesOf(takers.filter((mvUid) => mvUid !== null))
+    return entries.map((entry) => ({
+      ...entry,
+      openAlerts: entry.openAlerts.map((alert) => ({
+        ...alert,
+        takenByName: (isNamed(entry) && names.get(alert.takenBy ?? '')) || null,
+      })),
+    }))
   }
 }
 

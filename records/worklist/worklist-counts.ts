@@ -2,6 +2,7 @@ import { SeverityEnum } from '../../schemas/enums.ts'
 import type { WorklistAlert, WorklistEntry, WorklistFilter } from '../../schemas/worklist/worklist-entry.ts'
 import { severityRank } from '../ehr-records/timeline-definition.ts'
 import { urgencyOf } from '../events/alert-handling.ts'
+import { type Caller, isPermitted } from '../store/documents/caller.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
 
 /** An entry with the values by which it is sorted, ascending. */
@@ -10,16 +11,23 @@ export interface Ranked {
   rank: (number | string)[]
 }
 
+/** Whose worklist it is, and what it contains. */
+interface WorklistScope {
+  caller: Caller
+  /** The EHRs of the caller, who is no patient of theirs. */
+  ownEhrs: readonly string[]
+  /** The caller, and the users whose worklists the caller has taken over. */
+  owners: readonly string[]
+  filter: WorklistFilter
+}
+
 /** Counts what needs action, by EHR. */
 export class WorklistCounts {
-  readonly #userId: string
-  readonly #own: readonly string[]
+  readonly #worklist: WorklistScope
   readonly #entries = new Map<string, WorklistEntry>()
 
-  /** @param own the EHRs of the user, who is no patient of theirs */
-  constructor(userId: string, own: readonly string[]) {
-    this.#userId = userId
-    this.#own = own
+  constructor(worklist: WorklistScope) {
+    this.#worklist = worklist
   }
 
   of(ehrId: unknown): WorklistEntry {
@@ -31,33 +39,37 @@ export class WorklistCounts {
 
   /** Call it with the most urgent alert first. */
   addAlert(alert: ParseDocument): void {
-    const { ehrId, alertState, assignedTo, severity, start, data } = alert
+    const { caller, owners, filter } = this.#worklist
+    const { ehrId, alertState, assignedTo, takenBy, severity, start, data } = alert
     const entry = this.of(ehrId)
-    if (entry.openAlerts.length < MAX_OPEN_ALERTS) entry.openAlerts.push(toWorklistAlert(alert))
+    const maxAlerts = filter.ehrId === undefined ? MAX_ALERTS : MAX_ALERTS_OF_ONE_PATIENT
+    if (entry.openAlerts.length < maxAlerts) entry.openAlerts.push(toWorklistAlert(alert, caller))
     if (alertState === 'TAKEN') {
-      entry.taken += 1
+      if (owners.includes(String(takenBy))) entry.taken += 1
       return
     }
     entry.severity ??= severity as WorklistEntry['severity']
     entry.since ??= (start as Date).toISOString()
     entry.alerts += 1
-    if (assignedTo === this.#userId) entry.assigned += 1
+    if (assignedTo === caller.userId) entry.assigned += 1
     if ((data as { missed?: unknown } | undefined)?.missed) entry.missed += 1
   }
 
   /** The EHRs of others in which something needs action. */
-  entries(filter: WorklistFilter): WorklistEntry[] {
+  entries(): WorklistEntry[] {
+    const { ownEhrs, filter } = this.#worklist
     return [...this.#entries.values()].filter(
-      (entry) => !this.#own.includes(entry.ehrId) && needsAction(entry) && fitsFilter(entry, filter),
+      (entry) => !ownEhrs.includes(entry.ehrId) && needsAction(entry) && fitsFilter(entry, filter),
     )
   }
 }
 
-/** Maximum number of alerts of an entry; its patient's page shows the others. */
-const MAX_OPEN_ALERTS = 10
+/** Maximum number of alerts of an entry in the list of all patients; the list of one patient has the others. */
+const MAX_ALERTS = 10
+const MAX_ALERTS_OF_ONE_PATIENT = 100
 
 const REASONS = {
-  ALERT: ({ alerts, taken }: WorklistEntry) => alerts + taken > 0,
+  ALERT: ({ openAlerts }: WorklistEntry) => openAlerts.length > 0,
   MISSED: ({ missed }: WorklistEntry) => missed > 0,
   TASK: ({ overdueTasks }: WorklistEntry) => overdueTasks > 0,
   MESSAGE: ({ unreadMessages }: WorklistEntry) => unreadMessages > 0,
@@ -76,8 +88,13 @@ function fitsFilter(entry: WorklistEntry, { ehrId, reason, severity, mine }: Wor
   )
 }
 
-const toWorklistAlert = ({ _id, start, takenBy = null, ...alert }: ParseDocument): WorklistAlert => ({
+const toWorklistAlert = (
+  { _id, _wperm, start, takenBy = null, takenAt, ...alert }: ParseDocument,
+  caller: Caller,
+): WorklistAlert => ({
   ...{ id: _id, start: (start as Date).toISOString(), takenBy: takenBy as string | null },
+  ...{ takenByName: null, takenAt: (takenAt as Date | undefined)?.toISOString() ?? null },
+  mayHandle: isPermitted(_wperm, caller),
   ...({
     carePlanId: alert.carePlanId,
     title: alert.title,
@@ -85,7 +102,7 @@ const toWorklistAlert = ({ _id, start, takenBy = null, ...alert }: ParseDocument
     severity: alert.severity,
     alertState: alert.alertState,
     version: alert.version,
-  } as Omit<WorklistAlert, 'id' | 'start' | 'takenBy'>),
+  } as Pick<WorklistAlert, 'carePlanId' | 'title' | 'data' | 'severity' | 'alertState' | 'version'>),
 })
 
 const emptyEntry = (ehrId: string): WorklistEntry => ({

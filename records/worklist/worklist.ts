@@ -56,10 +56,16 @@ export class Worklists {
     )
     const entries = await queryAccesses(this.#records.audit, caller, query, ehrs, shown)
     await this.#records.audit.record(...entries)
-    const cards = await this.#patients.find(caller, [...shown.keys()])
+    const [cards, named] = await Promise.all([
+      this.#patients.find(caller, [...shown.keys()]),
+      this.#patients.nameTakers(
+        caller,
+        page.map(({ entry }) => entry),
+      ),
+    ])
     const last = rest.length > limit ? page.at(-1) : undefined
     return {
-      items: page.map(({ entry }) => {
+      items: named.map((entry) => {
         const { name = null, birthDate = null } = cards.get(entry.ehrId) ?? {}
         return { ...entry, name, birthDate }
       }),
@@ -71,36 +77,39 @@ export class Worklists {
   }
 
   async #rank(caller: Caller, own: readonly string[], filter: WorklistFilter): Promise<Ranked[]> {
+    const others = await findOwnersStoodInFor(this.#records, caller.userId, this.#records.clock())
+    const owners = [caller.userId, ...others]
     const [alerts, tasks, unread] = await Promise.all([
-      this.#findAlerts(caller),
+      this.#findAlerts(caller, owners, filter),
       this.#findOverdueTasks(caller),
       this.#countUnread(caller),
     ])
-    const counts = new WorklistCounts(caller.userId, own)
+    const counts = new WorklistCounts({ caller, ownEhrs: own, owners, filter })
     for (const alert of alerts) counts.addAlert(alert)
     for (const { ehrId } of tasks) counts.of(ehrId).overdueTasks += 1
     for (const [ehrId, messages] of unread) counts.of(ehrId).unreadMessages += messages
     return counts
-      .entries(filter)
+      .entries()
       .map((entry) => ({ entry, rank: rankOf(entry) }))
       .sort((a, b) => compareRanks(a.rank, b.rank))
   }
 
-  /**
-   * The alerts that nobody has taken, without muted ones, and those that the caller has taken, or somebody whose list the
-   * caller has taken over.
-   */
-  async #findAlerts(caller: Caller): Promise<ParseDocument[]> {
+  /** The alerts that nobody has taken, without muted ones, and those that an owner of the list has taken. */
+  #findAlerts(
+    caller: Caller,
+    owners: readonly string[],
+    { ehrId, takenByOthers }: WorklistFilter,
+  ): Promise<ParseDocument[]> {
     const isAwaited = {
       alertState: { $in: ['NEW', 'SEEN'] },
       $or: [{ mutedUntil: null }, { mutedUntil: { $lte: this.#records.clock() } }],
     }
-    const owners = await findOwnersStoodInFor(this.#records, caller.userId, this.#records.clock())
-    const isTaken = { alertState: 'TAKEN', takenBy: { $in: [caller.userId, ...owners] } }
+    const isTaken = { alertState: 'TAKEN', ...(!takenByOthers && { takenBy: { $in: [...owners] } }) }
+    const isOfPatient = ehrId !== undefined && { ehrId }
     return this.#find(
       caller,
       Event.collection,
-      { ...OPEN_ALERTS_FILTER, $or: [isAwaited, isTaken] },
+      { ...OPEN_ALERTS_FILTER, ...isOfPatient, $or: [isAwaited, isTaken] },
       { urgency: -1 },
     )
   }
@@ -154,7 +163,7 @@ export class Worklists {
 
 const PROJECTION = {
   ...{ ehrId: 1, alertState: 1, assignedTo: 1, severity: 1, start: 1 },
-  ...{ carePlanId: 1, title: 1, takenBy: 1, data: 1, version: 1, lastMessageAt: 1 },
+  ...{ carePlanId: 1, title: 1, takenBy: 1, takenAt: 1, _wperm: 1, data: 1, version: 1, lastMessageAt: 1 },
 }
 
 /** @throws MalformedRequest */

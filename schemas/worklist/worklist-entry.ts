@@ -18,9 +18,21 @@ const WorklistAlert = Type.Object(
     severity: SeverityEnum,
     alertState: AlertStateEnum,
     takenBy: nullable({ ...idField('the user who deals with the alert', 'bW81kPzQ7e') }),
+    takenByName: nullable(
+      Type.String({
+        description:
+          'Name of that user; null if it is not known, or if you only take part in anonymous plans',
+        examples: ['Bo de Vries'],
+      }),
+    ),
+    takenAt: nullable(dateTimeField('Time at which that user took the alert')),
+    mayHandle: Type.Boolean({
+      description: 'True if you may take, release and resolve the alert, since you may write its care plan',
+      examples: [true],
+    }),
     version: Type.Integer({ minimum: 1, description: 'Version, for If-Match of a step', examples: [1] }),
   },
-  { additionalProperties: false, description: 'An alert that waits for you' },
+  { additionalProperties: false, description: 'An alert that nobody has resolved' },
 )
 export type WorklistAlert = Static<typeof WorklistAlert>
 
@@ -40,8 +52,9 @@ export const WorklistEntry = closedObject('WorklistEntry', 'A patient who needs 
   overdueTasks: countField('Number of open tasks that were due before today'),
   unreadMessages: countField('Number of messages that you have not read'),
   openAlerts: Type.Array(WorklistAlert, {
-    maxItems: 10,
-    description: 'The most urgent alerts that nobody has taken, and those that you have taken',
+    maxItems: 100,
+    description:
+      'The most urgent alerts that nobody has taken, and those that you have taken: at most 10, for one patient at most 100',
   }),
 })
 export type WorklistEntry = Static<typeof WorklistEntry>
@@ -70,6 +83,9 @@ export const worklistViewFields = {
 export const worklistFilterFields = {
   ...worklistViewFields,
   ehrId: Type.Optional(idField('the EHR of one patient', 'e5RtGb81Xz')),
+  takenByOthers: Type.Optional(
+    Type.Boolean({ description: 'True to include alerts that others have taken', examples: [true] }),
+  ),
 }
 const WorklistFilter = Type.Object(worklistFilterFields)
 export type WorklistFilter = Static<typeof WorklistFilter>

@@ -142,7 +142,7 @@ for (const family of ['path', 'class'] as const)
       assert.deepEqual(alert, {
         ...{ id, carePlanId: planId, title: 'Blood pressure 185/112 mmHg: Hypertension grade 3' },
         ...{ start: '2026-03-01T08:30:00.000Z', severity: 'CRITICAL', alertState: 'NEW' },
-        ...{ takenBy: null, version: 1 },
+        ...{ takenBy: null, takenByName: null, takenAt: null, mayHandle: true, version: 1 },
       })
       assert.equal((data as Values).kind, 'bloodpressure')
       const headers = { 'if-match': `"${alert.version}"` }
@@ -151,13 +151,44 @@ for (const family of ['path', 'class'] as const)
       assert.deepEqual([taken?.alertState, taken?.takenBy, taken?.version], ['TAKEN', nurse.mvUid, 2])
     })
 
-    it('shows at most ten alerts of a patient, and counts all', async () => {
+    it('has the alerts that others have taken, with their names, for those who ask', async () => {
+      const [nurse, colleague] = [await createPerson(), await createPerson()]
+      const { patient, planId, ehrId } = await createPatientOf(nurse)
+      await addParticipant(planId, colleague, 'write')
+      const person = { name: { displayName: 'Bo Smit' } }
+      assertStatus(await colleague.call('PUT', `/profile/${colleague.mvUid}`, person))
+      const id = await createAlert(patient, planId)
+      const taking = await colleague.call('POST', `/ehr/${ehrId}/alert/${id}/handle`, { action: 'TAKE' })
+      const { takenAt } = assertStatus(taking)
+      assert.deepEqual((await read(nurse, { ehrId })).items, [])
+      const [entry = {}] = (await read(nurse, { ehrId, takenByOthers: true })).items
+      const [alert] = entry.openAlerts as Values[]
+      assert.deepEqual(
+        [alert?.id, alert?.takenBy, alert?.takenByName, alert?.takenAt],
+        [id, colleague.mvUid, 'Bo Smit', takenAt],
+      )
+      assert.deepEqual([entry.alerts, entry.taken], [0, 0])
+    })
+
+    it('tells which alerts a user may handle', async () => {
+      const [nurse, reader] = [await createPerson(), await createPerson()]
+      const { patient, planId } = await createPatientOf(nurse)
+      await addParticipant(planId, reader, 'read')
+      await createAlert(patient, planId)
+      const mayHandle = async (who: Person) =>
+        (await read(who)).items.map(({ openAlerts }) => (openAlerts as Values[])[0]?.mayHandle)
+      assert.deepEqual([await mayHandle(nurse), await mayHandle(reader)], [[true], [false]])
+    })
+
+    it('shows at most ten alerts of a patient, counts all, and shows all in the list of one patient', async () => {
       const nurse = await createPerson()
       const { patient, planId } = await createPatientOf(nurse)
       for (let i = 0; i < 12; i++) await createAlert(patient, planId)
       const [entry] = (await read(nurse)).items
       const { alerts, openAlerts } = entry as { alerts: number; openAlerts: unknown[] }
       assert.deepEqual([alerts, openAlerts.length], [12, 10])
+      const [all = {}] = (await read(nurse, { ehrId: patient.ehrId })).items
+      assert.equal((all.openAlerts as unknown[]).length, 12)
     })
 
     it('names nobody to those who only take part in anonymous plans', async () => {
@@ -169,6 +200,10 @@ for (const family of ['path', 'class'] as const)
       assert.deepEqual([entry?.ehrId, entry?.name, entry?.birthDate], [ehrId, null, null])
       const unnamed = { ehrId, name: null, birthDate: null, gender: null }
       assert.deepEqual(await READ_CARD[family](nurse, ehrId), unnamed)
+      const [alert] = (entry?.openAlerts ?? []) as Values[]
+      await nurse.call('POST', `/ehr/${ehrId}/alert/${alert?.id}/handle`, { action: 'TAKE' })
+      const [taken] = ((await read(nurse)).items[0]?.openAlerts ?? []) as Values[]
+      assert.deepEqual([taken?.takenBy, taken?.takenByName], [nurse.mvUid, null])
       await addParticipant(await createPlan(patient), nurse, 'read')
       assert.equal(((await READ_CARD[family](nurse, ehrId)) as Values).name, 'Anna de Vries')
     })
