@@ -84,7 +84,9 @@ export async function createPatientAndNurse(): Promise<{ patient: Visitor; nurse
   await named(nurse, 'Nurse Bo')
   assertStatus(await nurse.call('PUT', `/auth/account/${nurse.mvUid}`, { name: 'Nurse Bo' }))
   const weight = await createWeights(patient, plan)
-  await createAlert(patient, plan)
+  const alert = await createAlert(patient, plan)
+  // The page of the patient would mark it, so that pages would depend on the order of visits.
+  assertStatus(await nurse.call('POST', `/ehr/${patient.ehrId}/alert/${alert}/handle`, { action: 'SEE' }))
   await createTopic(patient, 'The old tablets')
   const topic = await createTopic(patient, 'The new tablets')
   const planTopic = await createTopic(patient, 'The next visit', `careplan/${plan}`)

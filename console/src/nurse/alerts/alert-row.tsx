@@ -1,5 +1,5 @@
-import { formatAge, formatMoment } from '../../texts/format.ts'
-import { useText } from '../../texts/translate.ts'
+import { formatAge, formatMoment, personName } from '../../texts/format.ts'
+import { translate, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
 import { useAlertSteps } from './alert-steps.ts'
@@ -20,33 +20,49 @@ function SeverityBadge({ severity }: Pick<PlacedAlert, 'severity'>) {
   )
 }
 
+/** How far people have dealt with an alert, and who deals with it since when. */
+function stateText({ alertState, takenBy, takenByName, takenAt }: PlacedAlert, mvUid: string): string {
+  if (alertState !== 'TAKEN' || takenAt === null) return translate(`alertState.${alertState}`)
+  const at = formatMoment(takenAt)
+  return takenBy === mvUid
+    ? translate('alert.takenByYou', { at })
+    : translate('alert.takenBy', { who: personName(takenByName), at })
+}
+
 interface AlertRowProps {
+  mvUid: string
   alert: PlacedAlert
   selection: Selection
 }
 
-/** An alert that can be ticked for a step with others, and taken with one button. */
-export function AlertRow({ alert, selection }: AlertRowProps) {
+/** An alert. Who may handle it can tick it for a step with others, or take it with one button. */
+export function AlertRow({ mvUid, alert, selection }: AlertRowProps) {
   const t = useText()
   const take = useAlertSteps()
   const taking = useSubmit(() => take([alert], { action: 'TAKE' }))
-  const { id, start, alertState } = alert
+  const { id, start, alertState, mayHandle } = alert
   const text = alertText(alert)
   return (
     <li className="alert">
-      <label className="grow radio">
-        <input type="checkbox" checked={selection.has(id)} onChange={() => selection.toggle(id)} />
-        <span>
+      {mayHandle ? (
+        <label className="grow radio">
+          <input type="checkbox" checked={selection.has(id)} onChange={() => selection.toggle(id)} />
+          <span>
+            {text} <SeverityBadge {...alert} />
+          </span>
+        </label>
+      ) : (
+        <span className="grow">
           {text} <SeverityBadge {...alert} />
         </span>
-      </label>
+      )}
       <span className="help">
         <time dateTime={start} title={formatMoment(start)}>
           {formatAge(start)}
         </time>
-        , {t(`alertState.${alertState}`)}
+        , {stateText(alert, mvUid)}
       </span>
-      {alertState !== 'TAKEN' && (
+      {mayHandle && alertState !== 'TAKEN' && (
         <button type="button" aria-disabled={taking.isBusy} onClick={taking.submit}>
           {t('alert.take')} <span className="unseen">{text}</span>
         </button>

@@ -2,17 +2,18 @@ import { useQueryClient } from '@tanstack/react-query'
 import { isProblem, type Problem } from 'health-record-client'
 import { ehrKey, WORKLIST_KEY } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
+import { versionForStep } from './seen-alerts.ts'
 import type { PlacedAlert } from './selection.ts'
 
 export interface AlertStep {
-  action: 'SEE' | 'TAKE' | 'RELEASE' | 'RESOLVE'
+  action: 'TAKE' | 'RELEASE' | 'RESOLVE'
   note?: string
 }
 
-async function handle({ ehrId, id, version }: PlacedAlert, step: AlertStep): Promise<Problem | undefined> {
-  const params = { path: { ehrId, alertId: id } }
+async function handle(alert: PlacedAlert, step: AlertStep): Promise<Problem | undefined> {
+  const params = { path: { ehrId: alert.ehrId, alertId: alert.id } }
   // Nobody takes what somebody else has taken in the meantime.
-  const headers = { 'if-match': `"${version}"` }
+  const headers = { 'if-match': `"${await versionForStep(alert)}"` }
   try {
     await api.POST('/ehr/{ehrId}/alert/{alertId}/handle', { params, body: step, headers })
     return undefined

@@ -5,6 +5,8 @@ import type { WorklistAlert, WorklistEntry } from './worklist-query.ts'
 export type PlacedAlert = WorklistAlert & { ehrId: string }
 
 export interface Selection {
+  /** Whether any alert that is shown may be handled. */
+  isPossible: boolean
   /** The selected alerts that are still shown. */
   alerts: readonly PlacedAlert[]
   has(id: string): boolean
@@ -17,6 +19,7 @@ export function useSelection(entries: readonly WorklistEntry[]): Selection {
   const [ids, setIds] = useState<readonly string[]>([])
   const shown = entries.flatMap(({ ehrId, openAlerts }) => openAlerts.map((alert) => ({ ...alert, ehrId })))
   return {
+    isPossible: shown.some(({ mayHandle }) => mayHandle),
     alerts: shown.filter(({ id }) => ids.includes(id)),
     has: (id) => ids.includes(id),
     toggle: (id) => setIds(ids.includes(id) ? ids.filter((one) => one !== id) : [...ids, id]),

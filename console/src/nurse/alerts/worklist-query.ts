@@ -47,16 +47,23 @@ export const worklistQuery = (filter: WorklistFilter, cursor: string | undefined
     placeholderData: keepPreviousData,
   })
 
-/** What one patient needs; undefined if it is nothing. */
+/** What one patient needs, with the alerts that others have taken; null if it is nothing. */
 export const patientWorkQuery = (ehrId: string) =>
   queryOptions({
     queryKey: [...WORKLIST_KEY, 'patient', ehrId],
     queryFn: async () =>
-      (await api.GET('/worklist', { params: { query: { ehrId, limit: 1 } } })).data.items[0] ?? null,
+      (await api.GET('/worklist', { params: { query: { ehrId, takenByOthers: true, limit: 1 } } })).data
+        .items[0] ?? null,
   })
 
 /** The saved views of the user, with their version. */
 export const viewsQuery = queryOptions({
   queryKey: ['worklist-views'],
   queryFn: async () => (await api.GET('/worklist/views')).data.views,
+})
+
+/** Those with whom the user may write plans. */
+export const colleaguesQuery = queryOptions({
+  queryKey: [...WORKLIST_KEY, 'colleagues'],
+  queryFn: async () => (await api.GET('/worklist/colleague')).data.items,
 })

@@ -4,15 +4,20 @@ import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { AlertForm } from '../alerts/alert-form.tsx'
 import { AlertRow } from '../alerts/alert-row.tsx'
-import { useSelection } from '../alerts/selection.ts'
+import { useMarkSeen } from '../alerts/seen-alerts.ts'
+import { type PlacedAlert, type Selection, useSelection } from '../alerts/selection.ts'
 import { patientWorkQuery } from '../alerts/worklist-query.ts'
 import { Counts } from '../worklist/patient-entry.tsx'
 
-/** What waits for the professional at this patient. */
+/** What waits for the professional at this patient, and the alerts that others have taken. */
 export function PatientAlerts({ me: { ehrId, mvUid } }: { me: Me }) {
   const t = useText()
   const work = useQuery(patientWorkQuery(ehrId))
   const selection = useSelection(work.data ? [work.data] : [])
+  const alerts = work.data?.openAlerts.map((alert) => ({ ...alert, ehrId })) ?? []
+  useMarkSeen(alerts)
+  const isTakenByOther = ({ alertState, takenBy }: PlacedAlert) => alertState === 'TAKEN' && takenBy !== mvUid
+  const others = alerts.filter(isTakenByOther)
   return (
     <section aria-labelledby="waiting">
       <h2 id="waiting">{t('patient.waiting')}</h2>
@@ -23,12 +28,13 @@ export function PatientAlerts({ me: { ehrId, mvUid } }: { me: Me }) {
           ) : (
             <>
               <Counts entry={entry} />
-              <ul className="alerts">
-                {entry.openAlerts.map((alert) => (
-                  <AlertRow key={alert.id} alert={{ ...alert, ehrId }} selection={selection} />
-                ))}
-              </ul>
-              {entry.openAlerts.length > 0 && <AlertForm mvUid={mvUid} selection={selection} />}
+              <AlertList
+                {...{ mvUid, selection }}
+                alerts={alerts.filter((alert) => !isTakenByOther(alert))}
+              />
+              {others.length > 0 && <h3>{t('patient.takenByOthers')}</h3>}
+              <AlertList {...{ mvUid, selection }} alerts={others} />
+              {selection.isPossible && <AlertForm mvUid={mvUid} selection={selection} />}
             </>
           )
         }
@@ -36,3 +42,18 @@ export function PatientAlerts({ me: { ehrId, mvUid } }: { me: Me }) {
     </section>
   )
 }
+
+interface AlertListProps {
+  mvUid: string
+  alerts: readonly PlacedAlert[]
+  selection: Selection
+}
+
+const AlertList = ({ mvUid, alerts, selection }: AlertListProps) =>
+  alerts.length > 0 && (
+    <ul className="alerts">
+      {alerts.map((alert) => (
+        <AlertRow key={alert.id} {...{ mvUid, alert, selection }} />
+      ))}
+    </ul>
+  )

@@ -1,10 +1,11 @@
 import kinds from 'virtual:measurement-kinds'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
-import { planQuery } from '../../model/health-record.ts'
+import { mayWrite, participantsQuery, planQuery } from '../../model/health-record.ts'
 import { atPatient, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { PatientBanner } from '../../patient/banner/patient-banner.tsx'
+import { PlanFacts } from '../../patient/plan/plan-facts.tsx'
 import { thresholdsQuery } from '../../patient/plan/thresholds-query.ts'
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
@@ -16,6 +17,7 @@ export default function ThresholdsPage({ me: self, params }: PageProps) {
   const me = atPatient(self, params)
   const { planId = '' } = params
   const plan = useQuery(planQuery(me.ehrId, planId))
+  const participants = useQuery(participantsQuery(me.ehrId, planId))
   const thresholds = useQuery(thresholdsQuery(me.ehrId, planId))
   return (
     <>
@@ -25,11 +27,22 @@ export default function ThresholdsPage({ me: self, params }: PageProps) {
       <p>
         <Link to={recordPath(me)}>{t('back')}</Link>
       </p>
-      <Loaded query={thresholds} lines={6}>
-        {(loaded) =>
-          kinds
-            .filter(({ thresholds: { names } }) => names.length > 0)
-            .map((kind) => <ThresholdsForm key={kind.path} {...{ me, planId, kind, loaded }} />)
+      <Loaded query={participants} lines={6}>
+        {(items) =>
+          mayWrite(items, me) ? (
+            <Loaded query={thresholds} lines={6}>
+              {(loaded) =>
+                kinds
+                  .filter(({ thresholds: { names } }) => names.length > 0)
+                  .map((kind) => <ThresholdsForm key={kind.path} {...{ me, planId, kind, loaded }} />)
+              }
+            </Loaded>
+          ) : (
+            <>
+              <p className="note">{t('plan.readOnly')}</p>
+              <PlanFacts ehrId={me.ehrId} planId={planId} />
+            </>
+          )
         }
       </Loaded>
     </>

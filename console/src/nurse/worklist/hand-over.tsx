@@ -9,6 +9,7 @@ import { FailureNote } from '../../ui/failure-note.tsx'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { colleaguesQuery } from '../alerts/worklist-query.ts'
 import { HandoverHistory } from './handover-history.tsx'
 
 type Handover = components['schemas']['HandoverResource']
@@ -20,11 +21,6 @@ const handoversQuery = queryOptions({
   queryKey: [...WORKLIST_KEY, 'handovers'],
   queryFn: async () =>
     (await api.GET('/worklist/handover', { params: { query: { limit: MAX_LISTED } } })).data.items,
-})
-
-const colleaguesQuery = queryOptions({
-  queryKey: [...WORKLIST_KEY, 'colleagues'],
-  queryFn: async () => (await api.GET('/worklist/colleague')).data.items,
 })
 
 const isOver = ({ until }: Handover): boolean => Date.parse(until) <= Date.now()

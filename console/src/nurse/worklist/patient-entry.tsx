@@ -6,12 +6,13 @@ import type { Selection } from '../alerts/selection.ts'
 import type { WorklistEntry } from '../alerts/worklist-query.ts'
 
 interface PatientEntryProps {
+  mvUid: string
   entry: WorklistEntry
   selection: Selection
 }
 
 /** What a patient needs, in words, with the alerts. */
-export function PatientEntry({ entry, selection }: PatientEntryProps) {
+export function PatientEntry({ mvUid, entry, selection }: PatientEntryProps) {
   const t = useText()
   const { ehrId, name, birthDate, since, openAlerts } = entry
   return (
@@ -28,7 +29,7 @@ export function PatientEntry({ entry, selection }: PatientEntryProps) {
         {openAlerts.length > 0 && (
           <ul className="alerts">
             {openAlerts.map((alert) => (
-              <AlertRow key={alert.id} alert={{ ...alert, ehrId }} selection={selection} />
+              <AlertRow key={alert.id} mvUid={mvUid} alert={{ ...alert, ehrId }} selection={selection} />
             ))}
           </ul>
         )}
@@ -44,5 +45,5 @@ export function Counts({ entry }: Pick<PatientEntryProps, 'entry'>) {
   const texts = COUNTS.flatMap((name) =>
     entry[name] > 0 ? t(`worklist.${name}`, { count: entry[name] }) : [],
   )
-  return <p>{texts.join(', ')}</p>
+  return <p>{texts.join(', ') || t('patient.nothingWaits')}</p>
 }

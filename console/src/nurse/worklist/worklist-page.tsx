@@ -49,10 +49,10 @@ function Entries({ mvUid, filter }: EntriesProps) {
           {items.length === 0 && <p>{t('worklist.none')}</p>}
           <ul className="rows worklist" aria-label={t('worklist.title')}>
             {items.map((entry) => (
-              <PatientEntry key={entry.ehrId} entry={entry} selection={selection} />
+              <PatientEntry key={entry.ehrId} mvUid={mvUid} entry={entry} selection={selection} />
             ))}
           </ul>
-          {items.length > 0 && <AlertForm mvUid={mvUid} selection={selection} />}
+          {selection.isPossible && <AlertForm mvUid={mvUid} selection={selection} />}
           <PageButtons pages={pages} next={page.next} labels={BY_URGENCY} />
         </>
       )}

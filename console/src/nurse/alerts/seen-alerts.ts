@@ -1,0 +1,43 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { isProblem } from 'health-record-client'
+import { useEffect } from 'react'
+import { WORKLIST_KEY } from '../../model/queries.ts'
+import { api } from '../../session/user-session.ts'
+import type { PlacedAlert } from './selection.ts'
+
+/** The versions of alerts that are being marked as seen, by their ids; undefined if the service refused it. */
+const seenVersions = new Map<string, Promise<number | undefined>>()
+
+async function markSeen({ ehrId, id, version }: PlacedAlert): Promise<number | undefined> {
+  const params = { path: { ehrId, alertId: id } }
+  const request = { params, body: { action: 'SEE' as const }, headers: { 'if-match': `"${version}"` } }
+  try {
+    return (await api.POST('/ehr/{ehrId}/alert/{alertId}/handle', request)).data.version
+  } catch (error) {
+    // It stays new, and is marked the next time.
+    if (isProblem(error)) return undefined
+    throw error
+  }
+}
+
+/** The version for a step with an alert. One that is marked as seen at this moment gets a new version by it. */
+export const versionForStep = async ({ id, alertState, version }: PlacedAlert): Promise<number> =>
+  (alertState === 'NEW' && (await seenVersions.get(id))) || version
+
+/** Marks new alerts as seen, for a reader who may handle them. */
+export function useMarkSeen(alerts: readonly PlacedAlert[]): void {
+  const queries = useQueryClient()
+  const unseen = alerts.filter(
+    ({ id, alertState, mayHandle }) => alertState === 'NEW' && mayHandle && !seenVersions.has(id),
+  )
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the ids name the alerts
+  useEffect(() => {
+    if (unseen.length === 0) return
+    for (const alert of unseen) seenVersions.set(alert.id, markSeen(alert))
+    Promise.allSettled(unseen.map(({ id }) => seenVersions.get(id)))
+      .then(() => queries.invalidateQueries({ queryKey: WORKLIST_KEY }))
+      .finally(() => {
+        for (const { id } of unseen) seenVersions.delete(id)
+      })
+  }, [queries, unseen.map(({ id }) => id).join()])
+}
