@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { addParticipant, createPatient, createPlan } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson } from '../../harness/people/people.ts'
+import { waitFor } from '../../harness/wait.ts'
 import { assertNoFaults, button, goTo, logInOn, useConsoleBrowser } from '../open-console.ts'
 
 describe('the alert rules of a plan', () => {
@@ -34,6 +35,48 @@ describe('the alert rules of a plan', () => {
     assert.equal(await until.getAttribute('aria-invalid'), 'true')
     const { mutes } = assertStatus(await patient.call('GET', `careplan/${planId}/alert-rules`))
     assert.equal(mutes.length, 1)
+    assertNoFaults(page)
+  })
+
+  it('name those who take alerts, and show what somebody else has chosen meanwhile', async () => {
+    const [patient, nurse, colleague] = await Promise.all([createPatient(), createPerson(), createPerson()])
+    const planId = await createPlan(patient)
+    const name = { name: { displayName: 'Bo Smit' } }
+    assertStatus(await colleague.call('PUT', `/profile/${colleague.mvUid}`, name))
+    await addParticipant(planId, nurse, 'write')
+    for (const [{ mvUid }, role] of [
+      [nurse, 'Nurse'],
+      [colleague, 'Doctor'],
+    ] as const) {
+      const participation = { mvUid, role, access: 'WRITE' }
+      assertStatus(await patient.call('POST', `careplan/${planId}/participant`, participation), 201)
+    }
+    const path = `careplan/${planId}/alert-rules`
+    const page = await opened.open()
+    await logInOn(page, nurse)
+    await goTo(page, `patients/${patient.ehrId}/plan/${planId}/alerts`)
+    await page.getByLabel('Bo Smit, Doctor').check()
+    // Other rules that somebody changes meanwhile are no conflict.
+    const expected = [{ kind: 'heartrate', from: '2026-03-01', everyDays: 1, by: '09:00' }]
+    const escalation = { afterMinutes: 10, participants: [nurse.mvUid] }
+    assertStatus(await patient.call('PUT', path, { expected }))
+    await page.getByText('Heart rate: every day').first().waitFor()
+    assert.equal(await page.getByText('Somebody else changed this just now').count(), 0)
+    assertStatus(await patient.call('PUT', path, { expected, escalation }))
+    for (const text of ['Theirs: You', 'Yours: Bo Smit, Doctor', 'Before: 30', 'Theirs: 10'])
+      await page.getByText(text).waitFor()
+    await button(page, 'Save').click()
+    await page.getByText('Theirs: 10').waitFor()
+    assert.deepEqual(assertStatus(await patient.call('GET', path)).escalation, escalation)
+
+    await button(page, 'Take this into my form').click()
+    await page.getByLabel('Bo Smit, Doctor (1)').waitFor()
+    await button(page, 'Save').click()
+    const saved = await waitFor(async () => {
+      const rules = assertStatus(await patient.call('GET', path))
+      return rules.escalation.participants[0] === colleague.mvUid ? rules : undefined
+    })
+    assert.deepEqual([saved.escalation.afterMinutes, saved.expected.length], [10, 1])
     assertNoFaults(page)
   })
 })

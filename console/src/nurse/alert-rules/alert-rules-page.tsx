@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
-import { planQuery } from '../../model/health-record.ts'
+import { mayWrite, participantsQuery, planQuery } from '../../model/health-record.ts'
 import { atPatient, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { PatientBanner } from '../../patient/banner/patient-banner.tsx'
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { alertRulesQuery } from './alert-rules-query.ts'
-import { EscalationForm } from './escalation-form.tsx'
+import { EscalationSection } from './escalation-section.tsx'
 import { ExpectedMeasurements } from './expected-measurements.tsx'
 import { Mutes } from './mutes.tsx'
 
@@ -17,6 +17,7 @@ export default function AlertRulesPage({ me: self, params }: PageProps) {
   const me = atPatient(self, params)
   const { planId = '' } = params
   const plan = useQuery(planQuery(me.ehrId, planId))
+  const participants = useQuery(participantsQuery(me.ehrId, planId))
   const rules = useQuery(alertRulesQuery(me.ehrId, planId))
   return (
     <>
@@ -27,11 +28,19 @@ export default function AlertRulesPage({ me: self, params }: PageProps) {
       </p>
       <Loaded query={rules} lines={6}>
         {(loaded) => (
-          <>
-            <ExpectedMeasurements me={me} planId={planId} rules={loaded} />
-            <Mutes me={me} planId={planId} rules={loaded} />
-            <EscalationForm me={me} planId={planId} rules={loaded} />
-          </>
+          <Loaded query={participants} lines={6}>
+            {(items) => {
+              const props = { me, planId, rules: loaded, isWriter: mayWrite(items, me) }
+              return (
+                <>
+                  {!props.isWriter && <p className="note">{t('plan.readOnly')}</p>}
+                  <ExpectedMeasurements {...props} />
+                  <Mutes {...props} />
+                  <EscalationSection {...props} participants={items} />
+                </>
+              )
+            }}
+          </Loaded>
         )}
       </Loaded>
     </>

@@ -10,6 +10,8 @@ export interface AlertRulesProps {
   me: Me
   planId: string
   rules: AlertRules
+  /** False for those who may only read the plan. */
+  isWriter: boolean
 }
 
 const PATH = '/ehr/{ehrId}/careplan/{careplanId}/alert-rules'

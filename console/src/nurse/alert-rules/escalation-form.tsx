@@ -1,59 +1,75 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
+import { Problem } from 'health-record-client'
 import { useDraft } from '../../browser/drafts.ts'
-import { participantsQuery } from '../../model/health-record.ts'
+import { ehrKey } from '../../model/queries.ts'
 import { parseDecimal } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
+import { ConflictView } from '../../ui/form/conflict-view.tsx'
 import { CheckField, TextField } from '../../ui/form/field.tsx'
-import { Form, useSubmit } from '../../ui/form/form.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
-import { type AlertRulesProps, useAlertRulesChange } from './alert-rules-query.ts'
+import { Form, saveUnlessChanged, useSubmit } from '../../ui/form/form.tsx'
+import {
+  type AlertRules,
+  type AlertRulesProps,
+  isSameRule,
+  useAlertRulesChange,
+} from './alert-rules-query.ts'
 
-/** To whom the alerts of a plan go, one after the other. */
-export function EscalationForm(props: AlertRulesProps) {
+interface EscalationFormProps extends AlertRulesProps {
+  /** Who may take alerts. */
+  writers: readonly string[]
+  nameOf(mvUid: string): string
+}
+
+/** The fields as texts; the users by their ids, in order, with commas. */
+type EscalationTexts = Record<'participants' | 'afterMinutes', string>
+
+const idsIn = (participants: string): string[] => participants.split(',').filter(Boolean)
+
+const textsOf = ({ escalation }: AlertRules): EscalationTexts => ({
+  participants: (escalation?.participants ?? []).join(),
+  afterMinutes: String(escalation?.afterMinutes ?? 30),
+})
+
+/** Chooses to whom the alerts go. What somebody else saves meanwhile is shown, and never overwritten unseen. */
+export function EscalationForm(props: EscalationFormProps) {
   const t = useText()
-  const { me, planId } = props
-  const participants = useQuery(participantsQuery(me.ehrId, planId))
-  const { draft, change, form } = useEscalationDraft(props)
+  const { rules, writers, nameOf } = props
+  const { draft, form, edit, merge } = useEscalationDraft(props)
+  const theirs = textsOf(rules)
+  const { base, mine } = draft
+  const chosen = idsIn(mine.participants)
   const toggle = (mvUid: string, isChosen: boolean) =>
-    change({
-      participants: isChosen
-        ? [...draft.participants, mvUid]
-        : draft.participants.filter((one) => one !== mvUid),
-    })
+    edit({ participants: (isChosen ? [...chosen, mvUid] : chosen.filter((one) => one !== mvUid)).join() })
+  const labels = { participants: t('escalation.who'), afterMinutes: t('escalation.after') }
   return (
-    <section className="panel" aria-labelledby="escalation">
-      <h3 id="escalation">{t('escalation.title')}</h3>
-      <p className="help">{t('escalation.help')}</p>
-      <Loaded query={participants}>
-        {(items) => (
-          <Form form={form} submit={t('save')}>
-            <fieldset>
-              <legend>{t('escalation.who')}</legend>
-              {items
-                .filter(({ access }) => access !== 'READ')
-                .map(({ mvUid, role }) => (
-                  <CheckField
-                    key={mvUid}
-                    label={placeText(
-                      draft.participants,
-                      mvUid,
-                      mvUid === me.mvUid ? t('you') : (role ?? mvUid),
-                    )}
-                    isChecked={draft.participants.includes(mvUid)}
-                    onChange={(isChosen) => toggle(mvUid, isChosen)}
-                  />
-                ))}
-            </fieldset>
-            <TextField
-              {...form.field('escalation')}
-              label={t('escalation.after')}
-              value={draft.afterMinutes}
-              onChange={(afterMinutes) => change({ afterMinutes })}
+    <>
+      {!form.isBusy && !isSameRule(theirs, base) && (
+        <ConflictView
+          {...{ labels, base, mine, theirs }}
+          textOf={(field, text) => (field === 'participants' ? idsIn(text).map(nameOf).join(', ') : text)}
+          onMerge={merge}
+        />
+      )}
+      <Form form={form} submit={t('save')}>
+        <fieldset>
+          <legend>{labels.participants}</legend>
+          {writers.map((mvUid) => (
+            <CheckField
+              key={mvUid}
+              label={placeText(chosen, mvUid, nameOf(mvUid))}
+              isChecked={chosen.includes(mvUid)}
+              onChange={(isChosen) => toggle(mvUid, isChosen)}
             />
-          </Form>
-        )}
-      </Loaded>
-    </section>
+          ))}
+        </fieldset>
+        <TextField
+          {...form.field('escalation')}
+          label={labels.afterMinutes}
+          value={mine.afterMinutes}
+          onChange={(afterMinutes) => edit({ afterMinutes })}
+        />
+      </Form>
+    </>
   )
 }
 
@@ -63,24 +79,38 @@ function placeText(chosen: readonly string[], mvUid: string, name: string): stri
   return place > 0 ? `${name} (${place})` : name
 }
 
-function useEscalationDraft({ me, planId, rules: { escalation } }: AlertRulesProps) {
+function useEscalationDraft({ me, planId, rules }: EscalationFormProps) {
+  const { mvUid, ehrId } = me
+  const queries = useQueryClient()
   const save = useAlertRulesChange(me, planId)
-  const fresh = () => ({
-    afterMinutes: String(escalation?.afterMinutes ?? 30),
-    participants: escalation?.participants ?? [],
-  })
-  const { draft, isKept, change, clear } = useDraft(`${me.mvUid}:escalation:${planId}`, fresh)
+  const fresh = () => ({ base: textsOf(rules), mine: textsOf(rules) })
+  const { draft, isKept, change, clear } = useDraft(`${mvUid}:escalation:${planId}`, fresh)
   // A form that nobody has touched shows what is stored now.
   const shown = isKept ? draft : fresh()
   const form = useSubmit(async () => {
-    const { participants, afterMinutes } = shown
+    const { participants, afterMinutes } = shown.mine
     // The service says what is wrong with what is no number.
     const minutes = (parseDecimal(afterMinutes) ?? afterMinutes) as number
-    await save(({ escalation: _, ...rest }) => ({
-      ...rest,
-      ...(participants.length > 0 && { escalation: { afterMinutes: minutes, participants } }),
-    }))
-    clear()
+    const next = participants !== '' && {
+      escalation: { afterMinutes: minutes, participants: idsIn(participants) },
+    }
+    const saving = save((current) => {
+      // Other rules of the plan may change meanwhile; they stay.
+      if (!isSameRule(textsOf(current), shown.base)) throw changedMeanwhile()
+      const { escalation: _, ...rest } = current
+      return { ...rest, ...next }
+    })
+    const isSaved = await saveUnlessChanged(saving)
+    if (isSaved) clear()
+    // After a conflict, what the other one wrote appears above the form.
+    else await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
   })
-  return { draft: shown, change: (part: Partial<typeof draft>) => change({ ...shown, ...part }), form }
+  return {
+    ...{ draft: shown, form },
+    edit: (part: Partial<EscalationTexts>) => change({ ...shown, mine: { ...shown.mine, ...part } }),
+    merge: (mine: EscalationTexts) => change({ base: textsOf(rules), mine }),
+  }
 }
+
+const changedMeanwhile = () =>
+  new Problem({ status: 412, code: 'precondition-failed', title: '', errors: [] })

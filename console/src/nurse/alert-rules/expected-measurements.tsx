@@ -11,7 +11,7 @@ import { RuleRows } from './rule-rows.tsx'
 /** The measurements that are expected regularly; each one that is missing raises an alert. */
 export function ExpectedMeasurements(props: AlertRulesProps) {
   const t = useText()
-  const { me, planId, rules } = props
+  const { me, planId, rules, isWriter } = props
   const change = useAlertRulesChange(me, planId)
   const expected = rules.expected ?? []
   const textOf = ({ kind, everyDays: count, by: time }: (typeof expected)[number]): string =>
@@ -19,7 +19,7 @@ export function ExpectedMeasurements(props: AlertRulesProps) {
   return (
     <section className="panel" aria-labelledby="expected">
       <h3 id="expected">{t('expected.title')}</h3>
-      <RuleRows none={t('expected.none')} rules={expected} textOf={textOf}>
+      <RuleRows isWriter={isWriter} none={t('expected.none')} rules={expected} textOf={textOf}>
         {(one, text, run) => (
           <ConfirmButton
             label={t('expected.remove')}
@@ -37,7 +37,7 @@ export function ExpectedMeasurements(props: AlertRulesProps) {
           />
         )}
       </RuleRows>
-      <ExpectedForm {...props} />
+      {isWriter && <ExpectedForm {...props} />}
     </section>
   )
 }

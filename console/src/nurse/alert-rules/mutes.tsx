@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000
 /** The alerts that go to nobody for a while, and why. */
 export function Mutes(props: AlertRulesProps) {
   const t = useText()
-  const { me, planId, rules } = props
+  const { me, planId, rules, isWriter } = props
   const change = useAlertRulesChange(me, planId)
   const now = new Date()
   const mutes = (rules.mutes ?? []).filter(({ until }) => new Date(until) > now)
@@ -36,14 +36,14 @@ export function Mutes(props: AlertRulesProps) {
   return (
     <section className="panel" aria-labelledby="mutes">
       <h3 id="mutes">{t('mute.title')}</h3>
-      <RuleRows none={t('mute.none')} rules={mutes} textOf={textOf}>
+      <RuleRows isWriter={isWriter} none={t('mute.none')} rules={mutes} textOf={textOf}>
         {(one, text, run) => (
           <button type="button" onClick={() => run(() => end(one))}>
             {t('mute.end')} <span className="unseen">{text}</span>
           </button>
         )}
       </RuleRows>
-      <MuteForm {...props} />
+      {isWriter && <MuteForm {...props} />}
     </section>
   )
 }

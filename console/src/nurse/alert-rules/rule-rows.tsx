@@ -3,6 +3,8 @@ import { FailureNote } from '../../ui/failure-note.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
 
 interface RuleRowsProps<R> {
+  /** Only writers get the buttons. */
+  isWriter: boolean
   rules: readonly R[]
   /** What stands there if there are no rules. */
   none: string
@@ -11,13 +13,13 @@ interface RuleRowsProps<R> {
   children(rule: R, text: string, run: (action: () => Promise<void>) => void): ReactNode
 }
 
-/** Rules in words, each with a button. */
-export function RuleRows<R>({ rules, none, textOf, children }: RuleRowsProps<R>) {
+/** Rules in words, each with a button for those who may change them. */
+export function RuleRows<R>({ isWriter, rules, none, textOf, children }: RuleRowsProps<R>) {
   if (rules.length === 0) return <p>{none}</p>
   return (
     <ul className="rows">
       {rules.map((rule) => (
-        <RuleRow key={JSON.stringify(rule)} rule={rule} text={textOf(rule)}>
+        <RuleRow key={JSON.stringify(rule)} rule={rule} text={textOf(rule)} isWriter={isWriter}>
           {children}
         </RuleRow>
       ))}
@@ -25,12 +27,12 @@ export function RuleRows<R>({ rules, none, textOf, children }: RuleRowsProps<R>)
   )
 }
 
-interface RuleRowProps<R> extends Pick<RuleRowsProps<R>, 'children'> {
+interface RuleRowProps<R> extends Pick<RuleRowsProps<R>, 'isWriter' | 'children'> {
   rule: R
   text: string
 }
 
-function RuleRow<R>({ rule, text, children }: RuleRowProps<R>) {
+function RuleRow<R>({ rule, text, isWriter, children }: RuleRowProps<R>) {
   const action = useRef(async () => {})
   const running = useSubmit(() => action.current())
   const run = (next: () => Promise<void>) => {
@@ -43,7 +45,7 @@ function RuleRow<R>({ rule, text, children }: RuleRowProps<R>) {
         {text}
         {running.problem && <FailureNote error={running.problem} />}
       </div>
-      {children(rule, text, run)}
+      {isWriter && children(rule, text, run)}
     </li>
   )
 }

@@ -11,6 +11,8 @@ interface ConflictViewProps<Name extends string> {
   mine: Texts<Name>
   /** What somebody else saved meanwhile. */
   theirs: Texts<Name>
+  /** How a value is shown. */
+  textOf?: (name: Name, value: string) => string
   onMerge: (merged: Record<Name, string>) => void
 }
 
@@ -25,6 +27,7 @@ export function ConflictView<Name extends string>({
   base,
   mine,
   theirs,
+  textOf = (_, value) => value,
   onMerge,
 }: ConflictViewProps<Name>) {
   const t = useText()
@@ -46,7 +49,7 @@ export function ConflictView<Name extends string>({
       {names.map((name) => (
         <fieldset key={name}>
           <legend>{labels[name]}</legend>
-          <p className="help">{t('conflict.base', { text: base[name] || '–' })}</p>
+          <p className="help">{t('conflict.base', { text: textOf(name, base[name]) || '–' })}</p>
           {(['theirs', 'mine'] as const).map((side) => (
             <label key={side} className="radio">
               <input
@@ -55,7 +58,7 @@ export function ConflictView<Name extends string>({
                 checked={sideOf(name) === side}
                 onChange={() => setChosen({ ...chosen, [name]: side })}
               />
-              {t(`conflict.${side}`, { text: (side === 'mine' ? mine : theirs)[name] || '–' })}
+              {t(`conflict.${side}`, { text: textOf(name, (side === 'mine' ? mine : theirs)[name]) || '–' })}
             </label>
           ))}
         </fieldset>
