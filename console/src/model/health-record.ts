@@ -10,6 +10,7 @@ export type CarePlan = Schemas['CarePlanResource']
 type Participation = Schemas['ParticipationResource']
 
 const MAX_PARTICIPANTS = 200
+const MAX_TASKS = 1000
 const VISITORS_PERIOD_MS = 7 * 86_400_000
 const path = (ehrId: string) => ({ path: { ehrId } })
 
@@ -25,12 +26,12 @@ export const graphQuery = (ehrId: string) =>
       ).data,
   })
 
-/** Open tasks, by due date. */
+/** Open tasks, by due date; those without one come last. */
 export const tasksQuery = (ehrId: string) =>
   queryOptions({
     queryKey: ehrKey(ehrId, 'tasks'),
     queryFn: async () => {
-      const params = { ...path(ehrId), query: { limit: 100 } }
+      const params = { ...path(ehrId), query: { limit: MAX_TASKS } }
       const { items } = (await api.GET('/ehr/{ehrId}/careplan/todo', { params })).data
       return items.sort((a, b) => (a.dueDate ?? '9').localeCompare(b.dueDate ?? '9'))
     },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createPatient, createPlan } from '../../harness/care/patients.ts'
+import { createGoal, createPatient, createPlan, createTask } from '../../harness/care/patients.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 import { createAddress, password } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
@@ -36,6 +36,7 @@ const AXIS_TIMES = {
   nl: /^(\d{1,2} (jan|feb|mrt|apr|mei|jun|jul|aug|sep|okt|nov|dec)\.?|\d\d:\d\d)$/,
 }
 
+const DAY_MS = 86_400_000
 const NEW_PASSWORD = 'another correct horse battery'
 
 describe('the first day of a patient', () => {
@@ -70,6 +71,7 @@ describe('the first day of a patient', () => {
     assert.match((await bands.textContent()) ?? '', /Normal.*mmHg/)
     assert.ok((await page.evaluate<number>(shadedShare)) > 0.5)
     await button(page, 'Show a table Blood pressure').click()
+    await page.locator('tbody tr').first().waitFor()
     assert.equal(await page.locator('tbody tr').count(), 2)
     await page.getByRole('cell', { name: /^126\.5 \(\S.*\)$/ }).waitFor()
 
@@ -132,6 +134,30 @@ describe('the first day of a patient', () => {
     await page.getByText(/^Upper pressure: 118 mmHg, /).waitFor()
     await page.keyboard.press('ArrowDown')
     await page.getByText(/^Lower pressure: 80 mmHg, /).waitFor()
+    assertNoFaults(page)
+  })
+
+  it('shows all tasks for today on the home page, and leads to the plan for those of later', async () => {
+    const patient = await createPatient()
+    const planId = await createPlan(patient)
+    const goalId = await createGoal(patient, planId)
+    const page = await opened.open()
+    await logInOn(page, patient)
+    await page.getByText('You have nothing to do today.').waitFor()
+    const dateIn = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10)
+    const late = Array.from({ length: 11 }, (_, i) => ({ name: `Late ${i}`, dueDate: dateIn(-2 - i) }))
+    const later = ['Later', 'Much later'].map((name, i) => ({ name, dueDate: dateIn(2 + i) }))
+    const due = { name: 'Due today', dueDate: dateIn(0) }
+    for (const task of [...late, due, { name: 'On any day' }, ...later])
+      await createTask(patient, planId, goalId, task)
+    await page.getByText('On any day').first().waitFor()
+    const names = await page
+      .getByRole('region', { name: 'To do today' })
+      .locator('li strong')
+      .allTextContents()
+    assert.deepEqual(names, [...late.map(({ name }) => name).toReversed(), 'Due today', 'On any day'])
+    await page.getByRole('link', { name: '2 tasks for later are in the plan' }).click()
+    await page.getByText('Much later').first().waitFor()
     assertNoFaults(page)
   })
 

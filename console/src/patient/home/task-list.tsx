@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { Link } from '../../browser/router.tsx'
 import type { Task } from '../../model/health-record.ts'
 import { useMayAct } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
@@ -9,26 +10,39 @@ import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
 
-const MAX_TASKS = 10
-
 interface TaskListProps {
   ehrId: string
   mvUid: string
   tasks: readonly Task[]
 }
 
-/** The open tasks of the person, overdue first; each is done with one button. */
+/** A task without a date may be done on any day, so also today. */
+const isForToday = ({ dueDate }: Task): boolean => dueDate === null || dueDate <= today()
+
+/** The tasks of the person for today, overdue first; each is done with one button. A link leads to those for later. */
 export function TaskList({ ehrId, mvUid, tasks }: TaskListProps) {
   const t = useText()
   const mayClose = useMayAct('PLAN')
   const own = tasks.filter(({ assignee }) => assignee === null || assignee === mvUid)
-  if (own.length === 0) return <p>{t('home.noTasks')}</p>
+  const now = own.filter(isForToday)
+  const later = own.length - now.length
   return (
-    <ul className="rows">
-      {own.slice(0, MAX_TASKS).map((task) => (
-        <TaskRow key={task.id} ehrId={ehrId} task={task} mayClose={mayClose} />
-      ))}
-    </ul>
+    <>
+      {now.length === 0 ? (
+        <p>{t('home.noTasks')}</p>
+      ) : (
+        <ul className="rows">
+          {now.map((task) => (
+            <TaskRow key={task.id} ehrId={ehrId} task={task} mayClose={mayClose} />
+          ))}
+        </ul>
+      )}
+      {later > 0 && (
+        <p>
+          <Link to="/plan">{t('home.laterTasks', { count: later })}</Link>
+        </p>
+      )}
+    </>
   )
 }
 
