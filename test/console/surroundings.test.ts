@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createGoal, createPatient, createPlan, createTask, type Patient } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { service } from '../harness/service/service.ts'
-import { button, goTo, logInOn, useConsoleBrowser } from './open-console.ts'
+import { assertNoFaults, button, goTo, logInOn, useConsoleBrowser } from './open-console.ts'
 
 async function createRate(patient: Patient, carePlanId: string, timestamp: string): Promise<void> {
   const rate = { carePlanId, heartRate: 71, heartRateUnit: '/min', timestamp }
@@ -27,7 +27,7 @@ describe('the console', () => {
     await task.waitFor()
     await page.emulateMedia({ media: 'print' })
     assert.ok(await task.isVisible())
-    for (const hidden of ['nav', 'footer', 'button'])
+    for (const hidden of ['nav', 'footer', 'button', 'main a'])
       for (const one of await page.locator(hidden).all()) assert.equal(await one.isVisible(), false, hidden)
     const plan = (await page.pdf({ tagged: true })).toString('latin1')
     assert.match(plan, /^%PDF-/)
@@ -51,6 +51,47 @@ describe('the console', () => {
       const page = await opened.open()
       await logInOn(page, await createPatient())
       await page.emulateMedia({ reducedMotion })
+  it('prints all rows of the chosen period, up to a bound that it names, and then shows a page again', async () => {
+    const patient = await createPatient()
+    const carePlanId = await createPlan(patient)
+    const items = Array.from({ length: 2010 }, (_, i) => ({
+      ...{ kind: 'heartrate', carePlanId, heartRate: 60 + (i % 30), heartRateUnit: '/min' },
+      timestamp: new Date(Date.now() - i * 600_000).toISOString(),
+    }))
+    for (let at = 0; at < items.length; at += 500)
+      assertStatus(await patient.call('POST', 'procedure/batch', { items: items.slice(at, at + 500) }))
+    const page = await opened.open()
+    // Otherwise the service thins the graph out.
+    await page.route(/medgraph/, (route) =>
+      route.continue({
+        url: route
+          .request()
+          .url()
+          .replace(/points=\d+/, 'points=2500'),
+      }),
+    )
+    await logInOn(page, patient)
+    const assertPrinted = async (period: string, values: number) => {
+      const printed = Math.min(values, 2000)
+      await button(page, period).click()
+      await page.getByText(`${values.toLocaleString('en')} values.`).waitFor()
+      assert.equal(await page.locator('tbody tr').count(), 25)
+      await page.evaluate("dispatchEvent(new Event('beforeprint'))")
+      assert.equal(await page.locator('tbody tr').count(), printed)
+      const note = page.getByText('Only the newest 2,000 rows are printed.')
+      assert.equal(await note.count(), printed === 2000 ? 1 : 0)
+      await page.evaluate("dispatchEvent(new Event('afterprint'))")
+      await page.waitForFunction("document.querySelectorAll('tbody tr').length === 25")
+    }
+    const sinceWeek = new Date().setHours(23, 59, 59, 999) - 7 * 86_400_000
+    await goTo(page, 'overview')
+    await button(page, 'Show a table Heart rate').click()
+    await page.locator('tbody tr').first().waitFor()
+    await assertPrinted('Week', items.filter(({ timestamp }) => Date.parse(timestamp) >= sinceWeek).length)
+    await assertPrinted('All', items.length)
+    assertNoFaults(page)
+  })
+
       let answer = () => {}
       await page.route(/\/careplan\?/, async (route) => {
         await new Promise<void>((resolve) => {

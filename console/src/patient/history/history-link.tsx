@@ -14,7 +14,11 @@ interface HistoryLinkProps {
 export function HistoryLink({ me, path, name }: HistoryLinkProps) {
   const t = useText()
   return (
-    <Link to={`${recordPath(me)}/history/${path}`} aria-label={`${t('history.title')} ${name}`}>
+    <Link
+      to={`${recordPath(me)}/history/${path}`}
+      className="screen-only"
+      aria-label={`${t('history.title')} ${name}`}
+    >
       {t('history.title')}
     </Link>
   )

@@ -67,14 +67,14 @@ function Plan({ me, plan, mayChange }: PlanProps) {
       {plan.dueDate && <p className="help">{t('plan.until', { date: formatDate(plan.dueDate) })}</p>}
       <p className="help">
         {mayChange && (
-          <>
+          <span className="screen-only">
             <Link to={`${recordPath(me)}/plan/${plan.id}/goal/new`}>
               {t('plan.addGoal')} <span className="unseen">{plan.name}</span>
             </Link>{' '}
             <Link to={`${recordPath(me)}/plan/${plan.id}/template`}>
               {t('plan.addTemplate')} <span className="unseen">{plan.name}</span>
             </Link>
-          </>
+          </span>
         )}{' '}
         <HistoryLink me={me} path={`careplan/${plan.id}`} name={plan.name} />
       </p>
@@ -127,14 +127,14 @@ function Goal({ me, goal, mayChange }: { me: Me; goal: PlanGoal; mayChange: bool
       <p className="help">
         {closed.length === 0 && done}{' '}
         {mayChange && (
-          <>
+          <span className="screen-only">
             <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}/task/new`}>
               {t('plan.addTask')} <span className="unseen">{goal.name}</span>
             </Link>{' '}
             <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}`}>
               {t('edit')} <span className="unseen">{goal.name}</span>
             </Link>
-          </>
+          </span>
         )}{' '}
         <HistoryLink me={me} path={path} name={goal.name} />
       </p>

@@ -1,4 +1,5 @@
-import { useMemo } from 'react'
+import { useEffect, useMemo, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { saveFile } from '../../browser/save-file.ts'
 import { bandOf } from '../../model/newest-values.ts'
 import { bandName, formatMoment, formatNumber } from '../../texts/format.ts'
@@ -18,6 +19,8 @@ type Row = [at: number, ...values: (number | undefined)[]]
 
 /** More at once would hold the page for a moment. */
 const ROWS_PER_PAGE = 25
+/** On paper: about forty pages. A graph has at most 1,000 points a line. */
+const MAX_PRINTED_ROWS = 2000
 
 /** The newest rows first. They are among the latest points of each line, so the others need no look. */
 const newestRows = (series: readonly PlotSeries[], count: number): Row[] =>
@@ -46,12 +49,30 @@ function csvOf(heads: readonly string[], rows: readonly Row[]): Blob {
   })
 }
 
+/** Whether the page is being printed. */
+function useIsPrinting(): boolean {
+  const [isPrinting, setPrinting] = useState(false)
+  useEffect(() => {
+    // The browser prints what is there when the listener returns.
+    const start = () => flushSync(() => setPrinting(true))
+    const end = () => setPrinting(false)
+    window.addEventListener('beforeprint', start)
+    window.addEventListener('afterprint', end)
+    return () => {
+      window.removeEventListener('beforeprint', start)
+      window.removeEventListener('afterprint', end)
+    }
+  }, [])
+  return isPrinting
+}
+
 /** The values of a graph as a table, which can be saved and printed. */
 export function ValueTable({ title, unit, series }: ValueTableProps) {
   const t = useText()
   const pages = useTurnedPages<number>()
-  const { position: from = 0 } = pages
-  const end = from + ROWS_PER_PAGE
+  const isPrinting = useIsPrinting()
+  const { position = 0 } = pages
+  const [from, end] = isPrinting ? [0, MAX_PRINTED_ROWS] : [position, position + ROWS_PER_PAGE]
   // One more tells whether there is a next page.
   const rows = useMemo(() => newestRows(series, end + 1), [series, end])
   const heads = [t('chart.time'), ...series.map(({ label }) => `${label} (${unit})`)]
@@ -67,6 +88,7 @@ export function ValueTable({ title, unit, series }: ValueTableProps) {
           </tr>
         ))}
       </Table>
+      {isPrinting && end < rows.length && <p>{t('chart.printedRows', { count: MAX_PRINTED_ROWS })}</p>}
       <PageButtons pages={pages} next={end < rows.length ? end : null} />
       <button type="button" onClick={() => saveFile(`${title}.csv`, csvOf(heads, rowsOf(series)))}>
         {t('chart.csv')}
