@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
-import { createGoal, createPatient, createPlan, createTask, type Patient } from '../harness/care/patients.ts'
+import {
+  addParticipant,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  type Patient,
+} from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
+import { createPerson } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
 import { assertNoFaults, button, goTo, logInOn, useConsoleBrowser } from './open-console.ts'
 
@@ -43,14 +51,6 @@ describe('the console', () => {
     assert.match((await page.pdf({ tagged: true })).toString('latin1'), /\/StructTreeRoot/)
   })
 
-  for (const [reducedMotion, isMoving] of [
-    ['no-preference', true],
-    ['reduce', false],
-  ] as const)
-    it(`${isMoving ? 'moves' : 'moves nothing'} while it loads, with the preference ${reducedMotion}`, async () => {
-      const page = await opened.open()
-      await logInOn(page, await createPatient())
-      await page.emulateMedia({ reducedMotion })
   it('prints all rows of the chosen period, up to a bound that it names, and then shows a page again', async () => {
     const patient = await createPatient()
     const carePlanId = await createPlan(patient)
@@ -92,6 +92,14 @@ describe('the console', () => {
     assertNoFaults(page)
   })
 
+  for (const [reducedMotion, isMoving] of [
+    ['no-preference', true],
+    ['reduce', false],
+  ] as const)
+    it(`${isMoving ? 'moves' : 'moves nothing'} while it loads, with the preference ${reducedMotion}`, async () => {
+      const page = await opened.open()
+      await logInOn(page, await createPatient())
+      await page.emulateMedia({ reducedMotion })
       let answer = () => {}
       await page.route(/\/careplan\?/, async (route) => {
         await new Promise<void>((resolve) => {
@@ -104,6 +112,28 @@ describe('the console', () => {
       assert.equal(Number(await page.evaluate(runningAnimations)) > 0, isMoving)
       answer()
     })
+
+  it('names the time zone of a plan in which measurements are expected, to those in another one', async () => {
+    const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
+    const planId = await createPlan(patient)
+    await addParticipant(planId, nurse, 'write')
+    const expected = [{ kind: 'heartrate', from: '2026-03-01', everyDays: 1, by: '20:00' }]
+    const rules = { timeZone: 'Europe/Amsterdam', expected }
+    assertStatus(await patient.call('PUT', `careplan/${planId}/alert-rules`, rules))
+    for (const [language, timezoneId, text] of [
+      ['en', 'America/New_York', 'Heart rate: every day, before 20:00 (time zone Europe/Amsterdam)'],
+      ['nl', 'America/New_York', 'Hartslag: elke dag, vóór 20:00 (tijdzone Europe/Amsterdam)'],
+      ['en', 'Europe/Amsterdam', 'Heart rate: every day, before 20:00'],
+    ] as const) {
+      const page = await opened.open({ language, timezoneId })
+      await logInOn(page, nurse)
+      await goTo(page, `patients/${patient.ehrId}/plan/${planId}/alerts`)
+      await page.getByText(text, { exact: true }).first().waitFor()
+      const isForeign = timezoneId !== rules.timeZone
+      assert.equal(await page.getByText(/plan: Europe\/Amsterdam/).count(), isForeign ? 1 : 0)
+      assertNoFaults(page)
+    }
+  })
 
   it('takes and shows times in the time zone of the browser', async () => {
     const patient = await createPatient()

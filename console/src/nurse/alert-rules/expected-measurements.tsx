@@ -8,14 +8,23 @@ import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { type AlertRulesProps, isSameRule, useAlertRulesChange } from './alert-rules-query.ts'
 import { RuleRows } from './rule-rows.tsx'
 
+const readerZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** The time zone of the plan, if it is not that of the reader. */
+const foreignZone = ({ timeZone }: AlertRulesProps['rules']): string | undefined =>
+  timeZone === readerZone() ? undefined : timeZone
+
 /** The measurements that are expected regularly; each one that is missing raises an alert. */
 export function ExpectedMeasurements(props: AlertRulesProps) {
   const t = useText()
   const { me, planId, rules, isWriter } = props
   const change = useAlertRulesChange(me, planId)
   const expected = rules.expected ?? []
-  const textOf = ({ kind, everyDays: count, by: time }: (typeof expected)[number]): string =>
-    t('expected.row', { kind: kindName(kind), count, time })
+  const zone = foreignZone(rules)
+  const textOf = ({ kind, everyDays: count, by }: (typeof expected)[number]): string => {
+    const time = zone ? t('expected.zoned', { time: by, zone }) : by
+    return t('expected.row', { kind: kindName(kind), count, time })
+  }
   return (
     <section className="panel" aria-labelledby="expected">
       <h3 id="expected">{t('expected.title')}</h3>
@@ -52,14 +61,14 @@ function ExpectedForm({ me, planId, rules }: AlertRulesProps) {
     const { kind, everyDays, by } = draft
     // The service says what is wrong with what is no number.
     const days = (parseDecimal(everyDays) ?? everyDays) as number
-    const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
     await save((current) => ({
-      timeZone,
+      timeZone: readerZone(),
       ...current,
       expected: [...(current.expected ?? []), { kind, from: today(), everyDays: days, by }],
     }))
     clear()
   })
+  const zone = foreignZone(rules)
   const at = `expected.${rules.expected?.length ?? 0}`
   return (
     <Form form={form} submit={t('expected.add')}>
@@ -80,6 +89,7 @@ function ExpectedForm({ me, planId, rules }: AlertRulesProps) {
         {...form.field(`${at}.by`)}
         type="time"
         label={t('expected.by')}
+        help={zone && t('expected.zone', { zone })}
         value={draft.by}
         onChange={(by) => change({ by })}
       />
