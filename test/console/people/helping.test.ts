@@ -122,6 +122,33 @@ describe('a helper in the console', () => {
     assert.equal(from.slice(0, 4), '2099')
   })
 
+  it('writes messages that say for whom they were written', async () => {
+    await createHelper(anna, piet, ['READ', 'MESSAGES'])
+    const piets = await opened.open()
+    await logInOn(piets, piet)
+    await button(piets, 'Act for Anna de Vries').click()
+    await menu(piets, 'Messages').click()
+    await piets.getByRole('link', { name: 'New message' }).click()
+    await piets.getByLabel('What is it about?').fill('The new tablets')
+    await piets.getByLabel('Your message').fill('Do they go with the old ones?')
+    await button(piets, 'Send').click()
+    await piets.getByText(/^Piet de Vries, for Anna de Vries, /).waitFor()
+
+    const annas = await opened.open()
+    await logInOn(annas, anna)
+    await menu(annas, 'Messages').click()
+    await annas.getByText(/^Piet de Vries, for you, /).waitFor()
+    await annas.getByRole('link', { name: 'The new tablets' }).click()
+    await annas
+      .getByRole('listitem')
+      .getByText(/^Piet de Vries, for you, /)
+      .waitFor()
+    await annas.getByLabel('Your reply').fill('I have found it on the box.')
+    await button(annas, 'Send').click()
+    await annas.getByText(/^You, /).waitFor()
+    for (const page of [annas, piets]) assertNoFaults(page)
+  })
+
   it('returns to the own record with one button, by keyboard, and after a log-out', async () => {
     await createHelper(anna, piet, ['READ', 'MESSAGES', 'PLAN'])
     const page = await opened.open()

@@ -10,6 +10,15 @@ const SERVICE = 'service'
 export const userText = ({ mvUid }: Me, names: NamesById, id: unknown): string =>
   id === mvUid ? translate('you') : id === SERVICE ? translate('history.service') : personName(names.get(id))
 
+/** For whom a helper did something. A helper who reads it is not that person. */
+export const onBehalfText = (
+  me: Me,
+  { mvUid, name }: { mvUid: string; name: string | null | undefined },
+): string =>
+  mvUid === me.mvUid && !me.acts
+    ? translate('access.forYou')
+    : translate('history.for', { who: personName(name) })
+
 /** Who made a change, and for whom. */
 export function authorText(
   me: Me,
@@ -18,6 +27,5 @@ export function authorText(
 ): string {
   const author = userText(me, names, userId)
   if (onBehalfOf === null) return author
-  const who = personName(names.get(onBehalfOf))
-  return `${author}, ${onBehalfOf === me.mvUid ? translate('access.forYou') : translate('history.for', { who })}`
+  return `${author}, ${onBehalfText(me, { mvUid: onBehalfOf, name: names.get(onBehalfOf) })}`
 }

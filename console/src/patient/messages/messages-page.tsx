@@ -2,11 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
 import { atPatient, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
-import { formatAge, personName } from '../../texts/format.ts'
+import { formatAge } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { RecordHeading } from '../banner/record-heading.tsx'
 import { allTopicsQuery } from './topic-queries.ts'
+import { writerText } from './writer-text.ts'
 
 export default function MessagesPage({ me: self, params }: PageProps) {
   const t = useText()
@@ -27,12 +28,12 @@ export default function MessagesPage({ me: self, params }: PageProps) {
             <p>{t('messages.none')}</p>
           ) : (
             <ul className="rows">
-              {items.map(({ id, plan, title, createdBy, lastMessageAt, unread }) => (
+              {items.map(({ id, plan, title, createdBy, onBehalfOf, lastMessageAt, unread }) => (
                 <li key={id}>
                   <div className="grow">
                     <Link to={`${path}/${plan ? `${plan.id}/` : ''}${id}`}>{title}</Link>
                     <p className="help">
-                      {personName(createdBy.name)}, {formatAge(lastMessageAt)}
+                      {writerText(me, createdBy, onBehalfOf)}, {formatAge(lastMessageAt)}
                       {plan && `, ${plan.name}`}
                     </p>
                   </div>

@@ -7,13 +7,14 @@ import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
-import { formatMoment, personName } from '../../texts/format.ts'
+import { formatMoment } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { TextField } from '../../ui/form/field.tsx'
 import { Form, useCreation, useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { RecordHeading } from '../banner/record-heading.tsx'
 import { subjectOf, topicQuery } from './topic-queries.ts'
+import { writerText } from './writer-text.ts'
 
 type Topic = components['schemas']['ChatTopicWithMessages']
 
@@ -43,10 +44,10 @@ function Conversation({ me, planId, topic }: ConversationProps) {
         <Link to={`${recordPath(me)}/messages`}>{t('messages.title')}</Link>
       </p>
       <ol className="messages">
-        {topic.items.map(({ id, author, createdAt, text }) => (
+        {topic.items.map(({ id, author, onBehalfOf, createdAt, text }) => (
           <li key={id} className={author.mvUid === mvUid ? 'own' : undefined}>
             <p className="help">
-              {author.mvUid === mvUid ? t('you') : personName(author.name)}, {formatMoment(createdAt)}
+              {writerText(me, author, onBehalfOf)}, {formatMoment(createdAt)}
             </p>
             <p className="text">{text ?? t('messages.deleted')}</p>
           </li>

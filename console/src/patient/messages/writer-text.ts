@@ -1,0 +1,17 @@
+import type { components } from 'health-record-client'
+import type { Me } from '../../model/me.ts'
+import { personName } from '../../texts/format.ts'
+import { translate } from '../../texts/translate.ts'
+import { onBehalfText } from '../history/author-text.ts'
+
+type Message = components['schemas']['ChatMessageResource']
+
+/** Who wrote a message, and for whom: `Piet de Vries, for you`. */
+export function writerText(
+  me: Me,
+  { mvUid, name }: Message['author'],
+  person: Message['onBehalfOf'],
+): string {
+  const writer = mvUid === me.mvUid ? translate('you') : personName(name)
+  return person ? `${writer}, ${onBehalfText(me, person)}` : writer
+}
