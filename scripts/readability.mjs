@@ -10,8 +10,9 @@ import { syllable } from 'syllable'
 const HELP = `Usage: npm run readability [-- FILE-OR-FOLDER...] [--long]
 
 Prints the Flesch reading ease of each Markdown file: 100 is very easy, 50 is fairly difficult, 30 is an academic paper.
-Headings, code, tables and the addresses of links do not count. Without files: the project's documents, and the mails and
-pages of the service in English and Dutch (Flesch-Douma), which need an ease of 60.
+Headings, code, tables and the addresses of links do not count. Without files: the project's documents; the mails and pages of
+the service in English and Dutch (Flesch-Douma), which need an ease of 60; and the sentences of the console in English, by the
+first word of their names, which need it, too.
 
   --min N   Ease that each file needs; the exit status is 1 if one is below it (default: 50)
   --long    Also list the sentences of more than 25 words
@@ -106,6 +107,31 @@ const readDocuments = (paths) =>
     language: 'en',
   }))
 
+const CONSOLE_TEXTS = 'console/src'
+
+/** A text with the plural form of its numbers, and a mark in place of each value. */
+const fillText = (message) =>
+  message
+    .replace(/\{\w+, (?:plural|select),.*? other \{((?:[^{}]|\{[^{}]*\})*)\}\}/g, '$1')
+    .replace(/\{[^{}]*\}|#/g, CODE)
+
+/** The sentences of the console, without labels, as one text for each group of names such as `home`. */
+function readConsoleTexts() {
+  const files = readdirSync(CONSOLE_TEXTS, { recursive: true }).filter((name) => name.endsWith('.en.json'))
+  const texts = files.flatMap((name) =>
+    Object.entries(JSON.parse(readFileSync(join(CONSOLE_TEXTS, name), 'utf8'))),
+  )
+  const sentences = texts.filter(([, text]) => /[.!?]$/.test(fillText(text)))
+  const groups = new Map()
+  for (const [name, text] of sentences) {
+    const [group] = name.split('.')
+    groups.set(group, `${groups.get(group) ?? ''}${fillText(text)}\n\n`)
+  }
+  return [...groups].map(([group, text]) => ({
+    ...{ name: `console ${group} (en)`, text, min: MIN_RENDERED_EASE, language: 'en' },
+  }))
+}
+
 /** Loads the compiled service only when it is needed. */
 async function readRenderedTexts() {
   const { renderTexts } = await import('./rendered-texts.mjs')
@@ -123,7 +149,7 @@ else {
   const texts =
     positionals.length > 0
       ? readDocuments(positionals)
-      : [...readDocuments(DOCUMENTS), ...(await readRenderedTexts())]
+      : [...readDocuments(DOCUMENTS), ...readConsoleTexts(), ...(await readRenderedTexts())]
   const hard = texts.filter((text) => !report(text))
   for (const { name, min } of hard)
     process.stderr.write(`Below ${min}, rewrite with shorter sentences and words: ${name}\n`)

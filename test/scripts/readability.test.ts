@@ -37,10 +37,13 @@ describe('npm run readability', () => {
     assert.match(stdout, /^ *116\.5 /)
   })
 
-  it('measures the documents, mails and pages of the project', () => {
+  it('measures the documents, mails and pages of the project, and the sentences of the console', () => {
     const { status, stdout } = spawnSync(process.execPath, ['scripts/readability.mjs'], { encoding: 'utf8' })
     assert.equal(status, 0)
-    for (const name of ['README.md', 'mail verify-email (en)', 'page showActivation, void link (nl)'])
+    for (const name of [
+      ...['README.md', 'mail verify-email (en)', 'page showActivation, void link (nl)'],
+      ...['console home (en)', 'console problem (en)'],
+    ])
       assert.ok(
         stdout.split('\n').some((line) => line.endsWith(`  ${name}`)),
         name,
