@@ -56,7 +56,7 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
       (await import('./measurements/benchmark-measurements.ts')).benchmarkMeasurements(items, parts, data),
   },
   console: {
-    about: 'the console in Chromium on a slow processor: pages, inputs, graphs, a long timeline',
+    about: 'the console in Chromium on a slow processor: sizes, pages, inputs, graphs, a long timeline',
     run: async () => (await import('./console/benchmark-console.ts')).benchmarkConsole(),
   },
   fhir: {

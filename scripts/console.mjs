@@ -9,6 +9,8 @@ import { gzipSync } from 'node:zlib'
 const BUILT = 'console/.build'
 const TARGET = 'dist/console'
 const KB = 1024
+/** The sizes of the last build, for `npm run bench console`; outside of the folder that the service serves. */
+const SIZES = 'dist/console-sizes.json'
 /** Compressed sizes in bytes. A page includes what it needs before it shows itself. */
 const BUDGETS = { login: 110 * KB, home: 180 * KB, homeStyles: 15 * KB, otherPage: 40 * KB, charts: 30 * KB }
 /** The sources of the entries that have budgets of their own. */
@@ -56,8 +58,8 @@ function filesOf(manifest, key, found = new Set()) {
 const total = (names) => names.reduce((sum, name) => sum + sizeOf(name), 0)
 const ofType = (names, type) => [...names].filter((name) => name.endsWith(type))
 
-/** @returns a line for each budget that is exceeded */
-function findExcess() {
+/** @returns {{ name: string, size: number, budget: number }[]} compressed sizes in bytes, with their budgets */
+function measureSizes() {
   const manifest = JSON.parse(readFileSync(join(BUILT, '.vite/manifest.json'), 'utf8'))
   const texts = Object.keys(manifest).filter((key) => key.includes('texts/') && manifest[key].isDynamicEntry)
   const filesOfAll = (keys) => new Set(keys.flatMap((key) => [...filesOf(manifest, key)]))
@@ -73,10 +75,7 @@ function findExcess() {
     const own = ofType(filesOf(manifest, key), '.js').filter((name) => !home.has(name))
     sizes.push([key, total(own), key === CHARTS ? BUDGETS.charts : BUDGETS.otherPage])
   }
-  if (process.env.SIZES) for (const [name, size] of sizes) say(`${name}: ${(size / KB).toFixed(1)} KB`)
-  return sizes
-    .filter(([, size, budget]) => size > budget)
-    .map(([name, size, budget]) => `console, ${name}: ${(size / KB).toFixed(1)} KB exceed ${budget / KB} KB`)
+  return sizes.map(([name, size, budget]) => ({ name, size, budget }))
 }
 
 const say = (sentence) => process.stderr.write(`${sentence}\n`)
@@ -106,10 +105,13 @@ export function buildConsole({ checks }) {
     say(String(error.stdout ?? error))
     return false
   }
-  const excess = findExcess()
-  for (const line of excess) say(line)
+  const sizes = measureSizes()
+  const excess = sizes.filter(({ size, budget }) => size > budget)
+  for (const { name, size, budget } of excess)
+    say(`console, ${name}: ${(size / KB).toFixed(1)} KB exceed ${budget / KB} KB`)
   if (excess.length > 0) return false
   rmSync(join(BUILT, '.vite'), { recursive: true })
+  writeFileSync(SIZES, JSON.stringify(sizes))
   writeFileSync(join(BUILT, 'fingerprint'), checks ? current : unchecked(current))
   rmSync(TARGET, { recursive: true, force: true })
   renameSync(BUILT, TARGET)

@@ -1,9 +1,10 @@
 /**
  * The console in Chromium with a processor four times slower: when a page is usable, how long an input waits for its
  * effect (the longest event, as INP counts it), and the longest task while a graph of 5,000 points is drawn and pages of a
- * timeline of 100,000 entries are turned. At the end how soon an open page shows what another person writes.
+ * timeline of 100,000 entries are turned. Then how soon an open page shows what another person writes. At the start the
+ * compressed sizes of the pages.
  */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
@@ -113,6 +114,23 @@ function reportChangeDelays(delays: ReadonlyMap<number, readonly number[]>): voi
   }
 }
 
+/** What the build has measured and held against its budgets. */
+function reportSizes(): void {
+  const sizes = JSON.parse(readFileSync('dist/console-sizes.json', 'utf8')) as {
+    name: string
+    size: number
+    budget: number
+  }[]
+  const toKilobytes = (bytes: number) => (bytes / 1024).toFixed(1)
+  writeLine('KB, compressed; a page: beside the home page', 'size', '', 'budget')
+  process.stdout.write('\n')
+  for (const { name, size, budget } of sizes) {
+    writeLine(name, toKilobytes(size), '', toKilobytes(budget))
+    writeVerdict(size <= budget)
+  }
+  process.stdout.write('\n')
+}
+
 /** Waits until a page has told that it is usable. @returns milliseconds since it was asked for */
 async function untilUsable(page: Page, name: PageName): Promise<number> {
   const told = await page.waitForEvent('console', (message) => message.text().startsWith(`usable ${name} `))
@@ -181,6 +199,7 @@ export async function benchmarkConsole(): Promise<void> {
   const executablePath = process.env.CHROMIUM ?? CHROMIUM
   if (!existsSync(executablePath))
     throw new Error(`${executablePath} is missing: install Debian's chromium-headless-shell, or set CHROMIUM`)
+  reportSizes()
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-console-'))
   const engine = await startEmbeddedMongo({ dataDir })
   const side = await launchParseSide('ours', '../server/main.js', engine.uri)

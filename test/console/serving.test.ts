@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import express from 'express'
 import supertest from 'supertest'
 import { serveConsole } from '../../server/http/console.ts'
@@ -46,6 +47,13 @@ describe('the files of the console', () => {
     for (const path of ['/console/assets/index-0ldHash0.js', '/console/assets/..%2f..%2fpackage.json'])
       await request().get(path).expect(404)
     await request().post('/console').expect(404)
+  })
+
+  it('have a size within its budget, as the build measured it', () => {
+    const sizes = JSON.parse(readFileSync('dist/console-sizes.json', 'utf8')) as Record<string, unknown>[]
+    const names = sizes.map(({ name }) => name)
+    for (const name of ['login', 'home', 'src/ui/chart/plot.ts']) assert.ok(names.includes(name), name)
+    for (const { size, budget } of sizes) assert.ok(Number(size) > 0 && Number(size) <= Number(budget))
   })
 
   it('lie below the path of PUBLIC_URL', async () => {
