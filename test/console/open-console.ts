@@ -83,16 +83,56 @@ const nameOfFocus = `(() => {
 
 const MAX_TABS = 60
 
-/** Goes to the control with this name, as somebody without a mouse does. */
-export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+/** Goes to the control with this name, as somebody without a mouse does. @param key `Shift+Tab` goes back */
+export async function tabTo(
+  page: Page,
+  name: string | RegExp,
+  key: 'Tab' | 'Shift+Tab' = 'Tab',
+): Promise<void> {
   const passed: string[] = []
   for (let i = 0; i < MAX_TABS; i++) {
-    await page.keyboard.press('Tab')
+    await page.keyboard.press(key)
     const found = String(await page.evaluate(nameOfFocus)).trim()
     if (typeof name === 'string' ? found === name : name.test(found)) return
     passed.push(found)
   }
   assert.fail(`Tab does not lead to ${name}, but to ${passed.join(', ')}`)
+}
+
+/** Goes to each field, and types its value. */
+async function typeByKeyboard(page: Page, values: Record<string, string>): Promise<void> {
+  for (const [label, value] of Object.entries(values)) {
+    await tabTo(page, label)
+    await page.keyboard.type(value)
+  }
+}
+
+/** Makes an account, follows the mailed link and comes back to the console, without a mouse. */
+export async function registerByKeyboard(page: Page, email: string, name: string): Promise<void> {
+  await tabTo(page, 'Make a new account')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Make an account' }).waitFor()
+  await typeByKeyboard(page, { 'Your name': name, 'E-mail address': email, Password: password })
+  await tabTo(page, /^I agree to the terms/)
+  await page.keyboard.press('Space')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Look in your mail' }).waitFor()
+  // The program for mails opens the link.
+  await page.goto((await waitForMail(email)).link)
+  await tabTo(page, 'Confirm')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Your e-mail address is confirmed' }).waitFor()
+  // In the tests, this link leads to another app.
+  await tabTo(page, 'Open the app')
+  await page.goto(`${service.url}/console`)
+  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+}
+
+/** Logs in without a mouse, and waits for the home page. */
+export async function logInByKeyboard(page: Page, email: string): Promise<void> {
+  await typeByKeyboard(page, { 'E-mail address': email, Password: password })
+  await page.keyboard.press('Enter')
+  await page.locator('nav').waitFor()
 }
 
 export const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true })

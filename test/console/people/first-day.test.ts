@@ -8,9 +8,11 @@ import {
   activate,
   assertNoFaults,
   button,
+  logInByKeyboard,
   logInOn,
   menu,
   register,
+  registerByKeyboard,
   tabTo,
   useConsoleBrowser,
 } from '../open-console.ts'
@@ -90,15 +92,11 @@ describe('the first day of a patient', () => {
     assertNoFaults(page)
   })
 
-  it('can be done by keyboard only', async () => {
-    const patient = await createPatient()
+  it('can be done by keyboard only, from the registration', async () => {
     const page = await opened.open()
-    await tabTo(page, 'E-mail address')
-    await page.keyboard.type(patient.email)
-    await tabTo(page, 'Password')
-    await page.keyboard.type(patient.password)
-    await page.keyboard.press('Enter')
-    await page.locator('nav').waitFor()
+    const email = createAddress()
+    await registerByKeyboard(page, email, 'Anna de Vries')
+    await logInByKeyboard(page, email)
 
     await tabTo(page, 'Enter a measurement')
     await page.keyboard.press('Enter')
@@ -120,14 +118,14 @@ describe('the first day of a patient', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('alertdialog').waitFor({ state: 'detached' })
     assert.equal(await page.evaluate('document.activeElement.name'), 'diastolic')
-    await page.getByLabel('Upper pressure', { exact: true }).focus()
+    await tabTo(page, 'Upper pressure', 'Shift+Tab')
     await page.keyboard.press('Control+A')
     await page.keyboard.type('118')
     await page.keyboard.press('Enter')
     await page.getByText('Upper pressure 118 mmHg, Lower pressure 80 mmHg').waitFor()
 
-    await page.keyboard.press('Shift+Tab')
-    await page.goto(`${service.url}/console/overview`)
+    await tabTo(page, 'Overview', 'Shift+Tab')
+    await page.keyboard.press('Enter')
     await page.locator('.plot canvas').waitFor()
     await tabTo(page, /^Graph of Blood pressure/)
     await page.keyboard.press('End')

@@ -16,9 +16,11 @@ import {
   activate,
   assertNoFaults,
   button,
+  logInByKeyboard,
   logInOn,
   menu,
   register,
+  registerByKeyboard,
   tabTo,
   useConsoleBrowser,
 } from '../open-console.ts'
@@ -124,24 +126,22 @@ describe('the first day of a nurse', () => {
     assertNoFaults(page)
   })
 
-  it('can be done by keyboard only', async () => {
+  it('can be done by keyboard only, from the registration', async () => {
     const { patient, planId } = await createAlarmingPatient()
-    const nurse = await createPerson()
-    await addParticipant(planId, nurse, 'write')
     const page = await opened.open()
-    await tabTo(page, 'E-mail address')
-    await page.keyboard.type(nurse.email)
-    await tabTo(page, 'Password')
-    await page.keyboard.type(nurse.password)
-    await page.keyboard.press('Enter')
-    await page.locator('nav').waitFor()
+    const email = createAddress()
+    await registerByKeyboard(page, email, 'Nurse Bo')
+    const { body: nurse } = await logIn(email)
+    await addParticipant(planId, nurse, 'write')
+    await logInByKeyboard(page, email)
     await tabTo(page, 'Worklist')
     await page.keyboard.press('Enter')
     await page.getByLabel(ALERT).waitFor()
     await tabTo(page, /^Anna de Vries/)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Anna de Vries' }).waitFor()
-    await page.goBack()
+    await tabTo(page, 'Worklist', 'Shift+Tab')
+    await page.keyboard.press('Enter')
     await page.getByLabel(ALERT).waitFor()
     await tabTo(page, /^Blood pressure 185\/112/)
     await page.keyboard.press('Space')
