@@ -6,7 +6,7 @@ import { onBehalfText } from '../history/author-text.ts'
 
 type Message = components['schemas']['ChatMessageResource']
 
-/** Who wrote a message, and for whom: `Piet de Vries, for you`. */
+/** Who wrote a message, and for whom: `Peter Smith, for you`. */
 export function writerText(
   me: Me,
   { mvUid, name }: Message['author'],
