@@ -51,6 +51,14 @@ const createVisitors = async (): Promise<Record<Role, Visitor>> => ({
   modeller: await createModeller(),
 })
 
+/** Takes a picture for the documentation, if `SCREENSHOTS` names a directory for it. */
+async function takePicture(page: Page, name: string): Promise<void> {
+  const directory = process.env.SCREENSHOTS
+  if (!directory) return
+  mkdirSync(directory, { recursive: true })
+  await page.screenshot({ path: `${directory}/${name}.png` })
+}
+
 /** Goes to a page without loading the console again. */
 async function show(page: Page, path: string, search?: string): Promise<void> {
   await goTo(page, path)
@@ -172,18 +180,21 @@ describe('the pages of the console', () => {
   })
 
   it('are shown in the README', async () => {
+    const { patient, nurse } = visitors
     const page = await opened.open()
     await page.setViewportSize({ width: 1000, height: 900 })
-    await logInOn(page, visitors.patient.who)
+    await logInOn(page, patient.who)
     await page.getByText('kilograms').waitFor()
     assert.match((await page.locator('main').textContent()) ?? '', /was due on 5 January 2026/)
     assert.match((await page.locator('main').textContent()) ?? '', /1 person looked at your record this week/)
-    if (!process.env.SCREENSHOTS) return
-    mkdirSync(process.env.SCREENSHOTS, { recursive: true })
-    await page.screenshot({ path: `${process.env.SCREENSHOTS}/console-home.png` })
-    await page.goto(`${service.url}/console/overview`)
-    await page.locator('.plot canvas').first().waitFor()
-    await page.screenshot({ path: `${process.env.SCREENSHOTS}/console-overview.png` })
+    await takePicture(page, 'console-home')
+    const nursePage = await opened.open()
+    await nursePage.setViewportSize({ width: 1000, height: 1000 })
+    await logInOn(nursePage, nurse.who)
+    await show(nursePage, fillIn('patients/{ehr}?kind=bodyweight&period=all', nurse))
+    await nursePage.locator('.plot canvas').waitFor()
+    assert.match((await nursePage.locator('main').textContent()) ?? '', /Much too high/)
+    await takePicture(nursePage, 'console-patient')
   })
 
   // After the other pages, when the records are no recent ones any more.
