@@ -4,7 +4,7 @@ import { addConversation, addMeasurements, addPlan, takeAlert } from './plans.mj
 const DAYS = 365
 /** Days ago on which the upper pressure was far too high, which raises an alert. */
 const HIGH_PRESSURE_DAYS = [2, 8]
-const HIGH_PRESSURE_EXCESS = 55
+const HIGH_PRESSURE_EXCESS = 60
 
 const DIABETES_PLAN = {
   name: 'Diabetes and blood pressure',
@@ -50,8 +50,8 @@ function measurementsOf(day, carePlanId) {
   }
   const excess = HIGH_PRESSURE_DAYS.includes(day) ? HIGH_PRESSURE_EXCESS : 0
   const pressure = {
-    ...{ systolic: Math.round(wave(day, 132, 10) + excess), systolicUnit: 'mm[Hg]' },
-    ...{ diastolic: Math.round(wave(day, 82, 6)), diastolicUnit: 'mm[Hg]' },
+    ...{ systolic: Math.round(wave(day, 126, 8) + excess), systolicUnit: 'mm[Hg]' },
+    ...{ diastolic: Math.round(wave(day, 80, 5)), diastolicUnit: 'mm[Hg]' },
   }
   return [
     ...(day % 2 === 0 ? [{ ...at, kind: 'bloodpressure', ...pressure }] : []),

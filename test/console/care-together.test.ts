@@ -177,6 +177,33 @@ describe('a care plan in the console', () => {
     }
   })
 
+  it('gets the measurements that it watches, though another plan is newer', async () => {
+    const patient = await createPatient()
+    const [watching, expecting] = [await createPlan(patient), await createPlan(patient)]
+    const newest = await createPlan(patient)
+    const thresholds = { bloodpressure: 'esc2018' }
+    assertStatus(await patient.call('PUT', `careplan/${watching}/thresholds`, thresholds))
+    const expected = [{ kind: 'bodyweight', from: '2026-03-01', everyDays: 7, by: '20:00' }]
+    assertStatus(await patient.call('PUT', `careplan/${expecting}/alert-rules`, { expected }))
+    const page = await opened.open()
+    await logInOn(page, patient)
+    for (const [kind, values, planId] of [
+      ['bloodpressure', { 'Upper pressure': '185', 'Lower pressure': '95' }, watching],
+      ['bodyweight', { Weight: '80' }, expecting],
+      ['heartrate', { 'Heart rate': '72' }, newest],
+    ] as const) {
+      await goTo(page, `measure?kind=${kind}`)
+      for (const [label, value] of Object.entries(values))
+        await page.getByRole('textbox', { name: label, exact: true }).fill(value)
+      await button(page, 'Save').click()
+      await page.getByRole('heading', { name: 'Saved' }).waitFor()
+      const [saved] = assertStatus(await patient.call('GET', `procedure/${kind}`)).items
+      assert.equal(saved.carePlanId, planId, kind)
+    }
+    const alerts = `/med/${patient.ehrId}/event?type=measurement-alert&carePlanId=${watching}`
+    assert.equal(assertStatus(await patient.call('GET', alerts)).items.length, 1)
+  })
+
   it('offers changes to a participant for as long as they may write', async () => {
     const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
     const plan = await createPlan(patient)

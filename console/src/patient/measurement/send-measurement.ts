@@ -1,5 +1,5 @@
 import { type Client, isProblem, type Problem } from 'health-record-client'
-import { translate } from '../../texts/translate.ts'
+import { findPlan } from './find-plan.ts'
 
 /** A measurement as it is sent. */
 export interface MeasurementToSend {
@@ -20,7 +20,7 @@ interface SendOptions<M extends MeasurementToSend> {
   signal?: AbortSignal
 }
 
-/** Stores a measurement, by default in the first care plan. Somebody without a plan gets one. */
+/** Stores a measurement, by default in the care plan that watches it. */
 export async function sendMeasurement<M extends MeasurementToSend>(
   client: Client,
   measurement: M,
@@ -29,7 +29,7 @@ export async function sendMeasurement<M extends MeasurementToSend>(
   const { ehrId, kind, key } = measurement
   let { body } = measurement
   if (!body.carePlanId) {
-    body = { ...body, carePlanId: await findPlan(client, measurement, signal) }
+    body = { ...body, carePlanId: await findPlan({ client, measurement, signal }) }
     await keep({ ...measurement, body })
   }
   const path = `/ehr/{ehrId}/procedure/${kind}` as '/ehr/{ehrId}/procedure/bodyweight'
@@ -41,20 +41,6 @@ export async function sendMeasurement<M extends MeasurementToSend>(
     signal,
   })
   return data as unknown as SavedMeasurement
-}
-
-async function findPlan(
-  client: Client,
-  { ehrId, key }: MeasurementToSend,
-  signal: AbortSignal | undefined,
-): Promise<string> {
-  const path = { ehrId }
-  const query = { status: 'ACTIVE' as const, limit: 1 }
-  const { items } = (await client.GET('/ehr/{ehrId}/careplan', { params: { path, query }, signal })).data
-  if (items[0]) return items[0].id
-  const body = { name: translate('plan.own') }
-  const headers = { 'idempotency-key': `plan-of-${key}` }
-  return (await client.POST('/ehr/{ehrId}/careplan', { params: { path }, body, headers, signal })).data.id
 }
 
 /** Whether no answer came: the measurement may have been stored, and its key finds it. */
