@@ -40,6 +40,8 @@ public class Check {
 
   private final IGenericClient client;
   private String patientId;
+  /** The care plan of the blood pressures, since the patient has several. */
+  private Reference plan;
 
   private Check(String base) {
     var context = FhirContext.forR4();
@@ -93,6 +95,7 @@ public class Check {
         require(time.compareTo(last) <= 0, "the newest come first");
         last = time;
         ids.add(observation.getIdElement().getIdPart());
+        plan = observation.getBasedOnFirstRep();
       }
       if (page.getLink(Bundle.LINK_NEXT) == null) {
         require(pages == 4, "a year has four pages");
@@ -106,7 +109,7 @@ public class Check {
   private Observation pressureAt(String time) {
     var observation = new Observation();
     observation.setStatus(Observation.ObservationStatus.FINAL);
-    observation.setCode(loinc(PRESSURE)).setSubject(new Reference("Patient/" + patientId));
+    observation.setCode(loinc(PRESSURE)).setSubject(new Reference("Patient/" + patientId)).addBasedOn(plan);
     observation.setEffective(new DateTimeType(time));
     observation.addComponent().setCode(loinc("8480-6")).setValue(pressure(121));
     observation.addComponent().setCode(loinc("8462-4")).setValue(pressure(79));
