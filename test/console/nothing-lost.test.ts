@@ -156,13 +156,16 @@ describe('the console', () => {
     assertNoFaults(page)
   })
 
-  it('says that there is a new version when a part of the page is gone', async () => {
-    const { page } = await openLoggedIn()
+  it('says that there is a new version when a part of the page is gone, and keeps what was typed', async () => {
+    const { page } = await openLoggedIn('measure?kind=bloodpressure')
+    await upper(page).fill('134')
     await page.route('**/assets/record-page-*.js', (route) => route.fulfill({ status: 404 }))
     await menu(page, 'My record').click()
     await page.getByRole('heading', { name: 'There is a new version' }).waitFor()
     await page.unroute('**/assets/record-page-*.js')
     await button(page, 'Load again').click()
     await page.getByRole('heading', { name: 'My record' }).waitFor()
+    await page.goBack()
+    assert.equal(await upper(page).inputValue(), '134')
   })
 })

@@ -35,7 +35,7 @@ export default function QueryPage({ me: { mvUid, roles } }: PageProps) {
   return (
     <>
       <Heading title={t('query.title')} />
-      <StoredQueries q={draft.q} mayStore={roles.includes('modeller')} onOpen={open} />
+      <StoredQueries mvUid={mvUid} q={draft.q} mayStore={roles.includes('modeller')} onOpen={open} />
       <Form form={form} submit={t('query.run')}>
         <QueryField
           {...form.field('q')}

@@ -1,6 +1,6 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
-import { useState } from 'react'
+import { useDraft } from '../../browser/drafts.ts'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
@@ -19,6 +19,7 @@ const storedQuery = queryOptions({
 })
 
 interface StoredQueriesProps {
+  mvUid: string
   /** The text that is typed. */
   q: string
   /** Only modellers store queries. */
@@ -27,7 +28,7 @@ interface StoredQueriesProps {
 }
 
 /** Queries that are stored for everybody, and a form for storing the one that is typed. */
-export function StoredQueries({ q, mayStore, onOpen }: StoredQueriesProps) {
+export function StoredQueries({ mvUid, q, mayStore, onOpen }: StoredQueriesProps) {
   const t = useText()
   const stored = useQuery(storedQuery)
   return (
@@ -42,7 +43,7 @@ export function StoredQueries({ q, mayStore, onOpen }: StoredQueriesProps) {
                 <StoredRow key={query.name} {...{ query, mayStore, onOpen }} />
               ))}
             </ul>
-            {mayStore && <StoreForm q={q} stored={items} />}
+            {mayStore && <StoreForm mvUid={mvUid} q={q} stored={items} />}
           </>
         )}
       </Loaded>
@@ -50,7 +51,11 @@ export function StoredQueries({ q, mayStore, onOpen }: StoredQueriesProps) {
   )
 }
 
-function StoredRow({ query, mayStore, onOpen }: Omit<StoredQueriesProps, 'q'> & { query: StoredQuery }) {
+function StoredRow({
+  query,
+  mayStore,
+  onOpen,
+}: Omit<StoredQueriesProps, 'mvUid' | 'q'> & { query: StoredQuery }) {
   const t = useText()
   const queries = useQueryClient()
   const { name, description, version } = query
@@ -81,11 +86,15 @@ function StoredRow({ query, mayStore, onOpen }: Omit<StoredQueriesProps, 'q'> & 
 }
 
 /** Stores the typed query under a name. One with this name is replaced, unless somebody has changed it since. */
-function StoreForm({ q, stored }: { q: string; stored: readonly StoredQuery[] }) {
+function StoreForm({
+  mvUid,
+  q,
+  stored,
+}: Pick<StoredQueriesProps, 'mvUid' | 'q'> & { stored: StoredQuery[] }) {
   const t = useText()
   const queries = useQueryClient()
-  const [name, setName] = useState('')
-  const [description, setDescription] = useState('')
+  const { draft, change, clear } = useDraft(`${mvUid}:stored query`, () => ({ name: '', description: '' }))
+  const { name, description } = draft
   const existing = stored.find((one) => one.name === name.trim())
   const form = useSubmit(async () => {
     const headers: Record<string, string> = existing
@@ -96,8 +105,7 @@ function StoreForm({ q, stored }: { q: string; stored: readonly StoredQuery[] })
     await api
       .PUT('/med/query/{name}', { params, body, headers })
       .finally(() => queries.invalidateQueries({ queryKey: STORED_KEY }))
-    setName('')
-    setDescription('')
+    clear()
   })
   return (
     <Form form={form} submit={t(existing ? 'query.replace' : 'query.store')}>
@@ -106,14 +114,14 @@ function StoreForm({ q, stored }: { q: string; stored: readonly StoredQuery[] })
         label={t('query.name')}
         help={t('query.nameHelp')}
         value={name}
-        onChange={setName}
+        onChange={(typed) => change({ name: typed })}
       />
       <TextField
         {...form.field('description')}
         label={t('query.description')}
         required={false}
         value={description}
-        onChange={setDescription}
+        onChange={(typed) => change({ description: typed })}
       />
     </Form>
   )

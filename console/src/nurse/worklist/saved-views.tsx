@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useDraft } from '../../browser/drafts.ts'
 import { Link } from '../../browser/router.tsx'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
@@ -18,8 +18,13 @@ function useChangeViews() {
   }
 }
 
+interface SavedViewsProps {
+  mvUid: string
+  filter: WorklistFilter
+}
+
 /** Filters that the user has saved under names, and a form for saving the present one. */
-export function SavedViews({ filter }: { filter: WorklistFilter }) {
+export function SavedViews({ mvUid, filter }: SavedViewsProps) {
   const t = useText()
   const views = useQuery(viewsQuery)
   return (
@@ -34,7 +39,7 @@ export function SavedViews({ filter }: { filter: WorklistFilter }) {
           </ul>
         )}
       </Loaded>
-      <SaveView filter={filter} />
+      <SaveView mvUid={mvUid} filter={filter} />
     </details>
   )
 }
@@ -56,17 +61,23 @@ function SavedView({ view }: { view: WorklistView }) {
   )
 }
 
-function SaveView({ filter }: { filter: WorklistFilter }) {
+function SaveView({ mvUid, filter }: SavedViewsProps) {
   const t = useText()
   const change = useChangeViews()
-  const [name, setName] = useState('')
+  const { draft, change: type, clear } = useDraft(`${mvUid}:view`, () => ({ name: '' }))
+  const { name } = draft
   const form = useSubmit(async () => {
     await change((views) => [...views.filter((view) => view.name !== name), { name, ...filter }])
-    setName('')
+    clear()
   })
   return (
     <Form form={form} submit={t('views.save')}>
-      <TextField {...form.field('views')} label={t('views.name')} value={name} onChange={setName} />
+      <TextField
+        {...form.field('views')}
+        label={t('views.name')}
+        value={name}
+        onChange={(typed) => type({ name: typed })}
+      />
     </Form>
   )
 }

@@ -23,7 +23,7 @@ export default function WorklistPage({ me }: PageProps) {
     <>
       <Heading title={t('worklist.title')} />
       <WorklistFilters filter={filter} />
-      <SavedViews filter={filter} />
+      <SavedViews mvUid={me.mvUid} filter={filter} />
       <HandOver mvUid={me.mvUid} />
       <Entries key={JSON.stringify(filter)} mvUid={me.mvUid} filter={filter} />
     </>
