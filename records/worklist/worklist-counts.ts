@@ -55,11 +55,12 @@ export class WorklistCounts {
     if ((data as { missed?: unknown } | undefined)?.missed) entry.missed += 1
   }
 
-  /** The EHRs of others in which something needs action. */
+  /** The EHRs of others in which something needs action, or all of them. */
   entries(): WorklistEntry[] {
     const { ownEhrs, filter } = this.#worklist
     return [...this.#entries.values()].filter(
-      (entry) => !ownEhrs.includes(entry.ehrId) && needsAction(entry) && fitsFilter(entry, filter),
+      (entry) =>
+        !ownEhrs.includes(entry.ehrId) && (filter.all || needsAction(entry)) && fitsFilter(entry, filter),
     )
   }
 }

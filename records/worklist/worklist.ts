@@ -35,7 +35,7 @@ export class Worklists {
   }
 
   /**
-   * Lists the EHRs of others that need action from the caller, the most urgent first.
+   * Lists the EHRs of others that need action from the caller, the most urgent first. With `all`, the others follow.
    * @throws MalformedRequest for a cursor of another list
    */
   async list(
@@ -46,11 +46,12 @@ export class Worklists {
     const from = cursor === undefined ? undefined : decodeRank(cursor)
     const own = await this.#findOwnEhrs(caller)
     const { searched } = await findSearchedEhrs(this.#records, caller, {})
-    const ranked = await this.#rank(caller, own, filter)
+    const patients = searched.filter((ehrId) => !own.includes(ehrId))
+    const ranked = await this.#rank(caller, own, filter, patients)
     const rest = from ? ranked.filter((one) => compareRanks(one.rank, from) > 0) : ranked
     const page = rest.slice(0, limit)
     const query = { type: Event.collection, asked: 'worklist' }
-    const ehrs = { searched: searched.filter((ehrId) => !own.includes(ehrId)), denied: [] }
+    const ehrs = { searched: patients, denied: [] }
     const shown = new Map(
       page.map(({ entry: { ehrId, openAlerts } }) => [ehrId, openAlerts.map(({ id }) => id)]),
     )
@@ -76,7 +77,12 @@ export class Worklists {
     }
   }
 
-  async #rank(caller: Caller, own: readonly string[], filter: WorklistFilter): Promise<Ranked[]> {
+  async #rank(
+    caller: Caller,
+    own: readonly string[],
+    filter: WorklistFilter,
+    patients: readonly string[],
+  ): Promise<Ranked[]> {
     const others = await findOwnersStoodInFor(this.#records, caller.userId, this.#records.clock())
     const owners = [caller.userId, ...others]
     const [alerts, tasks, unread] = await Promise.all([
@@ -85,6 +91,7 @@ export class Worklists {
       this.#countUnread(caller),
     ])
     const counts = new WorklistCounts({ caller, ownEhrs: own, owners, filter })
+    if (filter.all) for (const ehrId of patients) counts.of(ehrId)
     for (const alert of alerts) counts.addAlert(alert)
     for (const { ehrId } of tasks) counts.of(ehrId).overdueTasks += 1
     for (const [ehrId, messages] of unread) counts.of(ehrId).unreadMessages += messages

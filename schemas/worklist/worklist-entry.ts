@@ -77,6 +77,9 @@ export const worklistViewFields = {
       },
     }),
   ),
+  all: Type.Optional(
+    Type.Boolean({ description: 'True to include patients who need nothing now', examples: [true] }),
+  ),
 }
 
 /** Filters of a worklist. */

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { createGoal, createPatient, createPlan, createTask } from '../harness/care/patients.ts'
+import {
+  addParticipant,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+} from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { createAddress, createPerson, password } from '../harness/people/people.ts'
 import {
@@ -76,8 +82,8 @@ describe('a care plan in the console', () => {
     await page.getByText('Diabetes nurse may read and write “Living with high blood pressure”').waitFor()
 
     await returnTo(nursePage)
-    await menu(nursePage, 'Worklist').waitFor()
-    await goTo(nursePage, `patients/${patient.ehrId}`)
+    await menu(nursePage, 'Worklist').click()
+    await nursePage.getByRole('list', { name: 'Worklist' }).getByRole('link').click()
     await nursePage.getByRole('link', { name: 'Add a goal' }).click()
     await nursePage.getByLabel('Goal', { exact: true }).fill('Less salt')
     await nursePage.getByLabel('To be reached by').fill('2027-06-01')
@@ -175,6 +181,19 @@ describe('a care plan in the console', () => {
       assert.match(taking, /Nurse/)
       assert.match(taking, / (and|en) /)
     }
+  })
+
+  it('is reached by a nurse for whom nothing waits', async () => {
+    const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
+    await addParticipant(await createPlan(patient, { name: 'Lower blood pressure' }), nurse, 'write')
+    const page = await opened.open()
+    await logInOn(page, nurse)
+    await menu(page, 'Worklist').click()
+    await page.getByText('Nobody needs you now.').waitFor()
+    await page.getByLabel('Also patients for whom nothing waits').check()
+    await page.getByRole('list', { name: 'Worklist' }).getByRole('link').click()
+    await page.getByRole('heading', { name: 'Lower blood pressure' }).waitFor()
+    assertNoFaults(page)
   })
 
   it('gets the measurements that it watches, though another plan is newer', async () => {

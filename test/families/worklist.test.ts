@@ -109,6 +109,11 @@ for (const family of ['path', 'class'] as const)
         { ...NONE, ehrId: late.ehrId, overdueTasks: 1 },
         { ...NONE, ehrId: calling.ehrId, unreadMessages: 2 },
       ])
+      const all = (await read(nurse, { all: true })).items.map(({ ehrId }) => ehrId)
+      assert.deepEqual(
+        all,
+        [alarming, late, calling, quiet].map(({ ehrId }) => ehrId),
+      )
     })
 
     it('counts alerts until somebody takes them, then only for that user, until they are resolved', async () => {

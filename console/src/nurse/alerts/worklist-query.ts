@@ -25,14 +25,16 @@ export function filterOf(query: URLSearchParams): WorklistFilter {
     ...(reason && { reason }),
     ...(severity && { severity }),
     ...(query.get('mine') === 'true' && { mine: true }),
+    ...(query.get('all') === 'true' && { all: true }),
   }
 }
 
-export const addressOf = ({ reason, severity, mine }: WorklistFilter): string => {
+export const addressOf = ({ reason, severity, mine, all }: WorklistFilter): string => {
   const query = new URLSearchParams({
     ...(reason && { reason }),
     ...(severity && { severity }),
     ...(mine && { mine: 'true' }),
+    ...(all && { all: 'true' }),
   })
   return query.size === 0 ? '/worklist' : `/worklist?${query}`
 }

@@ -12,25 +12,30 @@ export function WorklistFilters({ filter }: { filter: WorklistFilter }) {
       replace: true,
     })
   }
-  const all = { value: '', label: t('worklist.all') }
+  const any = { value: '', label: t('worklist.all') }
   return (
     <section className="filters" aria-label={t('worklist.filter')}>
       <SelectField
         label={t('worklist.reason')}
         value={filter.reason ?? ''}
-        options={[all, ...REASONS.map((value) => ({ value, label: t(`reason.${value}`) }))]}
+        options={[any, ...REASONS.map((value) => ({ value, label: t(`reason.${value}`) }))]}
         onChange={(reason) => choose({ reason })}
       />
       <SelectField
         label={t('worklist.severity')}
         value={filter.severity ?? ''}
-        options={[all, ...SEVERITIES.map((value) => ({ value, label: t(`severity.${value}`) }))]}
+        options={[any, ...SEVERITIES.map((value) => ({ value, label: t(`severity.${value}`) }))]}
         onChange={(severity) => choose({ severity })}
       />
       <CheckField
         label={t('worklist.mine')}
         isChecked={filter.mine === true}
         onChange={(isMine) => choose({ mine: String(isMine) })}
+      />
+      <CheckField
+        label={t('worklist.everybody')}
+        isChecked={filter.all === true}
+        onChange={(isAll) => choose({ all: String(isAll) })}
       />
     </section>
   )
