@@ -9,6 +9,7 @@ import {
 } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { createAddress, createPerson, password } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 import {
   activate,
   assertNoFaults,
@@ -283,7 +284,7 @@ describe('a care plan in the console', () => {
       await page.getByRole('main').getByRole('link', { name: 'Messages' }).click()
     }
 
-    await menu(patientPage, 'Home').click()
+    await patientPage.goto(`${service.url}/console/`)
     await patientPage.getByText('2 new messages.').waitFor()
     await menu(patientPage, 'Messages').click()
     await patientPage.getByRole('link', { name: 'The side effects' }).click()
