@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Page, Response } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { COLOUR_RULES, findAccessibilityViolations } from '../../harness/browser/axe.ts'
 import { service } from '../../harness/service/service.ts'
 import { assertNoFaults, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
@@ -102,19 +102,18 @@ async function assertForcedColours(page: Page): Promise<void> {
 /** Loads a page anew. @returns the addresses of the service that it reads more than once */
 async function findRepeatedReads(page: Page, path: string): Promise<string[]> {
   const reads: string[] = []
-  // A busy service refuses some, which the client then repeats.
-  const note = (response: Response) => {
-    const request = response.request()
-    const isRead = request.method() === 'GET' && request.resourceType() === 'fetch'
-    if (isRead && response.ok()) reads.push(response.url())
+  // The page before may still read.
+  await page.goto('about:blank')
+  const note = (request: Request) => {
+    if (request.method() === 'GET' && request.resourceType() === 'fetch') reads.push(request.url())
   }
-  page.on('response', note)
+  page.on('request', note)
   const streams = page.waitForResponse(/\/changes\?/)
   await page.goto(`${service.url}/console/${path}`)
   await page.locator('main:not(:has(.skeleton)) h1').waitFor()
   await streams
   await sleep(SETTLE_MS)
-  page.off('response', note)
+  page.off('request', note)
   return reads.filter((url, at) => reads.indexOf(url) !== at)
 }
 
