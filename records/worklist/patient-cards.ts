@@ -3,7 +3,7 @@ import type { PatientCard } from '../../schemas/worklist/patient-card.ts'
 import type { WorklistEntry } from '../../schemas/worklist/worklist-entry.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
 import { type EhrAccessFields, hasUserIdFormat, subjectOf } from '../ehrs/rights/access.ts'
-import { findAnonymizedEhrs } from '../ehrs/rights/anonymity.ts'
+import { type AnonymizedEhrIds, findAnonymizedEhrs } from '../ehrs/rights/anonymity.ts'
 import type { Profiles } from '../profiles/profiles.ts'
 import { type Caller, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
@@ -25,19 +25,23 @@ export class PatientCards {
   /** @throws NotFound */
   async get(caller: Caller, ehrId: string): Promise<PatientCard> {
     await this.#ehrs.get(caller, ehrId)
-    return (await this.find(caller, [ehrId])).get(ehrId) ?? emptyCard(ehrId)
+    const anonymized = await findAnonymizedEhrs(this.#records, caller)
+    return (await this.#find(caller, [ehrId], anonymized)).get(ehrId) ?? emptyCard(ehrId)
   }
 
   /**
    * Finds the people of EHRs that the caller may read, by EHR; not audited. Nobody is named in anonymous care plans, and
    * no user before they accept the EHR.
    */
-  async find(caller: Caller, ehrIds: readonly string[]): Promise<Map<string, PatientCard>> {
+  async #find(
+    caller: Caller,
+    ehrIds: readonly string[],
+    anonymized: AnonymizedEhrIds,
+  ): Promise<Map<string, PatientCard>> {
     const readable = { _id: { $in: ehrIds }, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
-    const [ehrs, anonymized] = await Promise.all([
-      documentCollection(this.#records, 'Ehr').find(readable).toArray() as Promise<EhrAccessFields[]>,
-      findAnonymizedEhrs(this.#records, caller),
-    ])
+    const ehrs = (await documentCollection(this.#records, 'Ehr')
+      .find(readable)
+      .toArray()) as EhrAccessFields[]
     const named = ehrs.filter(({ _id }) => !anonymized.has(_id))
     const persons = await this.#persons.cardsOf(named.flatMap((ehr) => subjectOf(ehr) ?? []))
     return new Map(
@@ -50,23 +54,28 @@ export class PatientCards {
   }
 
   /**
-   * Adds the names of the users who have taken alerts. Those who see an EHR only through anonymous care plans learn no
-   * names.
+   * Adds the names of the patients, and of the users who have taken alerts. Those who see an EHR only through anonymous care
+   * plans learn no names.
    */
-  async nameTakers(caller: Caller, entries: readonly WorklistEntry[]): Promise<WorklistEntry[]> {
+  async addNames(caller: Caller, entries: readonly WorklistEntry[]): Promise<WorklistEntry[]> {
     const anonymized = await findAnonymizedEhrs(this.#records, caller)
     const isNamed = ({ ehrId }: WorklistEntry): boolean => !anonymized.has(ehrId)
     const takers = entries
       .filter(isNamed)
       .flatMap(({ openAlerts }) => openAlerts.map(({ takenBy }) => takenBy))
-    const names = await this.#persons.namesOf(takers.filter((mvUid) => mvUid !== null))
-    return entries.map((entry) => ({
-      ...entry,
-      openAlerts: entry.openAlerts.map((alert) => ({
+    const ehrIds = entries.map(({ ehrId }) => ehrId)
+    const [cards, names] = await Promise.all([
+      this.#find(caller, ehrIds, anonymized),
+      this.#persons.namesOf(takers.filter((mvUid) => mvUid !== null)),
+    ])
+    return entries.map((entry) => {
+      const { name, birthDate } = cards.get(entry.ehrId) ?? emptyCard(entry.ehrId)
+      const openAlerts = entry.openAlerts.map((alert) => ({
         ...alert,
         takenByName: (isNamed(entry) && names.get(alert.takenBy ?? '')) || null,
-      })),
-    }))
+      }))
+      return { ...entry, name, birthDate, openAlerts }
+    })
   }
 }
 

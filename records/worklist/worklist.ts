@@ -57,19 +57,13 @@ export class Worklists {
     )
     const entries = await queryAccesses(this.#records.audit, caller, query, ehrs, shown)
     await this.#records.audit.record(...entries)
-    const [cards, named] = await Promise.all([
-      this.#patients.find(caller, [...shown.keys()]),
-      this.#patients.nameTakers(
-        caller,
-        page.map(({ entry }) => entry),
-      ),
-    ])
+    const items = await this.#patients.addNames(
+      caller,
+      page.map(({ entry }) => entry),
+    )
     const last = rest.length > limit ? page.at(-1) : undefined
     return {
-      items: named.map((entry) => {
-        const { name = null, birthDate = null } = cards.get(entry.ehrId) ?? {}
-        return { ...entry, name, birthDate }
-      }),
+      items,
       next: last
         ? encodeCursor(CURSOR_LIST, { value: JSON.stringify(last.rank), id: last.entry.ehrId })
         : null,
