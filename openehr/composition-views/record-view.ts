@@ -4,7 +4,7 @@ import { createParseFormat, type ParseDocument } from '../../records/store/docum
 import type { Coding } from '../../schemas/coding.ts'
 import type { EvaluationElement, EvaluationForm } from '../../schemas/openehr/evaluation-form.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
-import { codePhrase } from '../rm/values/coded-text.ts'
+import { codedText } from '../rm/values/coded-text.ts'
 import { dvDateTime } from '../versions/original-version.ts'
 import { compositionHead, compositionOf, dvText, entryOf, namedElement, treeOf } from './composition-parts.ts'
 import type { CompositionHead, CompositionView } from './composition-view.ts'
@@ -59,8 +59,7 @@ function toDataValue({ type, code }: TypedElement, value: unknown, values: Value
   if (type !== 'DV_TEXT') return { _type: type, value }
   const coding = code === undefined ? undefined : (values[code] as Coding | undefined)
   if (!coding) return dvText(String(value))
-  const defining_code = codePhrase(coding.system, coding.code)
-  return { _type: 'DV_CODED_TEXT', value, defining_code }
+  return codedText(String(value), coding.code, coding.system)
 }
 
 const EXAMPLES = { DV_TEXT: 'Example', DV_DATE: new Date(0), DV_BOOLEAN: true, DV_COUNT: 1 } as const

@@ -10,6 +10,7 @@ import { documentCollection } from '../../../records/store/documents/database.ts
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { defaultStatus, parseStatusRecord, toStatusResponse } from '../../ehr-status/ehr-status.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
+import { dvDateTime } from '../../versions/original-version.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
 import type { DatabaseFilter } from '../plan/database-filters.ts'
 import type { QueryPlan } from '../plan/planner.ts'
@@ -149,7 +150,7 @@ export class EhrScan {
 
 const toEhrObject = (id: string, created: Date, ehr_status: RmObject): RmObject => ({
   ...ehrWithIdOnly(id),
-  time_created: { _type: 'DV_DATE_TIME', value: created.toISOString() },
+  time_created: dvDateTime(created),
   ehr_status,
 })
 
