@@ -54,3 +54,21 @@ export function useDraft<T extends object>(key: string, initial: () => T) {
     },
   }
 }
+
+/**
+ * The draft of a form about a record that others may change, too: what was stored when the typing began (`base`), and what is
+ * typed (`mine`). A form that nobody has touched shows what is stored now.
+ * @param version of what is stored; the draft keeps the one with which it began
+ */
+export function useMergeDraft<T extends object, V extends object>(key: string, stored: T, version: V) {
+  const fresh = () => ({ ...version, base: stored, mine: stored })
+  const { draft, isKept, change, clear } = useDraft(key, fresh)
+  const shown = isKept ? draft : fresh()
+  return {
+    draft: shown,
+    clear,
+    edit: (part: Partial<T>) => change({ ...shown, mine: { ...shown.mine, ...part } }),
+    /** Goes on from what is stored now. */
+    merge: (mine: Partial<T>) => change({ ...fresh(), mine: { ...shown.mine, ...mine } }),
+  }
+}

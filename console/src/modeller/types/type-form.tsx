@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useDraft } from '../../browser/drafts.ts'
+import { useMergeDraft } from '../../browser/drafts.ts'
 import { navigate } from '../../browser/router.tsx'
 import { type TextId, useText } from '../../texts/translate.ts'
 import { ConflictView } from '../../ui/form/conflict-view.tsx'
@@ -81,19 +81,13 @@ export function TypeForm(props: TypeFormProps) {
 
 function useTypeDraft({ mvUid, family, stored, etag }: TypeFormProps) {
   const queries = useQueryClient()
-  const fresh = () => ({ base: stored, mine: stored, etag })
-  const { draft, isKept, change, clear } = useDraft(`${mvUid}:type:${family}:${stored.type}`, fresh)
-  // A form that nobody has touched shows what is stored now.
-  const shown = isKept ? draft : fresh()
+  const key = `${mvUid}:type:${family}:${stored.type}`
+  const { draft, clear, ...changes } = useMergeDraft(key, stored, { etag })
   const form = useSubmit(async () => {
-    const isSaved = await saveUnlessChanged(saveType(family, bodyOf(family, shown.mine), shown.etag))
+    const isSaved = await saveUnlessChanged(saveType(family, bodyOf(family, draft.mine), draft.etag))
     if (isSaved) clear()
     await queries.invalidateQueries({ queryKey: TYPES_KEY })
     if (isSaved) navigate(`/types?family=${family}`)
   })
-  return {
-    ...{ draft: shown, form },
-    edit: (part: Partial<TypeTexts>) => change({ ...shown, mine: { ...shown.mine, ...part } }),
-    merge: (mine: Partial<TypeTexts>) => change({ base: stored, etag, mine: { ...shown.mine, ...mine } }),
-  }
+  return { draft, form, ...changes }
 }

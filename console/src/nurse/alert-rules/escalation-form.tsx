@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Problem } from 'health-record-client'
-import { useDraft } from '../../browser/drafts.ts'
+import { useMergeDraft } from '../../browser/drafts.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { parseDecimal } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -83,12 +83,11 @@ function useEscalationDraft({ me, planId, rules }: EscalationFormProps) {
   const { mvUid, ehrId } = me
   const queries = useQueryClient()
   const save = useAlertRulesChange(me, planId)
-  const fresh = () => ({ base: textsOf(rules), mine: textsOf(rules) })
-  const { draft, isKept, change, clear } = useDraft(`${mvUid}:escalation:${planId}`, fresh)
-  // A form that nobody has touched shows what is stored now.
-  const shown = isKept ? draft : fresh()
+  const key = `${mvUid}:escalation:${planId}`
+  // The version is that of all rules, so the texts themselves are compared.
+  const { draft, clear, ...changes } = useMergeDraft(key, textsOf(rules), {})
   const form = useSubmit(async () => {
-    const { participants, afterMinutes } = shown.mine
+    const { participants, afterMinutes } = draft.mine
     // The service says what is wrong with what is no number.
     const minutes = (parseDecimal(afterMinutes) ?? afterMinutes) as number
     const next = participants !== '' && {
@@ -96,7 +95,7 @@ function useEscalationDraft({ me, planId, rules }: EscalationFormProps) {
     }
     const saving = save((current) => {
       // Other rules of the plan may change meanwhile; they stay.
-      if (!isSameRule(textsOf(current), shown.base)) throw changedMeanwhile()
+      if (!isSameRule(textsOf(current), draft.base)) throw changedMeanwhile()
       const { escalation: _, ...rest } = current
       return { ...rest, ...next }
     })
@@ -105,11 +104,7 @@ function useEscalationDraft({ me, planId, rules }: EscalationFormProps) {
     // After a conflict, what the other one wrote appears above the form.
     else await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
   })
-  return {
-    ...{ draft: shown, form },
-    edit: (part: Partial<EscalationTexts>) => change({ ...shown, mine: { ...shown.mine, ...part } }),
-    merge: (mine: EscalationTexts) => change({ base: textsOf(rules), mine }),
-  }
+  return { draft, form, ...changes }
 }
 
 const changedMeanwhile = () =>

@@ -1,7 +1,7 @@
 import type { MeasurementKind } from 'virtual:measurement-kinds'
 import { useQueryClient } from '@tanstack/react-query'
 import { Problem } from 'health-record-client'
-import { useDraft } from '../../browser/drafts.ts'
+import { useMergeDraft } from '../../browser/drafts.ts'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
 import type { Thresholds } from '../../patient/plan/thresholds-query.ts'
@@ -118,24 +118,19 @@ export function ThresholdsForm(props: ThresholdsFormProps) {
 
 function useThresholdsDraft({ me: { mvUid, ehrId }, planId, kind, loaded }: ThresholdsFormProps) {
   const queries = useQueryClient()
-  const fresh = () => ({ base: textsOf(kind, loaded), mine: textsOf(kind, loaded), etag: loaded.etag })
-  const { draft, isKept, change, clear } = useDraft(`${mvUid}:thresholds:${planId}:${kind.path}`, fresh)
-  // A form that nobody has touched shows what is stored now.
-  const shown = isKept ? draft : fresh()
+  const key = `${mvUid}:thresholds:${planId}:${kind.path}`
+  const { etag } = loaded
+  const { draft, clear, ...changes } = useMergeDraft(key, textsOf(kind, loaded), { etag })
   const form = useSubmit(async () => {
     const next = {
       ...loaded.thresholds,
-      [kind.path]: thresholdsFrom(kind, shown.mine, loaded.thresholds[kind.path]),
+      [kind.path]: thresholdsFrom(kind, draft.mine, loaded.thresholds[kind.path]),
     }
     const params = { path: { ehrId, careplanId: planId } }
-    const request = { params, body: next as never, headers: { 'if-match': shown.etag } }
+    const request = { params, body: next as never, headers: { 'if-match': draft.etag } }
     const isSaved = await saveUnlessChanged(api.PUT('/ehr/{ehrId}/careplan/{careplanId}/thresholds', request))
     if (isSaved) clear()
     await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
   })
-  return {
-    ...{ draft: shown, form },
-    edit: (part: Texts) => change({ ...shown, mine: { ...shown.mine, ...part } }),
-    merge: (mine: Texts) => change({ base: textsOf(kind, loaded), etag: loaded.etag, mine }),
-  }
+  return { draft, form, ...changes }
 }
