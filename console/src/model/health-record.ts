@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { components } from 'health-record-client'
+import type { Client, components } from 'health-record-client'
 import { api } from '../session/user-session.ts'
 import { ehrKey } from './queries.ts'
 
@@ -10,6 +10,7 @@ export type CarePlan = Schemas['CarePlanResource']
 type Participation = Schemas['ParticipationResource']
 
 const MAX_PARTICIPANTS = 200
+const MAX_PLANS = 50
 const MAX_TASKS = 1000
 const VISITORS_PERIOD_MS = 7 * 86_400_000
 const path = (ehrId: string) => ({ path: { ehrId } })
@@ -37,14 +38,14 @@ export const tasksQuery = (ehrId: string) =>
     },
   })
 
+/** The open plans of an EHR, the latest first. */
+export async function listOpenPlans(client: Client, ehrId: string, signal?: AbortSignal) {
+  const params = { ...path(ehrId), query: { status: 'ACTIVE' as const, limit: MAX_PLANS } }
+  return (await client.GET('/ehr/{ehrId}/careplan', { params, signal })).data.items
+}
+
 export const plansQuery = (ehrId: string) =>
-  queryOptions({
-    queryKey: ehrKey(ehrId, 'plans'),
-    queryFn: async () => {
-      const params = { ...path(ehrId), query: { status: 'ACTIVE' as const, limit: 50 } }
-      return (await api.GET('/ehr/{ehrId}/careplan', { params })).data.items
-    },
-  })
+  queryOptions({ queryKey: ehrKey(ehrId, 'plans'), queryFn: () => listOpenPlans(api, ehrId) })
 
 export const planQuery = (ehrId: string, careplanId: string) =>
   queryOptions({

@@ -1,7 +1,6 @@
 import { type Client, isProblem } from 'health-record-client'
+import { listOpenPlans } from '../../model/health-record.ts'
 import { translate } from '../../texts/translate.ts'
-
-const MAX_PLANS = 50
 
 interface PlanRequest {
   client: Client
@@ -32,15 +31,15 @@ async function isWatched({ client, measurement, signal }: PlanRequest, careplanI
  */
 export async function findPlan(request: PlanRequest): Promise<string> {
   const { client, measurement, signal } = request
-  const path = { ehrId: measurement.ehrId }
-  const query = { status: 'ACTIVE' as const, limit: MAX_PLANS }
-  const { items } = (await client.GET('/ehr/{ehrId}/careplan', { params: { path, query }, signal })).data
-  const [latest, ...others] = items
+  const { ehrId, key } = measurement
+  const plans = await listOpenPlans(client, ehrId, signal)
+  const [latest, ...others] = plans
   if (latest) {
-    const watching = others.length > 0 ? await Promise.all(items.map(({ id }) => isWatched(request, id))) : []
-    return (items.find((_, at) => watching[at]) ?? latest).id
+    const watching = others.length > 0 ? await Promise.all(plans.map(({ id }) => isWatched(request, id))) : []
+    return (plans.find((_, at) => watching[at]) ?? latest).id
   }
   const body = { name: translate('plan.own') }
-  const headers = { 'idempotency-key': `plan-of-${measurement.key}` }
-  return (await client.POST('/ehr/{ehrId}/careplan', { params: { path }, body, headers, signal })).data.id
+  const headers = { 'idempotency-key': `plan-of-${key}` }
+  const params = { path: { ehrId } }
+  return (await client.POST('/ehr/{ehrId}/careplan', { params, body, headers, signal })).data.id
 }

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import { listOpenPlans } from '../../model/health-record.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 
@@ -19,8 +20,7 @@ export const allTopicsQuery = (ehrId: string) =>
   queryOptions({
     queryKey: ehrKey(ehrId, 'topics', 'all'),
     queryFn: async () => {
-      const params = { path: { ehrId }, query: { status: 'ACTIVE' as const, ...PAGE.query } }
-      const plans = (await api.GET('/ehr/{ehrId}/careplan', { params })).data.items
+      const plans = await listOpenPlans(api, ehrId)
       const lists = await Promise.all([listTopics(ehrId), ...plans.map((plan) => listTopics(ehrId, plan))])
       return lists.flat().sort((a, b) => b.lastMessageAt.localeCompare(a.lastMessageAt))
     },
