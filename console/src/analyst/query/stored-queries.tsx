@@ -51,11 +51,11 @@ export function StoredQueries({ mvUid, q, mayStore, onOpen }: StoredQueriesProps
   )
 }
 
-function StoredRow({
-  query,
-  mayStore,
-  onOpen,
-}: Omit<StoredQueriesProps, 'mvUid' | 'q'> & { query: StoredQuery }) {
+interface StoredRowProps extends Pick<StoredQueriesProps, 'mayStore' | 'onOpen'> {
+  query: StoredQuery
+}
+
+function StoredRow({ query, mayStore, onOpen }: StoredRowProps) {
   const t = useText()
   const queries = useQueryClient()
   const { name, description, version } = query
@@ -85,12 +85,12 @@ function StoredRow({
   )
 }
 
+interface StoreFormProps extends Pick<StoredQueriesProps, 'mvUid' | 'q'> {
+  stored: readonly StoredQuery[]
+}
+
 /** Stores the typed query under a name. One with this name is replaced, unless somebody has changed it since. */
-function StoreForm({
-  mvUid,
-  q,
-  stored,
-}: Pick<StoredQueriesProps, 'mvUid' | 'q'> & { stored: StoredQuery[] }) {
+function StoreForm({ mvUid, q, stored }: StoreFormProps) {
   const t = useText()
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft(`${mvUid}:stored query`, () => ({ name: '', description: '' }))

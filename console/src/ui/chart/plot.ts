@@ -113,6 +113,8 @@ function createAxes(stroke: string, { formatTime, formatValue }: PlotOptions): U
   ]
 }
 
+const NOT_STARTED = 0
+
 /** A graph that draws nothing before its start. */
 function createUPlot(options: UPlot.Options): { plot: UPlot; start: () => void } {
   let start = () => {}
@@ -144,14 +146,12 @@ export async function createPlot(target: HTMLElement, options: PlotOptions): Pro
     axes: createAxes(color, options),
     series: [{}, ...series.map((one, at) => ({ ...seriesOptions(one, at), paths }))],
   })
-  let isStarted = false
   await nextTask()
   return {
     series,
     async show(from, to) {
       plot.batch(() => {
-        if (!isStarted) start()
-        isStarted = true
+        if (plot.status === NOT_STARTED) start()
         plot.setData(within(data, from, to), false)
         plot.setScale('x', { min: from, max: to })
       })
