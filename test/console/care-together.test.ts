@@ -6,6 +6,7 @@ import {
   createPatient,
   createPlan,
   createTask,
+  letTakePart,
 } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { createAddress, createPerson, password } from '../harness/people/people.ts'
@@ -154,14 +155,8 @@ describe('a care plan in the console', () => {
   it('shows the patient who takes part, and which values raise an alert', async () => {
     const [patient, nurse, friend] = await Promise.all([createPatient(), createPerson(), createPerson()])
     const planId = await createPlan(patient)
-    for (const [{ mvUid }, role] of [
-      [nurse, 'Nurse'],
-      [friend, 'Dietician'],
-    ] as const)
-      assertStatus(
-        await patient.call('POST', `careplan/${planId}/participant`, { mvUid, role, access: 'READ' }),
-        201,
-      )
+    await letTakePart(patient, planId, nurse, { access: 'READ', role: 'Nurse' })
+    await letTakePart(patient, planId, friend, { access: 'READ', role: 'Dietician' })
     const thresholds = {
       bloodpressure: 'esc2018',
       bodyweight: { weightLow: 60.5, weightHigh: 75.5, unit: 'kg' },
@@ -258,8 +253,7 @@ describe('a care plan in the console', () => {
   it('carries a conversation between patient and nurse, and one about the plan', async () => {
     const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
     const planId = await createPlan(patient, { name: 'Lower blood pressure' })
-    const participation = { mvUid: nurse.mvUid, access: 'WRITE', role: 'Nurse' }
-    assertStatus(await patient.call('POST', `careplan/${planId}/participant`, participation), 201)
+    await letTakePart(patient, planId, nurse, { access: 'WRITE', role: 'Nurse' })
     const patientPage = await opened.open()
     await logInOn(patientPage, patient)
     await startTopic(patientPage, 'The side effects', 'I am dizzy.', 'Lower blood pressure')

@@ -4,9 +4,10 @@ import { findAccessibilityViolations } from '../../harness/browser/axe.ts'
 import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createHelper } from '../../harness/people/helper-invitations.ts'
-import { createPerson, type Person } from '../../harness/people/people.ts'
+import { createPerson, nameProfile, type Person } from '../../harness/people/people.ts'
 import { waitUntil } from '../../harness/wait.ts'
 import { button, goTo, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
+import { readRates } from './stored-rates.ts'
 
 const texts = {
   en: {
@@ -58,14 +59,6 @@ const copyQueued = `(copies) => new Promise((resolve) => {
     transaction.oncomplete = () => resolve(result.close())
   }
 })`
-
-interface StoredRate {
-  heartRate: number
-  timestamp: string
-}
-
-const readRates = async (patient: Patient): Promise<StoredRate[]> =>
-  assertStatus(await patient.call('GET', 'procedure/heartrate')).items
 
 /** Waits until the service has them, and nothing waits any more. */
 async function assertSent(page: Page, patient: Patient, rates: readonly number[]): Promise<void> {
@@ -292,7 +285,7 @@ describe('the console without a network', () => {
   it('sends what a helper entered for a person, also when the helper has stopped', async () => {
     const [anna, piet] = await Promise.all([createPatient(), createPatient()])
     await createPlan(anna)
-    assertStatus(await anna.call('PUT', `/profile/${anna.mvUid}`, { name: { displayName: 'Anna' } }))
+    await nameProfile(anna, 'Anna')
     await createHelper(anna, piet, ['READ', 'RECORD'])
     const page = await openLoggedIn(piet)
     await turnOn(page)

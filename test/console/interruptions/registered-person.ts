@@ -1,4 +1,5 @@
 import type { ServiceProcess } from '../../harness/service/service-process.ts'
+import { waitFor } from '../../harness/wait.ts'
 
 export const credentials = { email: 'anna@example.org', password: 'correct horse battery staple' }
 
@@ -7,11 +8,7 @@ export async function registerAt({ url, output }: Pick<ServiceProcess, 'url' | '
   const body = JSON.stringify({ ...credentials, name: 'Anna' })
   const headers = { 'content-type': 'application/json' }
   await fetch(`${url}/auth/account/register/password`, { method: 'POST', headers, body })
-  let token: string | undefined
-  while (token === undefined) {
-    token = /activation\?token=([\w-]+)/.exec(output())?.[1]
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+  const token = await waitFor(() => /activation\?token=([\w-]+)/.exec(output())?.[1], 'a mailed link')
   const sent = JSON.stringify({ token, termsAccepted: true })
   await fetch(`${url}/auth/account/register/activate`, { method: 'POST', headers, body: sent })
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Page, Route } from 'playwright-core'
-import { createPatient, type Patient } from '../../harness/care/patients.ts'
-import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPatient } from '../../harness/care/patients.ts'
 import { button, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
+import { readRates } from './stored-rates.ts'
 
 /** Saves a heart rate with an access token that has ended, and with the next one. @returns the status of the refresh */
 async function saveWithEndedToken(page: Page, rate: number): Promise<number> {
@@ -25,11 +25,6 @@ async function saveWithEndedToken(page: Page, rate: number): Promise<number> {
   return refreshed.status()
 }
 
-async function readRates(patient: Patient): Promise<number[]> {
-  const { items } = assertStatus(await patient.call('GET', 'procedure/heartrate'))
-  return items.map(({ heartRate }: { heartRate: number }) => heartRate).sort()
-}
-
 describe('two tabs', () => {
   const opened = useConsoleBrowser()
 
@@ -44,7 +39,8 @@ describe('two tabs', () => {
         await Promise.all([saveWithEndedToken(first, rate), saveWithEndedToken(second, rate + 1)]),
         [200, 200],
       )
-    assert.deepEqual(await readRates(patient), [60, 61, 70, 71, 80, 81])
+    const rates = (await readRates(patient)).map(({ heartRate }) => heartRate)
+    assert.deepEqual(rates.sort(), [60, 61, 70, 71, 80, 81])
     for (const page of [first, second]) {
       await page.reload()
       await menu(page, 'Measure').waitFor()

@@ -4,31 +4,23 @@ import {
   createAlert,
   createPatient,
   createPlan,
-  type Patient,
+  letTakePart,
 } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
-import { createPerson, type Person } from '../../harness/people/people.ts'
+import { createPerson, nameProfile } from '../../harness/people/people.ts'
 import { assertNoFaults, button, goTo, logInOn, useConsoleBrowser } from '../open-console.ts'
 
 const ALERT = 'Blood pressure 185/112 mmHg: Much too high'
-
-const rename = async (person: Person, displayName: string) =>
-  assertStatus(await person.call('PUT', `/profile/${person.mvUid}`, { name: { displayName } }))
-
-const letTakePart = async (patient: Patient, planId: string, { mvUid }: Person, access: 'READ' | 'WRITE') =>
-  assertStatus(
-    await patient.call('POST', `careplan/${planId}/participant`, { mvUid, access, role: 'Nurse' }),
-    201,
-  )
 
 describe('an alert in the console', () => {
   const opened = useConsoleBrowser()
 
   it('is seen once a nurse opens the patient, and shows other nurses who took it and when', async () => {
     const [patient, nurse, colleague] = await Promise.all([createPatient(), createPerson(), createPerson()])
-    await rename(colleague, 'Bo Smit')
+    await nameProfile(colleague, 'Bo Smit')
     const planId = await createPlan(patient)
-    for (const one of [nurse, colleague]) await letTakePart(patient, planId, one, 'WRITE')
+    for (const one of [nurse, colleague])
+      await letTakePart(patient, planId, one, { access: 'WRITE', role: 'Nurse' })
     const alertId = await createAlert(patient, planId)
     const read = async () => assertStatus(await patient.call('GET', `/med/${patient.ehrId}/event/${alertId}`))
 
@@ -82,10 +74,10 @@ describe('an alert in the console', () => {
 
   it('is only read by those who may only read its plan, on each page', async () => {
     const [patient, nurse, colleague] = await Promise.all([createPatient(), createPerson(), createPerson()])
-    await rename(patient, 'Anna de Vries')
+    await nameProfile(patient, 'Anna de Vries')
     const planId = await createPlan(patient)
-    await letTakePart(patient, planId, nurse, 'READ')
-    await letTakePart(patient, planId, colleague, 'WRITE')
+    await letTakePart(patient, planId, nurse, { access: 'READ', role: 'Nurse' })
+    await letTakePart(patient, planId, colleague, { access: 'WRITE', role: 'Nurse' })
     const alertId = await createAlert(patient, planId)
     const rules = {
       escalation: { afterMinutes: 45, participants: [colleague.mvUid] },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { addParticipant, createPatient, createPlan } from '../../harness/care/patients.ts'
+import { addParticipant, createPatient, createPlan, letTakePart } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
-import { createPerson } from '../../harness/people/people.ts'
+import { createPerson, nameProfile } from '../../harness/people/people.ts'
 import { waitFor } from '../../harness/wait.ts'
 import { assertNoFaults, button, goTo, logInOn, useConsoleBrowser } from '../open-console.ts'
 
@@ -41,16 +41,10 @@ describe('the alert rules of a plan', () => {
   it('name those who take alerts, and show what somebody else has chosen meanwhile', async () => {
     const [patient, nurse, colleague] = await Promise.all([createPatient(), createPerson(), createPerson()])
     const planId = await createPlan(patient)
-    const name = { name: { displayName: 'Bo Smit' } }
-    assertStatus(await colleague.call('PUT', `/profile/${colleague.mvUid}`, name))
+    await nameProfile(colleague, 'Bo Smit')
     await addParticipant(planId, nurse, 'write')
-    for (const [{ mvUid }, role] of [
-      [nurse, 'Nurse'],
-      [colleague, 'Doctor'],
-    ] as const) {
-      const participation = { mvUid, role, access: 'WRITE' }
-      assertStatus(await patient.call('POST', `careplan/${planId}/participant`, participation), 201)
-    }
+    await letTakePart(patient, planId, nurse, { access: 'WRITE', role: 'Nurse' })
+    await letTakePart(patient, planId, colleague, { access: 'WRITE', role: 'Doctor' })
     const path = `careplan/${planId}/alert-rules`
     const page = await opened.open()
     await logInOn(page, nurse)

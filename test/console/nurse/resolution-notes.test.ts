@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { addParticipant, createAlert, createPatient, createPlan } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
-import { createPerson, type Person } from '../../harness/people/people.ts'
+import { createPerson, nameProfile, type Person } from '../../harness/people/people.ts'
 import { assertNoFaults, goTo, logInOn, useConsoleBrowser } from '../open-console.ts'
 
 const NOTE = 'What did you do?'
@@ -11,7 +11,7 @@ async function createAlarmingPatient(nurse: Person, displayName: string) {
   const patient = await createPatient()
   const planId = await createPlan(patient)
   await addParticipant(planId, nurse, 'write')
-  assertStatus(await patient.call('PUT', `/profile/${patient.mvUid}`, { name: { displayName } }))
+  await nameProfile(patient, displayName)
   return { patient, planId, alertId: await createAlert(patient, planId) }
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPressureComposition, getStoredTemplate } from '../../harness/openehr-samples.ts'
-import { createPerson, type Person } from '../../harness/people/people.ts'
+import { createPerson, nameProfile } from '../../harness/people/people.ts'
 import type { PageOfRole, Visitor } from './visitor.ts'
 
 const DAYS = 40
@@ -67,9 +67,6 @@ export const NURSE_PAGES: readonly PageOfRole[] = [
   ['patient, history of a goal', `${PATIENT}/history/careplan/{plan}/goal/{goal}`],
 ]
 
-const named = async (who: Person, displayName: string, more: object = {}) =>
-  assertStatus(await who.call('PUT', `/profile/${who.mvUid}`, { name: { displayName }, ...more }))
-
 /** A patient with something on each page, and a nurse who looks at it. */
 export async function createPatientAndNurse(): Promise<{ patient: Visitor; nurse: Visitor }> {
   const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
@@ -79,9 +76,9 @@ export async function createPatientAndNurse(): Promise<{ patient: Visitor; nurse
   const walk = { name: 'Walk', notes: 'With the dog' }
   assertStatus(await patient.call('PUT', `careplan/${plan}/goal/${goal}`, walk))
   await addParticipant(plan, nurse, 'write')
-  await named(patient, 'Anna de Vries', { birthDate: '1961-04-30', gender: 'FEMALE' })
+  await nameProfile(patient, 'Anna de Vries', { birthDate: '1961-04-30', gender: 'FEMALE' })
   assertStatus(await patient.call('PUT', `/auth/account/${patient.mvUid}`, { name: 'Anna de Vries' }))
-  await named(nurse, 'Nurse Bo')
+  await nameProfile(nurse, 'Nurse Bo')
   assertStatus(await nurse.call('PUT', `/auth/account/${nurse.mvUid}`, { name: 'Nurse Bo' }))
   const weight = await createWeights(patient, plan)
   const alert = await createAlert(patient, plan)

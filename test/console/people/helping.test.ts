@@ -10,13 +10,12 @@ import {
 } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createHelper } from '../../harness/people/helper-invitations.ts'
-import { createPerson, type Person } from '../../harness/people/people.ts'
+import { createPerson, nameProfile, type Person } from '../../harness/people/people.ts'
 import { assertNoFaults, button, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 
 async function rename(person: Person, displayName: string): Promise<void> {
-  const { mvUid } = person
-  assertStatus(await person.call('PUT', `/profile/${mvUid}`, { name: { displayName } }))
-  assertStatus(await person.call('PUT', `/auth/account/${mvUid}`, { name: displayName }))
+  await nameProfile(person, displayName)
+  assertStatus(await person.call('PUT', `/auth/account/${person.mvUid}`, { name: displayName }))
 }
 
 const banner = (page: Page) => page.locator('.helping')

@@ -4,7 +4,13 @@ import { pathParameterNames } from '../../../path-api/operation/operation.ts'
 import { operationTable } from '../../../path-api/operation-table.ts'
 import { CLASS_NAMES, type ClassName } from '../../../records/kinds.ts'
 import { byClass, type Json, newPlace } from '../../family-kinds.ts'
-import { createAlert, createTask, createWeight, type Patient } from '../../harness/care/patients.ts'
+import {
+  createAlert,
+  createTask,
+  createWeight,
+  letTakePart,
+  type Patient,
+} from '../../harness/care/patients.ts'
 import { exampleObject, fillPath, parentIdsOf, withOtherKey } from '../../harness/care/samples/examples.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import {
@@ -14,7 +20,7 @@ import {
   getStoredTemplate,
 } from '../../harness/openehr-samples.ts'
 import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
-import { createPerson, type Person } from '../../harness/people/people.ts'
+import { createPerson, nameProfile, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { assertNoFaults, button, goTo, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
 
@@ -28,10 +34,9 @@ const version = (page: Page, number: number) =>
   page.getByRole('heading', { name: `Version ${number}`, exact: true })
 const restoreButtons = (page: Page) => page.getByRole('button', { name: /^Restore/ })
 
-async function participate(patient: Patient, planId: string, access: string): Promise<Person> {
+async function participate(patient: Patient, planId: string, access: 'READ' | 'WRITE'): Promise<Person> {
   const person = await createPerson()
-  const body = { mvUid: person.mvUid, access }
-  assertStatus(await patient.call('POST', `careplan/${planId}/participant`, body), 201)
+  await letTakePart(patient, planId, person, { access })
   return person
 }
 
@@ -56,8 +61,7 @@ describe('the history in the console', () => {
     const { patient, place } = await newPlace()
     const { carePlanId, goalId } = place
     const nurse = await participate(patient, carePlanId, 'WRITE')
-    const profile = { name: { displayName: 'Ann Jansen' } }
-    assertStatus(await patient.call('PUT', `/profile/${patient.mvUid}`, profile))
+    await nameProfile(patient, 'Ann Jansen')
     const page = await openAs(nurse)
     await page.goto(`${service.url}/console/patients/${patient.ehrId}`)
     await describeGoal(page, 'Half an hour')
@@ -83,9 +87,7 @@ describe('the history in the console', () => {
   it('says who acted for whom, and who took an alert, and shows no id', async () => {
     const { patient, place } = await newPlace()
     const helper = await createPerson()
-    const rename = (person: Person, displayName: string) =>
-      person.call('PUT', `/profile/${person.mvUid}`, { name: { displayName } }).then(assertStatus)
-    await Promise.all([rename(patient, 'Ann Jansen'), rename(helper, 'Piet Jansen')])
+    await Promise.all([nameProfile(patient, 'Ann Jansen'), nameProfile(helper, 'Piet Jansen')])
     await createHelper(patient, helper, ['READ', 'PLAN'])
     const acting = await actFor(patient, helper)
     const path = `careplan/${place.carePlanId}/goal/${place.goalId}`
@@ -93,7 +95,7 @@ describe('the history in the console', () => {
     assertStatus(await acting.call('PUT', `/ehr/${patient.ehrId}/${path}`, body))
     const alert = await createAlert(patient, place.carePlanId)
     const nurse = await participate(patient, place.carePlanId, 'WRITE')
-    await rename(nurse, 'Nurse Bo')
+    await nameProfile(nurse, 'Nurse Bo')
     const step = `/ehr/${patient.ehrId}/alert/${alert}/handle`
     assertStatus(await nurse.call('POST', step, { action: 'TAKE' }))
     const [patients, nurses] = [await openAs(patient), await openAs(nurse)]
@@ -178,9 +180,7 @@ describe('the history in the console', () => {
   it('finds what was deleted from the record, and brings it back, by keyboard', async () => {
     const { patient, place } = await newPlace()
     const nurse = await participate(patient, place.carePlanId, 'WRITE')
-    const rename = (person: Person, displayName: string) =>
-      person.call('PUT', `/profile/${person.mvUid}`, { name: { displayName } }).then(assertStatus)
-    await Promise.all([rename(patient, 'Ann Jansen'), rename(nurse, 'Nurse Bo')])
+    await Promise.all([nameProfile(patient, 'Ann Jansen'), nameProfile(nurse, 'Nurse Bo')])
     const weight = await createWeight(patient, place.carePlanId, 70.5)
     assertStatus(await nurse.call('DELETE', `/ehr/${patient.ehrId}/procedure/bodyweight/${weight}`), 204)
     assertStatus(await patient.call('PUT', 'adversereaction/Latex', { substance: 'Latex' }), 201)

@@ -9,7 +9,14 @@ import {
   type Patient,
 } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
-import { createAddress, createPerson, logIn, type Person, password } from '../../harness/people/people.ts'
+import {
+  createAddress,
+  createPerson,
+  logIn,
+  nameProfile,
+  type Person,
+  password,
+} from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { waitFor } from '../../harness/wait.ts'
 import {
@@ -178,8 +185,7 @@ describe('the first day of a nurse', () => {
     const { patient, planId } = await createAlarmingPatient()
     const [nurse, colleague] = [await createPerson(), await createPerson()]
     for (const one of [nurse, colleague]) await addParticipant(planId, one, 'write')
-    const name = { name: { displayName: 'Nurse Bo' } }
-    assertStatus(await colleague.call('PUT', `/profile/${colleague.mvUid}`, name))
+    await nameProfile(colleague, 'Nurse Bo')
     const escalation = { afterMinutes: 30, participants: [nurse.mvUid] }
     assertStatus(await patient.call('PUT', `careplan/${planId}/alert-rules`, { escalation }))
     const page = await openWorklist(nurse)

@@ -58,6 +58,14 @@ export async function addParticipant(planId: string, { mvUid }: Person, right: P
   )
 }
 
+/** Lets a user take part in a plan, as the patient does. */
+export const letTakePart = async (
+  patient: Patient,
+  planId: string,
+  { mvUid }: Person,
+  terms: { access: 'READ' | 'WRITE'; role?: string },
+) => assertStatus(await patient.call('POST', `careplan/${planId}/participant`, { mvUid, ...terms }), 201)
+
 /** The audit of an EHR since a time, as lines such as `read CarePlan done`. */
 export async function readAudit(ehrId: string, since = new Date(0)): Promise<string[]> {
   const entries = await service.db

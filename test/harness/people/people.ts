@@ -5,7 +5,7 @@ import { setRole } from '../../../records/ehrs/rights/roles.ts'
 import { newId } from '../../../records/store/documents/ids.ts'
 import type { TokenGrant } from '../../../schemas/accounts/login.ts'
 import type { AccountRole } from '../../../schemas/enums.ts'
-import { type Answer, call } from '../clients/path-client.ts'
+import { type Answer, assertStatus, call } from '../clients/path-client.ts'
 import { apiKeys, request, service } from '../service/service.ts'
 import { followLink, waitForMail } from './mail.ts'
 
@@ -52,6 +52,10 @@ export async function createPerson(about: object = {}): Promise<Person> {
   else await copySampleUser(email)
   return logInAs(email)
 }
+
+/** Gives a profile its name, and what else is given. */
+export const nameProfile = async (person: Person, displayName: string, more: object = {}) =>
+  assertStatus(await person.call('PUT', `/profile/${person.mvUid}`, { name: { displayName }, ...more }))
 
 async function createActivatedUser(email: string, about: object = {}): Promise<User> {
   assert.equal((await register(email, about)).status, 202)
