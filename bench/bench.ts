@@ -6,7 +6,7 @@ interface Options {
   data?: string | undefined
 }
 
-/** The benchmarks, each a module that runs when it is imported, or that exports what runs it. */
+/** The benchmarks. Each is a module that runs when it is imported, or that exports a function. */
 const benches: Record<string, { about: string; run(options: Options): Promise<unknown> }> = {
   'class-family': {
     about: 'class family and a bare Parse Server: GET one, list of 20, POST, PUT',

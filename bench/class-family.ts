@@ -1,7 +1,7 @@
 /**
- * The class family against a bare Parse Server with the same options, classes and engine: what our checks, triggers
- * and headers cost. Our objects are about twice as large, with permissions and derived values; "same objects" are
- * stored with them by the bare server, too. With FORMER_BUILD, the folder of another build, also against that one.
+ * The class family beside a bare Parse Server with the same options, classes and engine, to show the cost of our checks,
+ * triggers and headers. Our objects have permissions and derived values, and so are twice as large. In the rows "same
+ * objects", the bare server stores these, too. FORMER_BUILD, the folder of another build, adds that build.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ const bloodPressure = ({ ehrId, carePlanId }: ParseSide, i: number) => ({
   diastolicUnit: 'mm[Hg]',
 })
 
-async function prepared(side: ParseSide): Promise<PressureSide> {
+async function loadPressures(side: ParseSide): Promise<PressureSide> {
   const ids: string[] = []
   for (let i = 0; i < preloaded; i++) {
     const { objectId = '' } = await postJson(side, '/1/classes/BloodPressure', bloodPressure(side, i))
@@ -41,7 +41,7 @@ async function prepared(side: ParseSide): Promise<PressureSide> {
 const queryOf = (carePlanId: string): string =>
   `where=${encodeURIComponent(JSON.stringify({ carePlanId }))}&order=-timestamp`
 
-/** Stores the objects that one side returns in the other one. */
+/** Copies the objects that one side returns to the other one. */
 async function copyObjects({ url, headers, carePlanId }: PressureSide, to: PressureSide): Promise<void> {
   const response = await fetch(`${url}/1/classes/BloodPressure?${queryOf(carePlanId)}&limit=${preloaded}`, {
     headers,
@@ -61,15 +61,15 @@ async function copyObjects({ url, headers, carePlanId }: PressureSide, to: Press
 const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
 const engine = await startEmbeddedMongo({ dataDir })
 const sides = [
-  await prepared(await startParseSide('ours', '../server/main.js', engine.uri)),
-  await prepared(await startParseSide('bare', './peers/bare-parse-server.js', engine.uri)),
+  await loadPressures(await startParseSide('ours', '../server/main.js', engine.uri)),
+  await loadPressures(await startParseSide('bare', './peers/bare-parse-server.js', engine.uri)),
 ]
 const [ours, bare] = sides
 if (ours && bare) await copyObjects(ours, bare)
 const { FORMER_BUILD: former } = process.env
 if (former) {
   const script = pathToFileURL(resolve(former, 'dist/server/main.js')).href
-  sides.push(await prepared(await startParseSide('former', script, engine.uri)))
+  sides.push(await loadPressures(await startParseSide('former', script, engine.uri)))
 }
 
 const getEach = (ids: string[]) => ids.map((id) => createGet(`/1/classes/BloodPressure/${id}`))
@@ -77,9 +77,8 @@ const listNewest = (carePlanId: string) => [
   createGet(`/1/classes/BloodPressure?${queryOf(carePlanId)}&limit=20`),
 ]
 
-/** Each kind of request, over many objects. */
 await compareSides(sides, {
-  // The first row waits until the compiler has done its work for what all rows have in common.
+  // The first row also compiles the code that all rows share.
   'GET one': { requests: ({ ids }) => getEach(ids), warmUp: 8000 },
   'GET one, same objects': { requests: ({ same }) => getEach(same.ids) },
   'list of 20': { requests: ({ carePlanId }) => listNewest(carePlanId) },

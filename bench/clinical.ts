@@ -1,9 +1,8 @@
 /**
- * Care plans with goals and tasks, with as many items registered as are asked for: ours with auditing on, against (A)
- * a handler written by hand with Express, jose and the driver, and (B) a bare Parse Server, whose objects are the
- * same; all on one engine. The list is that of the open tasks of an EHR by due date, for the path family has none of
- * blood pressures. Not alike are: Parse shows a plan without its goals and tasks; and our writes keep a history, the
- * roles of a new plan and the audit in the same transaction.
+ * Care plans with goals and tasks at several sizes: our service with auditing, beside (A) a handwritten service with
+ * Express, jose and the driver, and (B) a bare Parse Server with the same objects, all on one engine. The list has the
+ * open tasks of an EHR by due date. Two things differ: Parse shows a plan without its goals and tasks, and our writes add
+ * history, roles of a new plan and audit in the same transaction.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,9 +26,9 @@ import {
 import { startExpressSide } from './peers/express-side.ts'
 import { account, startParseSide } from './peers/parse-side.ts'
 
-/** A side, and how the four things are asked of it. */
+/** A side with its four kinds of requests. */
 interface ClinicalSide extends Side {
-  /** Where one logs in; absent: the side has a session already. */
+  /** The path for logging in; absent if the side has a session. */
   login?: string
   getPlan: Request[]
   listTasks: Request[]
@@ -37,12 +36,12 @@ interface ClinicalSide extends Side {
   create: Request[]
 }
 
-/** The least that ours is to reach of what the handler written by hand does. */
+/** The minimal ratio to the rate of the handwritten service. */
 const aims: Record<string, number> = { 'GET plan': 0.6, 'list of 100': 0.6, update: 0.5, create: 0.5 }
 const MAX_GROWTH = 1.3
 const plan = { name: 'Lower blood pressure', description: 'Below 140/90 by the summer', notes: 'At home' }
 
-/** The requests of the two that have paths for the resources. */
+/** The requests to the sides that have paths for the resources. */
 const createPathRequests = (base: string, { ehrIds, filledIds, plans }: LoadedIds) => ({
   getPlan: plans.map(({ id, ehrId }) => createGet(`${base}/${ehrId}/careplan/${id}`)),
   listTasks: filledIds.map((ehrId) => createGet(`${base}/${ehrId}/careplan/todo?limit=100`)),
@@ -95,7 +94,7 @@ async function measureItems(items: number): Promise<Map<string, Figures[]>> {
   const sides: ClinicalSide[] = []
   for (const start of [startOurs, startBareExpress, startBareParse])
     sides.push(await start(engine.uri, items))
-  // A token lives for a quarter of an hour, and loading a million items takes minutes.
+  // Logs in after the loading, which takes minutes, since a token is valid for a quarter of an hour.
   for (const side of sides) if (side.login) await signIn(side, side.login, account)
   process.stdout.write(`\n${items} items: `)
   const figures = await compareSides(sides, {
@@ -120,7 +119,7 @@ function writeAims(figures: Map<string, Figures[]>): void {
   }
 }
 
-/** How many times longer a request takes with the most items than with the fewest, of each side. */
+/** Prints for each side the time of a request at the largest size, divided by that at the smallest. */
 function writeGrowth(least: Map<string, Figures[]>, most: Map<string, Figures[]>): void {
   process.stdout.write(`\ngrowth, aim of ours <= ${MAX_GROWTH}; then A: Express, B: Parse\n`)
   for (const [name, before] of least) {
@@ -134,8 +133,8 @@ function writeGrowth(least: Map<string, Figures[]>, most: Map<string, Figures[]>
 }
 
 /**
- * @param sizes how many items, separated by commas; the growth is that from the first to the last
- * @throws RangeError unless each is a number that fills whole EHRs
+ * @param sizes numbers of items, separated by commas; the growth is from the first to the last
+ * @throws RangeError unless each number fills whole EHRs
  */
 export async function benchmarkClinical(sizes: string): Promise<void> {
   await measureGrowth(parseSizes(sizes, ITEMS_PER_EHR), measureItems, writeAims, writeGrowth)

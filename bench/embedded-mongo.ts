@@ -44,7 +44,7 @@ function reading(n: number): Reading {
   }
 }
 
-/** `least` or `most` is the aim; without either the figure is for information. */
+/** Adds a figure. `least` or `most` is its aim; without either it is for information. */
 function report(
   figure: string,
   value: number,
@@ -64,7 +64,7 @@ function progress(text: string) {
   process.stderr.write(`${text} …\n`)
 }
 
-/** Runs `work` with 0, 1, 2, … and answers how many a second went through, `width` at a time. */
+/** Runs `work` with 0, 1, 2, …, `width` at a time. @returns runs per second */
 async function measureRate(
   times: number,
   width: number,
@@ -79,7 +79,7 @@ async function measureRate(
   return (times / (performance.now() - begin)) * 1000
 }
 
-/** The middle of `times` runs, in milliseconds. */
+/** The median of `times` runs, in ms. */
 async function measureMedian(times: number, work: (n: number) => Promise<unknown>): Promise<number> {
   const taken: number[] = []
   for (let n = 0; n < times; n++) {
@@ -135,7 +135,7 @@ async function reads(readings: Collection<Reading>, documents: number) {
   report('countDocuments({})', await measureMedian(50, () => readings.countDocuments({})), 'ms', { most: 5 })
 }
 
-/** How long others' point reads take while a command goes through all documents. */
+/** Reports the time of other clients' point reads while a command reads all documents. */
 async function readsMeanwhile(
   name: string,
   probes: Collection<{ _id: number }>,
@@ -189,7 +189,7 @@ async function megabytesOnDisk(directory: string): Promise<number> {
   return sizes.reduce((sum, { blocks }) => sum + blocks * 512, 0) / 1024 / 1024
 }
 
-/** A client of an engine, for as long as the work takes. */
+/** Connects to an engine for some work. */
 async function withReadings<T>(uri: string, work: (readings: Collection<Reading>) => Promise<T>): Promise<T> {
   const client = new MongoClient(uri)
   try {
@@ -199,7 +199,7 @@ async function withReadings<T>(uri: string, work: (readings: Collection<Reading>
   }
 }
 
-/** How long a start takes. */
+/** Starts the engine and reports the seconds. */
 async function measureStart(figure: string, dataDir: string, most: number) {
   progress(figure)
   const begin = performance.now()
@@ -220,7 +220,7 @@ async function measure(dataDir: string, documents: number) {
     await reads(readings, documents)
     const { own, mapped } = await readMemory(first.pid)
     report('memory of its own', own, 'MB', { most: 300 })
-    // The system takes them back when it needs the room.
+    // No aim: the system reclaims them when it needs the memory.
     report('mapped pages of the data file', mapped, 'MB')
   })
   process.kill(first.pid, 'SIGKILL')

@@ -1,7 +1,7 @@
 /**
- * The path family's profiles against (A) a handler written by hand with Express, jose and the driver, and (B) a bare
- * Parse Server that does the like with objects of the same size; all on one engine. Not alike are the writes: ours
- * keeps a history in the same transaction and is on disk when it is answered.
+ * The path family's profiles beside (A) a handwritten service with Express, jose and the driver, and (B) a bare Parse
+ * Server with objects of the same size, all on one engine. Writes differ: ours add a history in the same transaction, and
+ * are on disk before the response.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,7 +30,7 @@ const contact = (i: number) => ({
   label: `number ${i}`,
 })
 
-/** A side, and how the four things are asked of it. */
+/** A side with its four kinds of requests. */
 interface ProfileSide extends Side {
   getProfile: Request
   listContacts: Request
@@ -38,11 +38,11 @@ interface ProfileSide extends Side {
   login: Request
 }
 
-async function ours(engineUri: string): Promise<ProfileSide> {
+async function startOurs(engineUri: string): Promise<ProfileSide> {
   const side = await startParseSide('ours', '../server/main.js', engineUri)
   const { email, password } = account
   await signIn(side, '/auth/login/password', account)
-  // Contacts are replaced many times and in any order, so the condition names every version that there may be.
+  // Contacts are replaced many times in any order, so the condition names every possible version.
   side.headers['If-Match'] = Array.from({ length: 400 }, (_, i) => `"${i + 1}"`).join(', ')
   const at = `/profile/${side.userId}`
   await fetch(side.url + at, { method: 'PUT', headers: side.headers, body: JSON.stringify(person) })
@@ -61,7 +61,7 @@ async function ours(engineUri: string): Promise<ProfileSide> {
   }
 }
 
-async function bareExpress(engineUri: string): Promise<ProfileSide> {
+async function startBareExpress(engineUri: string): Promise<ProfileSide> {
   const { email, password } = account
   const ofPerson = Array.from({ length: preloaded }, (_, i) => ({ _id: newId(), version: 1, ...contact(i) }))
   const side = await startExpressSide(engineUri, person, ofPerson)
@@ -78,7 +78,7 @@ async function bareExpress(engineUri: string): Promise<ProfileSide> {
   }
 }
 
-async function bareParse(engineUri: string): Promise<ProfileSide> {
+async function startBareParse(engineUri: string): Promise<ProfileSide> {
   const side = await startParseSide('parse', './peers/bare-parse-server.js', engineUri)
   const { ehrId, carePlanId } = side
   const custom = (modelClassName: string, payload: object) =>
@@ -102,13 +102,17 @@ async function bareParse(engineUri: string): Promise<ProfileSide> {
 
 const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
 const engine = await startEmbeddedMongo({ dataDir })
-const sides = [await ours(engine.uri), await bareExpress(engine.uri), await bareParse(engine.uri)]
+const sides = [
+  await startOurs(engine.uri),
+  await startBareExpress(engine.uri),
+  await startBareParse(engine.uri),
+]
 
-/** A login is a tenth of a second of arithmetic: few at once are enough to fill the machine. */
 await compareSides(sides, {
   'GET profile': { requests: ({ getProfile }) => [getProfile], connections: 8 },
   'list of contacts': { requests: ({ listContacts }) => [listContacts], connections: 8 },
   'PUT contact': { requests: ({ putContact }) => putContact, connections: 8 },
+  // A login hashes for a tenth of a second, so a few connections keep the machine busy.
   login: { requests: ({ login }) => [login], connections: 4, warmUp: 8 },
 })
 

@@ -1,4 +1,4 @@
-/** How long the service takes from its command to its first answer, against a bare Parse Server, on one engine. */
+/** The time from the command to the first response, of our service and of a bare Parse Server, on one engine. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const scripts = { ours: '../server/main.js', bare: './peers/bare-parse-server.js
 const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
 const engine = await startEmbeddedMongo({ dataDir })
 const seconds = new Map<string, number[]>(Object.keys(scripts).map((name) => [name, []]))
-// The first start of each makes its collections and indexes.
+// The first start of each creates its collections and indexes.
 for (let round = -1; round < ROUNDS; round++) {
   for (const [name, script] of Object.entries(scripts)) {
     const begun = performance.now()

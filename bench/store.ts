@@ -1,9 +1,8 @@
 /**
- * What the store costs: bare driver handlers against the same through the store, with and without audit, on the
- * embedded engine, interleaved in one run. Medians of the rounds, with 24 connections: requests/s, milliseconds, and
- * the processor time of one request, service, engine and load together, which other work on the machine disturbs least.
+ * The cost of the store: handlers on the bare driver beside handlers with the store, with and without audit, in turn. It
+ * prints medians of the rounds with 24 connections: requests/s, ms, and the processor time of a request for service, engine
+ * and load together.
  */
-
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -56,7 +55,7 @@ const engine = await startEmbeddedMongo({ dataDir })
 const client = new MongoClient(engine.uri)
 const db = client.db('bench')
 
-/** Milliseconds that this process and the engine have computed so far. */
+/** The processor time of this process and the engine, in ms. */
 async function readProcessorTime(): Promise<number> {
   const { user, system } = process.cpuUsage()
   const stat = (await readFile(`/proc/${engine.pid}/stat`, 'utf8')).split(' ')

@@ -1,7 +1,6 @@
 /**
- * AQL over blood pressures that were committed as compositions, most of them a hundred in an EHR: what one EHR's were
- * last, which were too high in a month across all EHRs, pages in their order, averages, how many there are. One client
- * asks. Then 24 clients read compositions, and 8 and 24 commit.
+ * AQL over blood pressures that were committed as compositions: the last values of an EHR, high values of a month in all
+ * EHRs, ordered pages, averages and a count. One client queries. Then 24 clients read compositions, and 8 and 24 commit.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -40,7 +39,7 @@ const NEWEST_OF_MANY = 'newest 10 of 10,000'
 const PAGE_BY_VALUE = 'page by systolic'
 const PAGE_BY_TIME = 'page by start'
 
-/** The most milliseconds, half or nine tenths of the time; or the least in a second. */
+/** Maximal ms at p50 or p90, or the minimal rate per second. */
 const aims: Record<string, { p50?: number; p90?: number; rate?: number }> = {
   [LAST_OF_ONE]: { p90: 20 },
   'high in a month': { p50: 400 },
@@ -51,12 +50,12 @@ const aims: Record<string, { p50?: number; p90?: number; rate?: number }> = {
 }
 const MAX_MEMORY_MB = 1024
 const MAX_GROWTH = 1.3
-/** Other aims for the growth to ten times as many compositions. */
+/** Other aims for the growth with ten times as many compositions. */
 const maxGrowth: Record<string, number> = { [PAGE_BY_VALUE]: 1.5, [PAGE_BY_TIME]: 1.5, 'average by EHR': 10 }
 
 const startEngine = (directory: string) => startEmbeddedMongo({ dataDir: join(directory, 'engine') })
 
-/** Those EHRs that are asked for, of a directory that has been filled, or is now. */
+/** Loads compositions into a directory, unless a former run has. @returns the EHRs to query */
 async function loadOnce(directory: string, items: number): Promise<LoadedEhrs> {
   const file = join(directory, 'ehrs.json')
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as LoadedEhrs
@@ -74,7 +73,7 @@ async function loadOnce(directory: string, items: number): Promise<LoadedEhrs> {
   return ehrs
 }
 
-/** The services over one number of compositions: as the analyst, and as who committed them, asks. */
+/** A service over one number of compositions. */
 interface Size {
   items: number
   ehrs: LoadedEhrs
@@ -85,7 +84,7 @@ interface Size {
 const queryAs = ({ service, ...size }: Size, who: typeof account): Promise<Side & Omit<Size, 'service'>> =>
   signInByPathFamily({ ...service, ...size, name: String(size.items) }, who)
 
-/** @param directory holds the loaded data, which no run changes */
+/** @param directory has the loaded data, which no run changes */
 async function startSize(directory: string, scratch: string, items: number): Promise<Size> {
   const ehrs = await loadOnce(directory, items)
   const copy = join(scratch, String(items))
@@ -94,7 +93,7 @@ async function startSize(directory: string, scratch: string, items: number): Pro
   return { items, ehrs, engine, service: await launchParseSide('ours', '../server/main.js', engine.uri) }
 }
 
-/** The sizes in turn, so that the machine's moods meet all of them. */
+/** Measures all sizes in turn, so that a change of the machine's speed affects all of them. */
 async function measureSizes(sizes: readonly Size[]): Promise<Map<string, Figures[]>> {
   const analysts = await Promise.all(sizes.map((size) => queryAs(size, analyst)))
   const owners = await Promise.all(sizes.map((size) => queryAs(size, account)))
@@ -124,18 +123,18 @@ const workloadsOfOne: Record<string, Workload<Person>> = {
   },
 }
 
-const askAll = (q: string): Workload<Person> => ({
+const queryAll = (q: string): Workload<Person> => ({
   requests: () => [createQueryRequest(q)],
   connections: 1,
   warmUp: 20,
 })
 
 const workloadsOfAll: Record<string, Workload<Person>> = {
-  'high in a month': askAll(HIGH),
-  'count of an archetype': askAll(COUNT),
-  [PAGE_BY_VALUE]: askAll(orderedPage(systolic)),
-  [PAGE_BY_TIME]: askAll(orderedPage('c/context/start_time/value')),
-  'average by EHR': askAll(AVERAGES),
+  'high in a month': queryAll(HIGH),
+  'count of an archetype': queryAll(COUNT),
+  [PAGE_BY_VALUE]: queryAll(orderedPage(systolic)),
+  [PAGE_BY_TIME]: queryAll(orderedPage('c/context/start_time/value')),
+  'average by EHR': queryAll(AVERAGES),
 }
 
 const commits = ({ ehrs }: Person): Request[] =>
@@ -179,10 +178,9 @@ function writeAims(table: Map<string, Figures[]>, size: number, { items }: Size)
 }
 
 /**
- * @param sizes how many compositions, separated by commas; the growth is that of one EHR's queries from the last but one to the
- * last
- * @param kept where the data directories are kept; undefined: nowhere
- * @throws RangeError unless each fills whole EHRs
+ * @param sizes numbers of compositions, separated by commas; the growth is from the last but one to the last
+ * @param kept the directory that keeps the loaded data; undefined: none
+ * @throws RangeError for a number out of range
  */
 export async function benchmarkAql(sizes: string, kept?: string): Promise<void> {
   const numbers = sizes.split(',').map(Number)
@@ -190,7 +188,7 @@ export async function benchmarkAql(sizes: string, kept?: string): Promise<void> 
     throw new RangeError(`--items takes numbers from ${MIN_COMPOSITIONS} to 2000000, separated by commas`)
   const scratch = mkdtempSync(join(tmpdir(), 'bench-'))
   const data = kept ?? scratch
-  // The last one first: the others are what it is compared with.
+  // The largest size comes first, since the others are compared with the first one.
   const all: Size[] = []
   for (const items of numbers.reverse())
     all.push(await startSize(join(data, `aql-v2-${items}`), scratch, items))

@@ -1,6 +1,6 @@
 /**
- * The openEHR REST API beside EHRbase's: the same requests to both, about the same compositions. EHRbase runs on its own;
- * its address is in EHRBASE_URL.
+ * The openEHR REST API beside that of EHRbase: the same requests to both, on the same compositions. EHRbase must run
+ * already; EHRBASE_URL has its address.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -27,12 +27,12 @@ import { AVERAGES, COUNT, HIGH, NEWEST, orderedPage, systolic } from './pressure
 
 const COMPOSITIONS_PER_EHR = 20
 const TEMPLATE_PATH = '/definition/template/adl1.4'
-/** Commits at a time while the services are filled. */
+/** Concurrent commits while the services are filled. */
 const CONCURRENT_COMMITS = 8
 
-/** A service and what it stores, by openEHR's REST API. */
+/** A service with the openEHR REST API, and the ids of its data. */
 interface OpenEhrSide extends Side {
-  /** The path of the API. */
+  /** The base path of the API. */
   base: string
   ehrIds: string[]
   compositions: { ehrId: string; versionUid: string }[]
@@ -54,7 +54,7 @@ const commitToEach = ({ base, ehrIds }: OpenEhrSide) =>
 const one = { connections: 1, warmUp: 1000 }
 const eight = { connections: 8, warmUp: 3000 }
 
-/** Some of these take a third of a second. */
+/** Fewer requests to warm up, since some take a third of a second. */
 const queryAll = (q: string): Workload<OpenEhrSide> => ({
   requests: (side) => [createQueryRequest(side, q)],
   ...{ connections: 1, warmUp: 300 },
@@ -73,7 +73,7 @@ const workloads: Record<string, Workload<OpenEhrSide>> = {
   'commit, 8': { requests: commitToEach, ...eight },
 }
 
-/** Creates EHRs, and commits compositions to them in turn. */
+/** Creates EHRs and commits compositions to them in turn. */
 async function fill(side: OpenEhrSide, items: number): Promise<void> {
   const api = side.url + side.base
   for (let i = 0; i < items / COMPOSITIONS_PER_EHR; i++) {
@@ -98,14 +98,14 @@ async function fill(side: OpenEhrSide, items: number): Promise<void> {
   process.stderr.write('\n')
 }
 
-/** @throws Error for any response but a good one */
+/** @throws Error unless the response is 2xx */
 async function send(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init)
   if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`)
   return response
 }
 
-/** Our service as a connected system that may query all EHRs. */
+/** Starts our service and registers a system that may query all EHRs. */
 async function connectSystem(engineUri: string): Promise<OpenEhrSide> {
   const uri = sideDatabaseUri(engineUri, 'ours')
   const side = await launchParseSide('ours', '../server/main.js', engineUri)
@@ -117,7 +117,7 @@ async function connectSystem(engineUri: string): Promise<OpenEhrSide> {
   return authorize(ours, `${system.id}:${system.clientSecret}`)
 }
 
-/** For a quarter of an hour. */
+/** Adds a token of the system, which is valid for a quarter of an hour. */
 async function authorize(side: OpenEhrSide, credentials: string): Promise<OpenEhrSide> {
   const response = await send(`${side.url}/auth/token`, {
     ...{ method: 'POST', body: new URLSearchParams({ grant_type: 'client_credentials' }) },
@@ -128,7 +128,7 @@ async function authorize(side: OpenEhrSide, credentials: string): Promise<OpenEh
   return { ...side, headers }
 }
 
-/** EHRbase with the template of our blood pressures. */
+/** Connects to EHRbase and uploads the template of our blood pressures. */
 async function connectEhrbase(address: string, ours: OpenEhrSide): Promise<OpenEhrSide> {
   const { origin, pathname } = new URL(address)
   const headers = { 'Content-Type': 'application/json' }

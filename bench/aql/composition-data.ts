@@ -8,25 +8,25 @@ import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import { newId, newUuid } from '../../records/store/documents/ids.ts'
 import { type ParseDocument, toStoredPermissions } from '../../records/store/documents/parse-format.ts'
 
-/** The small EHRs are those that one person asks for and adds to; they have at most half of the compositions. */
+/** Clients read and write the small EHRs, which have at most half of the compositions. */
 const MAX_SMALL_EHRS = 200
 const COMPOSITIONS_OF_SMALL = 10
-/** One EHR is as large as those of many years. */
+/** One EHR has the size of a record of many years. */
 const COMPOSITIONS_OF_LARGE = 10_000
-/** All others. */
+/** The size of all other EHRs. */
 const COMPOSITIONS_PER_EHR = 100
-/** Each of 24 clients has small EHRs of its own; from twice the large EHR on there is one. */
+/** Enough for small EHRs of each of 24 clients. A large EHR needs twice its compositions. */
 export const MIN_COMPOSITIONS = 1_000
-/** Compositions that are written at a time. */
+/** Compositions in one write. */
 const COMPOSITIONS_PER_BATCH = 2_000
 const START_TIME_MS = Date.UTC(2025, 0, 1)
 const YEAR_MS = 365 * 86_400_000
 const view = measurementView(BloodPressure as unknown as MeasurementKind)
 
-/** One of a hundred is 180 or more, so that one of a thousand is in one month. */
+/** One of a hundred values is 180 or more, so one of a thousand is that high in a given month. */
 const systolicOf = (i: number): number => (i % 100 < 99 ? 100 + (i % 80) : 180 + (i % 7))
 
-/** A blood pressure as a composition, of any moment of a year. */
+/** A blood pressure as a composition, by default at a random moment of a year. */
 export function createPressureComposition(
   i: number,
   at = START_TIME_MS + Math.floor(Math.random() * YEAR_MS),
@@ -37,13 +37,13 @@ export function createPressureComposition(
   return composition
 }
 
-/** What is asked for: small EHRs with a composition of each, and the large one if there is one. */
+/** The small EHRs, each with one of its compositions, and the large EHR if there is one. */
 export interface LoadedEhrs {
   small: { ehrId: string; compositionId: string }[]
   large: string | undefined
 }
 
-/** How many compositions each EHR has. */
+/** Chooses the number of compositions of each EHR. */
 function planEhrs(items: number): { ehrId: string; count: number }[] {
   const small = Math.min(MAX_SMALL_EHRS, Math.floor(items / 2 / COMPOSITIONS_OF_SMALL))
   const sizes = new Array<number>(small).fill(COMPOSITIONS_OF_SMALL)
@@ -54,8 +54,8 @@ function planEhrs(items: number): { ehrId: string; count: number }[] {
 }
 
 /**
- * Commits that many blood pressures, in EHRs of one subject, through the driver: with what queries need of them, but
- * without history and audit, and without the measurements that they hold.
+ * Writes blood pressures as compositions to EHRs of one subject by the driver, with the fields that queries need, but
+ * without history, audit and measurements.
  */
 export async function loadCompositions(uri: string, subjectId: string, items: number): Promise<LoadedEhrs> {
   const client = await MongoClient.connect(uri)

@@ -1,4 +1,4 @@
-/** The queries about blood pressures that the benchmarks send. */
+/** The benchmarks' queries about blood pressures. */
 const observation = 'OBSERVATION o[openEHR-EHR-OBSERVATION.blood_pressure.v2]'
 export const systolic = 'o/data[at0001]/events[at0006]/data[at0003]/items[at0004]/value/magnitude'
 const time = 'o/data[at0001]/events[at0006]/time/value'
@@ -8,7 +8,7 @@ export const HIGH = `SELECT e/ehr_id/value, ${systolic} FROM EHR e CONTAINS COMP
 export const COUNT = `SELECT COUNT(*) FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation}`
 
 export const NEWEST = `SELECT c/uid/value, ${time}, ${systolic} FROM EHR e[ehr_id/value=$ehr] CONTAINS COMPOSITION c CONTAINS ${observation} ORDER BY ${time} DESC LIMIT 10`
-/** @param key the path by which it is ordered */
+/** @param key the path of ORDER BY */
 export const orderedPage = (key: string): string =>
   `SELECT e/ehr_id/value, c/uid/value, ${key} FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation} ORDER BY ${key} DESC LIMIT 20`
 export const AVERAGES = `SELECT e/ehr_id/value, AVG(${systolic}), COUNT(*) FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation}`

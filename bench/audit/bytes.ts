@@ -1,6 +1,6 @@
 /**
- * Bytes that typical writes and reads leave: by collection, and for an audit entry by its action, in the stored form
- * and in that of earlier releases. Counts BSON, without indexes and free space.
+ * Prints the bytes that typical writes and reads store: by collection, and for an audit entry by its action, in the present
+ * form and in that of earlier releases. Counts BSON, without indexes and free space.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

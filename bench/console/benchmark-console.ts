@@ -1,8 +1,8 @@
 /**
- * The console in Chromium with a processor four times slower: when a page is usable, how long an input waits for its
- * effect (the longest event, as INP counts it), and the longest task while a graph of 5,000 points is drawn and pages of a
- * timeline of 100,000 entries are turned. Then how soon an open page shows what another person writes. At the start the
- * compressed sizes of the pages.
+ * The console in Chromium with a processor four times slower. It prints the compressed size of each page, the time until a
+ * page is usable, the longest event of inputs (as INP counts it), and the longest task while a graph of 5,000 points is
+ * drawn and pages of a timeline of 100,000 entries are turned. Then the delay until an open page shows a change by
+ * another person.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,19 +14,19 @@ import { loadMeasurements } from '../measurements/measurement-data.ts'
 import { account, launchParseSide, signUp } from '../peers/parse-side.ts'
 import { measureChangeDelays } from './change-delay.ts'
 
-/** The one with windows draws them in a process of its own, which takes one of two processors without a graphics card. */
+/** Chromium without windows. With windows it would draw in a further process, by software, on one of two processors. */
 const CHROMIUM = '/usr/bin/chromium-headless-shell'
 const SLOW_DOWN = 4
 const ENTRIES = Number(process.env.ENTRIES ?? 100_000)
-/** A blood pressure has two lines. */
+/** 5,000 points in all, since a blood pressure has two lines. */
 const POINTS_PER_LINE = 2_500
-/** Longer than an answer of the service and what it changes on the page. */
+/** Longer than a response of the service and the resulting change of the page. */
 const SETTLE_MS = 600
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
 
 const AIMS_MS = { usable: 1500, input: 200, task: 50, change: 1000 }
 
-/** When a page is usable: what it then shows. */
+/** The element that each page shows as soon as it is usable. */
 const SHOWN = {
   login: 'input[type=password]',
   home: 'main:not(:has(.skeleton)) .cards',
@@ -36,9 +36,9 @@ const SHOWN = {
 type PageName = keyof typeof SHOWN
 
 /**
- * Collects the longest task and the longest event of the page, and tells when a page is usable and painted. It also asks
- * for graphs of the size to be measured. All of this is in the page: a driver that watches it from outside evaluates
- * scripts of its own there, and one that intercepts requests delays them and turns off the cache.
+ * Collects the longest task and the longest event of the page, and logs the time at which the page is usable and painted.
+ * It also sets the number of points in requests for graphs. All of this runs in the page, because a driver outside would
+ * evaluate scripts of its own there. Intercepting requests would delay them and turn off the cache.
  */
 const OBSERVER = `
   globalThis.longest = { task: 0, event: 0 }
@@ -70,13 +70,13 @@ interface Longest {
 
 const noLongest = (): Longest => ({ task: 0, event: 0 })
 
-/** After the next frames, so that the observers have been told. */
+/** Reads the longest task and event, after the observers have got them. */
 async function readLongest(page: Page): Promise<Longest> {
   await page.waitForTimeout(SETTLE_MS)
   return page.evaluate('({ ...longest })')
 }
 
-/** Clicks, as a mouse does. The search for the element is over before the page is watched. */
+/** Clicks by the mouse. Finding the element is not part of the measurement. */
 async function measureClick(page: Page, target: Locator, into: Longest): Promise<void> {
   await target.scrollIntoViewIfNeeded()
   const { x, y, width, height } = (await target.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
@@ -114,7 +114,7 @@ function reportChangeDelays(delays: ReadonlyMap<number, readonly number[]>): voi
   }
 }
 
-/** What the build has measured and held against its budgets. */
+/** Prints the sizes that the build has measured, and their budgets. */
 function reportSizes(): void {
   const sizes = JSON.parse(readFileSync('dist/console-sizes.json', 'utf8')) as {
     name: string
@@ -131,13 +131,13 @@ function reportSizes(): void {
   process.stdout.write('\n')
 }
 
-/** Waits until a page has told that it is usable. @returns milliseconds since it was asked for */
+/** Waits until a page is usable. @returns ms since its request */
 async function untilUsable(page: Page, name: PageName): Promise<number> {
   const told = await page.waitForEvent('console', (message) => message.text().startsWith(`usable ${name} `))
   return Number(told.text().split(' ')[2])
 }
 
-/** Loads a page anew. @returns milliseconds until it is usable */
+/** Reloads a page. @returns ms until it is usable */
 async function timeUntilUsable(page: Page, name: PageName, url: string): Promise<number> {
   const [time] = await Promise.all([untilUsable(page, name), page.goto(url, { waitUntil: 'commit' })])
   return time
@@ -174,7 +174,7 @@ async function measureRound(page: Page, url: string): Promise<Record<string, num
   }
 }
 
-/** The console shows the first EHR of somebody, and an account begins with an empty one. */
+/** The console shows a user's first EHR, which is empty in a new account. */
 async function removeOtherEhrs({ url, headers }: Side, kept: string): Promise<void> {
   const { items } = (await (await fetch(`${url}/ehr`, { headers })).json()) as { items: { id: string }[] }
   for (const { id } of items)
@@ -194,7 +194,7 @@ const ROWS: [key: string, name: string, aim: number][] = [
   ['taskTimeline', 'longest task: turn pages of the timeline', AIMS_MS.task],
 ]
 
-/** Measures the console, and prints the median and the worst round beside the aims, in ms. */
+/** Prints the median and the worst round beside the aims, in ms. */
 export async function benchmarkConsole(): Promise<void> {
   const executablePath = process.env.CHROMIUM ?? CHROMIUM
   if (!existsSync(executablePath))
@@ -224,7 +224,7 @@ export async function benchmarkConsole(): Promise<void> {
     process.stdout.write('\n')
     for (const [key, name, aim] of ROWS)
       report(name, key === 'login' ? [login] : rounds.map((round) => round[key] ?? Number.NaN), aim)
-    // It would read again, too.
+    // The first page would also read the change.
     await page.goto('about:blank')
     reportChangeDelays(await measureChangeDelays(page.context(), side, uri, patient))
   } finally {

@@ -10,7 +10,7 @@ const WRITES = 30
 const PAUSE_MS = 500
 const SLOW_DOWNS = [1, 4]
 
-/** Tells when a text is in the page and painted. The clock is that of the machine, which is the driver's, too. */
+/** Logs the time at which a text is in the page and painted, by the clock that the driver also uses. */
 const FOLLOWER = `
   new MutationObserver(() => {
     const { awaited } = globalThis
@@ -20,7 +20,7 @@ const FOLLOWER = `
   }).observe(document, { childList: true, subtree: true, characterData: true })
 `
 
-/** Another user, who may write in the patient's care plan. */
+/** Creates another user, who may write in the patient's care plan. */
 async function createNurse(side: Side, uri: string, { ehrId, carePlanId }: Patient): Promise<Side> {
   const email = 'nurse@example.org'
   const { userId } = await signUp(side, uri, email)
@@ -55,8 +55,8 @@ const setSlowDown = (session: CDPSession, rate: number) =>
   session.send('Emulation.setCPUThrottlingRate', { rate })
 
 /**
- * How soon the open home page of a patient shows what a nurse writes.
- * @param context in which the patient is logged in
+ * Measures the delay until the open home page of a patient shows a measurement by a nurse.
+ * @param context a browser context in which the patient is logged in
  * @returns the delays in ms, for each factor by which the processor is slower
  */
 export async function measureChangeDelays(

@@ -1,7 +1,7 @@
 /**
- * The FHIR API beside the path family of the same service, in one run: reading, searching and writing blood pressures,
- * with a growing number of them. The search by category covers all vital signs, as clients ask it, while a list of the
- * path family is of one kind; the search by code is of one kind, too. Then a bulk export beside readers.
+ * The FHIR API beside the path family of the same service: reads, searches and writes of blood pressures, at several
+ * sizes. The search by category covers all vital signs, as clients use it. The search by code and the list of the path
+ * family cover one kind. Then a bulk export beside readers.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ import { findNewestIds, loadMeasurements, type Patient } from '../measurements/m
 import { account, startParseSide } from '../peers/parse-side.ts'
 import { measureExport } from './measure-export.ts'
 
-/** One of the two APIs, and how it is asked. */
+/** One of the two APIs with its requests. */
 interface ApiSide extends Side {
   read: Request[]
   byCode: Request
@@ -34,7 +34,7 @@ interface ApiSide extends Side {
   batchPath: string
 }
 
-/** The least that FHIR is to reach of the path family. */
+/** The minimal ratio of FHIR's rate to that of the path family. */
 const AIMS: Record<string, number> = {
   read: 0.8,
   'search by code': 0.7,
@@ -46,7 +46,7 @@ const BATCH_SIZE = 100
 const START_TIME_MS = Date.UTC(2001, 0, 1)
 
 let stored = 0
-/** No two are alike, since those that were stored before are only looked up. */
+/** A new time for each measurement, since a repeated one would not be stored again. */
 const nextTime = () => new Date(START_TIME_MS + 60_000 * stored++).toISOString()
 
 const since = '2025-01-01'
@@ -155,8 +155,8 @@ function writeGrowth(least: Map<string, Figures[]>, most: Map<string, Figures[]>
 }
 
 /**
- * @param sizes how many blood pressures, separated by commas; the growth is that from the first to the last
- * @throws RangeError unless each is a number that can be spread over the people
+ * @param sizes numbers of blood pressures, separated by commas; the growth is from the first to the last
+ * @throws RangeError unless each is a multiple of the number of people
  */
 export async function benchmarkFhir(sizes: string): Promise<void> {
   await measureGrowth(parseSizes(sizes, 1000), measureItems, writeAims, writeGrowth)

@@ -17,17 +17,17 @@ import {
 import { findNewestIds, loadMeasurements } from '../measurements/measurement-data.ts'
 import { account, startParseSide } from '../peers/parse-side.ts'
 
-/** Blood pressures of one patient. */
+/** The number of blood pressures, all of one patient. */
 const EXPORTED = 20_000
-/** Resources a second. */
+/** In resources a second. */
 const MIN_RATE = 5_000
 const READERS = { connections: 24, duration: 10 }
-/** Of their rate without an export. */
+/** The minimal ratio of the readers' rate to that without an export. */
 const MIN_READ_RATIO = 2 / 3
-/** A client that asks more often is refused. */
+/** The service refuses more frequent polling. */
 const POLL_INTERVAL_MS = 1_050
 
-/** Exports until the signal. @returns resources a second */
+/** Repeats exports until the signal. @returns resources a second */
 async function exportUntil({ url, headers }: Side, signal: AbortSignal): Promise<number> {
   const begun = performance.now()
   let exported = 0
@@ -48,7 +48,7 @@ async function exportUntil({ url, headers }: Side, signal: AbortSignal): Promise
   return (exported / (performance.now() - begun)) * 1000
 }
 
-/** The rate of a bulk export, and how much it slows others, who read single resources. */
+/** Prints the rate of a bulk export, and the rate of readers beside it. */
 export async function measureExport(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
   const engine = await startEmbeddedMongo({ dataDir })

@@ -3,23 +3,23 @@ import { ehrPermissions, planPermissions } from '../../records/ehrs/rights/acces
 import { newId } from '../../records/store/documents/ids.ts'
 import { type ParseDocument, toStoredPermissions } from '../../records/store/documents/parse-format.ts'
 
-/** What can be asked for; at most `SAMPLE` of each, spread over all that is there. */
+/** Ids of loaded records: at most `SAMPLE_SIZE` of each kind, evenly spread. */
 export interface LoadedIds {
-  /** Of all EHRs. */
+  /** A sample of all EHRs. */
   ehrIds: string[]
-  /** Of those with plans; each has 120 open tasks. */
+  /** A sample of the EHRs with plans, each with 120 open tasks. */
   filledIds: string[]
   plans: { id: string; ehrId: string }[]
 }
 
-/** Of an EHR that is filled: 20 plans, each with a goal, the goal's six tasks and two blood pressures. */
+/** A filled EHR has 20 plans, each with a goal, its six tasks and two blood pressures. */
 export const ITEMS_PER_EHR = 200
 const TASKS = 6
 const PRESSURES = 2
 const PLANS_PER_EHR = 20
 const EHRS = 10_000
 const SAMPLE_SIZE = 2000
-/** Plans that are written at a time. */
+/** Plans in one write. */
 const PLANS_PER_BATCH = 250
 
 const DAY_MS = 86_400_000
@@ -29,9 +29,8 @@ const COLLECTIONS = ['CarePlan', 'Goal', 'Task', 'BloodPressure'] as const
 type PlanRecords = Record<(typeof COLLECTIONS)[number], ParseDocument[]>
 
 /**
- * Registers that many items in 10,000 EHRs of one subject, through the driver, in Parse's format: no history, roles
- * or audit comes with them. The EHRs are filled one after the other, 200 items each, so that a list of one EHR is as
- * long however many there are.
+ * Writes items to 10,000 EHRs of one subject by the driver, in Parse's format, without history, roles and audit. The EHRs
+ * are filled one after the other, with 200 items each. So a list of one EHR is equally long at every size.
  */
 export async function loadClinicalRecords(
   uri: string,
@@ -110,7 +109,7 @@ function createPlanRecords(carePlanId: string, ehrId: string, subjectId: string)
   }
 }
 
-/** Some of them, evenly spread. */
+/** At most `SAMPLE_SIZE` elements, evenly spread. */
 const takeSample = <T>(all: readonly T[]): T[] => {
   const every = Math.max(1, all.length / SAMPLE_SIZE)
   return Array.from({ length: Math.min(SAMPLE_SIZE, all.length) }, (_, i) => all[Math.floor(i * every)] as T)

@@ -5,52 +5,54 @@ import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import autocannon, { type Request } from 'autocannon'
 
-/** How often, and for how long, each side is asked. */
+/** Rounds of each workload on each side, and their seconds. */
 export const ROUNDS = Number(process.env.ROUNDS ?? 5)
 export const ROUND_SECONDS = Number(process.env.SECONDS ?? 3)
 const DEFAULT_CONNECTIONS = 24
 
-/** None of them outlives the benchmark. */
+/** The started processes. They end with the benchmark. */
 const children: ChildProcess[] = []
 process.once('exit', () => {
   for (const child of children) child.kill()
 })
 
-/** What is asked of a side, and by how many at once. */
+/** The requests to a side, and the number of connections that send them. */
 export interface Workload<S> {
   requests(side: S): Request[]
   connections?: number
-  /** Requests before anything is measured, so that the compiler has done its work. */
+  /** Requests before the measurement, so that the code is compiled. */
   warmUp?: number
-  /** A round is that many requests, for however long: those that take long would be cut off when its time is over. */
+  /** Requests in a round, which then has no fixed time. The end of a round would cut off slow requests. */
   each?: number
 }
 
-/** What a side gave in one round, or in the median of all: requests a second, and milliseconds. */
+/** The results of a side in one round, or the medians of all rounds: requests a second, and milliseconds. */
 export interface Figures {
   rate: number
-  /** How many times as many the first side gave in the same round. */
+  /** The rate of the first side in the same round, divided by this one. */
   ratio: number
   p50: number
   p90: number
   p99: number
-  /** Processor time that the side's process took for a request: it says more where others use the machine too. */
+  /** The processor time of the side's process for a request. Other work on the machine hardly changes it. */
   processor: number
 }
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' }
 
-/** One of the services that are compared: a process of its own. */
+/** A service that is compared with others. */
 export interface Side {
   name: string
   url: string
-  /** Absent: the service was started by others. */
+  /** Absent for a service that somebody else has started. */
   child?: ChildProcess
   headers: Record<string, string>
 }
 
 /**
- * Runs a script, named as seen from `bench/`, with this environment beside the process's own, and waits until it answers.
+ * Starts a script and waits until it answers.
+ * @param script the path relative to `bench/`
+ * @param env variables in addition to those of this process
  */
 export async function startSide(name: string, script: string, env: NodeJS.ProcessEnv): Promise<Side> {
   const port = await freePort()
@@ -64,11 +66,11 @@ export async function startSide(name: string, script: string, env: NodeJS.Proces
   return { name, url, child, headers: { ...JSON_HEADERS } }
 }
 
-/** The database of a side, by the side's name. */
+/** The URI of the database with the side's name. */
 export const sideDatabaseUri = (engineUri: string, name: string): string =>
   `${engineUri.replace(/\/+$/, '')}/${name}`
 
-/** The side's requests are from now on those of who logs in, for a quarter of an hour. */
+/** Logs in. The side's requests then have that person's token, which is valid for a quarter of an hour. */
 export async function signIn(
   side: Side,
   path: string,
@@ -78,7 +80,7 @@ export async function signIn(
   side.headers.Authorization = `Bearer ${authToken}`
 }
 
-/** Our service as who logs in to its path family asks it: without the keys of an application. */
+/** Logs in to the path family of our service. @returns the side without the keys of an application */
 export async function signInByPathFamily<S extends Side>(
   side: S,
   who: { email: string; password: string },
@@ -109,7 +111,7 @@ async function waitUntilListening(url: string): Promise<void> {
       () => true,
       () => false,
     )
-  // One that has indexes to make takes minutes.
+  // A service that creates indexes takes minutes.
   for (let i = 0; i < 3000; i++) {
     if (await isUp()) return
     await new Promise((resolve) => setTimeout(resolve, 100))
@@ -117,7 +119,7 @@ async function waitUntilListening(url: string): Promise<void> {
   throw new Error(`${url} does not answer`)
 }
 
-/** Sends JSON and gives the JSON that is answered. @throws Error for any answer but a good one */
+/** Sends JSON. @returns the JSON of the response @throws Error unless the response is 2xx */
 export async function postJson(side: Side, path: string, body: object): Promise<Record<string, string>> {
   const { url, headers, name } = side
   const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -134,10 +136,10 @@ export const createRequest = (method: 'POST' | 'PUT', path: string, body: object
 })
 
 /**
- * Asks the sides in turn, round by round, so that the machine's moods meet all of them, and writes a table: requests
- * a second of each, the median of the rounds, the first side's in relation to the others' of the same round, and
- * p50/p99/processor time.
- * @returns the medians, by workload, in the order of the sides
+ * Sends each workload to the sides in turn, round by round, so that a change of the machine's speed affects all of them.
+ * Prints a table: requests a second, the ratio to the first side in the same round, and p50/p99/processor time, all as
+ * medians of the rounds.
+ * @returns the medians by workload, in the order of the sides
  */
 export async function compareSides<S extends Side>(
   sides: readonly S[],
@@ -199,8 +201,9 @@ async function measure<S extends Side>(
 }
 
 /**
- * Each connection has its own share of the requests, so that no two ask for the same thing at the same time.
- * @returns also how many ms it took until the last answer: autocannon itself ends only with its next second
+ * Sends requests by autocannon. Each connection has its own share of them, so that no two read the same record at the
+ * same time.
+ * @returns also the ms until the last response, since autocannon ends at a full second
  */
 export async function runRequests(
   { name, url, headers }: Side,
@@ -226,14 +229,14 @@ export async function runRequests(
   return { ...result, took }
 }
 
-/** What a process has used so far, as Linux counts it, in steps of 10 ms; elsewhere not a number. */
+/** The processor time of a process in ms, which Linux counts in steps of 10. NaN on other systems. */
 function processorMs(pid: number | undefined): number {
   if (process.platform !== 'linux' || pid === undefined) return Number.NaN
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-/** Whether an aim is met, as it is printed. */
+/** The printed text for an aim that is met or missed. */
 export const describeVerdict = (met: boolean): string => (met ? 'met' : 'MISSED')
 
 export const median = (values: number[]): number =>
@@ -250,7 +253,7 @@ const medianOf = (figures: Figures[]): Figures => ({
 
 /**
  * Reads `--items`.
- * @param of what each number must be a multiple of
+ * @param of the number that each size must be a multiple of
  * @throws RangeError
  */
 export function parseSizes(sizes: string, of: number): number[] {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 
 /**
- * What a process has in memory: of its own, and of files that it has mapped, which the system takes back when it needs the room. NaN
- * where Linux does not tell.
+ * The memory of a process in MB: its own, and the mapped pages of files, which the system can reclaim. NaN on other systems
+ * than Linux.
  */
 export async function readMemory(pid: number | undefined): Promise<{ own: number; mapped: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
@@ -12,7 +12,7 @@ export async function readMemory(pid: number | undefined): Promise<{ own: number
   return { own, mapped }
 }
 
-/** Both together. */
+/** Own and mapped memory together, in MB. */
 export async function readResidentMegabytes(pid: number | undefined): Promise<number> {
   const { own, mapped } = await readMemory(pid)
   return own + mapped

@@ -1,7 +1,7 @@
 /**
- * How soon those hear of a write who follow it: 1,000 sockets with a live query each, 20 of each account, while 100
- * records a second are written by the class family; then the same beside a socket that asks for much and takes nothing.
- * From the answer to the write to the event, in the same process.
+ * Delays of live queries: 1,000 sockets with one query each, 20 of each account, while the class family stores 100 records
+ * a second. Then the same beside a socket with many subscriptions that reads nothing. A delay is the time from the
+ * response to the write until the event, both in this process.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,9 +25,9 @@ interface Listener extends Side {
   session: string
 }
 
-/** When each record was answered, and heard of by whom. */
-const ANSWERED_AT = new Map<string, number>()
-const HEARD: { id: string; at: number }[] = []
+/** The time of the response to each write, and of each event. */
+const respondedAt = new Map<string, number>()
+const events: { id: string; at: number }[] = []
 
 async function newListener(side: Side, uri: string, i: number): Promise<Listener> {
   const user = await signUp(side, uri, `listener-${i}@example.org`)
@@ -36,7 +36,7 @@ async function newListener(side: Side, uri: string, i: number): Promise<Listener
   return { ...user, ehrId, carePlanId, session: user.headers['X-Parse-Session-Token'] ?? '' }
 }
 
-/** A socket with so many subscriptions to a class, each confirmed. */
+/** Opens a socket with subscriptions to a class, and waits until all are confirmed. */
 async function listen({ url, session, carePlanId }: Listener, className: string, subscriptions = 1) {
   const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/1`)
   const send = (message: object) => socket.send(JSON.stringify(message))
@@ -47,7 +47,7 @@ async function listen({ url, session, carePlanId }: Listener, className: string,
       const at = performance.now()
       const { op, object, error } = JSON.parse(String(data))
       if (op === 'error') reject(new Error(error))
-      if (op === 'create') HEARD.push({ id: object.objectId, at })
+      if (op === 'create') events.push({ id: object.objectId, at })
       if (op === 'subscribed') confirmed += 1
       if (confirmed === subscriptions) resolve()
     })
@@ -61,7 +61,7 @@ async function listen({ url, session, carePlanId }: Listener, className: string,
   return socket
 }
 
-/** Writes at a steady pace. @returns how long each write took */
+/** Writes records at a fixed rate. @returns the ms of each write */
 async function writeRecords(listeners: readonly Listener[]): Promise<number[]> {
   const took: number[] = []
   const writing: Promise<void>[] = []
@@ -73,7 +73,7 @@ async function writeRecords(listeners: readonly Listener[]): Promise<number[]> {
     const timestamp = { __type: 'Date', iso: new Date().toISOString() }
     const body = { carePlanId: one.carePlanId, weight: 60 + (i % 40), weightUnit: 'kg', timestamp }
     const done = postJson(one, '/1/classes/BodyWeight', body).then(({ objectId = '' }) => {
-      ANSWERED_AT.set(objectId, performance.now())
+      respondedAt.set(objectId, performance.now())
       took.push(performance.now() - sent)
     })
     writing.push(done)
@@ -90,21 +90,21 @@ const inMs = (values: number[]): string =>
   `p50 ${quantile(values, 0.5).toFixed(0)} ms, p99 ${quantile(values, 0.99).toFixed(0)} ms`
 
 async function runPhase(name: string, listeners: readonly Listener[], ofEach: number): Promise<void> {
-  ANSWERED_AT.clear()
-  HEARD.length = 0
+  respondedAt.clear()
+  events.length = 0
   const took = await writeRecords(listeners)
-  const delays = HEARD.flatMap(({ id, at }) => {
-    const then = ANSWERED_AT.get(id)
+  const delays = events.flatMap(({ id, at }) => {
+    const then = respondedAt.get(id)
     return then === undefined ? [] : [Math.max(0, at - then)]
   })
-  const wanted = ANSWERED_AT.size * ofEach
+  const wanted = respondedAt.size * ofEach
   const p99 = quantile(delays, 0.99)
   const met = p99 <= MAX_DELAY_MS && delays.length === wanted ? 'met' : 'MISSED'
-  const events = `${delays.length} of ${wanted} events, ${inMs(delays)}, aim <= ${MAX_DELAY_MS} ms: ${met}`
-  process.stdout.write(`${name}: ${took.length} writes, ${inMs(took)}${wanted > 0 ? `; ${events}` : ''}\n`)
+  const delivered = `${delays.length} of ${wanted} events, ${inMs(delays)}, aim <= ${MAX_DELAY_MS} ms: ${met}`
+  process.stdout.write(`${name}: ${took.length} writes, ${inMs(took)}${wanted > 0 ? `; ${delivered}` : ''}\n`)
 }
 
-/** Has a socket take nothing of what it has asked for. @returns after how many MB it was cut off */
+/** Opens a socket that reads no events. @returns whether the service closed it, as a text */
 async function stopReading(listener: Listener): Promise<string> {
   const socket = await listen(listener, 'Custom', 90)
   const closed = new Promise<boolean>((resolve) => socket.once('close', () => resolve(true)))
@@ -127,19 +127,19 @@ export async function benchmarkLive(): Promise<void> {
   const uri = sideDatabaseUri(engine.uri, 'ours')
   const listeners: Listener[] = []
   for (let i = 0; i < ACCOUNTS; i++) listeners.push(await newListener(side, uri, i))
-  await runPhase('nobody listens', listeners, 0)
+  await runPhase('no subscriber', listeners, 0)
   const sockets: WebSocket[] = []
-  // An address has 100 sockets of which it is not known whose they are.
+  // One after the other, since an address may have at most 100 sockets that have not logged in yet.
   for (const listener of listeners)
     sockets.push(
       ...(await Promise.all(Array.from({ length: SOCKETS_OF_EACH }, () => listen(listener, 'BodyWeight')))),
     )
-  await runPhase(`${sockets.length} listen`, listeners, SOCKETS_OF_EACH)
-  // An account of its own: 20 sockets are all that one has.
+  await runPhase(`${sockets.length} sockets`, listeners, SOCKETS_OF_EACH)
+  // An account may have at most 20 sockets, so the slow one has an account of its own.
   const slow = await newListener(side, uri, ACCOUNTS)
   const [outcome] = await Promise.all([
     stopReading(slow),
-    runPhase('beside one that takes nothing', listeners, SOCKETS_OF_EACH),
+    runPhase('beside one that reads nothing', listeners, SOCKETS_OF_EACH),
   ])
   process.stdout.write(`It ${outcome}; ${(await readResidentMegabytes(side.child?.pid)).toFixed(0)} MB\n`)
   for (const socket of sockets) socket.terminate()

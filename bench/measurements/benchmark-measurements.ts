@@ -1,10 +1,10 @@
 /**
- * Measurements by both families with auditing on, at ever more blood pressures of 1,000 people. In the path family one
- * is stored, and a hundred are listed and stored at once, beside (A) a handler written by hand and (B) a bare Parse
- * Server, all on one engine; in the class family 24 clients store in one plan, beside (B), and ask what an SDK's client
- * asks first, one client at a time. All sizes are asked in turn, round by round: the machine's speed changes within minutes.
- * Timeline and graph are those of one EHR with a hundred thousand. Not alike are the writes: ours keep a history and an
- * audit. What is stored comes last, so that what is found before is as much as was loaded.
+ * Measurements in both families with auditing, at several numbers of blood pressures of 1,000 people. The path family
+ * lists a hundred, stores one, and stores batches, beside (A) a handwritten service. The class family answers typical
+ * queries of an SDK to one client, and stores for 24 clients in one plan, beside (B) a bare Parse Server. All run on one
+ * engine. The sizes take turns, round by round, because the machine's speed changes within minutes. Timeline and graph read
+ * one EHR with 100,000 points. Writes differ: ours add a history and an audit. They come last, so that they do not add to
+ * the data that is read.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,12 +29,12 @@ import { loadOnce, nurseEmail, type SideName, startEngine } from './load-once.ts
 import type { Patient } from './measurement-data.ts'
 
 const BATCH_SIZE = 1_000
-/** Minutes: when nothing else was measured. */
+/** In minutes. At that time there are no other measurements. */
 const MINUTES_BEFORE_DATA = -1_000_000
-/** The points of one EHR. */
+/** The number of points in the EHR of timeline and graph. */
 const CHARTED_POINTS = 100_000
 
-/** The least that ours is to reach of another's rate, by workload; the most milliseconds, half of the time; or the least rate. */
+/** The aim of each workload: the minimal ratio to the other side's rate, the maximal median in ms, or the minimal rate. */
 const aims: Record<string, { ratio?: number; p50?: number; rate?: number }> = {
   'store one': { ratio: 0.5 },
   'list of 100': { ratio: 0.6 },
@@ -46,7 +46,7 @@ const aims: Record<string, { ratio?: number; p50?: number; rate?: number }> = {
 const MAX_CLASS_MS = 12
 const MAX_GROWTH = 1.3
 
-/** Before all that is loaded, so that the newest ones, which are listed, stay what they are. */
+/** A blood pressure older than the loaded ones, so that the lists of the newest do not change. */
 const pressure = (i: number) => ({
   timestamp: new Date(Date.UTC(2024, 0, 1) + i * 60_000).toISOString(),
   ...{ systolic: 100 + (i % 60), systolicUnit: 'mm[Hg]', diastolic: 60 + (i % 30), diastolicUnit: 'mm[Hg]' },
@@ -85,11 +85,11 @@ const createPathSide = (side: Side, base: string, patient: Patient): MeasuringSi
   list: [createGet(`${base}/${patient.ehrId}/procedure/bloodpressure?${LIST_QUERY}`)],
 })
 
-/** Logged in anew: a token lives for a quarter of an hour. */
+/** Logs in again, since a token is valid for a quarter of an hour. */
 const createOurPathSide = async ({ ours, patients }: { ours: Side; patients: { ours: Patient } }) =>
   createPathSide(await signInByPathFamily(ours, account), '/ehr', patients.ours)
 
-/** What an SDK's client asks first. */
+/** Typical first queries of an SDK's client. */
 const createQueryRequests = ({ ehrId, carePlanId }: Patient): Record<string, Request> => {
   const since = { timestamp: { $gte: { __type: 'Date', iso: '2025-01-01T00:00:00.000Z' } } }
   const newest = 'order=-timestamp&limit=20'
@@ -98,13 +98,13 @@ const createQueryRequests = ({ ehrId, carePlanId }: Patient): Record<string, Req
     'newest 20, createdAt': createWhereRequest({}, 'order=-createdAt&limit=20'),
     '20 of a plan since': createWhereRequest({ carePlanId, ...since }, newest),
     '20 of an EHR since': createWhereRequest({ ehrId, ...since }, newest),
-    // Five, since of a hundred no twenty are so high: at every size the answer is as long.
+    // Five, since a patient with a hundred values has no twenty that high. So the response has the same length at every size.
     'systolic >= 175': createWhereRequest({ systolic: { $gte: 175 } }, 'limit=5'),
     count: createWhereRequest({}, 'count=1&limit=0'),
   }
 }
 
-/** What was measured of a workload: of ours, and of the other side, each at all sizes. */
+/** The results by workload: of our service and of the other side, each at all sizes. */
 type Table = Map<string, { ours: Figures[]; others: Figures[] }>
 
 async function compareInTurn(
@@ -120,7 +120,7 @@ async function compareInTurn(
   return new Map([...measured].map(([name, figures]) => [name, split(figures)]))
 }
 
-/** What an SDK's client asks first, of one client, then of a nurse. */
+/** Typical first queries of an SDK's client: of the patient, then of a nurse. */
 async function classQueries(all: readonly StartedSides[]): Promise<Table> {
   const alone = (name: string): Workload<MeasuringSide> => ({
     requests: ({ patient }) => [createQueryRequests(patient)[name] as Request],
@@ -136,7 +136,7 @@ async function classQueries(all: readonly StartedSides[]): Promise<Table> {
   return new Map([...ofPatient, ...(await by('nurse', nursed, (name) => `${name}: nurse`))])
 }
 
-/** The path family beside the handler. */
+/** The path family beside the handwritten service. */
 async function pathFamily(all: readonly StartedSides[]): Promise<Table> {
   const ours = await Promise.all(all.map(createOurPathSide))
   for (const { express } of all) await signIn(express, '/login', account)
@@ -156,7 +156,7 @@ async function storeInOnePlan(all: readonly StartedSides[]): Promise<Table> {
 }
 
 async function batches(all: readonly StartedSides[]): Promise<Table> {
-  // What was stored before, also in a former run, is only looked up.
+  // A device of this run, since a measurement that is already there would not be stored again.
   const deviceId = `device ${Date.now()}`
   let sent = 0
   const batch = (carePlanId: string) => ({
@@ -177,7 +177,7 @@ async function batches(all: readonly StartedSides[]): Promise<Table> {
   return compareInTurn(ours, [], { batches: { requests, connections: 4, warmUp: 8, each: 20 } })
 }
 
-/** A page of the timeline and the graph of one EHR with a hundred thousand points, for one client. */
+/** A page of the timeline, and the graph, of one EHR with 100,000 points, for one client. */
 async function charts(directory: string): Promise<Table> {
   const patients = await loadOnce(directory, ['ours'], CHARTED_POINTS, 1)
   const engine = await startEngine(directory)
@@ -195,13 +195,13 @@ async function charts(directory: string): Promise<Table> {
   return table
 }
 
-/** What only reads comes first. */
+/** The parts, those that only read first. */
 const parts = { queries: classQueries, paths: pathFamily, plan: storeInOnePlan, batches }
 
-/** What the parts work with at one size: the sides, those of the class family each with a user who is logged in. */
+/** The sides at one size. In those of the class family a user is logged in. */
 interface StartedSides {
   items: number
-  /** By the class family. */
+  /** Our service, with the patient's session of the class family. */
   ours: Side
   nurse: Side
   express: Side
@@ -228,7 +228,7 @@ async function startSides(directory: string, items: number): Promise<StartedSide
   }
 }
 
-/** A row for each workload: what was measured at each size, and how many times longer it takes at the largest. */
+/** Prints a row for each workload: the result at each size, and the growth of its time. */
 function writeTable(table: Table, sizes: readonly number[]): void {
   const row = (cells: readonly string[]) => process.stdout.write(`| ${cells.join(' | ')} |\n`)
   process.stdout.write('\n')
@@ -251,10 +251,10 @@ function writeTable(table: Table, sizes: readonly number[]): void {
 }
 
 /**
- * @param sizes how many blood pressures, separated by commas; the growth is that from the first to the last
- * @param part which parts, separated by commas; default: all
- * @param kept where the data directories are kept; undefined: nowhere
- * @throws RangeError unless each is a number that can be spread over the people
+ * @param sizes numbers of blood pressures, separated by commas; the growth is from the first to the last
+ * @param part the parts to run, separated by commas; default: all
+ * @param kept the directory that keeps the loaded data; undefined: none
+ * @throws RangeError unless each number is a multiple of the number of people
  */
 export async function benchmarkMeasurements(
   sizes: string,

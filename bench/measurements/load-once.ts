@@ -1,4 +1,4 @@
-/** The data directory that a part of the benchmark works on: loaded once, before any service of the run is started. */
+/** The data directory of a part of the benchmark. It is filled once, before a service of the run starts. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
@@ -7,7 +7,7 @@ import { type ExpressSide, startExpressSide } from '../peers/express-side.ts'
 import { type ParseSide, signUp, startParseSide } from '../peers/parse-side.ts'
 import { loadMeasurements, type Patient } from './measurement-data.ts'
 
-/** Each side's database, by its name, and whose measurements are asked for in it. */
+/** The patient whose measurements are read, by the name of the side's database. */
 type Patients = Record<SideName, Patient>
 export type SideName = keyof typeof starts
 
@@ -21,7 +21,7 @@ const starts = {
 
 export const startEngine = (directory: string) => startEmbeddedMongo({ dataDir: join(directory, 'engine') })
 
-/** Loads that many blood pressures for each of these sides, unless the directory holds them already. */
+/** Loads blood pressures for each of these sides, unless the directory has them already. */
 export async function loadOnce<N extends SideName>(
   directory: string,
   names: readonly N[],

@@ -10,9 +10,9 @@ import {
 import type { Side } from '../frame/compare-sides.ts'
 
 const PEOPLE = 1_000
-/** Of these people the nurse sees the plan. */
+/** The number of people whose plan the nurse may read. */
 const NURSED_PATIENTS = 500
-/** Of the patient who asks: so a list of 100 is full however few there are in all. */
+/** Blood pressures of the patient who sends the requests, so that a list of 100 is full at every size. */
 const MIN_OF_FIRST_PATIENT = 100
 const RECORDS_PER_BATCH = 10_000
 const MINUTE_MS = 60_000
@@ -26,9 +26,8 @@ export interface Patient {
 }
 
 /**
- * Registers that many blood pressures of these people through the driver, in Parse's format, with all that the product
- * derives, but without history and audit: the first person's are the patient's who asks, and 500 of the plans are open
- * to a nurse.
+ * Writes blood pressures by the driver, in Parse's format, with derived values, but without history and audit. The first
+ * person is the patient who sends the requests. A nurse may read 500 of the plans.
  */
 export async function loadMeasurements(
   uri: string,
@@ -66,7 +65,7 @@ export async function findNewestIds({ url, headers }: Side, { ehrId }: Patient):
   return items.map(({ id }) => id)
 }
 
-/** Whose each one is: every so often the first person's, the others in turn. */
+/** Chooses the person of a measurement: at a fixed interval the first one, otherwise the others in turn. */
 const createPatientPicker =
   ([first, ...others]: readonly Patient[], every: number) =>
   (i: number) =>
@@ -101,10 +100,10 @@ const createPlan = (patient: Patient) =>
 
 const format = createParseFormat(BloodPressure.schema)
 
-/** Of every person all values. */
+/** A number that gives every person all values. */
 const mixNumber = (i: number): number => Math.floor(i / PEOPLE) * 31 + i * 7919
 
-/** As the product would have stored it. */
+/** A blood pressure in the stored form. */
 function createStoredPressure({ ehrId, carePlanId }: Patient, i: number): Record<string, unknown> {
   const sent = {
     ...{ ehrId, carePlanId, timestamp: new Date(START_TIME_MS + i * MINUTE_MS).toISOString() },
@@ -127,7 +126,7 @@ interface Row {
   _id: string
 }
 
-/** The roles of who takes part in these plans. */
+/** Gives a nurse the role to read these plans. */
 async function addNurse(db: Db, userId: string, patients: readonly Patient[]): Promise<void> {
   const names = patients.map(({ carePlanId }) => planRole(carePlanId, 'read'))
   const at = new Date()

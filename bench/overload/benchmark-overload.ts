@@ -1,7 +1,6 @@
 /**
- * Whether the service keeps its promises when more is asked of it than it can do. More requests than it can answer, at
- * fixed rates: those that it accepts are answered soon, the others are refused at once, and the probes are answered. One
- * heavy user: others hardly notice.
+ * The service under more requests than it can answer, at fixed rates: accepted requests take a short time, the others are
+ * refused at once, and probes are answered. Then ordinary people beside one heavy user, who should hardly notice.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,7 +35,7 @@ const RATES_PERCENT = [50, 100, 150, 200]
 const HEAVY_CLIENTS = 8
 const PROBES = ['/health/live', '/health/ready', '/metrics']
 const PROBE_INTERVAL_MS = 200
-/** The service lets a burst wait. So its answers count when it has noticed that this is none. */
+/** The service first treats an overload as a burst, and lets it wait. Responses count after that time. */
 const SETTLING_MS = 8_000
 
 const MAX_P99_MS = 1_000
@@ -47,7 +46,7 @@ const write = (text: string) => void process.stdout.write(`${text}\n`)
 const inMs = (values: readonly number[]): string =>
   `p50 ${quantile(values, 0.5).toFixed(1)}, p99 ${quantile(values, 0.99).toFixed(0)} ms`
 
-/** Asks the probes until the signal. */
+/** Sends requests to the probes until the signal. */
 async function runProbes(side: Side, until: AbortSignal): Promise<Answer[]> {
   const pool = openPool(side, PROBES.length)
   const answers: Answer[] = []
@@ -96,7 +95,7 @@ async function measureRate(side: Side, people: readonly BenchPerson[], capacity:
   )
 }
 
-/** How ordinary people fare beside somebody's requests, or alone. */
+/** Measures requests of ordinary people, alone or beside a heavy user. @returns ms of theirs, and the heavy user's answers */
 async function measureBeside(
   side: Side,
   people: readonly BenchPerson[],
@@ -114,7 +113,7 @@ async function measureBeside(
   return { light: latenciesOf(answers, isOk), heavy: (await heavyAnswers) ?? [] }
 }
 
-/** How long ordinary people wait beside each sort of heavy requests, in relation to how long they wait alone. */
+/** Prints the times of ordinary people beside each sort of heavy request, and the ratio to their times alone. */
 async function measureFairness(
   side: Side,
   people: readonly BenchPerson[],
@@ -143,7 +142,7 @@ function describeStatuses(answers: readonly Answer[]): string {
 const PARTS = ['fairness', 'crowd', 'rates']
 
 /**
- * @param part which parts, separated by commas; default: all
+ * @param part the parts to run, separated by commas; default: all
  * @throws RangeError for an unknown part
  */
 export async function benchmarkOverload(part = PARTS.join()): Promise<void> {

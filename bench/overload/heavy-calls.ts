@@ -1,5 +1,4 @@
-/** Requests that take long, by what they are. */
-
+/** The requests of a heavy user, by their names in the table. */
 import type { Call } from './load.ts'
 import type { BenchPerson } from './people.ts'
 

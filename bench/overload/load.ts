@@ -1,4 +1,4 @@
-/** Clients that send requests and note how long each takes, in a closed loop or at a fixed rate. */
+/** Clients that send requests, in a closed loop or at a fixed rate, and measure the time of each. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import type { Side } from '../frame/compare-sides.ts'
@@ -25,7 +25,7 @@ export async function send(pool: Pool, call: Call): Promise<Answer> {
   try {
     const { statusCode: status, headers, body } = await pool.request({ ...call, body: call.body ?? null })
     for await (const _ of body) {
-      // The whole response counts.
+      // The time includes the whole body.
     }
     return { status, ms: performance.now() - begun, retryAfter: headers['retry-after'] !== undefined }
   } catch {
@@ -33,7 +33,7 @@ export async function send(pool: Pool, call: Call): Promise<Answer> {
   }
 }
 
-/** Each client sends its next request when the former one is answered, until the signal. */
+/** Runs clients until the signal. Each sends a request after the response to the one before. */
 export async function runClients(
   side: Side,
   clients: number,
@@ -50,7 +50,7 @@ export async function runClients(
   return answers
 }
 
-/** Sends at a fixed rate, however long the answers take: as many independent people do. */
+/** Sends requests at a fixed rate, without waiting for responses, as many independent people do. */
 export async function runAtRate(
   side: Side,
   perSecond: number,

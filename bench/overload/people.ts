@@ -1,4 +1,4 @@
-/** The people of the benchmark: ordinary ones with some weights, and one with very much data. */
+/** The people of the benchmark: ordinary ones with some weights, and one with much data. */
 import { type Db, MongoClient } from 'mongodb'
 import { setRole } from '../../records/ehrs/rights/roles.ts'
 import { loadCompositions } from '../aql/composition-data.ts'
@@ -11,7 +11,7 @@ const WEIGHTS = 40
 const HEAVY_PRESSURES = 5_000
 const HEAVY_COMPOSITIONS = 5_000
 
-/** Somebody with an EHR and a care plan, logged in to both families. */
+/** A person with an EHR and a care plan, logged in to both families. */
 export interface BenchPerson {
   userId: string
   ehrId: string
@@ -50,7 +50,7 @@ export async function createOrdinaryPerson(side: Side, uri: string, i: number): 
   return person
 }
 
-/** With thousands of blood pressures and compositions, and the right to query every EHR. */
+/** Creates a person with thousands of blood pressures and compositions, who may query every EHR. */
 export async function createHeavyPerson(side: Side, engineUri: string): Promise<BenchPerson> {
   const uri = sideDatabaseUri(engineUri, side.name)
   const person = await createPerson(side, uri, 'heavy@example.org')
@@ -69,7 +69,7 @@ const makeAnalyst = (client: MongoClient, db: Db, userId: string) =>
 
 let written = 1_000
 
-/** What people do most: look at one measurement, at the newest ones, add one. By both families. */
+/** The most frequent requests: reads one measurement, lists the newest ones, or adds one, in both families. */
 export function ordinaryCall(
   { ehrId, carePlanId, weightIds, classHeaders, pathHeaders }: BenchPerson,
   nth: number,

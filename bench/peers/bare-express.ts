@@ -1,4 +1,4 @@
-/** The other side of the benchmarks of the path family: what one would write by hand with Express, jose and the driver. */
+/** The handwritten service to compare the path family with: Express, jose and the driver. */
 import { hash, verify } from '@node-rs/bcrypt'
 import express, { type RequestHandler } from 'express'
 import { generateKeyPair, jwtVerify, SignJWT } from 'jose'

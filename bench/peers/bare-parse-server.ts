@@ -1,4 +1,4 @@
-/** The other side of the class-family benchmark: Parse Server with our options and classes, and nothing of ours around it. */
+/** The bare Parse Server to compare the class family with: our options and classes, and nothing else of ours. */
 
 import express from 'express'
 import { classDefinitions } from '../../cloud/class-definitions.ts'
@@ -23,7 +23,7 @@ const parse = ParseServer(
   }) as never,
 )
 await parse.start()
-// Parse Server indexes nothing of a class: without these its lists would read all that there is.
+// Parse Server creates no indexes for a class. Without these its lists would read the whole collection.
 const pressures = parse.config.databaseController.adapter.database.collection('BloodPressure')
 for (const field of ['ehrId', 'carePlanId']) await pressures.createIndex({ [field]: 1, timestamp: -1 })
 const app = express()

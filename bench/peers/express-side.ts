@@ -2,7 +2,7 @@ import { newId } from '../../records/store/documents/ids.ts'
 import { postJson, type Side, sideDatabaseUri, startSide } from '../frame/compare-sides.ts'
 import { account } from './parse-side.ts'
 
-/** A service written by hand, in the database `express`, and a user of it who is not logged in yet. */
+/** The handwritten service, in the database `express`, with a user who is not logged in yet. */
 export interface ExpressSide extends Side {
   userId: string
 }

@@ -13,7 +13,7 @@ const keys = {
   AUDIT_KEY: 'bench-audit-key-0001',
   KEY_ENCRYPTION_KEY: 'bench-encryption-key',
 }
-/** As it runs for users: nothing is supervised, and mails wait for a server that never comes. */
+/** The settings of production. Mails stay in the queue, because there is no mail server. */
 const production = {
   ...{ NODE_ENV: 'production', PUBLIC_URL: 'http://127.0.0.1' },
   ...{ SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'bench@example.org' },
@@ -31,14 +31,14 @@ export const account = {
   password: 'a long password',
 }
 
-/** A service with the class family, a user who is logged in there, an EHR and a care plan. */
+/** A service with the class family, where a user with an EHR and a care plan is logged in. */
 export interface ParseSide extends Side {
   userId: string
   ehrId: string
   carePlanId: string
 }
 
-/** @param engineUri each side has a database of its own in it, as a rule by the side's name */
+/** @param database the side's database in the engine, by default with the side's name */
 export async function launchParseSide(
   name: string,
   script: string,
@@ -57,7 +57,7 @@ export async function launchParseSide(
   return side
 }
 
-/** With a user who has an EHR and a care plan. */
+/** Starts a side with a user who has an EHR and a care plan. */
 export async function startParseSide(name: string, script: string, engineUri: string): Promise<ParseSide> {
   const side = await launchParseSide(name, script, engineUri)
   const signedIn = await signUp(side, sideDatabaseUri(engineUri, name), account.email)
@@ -70,7 +70,7 @@ export async function startParseSide(name: string, script: string, engineUri: st
   return { ...signedIn, ehrId, carePlanId }
 }
 
-/** The same side with the requests of a new user. */
+/** Signs up. @returns the side with the session of the new user */
 export async function signUp(
   side: Side,
   mongodbUri: string,
@@ -82,7 +82,7 @@ export async function signUp(
   return { ...(await logIn(side, email)), userId }
 }
 
-/** The same side with the requests of a user who has signed up. */
+/** Logs in. @returns the side with the session of that user */
 export async function logIn(side: Side, email: string): Promise<Side> {
   const { sessionToken = '' } = await postJson(side, '/1/login', { ...account, username: email, email })
   return { ...side, headers: { ...side.headers, 'X-Parse-Session-Token': sessionToken } }
@@ -104,7 +104,7 @@ export async function grantRole(
 async function confirmAddress(mongodbUri: string, username: string): Promise<void> {
   const client = await MongoClient.connect(mongodbUri)
   const users = client.db().collection('_User')
-  // The account is made after the answer.
+  // The account is created after the response.
   while ((await users.updateOne({ username }, { $set: { emailVerified: true } })).matchedCount < 1)
     await setTimeout(20)
   await client.close()

@@ -1,8 +1,7 @@
 /**
- * A user's own data and chat in the path family, with auditing on, beside a handler written by hand that looks up the same
- * plan, topic, messages, names and unread ones, on one engine: measurements of a data type stored 1,000 at a time, and
- * listed, the same ones on both sides; messages posted in one topic, and the newest hundred read. Not alike: our writes
- * keep a history and an audit.
+ * A user's own data and chat in the path family, with auditing, beside a handwritten service that looks up the same plan,
+ * topic, messages and names, on one engine. Measurements of a data type are stored in batches of 1,000, and listed.
+ * Messages are posted to one topic, and the newest hundred are read. Writes differ: ours add a history and an audit.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,16 +27,17 @@ import { account, startParseSide } from '../peers/parse-side.ts'
 const BATCH_SIZE = 1000
 const MESSAGES = 100
 const MIN_STORED = 4000
-/** The least that ours is to reach of what the handler written by hand does. */
+/** The minimal ratio to the rate of the handwritten service. */
 const aims: Record<string, number> = { 'list of 100': 0.6, post: 0.5, 'read 100': 0.6 }
 
-interface TalkingSide extends Side {
-  /** Where its measurements are, and the topic. */
+interface UserDataSide extends Side {
+  /** The path of the measurements. */
   data: string
+  /** The path of the topic. */
   topic: string
 }
 
-/** Every ten minutes, back in time: fewer a day than an EHR takes. */
+/** The time between two measurements. An EHR has a daily limit, which more frequent ones would exceed. */
 const TEN_MINUTES_MS = 600_000
 const NEWEST_TIME_MS = Date.UTC(2026, 0, 1)
 const steps = (carePlanId: string, i: number) => ({
@@ -47,7 +47,7 @@ const steps = (carePlanId: string, i: number) => ({
 
 const text = 'Do the new tablets go with the old ones?'
 
-async function startOurs(engineUri: string): Promise<TalkingSide & { carePlanId: string }> {
+async function startOurs(engineUri: string): Promise<UserDataSide & { carePlanId: string }> {
   const side = await startParseSide('ours', '../server/main.js', engineUri)
   const byPath = await signInByPathFamily(side, account)
   const { carePlanId } = await createPlanInOwnEhr(byPath, side.ehrId)
@@ -57,7 +57,7 @@ async function startOurs(engineUri: string): Promise<TalkingSide & { carePlanId:
   return { ...byPath, carePlanId, data: `/data/${side.userId}/measurement`, topic: `${chat}/${id}` }
 }
 
-/** A plan in the only EHR that the user has, as users have one. */
+/** Deletes the other EHR, since users have one, and creates a plan in the user's own. */
 async function createPlanInOwnEhr({ url, headers }: Side, other: string): Promise<{ carePlanId: string }> {
   await fetch(`${url}/med/ehr/${other}`, { method: 'DELETE', headers })
   const { items } = (await (await fetch(`${url}/ehr`, { headers })).json()) as { items: { id: string }[] }
@@ -66,7 +66,7 @@ async function createPlanInOwnEhr({ url, headers }: Side, other: string): Promis
   return { carePlanId: ((await made.json()) as { id: string }).id }
 }
 
-async function startExpress(engineUri: string): Promise<TalkingSide & { userId: string }> {
+async function startExpress(engineUri: string): Promise<UserDataSide & { userId: string }> {
   const side = await startExpressSide(engineUri, { name: 'Bench' })
   await signIn(side, '/login', account)
   const { topicId, planId } = await postJson(side, '/talk', { id: side.userId })
@@ -76,7 +76,7 @@ async function startExpress(engineUri: string): Promise<TalkingSide & { userId: 
   return { ...side, data, topic }
 }
 
-/** The measurements that one side has stored are the other one's user's, too: rows of the same size are listed. */
+/** Copies the stored measurements to the other side's user, so that both list rows of the same size. */
 async function copyMeasurements(engineUri: string, owner: string): Promise<void> {
   const client = await MongoClient.connect(engineUri)
   const [from, to] = ['ours', 'express'].map((name) => client.db(name).collection('Measurement'))
@@ -85,8 +85,8 @@ async function copyMeasurements(engineUri: string, owner: string): Promise<void>
   await client.close()
 }
 
-/** Each one stores what is new. */
-function createStoreRequest({ data, carePlanId }: TalkingSide & { carePlanId: string }): Request {
+/** A request whose measurements are new each time. */
+function createStoreRequest({ data, carePlanId }: UserDataSide & { carePlanId: string }): Request {
   let sent = 0
   const batch = () => Array.from({ length: BATCH_SIZE }, () => steps(carePlanId, sent++))
   const setupRequest = (request: Request) => ({ ...request, body: JSON.stringify(batch()) })
@@ -111,7 +111,6 @@ function writeAims(table: Map<string, Figures[]>): void {
   }
 }
 
-/** Measures all of it, one after the other. */
 export async function benchmarkOwnData(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
   const engine = await startEmbeddedMongo({ dataDir })
@@ -122,7 +121,7 @@ export async function benchmarkOwnData(): Promise<void> {
     [`batch of ${BATCH_SIZE}`]: { requests: () => [request], connections: 4, warmUp: 8 },
   })
   await copyMeasurements(engine.uri, express.userId)
-  const compared = await compareSides<TalkingSide>([us, express], {
+  const compared = await compareSides<UserDataSide>([us, express], {
     'list of 100': { requests: ({ data }) => [createGet(`${data}?limit=100`)] },
     'read 100': { requests: ({ topic }) => [createGet(`${topic}?limit=100`)] },
     post: { requests: ({ topic }) => [createRequest('POST', topic, { text })] },
