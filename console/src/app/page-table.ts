@@ -82,6 +82,11 @@ export const pages: readonly PageEntry[] = [
     menu: 'measure.title',
     ...recording,
   }),
+  entry(
+    '/measure/questionnaire/:questionnaire',
+    () => import('../patient/questionnaire/questionnaire-page.tsx'),
+    recording,
+  ),
   entry('/overview', () => import('../patient/overview/overview-page.tsx'), { menu: 'overview.title' }),
   entry('/plan', () => import('../patient/plan/plan-page.tsx'), { menu: 'plan.title' }),
   entry('/plan/new', () => import('../patient/plan/creation/new-plan-page.tsx'), planning),

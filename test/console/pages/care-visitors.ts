@@ -20,6 +20,8 @@ export const PATIENT_PAGES: readonly PageOfRole[] = [
   ['measure', 'measure'],
   ['measure, two values', 'measure?kind=bloodpressure'],
   ['measure, a computed value', 'measure?kind=bmi'],
+  ['questionnaire', 'measure/questionnaire/dsmq'],
+  ['questionnaire, answers', 'measure/questionnaire/acq?question=8'],
   ['overview', 'overview'],
   ['overview, all', 'overview?period=all'],
   ['overview, one kind', 'overview?kind=bodyweight&period=all'],

@@ -5,6 +5,7 @@ import { kindName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
+import { QUESTIONNAIRES } from '../questionnaire/questionnaire-query.ts'
 import { QueuedMeasurements } from '../queue/queued-measurements.tsx'
 import { useRefused } from '../queue/refused-measurement.ts'
 import { MeasureForm } from './measure-form.tsx'
@@ -26,6 +27,16 @@ export default function MeasurePage({ me }: PageProps) {
           <li key={path}>
             <Link className="button" to={`/measure?kind=${path}`}>
               {kindName(path)}
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <h2>{t('questionnaire.title')}</h2>
+      <ul className="tiles">
+        {QUESTIONNAIRES.map((id) => (
+          <li key={id}>
+            <Link className="button" to={`/measure/questionnaire/${id}`}>
+              {kindName(id)}
             </Link>
           </li>
         ))}

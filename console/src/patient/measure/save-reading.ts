@@ -14,6 +14,7 @@ import {
   isUnanswered,
   type MeasurementToSend,
   sendMeasurement,
+  sourceOf,
 } from '../measurement/send-measurement.ts'
 import {
   addToQueue,
@@ -43,9 +44,6 @@ function toMeasurement({ me, kind, planId }: SaveOptions, reading: Reading): Mea
     body: { ...numbers, carePlanId: planId, timestamp, comment, ...sourceOf(me) },
   }
 }
-
-/** Of a value that a professional measured, nobody knows whether a device sensed it. */
-const sourceOf = ({ isPatient }: Me) => (isPatient ? { source: 'self-reported' as const } : {})
 
 /** How a reading waits for the network. */
 function useToQueued({ me }: SaveOptions) {

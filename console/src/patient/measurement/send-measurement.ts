@@ -1,4 +1,5 @@
 import { type Client, isProblem, type Problem } from 'health-record-client'
+import type { Me } from '../../model/me.ts'
 import { findPlan } from './find-plan.ts'
 
 /** A measurement as it is sent. */
@@ -13,6 +14,9 @@ export interface MeasurementToSend {
 
 /** A stored measurement: its numbers with their units, as they were sent. */
 export type SavedMeasurement = Readonly<Record<string, unknown>> & { id: string }
+
+/** Of a value that a professional measured, nobody knows whether a device sensed it. */
+export const sourceOf = ({ isPatient }: Me) => (isPatient ? { source: 'self-reported' as const } : {})
 
 interface SendOptions<M extends MeasurementToSend> {
   /** Takes the measurement with its care plan before it is sent, since a retry must send the same. */
