@@ -1,8 +1,7 @@
-import { memberOf } from '../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
-import type { PatchOperation } from './json-patch.ts'
+import { type PatchOperation, patchViolations } from './json-patch.ts'
 
 export type BundleMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -126,14 +125,11 @@ function readEntry(entry: unknown, position: number): BundleEntry | Violation {
 const expectedVersions = (ifMatch: string | undefined): number[] | undefined =>
   ifMatch === undefined ? undefined : [Number(/^(?:W\/)?"(\d{1,9})"$/.exec(ifMatch)?.[1] ?? Number.NaN)]
 
-const isPatchOperation = (one: unknown): one is PatchOperation =>
-  typeof memberOf(one, 'op') === 'string' && typeof memberOf(one, 'path') === 'string'
-
 /** A JSON Patch in a Bundle is a Binary. @returns undefined for anything else */
 function readPatch(resource: Readonly<Record<string, unknown>> | undefined): PatchOperation[] | undefined {
   try {
     const patch: unknown = JSON.parse(Buffer.from(String(resource?.data ?? ''), 'base64').toString())
-    return Array.isArray(patch) && patch.every(isPatchOperation) ? patch : undefined
+    return patchViolations(patch).length === 0 ? (patch as PatchOperation[]) : undefined
   } catch {
     return undefined
   }

@@ -1,15 +1,33 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type Static, Type } from '@sinclair/typebox'
 import { memberOf } from '../../records/fhir/element-paths.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { RESERVED_KEYS } from '../../schemas/json/walk-json.ts'
+import { createValidator } from '../../schemas/validation/validators.ts'
 
-/** An operation of JSON Patch (RFC 6902). */
-export interface PatchOperation {
-  op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test'
-  path: string
-  from?: string
-  value?: unknown
-}
+export const PatchSchema = Type.Array(
+  Type.Object(
+    {
+      op: Type.Unsafe<'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test'>({
+        type: 'string',
+        enum: ['add', 'remove', 'replace', 'move', 'copy', 'test'],
+        description: 'Operation',
+      }),
+      path: Type.String({ maxLength: 1000, description: 'JSON Pointer of the element' }),
+      from: Type.Optional(Type.String({ maxLength: 1000, description: 'JSON Pointer of the source' })),
+      value: Type.Optional(Type.Unknown({ description: 'New value' })),
+    },
+    { additionalProperties: false, description: 'An operation of JSON Patch' },
+  ),
+  { maxItems: 1000, description: 'JSON Patch (RFC 6902)' },
+)
+
+export type PatchOperation = Static<typeof PatchSchema>[number]
+
+export const patchViolations = createValidator(PatchSchema)
+
+/** Characters of JSON that the copies of one patch may have: each could double the resource. */
+const MAX_COPIED_LENGTH = 1_000_000
 
 type Container = Record<string, unknown> | unknown[]
 
@@ -29,40 +47,53 @@ function locate(document: unknown, pointer: string, position: number): { within:
   if (key === undefined || !pointer.startsWith('/'))
     throw patchError(position, 'must have a path below the resource')
   const within = keys.reduce(memberOf, document)
-  if (typeof within !== 'object' || within === null || RESERVED_KEYS.includes(key))
+  const isLength = Array.isArray(within) && key === 'length'
+  if (typeof within !== 'object' || within === null || isLength || RESERVED_KEYS.includes(key))
     throw patchError(position, 'must have a path to an existing element')
   return { within: within as Container, key }
 }
 
+/** @throws RuleViolated when there is none */
+function valueAt(document: unknown, pointer: string, position: number): unknown {
+  const { within, key } = locate(document, pointer, position)
+  if (!Object.hasOwn(within, key)) throw patchError(position, 'must have a path to an existing element')
+  return memberOf(within, key)
+}
+
 /** Applies a patch to a copy of a document. @throws RuleViolated for an operation that does not fit */
 export function applyPatch<T>(document: T, patch: readonly PatchOperation[]): T {
-  const copy = structuredClone(document)
-  for (const [position, operation] of patch.entries()) applyOperation(copy, operation, position)
-  return copy
+  const patched = structuredClone(document)
+  let copied = 0
+  // Operations change the values of earlier ones, and a transaction that is repeated needs the patch as it was sent.
+  for (const [position, operation] of structuredClone(patch).entries()) {
+    if (operation.op === 'copy')
+      copied += JSON.stringify(valueAt(patched, operation.from ?? '', position)).length
+    if (copied > MAX_COPIED_LENGTH)
+      throw patchError(position, `must not copy more than ${MAX_COPIED_LENGTH} characters in all`)
+    applyOperation(patched, operation, position)
+  }
+  return patched
 }
 
 function applyOperation(document: unknown, operation: PatchOperation, position: number): void {
   const { op, path, from = '', value } = operation
-  const get = (pointer: string): unknown => {
-    const { within, key } = locate(document, pointer, position)
-    if (!Object.hasOwn(within, key)) throw patchError(position, 'must have a path to an existing element')
-    return memberOf(within, key)
-  }
   if (op === 'test') {
-    if (!isDeepStrictEqual(get(path), value)) throw patchError(position, 'does not fit the current value')
+    if (!isDeepStrictEqual(valueAt(document, path, position), value))
+      throw patchError(position, 'does not fit the current value')
   } else if (op === 'remove') remove(document, path, position)
   else if (op === 'replace') {
     remove(document, path, position)
     add(document, path, value, position)
   } else if (op === 'add') add(document, path, value, position)
   else {
-    const moved = structuredClone(get(from))
+    const source = valueAt(document, from, position)
     if (op === 'move') remove(document, from, position)
-    add(document, path, moved, position)
+    add(document, path, op === 'move' ? source : structuredClone(source), position)
   }
 }
 
 function add(document: unknown, pointer: string, value: unknown, position: number): void {
+  if (value === undefined) throw patchError(position, 'must have a value')
   const { within, key } = locate(document, pointer, position)
   if (!Array.isArray(within)) within[key] = value
   else if (key === '-') within.push(value)
@@ -73,8 +104,7 @@ function add(document: unknown, pointer: string, value: unknown, position: numbe
 
 function remove(document: unknown, pointer: string, position: number): void {
   const { within, key } = locate(document, pointer, position)
-  if (!Object.hasOwn(within, key) || key === 'length')
-    throw patchError(position, 'must have a path to an existing element')
+  if (!Object.hasOwn(within, key)) throw patchError(position, 'must have a path to an existing element')
   if (Array.isArray(within)) within.splice(Number(key), 1)
   else delete within[key]
 }

@@ -121,6 +121,8 @@ describe('bundles in FHIR', () => {
       { resourceType: 'Binary', data: '%%%' },
       { resourceType: 'Parameters', parameter: [] },
       { resourceType: 'Binary', data: base64([1, { op: 'add', path: 5 }]) },
+      { resourceType: 'Binary', data: base64([{ op: 'merge', from: '/title', path: '/description' }]) },
+      { resourceType: 'Binary', data: base64(Array(1001).fill({ op: 'remove', path: '/note' })) },
     ]) {
       const request = { method: 'PATCH', url: 'CarePlan/unknown123' }
       const refused = await post(patient, 'transaction', [{ request, resource }])

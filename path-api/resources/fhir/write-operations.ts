@@ -1,10 +1,8 @@
-import { Type } from '@sinclair/typebox'
 import { operationOutcome, unkeptIssues } from '../../../fhir/outcome/issue.ts'
 import { parseSearchQuery } from '../../../fhir/requests/bundle-entries.ts'
 import type { FhirResources, WrittenResource } from '../../../fhir/requests/fhir-resources.ts'
-import type { PatchOperation } from '../../../fhir/requests/json-patch.ts'
+import { type PatchOperation, PatchSchema, patchViolations } from '../../../fhir/requests/json-patch.ts'
 import type { Interaction, ResourceType } from '../../../fhir/sources/resource-source.ts'
-import { createValidator } from '../../../schemas/validation/validators.ts'
 import type { Context } from '../../operation/context.ts'
 import { defineOperation, type Operation } from '../../operation/operation.ts'
 import { describedBody, type RawContent } from '../../reply/body-media.ts'
@@ -51,29 +49,11 @@ function replyToWrite(
   })
 }
 
-const PatchSchema = Type.Array(
-  Type.Object(
-    {
-      op: Type.Unsafe<PatchOperation['op']>({
-        type: 'string',
-        enum: ['add', 'remove', 'replace', 'move', 'copy', 'test'],
-        description: 'Operation',
-      }),
-      path: Type.String({ maxLength: 1000, description: 'JSON Pointer of the element' }),
-      from: Type.Optional(Type.String({ maxLength: 1000, description: 'JSON Pointer of the source' })),
-      value: Type.Optional(Type.Unknown({ description: 'New value' })),
-    },
-    { additionalProperties: false, description: 'An operation of JSON Patch' },
-  ),
-  { maxItems: 1000, description: 'JSON Patch (RFC 6902)' },
-)
-
 const patchBody = describedBody(PatchSchema, 'application/json-patch+json', 'application/json')
-const violationsOfPatch = createValidator(PatchSchema)
 
 /** @throws InvalidInput */
 function sentPatch({ json }: RawContent): PatchOperation[] {
-  const violations = violationsOfPatch(json)
+  const violations = patchViolations(json)
   if (violations.length > 0) throw new InvalidInput(violations.map(locateViolation('body')))
   return json as PatchOperation[]
 }
