@@ -108,11 +108,9 @@ export class BulkExports {
     const { _outputFormat: format = EXPORT_FORMATS[0] } = parameters
     if (!EXPORT_FORMATS.includes(String(format)))
       throw parameterError('_outputFormat', 'not-supported', `must be ${EXPORT_FORMATS[0]}`)
-    const { types, by } = permitExport(
-      caller,
-      this.#descriptionsOf(parseTypes(parameters, typeNamesOf(this.#types))),
-      parameters._type !== undefined,
-    )
+    const named = parseTypes(parameters, typeNamesOf(this.#types))
+    const sought = named ? this.#descriptionsOf(named) : this.#types
+    const { types, by } = permitExport(caller, sought, named !== undefined)
     const since = parseSince(parameters) ?? null
     await this.#requireFewExports(caller)
     const ehrIds = await this.#findEhrIds(by, groupId)

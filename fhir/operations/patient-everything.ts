@@ -44,7 +44,8 @@ export async function patientEverything(
 ): Promise<FoundResources> {
   const { limit, cursor } = parsePage(parameters)
   const inCompartment = types.filter(isInCompartment)
-  const wanted = parseTypes(parameters, ['Patient', ...inCompartment.map(({ type }) => type)])
+  const all = ['Patient', ...inCompartment.map(({ type }) => type)]
+  const wanted = parseTypes(parameters, all) ?? all
   const sought = inCompartment.filter(({ type }) => wanted.includes(type))
   const dates = careDates(parameters)
   const since = parseSince(parameters)

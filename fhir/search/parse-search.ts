@@ -88,10 +88,13 @@ export function parseSince(parameters: SearchParameters): Date | undefined {
   return period.from
 }
 
-/** The types that `_type` names; without it, all. @throws InvalidInput for others */
-export function parseTypes(parameters: SearchParameters, known: readonly string[]): readonly string[] {
-  if (parameters._type === undefined) return known
-  const types = textsOf(parameters._type).flatMap((text) => text.split(','))
+/** The types that `_type` names; undefined if it names none. @throws InvalidInput for others */
+export function parseTypes(
+  parameters: SearchParameters,
+  known: readonly string[],
+): readonly string[] | undefined {
+  const types = textsOf(parameters._type ?? []).flatMap((text) => text.split(','))
+  if (types.length === 0) return undefined
   if (types.every((type) => known.includes(type))) return types
   throw parameterError('_type', 'not-supported', `must name some of ${known.join(', ')}`)
 }

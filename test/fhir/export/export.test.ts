@@ -65,6 +65,12 @@ describe('the bulk export in FHIR', function suite() {
     )
   })
 
+  it('has all types if the parameter of types is empty', async () => {
+    const path = await startExport(patient, 'Patient/$export?_type=')
+    const files = await readFiles(patient, (await waitForExport(patient, path)).body)
+    assert.deepEqual([...files.keys()].sort(), ['CarePlan', 'Goal', 'Observation', 'Patient'])
+  })
+
   it('has the patient of a care plan for its group, with what the caller may read', async () => {
     const nurse = await createPerson()
     const other = await createPlan(patient)

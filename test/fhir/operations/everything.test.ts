@@ -58,6 +58,7 @@ describe('everything about a patient in FHIR', () => {
     const types = async (query: string) =>
       ((await readFhir(patient, path(query))).entry ?? []).map(({ resource }: Json) => resource.resourceType)
     assert.deepEqual(await types('_type=Goal,Patient'), ['Patient', 'Goal'])
+    assert.equal((await types('_type=')).length, all.length)
     assert.deepEqual(await types('_type=Observation'), ['Observation', 'Observation'])
     assert.deepEqual(await types('_type=Observation&start=2026-03-02'), [])
     assert.deepEqual(await types('_type=Observation&start=2026-03-01&end=2026-03-01'), [
