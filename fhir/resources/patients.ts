@@ -92,11 +92,13 @@ class Patients implements ResourceSource {
     })
   }
 
+  /** @throws InvalidInput for too many */
   async #named(caller: Caller, ids: readonly string[]): Promise<EhrView[]> {
-    const named = ids.slice(0, MAX_EHRS)
+    if (ids.length > MAX_EHRS)
+      throw parameterError('_id', 'too-costly', `must have at most ${MAX_EHRS} values`)
     const [unnamed, ...found] = await Promise.all([
       findAnonymizedEhrs(this.#context, caller),
-      ...named.map((id) => this.#ehrs.get(caller, id).catch(ifNotFound(undefined))),
+      ...ids.map((id) => this.#ehrs.get(caller, id).catch(ifNotFound(undefined))),
     ])
     return found.flatMap((ehr) => (ehr ? hideSubject(ehr, unnamed) : []))
   }
@@ -140,7 +142,7 @@ class Patients implements ResourceSource {
     if (!isSelf && !(await connections.areConnected(caller.userId, mvUid))) return undefined
     const [reader, owner] = [asConnection(caller, mvUid), { mvUid, relationId: null }]
     const none = { items: [] }
-    const [person, reached, lives] = await Promise.all([
+    const [person, ofContacts, ofAddresses] = await Promise.all([
       persons.get(reader, mvUid).catch(ifNotFound(undefined)),
       contacts.list(reader, owner, CONTACTS).catch(ifNotFound(none)),
       // An app that the person has admitted to the Patient sees the addresses, too.
@@ -148,7 +150,7 @@ class Patients implements ResourceSource {
         ? addresses.list({ ...caller, compartment: undefined }, owner, CONTACTS).catch(ifNotFound(none))
         : none,
     ])
-    return person && { person, contacts: reached.items, addresses: lives.items }
+    return person && { person, contacts: ofContacts.items, addresses: ofAddresses.items }
   }
 }
 

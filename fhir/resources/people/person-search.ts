@@ -98,9 +98,9 @@ export async function searchPersons(
   find: (ids: readonly string[] | undefined) => Promise<readonly FhirResource[]>,
 ): Promise<FoundResources> {
   const { criteria } = search
-  const ids = criteria.find(({ name, modifier }) => name === '_id' && modifier === undefined)?.values
-  const rest = criteria.filter(({ name }) => name !== '_id' || ids === undefined)
-  const found = await find(ids)
+  const named = criteria.find(({ name, modifier }) => name === '_id' && modifier === undefined)
+  const rest = criteria.filter((one) => one !== named)
+  const found = await find(named && [...new Set(named.values)])
   return pageOfPersons(
     found.filter((person) => rest.every((criterion) => fitsPerson(person, criterion))),
     search,

@@ -10,7 +10,7 @@ import type { FoundResources, ResourceSource, ResourceType } from '../../sources
 import { humanName, photoOf } from './human-name.ts'
 import { NAME_PARAMETERS, searchPersons } from './person-search.ts'
 
-/** A search covers at most so many users. */
+/** A search that names no users covers at most so many. */
 const MAX_USERS = 100
 
 /** Users as practitioners: the caller, and the users who are connected with the caller. */
@@ -35,7 +35,7 @@ class Practitioners implements ResourceSource {
     const { connections, persons } = this.#profiles
     return searchPersons(search, async (ids) => {
       const users = ids
-        ? await connections.findKnown(caller.userId, ids.slice(0, MAX_USERS).map(userIdOfPractitioner))
+        ? await connections.findKnown(caller.userId, ids.map(userIdOfPractitioner))
         : await this.#known(caller)
       const found = await Promise.all(
         [...users].map((mvUid) =>

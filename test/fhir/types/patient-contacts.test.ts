@@ -3,7 +3,7 @@ import { connectUsers } from '../../harness/care/owners.ts'
 import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
-import { callFhir, idsIn, readFhir } from '../fhir-client.ts'
+import { callFhir, idsIn, issuesIn, readFhir } from '../fhir-client.ts'
 
 const EXTENSIONS = 'http://hl7.org/fhir/StructureDefinition'
 
@@ -97,6 +97,14 @@ describe('contacts and addresses of a Patient', () => {
         const ids = idsIn(await readFhir(reader, `Patient?_id=${patient.ehrId}&${query}`))
         assert.deepEqual(ids, isFound ? [patient.ehrId] : [], query)
       }
+  })
+
+  it('are found for the ids that all conditions name, at most 100', async () => {
+    const both = await readFhir(patient, `Patient?_id=${patient.ehrId}&_id=unknown`)
+    assert.deepEqual(idsIn(both), [])
+    const ids = Array.from({ length: 101 }, (_, i) => `unknown${i}`)
+    const refused = await callFhir(patient, 'GET', `Patient?_id=${ids}`)
+    assert.deepEqual([refused.status, issuesIn(refused)], [400, ['too-costly http._id']])
   })
 
   it('give the Patient a version of its own with each change', async () => {

@@ -63,6 +63,8 @@ describe('people in FHIR', () => {
       ['family=wit', [friend.mvUid]],
       [`identifier=urn:health-record-service:user|${friend.mvUid}`, [friend.mvUid]],
       [`_id=${friend.mvUid},${nurse.mvUid}`, [friend.mvUid]],
+      [`_id=${friend.mvUid}&_id=${patient.mvUid}`, []],
+      [`_id=${Array.from({ length: 200 }, (_, i) => `unknown${i}`)},${friend.mvUid}`, [friend.mvUid]],
       ['name=nobody', []],
     ] as const)
       assert.deepEqual(idsIn(await readFhir(patient, `Practitioner?${query}`)), ids, query)
