@@ -80,6 +80,16 @@ describe('the authorization of apps', () => {
     }
   })
 
+  it('gives back neither state nor nonce to an app that has sent none', async () => {
+    const verifier = newVerifier()
+    const { state: _, ...parameters } = authorizationOf(app, SCOPES.join(' '), verifier)
+    const received = await decide(await openRequest(patient, parameters), 'admit', patient.ehrId)
+    assert.deepEqual([...received.keys()].sort(), ['code', 'iss'])
+    const { id_token } = assertStatus(await redeemCode(app, received.get('code') ?? '', verifier))
+    const claims = JSON.parse(Buffer.from(id_token.split('.')[1], 'base64url').toString())
+    assert.ok(!('nonce' in claims))
+  })
+
   it('gives at most the scopes that are registered', async () => {
     const asked = 'launch/patient patient/*.cruds patient/Condition.rs user/Observation.rs unknown'
     const { tokens } = await admitApp(patient, app, asked, patient.ehrId)

@@ -64,7 +64,8 @@ export class AppAuthorizations {
 
   constructor({ db }: Pick<Database, 'db'>, clock: () => Date) {
     this.#launches = db.collection('auth.app_launches')
-    this.#requests = db.collection('auth.app_requests')
+    // What the app has not sent must not come back as null: a redirect would have the state "null".
+    this.#requests = db.collection('auth.app_requests', { ignoreUndefined: true })
     this.#codes = db.collection('auth.app_codes')
     this.#assertions = db.collection('auth.app_assertions')
     this.#clock = clock
