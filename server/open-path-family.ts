@@ -40,7 +40,7 @@ export interface PathFamilyDependencies {
   records: RecordServices['records']
   services: RecordServices['services']
   recordsOf: RecordServices['recordsOf']
-  tail: ChangeFeed
+  feed: ChangeFeed
   consume: RateLimiter
   admission: AdmissionControl
   draining: () => boolean
@@ -82,8 +82,8 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     sendMail: toSendMail(parts.mails),
     belongings: belongingsOf(parts),
   })
-  const { records, tail, log } = parts
-  const changes = new Subscriptions(records, tail, accounts.services.appGrants, (err) =>
+  const { records, feed, log } = parts
+  const changes = new Subscriptions(records, feed, accounts.services.appGrants, (err) =>
     log.error({ err }, 'Maintaining the subscriptions to changes failed'),
   )
   const auditVerification = openAuditVerification(parts)
@@ -148,7 +148,7 @@ const belongingsOf = ({
 ]
 
 /** Opens the FHIR API. */
-function openFhir({ publicUrl, records, recordsOf, services, tail: feed }: PathFamilyDependencies) {
+function openFhir({ publicUrl, records, recordsOf, services, feed }: PathFamilyDependencies) {
   const from = createFhirServices(records, recordsOf, services, { publicUrl, feed })
   const fhir = new FhirResources(fhirBaseOf(publicUrl), resourceTypes, from)
   const fhirNotifications = new SubscriptionNotifications(fhir.base, watchedTypes, from)

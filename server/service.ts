@@ -156,10 +156,10 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   })
   if (!config.open) await startMaintenance(records, log, onStop)
 
-  const tail = new ChangeFeed(db, (err) => log.error({ err }, 'Reading the change feed failed'))
-  onStop(() => tail.end())
+  const feed = new ChangeFeed(db, (err) => log.error({ err }, 'Reading the change feed failed'))
+  onStop(() => feed.end())
   const draining = () => state.draining
-  const parts = { ...shared, database, mails, records, services, recordsOf, tail, ...limits, draining }
+  const parts = { ...shared, database, mails, records, services, recordsOf, feed, ...limits, draining }
   const { accounts, drain, ...pathFamily } = await openPathFamily(parts)
   onStop(() => pathFamily.close())
   if (accounts) late.open(accounts, parts)

@@ -23,7 +23,7 @@ import { PatternTime } from './pattern-time.ts'
 
 export interface LiveQueryDependencies {
   records: StoreContext
-  tail: ChangeFeed
+  feed: ChangeFeed
   sessions: Pick<Sessions, 'facts' | 'findByToken'>
   consume: RateLimiter
   forms: ParseTransform
@@ -39,7 +39,7 @@ interface Subscription {
   query: LiveQuery
   sid: string
   caller: Caller
-  noted: SubscriptionAuditLog
+  auditLog: SubscriptionAuditLog
 }
 
 const MAX_SUBSCRIPTIONS = 100
@@ -120,7 +120,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
       query,
       sid,
       caller,
-      noted: this.#subscriptionAudits.open(),
+      auditLog: this.#subscriptionAudits.open(),
     })
     connection.send({ op: 'subscribed', requestId })
   }
@@ -144,19 +144,19 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     return this.#subscriptionsByClass.has(collection)
   }
 
-  deliver(happenings: readonly RecordChange[]): void {
-    if (happenings.length === 0) return
-    this.#undeliveredCount += happenings.length
+  deliver(changes: readonly RecordChange[]): void {
+    if (changes.length === 0) return
+    this.#undeliveredCount += changes.length
     if (this.#undeliveredCount > MAX_UNDELIVERED_CHANGES) this.#closeAll(CLOSE_CODES.tryAgain)
     this.#lastDelivery = this.#lastDelivery
-      .then(() => this.#deliver(happenings))
+      .then(() => this.#deliver(changes))
       .catch((fault) => {
         // Clients must not assume that they received all changes.
         this.#dependencies.onFault(fault)
         this.#closeAll(CLOSE_CODES.tryAgain)
       })
       .finally(() => {
-        this.#undeliveredCount -= happenings.length
+        this.#undeliveredCount -= changes.length
       })
   }
 
@@ -193,7 +193,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
       query.className,
       (this.#subscriptionsByClass.get(query.className) ?? new Set()).add(subscription),
     )
-    this.#feedSubscription ??= this.#dependencies.tail.subscribe(this)
+    this.#feedSubscription ??= this.#dependencies.feed.subscribe(this)
     try {
       await this.#feedSubscription
     } catch (error) {
@@ -205,18 +205,18 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
   }
 
   #removeSubscription(subscription: Subscription): void {
-    const { connection, requestId, query, noted } = subscription
+    const { connection, requestId, query, auditLog } = subscription
     this.#connections.get(connection)?.delete(requestId)
     const others = this.#subscriptionsByClass.get(query.className)
     others?.delete(subscription)
     if (others?.size === 0) this.#subscriptionsByClass.delete(query.className)
-    this.#subscriptionAudits.close(noted, this.#lastDelivery)
+    this.#subscriptionAudits.close(auditLog, this.#lastDelivery)
     this.#leaveFeedIfUnused()
   }
 
   #leaveFeedIfUnused(): void {
     if (this.#subscriptionsByClass.size > 0) return
-    this.#dependencies.tail.unsubscribe(this)
+    this.#dependencies.feed.unsubscribe(this)
     this.#feedSubscription = undefined
   }
 
@@ -224,7 +224,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
   async #checkSessions(): Promise<void> {
     const all = [...this.#connections.values()].flatMap((own) => [...own.values()])
     await this.#loadCallers(all)
-    await Promise.all(all.map(({ noted }) => noted.flush()))
+    await Promise.all(all.map(({ auditLog }) => auditLog.flush()))
   }
 
   /** Loads the subscribers with their current roles, and ends subscriptions of ended sessions. */
@@ -250,17 +250,17 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     if (this.#connections.get(connection)?.size === 0) connection.close(CLOSE_CODES.policy, reason.message)
   }
 
-  async #deliver(happenings: readonly RecordChange[]): Promise<void> {
-    const classes = new Set(happenings.map(({ collection }) => collection))
+  async #deliver(changes: readonly RecordChange[]): Promise<void> {
+    const classes = new Set(changes.map(({ collection }) => collection))
     const listening = [...classes].flatMap((name) => [...(this.#subscriptionsByClass.get(name) ?? [])])
     const callers = await this.#loadCallers(listening)
-    const objects = await toClientObjects(this.#dependencies.forms, happenings)
+    const objects = await toClientObjects(this.#dependencies.forms, changes)
     // Filters once per session, because most changes do not concern most subscribers.
     const readable = new Map<string, RecordChange[]>()
     const patterns = new PatternTime()
     const tell = async (subscription: Subscription, caller: Caller) => {
-      const { query, connection, requestId, noted, sid } = subscription
-      const ofSession = readable.get(sid) ?? happenings.filter((one) => isReadable(caller, one))
+      const { query, connection, requestId, auditLog, sid } = subscription
+      const ofSession = readable.get(sid) ?? changes.filter((one) => isReadable(caller, one))
       readable.set(sid, ofSession)
       const own = ofSession.filter(({ collection }) => collection === query.className)
       const events = await findEvents(query, caller, own, patterns)
@@ -269,10 +269,10 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
         query.className === 'Ehr'
           ? await findAnonymizedEhrs(this.#dependencies.records, caller)
           : new Set<string>()
-      const named = events.filter(({ happening }) => !unnamed.has(happening.id) || !isQueryOnSubject(query))
-      await noted.record(
+      const named = events.filter(({ change }) => !unnamed.has(change.id) || !isQueryOnSubject(query))
+      await auditLog.record(
         caller,
-        named.map(({ happening }) => happening),
+        named.map(({ change }) => change),
       )
       const formOf = (document: ParseDocument) =>
         selectFields(objects.get(document) ?? {}, query, unnamed.has(document._id))
@@ -315,14 +315,14 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
 async function findEvents(
   query: LiveQuery,
   caller: Caller,
-  happenings: readonly RecordChange[],
+  changes: readonly RecordChange[],
   patterns: PatternTime,
-): Promise<(LiveEvent & { happening: RecordChange })[]> {
-  const events: (LiveEvent & { happening: RecordChange })[] = []
-  for (const happening of happenings) {
-    const find = () => toLiveEvent(query, caller, happening)
+): Promise<(LiveEvent & { change: RecordChange })[]> {
+  const events: (LiveEvent & { change: RecordChange })[] = []
+  for (const change of changes) {
+    const find = () => toLiveEvent(query, caller, change)
     const event = query.hasPattern ? patterns.measure(caller.userId, find) : find()
-    if (event) events.push({ happening, ...event })
+    if (event) events.push({ change, ...event })
     if (query.hasPattern) await giveWay()
   }
   return events
@@ -351,10 +351,10 @@ function selectFields(object: object, { keys }: LiveQuery, isUnnamed: boolean): 
 /** Converts documents to the class form. */
 async function toClientObjects(
   forms: ParseTransform,
-  happenings: readonly RecordChange[],
+  changes: readonly RecordChange[],
 ): Promise<Map<ParseDocument, object>> {
   const objects = new Map<ParseDocument, object>()
-  for (const { collection, before, after } of happenings)
+  for (const { collection, before, after } of changes)
     for (const document of [before, after])
       if (document) objects.set(document, await forms.toObject(collection, document))
   return objects

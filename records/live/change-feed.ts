@@ -23,11 +23,11 @@ export interface FeedSubscriber {
   /** Tells whether a change may be relevant; called before any document is read. */
   concerns(change: ChangedRecord): boolean
   /** Called in the order of the log; must return immediately. */
-  deliver(happenings: readonly RecordChange[], position: FeedPosition): void
+  deliver(changes: readonly RecordChange[], position: FeedPosition): void
 }
 
 interface PendingSubscriber {
-  follower: FeedSubscriber
+  subscriber: FeedSubscriber
   resolve(position: FeedPosition): void
   reject(reason: unknown): void
 }
@@ -46,7 +46,7 @@ interface FeedProgress {
   /** When this process last searched far back. */
   lookedBackAt: number
   /** The ids of logged changes, each with its logical time. */
-  placed: Map<string, number>
+  loggedTimes: Map<string, number>
 }
 
 const FEED_POLL_INTERVAL_MS = 100
@@ -96,15 +96,15 @@ export class ChangeFeed {
    * Subscribes from now on. @returns the position of the last change before the subscription
    * @throws Unavailable
    */
-  subscribe(follower: FeedSubscriber): Promise<FeedPosition> {
+  subscribe(subscriber: FeedSubscriber): Promise<FeedPosition> {
     return new Promise((resolve, reject) => {
-      this.#pending.push({ follower, resolve, reject })
+      this.#pending.push({ subscriber, resolve, reject })
       this.#loop.wake()
     })
   }
 
-  unsubscribe(follower: FeedSubscriber): void {
-    this.#subscribers.delete(follower)
+  unsubscribe(subscriber: FeedSubscriber): void {
+    this.#subscribers.delete(subscriber)
   }
 
   /** The position of the last change. @throws Unavailable */
@@ -184,8 +184,8 @@ export class ChangeFeed {
       throw error
     }
     const { batch, changes } = this.#progress
-    for (const { follower, resolve } of this.#pending.splice(0)) {
-      this.#subscribers.add(follower)
+    for (const { subscriber, resolve } of this.#pending.splice(0)) {
+      this.#subscribers.add(subscriber)
       resolve({ batch, changes })
     }
   }
@@ -199,13 +199,13 @@ export class ChangeFeed {
     const begun = goesOn ? last : await this.#log.restart(this.#clock.read())
     if (!begun) return this.#startProgress()
     const before = await this.#log.batchesSince(begun.logicalTime - 2 * MAX_COMMIT_DELAY_MS)
-    const placed = before.flatMap(({ logicalTime, changes }) =>
+    const loggedTimes = before.flatMap(({ logicalTime, changes }) =>
       changes.map((id) => [id, logicalTime] as const),
     )
     return {
       ...{ batch: begun._id, changes: begun.changes.length, batchSeenAt: performance.now() },
       ...{ searchedUntil: begun.logicalTime, lookedBackAt: Number.NEGATIVE_INFINITY },
-      placed: new Map(placed),
+      loggedTimes: new Map(loggedTimes),
     }
   }
 
@@ -246,8 +246,8 @@ export class ChangeFeed {
     progress.searchedUntil = searchedUntil
     if (isLookBack) {
       progress.lookedBackAt = now
-      for (const [id, at] of progress.placed)
-        if (at < searchedUntil - 3 * MAX_COMMIT_DELAY_MS) progress.placed.delete(id)
+      for (const [id, at] of progress.loggedTimes)
+        if (at < searchedUntil - 3 * MAX_COMMIT_DELAY_MS) progress.loggedTimes.delete(id)
     }
     if (now - progress.batchSeenAt < FEED_HEARTBEAT_INTERVAL_MS) return true
     const trace = await this.#log.append(progress.batch, [], this.#clock.read())
@@ -256,13 +256,13 @@ export class ChangeFeed {
   }
 
   /** Finds the committed changes since a logical time that the log lacks, in the order of their times. */
-  async #findNewChanges({ placed }: FeedProgress, since: number): Promise<HistoryEntry[]> {
+  async #findNewChanges({ loggedTimes }: FeedProgress, since: number): Promise<HistoryEntry[]> {
     const history = historyCollection(this.#db)
     const recent = await history
       .find({ logicalTime: { $gte: since } }, { projection: { _id: 1, logicalTime: 1 } })
       .toArray()
     for (const { logicalTime = 0 } of recent) this.#clock.observe(logicalTime)
-    const fresh = recent.map(({ _id }) => _id).filter((id) => !placed.has(id))
+    const fresh = recent.map(({ _id }) => _id).filter((id) => !loggedTimes.has(id))
     if (fresh.length === 0) return []
     return history
       .find({ _id: { $in: fresh } })
@@ -271,16 +271,16 @@ export class ChangeFeed {
   }
 
   async #deliver(progress: FeedProgress, batch: ChangeBatch): Promise<void> {
-    const followers = [...this.#subscribers]
-    const concerns = (record: ChangedRecord) => followers.some((one) => one.concerns(record))
-    const happenings = await loadRecordChanges(this.#db, wantedChangesIn(batch, concerns))
+    const subscribers = [...this.#subscribers]
+    const concerns = (record: ChangedRecord) => subscribers.some((one) => one.concerns(record))
+    const changes = await loadRecordChanges(this.#db, wantedChangesIn(batch, concerns))
     this.#clock.observe(batch.logicalTime)
-    for (const id of batch.changes) progress.placed.set(id, batch.logicalTime)
+    for (const id of batch.changes) progress.loggedTimes.set(id, batch.logicalTime)
     const position = { batch: batch._id, changes: batch.changes.length }
     Object.assign(progress, { ...position, batchSeenAt: performance.now() })
-    for (const follower of followers)
-      follower.deliver(
-        happenings.filter((one) => follower.concerns(one)),
+    for (const subscriber of subscribers)
+      subscriber.deliver(
+        changes.filter((one) => subscriber.concerns(one)),
         position,
       )
   }

@@ -63,9 +63,9 @@ async function findCurrentDocuments(
 }
 
 /** Loads changes with their records, in order; omits records that are hidden by now. */
-export async function loadRecordChanges(db: Db, placed: readonly LoggedChange[]): Promise<RecordChange[]> {
-  if (placed.length === 0) return []
-  const changeIds = placed.map(({ changeId }) => changeId)
+export async function loadRecordChanges(db: Db, logged: readonly LoggedChange[]): Promise<RecordChange[]> {
+  if (logged.length === 0) return []
+  const changeIds = logged.map(({ changeId }) => changeId)
   const records = changeIds.map(parseChangeId)
   const [entries, now] = await Promise.all([
     historyCollection(db)
@@ -74,7 +74,7 @@ export async function loadRecordChanges(db: Db, placed: readonly LoggedChange[])
     findCurrentDocuments(db, records),
   ])
   const byId = new Map(entries.map((entry) => [entry._id, entry]))
-  const happenings = placed.map(async ({ changeId, position }): Promise<RecordChange | undefined> => {
+  const changes = logged.map(async ({ changeId, position }): Promise<RecordChange | undefined> => {
     const [record, entry] = [parseChangeId(changeId), byId.get(changeId)]
     if (!entry) return undefined
     const { at, userId, onBehalfOf, application, action, before } = entry
@@ -83,7 +83,7 @@ export async function loadRecordChanges(db: Db, placed: readonly LoggedChange[])
       ? { ...record, position, at, userId, onBehalfOf, application, action, before, after }
       : undefined
   })
-  return (await Promise.all(happenings)).flatMap((one) => one ?? [])
+  return (await Promise.all(changes)).flatMap((one) => one ?? [])
 }
 
 /** Finds the record after a change. Its permissions are the current ones. */

@@ -26,7 +26,7 @@ type TokenHolders = Pick<AppGrants, 'findRoles'>
 export interface SubscriptionTopic {
   concerns(change: ChangedRecord): boolean
   /** Decides by the record itself, when the ids do not suffice. */
-  includes?(happening: RecordChange): boolean
+  includes?(change: RecordChange): boolean
   /** Tells whether the caller may still access the topic; called periodically. */
   isReachable(caller: Caller): Promise<boolean>
   /** The listener shows none of the changed records, and audits what it reads by itself. */
@@ -35,7 +35,7 @@ export interface SubscriptionTopic {
 
 /** Receives the changes of a subscription. */
 export interface ChangeListener {
-  onChange(happening: RecordChange, caller: Caller): Promise<void> | void
+  onChange(change: RecordChange, caller: Caller): Promise<void> | void
   /** All changes up to this position have been delivered. */
   onPosition(position: string, caller: Caller): void
   /** Earlier changes are lost: the caller must read everything again. */
@@ -54,7 +54,7 @@ const CHECKS_PER_HEARTBEAT = 15
 
 /** The subscriptions of the path family. */
 export class Subscriptions {
-  readonly #tail: ChangeFeed
+  readonly #feed: ChangeFeed
   readonly #holders: TokenHolders
   readonly #subscriptionAudit: SubscriptionAudit
   readonly #open = new Set<Subscription>()
@@ -63,11 +63,11 @@ export class Subscriptions {
 
   constructor(
     records: StoreContext,
-    tail: ChangeFeed,
+    feed: ChangeFeed,
     holders: TokenHolders,
     onFault: (fault: unknown) => void,
   ) {
-    this.#tail = tail
+    this.#feed = feed
     this.#holders = holders
     this.#subscriptionAudit = new SubscriptionAudit(records.audit, onFault)
     this.#loop = startPeriodicTask(SUBSCRIPTION_CHECK_INTERVAL_MS, () => this.#check(), onFault)
@@ -79,25 +79,25 @@ export class Subscriptions {
    * @throws TooManyRequests; Unavailable
    */
   async subscribe(
-    following: Subscriber,
-    followed: SubscriptionTopic,
+    subscriber: Subscriber,
+    topic: SubscriptionTopic,
     listener: ChangeListener,
   ): Promise<() => void> {
-    const { userId } = following.caller
+    const { userId } = subscriber.caller
     const own = [...this.#open].filter((one) => one.userId === userId).length
     if (own >= MAX_SUBSCRIPTIONS_PER_USER || this.#open.size >= MAX_SUBSCRIPTIONS)
       throw new ServiceError('TooManyRequests', {
         retryAfter: 60,
         detail: 'Too many streams of changes are open. Close one, or try again in a minute.',
       })
-    const one = new Subscription(following, followed, listener, this.#holders, this.#subscriptionAudit)
+    const one = new Subscription(subscriber, topic, listener, this.#holders, this.#subscriptionAudit)
     this.#open.add(one)
     one.onEnd = () => {
       this.#open.delete(one)
-      this.#tail.unsubscribe(one)
+      this.#feed.unsubscribe(one)
     }
     try {
-      one.start(this.#tail, await this.#tail.subscribe(one))
+      one.start(this.#feed, await this.#feed.subscribe(one))
     } catch (error) {
       one.end()
       throw error
@@ -115,8 +115,8 @@ export class Subscriptions {
   async #check(): Promise<void> {
     this.#checks += 1
     const forAccess = this.#checks % CHECKS_PER_ACCESS_CHECK === 0
-    const withSign = this.#checks % CHECKS_PER_HEARTBEAT === 0
-    await Promise.all([...this.#open].map((one) => one.check(forAccess, withSign)))
+    const withHeartbeat = this.#checks % CHECKS_PER_HEARTBEAT === 0
+    await Promise.all([...this.#open].map((one) => one.check(forAccess, withHeartbeat)))
   }
 }
 
@@ -135,19 +135,19 @@ class Subscription implements FeedSubscriber {
   onEnd: () => void = () => {}
 
   constructor(
-    following: Subscriber,
-    followed: SubscriptionTopic,
+    subscriber: Subscriber,
+    topic: SubscriptionTopic,
     listener: ChangeListener,
     holders: TokenHolders,
-    notes: SubscriptionAudit,
+    subscriptionAudit: SubscriptionAudit,
   ) {
-    this.#subscriber = following
-    this.#caller = following.caller
-    this.#topic = followed
+    this.#subscriber = subscriber
+    this.#caller = subscriber.caller
+    this.#topic = topic
     this.#listener = listener
     this.#holders = holders
-    this.#subscriptionAudit = notes
-    this.#auditLog = notes.open()
+    this.#subscriptionAudit = subscriptionAudit
+    this.#auditLog = subscriptionAudit.open()
   }
 
   get userId(): string {
@@ -159,45 +159,45 @@ class Subscription implements FeedSubscriber {
   }
 
   /** Delivers missed changes before new ones. */
-  start(tail: ChangeFeed, position: FeedPosition): void {
+  start(feed: ChangeFeed, position: FeedPosition): void {
     this.#enqueue(async () => {
-      const missed = await this.#findMissed(tail, position)
+      const missed = await this.#findMissed(feed, position)
       if (!missed) this.#listener.onReset()
-      else for await (const happenings of missed) await this.#deliver(happenings)
+      else for await (const changes of missed) await this.#deliver(changes)
       this.#position = position
       this.#listener.onPosition(formatPosition(position), this.#caller)
     })
   }
 
   /** @returns undefined when they are not known any more, or too many */
-  async #findMissed(tail: ChangeFeed, position: FeedPosition) {
+  async #findMissed(feed: ChangeFeed, position: FeedPosition) {
     const { from, lookBack = 0 } = this.#subscriber
     const concerns = (change: ChangedRecord) => this.concerns(change)
     if (from !== undefined) {
       const known = parsePosition(from)
-      return known && tail.changesBetween(known, position, concerns)
+      return known && feed.changesBetween(known, position, concerns)
     }
     if (lookBack === 0) return []
-    const recent = await tail.changesShortlyBefore(position, lookBack * 1000, concerns)
+    const recent = await feed.changesShortlyBefore(position, lookBack * 1000, concerns)
     return recent && [recent]
   }
 
-  deliver(happenings: readonly RecordChange[], position: FeedPosition): void {
-    if (happenings.length === 0 && this.#undelivered === 0) {
+  deliver(changes: readonly RecordChange[], position: FeedPosition): void {
+    if (changes.length === 0 && this.#undelivered === 0) {
       this.#position = position
       return
     }
-    this.#undelivered += happenings.length
+    this.#undelivered += changes.length
     if (this.#undelivered > MAX_UNDELIVERED_CHANGES) this.end()
     else
       this.#enqueue(async () => {
-        await this.#deliver(happenings)
+        await this.#deliver(changes)
         this.#position = position
-        this.#undelivered -= happenings.length
+        this.#undelivered -= changes.length
       })
   }
 
-  async check(forAccess: boolean, withSign: boolean): Promise<void> {
+  async check(forAccess: boolean, withHeartbeat: boolean): Promise<void> {
     try {
       await this.#auditLog.flush()
       if (!(await this.#isAllowed(forAccess))) return this.end()
@@ -205,7 +205,7 @@ class Subscription implements FeedSubscriber {
       // If the check fails, the subscription ends.
       return this.end()
     }
-    if (withSign && this.#position && this.#undelivered === 0)
+    if (withHeartbeat && this.#position && this.#undelivered === 0)
       this.#listener.onPosition(formatPosition(this.#position), this.#caller)
   }
 
@@ -225,11 +225,11 @@ class Subscription implements FeedSubscriber {
     return !forAccess || this.#topic.isReachable(this.#caller)
   }
 
-  async #deliver(happenings: readonly RecordChange[]): Promise<void> {
+  async #deliver(changes: readonly RecordChange[]): Promise<void> {
     if (this.#ended) return
     if (!(await this.#isAllowed(false))) return this.end()
     const { includes = () => true } = this.#topic
-    const visible = happenings.filter(
+    const visible = changes.filter(
       (one) => isPermitted((one.after ?? one.before)?._rperm, this.#caller) && includes(one),
     )
     if (!this.#topic.isAuditedByListener) await this.#auditLog.record(this.#caller, visible)

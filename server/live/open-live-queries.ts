@@ -17,7 +17,7 @@ interface LiveQueryOptions {
   log: Log
   app: Express
   records: StoreContext
-  tail: ChangeFeed
+  feed: ChangeFeed
   consume: RateLimiter
   /** undefined in the open test environment, which records no changes. */
   sessions: Sessions | undefined
@@ -39,12 +39,12 @@ export async function openLiveQueries(parts: LiveQueryOptions) {
 }
 
 async function createLiveQueryDependencies(
-  { config, log, records, tail, consume }: LiveQueryOptions,
+  { config, log, records, feed, consume }: LiveQueryOptions,
   sessions: Sessions,
 ) {
   const { applicationId, javascriptKey, clientKey, dotnetKey, restApiKey } = config
   return {
-    ...{ records, tail, sessions, consume, applicationId },
+    ...{ records, feed, sessions, consume, applicationId },
     forms: await createParseTransform(applicationId),
     clientKeys: [javascriptKey, clientKey, dotnetKey, restApiKey],
     onFault: (err: unknown) => log.error({ err }, 'Delivering changes to live queries failed'),

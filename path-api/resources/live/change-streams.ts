@@ -41,20 +41,20 @@ const createRootedAddress =
 /** Subscribes to changes and sends an event for each. */
 export async function streamChanges(
   { caller, principal, lastEventId, changes }: Context<'user'>,
-  followed: SubscriptionTopic,
+  topic: SubscriptionTopic,
   { lookBack }: { lookBack?: number },
-  dataOf: (happening: RecordChange, caller: Caller) => object | Promise<object>,
+  dataOf: (change: RecordChange, caller: Caller) => object | Promise<object>,
 ) {
   const events = new EventStreamWriter()
   const { sessionId: sid, validUntil: until } = principal
-  const leave = await changes.subscribe({ caller, sid, until, from: lastEventId, lookBack }, followed, {
-    onChange: async (happening, caller) =>
-      events.sendEvent('change', await dataOf(happening, caller), happening.position),
+  const unsubscribe = await changes.subscribe({ caller, sid, until, from: lastEventId, lookBack }, topic, {
+    onChange: async (change, caller) =>
+      events.sendEvent('change', await dataOf(change, caller), change.position),
     onPosition: (position) => events.sendHeartbeat(position),
     onReset: () => events.sendEvent('reset', {}),
     onEnd: () => events.finish(),
   })
-  events.once('close', leave)
+  events.once('close', unsubscribe)
   return replyWith(events, { headers: { 'x-accel-buffering': 'no' } })
 }
 
@@ -82,17 +82,17 @@ export const changeStreamOperations = [
       const { caller, ehrs } = context
       const addressOf = createRootedAddress(context)
       await ehrs.get(caller, ehrId)
-      const followed: SubscriptionTopic = {
+      const topic: SubscriptionTopic = {
         concerns: (change) => change.ehrId === ehrId,
         includes: ({ collection }) => isReadableByHelper(caller, helperActOf(collection)),
         isReachable: (caller) => ehrs.isReadable(caller, ehrId),
       }
-      return streamChanges(context, followed, query, (happening): Static<typeof RecordChangeEvent> => {
-        const { collection, id, before, after } = happening
+      return streamChanges(context, topic, query, (change): Static<typeof RecordChangeEvent> => {
+        const { collection, id, before, after } = change
         const resource = { ...(after ?? before), id, ehrId }
         const { carePlanId = collection === 'CarePlan' ? id : null } = resource as { carePlanId?: string }
-        const href = (after && happening.action !== 'delete' && addressOf(collection, resource)) || null
-        return { ...toChangeEvent(happening), carePlanId, href }
+        const href = (after && change.action !== 'delete' && addressOf(collection, resource)) || null
+        return { ...toChangeEvent(change), carePlanId, href }
       })
     },
   }),
@@ -115,15 +115,15 @@ export const changeStreamOperations = [
       const addressOf = createRootedAddress(context)
       const { topicId } = params
       const place = subjectFromParams(params)
-      const followed: SubscriptionTopic = await chats.subscriptionTopicOf(caller, place, topicId)
+      const topic: SubscriptionTopic = await chats.subscriptionTopicOf(caller, place, topicId)
       return streamChanges(
         context,
-        followed,
+        topic,
         query,
-        async (happening, caller): Promise<Static<typeof TopicChangeEvent>> => {
-          const written = await chats.messageOfChange(caller, place, happening)
+        async (change, caller): Promise<Static<typeof TopicChangeEvent>> => {
+          const written = await chats.messageOfChange(caller, place, change)
           return {
-            ...toChangeEvent(happening),
+            ...toChangeEvent(change),
             message: written ? toChatMessage(written.message, written.names, addressOf) : null,
           }
         },

@@ -65,7 +65,7 @@ async function streamEvents(id: string, context: Context<'account'>) {
   )
   events.sendEvent('notification', await fhirNotifications.handshake(caller, id), eventIdOf(last))
   const { sessionId: sid, validUntil: until } = principal
-  const leave = await changes.subscribe({ caller, sid, until }, topic, {
+  const unsubscribe = await changes.subscribe({ caller, sid, until }, topic, {
     onChange: (_, by) => pump(by),
     onPosition: (_, by) => {
       events.sendHeartbeat(eventIdOf(last))
@@ -75,7 +75,7 @@ async function streamEvents(id: string, context: Context<'account'>) {
     onReset: () => {},
     onEnd: () => events.finish(),
   })
-  events.once('close', leave)
+  events.once('close', unsubscribe)
   return replyWith(events, { headers: { 'x-accel-buffering': 'no' } })
 }
 
