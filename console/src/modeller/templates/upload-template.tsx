@@ -1,10 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { Problem } from 'health-record-client'
 import { useId, useRef, useState } from 'react'
 import { Link } from '../../browser/router.tsx'
 import { api } from '../../session/user-session.ts'
 import { translate, useText } from '../../texts/translate.ts'
 import { describedBy, FieldFrame } from '../../ui/form/field.tsx'
+import { fieldsProblem } from '../../ui/form/fields-problem.ts'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { TEMPLATES_KEY } from './templates-query.ts'
 
@@ -13,8 +13,7 @@ const readFile = (input: HTMLInputElement, file: File): Promise<ArrayBuffer> =>
   file.arrayBuffer().catch(() => {
     // Otherwise browsers do not notice that it is chosen again.
     input.value = ''
-    const errors = [{ path: 'file', code: 'here', message: translate('templates.changed') }]
-    throw new Problem({ status: 422, code: 'rule-violated', title: '', errors })
+    throw fieldsProblem([{ field: 'file', message: translate('templates.changed') }])
   })
 
 /** Stores an operational template from a file. */

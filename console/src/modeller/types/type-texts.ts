@@ -1,7 +1,6 @@
-import { Problem } from 'health-record-client'
 import { formatNumber, parseDecimal } from '../../texts/format.ts'
 import { translate } from '../../texts/translate.ts'
-import { parseJson } from '../../ui/form/json-text.ts'
+import { fieldsProblem, parseJson } from '../../ui/form/fields-problem.ts'
 import type { Family, TypeDefinition } from './types-query.ts'
 
 const BOUNDS = ['hardMin', 'hardMax', 'warnMin', 'warnMax'] as const
@@ -58,14 +57,10 @@ export function bodyOf(family: Family, texts: TypeTexts): object {
 }
 
 function rangesOf(texts: TypeTexts): object {
-  const errors = BOUNDS.filter((name) => texts[name].trim() && parseDecimal(texts[name]) === undefined).map(
-    (name) => ({
-      path: `body.${name}`,
-      code: 'here',
-      message: translate('violation.number', { name: translate(`types.${name}`) }),
-    }),
+  const faults = BOUNDS.filter((name) => texts[name].trim() && parseDecimal(texts[name]) === undefined).map(
+    (field) => ({ field, message: translate('violation.number', { name: translate(`types.${field}`) }) }),
   )
-  if (errors.length > 0) throw new Problem({ status: 422, code: 'rule-violated', title: '', errors })
+  if (faults.length > 0) throw fieldsProblem(faults)
   const range = (min: Bound, max: Bound) => ({
     ...(texts[min].trim() && { min: parseDecimal(texts[min]) }),
     ...(texts[max].trim() && { max: parseDecimal(texts[max]) }),

@@ -10,7 +10,7 @@ export interface AlertStep {
   note?: string
 }
 
-async function handle(alert: PlacedAlert, step: AlertStep): Promise<Problem | undefined> {
+async function takeStep(alert: PlacedAlert, step: AlertStep): Promise<Problem | undefined> {
   const params = { path: { ehrId: alert.ehrId, alertId: alert.id } }
   // Nobody takes what somebody else has taken in the meantime.
   const headers = { 'if-match': `"${await versionForStep(alert)}"` }
@@ -30,7 +30,7 @@ async function handle(alert: PlacedAlert, step: AlertStep): Promise<Problem | un
 export function useAlertSteps() {
   const queries = useQueryClient()
   return async (alerts: readonly PlacedAlert[], step: AlertStep): Promise<void> => {
-    const problems = await Promise.all(alerts.map((alert) => handle(alert, step)))
+    const problems = await Promise.all(alerts.map((alert) => takeStep(alert, step)))
     const ehrIds = [...new Set(alerts.map(({ ehrId }) => ehrId))]
     await Promise.all([
       queries.invalidateQueries({ queryKey: WORKLIST_KEY }),

@@ -1,6 +1,5 @@
 import type { MeasurementKind } from 'virtual:measurement-kinds'
 import { useQueryClient } from '@tanstack/react-query'
-import { Problem } from 'health-record-client'
 import { useMergeDraft } from '../../browser/drafts.ts'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
@@ -10,6 +9,7 @@ import { formatNumber, kindName, parseDecimal, quantityName, unitName } from '..
 import { translate, translateName, useText } from '../../texts/translate.ts'
 import { ConflictView } from '../../ui/form/conflict-view.tsx'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
+import { fieldsProblem } from '../../ui/form/fields-problem.ts'
 import { Form, saveUnlessChanged, useSubmit } from '../../ui/form/form.tsx'
 
 interface LoadedThresholds {
@@ -54,14 +54,10 @@ function thresholdsFrom(kind: MeasurementKind, texts: Texts, before: Thresholds[
   if (texts.choice === BANDS) return before
   if (texts.choice !== LIMITS) return texts.choice
   const typed = limitNames(kind).filter((name) => texts[name]?.trim())
-  const errors = typed
+  const faults = typed
     .filter((name) => parseDecimal(texts[name] ?? '') === undefined)
-    .map((name) => ({
-      path: `body.${name}`,
-      code: 'here',
-      message: translate('violation.number', { name: limitLabel(kind, name) }),
-    }))
-  if (errors.length > 0) throw new Problem({ status: 422, code: 'rule-violated', title: '', errors })
+    .map((field) => ({ field, message: translate('violation.number', { name: limitLabel(kind, field) }) }))
+  if (faults.length > 0) throw fieldsProblem(faults)
   const numbers = typed.map((name) => [name, parseDecimal(texts[name] ?? '') ?? 0])
   return { unit: kind.thresholds.unit, ...Object.fromEntries(numbers) }
 }

@@ -1,7 +1,7 @@
 import type { MeasuredQuantity, MeasurementKind, QuantityUnit } from 'virtual:measurement-kinds'
-import { Problem } from 'health-record-client'
 import { formatNumber, parseDecimal, quantityName, unitName } from '../../texts/format.ts'
 import { translate } from '../../texts/translate.ts'
+import { fieldsProblem } from '../../ui/form/fields-problem.ts'
 
 interface TypedNumber {
   text: string
@@ -66,11 +66,11 @@ function violationOf({ name, value, unit }: ReadNumber): string | undefined {
  */
 export function readNumbers(kind: MeasurementKind, reading: Reading): Record<string, number | string> {
   const numbers = numbersOf(kind, reading)
-  const errors = numbers.flatMap((one) => {
+  const faults = numbers.flatMap((one) => {
     const message = violationOf(one)
-    return message === undefined ? [] : { path: `body.${one.name}`, code: 'here', message }
+    return message === undefined ? [] : { field: one.name, message }
   })
-  if (errors.length > 0) throw new Problem({ status: 422, code: 'rule-violated', title: '', errors })
+  if (faults.length > 0) throw fieldsProblem(faults)
   return Object.fromEntries(
     numbers.flatMap(({ name, value = 0, unit }) => [
       [name, value],

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useDraft } from '../../browser/drafts.ts'
+import { useMergeDraft } from '../../browser/drafts.ts'
 import { Link, navigate } from '../../browser/router.tsx'
 import type { CarePlan } from '../../model/health-record.ts'
 import { type Me, planPath } from '../../model/me.ts'
@@ -13,13 +13,6 @@ import { Heading } from '../../ui/heading.tsx'
 
 type Goal = CarePlan['goals'][number]
 type GoalTexts = Record<'name' | 'description' | 'notes' | 'dueDate', string>
-
-interface GoalDraft {
-  /** The goal when the form was opened. */
-  base: GoalTexts
-  version: number
-  mine: GoalTexts
-}
 
 const textsOf = ({ name, description, notes, dueDate }: Goal): GoalTexts => ({
   name,
@@ -69,11 +62,8 @@ export function GoalForm({ me, goal }: { me: Me; goal: Goal }) {
 function useGoalDraft(me: Me, goal: Goal) {
   const { mvUid, ehrId } = me
   const queries = useQueryClient()
-  const { draft, change, clear } = useDraft<GoalDraft>(`${mvUid}:goal:${goal.id}`, () => ({
-    base: textsOf(goal),
-    version: goal.version,
-    mine: textsOf(goal),
-  }))
+  const { version } = goal
+  const { draft, clear, ...changes } = useMergeDraft(`${mvUid}:goal:${goal.id}`, textsOf(goal), { version })
   const path = { ehrId, careplanId: goal.carePlanId, goalId: goal.id }
   const form = useSubmit(async () => {
     const { name, ...rest } = draft.mine
@@ -93,9 +83,5 @@ function useGoalDraft(me: Me, goal: Goal) {
     await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
     if (isSaved) navigate(planPath(me))
   })
-  return {
-    ...{ draft, form },
-    edit: (part: Partial<GoalTexts>) => change({ mine: { ...draft.mine, ...part } }),
-    merge: (mine: GoalTexts) => change({ base: textsOf(goal), version: goal.version, mine }),
-  }
+  return { draft, form, ...changes }
 }

@@ -1,7 +1,8 @@
 import { isProblem, Problem, type Violation } from 'health-record-client'
 import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
-import { translateName, useText } from '../../texts/translate.ts'
+import { translate, translateName, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../failure-note.tsx'
+import { type FieldFault, fieldsProblem } from './fields-problem.ts'
 
 export interface SubmitState {
   isBusy: boolean
@@ -9,8 +10,8 @@ export interface SubmitState {
   submit(): void
   /** The violation of the value at this path of the body. */
   field(path: string): { name: string; error: string | undefined }
-  /** Shows violations that are found before anything is sent. */
-  reject(errors: Violation[]): void
+  /** Shows faults that are found before anything is sent. */
+  reject(faults: readonly FieldFault[]): void
 }
 
 /**
@@ -41,7 +42,7 @@ export function useSubmit(
       const found = problem?.errors.find((one) => isWithin(one.path, path))
       return { name: path, error: found && violationText(found) }
     },
-    reject: (errors) => setProblem(new Problem({ status: 422, code: 'rule-violated', title: '', errors })),
+    reject: (faults) => setProblem(fieldsProblem(faults)),
   }
 }
 
@@ -93,10 +94,10 @@ interface FormProps {
 }
 
 /** Fields with a value that the browser cannot read, such as 31 February. They would be sent as empty ones. */
-const unreadableFields = (form: HTMLFormElement | null): Violation[] =>
+const unreadableFields = (form: HTMLFormElement | null): FieldFault[] =>
   [...(form?.elements ?? [])].flatMap((one) =>
     one instanceof HTMLInputElement && one.validity.badInput
-      ? { path: `body.${one.name}`, code: 'format', message: '' }
+      ? { field: one.name, message: translate('violation.format') }
       : [],
   )
 
