@@ -26,16 +26,21 @@ export class EventStreamWriter extends Readable {
   constructor() {
     super({ highWaterMark: MAX_UNREAD_BYTES, encoding: 'utf8' })
     this.#send(`retry: ${RECONNECT_DELAY_MS}\n\n`)
+    this.once('close', () => this.emit('drain'))
   }
 
-  override _read(): void {
-    this.emit('room')
+  override _read(): void {}
+
+  /** Tells each time that the client has taken something: `_read` is called once until more is sent. */
+  override read(size?: number): unknown {
+    const part = super.read(size)
+    this.emit('drain')
+    return part
   }
 
   /** Resolves when the client has read most of what was sent, or is gone. */
-  async waitForRoom(): Promise<void> {
-    while (!this.destroyed && this.readableLength > MAX_UNREAD_BYTES / 4)
-      await Promise.race([once(this, 'room'), once(this, 'close')])
+  async waitForDrain(): Promise<void> {
+    while (!this.destroyed && this.readableLength > MAX_UNREAD_BYTES / 4) await once(this, 'drain')
   }
 
   sendEvent(name: string, data: unknown, id?: string): void {

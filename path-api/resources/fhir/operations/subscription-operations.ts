@@ -58,7 +58,7 @@ async function streamEvents(id: string, context: Context<'account'>) {
         if (number === undefined) return
         last = number
         events.sendEvent('notification', bundle, eventIdOf(last))
-        await events.waitForRoom()
+        await events.waitForDrain()
       }
     },
     () => events.finish(),
