@@ -7,14 +7,7 @@ import type { Context } from '../../operation/context.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { formBody } from '../../reply/body-media.ts'
 import { SMART_PATHS } from '../smart-addresses.ts'
-
-const textField = (description: string, maxLength: number, example?: string) =>
-  Type.Optional(
-    Type.String({ pattern: '^[ -~]*$', maxLength, description, ...(example && { examples: [example] }) }),
-  )
-
-/** OAuth 2.0 demands that unknown parameters are ignored. */
-const openForm = { additionalProperties: true } as const
+import { openForm, textField } from './authorization/authorization-request.ts'
 
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 

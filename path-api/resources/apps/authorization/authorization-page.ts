@@ -24,11 +24,10 @@ import {
   type AuthorizationParameters,
   authorizationFields,
   checkAuthorizationRequest,
+  openForm,
   responseAddress,
 } from './authorization-request.ts'
 import { describeScopes, durationText, reachesEverybody } from './scope-texts.ts'
-
-const openForm = { additionalProperties: true } as const
 
 const RequestForm = Type.Object(authorizationFields, {
   ...openForm,

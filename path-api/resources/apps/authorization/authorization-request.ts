@@ -6,10 +6,14 @@ import type { App } from '../../../../schemas/accounts/app.ts'
 import { languageParameter } from '../../../pages/page.ts'
 import { fhirBaseOf } from '../../smart-addresses.ts'
 
-const textField = (description: string, maxLength: number, example?: string) =>
+/** A parameter of OAuth 2.0 (RFC 6749, appendix A). */
+export const textField = (description: string, maxLength: number, example?: string) =>
   Type.Optional(
     Type.String({ pattern: '^[ -~]*$', maxLength, description, ...(example && { examples: [example] }) }),
   )
+
+/** OAuth 2.0 demands that unknown parameters are ignored. */
+export const openForm = { additionalProperties: true } as const
 
 /** Parameters of an authorization request (RFC 6749, RFC 7636, SMART App Launch 2.2). Unknown ones are ignored. */
 export const authorizationFields = {
