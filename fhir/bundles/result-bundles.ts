@@ -18,20 +18,20 @@ const urlWith = (path: string, parameters: readonly (readonly [string, string])[
 const urlOf = (base: string, { resourceType, id }: Pick<FhirResource, 'resourceType' | 'id'>): string =>
   `${base}/${resourceType}/${id}`
 
-/** What a page has beside its matches. */
-interface BesideMatches {
-  included?: readonly FhirResource[]
-  /** What the client must know of the result. */
-  issues?: readonly OutcomeIssue[]
-}
-
-/** The result of a search. @param path the address of the search without its parameters */
+/**
+ * The result of a search.
+ * @param path the address of the search without its parameters
+ * @param issues what the client must know of the result
+ */
 export function searchBundle(
   base: string,
   path: string,
   search: Pick<ParsedSearch, 'used' | 'summary' | 'elements'>,
   found: FoundResources,
-  { included = [], issues = [] }: BesideMatches = {},
+  {
+    included = [],
+    issues = [],
+  }: { included?: readonly FhirResource[]; issues?: readonly OutcomeIssue[] } = {},
 ): FhirResource {
   const link: BundleLink[] = [
     { relation: 'self', url: urlWith(path, search.used) },

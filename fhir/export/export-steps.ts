@@ -23,10 +23,10 @@ import {
 const PAGE_SIZE = 500
 /** A step ends with the page that reaches one of these: long before the lease of the job does. */
 const STEP_RESOURCES = 3000
-const STEP_BYTES = 4 * 1024 * 1024
+const STEP_LENGTH = 4 * 1024 * 1024
 const EXPORT_STEP_MS = 1000
-/** Bytes of text in one document of the database, which could have 16 MB. */
-const CHUNK_BYTES = 4 * 1024 * 1024
+/** Characters, which are compressed into one document of the database. A document has at most 16 MB. */
+const CHUNK_LENGTH = 4 * 1024 * 1024
 
 /** The lines that a step adds to the files of an export, and where the next one goes on. */
 interface ExportStep {
@@ -85,8 +85,8 @@ async function readStep(
   const slice = new TimeSlice()
   const end = performance.now() + EXPORT_STEP_MS
   let position: ExportPosition | null = start
-  let [count, bytes] = [0, 0]
-  while (position && count < STEP_RESOURCES && bytes < STEP_BYTES && performance.now() < end) {
+  let [count, length] = [0, 0]
+  while (position && count < STEP_RESOURCES && length < STEP_LENGTH && performance.now() < end) {
     const section = stored.sections[position.section] as string
     const ehrId = stored.ehrIds[position.patient] as string
     const { since } = stored
@@ -96,7 +96,7 @@ async function readStep(
     const added = await mapInSlices(resources, (one) => `${JSON.stringify(one)}\n`, slice)
     lines.set(section, [...(lines.get(section) ?? []), ...added])
     count += added.length
-    for (const line of added) bytes += line.length
+    for (const line of added) length += line.length
     position = positionAfter(position, next, stored)
   }
   return { lines, position, accesses: reads.accesses }
@@ -127,15 +127,12 @@ async function createChunks({ _id, userId, expiresAt, steps }: StoredExport, { l
 
 function joinLines(lines: readonly string[]): string[] {
   const texts: string[] = []
-  let begun: string[] = []
-  let bytes = 0
+  let text = ''
   for (const line of lines) {
-    begun.push(line)
-    bytes += line.length
-    if (bytes < CHUNK_BYTES) continue
-    texts.push(begun.join(''))
-    begun = []
-    bytes = 0
+    text += line
+    if (text.length < CHUNK_LENGTH) continue
+    texts.push(text)
+    text = ''
   }
-  return begun.length > 0 ? [...texts, begun.join('')] : texts
+  return text === '' ? texts : [...texts, text]
 }

@@ -2,7 +2,7 @@ import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { isPatientCriterion } from '../resources/patients-of-caller.ts'
 import { parseSearch, type SearchParameters } from '../search/parse-search.ts'
-import type { ResourceSearch } from '../sources/resource-search.ts'
+import { criterionOf, type ResourceSearch } from '../sources/resource-search.ts'
 import type { FoundResources, ResourceDescription } from '../sources/resource-source.ts'
 
 /** Maximum number of observations of one code. */
@@ -30,7 +30,7 @@ export async function findLastOfEachCode(
   if (patients.length !== 1) throw parameterError('patient', 'required', 'must name one patient')
   const found: FhirResource[] = []
   for (const code of of.codes ?? []) {
-    const criteria = [...parsed.criteria, { name: 'code', modifier: undefined, values: [code] }]
+    const criteria = [...parsed.criteria, criterionOf('code', [code])]
     found.push(...(await search({ ...parsed, criteria, order: 'desc', count, total: false })).resources)
   }
   return found

@@ -3,7 +3,7 @@ import { parsePeriod } from '../../records/fhir/search-values.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { parsePage, parseSince, parseTypes, type SearchParameters } from '../search/parse-search.ts'
 import { searchInTurn } from '../search/search-within.ts'
-import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
+import { criterionOf, type ResourceSearch } from '../sources/resource-search.ts'
 import type { FoundResources, ResourceDescription } from '../sources/resource-source.ts'
 
 /** Where the resources of a patient come from. */
@@ -16,10 +16,6 @@ interface PatientSources {
 /** Types whose resources belong to one patient, as their parameter `patient` says. */
 const isInCompartment = ({ parameters }: ResourceDescription): boolean =>
   parameters.patient?.references !== undefined
-
-const criterion = (name: string, value: string): SearchCriterion => ({
-  ...{ name, modifier: undefined, values: [value] },
-})
 
 /** `start` and `end` of the care. @throws InvalidInput */
 function careDates(parameters: SearchParameters): string[] {
@@ -52,9 +48,9 @@ export async function patientEverything(
   const searchType = (index: number, count: number, after?: string) => {
     const { type, sortedBy } = sought[index] as ResourceDescription
     const criteria = [
-      criterion('patient', id),
-      ...(sortedBy === undefined ? [] : dates.map((text) => criterion(sortedBy, text))),
-      ...(since ? [criterion('_lastUpdated', `ge${since.toISOString()}`)] : []),
+      criterionOf('patient', [id]),
+      ...(sortedBy === undefined ? [] : dates.map((text) => criterionOf(sortedBy, [text]))),
+      ...(since ? [criterionOf('_lastUpdated', [`ge${since.toISOString()}`])] : []),
     ]
     return search(type, { criteria, order: undefined, count, after, total: false })
   }

@@ -20,8 +20,8 @@ import {
 } from './bundle-entries.ts'
 import type { FhirResources, WrittenResource } from './fhir-resources.ts'
 
-/** Creations at the same time: the check of so many takes some milliseconds, in which no other request is served. */
-const MAX_TOGETHER = 20
+/** The checks of so many creations take some milliseconds, in which no other request is served. */
+const MAX_CONCURRENT_CREATIONS = 20
 
 interface EntryResponse {
   resource?: FhirResource
@@ -83,9 +83,9 @@ export class BundleRequests {
     if (isRetry && (await this.#isDone(caller, prepared)))
       return Promise.all(prepared.map((one) => this.#repeatResponse(caller, one)))
     const responses = new Map<number, EntryResponse>()
-    const run = async (methods: readonly BundleMethod[], together: number, tx?: Transaction) => {
+    const run = async (methods: readonly BundleMethod[], concurrency: number, tx?: Transaction) => {
       const due = prepared.toSorted(byParents).filter(({ entry }) => methods.includes(entry.method))
-      for (const group of this.#groupsOf(due, together)) {
+      for (const group of this.#groupsOf(due, concurrency)) {
         const work = group.map((one) => locateFaults(one.entry, () => this.#execute(caller, one, tx)))
         // All of them end before the transaction does.
         for (const [i, result] of (await Promise.allSettled(work)).entries()) {
@@ -94,23 +94,23 @@ export class BundleRequests {
         }
       }
     }
-    const write = (together: number) =>
+    const write = (concurrency: number) =>
       runStoreTransaction(
         this.#context,
         async (tx) => {
-          for (const methods of WRITING_ORDER) await run(methods, together, tx)
+          for (const methods of WRITING_ORDER) await run(methods, concurrency, tx)
         },
         { admission: caller.admission },
       )
     const isWriting = prepared.some(({ entry }) => entry.method !== 'GET')
-    // The database refuses what is written together. One by one, the entry that is at fault has the error.
-    if (isWriting) await write(MAX_TOGETHER).catch(ifConflict(() => write(1)))
+    // Which of several concurrent creations the database refuses is chance. Alone, the entry at fault gets the error.
+    if (isWriting) await write(MAX_CONCURRENT_CREATIONS).catch(ifConflict(() => write(1)))
     await run(['GET'], 1)
     return prepared.map(({ entry }) => responses.get(entry.position) as EntryResponse)
   }
 
-  /** Splits entries into those that are carried out at the same time: creations of one group, and each other one alone. */
-  #groupsOf(entries: readonly PreparedEntry[], most: number): PreparedEntry[][] {
+  /** Splits entries into those that run at the same time: creations of one group, and each other one alone. */
+  #groupsOf(entries: readonly PreparedEntry[], maxLength: number): PreparedEntry[][] {
     const groups: PreparedEntry[][] = []
     const nameOf = (one: PreparedEntry) =>
       isCreating(one) && one.entry.resource ? this.#resources.creationGroupOf(one.entry.resource) : undefined
@@ -118,7 +118,7 @@ export class BundleRequests {
     for (const one of entries) {
       const group = groups.at(-1)
       const name = nameOf(one)
-      if (group && name !== undefined && name === before && group.length < most) group.push(one)
+      if (group && name !== undefined && name === before && group.length < maxLength) group.push(one)
       else groups.push([one])
       before = name
     }

@@ -93,7 +93,7 @@ export class FhirResources {
   }
 
   /** A method of a source, restricted to what the app of the caller may do. @throws MethodNotAllowed; NotFound */
-  #of<M extends SourceMethod>(type: string, interaction: Interaction, method: M) {
+  #methodOf<M extends SourceMethod>(type: string, interaction: Interaction, method: M) {
     const { description, source } = this.#sourceOf(type, interaction)
     const perform = source[method]?.bind(source) as NonNullable<ResourceSource[M]> | undefined
     if (!perform) throw unsupportedError(type, interaction)
@@ -107,18 +107,18 @@ export class FhirResources {
     id: string,
     parameters: SearchParameters = {},
   ): Promise<FhirResource> {
-    const { description, perform } = this.#of(type, 'read', 'read')
+    const { description, perform } = this.#methodOf(type, 'read', 'read')
     return selectElements(await perform(caller, id), parseSearch(description, parameters))
   }
 
   /** The content that a resource wraps. @throws NotFound; Gone */
   readContent(caller: Caller, type: string, id: string): Promise<ResourceContent> {
-    return this.#of(type, 'read', 'readContent').perform(caller, id)
+    return this.#methodOf(type, 'read', 'readContent').perform(caller, id)
   }
 
   /** @throws NotFound; Gone */
   readVersion(caller: Caller, type: string, id: string, version: string): Promise<FhirResource> {
-    const { perform } = this.#of(type, 'vread', 'readVersion')
+    const { perform } = this.#methodOf(type, 'vread', 'readVersion')
     if (!/^\d{1,9}$/.test(version)) throw new ServiceError('NotFound')
     return perform(caller, id, Number(version))
   }
@@ -130,7 +130,7 @@ export class FhirResources {
     id: string,
     parameters: SearchParameters,
   ): Promise<FhirResource> {
-    const { perform } = this.#of(type, 'history-instance', 'history')
+    const { perform } = this.#methodOf(type, 'history-instance', 'history')
     const since = parseSince(parameters)
     const found = await perform(caller, id, parsePage(parameters))
     const versions = found.versions.filter(({ at }) => !since || new Date(at) >= since)
@@ -167,12 +167,12 @@ export class FhirResources {
     parameters: SearchParameters,
     handling?: 'strict' | 'lenient',
   ): Promise<FhirResource> {
-    const { description, perform } = this.#of(type, 'search-type', 'search')
+    const { description, perform } = this.#methodOf(type, 'search-type', 'search')
     const search = parseSearch(description, parameters, handling === 'strict')
     const includes = parseIncludes(description, this.#types, parameters)
     const found = await perform(caller, search)
     const { resources: included, cut } = await findIncluded(found.resources, includes, {
-      descriptionOf: (one) => this.#of(one, 'search-type', 'search').description,
+      descriptionOf: (one) => this.#methodOf(one, 'search-type', 'search').description,
       search: (one, criteria, count) => this.#find(caller, one, { ...PLAIN_SEARCH, criteria, count }),
     })
     const issues = [...search.ignored.map(ignoredParameterIssue), ...cut.map(cutIncludeIssue)]
@@ -189,7 +189,7 @@ export class FhirResources {
     id: string,
     { ifNoneExist, ...options }: ResourceWrite & { ifNoneExist?: SearchParameters | undefined },
   ): Promise<WrittenResource> {
-    const { perform } = this.#of(resource.resourceType, 'create', 'create')
+    const { perform } = this.#methodOf(resource.resourceType, 'create', 'create')
     const existing = ifNoneExist && (await this.findOne(caller, resource.resourceType, ifNoneExist))
     if (existing) return { resource: existing, created: false }
     return { resource: await perform(caller, resource, id, options), created: true }
@@ -207,7 +207,7 @@ export class FhirResources {
     resource: FhirResource,
     options: ResourceWrite,
   ): Promise<WrittenResource> {
-    const { perform } = this.#of(resource.resourceType, 'update', 'update')
+    const { perform } = this.#methodOf(resource.resourceType, 'update', 'update')
     if (resource.id !== id)
       throw new ServiceError('IdMismatch', {
         violations: [
@@ -238,8 +238,8 @@ export class FhirResources {
     patch: readonly PatchOperation[],
     options: ResourceWrite,
   ): Promise<WrittenResource> {
-    this.#of(type, 'patch', 'update')
-    const now = await this.#of(type, 'patch', 'read').perform(caller, id)
+    this.#methodOf(type, 'patch', 'update')
+    const now = await this.#methodOf(type, 'patch', 'read').perform(caller, id)
     const { versionId } = now.meta as { versionId: string }
     const { expected = [Number(versionId)] } = options
     const resource = applyPatch(now, patch)
@@ -263,7 +263,7 @@ export class FhirResources {
 
   /** Deletes a resource; one that is already deleted stays so. @throws NotFound; Forbidden; PreconditionFailed */
   async remove(caller: Caller, type: string, id: string, options: ResourceWrite): Promise<void> {
-    const { perform } = this.#of(type, 'delete', 'remove')
+    const { perform } = this.#methodOf(type, 'delete', 'remove')
     await perform(caller, id, options).catch((error) => {
       if (!(error instanceof ServiceError) || error.error !== 'Gone') throw error
     })
@@ -282,12 +282,12 @@ export class FhirResources {
 
   /** Searches without a Bundle. @throws as search */
   #find = (caller: Caller, type: string, search: ResourceSearch): Promise<FoundResources> =>
-    this.#of(type, 'search-type', 'search').perform(caller, search)
+    this.#methodOf(type, 'search-type', 'search').perform(caller, search)
 
   /** The International Patient Summary, with what the caller may read. @throws NotFound */
   summarise(caller: Caller, id: string): Promise<FhirResource> {
     const search = async (type: string, query: SearchParameters) => {
-      const { description } = this.#of(type, 'search-type', 'search')
+      const { description } = this.#methodOf(type, 'search-type', 'search')
       return (await this.#find(caller, type, parseSearch(description, query, true))).resources
     }
     const sources = { base: this.base, readPatient: () => this.read(caller, 'Patient', id), search }
@@ -305,7 +305,7 @@ export class FhirResources {
 
   /** The newest resources of each code, as a Bundle. @throws InvalidInput */
   async lastOfEachCode(caller: Caller, type: string, parameters: SearchParameters): Promise<FhirResource> {
-    const { description } = this.#of(type, 'search-type', 'search')
+    const { description } = this.#methodOf(type, 'search-type', 'search')
     const resources = await findLastOfEachCode(description, parameters, (search) =>
       this.#find(caller, type, search),
     )
@@ -337,7 +337,7 @@ export class FhirResources {
 
   /** The only resource that a search finds. @throws PreconditionFailed when it has no criteria, or finds several */
   async findOne(caller: Caller, type: string, query: SearchParameters): Promise<FhirResource | undefined> {
-    const { description, perform } = this.#of(type, 'search-type', 'search')
+    const { description, perform } = this.#methodOf(type, 'search-type', 'search')
     const search = parseSearch(description, query, true)
     if (search.criteria.length === 0)
       throw new ServiceError('PreconditionFailed', { detail: 'The condition must have search parameters.' })

@@ -4,7 +4,7 @@ import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { MAX_SEARCHED_PATIENTS } from '../resources/patients-of-caller.ts'
 import { type Include, type Includes, includeName } from '../search/includes.ts'
-import type { SearchCriterion } from '../sources/resource-search.ts'
+import { criterionOf, type SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources, ResourceDescription } from '../sources/resource-source.ts'
 
 /** A page includes at most so many resources. */
@@ -23,10 +23,6 @@ interface IncludedResources {
 }
 
 const keyOf = ({ resourceType, id }: FhirResource): string => `${resourceType}/${id}`
-
-const criterion = (name: string, values: Iterable<string>): SearchCriterion => ({
-  ...{ name, modifier: undefined, values: [...new Set(values)] },
-})
 
 /** The ids in the references at a path, which may lead through lists. */
 function referencedIn(resource: FhirResource, { path, target }: Pick<Include, 'path' | 'target'>): string[] {
@@ -74,7 +70,7 @@ export async function findIncluded(
     if (sought.values.length === 0) return
     // Practitioners are no data of a patient.
     const isNarrowed = patients.size > 0 && 'patient' in descriptionOf(type).parameters
-    const criteria = isNarrowed ? [sought, criterion('patient', patients)] : [sought]
+    const criteria = isNarrowed ? [sought, criterionOf('patient', patients)] : [sought]
     const found = count > 0 ? await search(type, criteria, count) : undefined
     const fresh = found?.resources.filter((one) => !shown.has(keyOf(one))) ?? []
     for (const one of fresh) shown.add(keyOf(one))
@@ -88,7 +84,7 @@ export async function findIncluded(
       '_include',
       include,
       include.target,
-      criterion(
+      criterionOf(
         '_id',
         ids.filter((id) => !isShown(id)),
       ),
@@ -97,7 +93,7 @@ export async function findIncluded(
   for (const include of reverse) {
     const { source, parameter, target } = include
     const ids = matches.map(({ id }) => `${target}/${id}`)
-    await add('_revinclude', include, source, criterion(parameter, ids))
+    await add('_revinclude', include, source, criterionOf(parameter, ids))
   }
   return included
 }

@@ -10,6 +10,15 @@ import type { SearchCriterion } from '../sources/resource-search.ts'
 /** A search that names no patient covers at most this many. */
 export const MAX_SEARCHED_PATIENTS = 20
 
+const PATIENT_PARAMETER = {
+  type: 'reference',
+  description: 'Patient: the id of an EHR',
+  references: { types: ['Patient'], path: 'subject' },
+} as const
+
+/** The search parameters of a type whose resources name their patient as the subject. */
+export const PATIENT_PARAMETERS = { patient: PATIENT_PARAMETER, subject: PATIENT_PARAMETER }
+
 /** The ids of EHRs that a caller may read, newest first; one more than a search may cover means too many. */
 async function readableEhrIds(database: Pick<Database, 'db'>, caller: Caller): Promise<string[]> {
   const readable = permissionFilter('_rperm', caller) as Filter<ParseDocument>

@@ -1,7 +1,7 @@
 import { parsePeriod, splitEscaped } from '../../records/fhir/search-values.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import { parameterError } from '../outcome/issue.ts'
-import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
+import { criterionOf, type ResourceSearch, type SearchCriterion } from '../sources/resource-search.ts'
 import type { ResourceDescription } from '../sources/resource-source.ts'
 
 /** Parameters of a request: repeated ones have several values. */
@@ -102,7 +102,7 @@ export function parseTypes(
 /** The criterion `patient` of an operation that is not a search. */
 export function parsePatients(parameters: SearchParameters): SearchCriterion[] {
   const texts = textsOf(parameters.patient ?? [])
-  return texts.map((text) => ({ name: 'patient', modifier: undefined, values: splitEscaped(text, ',') }))
+  return texts.map((text) => criterionOf('patient', splitEscaped(text, ',')))
 }
 
 /** The parameters that a request respects, for the link `self`. */

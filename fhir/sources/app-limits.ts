@@ -6,7 +6,7 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import type { AuditedReads } from '../../records/store/writing/transaction.ts'
 import type { AppPermit } from '../../schemas/accounts/app.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { ResourceSearch } from './resource-search.ts'
+import { criterionOf, type ResourceSearch } from './resource-search.ts'
 import type {
   ExportSource,
   Interaction,
@@ -117,8 +117,7 @@ const shown: LimitedMethod = async (perform, categories, rest) =>
 
 const withCategories: LimitedMethod = (perform, categories, [search, ...rest]) => {
   const { criteria, ...others } = search as ResourceSearch
-  const own = { name: 'category', modifier: undefined, values: categories }
-  return perform({ ...others, criteria: [...criteria, own] }, ...rest)
+  return perform({ ...others, criteria: [...criteria, criterionOf('category', categories)] }, ...rest)
 }
 
 /** A method that is not named here is refused to an app with limited categories. */

@@ -6,6 +6,11 @@ export interface SearchCriterion {
   values: readonly string[]
 }
 
+/** A criterion without a modifier, with each value once. */
+export const criterionOf = (name: string, values: Iterable<string>): SearchCriterion => ({
+  ...{ name, modifier: undefined, values: [...new Set(values)] },
+})
+
 /** What a search looks for. */
 export interface SearchCriteria {
   criteria: readonly SearchCriterion[]

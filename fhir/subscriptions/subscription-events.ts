@@ -9,7 +9,7 @@ import { runStoreTransaction, type StoreContext } from '../../records/store/writ
 import { ServiceError } from '../../schemas/errors.ts'
 import { MAX_SEARCHED_PATIENTS, searchedEhrIds } from '../resources/patients-of-caller.ts'
 import { limitToApp } from '../sources/app-limits.ts'
-import type { SearchCriterion } from '../sources/resource-search.ts'
+import { criterionOf, type SearchCriterion } from '../sources/resource-search.ts'
 import type {
   FhirServices,
   ResourceSource,
@@ -61,10 +61,6 @@ export interface SubscriptionEvent {
   /** What became of the resource; undefined if the subscriber may not read it now, or if it is deleted since. */
   focus: ResourceVersion | undefined
 }
-
-const criterion = (name: string, values: readonly string[]): SearchCriterion => ({
-  ...{ name, modifier: undefined, values: [...new Set(values)] },
-})
 
 const changeKey = ({ collection, id, version }: ChangedRecord) => `${collection}/${id}/${version}`
 
@@ -283,7 +279,7 @@ export class SubscriptionEvents {
       const some = ehrIds.slice(i, i + MAX_SEARCHED_PATIENTS)
       const named = changed.filter(({ change }) => some.includes(String(change.ehrId)))
       const ids = named.map(({ resourceId }) => resourceId)
-      const narrowed = [...criteria, criterion('patient', some), criterion('_id', ids)]
+      const narrowed = [...criteria, criterionOf('patient', some), criterionOf('_id', ids)]
       const found = await this.#search(caller, type, narrowed, ids.length)
       for (const { id } of found.resources) readable.add(String(id))
     }

@@ -103,7 +103,7 @@ export class FhirSubscriptions implements ResourceSource {
     const position = await this.events.position()
     const id = ownedRecordId(caller.userId, newId)
     const create = async (within: Transaction) => {
-      await this.#makeRoom(caller, within)
+      await this.#requireCapacity(caller, within)
       await this.events.start(within.session, id, position)
       const own = [caller.userId]
       return this.#store.create(asOwner(caller), fields, { read: own, write: own }, { tx: within, id })
@@ -173,7 +173,7 @@ export class FhirSubscriptions implements ResourceSource {
   }
 
   /** Removes the subscriptions of the user that have ended. @throws RuleViolated if there are too many others */
-  async #makeRoom(caller: Caller, tx: Transaction): Promise<void> {
+  async #requireCapacity(caller: Caller, tx: Transaction): Promise<void> {
     const { userId } = caller
     await lockProfile(this.#context, tx, userId)
     const ended = documentCollection(this.#context, SUBSCRIPTION.collection)

@@ -21,6 +21,7 @@ import type {
   ResourceType,
 } from '../../sources/resource-source.ts'
 import { type MappedKind, type ResourceStream, streamsOf } from '../kind-streams.ts'
+import { PATIENT_PARAMETERS } from '../patients-of-caller.ts'
 import type { RecordWithMetadata } from '../render.ts'
 import { searchStreams } from '../search-streams.ts'
 import { showKnownPractitioners } from './practitioner-references.ts'
@@ -68,12 +69,6 @@ function withParticipants(team: FhirResource, participants: readonly StoredParti
 }
 
 const STATUS = wordToken('Status: active, or inactive after the end of the plan', 'status', STATUSES)
-
-const patient = {
-  type: 'reference',
-  description: 'Patient: the id of an EHR',
-  references: { types: ['Patient'], path: 'subject' },
-} as const
 
 const [plans] = streamsOf(CarePlan) as [ResourceStream]
 
@@ -151,8 +146,7 @@ export const careTeamType: ResourceType = {
   profiles: [],
   interactions: ['read', 'search-type'],
   parameters: {
-    patient,
-    subject: patient,
+    ...PATIENT_PARAMETERS,
     _lastUpdated: { type: 'date', description: 'Time of the last change of the plan or a participant' },
     _id: { type: 'token', description: 'Id of the care plan' },
     status: STATUS,

@@ -22,7 +22,7 @@ import type {
   ResourceSource,
   ResourceType,
 } from '../../sources/resource-source.ts'
-import { isPatientCriterion, searchedEhrIds } from '../patients-of-caller.ts'
+import { isPatientCriterion, PATIENT_PARAMETERS, searchedEhrIds } from '../patients-of-caller.ts'
 
 const COMPOSITION_TYPE = 'application/openehr+json'
 
@@ -89,12 +89,6 @@ const PARAMETERS = {
   status: constantToken('Status: always current', [{ code: 'current' }]),
   related: referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
 }
-
-const patient = {
-  type: 'reference',
-  description: 'Patient: the id of an EHR',
-  references: { types: ['Patient'], path: 'subject' },
-} as const
 
 /** openEHR compositions as documents. */
 class DocumentReferences implements ResourceSource {
@@ -165,8 +159,7 @@ export const documentReferenceType: ResourceType = {
   profiles: [],
   interactions: ['read', 'search-type'],
   parameters: {
-    patient,
-    subject: patient,
+    ...PATIENT_PARAMETERS,
     ...PARAMETERS,
     related: { ...PARAMETERS.related, references: { types: ['CarePlan'], path: 'context.related[0]' } },
   },
