@@ -2,7 +2,7 @@ import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { parsePeriod } from '../../records/fhir/search-values.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { parsePage, parseSince, parseTypes, type SearchParameters } from '../search/parse-search.ts'
-import { searchInTurn } from '../search/search-within.ts'
+import { searchSequentially } from '../search/search-within.ts'
 import { criterionOf, type ResourceSearch } from '../sources/resource-search.ts'
 import type { FoundResources, ResourceDescription } from '../sources/resource-source.ts'
 
@@ -58,6 +58,6 @@ export async function patientEverything(
   const patient = await readPatient()
   const first = cursor === undefined && wanted.includes('Patient') ? [patient] : []
   const page = { limit: limit - first.length, after: cursor }
-  const { resources, next } = await searchInTurn(sought.length, page, searchType)
+  const { resources, next } = await searchSequentially(sought.length, page, searchType)
   return { resources: [...first, ...resources], ...(next !== undefined && { next }) }
 }

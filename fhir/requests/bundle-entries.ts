@@ -1,6 +1,7 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
+import { parameterError } from '../outcome/issue.ts'
 import { type PatchOperation, patchViolations } from './json-patch.ts'
 
 export type BundleMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -52,9 +53,8 @@ export function readEntries({
   | { isTransaction: true; entries: BundleEntry[] }
   | { isTransaction: false; entries: (BundleEntry | Violation)[] } {
   if (type !== 'batch' && type !== 'transaction')
-    throw invalid([{ path: 'Bundle.type', code: 'enum', message: 'must be batch or transaction' }])
-  if (!Array.isArray(entry))
-    throw invalid([{ path: 'Bundle.entry', code: 'type', message: 'must be a list' }])
+    throw parameterError('Bundle.type', 'enum', 'must be batch or transaction')
+  if (!Array.isArray(entry)) throw parameterError('Bundle.entry', 'type', 'must be a list')
   if (entry.length > MAX_ENTRIES)
     throw new ServiceError('ContentTooLarge', {
       violations: [
@@ -66,7 +66,7 @@ export function readEntries({
   const violations = read.flatMap((one) => ('message' in one ? one : []))
   const entries = read as BundleEntry[]
   violations.push(...(violations.length > 0 ? [] : repeatedUrls(entries)))
-  if (violations.length > 0) throw invalid(violations)
+  if (violations.length > 0) throw violationsError(violations)
   return { isTransaction: true, entries }
 }
 
@@ -84,7 +84,7 @@ const repeatedUrls = (entries: readonly BundleEntry[]): Violation[] =>
       : [],
   )
 
-export const invalid = (violations: Violation[]) => new ServiceError('InvalidInput', { violations })
+export const violationsError = (violations: Violation[]) => new ServiceError('InvalidInput', { violations })
 
 function readEntry(entry: unknown, position: number): BundleEntry | Violation {
   const { request, resource, fullUrl } = (entry ?? {}) as Record<string, Record<string, unknown>>

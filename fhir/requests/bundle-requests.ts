@@ -13,10 +13,10 @@ import {
   type BundleEntry,
   type BundleMethod,
   conditionalReferences,
-  invalid,
   parseSearchQuery,
   readEntries,
   replaceReferences,
+  violationsError,
 } from './bundle-entries.ts'
 import type { FhirResources, WrittenResource } from './fhir-resources.ts'
 
@@ -64,7 +64,7 @@ export class BundleRequests {
     const responses: EntryResponse[] = []
     for (const entry of entries) {
       const respond = async () => {
-        if ('message' in entry) throw invalid([entry])
+        if ('message' in entry) throw violationsError([entry])
         return this.#execute(caller, await this.#prepare(caller, entry, nextId()))
       }
       responses.push(await respond().catch(toErrorResponse))

@@ -50,14 +50,18 @@ export async function searchWithin<T>(
   const read = (value: string, page: PageRequest) => readPage(value, page).catch(noneIfUnknown)
   if (count === 0) return { resources: [], total: (await read(first, { limit: 1, count: total })).total }
   let counted: number | undefined
-  const found = await searchInTurn(values.length, { limit: count, after }, async (index, limit, cursor) => {
-    const value = values[index] as string
-    const page = await read(value, { limit, cursor, count: total })
-    counted = page.total
-    const fitting = page.items.filter((item) => rest.every((criterion) => fits(item, criterion, value)))
-    const isShort = fitting.length < page.items.length
-    return { resources: await show(fitting, value), next: page.next ?? undefined, isShort }
-  })
+  const found = await searchSequentially(
+    values.length,
+    { limit: count, after },
+    async (index, limit, cursor) => {
+      const value = values[index] as string
+      const page = await read(value, { limit, cursor, count: total })
+      counted = page.total
+      const fitting = page.items.filter((item) => rest.every((criterion) => fits(item, criterion, value)))
+      const isShort = fitting.length < page.items.length
+      return { resources: await show(fitting, value), next: page.next ?? undefined, isShort }
+    },
+  )
   return { ...found, ...(counted !== undefined && { total: counted }) }
 }
 
@@ -71,7 +75,7 @@ interface PartOfPage extends Pick<FoundResources, 'resources' | 'next'> {
  * A page of several sources, one after the other.
  * @param find the page of the source with this number. @throws InvalidInput for a cursor of another search
  */
-export async function searchInTurn(
+export async function searchSequentially(
   sources: number,
   { limit, after: cursor }: { limit: number; after: string | undefined },
   find: (index: number, count: number, after?: string) => Promise<PartOfPage>,

@@ -14,7 +14,7 @@ import {
 import { ServiceError } from '../../schemas/errors.ts'
 import { requireKnownModifier } from '../outcome/issue.ts'
 import { requireKept, unkeptElements } from '../resources/sent-resource.ts'
-import { searchFew } from '../search/search-few.ts'
+import { searchInMemory } from '../search/search-in-memory.ts'
 import { fitsPeriod } from '../search/search-period.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
 import type {
@@ -90,7 +90,7 @@ export class FhirSubscriptions implements ResourceSource {
   }
 
   async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
-    return searchFew((await this.#listOwn(caller)).map(this.show), search, fits)
+    return searchInMemory((await this.#listOwn(caller)).map(this.show), search, fits)
   }
 
   async create(

@@ -5,7 +5,7 @@ import type { Caller } from '../store/documents/caller.ts'
 import { type Database, documentCollection } from '../store/documents/database.ts'
 
 /** A user who may write care plans that the caller may write. */
-export interface FoundColleague extends Omit<Colleague, 'name'> {
+export interface ColleagueWithEhrs extends Omit<Colleague, 'name'> {
   /** The EHRs of these care plans. */
   ehrIds: string[]
 }
@@ -15,7 +15,7 @@ const MAX_PLANS = 1000
 const MAX_HOLDERS = 10_000
 
 /** Finds the users with whom the caller shares the care of others, those with most of the care plans first. */
-export async function findColleagues(database: Database, caller: Caller): Promise<FoundColleague[]> {
+export async function findColleagues(database: Database, caller: Caller): Promise<ColleagueWithEhrs[]> {
   const plans = await findOpenPlans(database, caller)
   const holders = await findHolders(
     database,

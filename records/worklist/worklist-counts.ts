@@ -6,7 +6,7 @@ import { type Caller, isPermitted } from '../store/documents/caller.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
 
 /** An entry with the values by which it is sorted, ascending. */
-export interface Ranked {
+export interface RankedEntry {
   entry: WorklistEntry
   rank: (number | string)[]
 }
@@ -113,13 +113,13 @@ const emptyEntry = (ehrId: string): WorklistEntry => ({
 })
 
 /** By the worst and oldest alert, then by the numbers, then by the id, so that the order is total. */
-export function rankOf(entry: WorklistEntry): Ranked['rank'] {
+export function rankOf(entry: WorklistEntry): RankedEntry['rank'] {
   const { ehrId, severity, since, missed, taken, overdueTasks, unreadMessages } = entry
   const urgency = severity && since ? urgencyOf({ severity, start: since }) : 0
   return [-urgency, -missed, -taken, -overdueTasks, -unreadMessages, ehrId]
 }
 
-export function compareRanks(one: Ranked['rank'], other: Ranked['rank']): number {
+export function compareRanks(one: RankedEntry['rank'], other: RankedEntry['rank']): number {
   for (const [i, value] of one.entries()) {
     const against = other[i] ?? 0
     if (value !== against) return value < against ? -1 : 1

@@ -13,7 +13,7 @@ import { decodeCursor, encodeCursor, invalidCursorError } from '../store/reading
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import type { PatientCards } from './patient-cards.ts'
-import { compareRanks, type Ranked, rankOf, WorklistCounts } from './worklist-counts.ts'
+import { compareRanks, type RankedEntry, rankOf, WorklistCounts } from './worklist-counts.ts'
 
 /** Maximum number of alerts and of tasks that a worklist counts, the most urgent ones. */
 const MAX_RECORDS = 1000
@@ -76,7 +76,7 @@ export class Worklists {
     own: readonly string[],
     filter: WorklistFilter,
     patients: readonly string[],
-  ): Promise<Ranked[]> {
+  ): Promise<RankedEntry[]> {
     const others = await findOwnersStoodInFor(this.#records, caller.userId, this.#records.clock())
     const owners = [caller.userId, ...others]
     const [alerts, tasks, unread] = await Promise.all([
@@ -168,7 +168,7 @@ const PROJECTION = {
 }
 
 /** @throws MalformedRequest */
-function decodeRank(cursor: string): Ranked['rank'] {
+function decodeRank(cursor: string): RankedEntry['rank'] {
   const { value } = decodeCursor(CURSOR_LIST, cursor)
   try {
     const rank: unknown = JSON.parse(String(value))

@@ -5,7 +5,7 @@ import { neutralLabel } from '../../../records/questionnaires/text-packs.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { INSTRUMENT_NAMES, type InstrumentName } from '../../../schemas/questionnaires/questionnaire.ts'
 import { requireKnownModifier } from '../../outcome/issue.ts'
-import { searchFew } from '../../search/search-few.ts'
+import { searchInMemory } from '../../search/search-in-memory.ts'
 import type { SearchCriterion } from '../../sources/resource-search.ts'
 import type { ResourceSource, ResourceType } from '../../sources/resource-source.ts'
 
@@ -87,7 +87,7 @@ const source: ResourceSource = {
     if (!found) throw new ServiceError('NotFound')
     return found
   },
-  search: async (_caller, search) => searchFew(QUESTIONNAIRES, search, fits),
+  search: async (_caller, search) => searchInMemory(QUESTIONNAIRES, search, fits),
 }
 
 /** The questionnaires that the service scores, with neutral labels: their texts belong to their owners. */

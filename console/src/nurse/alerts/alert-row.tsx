@@ -4,13 +4,13 @@ import { FailureNote } from '../../ui/failure-note.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
 import { useAlertSteps } from './alert-steps.ts'
 import { alertText } from './alert-text.ts'
-import type { PlacedAlert, Selection } from './selection.ts'
+import type { PatientAlert, Selection } from './selection.ts'
 
 /** A sign and a word say what the colour says. */
 const LEVELS = { CRITICAL: 'bad', HIGH: 'bad', MODERATE: 'warn', LOW: 'good' } as const
 const SIGNS = { CRITICAL: '◆', HIGH: '▲', MODERATE: '△', LOW: '○' } as const
 
-function SeverityBadge({ severity }: Pick<PlacedAlert, 'severity'>) {
+function SeverityBadge({ severity }: Pick<PatientAlert, 'severity'>) {
   const t = useText()
   return (
     <span className={`band ${LEVELS[severity]}`}>
@@ -21,7 +21,7 @@ function SeverityBadge({ severity }: Pick<PlacedAlert, 'severity'>) {
 }
 
 /** How far people have dealt with an alert, and who deals with it since when. */
-function stateText({ alertState, takenBy, takenByName, takenAt }: PlacedAlert, mvUid: string): string {
+function stateText({ alertState, takenBy, takenByName, takenAt }: PatientAlert, mvUid: string): string {
   if (alertState !== 'TAKEN' || takenAt === null) return translate(`alertState.${alertState}`)
   const at = formatMoment(takenAt)
   return takenBy === mvUid
@@ -31,7 +31,7 @@ function stateText({ alertState, takenBy, takenByName, takenAt }: PlacedAlert, m
 
 interface AlertRowProps {
   mvUid: string
-  alert: PlacedAlert
+  alert: PatientAlert
   selection: Selection
 }
 

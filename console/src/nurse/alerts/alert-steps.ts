@@ -3,14 +3,14 @@ import { isProblem, type Problem } from 'health-record-client'
 import { ehrKey, WORKLIST_KEY } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { versionForStep } from './seen-alerts.ts'
-import type { PlacedAlert } from './selection.ts'
+import type { PatientAlert } from './selection.ts'
 
 export interface AlertStep {
   action: 'TAKE' | 'RELEASE' | 'RESOLVE'
   note?: string
 }
 
-async function takeStep(alert: PlacedAlert, step: AlertStep): Promise<Problem | undefined> {
+async function takeStep(alert: PatientAlert, step: AlertStep): Promise<Problem | undefined> {
   const params = { path: { ehrId: alert.ehrId, alertId: alert.id } }
   // Nobody takes what somebody else has taken in the meantime.
   const headers = { 'if-match': `"${await versionForStep(alert)}"` }
@@ -29,7 +29,7 @@ async function takeStep(alert: PlacedAlert, step: AlertStep): Promise<Problem | 
  */
 export function useAlertSteps() {
   const queries = useQueryClient()
-  return async (alerts: readonly PlacedAlert[], step: AlertStep): Promise<void> => {
+  return async (alerts: readonly PatientAlert[], step: AlertStep): Promise<void> => {
     const problems = await Promise.all(alerts.map((alert) => takeStep(alert, step)))
     const ehrIds = [...new Set(alerts.map(({ ehrId }) => ehrId))]
     await Promise.all([

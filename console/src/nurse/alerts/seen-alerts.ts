@@ -3,12 +3,12 @@ import { isProblem } from 'health-record-client'
 import { useEffect } from 'react'
 import { WORKLIST_KEY } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
-import type { PlacedAlert } from './selection.ts'
+import type { PatientAlert } from './selection.ts'
 
 /** The versions of alerts that are being marked as seen, by their ids; undefined if the service refused it. */
 const seenVersions = new Map<string, Promise<number | undefined>>()
 
-async function markSeen({ ehrId, id, version }: PlacedAlert): Promise<number | undefined> {
+async function markSeen({ ehrId, id, version }: PatientAlert): Promise<number | undefined> {
   const params = { path: { ehrId, alertId: id } }
   const request = { params, body: { action: 'SEE' as const }, headers: { 'if-match': `"${version}"` } }
   try {
@@ -21,11 +21,11 @@ async function markSeen({ ehrId, id, version }: PlacedAlert): Promise<number | u
 }
 
 /** The version for a step with an alert. One that is marked as seen at this moment gets a new version by it. */
-export const versionForStep = async ({ id, alertState, version }: PlacedAlert): Promise<number> =>
+export const versionForStep = async ({ id, alertState, version }: PatientAlert): Promise<number> =>
   (alertState === 'NEW' && (await seenVersions.get(id))) || version
 
 /** Marks new alerts as seen, for a reader who may handle them. */
-export function useMarkSeen(alerts: readonly PlacedAlert[]): void {
+export function useMarkSeen(alerts: readonly PatientAlert[]): void {
   const queries = useQueryClient()
   const unseen = alerts.filter(
     ({ id, alertState, mayHandle }) => alertState === 'NEW' && mayHandle && !seenVersions.has(id),

@@ -2,13 +2,13 @@ import { useState } from 'react'
 import type { WorklistAlert, WorklistEntry } from './worklist-query.ts'
 
 /** An alert with the EHR that it is in. */
-export type PlacedAlert = WorklistAlert & { ehrId: string }
+export type PatientAlert = WorklistAlert & { ehrId: string }
 
 export interface Selection {
   /** Whether any alert that is shown may be handled. */
   isPossible: boolean
   /** The selected alerts that are still shown. */
-  alerts: readonly PlacedAlert[]
+  alerts: readonly PatientAlert[]
   has(id: string): boolean
   toggle(id: string): void
   clear(): void

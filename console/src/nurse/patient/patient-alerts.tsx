@@ -5,7 +5,7 @@ import { Loaded } from '../../ui/loaded.tsx'
 import { AlertForm } from '../alerts/alert-form.tsx'
 import { AlertRow } from '../alerts/alert-row.tsx'
 import { useMarkSeen } from '../alerts/seen-alerts.ts'
-import { type PlacedAlert, type Selection, useSelection } from '../alerts/selection.ts'
+import { type PatientAlert, type Selection, useSelection } from '../alerts/selection.ts'
 import { patientWorkQuery } from '../alerts/worklist-query.ts'
 import { Counts } from '../worklist/patient-entry.tsx'
 
@@ -16,7 +16,8 @@ export function PatientAlerts({ me: { ehrId, mvUid } }: { me: Me }) {
   const selection = useSelection(work.data ? [work.data] : [])
   const alerts = work.data?.openAlerts.map((alert) => ({ ...alert, ehrId })) ?? []
   useMarkSeen(alerts)
-  const isTakenByOther = ({ alertState, takenBy }: PlacedAlert) => alertState === 'TAKEN' && takenBy !== mvUid
+  const isTakenByOther = ({ alertState, takenBy }: PatientAlert) =>
+    alertState === 'TAKEN' && takenBy !== mvUid
   const others = alerts.filter(isTakenByOther)
   return (
     <section aria-labelledby="waiting">
@@ -45,7 +46,7 @@ export function PatientAlerts({ me: { ehrId, mvUid } }: { me: Me }) {
 
 interface AlertListProps {
   mvUid: string
-  alerts: readonly PlacedAlert[]
+  alerts: readonly PatientAlert[]
   selection: Selection
 }
 

@@ -59,9 +59,11 @@ export class AlertWatch {
         this.#checkExpected(tx, id, now),
       )),
       ...(await this.#runDue(PROFILE_COLLECTIONS.handover, 'changesAt', now, (tx, id) =>
-        this.#changeHands(tx, id, now),
+        this.#reassignAlerts(tx, id, now),
       )),
-      ...(await this.#runDue(Event.collection, 'attentionAt', now, (tx, id) => this.#attend(tx, id, now))),
+      ...(await this.#runDue(Event.collection, 'attentionAt', now, (tx, id) =>
+        this.#applyRules(tx, id, now),
+      )),
     ]
     if (faults.length > 0) throw new AggregateError(faults, 'Some alerts could not be handled.')
   }
@@ -92,7 +94,7 @@ export class AlertWatch {
   }
 
   /** Applies the rules of its plan to an alert. */
-  async #attend(tx: Transaction, id: string, now: Date): Promise<void> {
+  async #applyRules(tx: Transaction, id: string, now: Date): Promise<void> {
     const { session } = tx
     const alerts = documentCollection(this.#records, Event.collection)
     const found = await alerts.findOne({ _id: id, attentionAt: { $lte: now } }, { session })
@@ -104,7 +106,7 @@ export class AlertWatch {
     const candidates = await this.#findCandidates(session, plan._id, rules, now)
     const alert = eventFormat.fromStored(found)
     const next = attentionOf(alert, rules, candidates, now)
-    if (COMPARED.every((name) => next[name] === alert[name]))
+    if (ASSIGNMENT_NAMES.every((name) => next[name] === alert[name]))
       return setTime(alerts, session, id, 'attentionAt', next.attentionAt && new Date(next.attentionAt))
     await this.#alerts.update(watchCaller, { id }, (before) => withAttention(before, next), { tx })
     if (next.assignedTo === undefined) return
@@ -131,8 +133,8 @@ export class AlertWatch {
       })
   }
 
-  /** Lets the alerts of a worklist change hands when a handover begins or ends. */
-  async #changeHands({ session }: Transaction, id: string, now: Date): Promise<void> {
+  /** Has the waiting alerts of a worklist assigned again when a handover begins or ends. */
+  async #reassignAlerts({ session }: Transaction, id: string, now: Date): Promise<void> {
     const handovers = documentCollection(this.#records, PROFILE_COLLECTIONS.handover)
     const found = await handovers.findOne({ _id: id, changesAt: { $lte: now } }, { session })
     if (!found) return
@@ -206,8 +208,8 @@ async function setTime(
   await documents.updateOne({ _id }, change, { session })
 }
 
-const COMPARED = ['assignedTo', 'assignedFor', 'mutedUntil'] as const
-const ATTENTION_NAMES: readonly string[] = [...COMPARED, 'assignedAt', 'attentionAt']
+const ASSIGNMENT_NAMES = ['assignedTo', 'assignedFor', 'mutedUntil'] as const
+const ATTENTION_NAMES: readonly string[] = [...ASSIGNMENT_NAMES, 'assignedAt', 'attentionAt']
 
 function withAttention(alert: EventRecord, next: Attention): EventRecord {
   const others = Object.entries(alert).filter(([name]) => !ATTENTION_NAMES.includes(name))

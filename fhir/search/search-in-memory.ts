@@ -3,7 +3,7 @@ import type { ResourceSearch, SearchCriterion } from '../sources/resource-search
 import type { FoundResources } from '../sources/resource-source.ts'
 
 /** Searches resources so few that all of them are at hand. A page ends with the number of resources before the next one. */
-export function searchFew(
+export function searchInMemory(
   all: readonly FhirResource[],
   { criteria, count, after = '0' }: ResourceSearch,
   fits: (resource: FhirResource, criterion: SearchCriterion) => boolean,
