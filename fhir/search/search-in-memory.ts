@@ -1,15 +1,20 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources } from '../sources/resource-source.ts'
+import { invalidSearchCursor } from './search-cursor.ts'
 
-/** Searches resources so few that all of them are at hand. A page ends with the number of resources before the next one. */
+/**
+ * Searches resources so few that all of them are at hand. A cursor is the number of resources before the page.
+ * @throws InvalidInput for another cursor
+ */
 export function searchInMemory(
   all: readonly FhirResource[],
   { criteria, count, after = '0' }: ResourceSearch,
   fits: (resource: FhirResource, criterion: SearchCriterion) => boolean,
 ): FoundResources {
   const found = all.filter((one) => criteria.every((criterion) => fits(one, criterion)))
-  const start = /^\d{1,3}$/.test(after) ? Number(after) : 0
+  if (!/^\d{1,3}$/.test(after)) throw invalidSearchCursor()
+  const start = Number(after)
   const end = start + count
   return {
     resources: found.slice(start, end),

@@ -2,6 +2,7 @@ import { foldText, searchWordsOf } from '../../../records/conditions/search-word
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import { fitsToken, unescapeText } from '../../../records/fhir/search-values.ts'
 import { requireKnownModifier } from '../../outcome/issue.ts'
+import { invalidSearchCursor } from '../../search/search-cursor.ts'
 import { fitsPeriod } from '../../search/search-period.ts'
 import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
 import type { FoundResources } from '../../sources/resource-source.ts'
@@ -107,11 +108,13 @@ export async function searchPersons(
   )
 }
 
+/** @throws InvalidInput for a cursor that names none of them: a search from the start would repeat people */
 function pageOfPersons(
   found: readonly FhirResource[],
   { count, after, total }: Pick<ResourceSearch, 'count' | 'after' | 'total'>,
 ): FoundResources {
   const start = after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1
+  if (start === 0 && after !== undefined) throw invalidSearchCursor()
   const resources = found.slice(start, start + count)
   const isLast = start + count >= found.length
   return {

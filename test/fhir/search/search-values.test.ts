@@ -54,6 +54,9 @@ describe('the values of a search in FHIR', () => {
   it('are refused by their names if nothing can fit them', async () => {
     for (const [path, place] of [
       ['Patient?birthdate=x', 'birthdate'],
+      ...['Patient', 'Practitioner', 'Questionnaire', 'Subscription'].map(
+        (type) => [`${type}?_cursor=abc`, '_cursor'] as const,
+      ),
       ['Observation?_sort=-date&_sort=code', '_sort'],
       ['Observation?patient:missing=perhaps', 'patient:missing'],
       ['Observation?code:in=http://example.org/set', 'code:in'],
