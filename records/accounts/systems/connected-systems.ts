@@ -6,7 +6,7 @@ import type { SystemRole } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { systemIdFrom } from '../../ehrs/rights/access.ts'
 import { findRolesOfUser, setRole } from '../../ehrs/rights/roles.ts'
-import { type Database, runTransaction } from '../../store/documents/database.ts'
+import { type Database, isDuplicateKeyError, runTransaction } from '../../store/documents/database.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
@@ -73,13 +73,11 @@ export class ConnectedSystems {
     const roles = [...new Set(sent)]
     const _id = systemIdFrom(id)
     const clientSecret = newSecret()
-    const other = await this.#systems.findOne({ name, _id: { $ne: _id } })
-    if (other) throw new ServiceError('Conflict', { detail: 'Another system has this name.' })
     const system = { name, roles, keyHash: hashSecret(clientSecret), createdAt: clock() }
     await runTransaction(database, async (session) => {
       await this.#systems.replaceOne({ _id }, system, { session, upsert: true })
       for (const role of roles) await setRole(database, session, _id, role, true)
-    })
+    }).catch(throwNameConflict)
     return { system: toConnectedSystem({ _id, ...system }), clientSecret, keyId: keyIdOf(system.keyHash) }
   }
 
@@ -156,6 +154,11 @@ export const systemsOf = ({ db }: Pick<Database, 'db'>): Collection<StoredSystem
 
 /** Identifies a key in its tokens. */
 const keyIdOf = (keyHash: string): string => hashSecret(keyHash).slice(0, 16)
+
+function throwNameConflict(error: unknown): never {
+  if (!isDuplicateKeyError(error)) throw error
+  throw new ServiceError('Conflict', { detail: 'Another system has this name.' })
+}
 
 const toConnectedSystem = ({ _id, name, roles, keyHash, createdAt }: StoredSystem): ConnectedSystem => ({
   id: _id,

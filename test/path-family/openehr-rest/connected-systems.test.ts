@@ -42,6 +42,14 @@ describe('the connected systems', () => {
     assert.ok(!('keyHash' in shown) && !('clientSecret' in shown))
   })
 
+  it('are registered once if several administrators use a name at the same time', async () => {
+    const name = `System ${randomUUID()}`
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => admin.call('POST', '/auth/system', { name })),
+    )
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(9).fill(409)])
+  })
+
   it('get tokens for their key, in a form or as Basic credentials', async () => {
     const { id, clientSecret } = await createRestSystem()
     const form = assertStatus(await requestToken(id, clientSecret))
