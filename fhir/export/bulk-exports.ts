@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import type { ClientSession, Filter, IndexDescription } from 'mongodb'
+import { lockProfile } from '../../records/profiles/storage/profile-lock.ts'
 import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
 import { documentCollection } from '../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
@@ -112,7 +113,6 @@ export class BulkExports {
     const sought = named ? this.#descriptionsOf(named) : this.#types
     const { types, by } = permitExport(caller, sought, named !== undefined)
     const since = parseSince(parameters) ?? null
-    await this.#requireFewExports(caller)
     const ehrIds = await this.#findEhrIds(by, groupId)
     const startedAt = this.#context.clock()
     const stored: StoredExport = {
@@ -123,6 +123,8 @@ export class BulkExports {
       position: ehrIds.length > 0 ? { patient: 0, section: 0, after: null } : null,
     }
     await runStoreTransaction(this.#context, async (tx) => {
+      await lockProfile(this.#context, tx, caller.userId)
+      await this.#requireFewExports(caller, tx.session)
       await exportCollection(this.#context.db).insertOne(stored, { session: tx.session })
       // It hides nothing, and nobody waits for it.
       const work = { job: 'exportFhir', field: 'exportId', id: _id, ehrId: '' } as const
@@ -136,11 +138,11 @@ export class BulkExports {
   #descriptionsOf = (names: readonly string[]): ResourceType[] =>
     this.#types.filter(({ type }) => names.includes(type))
 
-  async #requireFewExports(caller: Caller): Promise<void> {
+  async #requireFewExports(caller: Caller, session: ClientSession): Promise<void> {
     const kept = await exportCollection(this.#context.db)
       .find(
         { ...ownExports(caller), expiresAt: { $gt: this.#context.clock() } },
-        { projection: { position: 1 } },
+        { projection: { position: 1 }, session },
       )
       .toArray()
     const running = kept.filter(({ position }) => position !== null)

@@ -138,6 +138,18 @@ describe('the bulk export in FHIR', function suite() {
     assert.ok(Number(refused?.headers.get('retry-after')) > 0)
   })
 
+  it('refuses those who ask for too many at the same time', async () => {
+    const mine = await createPatient()
+    await waitForExport(mine, await startExport(mine, 'Patient/$export?_type=Patient'))
+    const exports = service.db.collection('fhir.exports')
+    const former = await exports.findOne({ userId: mine.mvUid })
+    const copies = Array.from({ length: 8 }, (_, i) => ({ ...former, _id: `${former?._id}${i}` as never }))
+    await exports.insertMany(copies)
+    const start = () => callFhir(mine, 'GET', 'Patient/$export?_type=Patient', undefined, ASYNC)
+    const answers = await Promise.all(Array.from({ length: 5 }, start))
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 429, 429, 429, 429])
+  })
+
   it('needs the preference of an asynchronous response, and known parameters', async () => {
     for (const [query, headers, issue] of [
       ['', {}, 'required http.Prefer'],
