@@ -27,8 +27,8 @@ function mappedTypes(): ResourceType[] {
   return [...kindsByType.values()].map(kindResourceType)
 }
 
-/** The types of whose changes clients are told. */
-export const watchedTypes = mappedTypes()
+/** The types whose resources are records: they have histories, and clients can subscribe to them. */
+export const recordTypes = mappedTypes()
 
 /**
  * THE table of resource types: routes, CapabilityStatement, searches, documentation and tests follow from it. Types
@@ -39,13 +39,13 @@ export const resourceTypes: readonly ResourceType[] = [
   practitionerType,
   relatedPersonType,
   careTeamType,
-  ...watchedTypes,
+  ...recordTypes,
   questionnaireType,
   documentReferenceType,
   binaryType,
   auditEventType,
-  provenanceType(watchedTypes),
-  subscriptionType(watchedTypes),
+  provenanceType(recordTypes),
+  subscriptionType(recordTypes),
 ]
 
 /** Groups can only be exported: that of all patients, and that of a care plan. */

@@ -1,7 +1,7 @@
 import type { ClientSession } from 'mongodb'
 import { BundleRequests } from '../fhir/requests/bundle-requests.ts'
 import { FhirResources } from '../fhir/requests/fhir-resources.ts'
-import { resourceTypes, watchedTypes } from '../fhir/resource-types.ts'
+import { recordTypes, resourceTypes } from '../fhir/resource-types.ts'
 import { forgetSubscriptionEvents } from '../fhir/subscriptions/stored-events.ts'
 import { SubscriptionNotifications } from '../fhir/subscriptions/subscription-notifications.ts'
 import packageJson from '../package.json' with { type: 'json' }
@@ -151,7 +151,7 @@ const belongingsOf = ({
 function openFhir({ publicUrl, records, recordsOf, services, feed }: PathFamilyDependencies) {
   const from = createFhirServices(records, recordsOf, services, { publicUrl, feed })
   const fhir = new FhirResources(fhirBaseOf(publicUrl), resourceTypes, from)
-  const fhirNotifications = new SubscriptionNotifications(fhir.base, watchedTypes, from)
+  const fhirNotifications = new SubscriptionNotifications(fhir.base, recordTypes, from)
   return { fhir, fhirBundles: new BundleRequests(records, fhir), fhirNotifications }
 }
 

@@ -126,7 +126,7 @@ export class BulkExports {
       await lockProfile(this.#context, tx, caller.userId)
       await this.#requireFewExports(caller, tx.session)
       await exportCollection(this.#context.db).insertOne(stored, { session: tx.session })
-      // It hides nothing, and nobody waits for it.
+      // The job hides no records, and no request waits for it.
       const work = { job: 'exportFhir', field: 'exportId', id: _id, ehrId: '' } as const
       if (stored.position)
         await enqueueJob(this.#context, tx, caller, { ...work, waiting: { readers: [], collections: [] } })

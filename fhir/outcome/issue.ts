@@ -116,10 +116,10 @@ export function requireKnownModifier(
     throw parameterError(
       `${name}:${modifier}`,
       'not-supported',
-      'is a modifier that this parameter does not have',
+      `is not supported: ${name} has no such modifier`,
     )
 }
 
-/** A refusal of a search parameter. */
+/** The error for one faulty parameter, or element. */
 export const parameterError = (name: string, code: string, message: string): ServiceError =>
   new ServiceError('InvalidInput', { violations: [{ path: name, code, message }] })

@@ -78,7 +78,7 @@ const repeatedUrls = (entries: readonly BundleEntry[]): Violation[] =>
           {
             path: `Bundle.entry[${position}].fullUrl`,
             code: 'duplicate',
-            message: 'must be that of one entry',
+            message: 'must be unique in the Bundle',
           },
         ]
       : [],

@@ -65,7 +65,7 @@ const ALL_INTERACTIONS: readonly Interaction[] = [
   ...(['create', 'update', 'patch', 'delete'] as const),
 ]
 
-/** For each resource type. The cache takes the room for all of them at once. */
+/** For each resource type. The cache allocates memory for all of them when it is created. */
 const MAX_KNOWN_IDS = 10_000
 
 /** The resource type of these kinds. */
@@ -242,7 +242,7 @@ class KindResources implements ResourceSource {
           {
             path: elementPathOf(kind.fhir, status),
             code: 'initial',
-            message: 'must be that of an open one; close it by an update',
+            message: 'must be that of an open resource. Close it by an update',
           },
         ],
       })
@@ -302,7 +302,11 @@ class KindResources implements ResourceSource {
     if (found) return found
     throw new ServiceError('RuleViolated', {
       violations: [
-        { path: `${this.#type}.code`, code: 'not-supported', message: 'is none that this service stores' },
+        {
+          path: `${this.#type}.code`,
+          code: 'not-supported',
+          message: 'must be a code that this service stores',
+        },
       ],
     })
   }

@@ -68,8 +68,7 @@ function chosenIncludes(name: string, parameters: SearchParameters, known: reado
     )
     if (found.length > 0 && rest.length === 0) return found
     const names = ['*', ...new Set(known.map(includeName))].join(', ')
-    const message =
-      known.length > 0 ? `must be one of ${names}` : 'finds nothing that this type could include'
+    const message = known.length > 0 ? `must be one of ${names}` : 'is not supported for this type'
     throw parameterError(name, 'not-supported', message)
   })
   // Some parameters, such as patient and subject, find the same references.

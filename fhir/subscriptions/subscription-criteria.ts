@@ -45,11 +45,11 @@ export function parseCriteria(
   const [, ofSearch = ofTopic ?? '', query = ''] = /^([A-Za-z]+)(?:\?(.*))?$/s.exec(criteria) ?? []
   const description = types.find(({ type }) => type === ofSearch)
   if (topic !== undefined && (ofTopic === undefined || (criteria === '' && !description)))
-    throw parameterError(topic, 'not-supported', 'is none of the topics that the CapabilityStatement names')
+    throw parameterError(topic, 'not-supported', 'must be a topic that the CapabilityStatement names')
   if (topic !== undefined && ofTopic !== ofSearch)
-    throw parameterError(ofSearch, 'not-supported', 'is not the type of resource that the topic is about')
+    throw parameterError(ofSearch, 'not-supported', 'must be the type that the topic is about')
   if (!description)
-    throw parameterError(ofSearch, 'not-supported', 'is not a type of resource that changes are told of')
+    throw parameterError(ofSearch, 'not-supported', 'must be a type that subscriptions support')
   return {
     type: description.type,
     criteria: parseQuery(description, query),

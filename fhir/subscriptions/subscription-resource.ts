@@ -23,7 +23,7 @@ const MAX_CRITERIA_LENGTH = 2000
 /** R4 has no code for a stream that clients open, and the backport has this extension for other channels. */
 const EVENT_STREAM = { system: ownUri('channel-type'), code: 'event-stream' }
 
-/** R4 demands a code: that of the other connection that the client keeps open. */
+/** R4 demands a code of its list. This one is nearest: the client opens a connection and keeps it open. */
 const NEAREST_TYPE = 'websocket'
 
 const CHANNEL = {
@@ -96,7 +96,7 @@ function endViolations(end: unknown, now: Date): Violation[] {
 }
 
 const HOW_TO_FOLLOW =
-  'There are no web hooks, sockets, mails or messages: the client opens the stream of events. Send the type websocket with the extension backport-channel-type and its code event-stream'
+  'The client opens a stream of events; other channels do not exist. Send the type websocket with the extension backport-channel-type and its code event-stream'
 
 function channelViolations(channel: unknown): Violation[] {
   const type = memberOf(channel, 'type')
