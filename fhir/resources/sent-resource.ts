@@ -156,16 +156,21 @@ export function requireValidResource(
   const { fhir: mapping } = kind
   const missing = missingElements(mapping, resource)
   const names = new Set(missing.map(({ path }) => path))
-  const invalid = fieldViolations(kind, values, changed)
+  const violations = fieldViolations(kind, values, changed)
+  const invalid = violations
     .map((one) => ({ ...one, path: elementPathOf(mapping, one.path) }))
     .filter(({ path }) => !names.has(path))
   const record = { ...NO_METADATA, ...values, id }
   const unkept = unkeptOfRecord(mapping, resource, record)
-  // Few clients send derived values, and it takes time to derive them.
+  // Few clients send derived values, and it takes time to derive them. No rule can derive them from faulty ones.
   const { derived } = kind.rules
+  const faulty = invalidPropertyNames(violations)
   const lost =
     unkept.length > 0 && derived
-      ? unkeptOfRecord(mapping, resource, { ...record, ...derived(values) })
+      ? unkeptOfRecord(mapping, resource, {
+          ...record,
+          ...derived(pick(values, (name) => !faulty.has(name))),
+        })
       : unkept
   requireKept([...missing, ...invalid], lost, onUnkept)
 }

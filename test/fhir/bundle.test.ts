@@ -131,6 +131,17 @@ describe('bundles in FHIR', () => {
     }
   })
 
+  it('refuse an interaction that the type does not have', async () => {
+    for (const request of [
+      { method: 'GET', url: `Patient/${patient.ehrId}/_history/1` },
+      { method: 'DELETE', url: `Patient/${patient.ehrId}` },
+    ]) {
+      const refused = await post(patient, 'transaction', [{ request }])
+      assert.equal(refused.status, 405, JSON.stringify(refused.body))
+      assert.deepEqual(issuesIn(refused), ['not-supported Bundle.entry[0]'])
+    }
+  })
+
   it('carry out no entry of a transaction of which one fails, and tell which', async () => {
     const answer = await post(patient, 'transaction', [
       pressure('2025-06-01'),

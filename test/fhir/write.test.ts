@@ -132,6 +132,17 @@ describe('writes in FHIR', () => {
     assert.equal((await send('PUT', 'Observation/unknown1', { ...changed, id: 'unknown1' })).status, 404)
   })
 
+  it('name a start that is no time, though other fields follow from it', async () => {
+    const appointment = {
+      ...{ resourceType: 'Appointment', status: 'booked', description: 'Check', comment: 'x', start: 'soon' },
+      ...{ appointmentType: { text: 'visit' }, unknown: 'x' },
+      participant: [{ actor: { reference: `Patient/${patient.ehrId}` }, status: 'accepted' }],
+    }
+    const refused = await send('POST', 'Appointment', appointment)
+    assert.equal(refused.status, 422, JSON.stringify(refused.body))
+    assert.ok(issuesIn(refused).includes('value Appointment.start'), String(issuesIn(refused)))
+  })
+
   it('answer 304 to a client that has the version', async () => {
     const created = await create()
     const answer = await send('GET', `Observation/${created.id}`, undefined, { 'if-none-match': 'W/"1"' })

@@ -13,7 +13,10 @@ export const fhirBundleOperations = [
     body: resourceBody('Bundle'),
     limits: { bytes: 4 * 1024 * 1024, values: 100_000 },
     reply: [200, resourceBody('Bundle')],
-    errors: ['RuleViolated', 'Conflict', 'Gone', 'PreconditionFailed', 'Forbidden', 'NotFound', 'IdMismatch'],
+    errors: [
+      ...(['RuleViolated', 'Conflict', 'Gone', 'PreconditionFailed', 'Forbidden', 'NotFound'] as const),
+      ...(['IdMismatch', 'MethodNotAllowed'] as const),
+    ],
     handle: async ({ body }, { caller, fhirBundles, newId, isRetry }) =>
       replyWithBundle(await fhirBundles.execute(caller, sentResource(body, 'Bundle'), { newId, isRetry })),
   }),
