@@ -11,7 +11,7 @@ type Json<C> = C extends { 'application/json': infer J } ? J : C[keyof C]
 type ContentOf<R> = R extends { content: infer C } ? Json<C> : undefined
 type Success<O> = O extends { responses: infer R } ? { [S in keyof R]: ContentOf<R[S]> }[keyof R] : never
 
-/** What the service answers to a method of a path. */
+/** The response of the service to a method of a path. */
 export type Answer<P extends keyof paths, M extends Method = 'get'> = Success<OperationOf<P, M>>
 
 type Bytes = Blob | ArrayBuffer | Uint8Array<ArrayBuffer>

@@ -25,7 +25,7 @@ const compileTexts: Plugin = {
   },
 }
 
-/** What can be measured, as the service's own definitions say. They are compiled before the console is built. */
+/** The kinds of measurements, from the service's own definitions. They are compiled before the console is built. */
 const measurementKinds: Plugin = {
   name: 'measurement-kinds',
   resolveId: (id) => (id === 'virtual:measurement-kinds' ? id : undefined),
@@ -60,7 +60,7 @@ const measurementKinds: Plugin = {
   },
 }
 
-/** What the first page starts with. The entry itself is small, so that the texts and the pages load beside it. */
+/** The files with which the first page starts. The entry itself is small, so that the texts and the pages load beside it. */
 const START = 'src/app/start-app.tsx'
 
 /** Names the files of the first page in the HTML, so that they load before the entry asks for them. Vite names the entry's own. */

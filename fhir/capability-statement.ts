@@ -75,7 +75,7 @@ const securityOf = ({ authorize, token }: OAuthEndpoints) => ({
 
 const SYSTEM_INTERACTIONS = ['batch', 'transaction', 'history-system']
 
-/** What the FHIR API offers, from the table of resource types. */
+/** The CapabilityStatement of the FHIR API, from the table of resource types. */
 export const capabilityStatement = (
   types: readonly ResourceDescription[],
   { base, version, since, oauth }: { base: string; version: string; since: string; oauth: OAuthEndpoints },

@@ -54,5 +54,5 @@ const groupDescription: ResourceDescription = {
   operations: { export: 'http://hl7.org/fhir/uv/bulkdata/OperationDefinition/group-export' },
 }
 
-/** What the CapabilityStatement describes. */
+/** The input of the CapabilityStatement. */
 export const describedTypes: readonly ResourceDescription[] = [...resourceTypes, groupDescription]

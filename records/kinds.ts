@@ -152,7 +152,7 @@ export function createDerivations(others: readonly Derivation[]): readonly Deriv
 
 const HELPER_ACTS = new Map(kinds.map(({ collection, helperAct }) => [collection, helperAct]))
 
-/** What a helper needs for writing records of a collection, and for reading messages. */
+/** The permission that a helper needs for writing records of a collection, and for reading messages. */
 export const helperActOf = (collection: string) => HELPER_ACTS.get(collection)
 
 const CHAT_COLLECTIONS = [ChatTopic.collection, ChatMessage.collection]

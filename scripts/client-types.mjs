@@ -94,7 +94,7 @@ const toSdkType = (schema) => {
   if (!isParseDate(schema)) return undefined
   return ts.factory.createTypeReferenceNode('Date')
 }
-/** What the SDK has of its own in each object. */
+/** The properties that the SDK adds to each object. */
 const OF_SDK = ['objectId', 'createdAt', 'updatedAt', 'ACL', 'className']
 
 /** The attributes of the classes, as the Parse SDK shows them. */

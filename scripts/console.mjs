@@ -39,7 +39,7 @@ function fingerprint() {
   return hash.digest('hex')
 }
 
-/** What a build without a check of types leaves, so that the next one with it builds again. */
+/** The mark of a build without a type check. The next build with a type check starts anew if it exists. */
 const unchecked = (mark) => `${mark} unchecked`
 
 const run = (module, ...args) =>

@@ -53,7 +53,7 @@ const appServices = (isValid) => ({
   logins: { identify: async () => 'k2Wd8RmQ1b' },
 })
 
-/** What a page asks of the services. @param submit handles a form */
+/** The services that a page calls. @param submit handles a form */
 const createContext = (isValid, caller, submit = async () => {}) => ({
   ...{ caller, publicUrl: 'https://example.org', open: false, address: '127.0.0.1' },
   terms: { version: '1', url: 'https://example.org/terms' },

@@ -134,7 +134,7 @@ const openAuditVerification = ({ config, records, log }: PathFamilyDependencies)
     onFault: (err) => log.error({ err }, 'Verifying the audit failed'),
   })
 
-/** What is removed with an account. */
+/** The data that is removed with an account. */
 const belongingsOf = ({
   database: { db },
   services: { profiles, carePlans, ehrs, chats, fhirExports },

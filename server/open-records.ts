@@ -133,7 +133,7 @@ export async function openRecords(
   return { records, services, recordsOf, close }
 }
 
-/** What the resources of FHIR are made of. Exports show no addresses and follow no changes. */
+/** The sources of FHIR resources. Exports show no addresses and follow no changes. */
 export const createFhirServices = (
   context: StoreContext,
   recordsOf: FhirServices['recordsOf'],

@@ -138,7 +138,7 @@ describe('a closing', () => {
   }
 })
 
-/** What both families answer for the records of a closed plan, goal or task (docs/decisions/care-plans.md). */
+/** The responses of both families for the records of a closed plan, goal or task (docs/decisions/care-plans.md). */
 const AFTER_CLOSING = { create: 'closed', change: 'done', delete: 'done' } as const
 const CLOSED_MESSAGE = /closed/
 

@@ -1,7 +1,7 @@
 import { createNetworkProblem, Problem, readProblem } from './problem.ts'
 
 export interface RetryOptions {
-  /** How often a request is sent at most; default 3. */
+  /** The maximal number of attempts; default 3. */
   attempts?: number
   /** A longer wait is left to the caller; default 30,000. */
   maxWaitMs?: number

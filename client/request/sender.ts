@@ -16,7 +16,7 @@ export interface SenderOptions {
   /** The service keeps the refresh token in a cookie; for pages of the same site. */
   refreshByCookie?: boolean | undefined
   retry?: RetryOptions
-  /** How long a call may take with all attempts; default 60,000. */
+  /** The maximal time of a call with all attempts; default 60,000. */
   timeoutMs?: number
   fetch?: (input: string, init: RequestInit) => Promise<Response>
 }

@@ -29,7 +29,7 @@ export async function recogniseHelper(
   return acting
 }
 
-/** What helpers may use besides classes. The stores decide about the records of functions, and about writes. */
+/** The endpoints besides classes that helpers may use. The stores decide about the records of functions, and about writes. */
 const ROUTES_FOR_HELPERS = [
   '/logout',
   ...['bmi', 'acq', 'bloodPressureCondition', 'handleAlert'].map((name) =>

@@ -22,7 +22,7 @@ export interface ObjectWriter {
 /** Finds the writer of a class; undefined for the classes that Parse Server writes itself. */
 export type FindObjectWriter = (className: string) => ObjectWriter | undefined
 
-/** What the trigger of a write knows about it. */
+/** The part of a write that its trigger knows. */
 export interface WriteContext {
   /** The body: Parse shows a trigger the resulting object, not the operations that lead to it. */
   sent: ClassForm

@@ -58,7 +58,7 @@ interface ExportFile {
   count: number
 }
 
-/** What a client learns of its export. */
+/** The state of an export for its client. */
 export interface ExportStatus {
   /** For people; undefined when it is complete. */
   progress: string | undefined

@@ -68,7 +68,7 @@ export const exportInSteps =
     await steps.runLastStep()
   }
 
-/** Who asked for the export, with the rights of this moment. */
+/** The user who requested the export, with the rights of this moment. */
 async function callerOf(context: StoreContext, { by }: Job, { app }: StoredExport): Promise<Caller> {
   const roles = await findRolesOfUser(context, by.userId)
   return app ? { ...by, roles: withoutAccountRoles(roles), app } : { ...by, roles }

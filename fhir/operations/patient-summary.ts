@@ -68,7 +68,7 @@ const sectionOf = ({ title, code }: SummarySection, resources: readonly FhirReso
     : { emptyReason: EMPTY_REASON }),
 })
 
-/** What a summary is made of. */
+/** The sources of a summary. */
 interface SummarySources {
   /** The address of the API. */
   base: string

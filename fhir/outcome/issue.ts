@@ -103,7 +103,7 @@ const STORED: OutcomeIssue = {
   ...{ severity: 'information', code: 'informational', diagnostics: 'The resource is stored' },
 }
 
-/** What a write tells: the elements that it did not keep, or its success. */
+/** The outcome of a write: the elements that it did not keep, or its success. */
 export const unkeptIssues = (paths: readonly string[]): OutcomeIssue[] =>
   paths.length > 0 ? paths.map(unkeptIssue) : [STORED]
 

@@ -20,7 +20,7 @@ export interface Includes {
 /** `Observation:based-on`. */
 export const includeName = ({ source, parameter }: Include): string => `${source}:${parameter}`
 
-/** What a search of a type may include. */
+/** The includes that a search of a type offers. */
 export function knownIncludes(
   { type }: ResourceDescription,
   types: readonly ResourceDescription[],

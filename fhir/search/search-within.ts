@@ -6,7 +6,7 @@ import type { ResourceSearch, SearchCriterion } from '../sources/resource-search
 import type { FoundResources } from '../sources/resource-source.ts'
 import { decodeSearchCursor, encodeSearchCursor, invalidSearchCursor } from './search-cursor.ts'
 
-/** What a search is within, such as a patient. */
+/** The compartment of a search, such as a patient. */
 interface SearchScope<T> {
   /** The parameter that must name it. */
   name: string

@@ -34,7 +34,7 @@ export type SourceMethod = Exclude<
   'collections' | 'versionsOf' | 'exportPage' | 'creationGroupOf'
 >
 
-/** How far an app reaches with one interaction on one type. */
+/** The reach of an app with one interaction on one type. */
 interface AppReach {
   isInCompartment: boolean
   /** The only categories; undefined: all. */
@@ -42,7 +42,7 @@ interface AppReach {
 }
 
 /**
- * What the scopes of an app allow together. Where some name a patient and others a category, both limits hold: less than
+ * The combined limits of an app's scopes. Where some name a patient and others a category, both limits hold: less than
  * each scope alone would allow, never more.
  * @returns undefined for nothing
  */

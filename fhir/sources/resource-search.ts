@@ -11,7 +11,7 @@ export const criterionOf = (name: string, values: Iterable<string>): SearchCrite
   ...{ name, modifier: undefined, values: [...new Set(values)] },
 })
 
-/** What a search looks for. */
+/** The criteria of a search. */
 export interface SearchCriteria {
   criteria: readonly SearchCriterion[]
 }

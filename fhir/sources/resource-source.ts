@@ -32,7 +32,7 @@ export interface ResourceVersion {
   action: 'create' | 'update' | 'delete'
   /** The patient, where an access tells it. */
   ehrId?: string | null
-  /** Who wrote it; the user is empty for the service itself. */
+  /** The author; the user is empty for the service itself. */
   author?: { userId: string; application: string }
   resource: FhirResource | undefined
 }
@@ -46,7 +46,7 @@ export interface ResourceWrite {
   onUnkept?: ((paths: readonly string[]) => void) | undefined
 }
 
-/** What a search parameter of a resource type is called and does. */
+/** The name and the effect of a search parameter of a resource type. */
 interface SearchParameterDescription extends Pick<FhirSearchParameter, 'type' | 'description'> {
   /** The types to which it refers, and the path of the reference; absent if no resource can be included by it. */
   references?: { types: readonly string[]; path: string } | undefined
@@ -64,7 +64,7 @@ export type Interaction =
   | 'patch'
   | 'delete'
 
-/** What clients can do with a resource type. Routes, capabilities and documentation follow from it. */
+/** A resource type with its interactions. Routes, capabilities and documentation follow from it. */
 export interface ResourceDescription {
   type: string
   /** For sentences: `observations`. */
@@ -77,7 +77,7 @@ export interface ResourceDescription {
   codes?: readonly string[]
   /** Errors of a search beyond those of every search. */
   searchErrors?: readonly ErrorName[]
-  /** Who may use the resources, if they are not data of a patient; `account`: nobody on behalf of somebody else. */
+  /** The users of the resources, if these are not data of a patient; `account`: nobody on behalf of somebody else. */
   readers?: 'user' | 'account'
   /** Media types of the content that a resource wraps, which a client may read instead. */
   contentTypes?: readonly string[]
@@ -101,7 +101,7 @@ export interface ResourceType extends ResourceDescription {
   open(services: FhirServices): ResourceSource
 }
 
-/** What the resources are made of. */
+/** The sources of the resources. */
 export interface FhirServices {
   context: StoreContext
   recordsOf: RecordsOf

@@ -2,7 +2,7 @@ import type { ClientSession, Collection, Db, IndexDescription } from 'mongodb'
 import type { RecordChange } from '../../records/live/changes.ts'
 import { ownedIdRange } from '../../records/profiles/storage/owner.ts'
 
-/** How far a subscription has read the log of changes, and the number of its events so far. */
+/** The position of a subscription in the log of changes, and the number of its events so far. */
 export interface SubscriptionProgress {
   _id: string
   /** The position in the log of changes. */

@@ -14,7 +14,7 @@ const TOPIC = new RegExp(`^${topicOf('')}([A-Za-z]+)$`)
 /** A search in the address of a type, as R4 writes it; everything else is the URI of a topic. */
 export const isSearch = (text: string): boolean => /^[A-Za-z]+(\?|$)/.test(text)
 
-/** What a subscription looks for. */
+/** The criteria of a subscription. */
 export interface SoughtResources {
   type: string
   criteria: readonly SearchCriterion[]

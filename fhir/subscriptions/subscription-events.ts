@@ -54,11 +54,11 @@ interface SearchedType {
   source: ResourceSource
 }
 
-/** What a subscriber learns of an event. */
+/** The part of an event that a subscriber gets. */
 export interface SubscriptionEvent {
   number: number
   at: Date
-  /** What became of the resource; undefined if the subscriber may not read it now, or if it is deleted since. */
+  /** The resource as it is now; undefined if the subscriber may not read it, or if it is deleted since. */
   focus: ResourceVersion | undefined
 }
 

@@ -21,7 +21,7 @@ interface Notification {
   last: number | undefined
 }
 
-/** What happened to a subscription: its state, and the resources of its events by their ids. */
+/** A notification of a subscription: its state, and the resources of its events by their ids. */
 export class SubscriptionNotifications {
   readonly #base: string
   readonly #type: ResourceType

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { PROFILE_COLLECTIONS } from '../../records/profiles/storage/profile-collections.ts'
 import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
 
-/** What a subscription asks for. */
+/** The criteria and the channel of a subscription. */
 const subscriptionRecord = Type.Object({
   userId: Type.String(),
   /** The admission of the app that created it; empty: the user has logged in. */

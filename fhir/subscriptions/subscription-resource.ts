@@ -109,7 +109,7 @@ function channelViolations(channel: unknown): Violation[] {
     : [violation('channel.type', 'not-supported', `is not supported. ${HOW_TO_FOLLOW}`)]
 }
 
-/** What a client has sent: the fields of the subscription, unless there are violations. */
+/** Reads a client's resource: the fields of the subscription, unless there are violations. */
 export interface SentSubscription {
   fields: Omit<SubscriptionFields, 'userId' | 'admission'>
   violations: Violation[]

@@ -7,7 +7,7 @@ import type { CompositionHead } from './composition-view.ts'
 /** The archetype of all compositions of views. */
 export const ENCOUNTER_ARCHETYPE = 'openEHR-EHR-COMPOSITION.encounter.v1'
 
-/** What the compositions of a kind share. */
+/** The common part of the compositions of a kind. */
 export const compositionHead = (path: string, archetype: string, noun: string): CompositionHead => ({
   archetypes: [ENCOUNTER_ARCHETYPE, archetype],
   templateId: `hrs.${path}.v1`,

@@ -35,7 +35,7 @@ interface ViewValue {
   nodeId?: string
 }
 
-/** What all compositions of a view share, by the stored fields of compositions. */
+/** The common values of all compositions of a view, by the stored fields of compositions. */
 export interface CompositionHead {
   archetypes: readonly string[]
   templateId: string

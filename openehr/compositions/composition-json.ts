@@ -17,7 +17,7 @@ export function toRmObject({ json, ...version }: StoredVersion): RmObject | unde
   return { _type, archetype_node_id, name, uid, ...rest }
 }
 
-/** How the JSON of each composition begins. */
+/** The beginning of the JSON of each composition. */
 const JSON_BEGINNING = '{"_type":"COMPOSITION",'
 
 /** The JSON of a version with its uid, as it is stored; undefined if that version marks it as deleted. */

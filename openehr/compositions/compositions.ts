@@ -125,7 +125,7 @@ export class Compositions {
     return created as SavedComposition
   }
 
-  /** Those that are not deleted, the latest start first. @throws NotFound */
+  /** The compositions that are not deleted, the latest start first. @throws NotFound */
   list(caller: Caller, ehrId: string, page: PageRequest): Promise<Page<SavedComposition>> {
     const where = { ehrId, json: { exists: true } } as const
     return this.#store.list(caller, 'ofEhr', { where, ...page })
@@ -320,7 +320,7 @@ export class Compositions {
     return parsed
   }
 
-  /** Those of the ids that belong to compositions of the EHR. */
+  /** The ones of the ids that belong to compositions of the EHR. */
   async #findLinkTargets(
     caller: Caller,
     ehrId: string,

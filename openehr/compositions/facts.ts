@@ -63,7 +63,7 @@ export const structurePlace = (archetypeId: string): string => factPlace('struct
 export const repeatedArchetypeFilter = (archetypeId: string) =>
   factRangeFilter(occurrenceCountPlace(archetypeId), {})
 
-/** How often an archetype occurs. */
+/** The number of occurrences of an archetype. */
 export function occurrenceCount(facts: readonly Fact[], archetypeId: string): number {
   const key = shortKey(occurrenceCountPlace(archetypeId))
   const fact = facts.find(({ k }) => k === key)

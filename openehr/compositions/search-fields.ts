@@ -60,11 +60,11 @@ export function searchFieldsOf(composition: RmObject): SearchFields {
 
 /** Collects the search fields of a composition in one pass. */
 class SearchFieldCollector {
-  /** How often each archetype occurs as a node of its class. */
+  /** The number of occurrences of each archetype as a node of its class. */
   readonly #archetypes = new Map<string, number>()
   readonly #links = new Set<string>()
   readonly #facts: Fact[] = []
-  /** How often each value occurs at each place. */
+  /** The number of occurrences of each value at each place. */
   readonly #times = new Map<string, number>()
   readonly #events = new Map<string, { least: number; most: number }>()
 

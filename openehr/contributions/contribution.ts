@@ -7,7 +7,7 @@ import { type RmObject, readCanonicalJson } from '../rm/canonical-json.ts'
 const VERSIONED_CLASSES = ['COMPOSITION', 'EHR_STATUS', 'FOLDER'] as const
 export type VersionedClass = (typeof VERSIONED_CLASSES)[number]
 
-/** What a client says about a commit; the service adds time and system. */
+/** A client's description of a commit; the service adds time and system. */
 export interface SentAudit {
   /** Code of the openEHR terminology. */
   changeType: string

@@ -32,7 +32,7 @@ function writeForm(form: FormNode, value: unknown, node: SimpleNode): void {
 /** Attributes of locatable objects that follow from the template, or that are written by themselves. */
 const KNOWN_ATTRIBUTES = new Set(['archetype_node_id', 'archetype_details', 'name', 'value', 'uid'])
 
-/** What a locatable object has beside its forms. */
+/** The attributes of a locatable object besides its forms. */
 function writeOwn(
   object: RmObject,
   node: SimpleNode,

@@ -19,7 +19,7 @@ export interface Principal {
   acting?: Acting
   /** A connected system, which may only use the openEHR REST API. */
   isSystem?: true
-  /** What an app may do of what its user may do, in the FHIR API only. */
+  /** The limits of an app within the rights of its user, in the FHIR API only. */
   app?: AppPermit
 }
 

@@ -12,7 +12,7 @@ type ForAccess<A extends Access, T> = A extends 'public'
     ? T | undefined
     : T
 
-/** How much of a changed resource the response shows (`Prefer`). */
+/** The part of a changed resource in the response (`Prefer`). */
 export type Preference = 'minimal' | 'identifier' | 'representation'
 
 /** Committal metadata that a client of the openEHR REST API sent in headers. */
@@ -26,11 +26,11 @@ export interface CommitDetails {
   committer?: string
 }
 
-/** How a client of the FHIR API wants to be answered. */
+/** The preferences of a client of the FHIR API for its response. */
 export interface FhirPreferences {
   /** `strict`: refuse unknown parameters. `lenient`: accept elements that are not kept. */
   handling: 'strict' | 'lenient' | undefined
-  /** What the response to a write contains. */
+  /** The content of the response to a write. */
   return: 'minimal' | 'representation' | 'OperationOutcome' | undefined
   /** The client will fetch the result later. */
   respondAsync: boolean

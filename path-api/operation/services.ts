@@ -127,7 +127,7 @@ export interface Services {
   /** Finds out which app sends a request. */
   appClients: AppClients
   backendServices: BackendServices
-  /** What lies between the login of a person and the tokens of an app. */
+  /** The steps between the login of a person and the tokens of an app. */
   appAuthorizations: AppAuthorizations
   /** Apps that people have admitted. */
   appGrants: AppGrants

@@ -1,6 +1,6 @@
 import type { Violation } from '../../schemas/validation/violations.ts'
 
-/** How long an author may change a message. */
+/** The time for which an author may change a message. */
 export const EDIT_PERIOD_MS = 15 * 60_000
 
 /** Control characters except tabs and line breaks, and overrides of the text direction. */

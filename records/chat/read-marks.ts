@@ -3,7 +3,7 @@ import { documentCollection } from '../store/documents/database.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { ChatMessage } from './chat-kinds.ts'
 
-/** How far a user has read a topic, and when the last reminder was mailed. */
+/** The position up to which a user has read a topic, and the time of the last reminder by mail. */
 interface ReadMark {
   _id: string
   topicId: string
@@ -18,7 +18,7 @@ const MAX_UNREAD_COUNT = 100
 
 const EPOCH = new Date(0)
 
-/** How far each user has read each topic. */
+/** The position up to which each user has read each topic. */
 export class ReadMarks {
   readonly #records: Pick<StoreContext, 'db'>
 
@@ -30,7 +30,7 @@ export class ReadMarks {
     return [READ_MARKS_COLLECTION, [{ key: { topicId: 1 } }, { key: { userId: 1 } }]]
   }
 
-  /** Those topics that have a message later than the user has read. */
+  /** The topics with a message that the user has not read. */
   async findUnread(
     userId: string,
     topics: readonly (readonly [topicId: string, lastMessageAt: Date | undefined])[],

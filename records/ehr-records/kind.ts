@@ -74,7 +74,7 @@ export interface Kind extends Resource<TObject, string> {
   /** Its plural within a sentence, for people: `{ en: 'care plans', nl: 'zorgplannen' }`. */
   words: Record<InterfaceLanguage, string>
   parentType: ParentType
-  /** How its records look in FHIR R4. */
+  /** The form of its records in FHIR R4. */
   fhir: FhirForm
 }
 
@@ -91,9 +91,9 @@ export interface ClassKind extends Kind, AnyForms {
   comparison?: Comparison | undefined
   /** Maximum number of records per care plan or goal. */
   maxCount?: { of: 'carePlanId' | 'goalId'; count: number } | undefined
-  /** How the record appears in the timeline of its EHR; absent: not at all. */
+  /** The form of the record in the timeline of its EHR; absent: it does not appear. */
   timeline?: TimelineDefinition | undefined
-  /** How AQL shows the record; absent: not at all, or as a measurement. */
+  /** The form of the record in AQL; absent: none, or that of a measurement. */
   openehr?: EvaluationForm | undefined
   /** Violations of fields that only some writers may change; `now` includes the id. */
   reservedViolations?: ((caller: Caller, now: Values, next: Values) => Violation[]) | undefined

@@ -10,7 +10,7 @@ import type { Violation } from '../../schemas/validation/violations.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
 import { severityRank } from '../ehr-records/timeline-definition.ts'
 
-/** Who takes a step, and when. */
+/** The user who takes a step, and the time. */
 interface Actor {
   userId: string
   at: Date

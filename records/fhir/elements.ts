@@ -45,7 +45,7 @@ export function itemElement(path: string, members: readonly FhirElement[]): Fhir
   }
 }
 
-/** What stands in place of a required element whose value nobody knows. */
+/** The placeholder for a required element whose value nobody knows. */
 export const UNKNOWN_VALUE = {
   extension: [{ url: `${STRUCTURES}/data-absent-reason`, valueCode: 'unknown' }],
 }

@@ -22,7 +22,7 @@ export interface FhirPart {
   isIn(record: FieldValues): boolean
 }
 
-/** How records of a kind look in FHIR R4. */
+/** The mapping of a kind's records to FHIR R4. */
 export interface FhirMapping {
   /** The resource type. */
   type: string

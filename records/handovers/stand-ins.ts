@@ -7,7 +7,7 @@ const handoversOf = (database: Pick<Database, 'db'>) =>
 
 const inEffectAt = (now: Date) => ({ from: { $lte: now }, until: { $gt: now } })
 
-/** Those who have taken over worklists now, by the owners of these. */
+/** The users who have taken over worklists now, by the owners of these. */
 export async function findStandIns(
   database: Pick<Database, 'db'>,
   session: ClientSession,

@@ -31,7 +31,7 @@ export interface DeletedRecord extends Pick<HistoryEntry, 'userId' | 'applicatio
   deletedAt: string
   onBehalfOf: string | null
   record: SavedRecord<Record<string, unknown>>
-  /** What it says, in a line of text. */
+  /** Its content as a line of text. */
   content: string | null
   values: TimelineValue[]
 }

@@ -10,7 +10,7 @@ type JsonObject = Record<string, unknown>
 /** A kind of measurement in Open mHealth or IEEE 1752.1. */
 export interface OmhBody {
   schema: SchemaId
-  /** How the value was obtained, if the record does not say so. */
+  /** The modality of the value, if the record does not say so. */
   modality?: 'sensed' | 'self-reported'
   /** The whole body; undefined for a record that the schema cannot express. */
   body(record: Values): object | undefined

@@ -51,7 +51,7 @@ export class Connections {
     return connection !== undefined
   }
 
-  /** Those of the users whose names a user may read: connected ones, and the user. */
+  /** The ones of the users whose names a user may read: connected ones, and the user. */
   async findKnown(mvUid: string, users: readonly string[]): Promise<Set<string>> {
     const ids = users.map((other) => ownedRecordId(mvUid, other))
     const where = { mvUid, state: 'CONNECTED' as const, id: { in: ids } }

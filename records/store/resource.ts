@@ -24,7 +24,7 @@ export interface Resource<S extends TObject, L extends string> {
   deleters?:
     | { of(document: { _id: string; _wperm?: string[] }): readonly string[]; refusal: string }
     | undefined
-  /** What a helper needs for writing these records, and for reading messages; absent: helpers only read them. */
+  /** The permission that a helper needs for writing these records, and for reading messages; absent: helpers only read them. */
   helperAct?: HelperAct | undefined
   /** @throws ServiceError for a derived record, which changes only with the record that it is derived from */
   refuseChange?: ((record: RecordOf<S>) => void) | undefined

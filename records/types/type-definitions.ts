@@ -74,7 +74,7 @@ export class TypeDefinitions {
     return this.#store.list(caller, 'byName', { where: {}, ...page })
   }
 
-  /** Those of these names that have a type. */
+  /** The ones of these names that have a type. */
   async filterExisting(names: readonly string[]): Promise<string[]> {
     const types = await Promise.all(names.map((name) => resolveType(this.#records, this.#family, name)))
     return types.flatMap((type) => type?.type ?? [])

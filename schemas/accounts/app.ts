@@ -6,7 +6,7 @@ const appNameField = shortTextField('Name of the app, as people and the audit se
 const urlField = (description: string, example: string) =>
   Type.String({ format: 'uri', maxLength: 500, description, examples: [example] })
 
-/** How an app proves at the token endpoint who it is. */
+/** The method by which an app authenticates at the token endpoint. */
 const APP_AUTHENTICATIONS = ['public', 'secret', 'key'] as const
 type AppAuthentication = (typeof APP_AUTHENTICATIONS)[number]
 
@@ -185,7 +185,7 @@ export interface ResourceScope {
   category?: string | undefined
 }
 
-/** What a user has admitted an app to, or what a backend service may do. */
+/** The scopes that a user has granted to an app, or those of a backend service. */
 export interface AppPermit {
   /** The client id of the app. */
   id: string

@@ -12,7 +12,7 @@ const resolutionField = longTextField(
   1000,
 )
 
-/** How far people have dealt with an alert. Other events, and alerts from before these fields, have none of them. */
+/** The state of handling of an alert. Other events, and alerts from before these fields, have none of them. */
 export const alertHandlingFields = {
   alertState: derivedField(Type.Optional(AlertStateEnum)),
   assignedTo: derivedUserField('User who is to take the alert, by the rules of the plan'),

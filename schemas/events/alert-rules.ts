@@ -50,7 +50,7 @@ const muteField = Type.Object(
   { additionalProperties: false, description: 'A period in which alerts go to nobody' },
 )
 
-/** What a care plan does about its alerts. */
+/** The rules of a care plan for its alerts. */
 export const CarePlanAlertRules = {
   ...closedObject(
     'CarePlanAlertRules',

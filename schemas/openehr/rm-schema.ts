@@ -3,7 +3,7 @@ import { findRmClass, isSubclassOf, type RmAttribute, rmClassNames } from './rm-
 
 type JsonSchema = Record<string, unknown>
 
-/** How deep mandatory attributes are described; optional ones are only those of the class itself. */
+/** The depth to which mandatory attributes are described; optional ones are only those of the class itself. */
 const DESCRIBED_DEPTH = 3
 
 /**

@@ -36,7 +36,7 @@ const WorklistAlert = Type.Object(
 )
 export type WorklistAlert = Static<typeof WorklistAlert>
 
-/** What a patient needs from a professional. */
+/** The reasons why a patient needs a professional. */
 export const WorklistEntry = closedObject('WorklistEntry', 'A patient who needs action, and why', {
   ehrId: idField('the EHR', 'e5RtGb81Xz'),
   ...personCardFields,
@@ -59,7 +59,7 @@ export const WorklistEntry = closedObject('WorklistEntry', 'A patient who needs 
 })
 export type WorklistEntry = Static<typeof WorklistEntry>
 
-/** What a view of a worklist is limited to. */
+/** The limits of a view of a worklist. */
 export const worklistViewFields = {
   reason: Type.Optional({
     ...WorklistReasonEnum,

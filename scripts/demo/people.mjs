@@ -6,7 +6,7 @@ export const DAY_MS = 86_400_000
 /** A day before (negative) or after today, as YYYY-MM-DD. */
 export const dateIn = (days) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10)
 
-/** Somebody who has logged in, with the own EHR. */
+/** A person who has logged in, with their own EHR. */
 async function logIn(url, { email, name, birthDate }) {
   const client = createClient({ url })
   const { mvUid } = await client.logIn({ email, password: PASSWORD })

@@ -12,7 +12,7 @@ const MAX_CREDENTIALS = 10_000
 /** They are answered even then. */
 const PROBE_PATH = /^\/(health\/(live|ready)|1\/health|metrics)\/?$/
 
-/** What authenticates a request, unchecked; the SDK for JavaScript sends it in the body. */
+/** The unchecked credentials of a request; the SDK for JavaScript sends them in the body. */
 const credentialOf = ({ headers }: Request): string | undefined =>
   headers.authorization ??
   [headers['x-parse-session-token'], headers.authtoken, headers.cookie]

@@ -11,7 +11,7 @@ import {
 } from '../harness/service/service-process.ts'
 import { waitFor } from '../harness/wait.ts'
 
-/** What the service promises for requests during an outage, and the slowness of a busy machine. */
+/** The promised time of requests during an outage, plus the delay of a busy machine. */
 const PROMISED_MS = 5_000
 const MACHINE_MS = 2_000
 

@@ -15,7 +15,7 @@ import { createPerson, type Person } from '../harness/people/people.ts'
 
 type Values = Record<string, unknown>
 
-/** What a step leads to: the handling, or the refusal with the fields that it names. */
+/** The result of a step: the handling, or the refusal with the fields that it names. */
 interface Outcome {
   handling?: Values
   version?: number

@@ -36,7 +36,7 @@ async function documentsOf(ehrId: string): Promise<Map<string, Document>> {
   return new Map((await Promise.all(found)).flat())
 }
 
-/** What the history keeps of each document of an EHR. */
+/** The entries of the history for each document of an EHR. */
 async function formerVersionsOf(ehrId: string): Promise<Map<string, Document[]>> {
   const changes = service.db.collection<Document & { _id: string }>('history.changes')
   const found = await changes

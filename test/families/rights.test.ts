@@ -16,7 +16,7 @@ import { createPerson, type Person } from '../harness/people/people.ts'
 /** The refusals of the path family by the code of the class family (docs/decisions/rights.md). */
 const STATUSES: Readonly<Record<number, number>> = { 101: 404, 119: 403 }
 
-/** What a family answers: a status of refusal, or `done`. */
+/** The response of a family: a status of refusal, or `done`. */
 type Outcome = number | 'done'
 
 describe('both families without rights', () => {

@@ -19,7 +19,7 @@ import { type Admission, admitApp, createSmartApp } from '../harness/people/smar
 
 const WRITABLE = CLASS_NAMES.filter((name) => isMapped(classKindOf(name).fhir) && !classKindOf(name).readOnly)
 
-/** Who calls the FHIR API: a person, or an app with a token of that person. */
+/** The caller of the FHIR API: a person, or an app with a token of that person. */
 type By = Pick<Admission, 'call'>
 
 const fhir = (by: By, method: string, path: string, body?: unknown): Promise<Answer> =>
@@ -48,7 +48,7 @@ const withoutId = (resource: Json): Json =>
 /** Elements that the service sets. */
 const OWN_ELEMENTS = ['id', 'meta', 'created', 'authoredOn', 'hasMember', 'careTeam']
 
-/** What an app tries with a resource of another patient: the request of each interaction, and its refusal. */
+/** The requests of an app for a resource of another patient: one for each interaction, with its refusal. */
 const TRIES: Readonly<Record<Interaction, (other: Json) => [method: string, path: string, body?: object]>> = {
   read: ({ resourceType, id }) => ['GET', `${resourceType}/${id}`],
   vread: ({ resourceType, id, meta }) => ['GET', `${resourceType}/${id}/_history/${meta.versionId}`],

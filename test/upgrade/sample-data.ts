@@ -101,7 +101,7 @@ const STEPS: readonly Step[] = [
   },
 ]
 
-/** What of a person's records a version shows, or derives; `{}` names records as in the steps. */
+/** The parts of a person's records that a version shows or derives; `{}` names records as in the steps. */
 const PERIOD = 'from=2026-08-01T00:00:00Z&to=2026-12-01T00:00:00Z'
 const SYSTOLIC = 'o/data[at0001]/events[at0006]/data[at0003]/items[at0004]/value/magnitude'
 const PRESSURES = `FROM EHR e[ehr_id/value='{ehr}'] CONTAINS COMPOSITION c CONTAINS OBSERVATION o[openEHR-EHR-OBSERVATION.blood_pressure.v2]`
@@ -254,7 +254,7 @@ const idIn = (body: Json): string | undefined =>
     | string
     | undefined
 
-/** What every door answers, by its path, with the ids and times of this database told apart from all others by their names. */
+/** The response of each path, with names in place of this database's ids and times. */
 export async function answersOf(session: Session): Promise<Record<string, unknown>> {
   const named = new Map(Object.entries(session.ids).map(([name, id]) => [id, `<${name}>`]))
   const answers: Record<string, unknown> = {}

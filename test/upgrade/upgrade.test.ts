@@ -10,7 +10,7 @@ import { waitUntil } from '../harness/wait.ts'
 import { createReleasedDataDir, latestVersion, readStoredIds, releasedVersions } from './released-data.ts'
 import { answersOf, logIn, register, type Session, storeSample } from './sample-data.ts'
 
-/** What the doors of a new account answer that holds the same. */
+/** The responses for a new account with the same data. */
 async function answersOfNew(version: string, steps: readonly string[]): Promise<Record<string, unknown>> {
   const target = { url: current.url, dataDir: config.dataDir }
   const email = `ann@${version}.example.org`

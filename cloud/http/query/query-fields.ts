@@ -12,7 +12,7 @@ export function isFieldPath(name: unknown): name is string {
 /** Quotes the beginning of an input in an error message. */
 export const quoteInput = (value: unknown): string => `"${String(value).slice(0, 64)}"`
 
-/** What a query does with a field, for the error message. */
+/** The use of a field in a query, for the error message. */
 type FieldUse =
   | 'search by'
   | 'sort by'

@@ -7,7 +7,7 @@ export interface RegisteredClient {
   clientSecret?: string | null | undefined
 }
 
-/** What the programmers of an app or a system need. The secret is never shown again. */
+/** The credentials that the programmers of an app or a system need. The secret is never shown again. */
 export function ClientSecretNote({ client: { id, name, clientSecret } }: { client: RegisteredClient }) {
   const t = useText()
   return (

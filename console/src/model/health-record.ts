@@ -70,7 +70,7 @@ export const participantsQuery = (ehrId: string, careplanId: string) =>
 export const mayWrite = (participants: readonly Participation[], person: { mvUid: string }): boolean =>
   participants.find(({ mvUid }) => mvUid === person.mvUid)?.access !== 'READ'
 
-/** Who else looked at the record in the last week, or changed it. */
+/** The people who looked at the record in the last week, or changed it. */
 export const visitorsQuery = (ehrId: string) =>
   queryOptions({
     queryKey: ['visitors', ehrId],

@@ -16,7 +16,7 @@ export interface Me {
   isPatient: boolean
   /** Whether they take part in the care of others. */
   hasPatients: boolean
-  /** What a helper may do for them; absent: they are logged in themselves. */
+  /** The permissions of a helper who acts for them; absent: they are logged in themselves. */
   acts?: readonly HelperAct[]
 }
 

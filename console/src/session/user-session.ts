@@ -5,7 +5,7 @@ import { serviceUrl } from '../browser/router.tsx'
 import { createHelperClient } from './helper-client.ts'
 import { markLoggedIn, mayBeLoggedIn, unmarkLoggedIn } from './session-mark.ts'
 
-/** Somebody for whom the user acts as a helper. */
+/** A person for whom the user acts as a helper. */
 export interface HelpedPerson {
   mvUid: string
   name: string

@@ -6,7 +6,7 @@ import { LoginPage } from './login-page.tsx'
 const registerPage = loadLater(() => import('./register-page.tsx'))
 const forgottenPage = loadLater(() => import('./forgotten-page.tsx'))
 
-/** What somebody without a session can do. Any other address asks for a login, and then leads there. */
+/** The pages for people without a session. Any other address asks for a login, and then leads there. */
 export function SignedOut() {
   const t = useText()
   const language = useLanguage()

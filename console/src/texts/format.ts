@@ -69,7 +69,7 @@ const AGES: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 
 const ages = perLanguage((language) => new Intl.RelativeTimeFormat(language, { numeric: 'auto' }))
 
-/** How long ago: `3 days ago`. */
+/** The time since a moment, in words: `3 days ago`. */
 export function formatAge(at: string | number, now = Date.now()): string {
   const past = new Date(at).getTime() - now
   const [unit, size] = AGES.find(([, length]) => Math.abs(past) >= length) ?? (['minute', 60_000] as const)

@@ -6,7 +6,7 @@ interface FailureNoteProps {
   onRetry?: (() => void) | undefined
 }
 
-/** What went wrong, with the id by which the operator finds the request. */
+/** The reason of a failure, with the id by which the operator finds the request. */
 export function FailureNote({ error, onRetry }: FailureNoteProps) {
   const t = useText()
   const problem = isProblem(error) ? error : undefined

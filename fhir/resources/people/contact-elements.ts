@@ -44,7 +44,7 @@ function addressOf({
   }
 }
 
-/** How a person can be reached. */
+/** The contact points of a person. */
 export const contactElements = (
   contacts: readonly StoredContact[],
   addresses: readonly StoredAddress[],

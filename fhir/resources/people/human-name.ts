@@ -44,7 +44,7 @@ export function humanName({ name }: PersonFields) {
   }
 }
 
-/** What a person lets nobody else see. */
+/** The elements that a person hides from everybody else. */
 export const personalElements = ({ gender, birthDate, language }: PersonFields) => ({
   ...(gender && { gender: GENDERS[gender] }),
   ...(birthDate && { birthDate }),

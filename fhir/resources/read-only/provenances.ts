@@ -26,7 +26,7 @@ const agentOf = (code: string, who: object) => ({
   who,
 })
 
-/** Who changed a resource, when, and by which application. */
+/** The author of a change, its time and the application. */
 const provenanceOf = (change: ResourceVersion): FhirResource => {
   const { type, id, version, at, action, author } = change
   const { userId = '', application } = author ?? {}

@@ -57,7 +57,7 @@ export function buildQueryPattern(from: Containment): QueryPattern {
   return { pattern, slots, variables }
 }
 
-/** What is known of a class from those around it. */
+/** The facts about a class that follow from those around it. */
 interface Surroundings {
   allVersions: boolean
   inFolder: boolean

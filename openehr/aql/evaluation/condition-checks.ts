@@ -6,7 +6,7 @@ import { compareTerms, type Term, type Truth, textOfTerm } from '../terms/terms.
 import { constantValue } from './path-evaluator.ts'
 import type { BindingRow, BindingVariable, OperandGetter, PathJoins } from './path-joins.ts'
 
-/** What functions and patterns need in addition to their operands. */
+/** The inputs of functions and patterns in addition to their operands. */
 export interface EvaluationContext {
   now: Date
   steps: StepBudget

@@ -6,7 +6,7 @@ import type { ExampleEvaluation } from './examples.ts'
 const EXAMPLE_NUMBER = 1
 const EXAMPLE_TIME_MS = 0
 
-/** What a place of a view's compositions shows. */
+/** The value that a view's compositions have at a place. */
 export interface ViewPlace {
   /** The field whose value the only row shows; undefined: it shows none. */
   field: string | undefined

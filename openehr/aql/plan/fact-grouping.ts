@@ -12,7 +12,7 @@ import type {
 } from '../language/ast.ts'
 import { placeOfPath, type QueryPlace } from './query-places.ts'
 
-/** What a column of a grouped query shows of each group. */
+/** The value of a group that a column of a grouped query shows. */
 export type GroupColumn =
   | { kind: 'ehrId' }
   | { kind: 'rows' }

@@ -16,7 +16,7 @@ import { allOf, anyOf, conditionFilter, type DatabaseFilter, joinFilters } from 
 import { createFactFilter } from './fact-filter.ts'
 import { placeOfPath, type QueryPlace, type RequiredClasses, rangeOfPath } from './query-places.ts'
 
-/** How a query is evaluated, and which documents it must read. */
+/** The plan of a query: its unit of evaluation, and the documents that it must read. */
 export interface QueryPlan {
   /**
    * The unit of evaluation: one version of a composition or EHR_STATUS; or a whole EHR if the query depends

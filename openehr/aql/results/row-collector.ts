@@ -62,7 +62,7 @@ function createRowMaker({ columns, orderBy, steps }: Evaluation, budget: MemoryB
   }
 }
 
-/** How often a row appears in the result. */
+/** The multiplicity of a row in the result. */
 type RowRepetition = (made: ResultRow, row: PatternMatch) => number
 
 const everyTime: RowRepetition = (_, { times }) => times

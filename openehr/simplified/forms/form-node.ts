@@ -26,7 +26,7 @@ export interface FormNode {
   aqlPath: string
   /** Determined by the context, not entered in a form. */
   inContext?: true
-  /** What the template says of the object. */
+  /** The constraint of the template for the object. */
   constraint?: ObjectConstraint
   archetype?: ArchetypeRoot
   /** A coded text that may also be a text without a code. */

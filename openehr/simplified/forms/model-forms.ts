@@ -66,7 +66,7 @@ export const modelForms = (rmType: string, aqlPath: string): DraftForm[] =>
     return { form, children: modelForms(type, form.aqlPath) }
   })
 
-/** What the context of a form determines, by class. */
+/** The attributes that the context of a form determines, by class. */
 const CONTEXT_ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   COMPOSITION: ['language', 'territory', 'composer', 'category'],
   EVENT_CONTEXT: ['start_time', 'end_time', 'location', 'setting', 'participations'],

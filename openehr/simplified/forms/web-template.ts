@@ -56,7 +56,7 @@ function toWebNode(form: FormNode, language: string): WebNode {
   }
 }
 
-/** What the template says of a value; of one that it does not constrain, only the class. */
+/** The constraint of the template for a value; only the class if it does not constrain the value. */
 const constrainedOrAny = ({ constraint, rmType }: FormNode): InputNode =>
   constraint ?? { rmType, attributes: [], archetype: { id: '', terms: new Map() } }
 

@@ -1,6 +1,6 @@
 import type { ObjectConstraint } from '../../opt/constraints.ts'
 
-/** What is known of a value before it is read. */
+/** The facts about a value that are known before it is read. */
 export interface ExpectedValue {
   rmType: string
   /** The attribute that has the value. */

@@ -26,7 +26,7 @@ export function writeParts(object: RmObject, node: SimpleNode): Set<string> {
   return written
 }
 
-/** What the reader assumes: a bound that exists is included, and one that is missing is unbounded. */
+/** The reader's defaults: a bound that exists is included, and one that is missing is unbounded. */
 function isUsual(object: RmObject, path: readonly string[], found: unknown): boolean {
   if (path.join('.') === 'symbol.defining_code.terminology_id.value') return found === 'local'
   const [, end, flag] = /^(lower|upper)_(included|unbounded)$/.exec(path[0] ?? '') ?? []

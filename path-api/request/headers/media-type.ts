@@ -4,7 +4,7 @@ import { RawBody } from '../../reply/body-media.ts'
 
 const FHIR_JSON = 'application/fhir+json'
 
-/** What `_format` of the FHIR API may say for JSON; a plus sign in a query means a space. */
+/** The values of the FHIR API's `_format` for JSON; a plus sign in a query means a space. */
 const JSON_FORMATS = ['json', 'text/json', 'application/json', 'application/json+fhir', FHIR_JSON]
 
 /** Another version of FHIR than that of our resources. */

@@ -22,7 +22,7 @@ const RESOURCE_SCOPES = ['patient', 'user', 'system'].flatMap((level) =>
   ]),
 )
 
-/** What apps have to know about the OAuth server (SMART App Launch 2.2; OpenID Connect Discovery 1.0). */
+/** The metadata of the OAuth server for apps (SMART App Launch 2.2; OpenID Connect Discovery 1.0). */
 const smartConfiguration = (publicUrl: string) => {
   const { authorize, token, introspect, revoke, keys, manage } = smartAddresses(publicUrl)
   return {

@@ -13,7 +13,7 @@ import { replyWith } from '../../reply/reply.ts'
 
 export const FHIR_PATH = '/fhir/R4'
 
-/** What all operations of the FHIR API share. */
+/** The common part of all operations of the FHIR API. */
 export const fhirOperation = { source: 'FHIR R4', extra: true, api: 'fhir' } as const
 
 const MEDIA_TYPES = ['application/fhir+json', 'application/json', 'application/json+fhir'] as const
@@ -168,7 +168,7 @@ export const replyWithBundle = (bundle: FhirResource) =>
 
 const EXAMPLE_ID = 'm4RtYu78Io'
 
-/** What the operations of one resource type share. */
+/** The common part of the operations of one resource type. */
 export const operationPartsOf = ({ type }: ResourceType) => ({
   typePath: `${FHIR_PATH}/${type}`,
   path: `${FHIR_PATH}/${type}/{id}` as const,

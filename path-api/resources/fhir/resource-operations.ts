@@ -22,7 +22,7 @@ import { WRITE_OPERATIONS } from './write-operations.ts'
 const { _count, _cursor, _format, _summary, _elements, _since } = resultParameters
 const pageParameters = { _count, _cursor, _format }
 
-/** What the histories of a type and of all types share. */
+/** The common part of the histories of a type and of all types. */
 const historyOperation = {
   method: 'get',
   query: { ...pageParameters, _since, patient: Type.Optional(patientField) },

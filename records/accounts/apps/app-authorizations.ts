@@ -3,7 +3,7 @@ import type { Database } from '../../store/documents/database.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { hashSecret, newSecret } from '../user/secret.ts'
 
-/** What an app asks a person for, after it has been checked. */
+/** The checked request of an app to a person. */
 export interface AppRequest {
   appId: string
   redirectUri: string
@@ -54,7 +54,7 @@ const CODE_RETENTION_MS = 3_600_000
 /** The result of a redemption: the code, or that a used code was reused. */
 type RedeemedCode = (Omit<StoredCode, '_id'> & { isReused: false }) | { sid: string; isReused: true }
 
-/** What lies between the launch of an app and its tokens: the launch, the open decision, and the code. */
+/** The steps between the launch of an app and its tokens: the launch, the open decision, and the code. */
 export class AppAuthorizations {
   readonly #launches: Collection<StoredLaunch>
   readonly #requests: Collection<StoredRequest>

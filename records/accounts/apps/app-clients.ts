@@ -12,7 +12,7 @@ export type VerifyAssertion = (
   findApp: (clientId: string) => Promise<App | undefined>,
 ) => Promise<{ clientId: string; jti: string; expiresAt: Date } | undefined>
 
-/** What a request to the token endpoint says about its app. */
+/** The credentials of an app in a request to the token endpoint. */
 export interface ClientProof {
   clientId: string | undefined
   secret: string | undefined

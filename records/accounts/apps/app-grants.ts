@@ -55,7 +55,7 @@ export interface AppTokenGrant {
   need_patient_banner?: boolean
 }
 
-/** What a person has admitted an app to; the id is that of its session. */
+/** The grant of a person to an app; the id is that of its session. */
 interface StoredGrant {
   _id: string
   mvUid: string

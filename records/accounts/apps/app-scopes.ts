@@ -43,7 +43,7 @@ export const resourceScopesOf = (scopes: readonly string[]): ResourceScope[] =>
 const formatScope = ({ level, type, letters, category }: ResourceScope): string =>
   `${level}/${type}.${letters}${category === undefined ? '' : `?category=${category}`}`
 
-/** What two scopes have in common; undefined for nothing. */
+/** The intersection of two scopes; undefined if it is empty. */
 function commonScope(a: ResourceScope, b: ResourceScope): ResourceScope | undefined {
   const isOtherType = a.type !== b.type && a.type !== '*' && b.type !== '*'
   const isOtherCategory = a.category !== b.category && a.category !== undefined && b.category !== undefined

@@ -59,7 +59,7 @@ export const SESSION_IDLE_TIMEOUT_S = 12 * 3600
 /** A session ends after this time, however often it is used. */
 const SESSION_LIFETIME_MS = 30 * 24 * 60 * MINUTE_MS
 
-/** How long a session lives without use, and at most. */
+/** The lifetime of a session without use, and its maximum. */
 export interface SessionLimits {
   idleMs: number
   lifetimeMs: number
@@ -90,7 +90,7 @@ export const IDENTITY_LOGIN = 'oidc'
 /** That of a session that a person began for an app. */
 export const APP_LOGIN = 'app'
 
-/** Those that a person began and uses: helpers and apps have sessions of their own, and are listed as such. */
+/** The sessions that a person began and uses. Helpers and apps have sessions of their own, and are listed as such. */
 const OWN_SESSIONS = { helper: { $exists: false }, 'createdWith.authProvider': { $ne: APP_LOGIN } }
 
 export const userPointer = (mvUid: string): string => `_User$${mvUid}`
@@ -146,13 +146,13 @@ export class Sessions {
     return facts
   }
 
-  /** What the helper with this class-family token may do; undefined when the token has ended. */
+  /** The permissions of the helper with this class-family token; undefined when the token has ended. */
   async findActing(sessionToken: string): Promise<Acting | undefined> {
     const session = await this.findByToken(sessionToken)
     return session && (await this.facts(session.sid))?.acting
   }
 
-  /** What a helper may do; undefined when their own session or the agreement has ended. */
+  /** The permissions of a helper; undefined when their own session or the agreement has ended. */
   async #actingOf({ helperId, sid, agreementId }: HelperSession): Promise<Acting | undefined> {
     const [own, agreement] = await Promise.all([
       this.facts(sid),
@@ -250,7 +250,7 @@ export class Sessions {
     return new Date(this.#clock().getTime() + lifetimeMs)
   }
 
-  /** Those of these sessions that have not ended. */
+  /** The ones of these sessions that have not ended. */
   async findActive(sids: readonly string[]): Promise<Session[]> {
     const found = await this.#sessions.find(this.#activeFilter({ _id: { $in: [...sids] } })).toArray()
     return found.map((session) => this.#toSession(session, ''))

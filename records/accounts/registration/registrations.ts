@@ -37,7 +37,7 @@ export interface SignUpRequest extends Registration {
   id: string
 }
 
-/** What the person who follows a link sends besides its token. */
+/** The input of the person who follows a link, besides its token. */
 export interface ActivationProof {
   termsAccepted?: boolean | undefined
   /** Needed if the address was registered repeatedly. */

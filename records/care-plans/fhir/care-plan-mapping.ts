@@ -30,7 +30,7 @@ const endElement = plannedDateElement(
   ({ status }) => status === STATUSES.ACTIVE,
 )
 
-/** What US Core calls every plan, and what it is in SNOMED CT. */
+/** The category that US Core gives to every plan, and its code in SNOMED CT. */
 const CATEGORY = [
   { system: 'http://hl7.org/fhir/us/core/CodeSystem/careplan-category', code: 'assess-plan' },
   { system: 'http://snomed.info/sct', code: '734163000' },

@@ -36,7 +36,7 @@ export class AdmissionControl {
   readonly #limit = new ConcurrencyLimit(CONCURRENCY_LIMITS.all)
   readonly #accounts: AdmittedAccounts<Admission>
   readonly #queue: FairQueue<Admission>
-  /** What the account of the latest request had used: accounts that return continue from there. */
+  /** The usage of the account of the latest request: accounts that return continue from there. */
   #usedMs = 0
   /** Requests that have been admitted and not released. */
   #running = 0

@@ -15,13 +15,13 @@ export interface WaitingRequest<A> {
   refuse(error: ServiceError): void
 }
 
-/** What the admission control knows about an account, or about an address without one. */
+/** The state of an account, or of an address without one, in the admission control. */
 export interface AdmittedAccount<A> {
   limit: ConcurrencyLimit
   waiting: WaitingRequest<A>[]
-  /** What its requests have cost together, for the order among accounts. */
+  /** The total cost of its requests, for the order among accounts. */
   usedMs: number
-  /** What one of its requests costs on average. */
+  /** The average cost of one of its requests. */
   costMs: number
   work: LongWork
   activeAtMs: number

@@ -48,7 +48,7 @@ export class ConcurrencyLimit {
   /** While n requests run, each millisecond counts as 1/n. The difference over a request is what it costs. */
   #sharedMs = 0
   #countedUntilMs = 0
-  /** How long a request takes on an idle service; undefined before the first one. */
+  /** The time of a request on an idle service; undefined before the first one. */
   #idleLatencyMs: number | undefined
   #costMs = 1
 

@@ -12,7 +12,7 @@ import type { StoreContext, Transaction } from '../../store/writing/transaction.
 import { nextDueTime } from './attention/period.ts'
 import { findPlanWriters } from './attention/plan-writers.ts'
 
-/** What a care plan does about its alerts. */
+/** The rules of a care plan for its alerts. */
 export const PlanAlertRules = definePlanDocument(
   'plan.alert-rules',
   { en: 'alert rules', nl: 'regels voor meldingen' },

@@ -50,7 +50,7 @@ export type AlertFields = Pick<EventRecord, 'type' | 'title' | 'start' | 'severi
 
 const eventFormat = createParseFormat(Event.schema)
 
-/** What the alerts of a measurement depend on, besides the measurement itself. */
+/** The inputs of the alerts of a measurement, besides the measurement itself. */
 export const ALERT_RULES_COLLECTIONS = [PlanThresholds.collection, PlanAlertRules.collection]
 
 /**

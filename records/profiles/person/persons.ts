@@ -131,7 +131,7 @@ export class Persons {
     }))
   }
 
-  /** What those who care for users may know about them, by id. Users who do not exist have none. */
+  /** The data of users that those who care for them may know, by id. Users who do not exist have none. */
   async cardsOf(mvUids: readonly string[]): Promise<Map<string, PersonCard>> {
     const persons = documentCollection(this.#records, PROFILE_COLLECTIONS.person)
     const found = await persons.find({ _id: { $in: [...new Set(mvUids)] } }).toArray()

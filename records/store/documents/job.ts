@@ -10,7 +10,7 @@ export interface Job {
   field: 'ehrId' | 'carePlanId' | 'goalId' | 'taskId' | 'eventId' | 'exportId'
   id: string
   ehrId: string
-  /** Who requested it: history and audit name them, whichever instance runs it. */
+  /** The user who requested it. History and audit name them, whichever instance runs it. */
   by: Pick<Caller, 'userId' | 'application' | 'requestId' | 'acting'>
   /** Further parameters of the job. */
   details?: unknown

@@ -7,7 +7,7 @@ import { REQUEST_WAIT_TIMEOUT_MS } from '../documents/outage.ts'
 /** A transaction that holds locks. */
 export interface LockHolder {
   session: ClientSession
-  /** Those within this process, kept across retries. */
+  /** The locks within this process, kept across retries. */
   locks: ReturnType<EhrLocks['beginTransaction']>
   /** The EHRs that the transaction has locked exclusively. */
   exclusiveEhrs: Set<string>

@@ -40,7 +40,7 @@ export interface FirstVersion {
   deleted?: ParseDocument
 }
 
-/** What the write of a derived record depends on. */
+/** The inputs on which the write of a derived record depends. */
 export interface DerivedState {
   found: ParseDocument | null
   rules: ParentRules

@@ -4,7 +4,7 @@ import type { AppCreate } from '../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { OpenAccounts } from '../../accounts/open-accounts.ts'
 
-/** What a command line says about an app. */
+/** The options of a command line about an app. */
 export interface AppOptions {
   id: string
   name: string | undefined

@@ -5,7 +5,7 @@ import type { Answer } from '../../harness/clients/path-client.ts'
 import { createPressureComposition, createTemplateXml } from '../../harness/openehr-samples.ts'
 import { asXml, createRestSystem, type RestSystem, showing } from '../../harness/people/rest-systems.ts'
 
-/** What the cases need: a connected system that may store templates. */
+/** The caller of the cases: a connected system that may store templates. */
 export interface Fixture extends RestSystem {
   template: string
   /** Another template of the same content. */

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 const MONTHS =
   'January|February|March|April|May|June|July|August|September|October|November|December|januari|februari|maart|april|mei|juni|juli|augustus|september|oktober|november|december'
 
-/** What differs from one run to the next: numbers, dates, ids and ages. */
+/** The texts that differ from one run to the next: numbers, dates, ids and ages. */
 const VARYING: readonly [RegExp, string][] = [
   [/user-[\w-]+@/g, 'user@'],
   [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'ID'],

@@ -3,7 +3,7 @@ import type { Person } from '../../harness/people/people.ts'
 /** A person who has something on each page of a role. */
 export interface Visitor {
   who: Person
-  /** What the braces in addresses and searches stand for. */
+  /** The values of the braces in addresses and searches. */
   ids: Readonly<Record<string, string>>
 }
 

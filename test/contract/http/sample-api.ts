@@ -31,7 +31,7 @@ const Note = closedObject('SampleNote', 'A note', {
 const NOT_A_PICTURE = { path: '', code: 'picture', message: 'must be three bytes of PNG' }
 const about = { source: 'a test', access: 'self' } as const
 
-/** How often countNote has run, by its input. */
+/** The number of runs of countNote, by its input. */
 const COUNTED_NOTES = new Map<string, number>()
 
 /** The stored note and its version, one for each running sample. */

@@ -110,7 +110,7 @@ function groupBy<T, K>(items: readonly T[], by: (item: T) => K): Map<K, T[]> {
   return groups
 }
 
-/** How often each name occurs. */
+/** The number of occurrences of each name. */
 function countEach(names: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)

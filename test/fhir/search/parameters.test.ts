@@ -53,7 +53,7 @@ describe('the search parameters of R4', () => {
   const practitioner = () => `Practitioner/${nurse.mvUid.replaceAll('_', '.')}`
   const identifier = () => `urn:health-record-service:user|${nurse.mvUid}`
 
-  /** What a search of the patient finds: names of `ids`, with the suffix of a part. */
+  /** The expected matches of the patient's search: names of `ids`, with the suffix of a part. */
   const ROWS: readonly [search: () => string, found: readonly string[]][] = [
     [() => `Observation?derived-from=Observation/${ids.bmi}`, ['bmi.h', 'bmi.w']],
     [() => `Observation?derived-from=${ids.bmi}.w`, []],

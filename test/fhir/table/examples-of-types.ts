@@ -13,7 +13,7 @@ import { isFullSize } from '../../harness/test-size.ts'
 import { type Json, readFhir } from '../fhir-client.ts'
 import { createSubscription, subscriptionOf } from '../subscriptions/subscription-requests.ts'
 
-/** What a caller may do: by a rule of the path family, or by a rule of its own. */
+/** The rights of a caller: by a rule of the path family, or by a rule of its own. */
 type Rule = Access | ((caller: CallerName) => Verdict)
 
 /** A resource of a type in a care plan of a patient. */

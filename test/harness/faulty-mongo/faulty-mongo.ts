@@ -23,7 +23,7 @@ interface FaultyMongo {
   findFault: (command: Document) => Fault | undefined
   /** Changes the answer to a greeting. */
   greeting: (answer: Document) => Document
-  /** How long the server behind it does not notice that a client's connection is gone. */
+  /** The time after which the server behind it notices that a client's connection is gone. */
   lingerMs: number
   /** Refuses connections and closes existing ones until `comeBack`. */
   stopListening(): Promise<void>

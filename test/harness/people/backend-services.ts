@@ -12,7 +12,7 @@ import { service } from '../service/service.ts'
 import { createRestSystem, type RestSystem } from './rest-systems.ts'
 import { type Admission, createSmartApp, postForm, type SmartApp, withToken } from './smart-apps.ts'
 
-/** What an assertion says; undefined: the usual. */
+/** The claims of an assertion; undefined: the usual ones. */
 export interface AssertionChange {
   aud?: string
   iss?: string

@@ -93,7 +93,7 @@ export async function decide(
   return new URL(answer.headers.get('location') ?? '').searchParams
 }
 
-/** What an app has after a person has admitted it. */
+/** The tokens and parameters of an app that a person has admitted. */
 export interface Admission {
   app: SmartApp
   tokens: Record<string, string> & { access_token: string; scope: string }

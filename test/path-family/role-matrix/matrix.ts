@@ -256,7 +256,7 @@ async function createHelperFixture(): Promise<AccessFixture<HelperName>> {
   return { ...fixture, getPerson: (name) => people[name] }
 }
 
-/** What a helper needs for an operation; undefined: no helper may carry it out. */
+/** The permission that a helper needs for an operation; undefined: no helper may carry it out. */
 function actOf({ method, access, kind, id, path }: Operation): HelperAct | undefined {
   if (access === 'user') return 'READ'
   if (!['ehr:read', 'ehr:write', 'plan:read', 'plan:write'].includes(access)) return undefined

@@ -37,7 +37,7 @@ export async function shareConfiguration({ configurations, apps }: Configuration
   }
 }
 
-/** What a write needs to know about its request. */
+/** The part of a request that its writes need. */
 export interface ObjectWriteRequest {
   caller(): Promise<Caller>
   /** Versions from `If-Match`. */

@@ -9,7 +9,7 @@ interface RoleFieldsProps {
   onChange: (roles: Role[]) => void
 }
 
-/** What somebody may do in the whole service. */
+/** The roles of a person in the whole service. */
 export function RoleFields({ roles, error, onChange }: RoleFieldsProps) {
   const t = useText()
   return (

@@ -15,7 +15,7 @@ const statusQuery = queryOptions({
   refetchInterval: STATUS_POLL_MS,
 })
 
-/** How the service is: its queues and its database, and whether the audit is intact. */
+/** The state of the service: its queues, its database, and whether the audit is intact. */
 export default function ServicePage() {
   const t = useText()
   const status = useQuery(statusQuery)

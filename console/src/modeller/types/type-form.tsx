@@ -11,7 +11,7 @@ import { type Family, saveType, TYPES_KEY } from './types-query.ts'
 interface TypeFormProps {
   mvUid: string
   family: Family
-  /** What is stored now. */
+  /** The stored type. */
   stored: TypeTexts
   /** Empty for a new type. */
   etag: string

@@ -7,7 +7,7 @@ import { FindField, useFind } from '../../ui/table/find-field.tsx'
 import { Table } from '../../ui/table/table.tsx'
 import { FAMILIES, type Family, familyOf, type TypeDefinition, typesQuery } from './types-query.ts'
 
-/** What can be measured, can happen, and can measure, beyond what the service has classes for. */
+/** The types of data, events and devices for which the service has no classes. */
 export default function TypesPage() {
   const t = useText()
   const { query } = useAddress()

@@ -12,7 +12,7 @@ interface Range {
   max?: number | null
 }
 
-/** What the families have in common, and what the form has a field for. */
+/** The properties that all families of types share, and for which the form has a field. */
 export interface TypeDefinition {
   type: string
   name: string

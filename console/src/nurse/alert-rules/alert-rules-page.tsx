@@ -11,7 +11,7 @@ import { EscalationSection } from './escalation-section.tsx'
 import { ExpectedMeasurements } from './expected-measurements.tsx'
 import { Mutes } from './mutes.tsx'
 
-/** Who gets the alerts of a plan, which measurements are expected, and which alerts are muted. */
+/** The rules of a plan for alerts: their recipients, expected measurements and muted alerts. */
 export default function AlertRulesPage({ me: self, params }: PageProps) {
   const t = useText()
   const me = atPatient(self, params)

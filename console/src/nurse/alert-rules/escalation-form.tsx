@@ -15,7 +15,7 @@ import {
 } from './alert-rules-query.ts'
 
 interface EscalationFormProps extends AlertRulesProps {
-  /** Who may take alerts. */
+  /** The people who may take alerts. */
   writers: readonly string[]
   nameOf(mvUid: string): string
 }

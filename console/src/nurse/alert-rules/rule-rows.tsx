@@ -6,7 +6,7 @@ interface RuleRowsProps<R> {
   /** Only writers get the buttons. */
   isWriter: boolean
   rules: readonly R[]
-  /** What stands there if there are no rules. */
+  /** The text if there are no rules. */
   none: string
   textOf(rule: R): string
   /** The button of a rule; `run` shows what the service refuses. */

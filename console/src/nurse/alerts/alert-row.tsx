@@ -20,7 +20,7 @@ function SeverityBadge({ severity }: Pick<PatientAlert, 'severity'>) {
   )
 }
 
-/** How far people have dealt with an alert, and who deals with it since when. */
+/** The state of handling of an alert: who handles it, and since when. */
 function stateText({ alertState, takenBy, takenByName, takenAt }: PatientAlert, mvUid: string): string {
   if (alertState !== 'TAKEN' || takenAt === null) return translate(`alertState.${alertState}`)
   const at = formatMoment(takenAt)

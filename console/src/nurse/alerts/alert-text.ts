@@ -9,7 +9,7 @@ interface AlertData {
   band?: { code: string; label: string }
 }
 
-/** What an alert is about, in the language of the reader. Alerts of data types keep the title of the service. */
+/** The subject of an alert in the language of the reader. Alerts of data types keep the title of the service. */
 export function alertText({ title, data }: WorklistAlert): string {
   const { kind, missed, values = [], band } = (data ?? {}) as unknown as Partial<AlertData>
   if (kind === undefined || kindName(kind) === kind) return title

@@ -49,7 +49,7 @@ export const worklistQuery = (filter: WorklistFilter, cursor: string | undefined
     placeholderData: keepPreviousData,
   })
 
-/** What one patient needs, with the alerts that others have taken; null if it is nothing. */
+/** The needs of one patient, with the alerts that others have taken; null if there are none. */
 export const patientWorkQuery = (ehrId: string) =>
   queryOptions({
     queryKey: [...WORKLIST_KEY, 'patient', ehrId],
@@ -64,7 +64,7 @@ export const viewsQuery = queryOptions({
   queryFn: async () => (await api.GET('/worklist/views')).data.views,
 })
 
-/** Those with whom the user may write plans. */
+/** The people with whom the user may write plans. */
 export const colleaguesQuery = queryOptions({
   queryKey: [...WORKLIST_KEY, 'colleagues'],
   queryFn: async () => (await api.GET('/worklist/colleague')).data.items,

@@ -9,7 +9,7 @@ import { type PatientAlert, type Selection, useSelection } from '../alerts/selec
 import { patientWorkQuery } from '../alerts/worklist-query.ts'
 import { Counts } from '../worklist/patient-entry.tsx'
 
-/** What waits for the professional at this patient, and the alerts that others have taken. */
+/** The tasks of the professional for this patient, and the alerts that others have taken. */
 export function PatientAlerts({ me: { ehrId, mvUid } }: { me: Me }) {
   const t = useText()
   const work = useQuery(patientWorkQuery(ehrId))

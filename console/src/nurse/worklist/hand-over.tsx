@@ -52,7 +52,7 @@ export function HandOver({ mvUid }: { mvUid: string }) {
   )
 }
 
-/** What is handed over now or later, and what was. */
+/** The present, future and former handovers of the worklist. */
 function HandoverList({ mvUid, items }: { mvUid: string; items: readonly Handover[] }) {
   const t = useText()
   const over = items.filter(isOver)

@@ -24,7 +24,7 @@ interface HandoverHistoryProps {
   about: string
 }
 
-/** Who handed the list over, and who ended it, and when. */
+/** The history of a handover: who began and ended it, and when. */
 export function HandoverHistory({ mvUid, id, about }: HandoverHistoryProps) {
   const t = useText()
   const [isOpen, setOpen] = useState(false)

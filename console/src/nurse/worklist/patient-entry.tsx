@@ -11,7 +11,7 @@ interface PatientEntryProps {
   selection: Selection
 }
 
-/** What a patient needs, in words, with the alerts. */
+/** The needs of a patient in words, with the alerts. */
 export function PatientEntry({ mvUid, entry, selection }: PatientEntryProps) {
   const t = useText()
   const { ehrId, name, birthDate, since, openAlerts } = entry

@@ -10,7 +10,7 @@ import { Helpers } from './helpers.tsx'
 import { ParticipantForm } from './participant-form.tsx'
 import { ParticipantRow } from './participant-row.tsx'
 
-/** Who may see the record, and who looked at it. */
+/** The people who may see the record, and those who looked at it. */
 export default function AccessPage({ me: { ehrId, mvUid } }: PageProps) {
   const t = useText()
   const plans = useQuery(plansQuery(ehrId))

@@ -10,7 +10,7 @@ import { useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { InvitationForm } from './invitation-form.tsx'
 
-/** Who may act for the person, and the form for another one. */
+/** The helpers of the person, and the form for another one. */
 export function Helpers({ mvUid }: { mvUid: string }) {
   const t = useText()
   const helpers = useQuery(helpersQuery(mvUid))

@@ -14,7 +14,7 @@ interface ParticipantRowProps {
   participant: components['schemas']['ParticipationResource']
 }
 
-/** Somebody who takes part in a plan, until when, and the end of it. */
+/** A participant of a plan, the end of the period, and a button that ends it now. */
 export function ParticipantRow({ ehrId, plan, participant }: ParticipantRowProps) {
   const t = useText()
   const queries = useQueryClient()

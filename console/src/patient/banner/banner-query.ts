@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 
-/** Who the patient is, and to what they react. */
+/** The identity of the patient, and their reactions. */
 export const bannerQuery = (ehrId: string) =>
   queryOptions({
     queryKey: ehrKey(ehrId, 'banner'),

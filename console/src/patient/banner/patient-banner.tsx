@@ -5,7 +5,7 @@ import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { bannerQuery } from './banner-query.ts'
 
-/** Who the patient is, on every page about them: name, date of birth, age, and what they must not get. */
+/** The identity of the patient, on every page about them: name, date of birth, age and reactions. */
 export function PatientBanner({ ehrId }: { ehrId: string }) {
   const t = useText()
   const banner = useQuery(bannerQuery(ehrId))

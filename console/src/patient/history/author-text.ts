@@ -19,7 +19,7 @@ export const onBehalfText = (
     ? translate('access.forYou')
     : translate('history.for', { who: personName(name) })
 
-/** Who made a change, and for whom. */
+/** The author of a change, and the person for whom they made it. */
 export function authorText(
   me: Me,
   names: NamesById,

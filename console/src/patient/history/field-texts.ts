@@ -20,7 +20,7 @@ const nodeName = (path: string): string =>
     .map((part) => part.replace(/:0$/, '').replace(/[_:]/g, ' ').trim())
     .join(', ')
 
-/** What a record says in a line: measured values in the reader's language, of others their own words. */
+/** The content of a record as a line: measured values in the reader's language, of others their own words. */
 export const contentText = ({
   values,
   content,

@@ -29,7 +29,7 @@ const pathOfPage = (me: Me, page: string): string =>
     ? `${recordPath(me)}/${page}`
     : recordPath(me) + page.replace(/^\w+/, '')
 
-/** What was changed in a record, by whom and when. Who may change it can bring each former version back. */
+/** The changes of a record, with author and time. Those who may change it can restore each former version. */
 function RecordHistory({ me, place }: { me: Me; place: RecordPlace }) {
   const t = useText()
   const [restored, setRestored] = useState<number>()

@@ -48,7 +48,7 @@ export interface RecordKind {
   words: Readonly<Partial<Record<string, Words>>>
   /** The list of the record above it from which it is read; default: it is read by its own path. */
   listedAs?: string
-  /** What a helper needs to restore; absent: no helper may. */
+  /** The permission that a helper needs to restore; absent: no helper may. */
   act?: HelperAct
   /** The patient's page that shows such records. */
   page: string

@@ -13,7 +13,7 @@ import { NewestList } from './newest-list.tsx'
 import { TaskList } from './task-list.tsx'
 import { Visitors } from './visitors.tsx'
 
-/** What is to do, how it goes, what is new and who looked: everything on one page. */
+/** Tasks, newest values, unread messages and visitors on one page. */
 export default function HomePage({ me }: PageProps) {
   const { ehrId, name, mvUid, acts } = me
   const t = useText()

@@ -5,7 +5,7 @@ import { useText } from '../../texts/translate.ts'
 
 type AccessEntry = components['schemas']['AccessEntry']
 
-/** Who looked this week: each person once, with the last time. */
+/** The visitors of this week: each person once, with the last time. */
 export function Visitors({ entries }: { entries: readonly AccessEntry[] }) {
   const t = useText()
   const people = [...Map.groupBy(entries, ({ userId }) => userId).values()].flatMap(([last]) => last ?? [])

@@ -64,7 +64,7 @@ export function ReadingForm({ more, ...options }: ReadingFormProps) {
   )
 }
 
-/** What is typed, asked and saved. An unusual value is asked about once. */
+/** The form for a reading. It asks once about an unusual value. */
 function useReadingForm({ me, kind, planId, refused, onSaved }: Omit<ReadingFormProps, 'more'>) {
   // It leaves the queue before the form closes.
   const [corrected] = useState(refused)

@@ -45,7 +45,7 @@ function toMeasurement({ me, kind, planId }: SaveOptions, reading: Reading): Mea
   }
 }
 
-/** How a reading waits for the network. */
+/** The stored form of a reading that waits for the network. */
 function useToQueued({ me }: SaveOptions) {
   const queries = useQueryClient()
   const session = useSession()
@@ -62,7 +62,7 @@ function useToQueued({ me }: SaveOptions) {
   }
 }
 
-/** What was typed, and how it is sent. */
+/** The typed reading, and the request that saves it. */
 interface Sending {
   typed: Reading
   measurement: MeasurementToSend

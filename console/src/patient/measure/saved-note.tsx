@@ -15,7 +15,7 @@ interface SavedNoteProps {
   onAgain: () => void
 }
 
-/** What was saved. Blood pressure is measured twice, a minute apart; then the mean counts. */
+/** The note about a saved reading. Blood pressure is measured twice, a minute apart; then the mean counts. */
 export function SavedNote({ kind, saved, onAgain }: SavedNoteProps) {
   const t = useText()
   const last = saved.slice(-1)

@@ -8,7 +8,7 @@ interface TypedNumber {
   unit: string
 }
 
-/** What is in the fields, as it was typed. */
+/** The texts of the fields, as they were typed. */
 export interface Reading {
   values: Record<string, TypedNumber>
   /** Local time; empty for now. */

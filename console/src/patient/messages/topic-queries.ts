@@ -5,7 +5,7 @@ import { api } from '../../session/user-session.ts'
 
 const PAGE = { query: { limit: 50 } }
 
-/** What a conversation is about: a care plan, or the record as a whole. */
+/** The subject of a conversation: a care plan, or the record as a whole. */
 export const subjectOf = (ehrId: string, planId: string | undefined) =>
   planId === undefined ? { type: 'ehr' as const, id: ehrId } : { type: 'careplan' as const, id: planId }
 

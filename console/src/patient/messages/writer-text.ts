@@ -6,7 +6,7 @@ import { onBehalfText } from '../history/author-text.ts'
 
 type Message = components['schemas']['ChatMessageResource']
 
-/** Who wrote a message, and for whom: `Peter Smith, for you`. */
+/** The author of a message, and the person for whom they wrote: `Peter Smith, for you`. */
 export function writerText(
   me: Me,
   { mvUid, name }: Message['author'],

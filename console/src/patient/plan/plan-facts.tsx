@@ -5,7 +5,7 @@ import { formatList, formatNumber, kindName, quantityName, unitName } from '../.
 import { translate, translateName, useText } from '../../texts/translate.ts'
 import { type Limits, type Thresholds, thresholdsQuery } from './thresholds-query.ts'
 
-/** Who takes part in a plan, and which values raise an alert, in words. */
+/** The participants of a plan, and the values that raise an alert, in words. */
 export function PlanFacts({ ehrId, planId }: { ehrId: string; planId: string }) {
   const t = useText()
   const { data: participants = [] } = useQuery(participantsQuery(ehrId, planId))

@@ -149,7 +149,7 @@ interface ClosedListProps {
   items: readonly (Pick<PlanGoal, 'id' | 'name' | 'status' | 'outcome'> & { path: string })[]
 }
 
-/** What is done or cancelled, with its history. */
+/** The goals and tasks that are done or cancelled, with their history. */
 function ClosedList({ me, summary, items }: ClosedListProps) {
   const t = useText()
   return (

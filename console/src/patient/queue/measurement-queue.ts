@@ -11,7 +11,7 @@ export interface QueuedMeasurement extends MeasurementToSend, DeviceRecord {
   helped?: HelpedPerson
   /** Name of the patient at whose page a professional entered it. */
   patient?: string
-  /** As it was typed, so that a form can show it again. */
+  /** The typed text, so that a form can show it again. */
   reading: Reading
   /** Why the service did not accept it. */
   refusal?: Refusal
@@ -40,7 +40,7 @@ export async function turnQueueOff(account: string): Promise<void> {
   localStorage.removeItem(SETTING + account)
 }
 
-/** What waits, in the order of measuring. */
+/** The waiting measurements, in the order of measuring. */
 export const queueQuery = (account: string) =>
   queryOptions({
     queryKey: ['queue', account],
@@ -58,7 +58,7 @@ export function useQueueAccount(): string {
   return session.status === 'in' ? session.mvUid : ''
 }
 
-/** What waits for the user; undefined until it is known. */
+/** The waiting measurements of the user; undefined until they are known. */
 export function useQueue(): QueuedMeasurement[] | undefined {
   const account = useQueueAccount()
   return useQuery({ ...queueQuery(account), enabled: isQueueOn(account) }).data
@@ -79,7 +79,7 @@ export async function addToQueue(queued: QueuedMeasurement): Promise<void> {
 
 export const { replace: replaceInQueue, remove: removeFromQueue, removeAll: clearQueue } = store
 
-/** What the service refused, without what cannot be stored. */
+/** The refusal of the service, without the parts that cannot be stored. */
 export const refusalOf = ({ status, code, title, detail, errors, requestId }: Problem): Refusal => ({
   ...{ status, code, title, detail, errors, requestId },
 })

@@ -31,7 +31,7 @@ const deletedQuery = (ehrId: string, cursor: string | undefined) =>
     placeholderData: keepPreviousData,
   })
 
-/** What was deleted from the record, the last one first. The history of each leads back. */
+/** The deleted records, the last one first. Each can be restored from its history. */
 export default function DeletedRecordsPage({ me: self, params }: PageProps) {
   const t = useText()
   const me = atPatient(self, params)

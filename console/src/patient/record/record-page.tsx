@@ -108,7 +108,7 @@ const recordQuery = (ehrId: string) =>
     },
   })
 
-/** What is known for a long time: diagnoses, reactions, medications, immunisations and devices; and documents. */
+/** The lasting parts of the record: diagnoses, reactions, medications, immunisations and devices; and documents. */
 export default function RecordPage({ me: self, params }: PageProps) {
   const t = useText()
   const me = atPatient(self, params)

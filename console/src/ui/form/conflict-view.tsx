@@ -5,13 +5,13 @@ type Texts<Name extends string> = Readonly<Record<Name, string>>
 
 interface ConflictViewProps<Name extends string> {
   labels: Texts<Name>
-  /** What was there when the form was opened. */
+  /** The value when the form was opened. */
   base: Texts<Name>
-  /** What is typed. */
+  /** The typed value. */
   mine: Texts<Name>
-  /** What somebody else saved meanwhile. */
+  /** The value that somebody else saved meanwhile. */
   theirs: Texts<Name>
-  /** How a value is shown. */
+  /** Formats a value. */
   textOf?: (name: Name, value: string) => string
   onMerge: (merged: Record<Name, string>) => void
 }

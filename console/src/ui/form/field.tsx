@@ -3,7 +3,7 @@ import { type ReactNode, useId } from 'react'
 export interface FieldProps {
   label: string
   help?: string | undefined
-  /** What is wrong with the value. */
+  /** The fault of the value. */
   error?: string | undefined
   /** Path of the value in the body, by which the form finds the field. */
   name?: string

@@ -5,7 +5,7 @@ import { TextField } from '../form/field.tsx'
 
 const FIND = 'find'
 
-/** What is searched in a list that is on the page as a whole. */
+/** A search field for a list that is on the page as a whole. */
 export function useFind(): (...texts: (string | undefined)[]) => boolean {
   const found = (useAddress().query.get(FIND) ?? '').toLowerCase()
   return (...texts) => texts.some((text) => text?.toLowerCase().includes(found))

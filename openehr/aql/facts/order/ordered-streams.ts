@@ -120,7 +120,7 @@ const nestedValue = (record: unknown, field: string): unknown =>
     .split('.')
     .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], record)
 
-/** What the driver has in memory, or the next batch. */
+/** The documents that the driver has in memory, or the next batch. */
 async function nextBatch(
   cursor: AggregationCursor<ParseDocument> | FindCursor<ParseDocument>,
 ): Promise<ParseDocument[] | undefined> {

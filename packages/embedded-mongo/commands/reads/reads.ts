@@ -182,7 +182,7 @@ export const planKeyCount = (view: View, collection: Collection, query: Query): 
 export const selectsAll = ({ filter, hint }: Query): boolean =>
   Object.keys(filter).length === 0 && isNullish(hint)
 
-/** How many documents a query finds; the stored count if it asks for all. */
+/** The number of documents that a query finds; the stored count if it asks for all. */
 export const countMatches = async (context: CommandContext, name: string, query: Query): Promise<number> => {
   const { view, timer } = context
   const collection = context.find(name)

@@ -62,7 +62,7 @@ const createFullDiskError = () =>
 const createWriteError = (cause: unknown) =>
   new CommandError(14031, `the disk of the data accepts no writes; nothing was written: ${cause}`)
 
-/** How long jobs run before other work gets a turn, and how long a group accepts more of them. */
+/** The time for which jobs run before other work gets a turn, and for which a group accepts more of them. */
 const JOB_SLICE_MS = 10
 const JOB_GROUP_MS = 100
 

@@ -5,7 +5,7 @@ import type { ResourceScope } from '../../../../schemas/accounts/app.ts'
 import type { InterfaceLanguage } from '../../../../schemas/code-lists.ts'
 import { type PageText, translate, translateName } from '../../../pages/page.ts'
 
-/** What people call the resources of a type: the word of its kind, a text of the pages, or its name. */
+/** The name of a resource type for people: the word of its kind, a text of the pages, or its own name. */
 function typeName(type: string, language: InterfaceLanguage): string {
   if (type === '*') return translate(language, 'admitEverything')
   const kinds = CLASS_NAMES.map(classKindOf).filter(({ fhir }) => isMapped(fhir) && fhir.type === type)
@@ -26,7 +26,7 @@ function nameOf({ type, category }: ResourceScope, language: InterfaceLanguage):
   return `${name} (${translate(language, 'admitOnly', { category: category.replace(/^.*\|/, '') })})`
 }
 
-/** What an app may do with its scopes: the kind of access, and the data. */
+/** The scopes of an app in words: the kind of access, and the data. */
 export function describeScopes(
   scopes: readonly string[],
   language: InterfaceLanguage,
@@ -43,7 +43,7 @@ export function describeScopes(
   ]
 }
 
-/** How long the access lasts. */
+/** The duration of the access. */
 export const durationText = (scopes: readonly string[]): PageText =>
   scopes.includes('offline_access')
     ? 'admitOffline'

@@ -32,7 +32,7 @@ const ExportManifest = closedObject('FhirExport', 'The files of an export', {
   error: Type.Array(FileField, { description: 'Files with errors; always empty' }),
 })
 
-/** What both requests for an export share. */
+/** The common part of both requests for an export. */
 const startOperation = {
   ...fhirOperation,
   method: 'get',
@@ -62,7 +62,7 @@ async function startExport(
 
 const exportIdField = resourceIdField('export', 'x7TgBn42Lk')
 
-/** What the operations on an export share. */
+/** The common part of the operations on an export. */
 const oneExport = {
   ...fhirOperation,
   path: `${FHIR_PATH}/export/{exportId}`,

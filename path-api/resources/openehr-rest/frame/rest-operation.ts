@@ -11,7 +11,7 @@ import { fromRestEhrId } from './ehr-ids.ts'
 export const REST_PATH = '/openehr/v1'
 export const EHR_PATH = `${REST_PATH}/ehr/{ehrId}` as const
 
-/** What all operations of the openEHR REST API share. */
+/** The common part of all operations of the openEHR REST API. */
 export const restOperation = {
   source: 'ITS-REST 1.0.3',
   extra: true,

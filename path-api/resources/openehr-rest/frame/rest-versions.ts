@@ -30,7 +30,7 @@ interface ReadVersion {
   data: RmObject | undefined
 }
 
-/** How the versions of a kind of object are read. */
+/** The reader of the versions of a kind of object. */
 export interface VersionedResource {
   /** Class of the data. */
   type: 'COMPOSITION' | 'EHR_STATUS'
@@ -92,7 +92,7 @@ export const versionOperations = (resource: VersionedResource) => [
   ...singleVersionOperations(resource),
 ]
 
-/** What the operations share. */
+/** The common part of the operations. */
 const partsOf = ({ path, noun, access, isNamed }: VersionedResource) => ({
   path: `${EHR_PATH}${path}` as const,
   params: { ...ehrParams, ...(isNamed && { objectId: objectUidField(noun) }) },

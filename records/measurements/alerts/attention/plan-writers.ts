@@ -2,7 +2,7 @@ import type { ClientSession } from 'mongodb'
 import { findDirectRoles } from '../../../ehrs/rights/roles.ts'
 import { type Database, documentCollection } from '../../../store/documents/database.ts'
 
-/** Those of the users who may write a care plan now, in the same order; nobody may if it is deleted. */
+/** The ones of the users who may write a care plan now, in the same order; nobody may if it is deleted. */
 export async function findPlanWriters(
   database: Database,
   session: ClientSession,

@@ -11,7 +11,7 @@ import { Heading } from '../../../ui/heading.tsx'
 const EMPTY = { name: '', description: '', dueDate: '' }
 type EntryTexts = typeof EMPTY
 
-/** What the form sends: optional texts are missing if they are empty. */
+/** The request of the form: optional texts are missing if they are empty. */
 type PlanEntry = Partial<EntryTexts> & Pick<EntryTexts, 'name'>
 
 interface PlanEntryFormProps {

@@ -21,7 +21,7 @@ interface TemplateChoiceProps {
   /** Id of the template; empty: none. */
   value: string
   onChange: (id: string) => void
-  /** What it means to choose none. */
+  /** The label for choosing none. */
   none: string
 }
 

@@ -10,7 +10,7 @@ import {
   toWhole,
 } from '../arithmetic.ts'
 
-/** What the rounded sum of two doubles lacks. */
+/** The rounding error of the sum of two doubles. */
 export const roundingError = (a: number, b: number, sum: number): number =>
   Math.abs(a) >= Math.abs(b) ? a - sum + b : b - sum + a
 

@@ -34,7 +34,7 @@ export interface UnwindPlan extends Ranges {
   root: string
   /** The keys decide alone; otherwise each document must pass the filter before `$unwind`. */
   certain: boolean
-  /** How many stages after the filter the keys answer: `$unwind`, `$match`, and a `$sort` if there is one. */
+  /** The number of stages after the filter that the keys answer: `$unwind`, `$match`, and a `$sort` if there is one. */
   stages: number
 }
 
