@@ -2,6 +2,7 @@ import type { ClientSession } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { removeUserFromRoles } from '../ehrs/rights/roles.ts'
 import { type Caller, serviceCaller } from '../store/documents/caller.ts'
+import { runEach, throwErrors } from '../store/jobs/due-records.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
 import { deleteHistory } from '../store/writing/history.ts'
 import { runStoreTransaction, type StoreContext } from '../store/writing/transaction.ts'
@@ -52,6 +53,7 @@ export class AccountDeletion {
   /**
    * Deletes accounts that were not activated in time, so that nobody can block another person's address for
    * good.
+   * @throws AggregateError with the errors of those that failed, after all others
    */
   async removeExpiredAccounts(): Promise<void> {
     const { db, clock } = this.#parts.records
@@ -64,7 +66,9 @@ export class AccountDeletion {
       ...ACCOUNT_STATE_FILTERS.ACTIVATION_PENDING,
       _created_at: { $lt: before },
     })
-    for await (const { _id } of late) await this.#removeIf(_id, isLate)
+    const ids = late.map(({ _id }) => _id)
+    const errors = await runEach(ids, (id) => this.#removeIf(id, isLate))
+    throwErrors(errors, 'Some unconfirmed accounts could not be removed.')
   }
 
   async #removeIf(

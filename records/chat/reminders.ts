@@ -4,36 +4,37 @@ import { usersOf } from '../accounts/user/user.ts'
 import { findUsersWithRoles } from '../ehrs/rights/roles.ts'
 import { documentCollection, runTransaction } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
+import { DueRecords, throwErrors } from '../store/jobs/due-records.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { ChatMessage, ChatTopic } from './chat-kinds.ts'
 import { REMINDER_DELAY_MS } from './chats.ts'
 import type { ReadMarks } from './read-marks.ts'
 
 const DAY_MS = 86_400_000
-const MAX_TOPICS_PER_RUN = 100
 
 /** Mails users about messages that they have not read for an hour, at most once a day for each topic. */
 export class Reminders {
   readonly #records: StoreContext
   readonly #marks: ReadMarks
   readonly #sendMail: SendMail
+  readonly #dueTopics: DueRecords
 
   constructor({ records, marks }: { records: StoreContext; marks: ReadMarks }, sendMail: SendMail) {
     this.#records = records
     this.#marks = marks
     this.#sendMail = sendMail
+    this.#dueTopics = new DueRecords(records, ChatTopic.collection, 'remindAt')
   }
 
   /**
    * Sends the due reminders of all topics. If several instances run at once, only one mails each reminder.
+   * @throws AggregateError with the errors of the topics that failed, after all others
    */
   async send(now: Date): Promise<void> {
-    const due = documentCollection(this.#records, ChatTopic.collection).find(
-      { remindAt: { $lte: now } },
-      { projection: { _id: 1 } },
+    const errors = await this.#dueTopics.run(now, (id) =>
+      runTransaction(this.#records, (session) => this.#remind(session, id, now)),
     )
-    for (const { _id } of await due.sort({ remindAt: 1 }).limit(MAX_TOPICS_PER_RUN).toArray())
-      await runTransaction(this.#records, (session) => this.#remind(session, _id, now))
+    throwErrors(errors, 'Some reminders could not be sent.')
   }
 
   async #remind(session: ClientSession, topicId: string, now: Date): Promise<void> {

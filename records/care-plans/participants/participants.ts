@@ -18,6 +18,7 @@ import { setPlanRole } from '../../ehrs/rights/roles.ts'
 import { type Caller, isPermitted } from '../../store/documents/caller.ts'
 import { documentCollection, runTransaction } from '../../store/documents/database.ts'
 import type { ParseDocument, SavedRecord } from '../../store/documents/parse-format.ts'
+import { DueRecords, throwErrors } from '../../store/jobs/due-records.ts'
 import type { Page, PageRequest } from '../../store/reading/pages.ts'
 import { Store } from '../../store/store.ts'
 import { createOrFindExisting } from '../../store/writing/create-or-find-existing.ts'
@@ -53,9 +54,6 @@ const ACCESS_OF_RIGHT: Record<PlanRight, readonly unknown[]> = {
   manage: ['MANAGE'],
 }
 
-/** Number of participations whose roles are updated in one transaction. */
-const ACCESS_BATCH_SIZE = 100
-
 interface ParticipationKey extends PlanParentIds {
   id: string
 }
@@ -69,11 +67,13 @@ export class Participants {
   readonly #records: StoreContext
   readonly #sendMail: SendMail
   readonly #store
+  readonly #dueChanges: DueRecords
 
   constructor(records: StoreContext, sendMail: SendMail) {
     this.#records = records
     this.#sendMail = sendMail
     this.#store = new Store(records, Participation)
+    this.#dueChanges = new DueRecords(records, Participation.collection, 'changesAt')
   }
 
   indexes(): [collection: string, IndexDescription[]] {
@@ -216,26 +216,29 @@ export class Participants {
     await documents.updateMany({ mvUid, status: 'ACTIVE' }, change, { session })
   }
 
-  /** Updates the roles of participations that have begun or ended since the last call. */
+  /**
+   * Updates the roles of participations that have begun or ended since the last call.
+   * @throws AggregateError with the errors of those that failed, after all others
+   */
   async applyDueAccessChanges(): Promise<void> {
     const documents = documentCollection(this.#records, Participation.collection)
-    const due = { changesAt: { $lte: this.#records.clock() } }
-    for (const { _id, ehrId, carePlanId, mvUid } of await documents
-      .find(due)
-      .limit(ACCESS_BATCH_SIZE)
-      .toArray()) {
+    const now = this.#records.clock()
+    const apply = async (session: ClientSession, _id: string) => {
+      const found = await documents.findOne({ _id, changesAt: { $lte: now } }, { session })
+      if (!found) return
+      const next = nextAccessChange(timesFromStored(found), now)
+      const change: UpdateFilter<ParseDocument> = next
+        ? { $set: { changesAt: next } }
+        : { $unset: { changesAt: '' } }
+      await documents.updateOne({ _id }, change, { session })
+      const { ehrId, carePlanId, mvUid } = found
       const of = { ehrId: String(ehrId), carePlanId: String(carePlanId), mvUid: String(mvUid) }
-      await runTransaction(this.#records, async (session) => {
-        const found = await documents.findOne({ _id, ...due }, { session })
-        if (!found) return
-        const next = nextAccessChange(timesFromStored(found), this.#records.clock())
-        const change: UpdateFilter<ParseDocument> = next
-          ? { $set: { changesAt: next } }
-          : { $unset: { changesAt: '' } }
-        await documents.updateOne({ _id }, change, { session })
-        await this.#syncRoles(session, of)
-      })
+      await this.#syncRoles(session, of)
     }
+    const errors = await this.#dueChanges.run(now, (id) =>
+      runTransaction(this.#records, (session) => apply(session, id)),
+    )
+    throwErrors(errors, 'The access of some participants could not be updated.')
   }
 
   /**

@@ -11,6 +11,7 @@ import {
   jobCollection,
   jobId,
 } from '../../store/jobs/background-jobs.ts'
+import { runEach, throwErrors } from '../../store/jobs/due-records.ts'
 import { decodeCursor, filterAfter } from '../../store/reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
 import { deleteEhrLocks, lockExclusive } from '../../store/writing/ehr-locks.ts'
@@ -191,13 +192,17 @@ export function ehrVisibilityJobs(records: StoreContext): JobHandlers {
   return { hide, show }
 }
 
-/** Purges EHRs that were deleted long ago. Runs on startup and every minute. */
+/**
+ * Purges EHRs that were deleted long ago. Runs on startup and every minute.
+ * @throws AggregateError with the errors of those that failed, after all others
+ */
 export async function purgeDeletedEhrs(database: DatabaseWithContents, now: Date): Promise<void> {
   const old = { at: { $lt: new Date(now.getTime() - RESTORE_PERIOD_MS - DAY_MS) } }
   const deleted = await deletedEhrsOf(database)
     .find(old, { projection: { _id: 1 } })
     .toArray()
-  for (const { _id } of deleted) await purgeEhr(database, _id)
+  const ids = deleted.map(({ _id }) => _id)
+  throwErrors(await runEach(ids, (id) => purgeEhr(database, id)), 'Some deleted EHRs could not be purged.')
 }
 
 /**

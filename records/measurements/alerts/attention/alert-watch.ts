@@ -13,6 +13,7 @@ import {
   fromStoredPermissions,
   type ParseDocument,
 } from '../../../store/documents/parse-format.ts'
+import { DueRecords, throwErrors } from '../../../store/jobs/due-records.ts'
 import { Store } from '../../../store/store.ts'
 import {
   runStoreTransaction,
@@ -26,7 +27,6 @@ import { type Attention, attentionOf, type Candidate } from './attention.ts'
 import { lastEndedPeriod, nextDueTime, type Period } from './period.ts'
 import { findPlanWriters } from './plan-writers.ts'
 
-const MAX_PER_RUN = 100
 const HOUR_MS = 3_600_000
 
 /** History and audit name the service. */
@@ -43,54 +43,40 @@ export class AlertWatch {
   readonly #kinds: ReadonlyMap<string, MeasurementKind>
   readonly #sendMail: SendMail
   readonly #alerts
+  readonly #dueRules: DueRecords
+  readonly #dueHandovers: DueRecords
+  readonly #dueAlerts: DueRecords
 
   constructor(records: StoreContext, kinds: readonly MeasurementKind[], sendMail: SendMail) {
     this.#records = records
     this.#kinds = new Map(kinds.map((kind) => [kind.path, kind]))
     this.#sendMail = sendMail
     this.#alerts = new Store(records, Event)
+    this.#dueRules = new DueRecords(records, PlanAlertRules.collection, 'dueAt')
+    this.#dueHandovers = new DueRecords(records, PROFILE_COLLECTIONS.handover, 'changesAt')
+    this.#dueAlerts = new DueRecords(records, Event.collection, 'attentionAt')
   }
 
   /** @throws AggregateError with the errors of the steps that failed, after all others */
   async run(): Promise<void> {
     const now = this.#records.clock()
-    const faults = [
-      ...(await this.#runDue(PlanAlertRules.collection, 'dueAt', now, (tx, id) =>
-        this.#checkExpected(tx, id, now),
+    const inTransaction = (step: (tx: Transaction, id: string) => Promise<void>) => (id: string) =>
+      runStoreTransaction(this.#records, (tx) => step(tx, id))
+    const errors = [
+      ...(await this.#dueRules.run(
+        now,
+        inTransaction((tx, id) => this.#checkExpected(tx, id, now)),
       )),
-      ...(await this.#runDue(PROFILE_COLLECTIONS.handover, 'changesAt', now, (tx, id) =>
-        this.#reassignAlerts(tx, id, now),
+      ...(await this.#dueHandovers.run(
+        now,
+        inTransaction((tx, id) => this.#reassignAlerts(tx, id, now)),
       )),
-      ...(await this.#runDue(Event.collection, 'attentionAt', now, (tx, id) =>
-        this.#applyRules(tx, id, now),
+      ...(await this.#dueAlerts.run(
+        now,
+        inTransaction((tx, id) => this.#applyRules(tx, id, now)),
       )),
     ]
-    if (faults.length > 0) throw new AggregateError(faults, 'Some alerts could not be handled.')
-  }
-
-  async #runDue(
-    collection: string,
-    field: string,
-    now: Date,
-    step: (tx: Transaction, id: string) => Promise<void>,
-  ): Promise<unknown[]> {
-    const faults: unknown[] = []
-    for (const id of await this.#findDue(collection, field, now))
-      await runStoreTransaction(this.#records, (tx) => step(tx, id)).catch((fault) => faults.push(fault))
-    return faults
-  }
-
-  async #findDue(collection: string, field: string, now: Date): Promise<string[]> {
-    const due = documentCollection(this.#records, collection).find(
-      { [field]: { $lte: now } },
-      { projection: { _id: 1 } },
-    )
-    return (
-      await due
-        .sort({ [field]: 1 })
-        .limit(MAX_PER_RUN)
-        .toArray()
-    ).map(({ _id }) => _id)
+    throwErrors(errors, 'Some alerts could not be handled.')
   }
 
   /** Applies the rules of its plan to an alert. */
