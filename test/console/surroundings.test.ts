@@ -135,6 +135,14 @@ describe('the console', () => {
     }
   })
 
+  it('says that there is no page at an address that cannot be decoded', async () => {
+    const page = await opened.open()
+    await logInOn(page, await createPatient())
+    await goTo(page, 'messages/%E0%A4%A')
+    await page.getByRole('heading', { name: 'This page does not exist' }).waitFor()
+    assertNoFaults(page)
+  })
+
   it('takes and shows times in the time zone of the browser', async () => {
     const patient = await createPatient()
     await createRate(patient, await createPlan(patient), '2026-03-01T12:00:00Z')

@@ -51,22 +51,30 @@ export function useAddress(): Address {
 /** The current path. A change of the query does not render the component again. */
 export const usePath = (): string => useSyncExternalStore(subscribe, currentPath)
 
+function decode(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}
+
 /**
- * The values of `/plan/:planId` in a path; undefined if the path does not match. `:record*` takes the rest of the path,
+ * The values of `/plan/:planId` in a path; undefined if the path does not match, or cannot be decoded. `:record*` takes the rest of the path,
  * without decoding it.
  */
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
   const names = [...pattern.matchAll(/:(\w+)(\*?)/g)]
   const segments = pattern.replace(/:\w+\*/g, '(.+)').replace(/:\w+/g, '([^/]+)')
   const found = new RegExp(`^${segments}/?$`).exec(path)
-  return found
-    ? Object.fromEntries(
-        names.map(([, name = '', isRest], i) => {
-          const value = found[i + 1] ?? ''
-          return [name, isRest ? value : decodeURIComponent(value)]
-        }),
-      )
-    : undefined
+  if (!found) return undefined
+  const values: Record<string, string> = {}
+  for (const [i, [, name = '', isRest]] of names.entries()) {
+    const value = isRest ? found[i + 1] : decode(found[i + 1] ?? '')
+    if (value === undefined) return undefined
+    values[name] = value
+  }
+  return values
 }
 
 interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
