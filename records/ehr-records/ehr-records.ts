@@ -134,17 +134,17 @@ export class EhrRecords<S extends TObject, L extends string> {
 
   /**
    * The plans to search in place of the whole EHR, by the plans' index: the requested one, or those of a
-   * caller who only takes part in plans.
+   * caller who only takes part in plans. Other conditions on plans are left to the index of the EHR.
    */
   async #searchScopes(
     caller: Caller,
-    { ehrId, carePlanId }: ParentIds,
+    { ehrId, carePlanId }: { ehrId: string; carePlanId?: unknown },
     ehr?: ParseDocument,
   ): Promise<object[] | undefined> {
     const { lists, outsidePlans } = this.kind
     const byPlan = (lists as Record<string, ListDefinition<Static<S>>>).ofPlan?.by.join() === 'carePlanId'
     const implied = { ehrId: { checked: ehrId } }
-    if (carePlanId !== undefined) return byPlan ? [implied] : undefined
+    if (carePlanId !== undefined) return byPlan && typeof carePlanId === 'string' ? [implied] : undefined
     if (!byPlan || !outsidePlans) return undefined
     const plans = await findParticipantPlans(this.#records, caller, ehrId, ehr)
     if (!plans) return undefined
@@ -161,7 +161,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     const [ehrId, ...others] = ehrIds
     const either =
       others.length === 0
-        ? await this.#searchScopes(caller, { ehrId }, ehr)
+        ? await this.#searchScopes(caller, { ehrId, carePlanId: where.carePlanId }, ehr)
         : ehrIds.map((id) => ({ ehrId: id }))
     const query = { where: { ...where, ehrId }, either, ...page } as PageQuery<Static<S>>
     return this.store.list(caller, list as L, query, { tx })
