@@ -8,7 +8,8 @@ import {
 } from '../../records/store/writing/transaction.ts'
 import { ifNotFound, isInputErrorName, ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
-import { issuesOf, operationOutcome } from '../outcome/issue.ts'
+import { issuesOf, operationOutcome, unkeptIssues } from '../outcome/issue.ts'
+import type { ResourceWrite } from '../sources/resource-source.ts'
 import {
   type BundleEntry,
   type BundleMethod,
@@ -28,6 +29,19 @@ interface EntryResponse {
   response: { status: string; location?: string; etag?: string; lastModified?: string; outcome?: object }
 }
 
+/** What a client prefers for each entry that writes. */
+interface BundlePreferences {
+  handling?: 'strict' | 'lenient' | undefined
+  return?: 'minimal' | 'representation' | 'OperationOutcome' | undefined
+}
+
+interface BundleRequest {
+  caller: Caller
+  preferences: BundlePreferences
+  newId: () => string
+  isRetry: boolean
+}
+
 /** Executes batches and transactions. */
 export class BundleRequests {
   readonly #context: StoreContext
@@ -40,73 +54,89 @@ export class BundleRequests {
 
   /**
    * Carries out the requests of a Bundle: of a batch each alone, of a transaction all or none.
-   * @throws the error of the first entry of a transaction that fails, with its place
+   * @throws the faults of all entries of a transaction, or another error of one, with their places
    */
-  async execute(
-    caller: Caller,
-    bundle: FhirResource,
-    { newId, isRetry }: { newId: () => string; isRetry: boolean },
-  ): Promise<FhirResource> {
+  async execute(bundle: FhirResource, request: BundleRequest): Promise<FhirResource> {
     const read = readEntries(bundle)
-    const nextId = createSequentialIdGenerator(newId)
+    const by = { ...request, newId: createSequentialIdGenerator(request.newId) }
     const entry = read.isTransaction
-      ? await this.#executeAll(caller, read.entries, nextId, isRetry)
-      : await this.#executeEach(caller, read.entries, nextId)
+      ? await this.#executeAll(by, read.entries)
+      : await this.#executeEach(by, read.entries)
     const type = read.isTransaction ? 'transaction-response' : 'batch-response'
     return { resourceType: 'Bundle', type, entry }
   }
 
   async #executeEach(
-    caller: Caller,
+    by: BundleRequest,
     entries: readonly (BundleEntry | Violation)[],
-    nextId: () => string,
   ): Promise<EntryResponse[]> {
     const responses: EntryResponse[] = []
     for (const entry of entries) {
       const respond = async () => {
         if ('message' in entry) throw violationsError([entry])
-        return this.#execute(caller, await this.#prepare(caller, entry, nextId()))
+        return this.#execute(by, await this.#prepare(by.caller, entry, by.newId()))
       }
       responses.push(await respond().catch(toErrorResponse))
     }
     return responses
   }
 
-  async #executeAll(
-    caller: Caller,
-    entries: readonly BundleEntry[],
-    nextId: () => string,
-    isRetry: boolean,
-  ): Promise<EntryResponse[]> {
-    const prepared = await this.#resolve(caller, entries, nextId)
+  async #executeAll(by: BundleRequest, entries: readonly BundleEntry[]): Promise<EntryResponse[]> {
+    const prepared = await this.#resolve(by.caller, entries, by.newId)
     requireDistinct(prepared)
-    if (isRetry && (await this.#isDone(caller, prepared)))
-      return Promise.all(prepared.map((one) => this.#repeatResponse(caller, one)))
+    if (by.isRetry && (await this.#isDone(by.caller, prepared)))
+      return Promise.all(prepared.map((one) => this.#repeatResponse(by, one)))
     const responses = new Map<number, EntryResponse>()
-    const run = async (methods: readonly BundleMethod[], concurrency: number, tx?: Transaction) => {
-      const due = prepared.toSorted(byParents).filter(({ entry }) => methods.includes(entry.method))
+    const [reads, writes] = [prepared.filter(isReading), prepared.filter((one) => !isReading(one))]
+    const read = async (one: PreparedEntry) => {
+      responses.set(one.entry.position, await locateFaults(one.entry, () => this.#execute(by, one)))
+    }
+    // A read that fails must prevent the writes. What it returns is read again when they are done.
+    for (const one of reads) await read(one)
+    if (writes.length > 0) {
+      const write = (concurrency: number) => this.#writeAll(by, writes, concurrency, responses)
+      // Which of several concurrent creations the database refuses is chance. Alone, the entry at fault gets the error.
+      await write(MAX_CONCURRENT_CREATIONS).catch(ifConflict(() => write(1)))
+      for (const one of reads)
+        await read(one).catch((error) => responses.set(one.entry.position, toErrorResponse(error)))
+    }
+    return prepared.map(({ entry }) => responses.get(entry.position) as EntryResponse)
+  }
+
+  /** Carries out the writes of a transaction. @throws the faults of all of them, so that none is stored */
+  #writeAll(
+    by: BundleRequest,
+    writes: readonly PreparedEntry[],
+    concurrency: number,
+    responses: Map<number, EntryResponse>,
+  ): Promise<void> {
+    const sorted = writes.toSorted(byParents)
+    const run = async (due: readonly PreparedEntry[], faults: ServiceError[], tx: Transaction) => {
       for (const group of this.#groupsOf(due, concurrency)) {
-        const work = group.map((one) => locateFaults(one.entry, () => this.#execute(caller, one, tx)))
+        const work = group.map((one) => locateFaults(one.entry, () => this.#execute(by, one, tx)))
         // All of them end before the transaction does.
         for (const [i, result] of (await Promise.allSettled(work)).entries()) {
-          if (result.status === 'rejected') throw result.reason
-          responses.set((group[i] as PreparedEntry).entry.position, result.value)
+          if (result.status === 'fulfilled')
+            responses.set((group[i] as PreparedEntry).entry.position, result.value)
+          else if (isInputError(result.reason)) faults.push(result.reason)
+          else
+            throw faults.length > 0 && result.reason instanceof ServiceError
+              ? joinFaults(faults)
+              : result.reason
         }
       }
     }
-    const write = (concurrency: number) =>
-      runStoreTransaction(
-        this.#context,
-        async (tx) => {
-          for (const methods of WRITING_ORDER) await run(methods, concurrency, tx)
-        },
-        { admission: caller.admission },
-      )
-    const isWriting = prepared.some(({ entry }) => entry.method !== 'GET')
-    // Which of several concurrent creations the database refuses is chance. Alone, the entry at fault gets the error.
-    if (isWriting) await write(MAX_CONCURRENT_CREATIONS).catch(ifConflict(() => write(1)))
-    await run(['GET'], 1)
-    return prepared.map(({ entry }) => responses.get(entry.position) as EntryResponse)
+    const writeIn = async (tx: Transaction) => {
+      const faults: ServiceError[] = []
+      for (const methods of WRITING_ORDER)
+        await run(
+          sorted.filter(({ entry }) => methods.includes(entry.method)),
+          faults,
+          tx,
+        )
+      if (faults.length > 0) throw joinFaults(faults)
+    }
+    return runStoreTransaction(this.#context, writeIn, { admission: by.caller.admission })
   }
 
   /** Splits entries into those that run at the same time: creations of one group, and each other one alone. */
@@ -134,12 +164,12 @@ export class BundleRequests {
   }
 
   /** The response to an entry that an earlier attempt carried out. */
-  async #repeatResponse(caller: Caller, prepared: PreparedEntry): Promise<EntryResponse> {
+  async #repeatResponse(by: BundleRequest, prepared: PreparedEntry): Promise<EntryResponse> {
     const { entry, id } = prepared
-    if (entry.method === 'GET') return this.#execute(caller, prepared)
+    if (entry.method === 'GET') return this.#execute(by, prepared)
     if (entry.method === 'DELETE') return { response: { status: '204' } }
-    const resource = await this.#resources.read(caller, entry.type, id)
-    return this.#written({ resource, created: isCreating(prepared) })
+    const resource = await this.#resources.read(by.caller, entry.type, id)
+    return preferredResponse(this.#written({ resource, created: isCreating(prepared) }), by.preferences, [])
   }
 
   /** Gives each new resource its id, finds the resources of conditions, and replaces references. */
@@ -185,28 +215,35 @@ export class BundleRequests {
     return { entry, id: entry.id ?? (found ? String(found.id) : newId), found }
   }
 
-  async #execute(
-    caller: Caller,
-    { entry, id, found }: PreparedEntry,
-    tx?: Transaction,
-  ): Promise<EntryResponse> {
-    const { method, type, resource, patch, expected } = entry
-    const options = { expected, tx }
-    if (method === 'GET') return this.#read(caller, entry)
-    if (method === 'DELETE') {
-      if (entry.id !== undefined || found) await this.#resources.remove(caller, type, id, options)
+  async #execute(by: BundleRequest, prepared: PreparedEntry, tx?: Transaction): Promise<EntryResponse> {
+    const { entry, id, found } = prepared
+    if (entry.method === 'GET') return this.#read(by.caller, entry)
+    const unkept: string[] = []
+    const onUnkept = (paths: readonly string[]) => void unkept.push(...paths)
+    const { expected } = entry
+    const isLenient = by.preferences.handling === 'lenient'
+    const options = { expected, tx, onUnkept: isLenient ? onUnkept : undefined }
+    if (entry.method === 'DELETE') {
+      if (entry.id !== undefined || found) await this.#resources.remove(by.caller, entry.type, id, options)
       return { response: { status: '204' } }
     }
-    if (method === 'PATCH')
-      return this.#written(await this.#resources.patch(caller, { type, id }, patch ?? [], options))
-    if (method === 'POST' && found) return this.#written({ resource: found, created: false })
+    const written = this.#written(await this.#write(by.caller, prepared, options))
+    return preferredResponse(written, by.preferences, unkept)
+  }
+
+  #write(
+    caller: Caller,
+    { entry, id, found }: PreparedEntry,
+    options: ResourceWrite,
+  ): Promise<WrittenResource> | WrittenResource {
+    const { method, type, resource, patch } = entry
+    if (method === 'PATCH') return this.#resources.patch(caller, { type, id }, patch ?? [], options)
+    if (method === 'POST' && found) return { resource: found, created: false }
     const isNew = method === 'POST' || (entry.id === undefined && !found)
     const sent = { ...resource, id: resource?.id ?? id } as FhirResource
-    return this.#written(
-      isNew
-        ? await this.#resources.create(caller, sent, id, options)
-        : await this.#resources.update(caller, id, sent, options),
-    )
+    return isNew
+      ? this.#resources.create(caller, sent, id, options)
+      : this.#resources.update(caller, id, sent, options)
   }
 
   async #read(
@@ -239,6 +276,19 @@ export class BundleRequests {
   }
 }
 
+/** The response to a write, with as much as the client prefers; what was not kept is always told. */
+function preferredResponse(
+  { resource, response }: EntryResponse,
+  { return: preferred }: BundlePreferences,
+  unkept: readonly string[],
+): EntryResponse {
+  const isOutcome = unkept.length > 0 || preferred === 'OperationOutcome'
+  return {
+    ...(resource && (preferred ?? 'representation') === 'representation' && { resource }),
+    response: { ...response, ...(isOutcome && { outcome: operationOutcome(unkeptIssues(unkept)) }) },
+  }
+}
+
 interface PreparedEntry {
   entry: BundleEntry
   /** The id of the resource that it writes. */
@@ -266,6 +316,17 @@ const byParents = (a: PreparedEntry, b: PreparedEntry): number =>
 const isCreating = ({ entry, found }: PreparedEntry): boolean =>
   !found && (entry.method === 'POST' || (entry.method === 'PUT' && entry.id === undefined))
 
+const isReading = ({ entry }: PreparedEntry): boolean => entry.method === 'GET'
+
+const isInputError = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && isInputErrorName(error.error)
+
+/** One error with the faults of several entries. */
+const joinFaults = (faults: readonly ServiceError[]): ServiceError =>
+  new ServiceError(faults[0]?.error as 'RuleViolated', {
+    violations: faults.flatMap(({ violations }) => violations),
+  })
+
 const isConditional = ({ method, id }: BundleEntry): boolean => method !== 'GET' && id === undefined
 
 /** @throws RuleViolated when two entries write the same resource */
@@ -289,10 +350,13 @@ async function locateFaults<T>({ position, type }: BundleEntry, work: () => Prom
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error
     const place = `Bundle.entry[${position}]`
-    const within = (path: string) =>
-      path.startsWith(`${type}.`) ? `${place}.resource${path.slice(type.length)}` : place
+    // A fault outside of the resource is one of the conditions or of the search in the request.
+    const within = (one: Violation): Violation =>
+      one.path.startsWith(`${type}.`)
+        ? { ...one, path: `${place}.resource${one.path.slice(type.length)}` }
+        : { ...one, path: place, message: `${one.path} ${one.message}` }
     const violations = isInputErrorName(error.error)
-      ? error.violations.map((one) => ({ ...one, path: within(one.path) }))
+      ? error.violations.map(within)
       : [{ path: place, code: 'entry', message: 'could not be carried out' }]
     const { detail, version } = error
     throw new ServiceError(error.error as 'InvalidInput', {

@@ -17,7 +17,9 @@ export const fhirBundleOperations = [
       ...(['RuleViolated', 'Conflict', 'Gone', 'PreconditionFailed', 'Forbidden', 'NotFound'] as const),
       ...(['IdMismatch', 'MethodNotAllowed'] as const),
     ],
-    handle: async ({ body }, { caller, fhirBundles, newId, isRetry }) =>
-      replyWithBundle(await fhirBundles.execute(caller, sentResource(body, 'Bundle'), { newId, isRetry })),
+    handle: async ({ body }, { caller, fhirBundles, fhirPreferences: preferences, newId, isRetry }) =>
+      replyWithBundle(
+        await fhirBundles.execute(sentResource(body, 'Bundle'), { caller, preferences, newId, isRetry }),
+      ),
   }),
 ]
