@@ -36,6 +36,7 @@ import type {
 } from '../sources/resource-source.ts'
 import { findIncluded } from './included-resources.ts'
 import { applyPatch, type PatchOperation } from './json-patch.ts'
+import { localReferences } from './local-references.ts'
 
 /** A resource after a write. */
 export interface WrittenResource {
@@ -192,7 +193,8 @@ export class FhirResources {
     const { perform } = this.#methodOf(resource.resourceType, 'create', 'create')
     const existing = ifNoneExist && (await this.findOne(caller, resource.resourceType, ifNoneExist))
     if (existing) return { resource: existing, created: false }
-    return { resource: await perform(caller, resource, id, options), created: true }
+    const local = localReferences(resource, this.base)
+    return { resource: await perform(caller, local, id, options), created: true }
   }
 
   /** A transaction may create resources of one group at the same time; undefined: alone. */
@@ -214,7 +216,8 @@ export class FhirResources {
           { path: `${resource.resourceType}.id`, code: 'idMismatch', message: 'must be the id in the path' },
         ],
       })
-    return { resource: await perform(caller, id, resource, options), created: false }
+    const local = localReferences(resource, this.base)
+    return { resource: await perform(caller, id, local, options), created: false }
   }
 
   /** Updates the only resource that a search finds, or creates it. @throws as create and update */

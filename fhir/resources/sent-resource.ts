@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
 import { missingProperties } from '../../records/ehr-records/validation/record-validation.ts'
-import { elementAt, memberOf } from '../../records/fhir/element-paths.ts'
+import { elementAt, isElement, memberOf } from '../../records/fhir/element-paths.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import {
   elementPathOf,
@@ -81,8 +81,26 @@ const missingElements = ({ type, required }: FhirMapping, resource: FhirResource
     .filter((path) => elementAt(resource, path) === undefined)
     .map((path) => ({ path: `${type}.${path}`, code: 'required', message: 'is required' }))
 
-/** Elements that the service sets, or generates from the others. */
-const SERVICE_ELEMENTS = ['resourceType', 'id', 'meta', 'text']
+/** Elements that the service sets. */
+const SERVICE_ELEMENTS = ['resourceType', 'id']
+const SERVICE_METADATA = ['versionId', 'lastUpdated']
+
+/** The paths of what `meta` and the narrative would lose. A generated narrative says what the elements say. */
+function unkeptHeaders({ meta, text, resourceType }: FhirResource, known: string | undefined): string[] {
+  const headers = Object.entries(isElement(meta) ? meta : {}).flatMap(([name, value]) => {
+    const path = `${resourceType}.meta.${name}`
+    if (SERVICE_METADATA.includes(name)) return []
+    if (!Array.isArray(value)) return [path]
+    return value.flatMap((one, i) => (name === 'profile' && one === known ? [] : [`${path}[${i}]`]))
+  })
+  return memberOf(text, 'status') === 'additional' ? [...headers, `${resourceType}.text`] : headers
+}
+
+/** Elements that change what others mean, or of whom: to leave one out would turn an error into a fact. */
+const MODIFIER =
+  /^\w+\.(status|intent|clinicalStatus|verificationStatus|lifecycleStatus|(subject|patient|for)(\.reference)?)$|\.(implicitRules|modifierExtension|comparator|isSubpotent|doNotPerform)$/
+
+const isModifier = (path: string): boolean => MODIFIER.test(path.replace(/\[\d+\]/g, ''))
 
 interface UnkeptComparison {
   /** Equivalent values by path without positions. */
@@ -99,15 +117,13 @@ export function unkeptElements(
   { accepted = {}, ignored = [], profile: known }: UnkeptComparison,
 ): string[] {
   const { resourceType: type } = shown
-  const isIgnored = (name: string) => SERVICE_ELEMENTS.includes(name) || ignored.includes(name)
-  const sent = Object.entries(resource).filter(([name]) => !isIgnored(name))
-  const { profile = [] } = (resource.meta ?? {}) as { profile?: unknown[] }
-  const profiles = Array.isArray(profile) ? profile : []
+  const others = [...SERVICE_ELEMENTS, 'meta', 'text', ...ignored]
+  const sent = Object.entries(resource).filter(([name]) => !others.includes(name))
   return [
     ...sent.flatMap(([name, value]) =>
       unkeptPaths(value, memberOf(shown, name), `${type}.${name}`, { accepted }),
     ),
-    ...profiles.flatMap((one, i) => (one === known ? [] : [`${type}.meta.profile[${i}]`])),
+    ...unkeptHeaders(resource, known),
   ]
 }
 
@@ -131,7 +147,9 @@ const withoutPositions = (path: string): string => path.replace(/\[\d+\]|\.where
 const unkeptViolation = (path: string): Violation => ({
   path,
   code: 'not-supported',
-  message: 'is not kept by this service. Leave it out, or send Prefer: handling=lenient',
+  message: isModifier(path)
+    ? 'is not kept by this service, and changes the meaning of the resource'
+    : 'is not kept by this service. Leave it out, or send Prefer: handling=lenient',
 })
 
 interface ResourceCheck {
@@ -176,7 +194,8 @@ export function requireValidResource(
 }
 
 /**
- * Refuses a resource for its faults, and for what would be lost of it elsewhere, unless the client accepts that.
+ * Refuses a resource for its faults, and for what would be lost of it elsewhere, unless the client accepts that and the
+ * rest means the same.
  * @throws RuleViolated
  */
 export function requireKept(
@@ -189,8 +208,10 @@ export function requireKept(
     const place = withoutPositions(path)
     return !faulty.some((fault) => fault.startsWith(place) || place.startsWith(fault))
   })
-  if (unkept.length > 0) onUnkept?.(unkept)
-  const violations = [...faults, ...(onUnkept ? [] : unkept.map(unkeptViolation))]
+  const told = onUnkept ? unkept.filter((path) => !isModifier(path)) : []
+  if (told.length > 0) onUnkept?.(told)
+  const refused = unkept.filter((path) => !told.includes(path))
+  const violations = [...faults, ...refused.map(unkeptViolation)]
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations: uniqueByPath(violations) })
 }
 

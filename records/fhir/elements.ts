@@ -14,12 +14,15 @@ export interface FhirCoding {
   display?: string
 }
 
+/** No element of FHIR has an empty text. */
+const isEmpty = (value: unknown): boolean => value === undefined || value === ''
+
 /** A field as one value at a path. */
 export function valueElement(field: string, path: string): FhirElement {
   const place = elementPath(path)
   return {
     paths: { [field]: path },
-    show: (record) => (record[field] === undefined ? {} : place.show(record[field])),
+    show: (record) => (isEmpty(record[field]) ? {} : place.show(record[field])),
     read: (resource) => ({ [field]: place.read(resource) }),
   }
 }
@@ -153,20 +156,24 @@ export function codingElement(field: string, path: string): FhirElement {
 /** A field as an extension. @param valueType the name of its value: `valueString` */
 export const extensionElement = (field: string, url: string, valueType: string): FhirElement => ({
   paths: { [field]: `extension.where(url='${url}').${valueType}` },
-  show: (record) => (record[field] === undefined ? {} : { extension: [{ url, [valueType]: record[field] }] }),
+  show: (record) => (isEmpty(record[field]) ? {} : { extension: [{ url, [valueType]: record[field] }] }),
   read: (resource) => ({
     [field]: extensionsOf(resource).find((one) => one.url === url)?.[valueType],
   }),
 })
 
-const REFERENCE = /(?:^|\/)([A-Za-z]+)\/([A-Za-z0-9.-]{1,64})(?:\/_history\/\d+)?$/
+const REFERENCE = /^([A-Za-z]+)\/([A-Za-z0-9.-]{1,64})(?:\/_history\/\d+)?$/
 
-/** The id in a reference to a resource of this type, relative or absolute; undefined for others. */
+/** The id in a relative reference to a resource of this type; undefined for others, such as those of other servers. */
 export function referencedId(reference: unknown, type: string): string | undefined {
   if (typeof reference !== 'string') return undefined
   const [, named, id] = REFERENCE.exec(reference) ?? []
   return named === type ? id : undefined
 }
+
+/** The id in a reference of a search, which may have the address of a server. */
+export const soughtId = (reference: string, type: string): string | undefined =>
+  referencedId(reference.replace(/^https?:\/\/[^?]*\/(?=[A-Za-z]+\/[^/]+(?:\/_history\/\d+)?$)/, ''), type)
 
 /** The id of the Practitioner of a user; undefined if the user id has characters that neither has. */
 export const practitionerIdOf = (mvUid: unknown): string | undefined =>

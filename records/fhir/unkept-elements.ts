@@ -3,10 +3,9 @@ import { type FhirJson, isElement, memberOf } from './element-paths.ts'
 /** Texts for people beside what programs read. */
 const PARAPHRASES = ['display', 'unit']
 
-/** Compares dates by their moment and references without the address of the server. */
-function isSameValue(sent: unknown, shown: unknown, name: string): boolean {
+/** Compares dates by their moment. */
+function isSameValue(sent: unknown, shown: unknown): boolean {
   if (typeof sent !== 'string' || typeof shown !== 'string') return false
-  if (name === 'reference') return sent.endsWith(`/${shown}`)
   return sent.includes('T') && shown.includes('T') && Date.parse(sent) === Date.parse(shown)
 }
 
@@ -15,11 +14,16 @@ interface Comparison {
   accepted: Readonly<Record<string, readonly unknown[]>>
 }
 
-/** A text beside codes says in words what they mean, and a user is the same by reference and by identifier. */
-const isParaphrase = (name: string, shown: FhirJson): boolean =>
-  PARAPHRASES.includes(name) ||
-  (name === 'text' && Array.isArray(shown.coding)) ||
-  (name === 'reference' && shown.type === 'Practitioner')
+/**
+ * A text beside codes says in words what they mean, and a user is the same by reference and by identifier. Alone, these
+ * would be all that an element says.
+ */
+function isParaphrase(name: string, sent: FhirJson, shown: FhirJson): boolean {
+  if (name === 'reference') return shown.type === 'Practitioner'
+  return name === 'text'
+    ? Array.isArray(sent.coding) && Array.isArray(shown.coding)
+    : PARAPHRASES.includes(name) && Object.keys(sent).some((other) => !PARAPHRASES.includes(other))
+}
 
 /**
  * The paths of everything in a sent element that the shown one does not contain, so that it would be lost.
@@ -34,16 +38,14 @@ export function unkeptPaths(sent: unknown, shown: unknown, path: string, compari
     for (const name of Object.keys(sent)) {
       const [value, own] = [sent[name], memberOf(shown, name)]
       // Most are the same, so that nobody needs the path.
-      if (value === own || isParaphrase(name, shown)) continue
+      if (value === own || isParaphrase(name, sent, shown)) continue
       lost.push(...unkeptPaths(value, own, `${path}.${name}`, comparison))
     }
     return lost
   }
   const [, ...names] = path.replace(/\[\d+\]/g, '').split('.')
   const accepted = memberOf(comparison.accepted, names.join('.'))
-  return (Array.isArray(accepted) && accepted.includes(sent)) || isSameValue(sent, shown, names.at(-1) ?? '')
-    ? []
-    : [path]
+  return (Array.isArray(accepted) && accepted.includes(sent)) || isSameValue(sent, shown) ? [] : [path]
 }
 
 /** Each sent item needs a shown one that contains it; otherwise the most similar one tells what is lost. */

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { type Answer, assertStatus } from '../../harness/clients/path-client.ts'
+import { service } from '../../harness/service/service.ts'
+import { bloodPressureOf, callFhir, idsIn, issuesIn, type Json, readFhir } from '../fhir-client.ts'
+
+const EXTENSION = [{ url: 'http://example.org/negated', valueBoolean: true }]
+
+describe('a resource that a client sends to FHIR', () => {
+  let patient: Patient
+  let planId: string
+  before(async () => {
+    patient = await createPatient()
+    planId = await createPlan(patient)
+  })
+
+  const send = (resource: Json, prefer?: string): Promise<Answer> =>
+    callFhir(patient, 'POST', resource.resourceType, resource, prefer === undefined ? {} : { prefer })
+  const pressure = (more: object = {}) => bloodPressureOf(patient.ehrId, more)
+
+  it('is refused, or told, if metadata, narratives and words without codes would be lost', async () => {
+    const security = [{ system: 'http://terminology.hl7.org/CodeSystem/v3-Confidentiality', code: 'R' }]
+    const div = '<div xmlns="http://www.w3.org/1999/xhtml">Measured after a walk</div>'
+    const rows: [more: object, path: string][] = [
+      [{ meta: { security } }, 'meta.security[0]'],
+      [{ meta: { tag: [{ code: 'trial' }] } }, 'meta.tag[0]'],
+      [{ meta: { source: 'http://example.org/monitor' } }, 'meta.source'],
+      [{ text: { status: 'additional', div } }, 'text'],
+      [{ category: [...pressure().category, { text: 'At home' }] }, 'category[1]'],
+      [{ code: { coding: [...pressure().code.coding, { display: 'Pressure at home' }] } }, 'code.coding[1]'],
+    ]
+    for (const [more, path] of rows) {
+      assert.deepEqual(issuesIn(await send(pressure(more))), [`not-supported Observation.${path}`])
+      const told = await send(pressure(more), 'handling=lenient')
+      assert.deepEqual([told.status, ...issuesIn(told)], [201, `not-supported Observation.${path}`])
+    }
+    const usual = { meta: { versionId: '7', lastUpdated: '2020-01-01T00:00:00Z' } }
+    assertStatus(await send(pressure({ ...usual, text: { status: 'generated', div } })), 201)
+  })
+
+  it('is refused even to a lenient client if what is lost changes its meaning', async () => {
+    const [systolic, diastolic] = pressure().component
+    const above = { ...systolic, valueQuantity: { ...systolic?.valueQuantity, comparator: '>' } }
+    const immunisation = {
+      ...{ resourceType: 'Immunization', status: 'completed', vaccineCode: { text: 'Influenza' } },
+      ...{ patient: { reference: `Patient/${patient.ehrId}` }, occurrenceDateTime: '2026-01-05' },
+    }
+    const rows: [resource: Json, path: string][] = [
+      [pressure({ status: 'entered-in-error' }), 'Observation.status'],
+      [pressure({ status: 'cancelled' }), 'Observation.status'],
+      [pressure({ modifierExtension: EXTENSION }), 'Observation.modifierExtension[0]'],
+      [pressure({ implicitRules: 'http://example.org/rules' }), 'Observation.implicitRules'],
+      [pressure({ component: [above, diastolic] }), 'Observation.component[0].valueQuantity.comparator'],
+      [{ ...immunisation, isSubpotent: true }, 'Immunization.isSubpotent'],
+    ]
+    for (const [resource, path] of rows) {
+      const answer = await send(resource, 'handling=lenient')
+      assert.deepEqual([answer.status, ...issuesIn(answer)], [422, `not-supported ${path}`])
+    }
+  })
+
+  it('may name resources by the address of this service, but not by that of another one', async () => {
+    const at = (address: string) => ({ subject: { reference: `${address}/Patient/${patient.ehrId}` } })
+    assertStatus(await send(pressure(at(`${service.url}/fhir/R4`))), 201)
+    const elsewhere = {
+      ...at('https://other.example.org/fhir'),
+      basedOn: [{ reference: `CarePlan/${planId}` }],
+    }
+    for (const prefer of ['handling=strict', 'handling=lenient']) {
+      const answer = await send(pressure(elsewhere), prefer)
+      assert.deepEqual([answer.status, ...issuesIn(answer)], [422, 'not-supported Observation.subject'])
+    }
+    const search = `Observation?patient=${service.url}/fhir/R4/Patient/${patient.ehrId}&_count=1`
+    assert.equal(idsIn(await readFhir(patient, search)).length, 1)
+  })
+
+  it('shows no empty text, which FHIR forbids', async () => {
+    const units = { systolicUnit: 'mm[Hg]', diastolicUnit: 'mm[Hg]', timestamp: '2026-02-01T08:00:00Z' }
+    const sent = { carePlanId: planId, systolic: 120, diastolic: 80, ...units, comment: '' }
+    const { id } = assertStatus(await patient.call('POST', 'procedure/bloodpressure', sent), 201)
+    assert.equal((await readFhir(patient, `Observation/${id}`)).note, undefined)
+  })
+})
