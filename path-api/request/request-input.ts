@@ -180,8 +180,11 @@ function decodeBody(request: Request, body: Operation['body'], bytes: Buffer, li
   return body.additionalProperties === true ? undefined : {}
 }
 
+/** Also the type of FHIR before R4: `application/json+fhir`. */
+const JSON_TYPE = /[/+]json(?:\+[\w.-]+)?$/
+
 function decodeRawBody(type: string, body: RawBody, bytes: Buffer, limits: BodyLimits): RawContent {
-  if (body.json === undefined || bytes.length === 0 || !type.endsWith('json')) return { type, bytes }
+  if (body.json === undefined || bytes.length === 0 || !JSON_TYPE.test(type)) return { type, bytes }
   return { type, bytes, json: parseJson(bytes, limits) }
 }
 
