@@ -78,7 +78,10 @@ function toIssue(error: ServiceError, violation?: Violation): OutcomeIssue {
       coding: [{ system: PROBLEM_SYSTEM, code: errorCode(error.error) }],
       text: error.detail ?? error.title,
     },
-    ...(violation && { diagnostics: `${violation.path} ${violation.message}`, ...placeOf(violation.path) }),
+    ...(violation && {
+      diagnostics: `${violation.path} ${violation.message}`.trimStart(),
+      ...placeOf(violation.path),
+    }),
   }
 }
 

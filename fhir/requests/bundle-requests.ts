@@ -19,7 +19,7 @@ import {
   replaceReferences,
   violationsError,
 } from './bundle-entries.ts'
-import type { FhirResources, WrittenResource } from './fhir-resources.ts'
+import { clientIdError, type FhirResources, type WrittenResource } from './fhir-resources.ts'
 
 /** The checks of so many creations take some milliseconds, in which no other request is served. */
 const MAX_CONCURRENT_CREATIONS = 20
@@ -240,6 +240,7 @@ export class BundleRequests {
     if (method === 'PATCH') return this.#resources.patch(caller, { type, id }, patch ?? [], options)
     if (method === 'POST' && found) return { resource: found, created: false }
     const isNew = method === 'POST' || (entry.id === undefined && !found)
+    if (isNew && method === 'PUT' && resource?.id !== undefined) throw clientIdError(type)
     const sent = { ...resource, id: resource?.id ?? id } as FhirResource
     return isNew
       ? this.#resources.create(caller, sent, id, options)
@@ -357,7 +358,7 @@ async function locateFaults<T>({ position, type }: BundleEntry, work: () => Prom
         : { ...one, path: place, message: `${one.path} ${one.message}` }
     const violations = isInputErrorName(error.error)
       ? error.violations.map(within)
-      : [{ path: place, code: 'entry', message: 'could not be carried out' }]
+      : [{ path: place, code: error.violations[0]?.code ?? 'entry', message: 'could not be carried out' }]
     const { detail, version } = error
     throw new ServiceError(error.error as 'InvalidInput', {
       ...{ violations, cause: error },

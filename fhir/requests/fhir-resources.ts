@@ -65,6 +65,18 @@ function requireResource(resource: FhirResource | undefined): FhirResource {
 const unsupportedError = (type: string, interaction: Interaction) =>
   new ServiceError('MethodNotAllowed', { detail: `${type} does not support ${interaction}.` })
 
+/** There is no creation under an id that a client has chosen. */
+export const clientIdError = (type: string) =>
+  new ServiceError('RuleViolated', {
+    violations: [
+      {
+        path: `${type}.id`,
+        code: 'not-supported',
+        message: 'is given by the service, and no resource fits the condition. Leave it out',
+      },
+    ],
+  })
+
 /** The first page of a search, in the usual order. */
 const PLAIN_SEARCH = { order: undefined, after: undefined, total: false } as const
 
@@ -229,6 +241,7 @@ export class FhirResources {
     options: ResourceWrite,
   ): Promise<WrittenResource> {
     const found = await this.findOne(caller, resource.resourceType, query)
+    if (!found && resource.id !== undefined) throw clientIdError(resource.resourceType)
     if (!found) return this.create(caller, resource, newId, options)
     const id = String(found.id)
     return this.update(caller, id, { ...resource, id: resource.id ?? id }, options)
@@ -349,6 +362,7 @@ export class FhirResources {
     if (another)
       throw new ServiceError('PreconditionFailed', {
         detail: 'The condition fits several resources. Make it fit one.',
+        violations: [{ path: '', code: 'multiple-matches', message: 'Several resources fit the condition' }],
       })
     return found
   }

@@ -51,6 +51,15 @@ export function mergeFields(kind: KindFields, now: FieldValues, resource: FhirRe
   return { ...pick(now, (name) => !shown.includes(name)), ...fieldsOf(kind, resource) }
 }
 
+/** The class family writes a time as an object, which clients of FHIR do not know. */
+const inFhirTerms = (one: Violation, format: unknown): Violation =>
+  one.message.includes('"__type"')
+    ? {
+        ...one,
+        message: format === 'date' ? 'must be a date' : 'must be a time with an offset from UTC',
+      }
+    : one
+
 /**
  * The violations of a record's fields by schema and rules, with the paths of the fields.
  * @param changed the names of the fields that the client changes
@@ -64,7 +73,7 @@ function fieldViolations(kind: ClassKind, values: FieldValues, changed: readonly
   const bySchema = [
     ...checks.create({ ...place, ...toClassForm(fields, first) }),
     ...(Object.keys(later).length > 0 ? checks.update(toClassForm(fields, later)) : []),
-  ].map((one) => ({ ...one, path: one.path.replace(/\.iso$/, '') }))
+  ].map((one) => inFhirTerms({ ...one, path: one.path.replace(/\.iso$/, '') }, fields[one.path]?.format))
   const faulty = invalidPropertyNames(bySchema)
   const sound = pick(values, (name) => !faulty.has(name))
   const missing = missingProperties(rules.missing?.(sound), sound).filter((name) => !faulty.has(name))

@@ -3,6 +3,8 @@ import { parseSearchQuery } from '../../../fhir/requests/bundle-entries.ts'
 import type { FhirResources, WrittenResource } from '../../../fhir/requests/fhir-resources.ts'
 import { type PatchOperation, PatchSchema, patchViolations } from '../../../fhir/requests/json-patch.ts'
 import type { Interaction, ResourceType } from '../../../fhir/sources/resource-source.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { Context } from '../../operation/context.ts'
 import { defineOperation, type Operation } from '../../operation/operation.ts'
 import { describedBody, type RawContent } from '../../reply/body-media.ts'
@@ -58,6 +60,20 @@ function sentPatch({ json }: RawContent): PatchOperation[] {
   return json as PatchOperation[]
 }
 
+const IN_RESOURCE = /^[A-Z]\w*\./
+
+/** Locates the faults of a condition, which is not in the body. @throws InvalidInput */
+const locateCondition = (locate: (fault: Violation) => Violation) => (error: unknown) => {
+  if (!(error instanceof ServiceError) || error.error !== 'InvalidInput') throw error
+  if (error.violations.some(({ path }) => IN_RESOURCE.test(path))) throw error
+  throw new InvalidInput(error.violations.map(locate))
+}
+
+const inQuery = locateCondition(locateViolation('query'))
+const inIfNoneExist = locateCondition(({ code, path, message }) =>
+  locateViolation('header')({ code, path: 'If-None-Exist', message: `has a fault: ${path} ${message}` }),
+)
+
 const ERRORS = ['RuleViolated', 'Conflict', 'Gone'] as const
 
 /** The operations that write resources of a type. */
@@ -85,7 +101,8 @@ export const WRITE_OPERATIONS: Partial<
         const { ifNoneExist: condition } = fhirPreferences
         const ifNoneExist = condition === undefined ? undefined : parseSearchQuery(condition)
         const resource = sentResource(body, of.type)
-        const written = await fhir.create(caller, resource, newId(), { ...options, ifNoneExist })
+        const creation = fhir.create(caller, resource, newId(), { ...options, ifNoneExist })
+        const written = await creation.catch(inIfNoneExist)
         return replyToWrite(written, context, paths)
       },
     }),
@@ -130,8 +147,8 @@ export const WRITE_OPERATIONS: Partial<
         const { caller, fhir, ifMatch: expected, newId } = context
         const { paths, options } = unkeptCollector(context)
         const resource = sentResource(body, of.type)
-        const written = await fhir.updateFound(caller, resource, query, newId(), { ...options, expected })
-        return replyToWrite(written, context, paths)
+        const update = fhir.updateFound(caller, resource, query, newId(), { ...options, expected })
+        return replyToWrite(await update.catch(inQuery), context, paths)
       },
     }),
   ],
@@ -171,10 +188,9 @@ export const WRITE_OPERATIONS: Partial<
         handle: async ({ query, body }, context) => {
           const { caller, fhir, ifMatch: expected } = context
           const { paths, options } = unkeptCollector(context)
-          const written = await fhir.patchFound(caller, of.type, query, sentPatch(body), {
-            ...options,
-            expected,
-          })
+          const conditions = { ...options, expected }
+          const patch = fhir.patchFound(caller, of.type, query, sentPatch(body), conditions)
+          const written = await patch.catch(inQuery)
           return replyToWrite(written, context, paths)
         },
       }),
