@@ -41,6 +41,12 @@ describe('observations in FHIR', () => {
         code: 'mm[Hg]',
       })),
     )
+    const words = ({ code }: Json) => [code.coding[0].display, code.coding[1]?.display, code.text]
+    assert.deepEqual([shown, ...shown.component].map(words), [
+      ['Blood pressure panel with all children optional', undefined, 'Blood pressure'],
+      ['Systolic blood pressure', undefined, 'Systolic pressure'],
+      ['Diastolic blood pressure', undefined, 'Diastolic pressure'],
+    ])
     assert.deepEqual(shown.hasMember, [{ reference: `Observation/${id}.hr` }])
     const rate = await get(`Observation/${id}.hr`)
     assert.equal(rate.valueQuantity.value, 70)

@@ -24,9 +24,9 @@ import {
 } from '../../fhir/search-parameters.ts'
 import type { Quantity } from '../quantities/quantity.ts'
 import { localTimeElement } from './local-time-element.ts'
+import { LOINC, namedLoincCode } from './loinc-names.ts'
 import { componentElement, ownUnitElement, quantityElement } from './quantity-element.ts'
 
-const LOINC = 'http://loinc.org'
 const SNOMED = 'http://snomed.info/sct'
 
 type ObservationCategory = 'vital-signs' | 'laboratory' | 'survey'
@@ -83,10 +83,10 @@ const observationSearch = (category: ObservationCategory, code: FhirCoding[]) =>
   device: identifierParameter('Id of the device', 'deviceId'),
 })
 
-const codingsOf = ({ label, codes }: Quantity, ...more: FhirCoding[]): FhirCoding[] => [
-  { system: LOINC, code: codes.loinc, display: label },
+const codingsOf = ({ codes }: Quantity, ...more: FhirCoding[]): FhirCoding[] => [
+  namedLoincCode(codes.loinc),
   ...more,
-  { system: SNOMED, code: codes.snomed, display: label },
+  { system: SNOMED, code: codes.snomed },
 ]
 
 const quantitySearch = (codings: readonly FhirCoding[], field: string, unit: string) => {
@@ -171,7 +171,7 @@ export function componentObservation(
   { code: loinc, label, quantities }: { code: string; label: string; quantities: Record<string, Quantity> },
   definition: ObservationDefinition,
 ): FhirMapping {
-  const code = [{ system: LOINC, code: loinc, display: label }]
+  const code = [namedLoincCode(loinc)]
   const components = Object.values(quantities).flatMap((quantity) => codingsOf(quantity))
   const { category = 'vital-signs' } = definition
   const values = Object.values(quantities).map((quantity) => ({

@@ -1,3 +1,4 @@
+import { namedLoincCode } from '../fhir/loinc-names.ts'
 import { quantityObservation } from '../fhir/observation.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { constantMember, defineOmhBody, quantityMember } from '../omh.ts'
@@ -24,7 +25,7 @@ export const OxygenSaturation = defineMeasurement({
   fhir: quantityObservation('oxygenSaturation', oxygenSaturation, {
     profile: 'oxygensat',
     // The profile demands this code, whatever the method.
-    codes: [{ system: 'http://loinc.org', code: '2708-6', display: 'Oxygen saturation' }],
+    codes: [namedLoincCode('2708-6')],
   }),
   omh: defineOmhBody('oxygen-saturation', '2.0', {
     oxygen_saturation: quantityMember(oxygenSaturation, 'oxygenSaturation'),
