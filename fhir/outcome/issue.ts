@@ -108,7 +108,7 @@ const STORED: OutcomeIssue = {
 
 /** The outcome of a write: the elements that it did not keep, or its success. */
 export const unkeptIssues = (paths: readonly string[]): OutcomeIssue[] =>
-  paths.length > 0 ? paths.map(unkeptIssue) : [STORED]
+  paths.length > 0 ? [...new Set(paths)].map(unkeptIssue) : [STORED]
 
 /** @throws InvalidInput for a modifier that the search parameter does not have */
 export function requireKnownModifier(

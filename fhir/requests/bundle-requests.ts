@@ -9,6 +9,7 @@ import {
 import { ifNotFound, isInputErrorName, ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { issuesOf, operationOutcome, unkeptIssues } from '../outcome/issue.ts'
+import type { SearchParameters } from '../search/parse-search.ts'
 import type { ResourceWrite } from '../sources/resource-source.ts'
 import {
   type BundleEntry,
@@ -143,7 +144,9 @@ export class BundleRequests {
   #groupsOf(entries: readonly PreparedEntry[], maxLength: number): PreparedEntry[][] {
     const groups: PreparedEntry[][] = []
     const nameOf = (one: PreparedEntry) =>
-      isCreating(one) && one.entry.resource ? this.#resources.creationGroupOf(one.entry.resource) : undefined
+      isCreating(one) && one.entry.resource && !conditionOf(one.entry)
+        ? this.#resources.creationGroupOf(one.entry.resource)
+        : undefined
     let before: string | undefined
     for (const one of entries) {
       const group = groups.at(-1)
@@ -209,8 +212,7 @@ export class BundleRequests {
 
   /** Finds the resource of a condition. @param newId the id of the resource if it is new */
   async #prepare(caller: Caller, entry: BundleEntry, newId: string): Promise<PreparedEntry> {
-    const condition =
-      entry.method === 'POST' ? entry.ifNoneExist : isConditional(entry) ? entry.query : undefined
+    const condition = conditionOf(entry)
     const found = condition && (await this.#resources.findOne(caller, entry.type, condition))
     return { entry, id: entry.id ?? (found ? String(found.id) : newId), found }
   }
@@ -231,20 +233,24 @@ export class BundleRequests {
     return preferredResponse(written, by.preferences, unkept)
   }
 
-  #write(
+  async #write(
     caller: Caller,
     { entry, id, found }: PreparedEntry,
     options: ResourceWrite,
-  ): Promise<WrittenResource> | WrittenResource {
+  ): Promise<WrittenResource> {
     const { method, type, resource, patch } = entry
     if (method === 'PATCH') return this.#resources.patch(caller, { type, id }, patch ?? [], options)
     if (method === 'POST' && found) return { resource: found, created: false }
     const isNew = method === 'POST' || (entry.id === undefined && !found)
     if (isNew && method === 'PUT' && resource?.id !== undefined) throw clientIdError(type)
     const sent = { ...resource, id: resource?.id ?? id } as FhirResource
-    return isNew
-      ? this.#resources.create(caller, sent, id, options)
-      : this.#resources.update(caller, id, sent, options)
+    if (!isNew) return this.#resources.update(caller, id, sent, options)
+    const condition = conditionOf(entry)
+    if (!condition) return this.#resources.create(caller, sent, id, options)
+    const written = await this.#resources.createUnlessFound(caller, sent, id, condition, options)
+    // Other entries name it by the id that it did not get.
+    if (!written.created && options.tx) throw new ServiceError('Conflict', { detail: CREATED_MEANWHILE })
+    return written
   }
 
   async #read(
@@ -328,14 +334,22 @@ const joinFaults = (faults: readonly ServiceError[]): ServiceError =>
     violations: faults.flatMap(({ violations }) => violations),
   })
 
+/** The search whose result an entry writes, or in place of which it creates. */
+const conditionOf = (entry: BundleEntry): SearchParameters | undefined =>
+  entry.method === 'POST' ? entry.ifNoneExist : isConditional(entry) ? entry.query : undefined
+
+const CREATED_MEANWHILE =
+  'Another request has created a resource that fits a condition. Send the Bundle again.'
+
 const isConditional = ({ method, id }: BundleEntry): boolean => method !== 'GET' && id === undefined
 
-/** @throws RuleViolated when two entries write the same resource */
+/** @throws RuleViolated when two entries write the same resource, or create one under the same condition */
 function requireDistinct(prepared: readonly PreparedEntry[]): void {
   const seen = new Set<string>()
   const violations: Violation[] = []
-  for (const { entry, id } of prepared.filter((one) => one.entry.method !== 'GET')) {
-    const key = `${entry.type}/${id}`
+  for (const { entry, id, found } of prepared.filter((one) => one.entry.method !== 'GET')) {
+    const condition = found ? undefined : conditionOf(entry)
+    const key = condition ? `${entry.type}?${JSON.stringify(condition)}` : `${entry.type}/${id}`
     const message = 'must not write a resource that another entry writes'
     if (seen.has(key))
       violations.push({ path: `Bundle.entry[${entry.position}]`, code: 'duplicate', message })

@@ -1,6 +1,12 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
+import { lockProfile } from '../../records/profiles/storage/profile-lock.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
-import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { createOrFindExisting } from '../../records/store/writing/create-or-find-existing.ts'
+import {
+  runStoreTransaction,
+  type StoreContext,
+  type Transaction,
+} from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import {
   cutIncludeIssue,
@@ -202,11 +208,35 @@ export class FhirResources {
     id: string,
     { ifNoneExist, ...options }: ResourceWrite & { ifNoneExist?: SearchParameters | undefined },
   ): Promise<WrittenResource> {
-    const { perform } = this.#methodOf(resource.resourceType, 'create', 'create')
     const existing = ifNoneExist && (await this.findOne(caller, resource.resourceType, ifNoneExist))
     if (existing) return { resource: existing, created: false }
+    if (ifNoneExist) return this.createUnlessFound(caller, resource, id, ifNoneExist, options)
+    const { perform } = this.#methodOf(resource.resourceType, 'create', 'create')
     const local = localReferences(resource, this.base)
     return { resource: await perform(caller, local, id, options), created: true }
+  }
+
+  /** Conditional creations of a user run one after the other, so that simultaneous ones create one resource. */
+  async createUnlessFound(
+    caller: Caller,
+    resource: FhirResource,
+    id: string,
+    condition: SearchParameters,
+    options: ResourceWrite,
+  ): Promise<WrittenResource> {
+    const { resourceType: type } = resource
+    const createIn = async (tx: Transaction): Promise<WrittenResource> => {
+      await lockProfile(this.#context, tx, caller.userId)
+      const found = await this.findOne(caller, type, condition)
+      if (found) return { resource: found, created: false }
+      return this.create(caller, resource, id, { ...options, tx })
+    }
+    if (options.tx) return createIn(options.tx)
+    const { admission } = caller
+    return createOrFindExisting(
+      () => runStoreTransaction(this.#context, createIn, { admission }),
+      async () => ({ resource: await this.read(caller, type, id), created: true }),
+    )
   }
 
   /** A transaction may create resources of one group at the same time; undefined: alone. */
@@ -242,8 +272,9 @@ export class FhirResources {
   ): Promise<WrittenResource> {
     const found = await this.findOne(caller, resource.resourceType, query)
     if (!found && resource.id !== undefined) throw clientIdError(resource.resourceType)
-    if (!found) return this.create(caller, resource, newId, options)
-    const id = String(found.id)
+    const written = found ? undefined : await this.createUnlessFound(caller, resource, newId, query, options)
+    if (written?.created) return written
+    const id = String((found ?? written?.resource)?.id)
     return this.update(caller, id, { ...resource, id: resource.id ?? id }, options)
   }
 

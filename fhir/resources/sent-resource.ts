@@ -45,10 +45,16 @@ export function fieldsOf({ fhir, fields }: KindFields, resource: FhirResource): 
   return stated
 }
 
-/** The fields of a changed record: those of the resource, and those that FHIR does not show. */
-export function mergeFields(kind: KindFields, now: FieldValues, resource: FhirResource): FieldValues {
+/** The fields of a changed record: those of the resource, those that FHIR does not show, and a plan that it must have. */
+export function mergeFields(
+  kind: ClassKind & KindFields,
+  now: FieldValues,
+  resource: FhirResource,
+): FieldValues {
   const shown = mappedFields(kind.fhir)
-  return { ...pick(now, (name) => !shown.includes(name)), ...fieldsOf(kind, resource) }
+  const needsPlan = kind.parentType === 'plan' || kind.parentType === 'goal'
+  const isKept = (name: string) => !shown.includes(name) || (needsPlan && name === 'carePlanId')
+  return { ...pick(now, isKept), ...fieldsOf(kind, resource) }
 }
 
 /** The class family writes a time as an object, which clients of FHIR do not know. */

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { bloodPressureOf, callFhir, idsIn, issuesIn, type Json, readFhir } from '../fhir-client.ts'
+
+const SIMULTANEOUS = Array.from({ length: 8 })
+
+describe('a creation under a condition in FHIR', () => {
+  let patient: Patient
+  before(async () => {
+    patient = await createPatient()
+    await createPlan(patient)
+  })
+
+  const conditionOf = (day: string) => `patient=${patient.ehrId}&date=${day}&code=85354-9`
+  const pressure = (day: string, more: object = {}) =>
+    bloodPressureOf(patient.ehrId, { effectiveDateTime: `${day}T08:00:00Z`, ...more })
+  const idsOf = async (day: string) => idsIn(await readFhir(patient, `Observation?${conditionOf(day)}`))
+
+  it('creates one resource, however many requests arrive at the same time', async () => {
+    const day = '2025-01-01'
+    const answers = await Promise.all(
+      SIMULTANEOUS.map(() =>
+        callFhir(patient, 'POST', 'Observation', pressure(day), { 'if-none-exist': conditionOf(day) }),
+      ),
+    )
+    const [id, ...others] = await idsOf(day)
+    assert.deepEqual(others, [])
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [
+      ...SIMULTANEOUS.slice(1).map(() => 200),
+      201,
+    ])
+    assert.ok(answers.every(({ body }) => body.id === id))
+  })
+
+  it('updates what another request has created meanwhile', async () => {
+    const day = '2025-01-02'
+    const notes = SIMULTANEOUS.map((_, i) => `Note ${i}`)
+    const answers = await Promise.all(
+      notes.map((text) =>
+        callFhir(patient, 'PUT', `Observation?${conditionOf(day)}`, pressure(day, { note: [{ text }] })),
+      ),
+    )
+    const [id, ...others] = await idsOf(day)
+    assert.deepEqual(others, [])
+    for (const answer of answers) assert.ok([200, 201].includes(answer.status), JSON.stringify(answer.body))
+    const shown = await readFhir(patient, `Observation/${id}`)
+    assert.equal(Number(shown.meta.versionId), notes.length)
+  })
+
+  it('creates one resource in simultaneous Bundles, and none twice in one', async () => {
+    const entryOf = (day: string) => ({
+      resource: pressure(day),
+      request: { method: 'POST', url: 'Observation', ifNoneExist: conditionOf(day) },
+    })
+    const send = (type: string, entry: object[]) =>
+      callFhir(patient, 'POST', '', { resourceType: 'Bundle', type, entry })
+    for (const [type, day] of [
+      ['transaction', '2025-01-03'],
+      ['batch', '2025-01-04'],
+    ] as const) {
+      const answers = await Promise.all(SIMULTANEOUS.map(() => send(type, [entryOf(day)])))
+      const [id, ...others] = await idsOf(day)
+      assert.deepEqual(others, [])
+      for (const { status, body } of answers) {
+        assert.ok(status === 200 || (type === 'transaction' && status === 409), JSON.stringify(body))
+        if (status === 200) assert.equal(body.entry[0].resource.id, id)
+      }
+      const [again] = assertStatus(await send(type, [entryOf(day)])).entry.map(
+        ({ response }: Json) => response,
+      )
+      assert.equal(again.status, '200')
+    }
+    const twice = await send('transaction', [entryOf('2025-01-05'), entryOf('2025-01-05')])
+    assert.deepEqual([twice.status, ...issuesIn(twice)], [422, 'duplicate Bundle.entry[1]'])
+    assert.deepEqual(await idsOf('2025-01-05'), [])
+  })
+})
