@@ -17,6 +17,7 @@ import {
 } from './request/handle-request.ts'
 import { createPathMatcher, nameParameters } from './request/path-matcher.ts'
 import { createErrorResponse, shortenPath } from './response/error-response.ts'
+import { isFhirPath } from './response/operation-outcome.ts'
 import { toServiceError } from './response/problem-document.ts'
 import { type RenderedResponse, writeResponse } from './response/rendered-response.ts'
 import { rootPathsInReply } from './response/rooted-paths.ts'
@@ -137,12 +138,14 @@ const createCors = (options: CorsOptions) =>
     maxAge: 600,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     exposedHeaders: [
+      'Content-Location',
       'ETag',
       'Link',
       'Location',
       'Retry-After',
       'RateLimit',
       'RateLimit-Policy',
+      'X-Progress',
       'X-Request-Id',
     ],
   })
@@ -154,7 +157,7 @@ async function dispatchRequest(
 ): Promise<RenderedResponse> {
   const { path, method } = exchange.request
   const match = find(shortenPath(path))
-  if (!match)
+  if (!match || (isFhirPath(path) && match.values.some((one) => one?.startsWith('$'))))
     throw new ServiceError('NotFound', {
       detail: 'There is no operation at this path. The operations are described at /openapi.json.',
     })

@@ -197,5 +197,9 @@ describe('the authorization of apps', () => {
     }
     const { headers } = await preflight('/auth/sessions', 'https://app.example.org')
     assert.equal(headers.get('access-control-allow-origin'), null)
+    const own = await call('GET', '/fhir/R4/Patient', undefined, { origin: 'https://app.example.org' })
+    const exposed = own.headers.get('access-control-expose-headers')?.split(',') ?? []
+    for (const name of ['Content-Location', 'ETag', 'Location', 'Retry-After', 'X-Progress'])
+      assert.ok(exposed.includes(name), name)
   })
 })

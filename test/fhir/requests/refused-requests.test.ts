@@ -88,6 +88,17 @@ describe('a request that FHIR refuses', () => {
     assert.deepEqual([other.status, ...issuesIn(other)], [400, 'invariant Observation.id'])
   })
 
+  it('is told that there is no such operation', async () => {
+    for (const path of [
+      'Observation/$surprise',
+      'Patient/$everything',
+      `Patient/${patient.ehrId}/$surprise`,
+    ]) {
+      const answer = await callFhir(patient, 'GET', path)
+      assert.deepEqual([answer.status, ...issuesIn(answer)], [404, 'not-found'], path)
+    }
+  })
+
   it('has dates that are explained in terms of FHIR', async () => {
     const sent = bloodPressureOf(patient.ehrId, { effectiveDateTime: 'yesterday' })
     const { body } = await callFhir(patient, 'POST', 'Observation', sent)
