@@ -1,7 +1,7 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
-import { lockProfile } from '../../records/profiles/storage/profile-lock.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { createOrFindExisting } from '../../records/store/writing/create-or-find-existing.ts'
+import { lockCondition } from '../../records/store/writing/ehr-locks.ts'
 import {
   runStoreTransaction,
   type StoreContext,
@@ -216,7 +216,7 @@ export class FhirResources {
     return { resource: await perform(caller, local, id, options), created: true }
   }
 
-  /** Conditional creations of a user run one after the other, so that simultaneous ones create one resource. */
+  /** Creates a resource under a lock of its condition, so that simultaneous requests create one resource. */
   async createUnlessFound(
     caller: Caller,
     resource: FhirResource,
@@ -226,7 +226,7 @@ export class FhirResources {
   ): Promise<WrittenResource> {
     const { resourceType: type } = resource
     const createIn = async (tx: Transaction): Promise<WrittenResource> => {
-      await lockProfile(this.#context, tx, caller.userId)
+      await lockCondition(this.#context, tx, JSON.stringify([type, Object.entries(condition).sort()]))
       const found = await this.findOne(caller, type, condition)
       if (found) return { resource: found, created: false }
       return this.create(caller, resource, id, { ...options, tx })

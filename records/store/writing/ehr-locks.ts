@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { waitWithTimeout } from '../batching/queue.ts'
@@ -98,6 +99,20 @@ export const lockForRemoval = (
     tx,
     Array.from({ length: RECORD_STRIPE_COUNT }, (_, stripe) => recordStripeId(referencedRecord, stripe)),
   )
+
+/**
+ * Locks a condition under which a record is created. So a transaction with the same condition finds what another one has
+ * created. There are 256 lock documents, so different conditions rarely conflict.
+ */
+export async function lockCondition(
+  records: Pick<Database, 'db'>,
+  tx: Pick<LockHolder, 'session' | 'locks'>,
+  condition: string,
+): Promise<void> {
+  const name = `condition/${createHash('sha256').update(condition).digest().readUInt8()}`
+  tx.locks.contendFor(name)
+  await writeLocks(records, tx, [name])
+}
 
 /** The locks of this process. Other processes compete through the lock documents in the database. */
 export class EhrLocks {

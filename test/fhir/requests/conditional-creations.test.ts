@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
-import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 import { bloodPressureOf, callFhir, idsIn, issuesIn, type Json, readFhir } from '../fhir-client.ts'
 
 const SIMULTANEOUS = Array.from({ length: 8 })
 
 describe('a creation under a condition in FHIR', () => {
   let patient: Patient
+  let nurse: Person
   before(async () => {
     patient = await createPatient()
-    await createPlan(patient)
+    nurse = await createPerson()
+    await addParticipant(await createPlan(patient), nurse, 'write')
   })
 
   const conditionOf = (day: string) => `patient=${patient.ehrId}&date=${day}&code=85354-9`
@@ -17,11 +20,13 @@ describe('a creation under a condition in FHIR', () => {
     bloodPressureOf(patient.ehrId, { effectiveDateTime: `${day}T08:00:00Z`, ...more })
   const idsOf = async (day: string) => idsIn(await readFhir(patient, `Observation?${conditionOf(day)}`))
 
-  it('creates one resource, however many requests arrive at the same time', async () => {
+  it('creates one resource, however many requests of different users arrive at the same time', async () => {
     const day = '2025-01-01'
     const answers = await Promise.all(
-      SIMULTANEOUS.map(() =>
-        callFhir(patient, 'POST', 'Observation', pressure(day), { 'if-none-exist': conditionOf(day) }),
+      SIMULTANEOUS.map((_, i) =>
+        callFhir(i % 2 ? nurse : patient, 'POST', 'Observation', pressure(day), {
+          'if-none-exist': conditionOf(day),
+        }),
       ),
     )
     const [id, ...others] = await idsOf(day)
