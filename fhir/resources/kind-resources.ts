@@ -76,7 +76,7 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
     ...Object.values(kind.fhir.parts ?? {}).flatMap(({ profile }) => profile ?? []),
   ])
   const streams = kinds.flatMap(streamsOf)
-  const codes = streams.flatMap(({ code }) => (code ? [`${code.system}|${code.code}`] : []))
+  const codes = streams.flatMap((stream) => stream.codes.map(({ system, code }) => `${system}|${code}`))
   const namesUsers = kinds.some((kind) => kind.fhir.elements.some((element) => element.namesUsers))
   return {
     type: fhir.type,

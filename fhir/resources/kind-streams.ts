@@ -13,7 +13,7 @@ export interface ResourceStream {
   kind: MappedKind
   /** The suffix of the ids; empty for the resource of the record itself. */
   suffix: string
-  code: FhirCoding | undefined
+  codes: readonly FhirCoding[]
   parameters: Readonly<Record<string, FhirSearchParameter>>
   where: Readonly<Record<string, unknown>>
   /** Whether a record of the kind has such a resource. */
@@ -92,7 +92,7 @@ export function streamsOf(kind: MappedKind): ResourceStream[] {
     {
       kind,
       suffix: '',
-      code: fhir.code,
+      codes: fhir.codes ?? [],
       parameters: { ...fhir.search, ...hasMember(fhir, parts), ...generalParameters('', fhir.profile) },
       where: {},
       isIn: () => true,
@@ -101,7 +101,7 @@ export function streamsOf(kind: MappedKind): ResourceStream[] {
     ...parts.map(([suffix, part]) => ({
       kind,
       suffix,
-      code: part.code,
+      codes: part.codes ?? [],
       parameters: { ...part.search, ...derivedFrom(fhir), ...generalParameters(suffix, part.profile) },
       where: part.where,
       isIn: part.isIn,

@@ -13,8 +13,8 @@ export interface FhirResource {
 /** A resource that shows a part of a record, beside the resource of the record itself. It is read-only. */
 export interface FhirPart {
   profile?: string
-  /** The code of all of these resources. */
-  code?: FhirCoding
+  /** Each of these resources has one of these codes. */
+  codes?: readonly FhirCoding[]
   elements: readonly FhirElement[]
   search: Readonly<Record<string, FhirSearchParameter>>
   /** The conditions of records that have this part. */
@@ -28,8 +28,8 @@ export interface FhirMapping {
   type: string
   /** The profile that the resources claim. */
   profile?: string
-  /** The code of all resources, if it is the same. */
-  code?: FhirCoding
+  /** Each resource has one of these codes. */
+  codes?: readonly FhirCoding[]
   elements: readonly FhirElement[]
   /** Paths of elements that a client must send. */
   required: readonly string[]

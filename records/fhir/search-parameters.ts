@@ -106,6 +106,39 @@ export const alternativeToken = (
   },
 })
 
+/**
+ * Codings of which one depends on the word in a field.
+ * @param usual the coding for all other words
+ */
+export const codeByWordToken = (
+  description: string,
+  field: string,
+  {
+    constant,
+    usual,
+    byWord,
+  }: {
+    constant: readonly FhirCoding[]
+    usual: FhirCoding
+    byWord: readonly (readonly [word: string, coding: FhirCoding])[]
+  },
+): FhirSearchParameter => ({
+  type: 'token',
+  description,
+  modifiers: ['not'],
+  where: ({ text, modifier }) => {
+    const token = parseToken(text)
+    const isNot = modifier === 'not'
+    if (constant.some((coding) => fits(token, coding))) return !isNot
+    const isUsual = fits(token, usual)
+    const words = byWord.flatMap(([word, coding]) => (fits(token, coding) === isUsual ? [] : [word]))
+    if (!isUsual && words.length === 0) return isNot
+    return isUsual
+      ? { [field]: isNot ? { in: words } : { notIn: words } }
+      : { [field]: isNot ? { notIn: words } : { in: words } }
+  },
+})
+
 /** The status of a record that is `first` at the beginning, and amended after a correction. */
 export const versionToken = (first: string): FhirSearchParameter =>
   alternativeToken(`Status: ${first}, or amended after a correction`, () => [

@@ -75,11 +75,9 @@ function fromDataPoint({ header, body }: JsonObject): PartialEntry {
 /** Codes of a blood pressure panel: current and former LOINC, and SNOMED CT. */
 const BLOOD_PRESSURE_CODES = ['85354-9', '55284-4', '75367002']
 const BMI_CODES = codesOfQuantity(bodyMassIndex)
-/** LOINC has one glucose code per unit. */
-const OTHER_CODES: Readonly<Record<string, string>> = { '2339-0': '15074-8' }
 
-function codesOfQuantity({ codes: { loinc, snomed } }: Quantity): string[] {
-  return [loinc, snomed]
+function codesOfQuantity({ codes: { loinc, loincByUnit = {}, snomed } }: Quantity): string[] {
+  return [loinc, ...Object.values(loincByUnit), snomed]
 }
 
 /** Kinds by the code of their only quantity. */
@@ -161,7 +159,7 @@ function fromObservation(one: JsonObject): PartialEntry {
       ? createMeasurementEntry({ kind: 'bmi', ...at, bmi })
       : { fault: `has a BMI in ${bmiUnit} instead of ${bodyMassIndex.unit}` }
   }
-  const known = codes.map((code) => QUANTITIES_BY_CODE.get(OTHER_CODES[code] ?? code)).find((found) => found)
+  const known = codes.map((code) => QUANTITIES_BY_CODE.get(code)).find((found) => found)
   if (!known) return { skipped: `Observation ${codes[0] ?? 'without a code'}` }
   return createMeasurementEntry({
     kind: known.kind,

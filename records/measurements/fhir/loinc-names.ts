@@ -15,6 +15,7 @@ const LOINC_NAMES: Readonly<Record<string, string>> = {
   '8302-2': 'Body height',
   '39156-5': 'Body mass index (BMI) [Ratio]',
   '15074-8': 'Glucose [Moles/volume] in Blood',
+  '2339-0': 'Glucose [Mass/volume] in Blood',
 }
 
 /** A code of LOINC with its name there. */

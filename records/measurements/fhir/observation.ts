@@ -13,6 +13,7 @@ import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping, FhirPart } from '../../fhir/mapping.ts'
 import {
   anyOfConditions,
+  codeByWordToken,
   codeValueParameter,
   constantToken,
   dateParameter,
@@ -58,11 +59,11 @@ export const REQUIRED_ELEMENTS = ['status', 'code', 'subject', 'effectiveDateTim
 
 const observationElements = (
   category: ObservationCategory,
-  code: FhirCoding[],
+  code: ObservationCode,
   text: string,
 ): FhirElement[] => [
   constantElement('category[0]', { coding: [categoryOf(category)] }),
-  constantElement('code', { coding: code, text }),
+  code.element(text),
   ...COMMON_ELEMENTS,
   valueElement('deviceId', 'device.identifier.value'),
   extensionElement('source', ownUri('source'), 'valueCode'),
@@ -75,11 +76,11 @@ export const COMMON_SEARCH = {
   'based-on': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
 }
 
-const observationSearch = (category: ObservationCategory, code: FhirCoding[]) => ({
+const observationSearch = (category: ObservationCategory, code: ObservationCode) => ({
   ...COMMON_SEARCH,
   category: constantToken('Category of the observation', [categoryOf(category)]),
-  code: constantToken('Code of the observation', code),
-  'combo-code': constantToken('Code of the observation or of a component', code),
+  code: code.parameter('Code of the observation'),
+  'combo-code': code.parameter('Code of the observation or of a component'),
   device: identifierParameter('Id of the device', 'deviceId'),
 })
 
@@ -88,6 +89,60 @@ const codingsOf = ({ codes }: Quantity, ...more: FhirCoding[]): FhirCoding[] => 
   ...more,
   { system: SNOMED, code: codes.snomed },
 ]
+
+/** The codings of an observation as element and as search parameter. */
+interface ObservationCode {
+  /** All codings that its resources have. */
+  codings: readonly FhirCoding[]
+  /** The LOINC codes, of which each resource has one. */
+  loinc: readonly FhirCoding[]
+  /** The LOINC codes that identify the kind. */
+  accepted: readonly FhirCoding[]
+  element(text: string): FhirElement
+  parameter(description: string): FhirSearchParameter
+}
+
+const isLoinc = ({ system }: FhirCoding): boolean => system === LOINC
+
+/** All resources have the same codings. */
+const sameCode = (codings: readonly FhirCoding[]): ObservationCode => ({
+  codings,
+  loinc: codings.slice(0, 1),
+  accepted: codings.filter(isLoinc),
+  element: (text) => constantElement('code', { coding: codings, text }),
+  parameter: (description) => constantToken(description, codings),
+})
+
+/** The LOINC code may depend on the unit. */
+function observationCode(
+  name: string,
+  quantity: Quantity,
+  more: readonly FhirCoding[] = [],
+): ObservationCode {
+  const { loincByUnit } = quantity.codes
+  const [own, ...others] = codingsOf(quantity, ...more) as [FhirCoding, ...FhirCoding[]]
+  if (!loincByUnit) return sameCode([own, ...others])
+  const unitField = `${name}Unit`
+  const byUnit = Object.entries(loincByUnit).map(([unit, code]) => ({ unit, coding: namedLoincCode(code) }))
+  const loinc = [own, ...byUnit.map(({ coding }) => coding)]
+  const codingOf = (unit: unknown) => byUnit.find((one) => one.unit === unit)?.coding ?? own
+  return {
+    codings: [...loinc, ...others],
+    loinc,
+    accepted: loinc,
+    element: (text) => ({
+      paths: {},
+      show: (record) => ({ code: { coding: [codingOf(record[unitField]), ...others], text } }),
+      read: () => ({}),
+    }),
+    parameter: (description) =>
+      codeByWordToken(description, unitField, {
+        constant: others,
+        usual: own,
+        byWord: byUnit.map(({ unit, coding }) => [unit, coding]),
+      }),
+  }
+}
 
 const quantitySearch = (codings: readonly FhirCoding[], field: string, unit: string) => {
   const value = quantityParameter('Measured value', field, unit)
@@ -114,12 +169,12 @@ interface ObservationDefinition {
 
 const observation = (
   { profile, category = 'vital-signs', elements = [], parts }: ObservationDefinition,
-  { code, text }: { code: FhirCoding[]; text: string },
+  { code, text }: { code: ObservationCode; text: string },
   values: readonly FhirElement[],
   search: Readonly<Record<string, FhirSearchParameter>>,
 ): FhirMapping => ({
   type: 'Observation',
-  ...(code[0] && { code: code[0] }),
+  codes: code.loinc,
   ...(profile !== undefined && { profile: `${STRUCTURES}/${profile}` }),
   elements: [...observationElements(category, code, text), ...values, ...elements],
   required: REQUIRED_ELEMENTS,
@@ -127,10 +182,9 @@ const observation = (
   sortedBy: 'date',
   isMeant: (resource) => {
     const sent = CODINGS.read(resource)
-    const loinc = code.filter(({ system }) => system === LOINC)
     return (
       Array.isArray(sent) &&
-      loinc.some((own) => sent.some((one) => one?.system === LOINC && one.code === own.code))
+      code.accepted.some((own) => sent.some((one) => one?.system === LOINC && one.code === own.code))
     )
   },
   ...(parts && { parts }),
@@ -142,12 +196,12 @@ export const quantityObservation = (
   quantity: Quantity,
   definition: ObservationDefinition,
 ): FhirMapping => {
-  const code = codingsOf(quantity, ...(definition.codes ?? []))
+  const code = observationCode(name, quantity, definition.codes)
   return observation(
     definition,
     { code, text: quantity.label },
     [quantityElement(name, quantity)],
-    quantitySearch(code, quantity.inUnit, quantity.unit),
+    quantitySearch(code.codings, quantity.inUnit, quantity.unit),
   )
 }
 
@@ -157,12 +211,12 @@ export const ownUnitObservation = (
   quantity: Quantity,
   definition: ObservationDefinition,
 ): FhirMapping => {
-  const code = codingsOf(quantity)
+  const code = sameCode(codingsOf(quantity))
   return observation(
     definition,
     { code, text: quantity.label },
     [ownUnitElement(field, quantity)],
-    quantitySearch(code, field, quantity.unit),
+    quantitySearch(code.codings, field, quantity.unit),
   )
 }
 
@@ -171,7 +225,7 @@ export function componentObservation(
   { code: loinc, label, quantities }: { code: string; label: string; quantities: Record<string, Quantity> },
   definition: ObservationDefinition,
 ): FhirMapping {
-  const code = [namedLoincCode(loinc)]
+  const code = sameCode([namedLoincCode(loinc)])
   const components = Object.values(quantities).flatMap((quantity) => codingsOf(quantity))
   const { category = 'vital-signs' } = definition
   const values = Object.values(quantities).map((quantity) => ({
@@ -192,7 +246,10 @@ export function componentObservation(
     {
       ...observationSearch(category, code),
       'component-code': constantToken('Code of a component', components),
-      'combo-code': constantToken('Code of the observation or of a component', [...code, ...components]),
+      'combo-code': constantToken('Code of the observation or of a component', [
+        ...code.codings,
+        ...components,
+      ]),
       'component-value-quantity': value,
       'combo-value-quantity': value,
       'component-code-value-quantity': pair,
@@ -224,7 +281,7 @@ export function observationPart(
   const whole = (isNumber ? ownUnitObservation : quantityObservation)(name, quantity, { profile })
   return {
     profile: `${STRUCTURES}/${profile}`,
-    ...(whole.code && { code: whole.code }),
+    ...(whole.codes && { codes: whole.codes }),
     elements: whole.elements,
     search: whole.search,
     where: { [name]: { exists: true } },

@@ -11,7 +11,7 @@ const bloodGlucose: Quantity = {
   hard: [0.5, 60],
   warn: [3, 20],
   example: 5.4,
-  codes: { loinc: '15074-8', snomed: '33747003' },
+  codes: { loinc: '15074-8', loincByUnit: { 'mg/dL': '2339-0' }, snomed: '33747003' },
 }
 
 export const BloodGlucose = defineMeasurement({

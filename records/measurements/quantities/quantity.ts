@@ -28,7 +28,12 @@ export interface Quantity {
   /** A value outside is stored, with a warning. */
   warn?: readonly [min: number, max: number]
   example: number
-  codes: { loinc: string; snomed: string }
+  codes: {
+    loinc: string
+    snomed: string
+    /** The LOINC codes for values in other units, by unit. */
+    loincByUnit?: Readonly<Record<string, string>>
+  }
 }
 
 /** Decimals to which a converted value is stored. */

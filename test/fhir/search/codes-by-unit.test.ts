@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { callFhir, idsIn, issuesIn, type Json, readFhir } from '../fhir-client.ts'
+
+const LOINC = 'http://loinc.org'
+const CODES = { 'mmol/L': '15074-8', 'mg/dL': '2339-0' } as const
+type GlucoseUnit = keyof typeof CODES
+
+describe('a blood glucose in FHIR', () => {
+  let patient: Patient
+  const ids = {} as Record<GlucoseUnit, string>
+
+  const glucose = (code: string, value: number, unit: string) => ({
+    ...{ resourceType: 'Observation', status: 'final', code: { coding: [{ system: LOINC, code }] } },
+    subject: { reference: `Patient/${patient.ehrId}` },
+    effectiveDateTime: '2026-03-01T08:30:00Z',
+    valueQuantity: { value, unit, system: 'http://unitsofmeasure.org', code: unit },
+  })
+
+  before(async () => {
+    patient = await createPatient()
+    await createPlan(patient)
+    for (const [unit, value] of [
+      ['mmol/L', 5.4],
+      ['mg/dL', 97],
+    ] as const) {
+      const created = await callFhir(patient, 'POST', 'Observation', glucose(CODES[unit], value, unit))
+      ids[unit] = assertStatus(created, 201).id
+    }
+  })
+
+  it('has the LOINC code of its unit, which comes back as sent', async () => {
+    for (const unit of ['mmol/L', 'mg/dL'] as const) {
+      const shown = await readFhir(patient, `Observation/${ids[unit]}`)
+      const loinc = shown.code.coding.filter(({ system }: Json) => system === LOINC)
+      assert.deepEqual(
+        loinc.map(({ code }: Json) => code),
+        [CODES[unit]],
+      )
+      assert.equal(shown.valueQuantity.unit, unit)
+      const again = { ...shown, note: [{ text: 'Before breakfast' }] }
+      assertStatus(await callFhir(patient, 'PUT', `Observation/${ids[unit]}`, again))
+    }
+  })
+
+  it('is found by that code, and by the code of SNOMED CT in any unit', async () => {
+    const all = [ids['mmol/L'], ids['mg/dL']].sort()
+    for (const [query, found] of [
+      ['code=15074-8', [ids['mmol/L']]],
+      [`code=${LOINC}|2339-0`, [ids['mg/dL']]],
+      ['combo-code=2339-0', [ids['mg/dL']]],
+      ['code:not=2339-0', [ids['mmol/L']]],
+      ['code:not=15074-8', [ids['mg/dL']]],
+      ['code=15074-8,2339-0', all],
+      ['code=http://snomed.info/sct|33747003', all],
+      [`code=${LOINC}|`, all],
+      ['code=8867-4', []],
+      ['code:not=8867-4', all],
+      ['code=http://snomed.info/sct|2339-0', []],
+    ] as const) {
+      const shown = await readFhir(
+        patient,
+        `Observation?patient=${patient.ehrId}&category=laboratory&${query}`,
+      )
+      assert.deepEqual(idsIn(shown).sort(), found, query)
+    }
+    const last = await readFhir(patient, `Observation/$lastn?patient=${patient.ehrId}&category=laboratory`)
+    assert.deepEqual(idsIn(last).sort(), all)
+  })
+
+  it('is refused with the code of another unit', async () => {
+    const refused = await callFhir(patient, 'POST', 'Observation', glucose('2339-0', 5.4, 'mmol/L'))
+    assert.equal(refused.status, 422)
+    assert.match(String(issuesIn(refused)), /not-supported Observation\.code/)
+  })
+})
