@@ -2,10 +2,11 @@ import { type FormEvent, useId } from 'react'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { type Answer, optionsOf } from './answers.ts'
-import { itemsOf, type Questionnaire } from './questionnaire-query.ts'
+import { itemsOf, type Questionnaire, type QuestionnaireItem } from './questionnaire-query.ts'
 
 interface QuestionFormProps {
   questionnaire: Questionnaire
+  item: QuestionnaireItem
   /** Position of the question, from 0. */
   at: number
   answer: Answer | undefined
@@ -14,12 +15,10 @@ interface QuestionFormProps {
 }
 
 /** One question with its options. It may stay without an answer. */
-export function QuestionForm({ questionnaire, at, answer, onAnswer, onTurn }: QuestionFormProps) {
+export function QuestionForm({ questionnaire, item, at, answer, onAnswer, onTurn }: QuestionFormProps) {
   const t = useText()
   const id = useId()
-  const items = itemsOf(questionnaire)
-  const item = items[at]
-  if (!item) return null
+  const count = itemsOf(questionnaire).length
   const turn = (event: FormEvent) => {
     event.preventDefault()
     onTurn(at + 1)
@@ -30,10 +29,10 @@ export function QuestionForm({ questionnaire, at, answer, onAnswer, onTurn }: Qu
         <Heading title={item.label} />
       </div>
       <p id={id}>
-        {t('questionnaire.progress', { number: at + 1, count: items.length })}{' '}
+        {t('questionnaire.progress', { number: at + 1, count })}{' '}
         <span lang={questionnaire.language}>{questionnaire.recallPeriod.label}</span>
       </p>
-      <progress max={items.length} value={at} aria-labelledby={id} />
+      <progress max={count} value={at} aria-labelledby={id} />
       {at === 0 && <Introduction questionnaire={questionnaire} />}
       <fieldset lang={questionnaire.language}>
         <legend className="unseen">{item.label}</legend>

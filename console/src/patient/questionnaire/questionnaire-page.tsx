@@ -70,6 +70,7 @@ function Questions({ me, questionnaire, onSaved }: QuestionsProps) {
     <QuestionForm
       key={at}
       {...shared}
+      item={item}
       at={at}
       answer={draft.answers[item.number]}
       onAnswer={(answer) => change({ answers: { ...draft.answers, [item.number]: answer } })}
