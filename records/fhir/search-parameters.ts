@@ -39,6 +39,16 @@ export function anyOfConditions(conditions: readonly (SearchCondition | undefine
   return possible.length > 0 && { allOf: [possible] }
 }
 
+/** Conditions on different fields. */
+function bothConditions(
+  one: SearchCondition | undefined,
+  other: SearchCondition | undefined,
+): SearchCondition | undefined {
+  if (one === undefined || other === undefined) return undefined
+  if (typeof one === 'boolean') return one && other
+  return typeof other === 'boolean' ? other && one : { ...one, ...other }
+}
+
 /** An element that is a code has no system in itself, so any fits. */
 const fits = ({ system, code }: SoughtToken, coding: Partial<FhirCoding>): boolean =>
   (system === undefined || coding.system === undefined || system === coding.system) &&
@@ -133,9 +143,7 @@ export const codeByWordToken = (
     const isUsual = fits(token, usual)
     const words = byWord.flatMap(([word, coding]) => (fits(token, coding) === isUsual ? [] : [word]))
     if (!isUsual && words.length === 0) return isNot
-    return isUsual
-      ? { [field]: isNot ? { in: words } : { notIn: words } }
-      : { [field]: isNot ? { notIn: words } : { in: words } }
+    return { [field]: isUsual === isNot ? { in: words } : { notIn: words } }
   },
 })
 
@@ -247,19 +255,17 @@ export const periodParameter = (
 /** Values that belong together, such as a code and a quantity: `8480-6$gt140`. Each of the pairs has its own codes. */
 export const codeValueParameter = (
   description: string,
-  pairs: readonly { codings: readonly FhirCoding[]; value: FhirSearchParameter }[],
+  pairs: readonly { code: FhirSearchParameter; value: FhirSearchParameter }[],
 ): FhirSearchParameter => ({
   type: 'composite',
   description,
   modifiers: [],
   where: ({ text }) => {
-    const [code = '', sought, ...rest] = splitEscaped(text, '$')
-    if (sought === undefined || rest.length > 0) return undefined
-    const token = parseToken(code)
-    const conditions = pairs.map(({ codings, value }) => {
-      const condition = value.where({ text: sought })
-      return condition === undefined ? undefined : codings.some((one) => fits(token, one)) && condition
-    })
+    const [soughtCode = '', soughtValue, ...rest] = splitEscaped(text, '$')
+    if (soughtValue === undefined || rest.length > 0) return undefined
+    const conditions = pairs.map(({ code, value }) =>
+      bothConditions(code.where({ text: soughtCode }), value.where({ text: soughtValue })),
+    )
     return conditions.includes(undefined) ? undefined : anyOfConditions(conditions)
   },
 })

@@ -92,10 +92,8 @@ const codingsOf = ({ codes }: Quantity, ...more: FhirCoding[]): FhirCoding[] => 
 
 /** The codings of an observation as element and as search parameter. */
 interface ObservationCode {
-  /** All codings that its resources have. */
-  codings: readonly FhirCoding[]
-  /** The LOINC codes, of which each resource has one. */
-  loinc: readonly FhirCoding[]
+  /** Each resource has one of these codes. */
+  codes: readonly FhirCoding[]
   /** The LOINC codes that identify the kind. */
   accepted: readonly FhirCoding[]
   element(text: string): FhirElement
@@ -106,8 +104,7 @@ const isLoinc = ({ system }: FhirCoding): boolean => system === LOINC
 
 /** All resources have the same codings. */
 const sameCode = (codings: readonly FhirCoding[]): ObservationCode => ({
-  codings,
-  loinc: codings.slice(0, 1),
+  codes: codings.slice(0, 1),
   accepted: codings.filter(isLoinc),
   element: (text) => constantElement('code', { coding: codings, text }),
   parameter: (description) => constantToken(description, codings),
@@ -124,12 +121,11 @@ function observationCode(
   if (!loincByUnit) return sameCode([own, ...others])
   const unitField = `${name}Unit`
   const byUnit = Object.entries(loincByUnit).map(([unit, code]) => ({ unit, coding: namedLoincCode(code) }))
-  const loinc = [own, ...byUnit.map(({ coding }) => coding)]
+  const codes = [own, ...byUnit.map(({ coding }) => coding)]
   const codingOf = (unit: unknown) => byUnit.find((one) => one.unit === unit)?.coding ?? own
   return {
-    codings: [...loinc, ...others],
-    loinc,
-    accepted: loinc,
+    codes,
+    accepted: codes,
     element: (text) => ({
       paths: {},
       show: (record) => ({ code: { coding: [codingOf(record[unitField]), ...others], text } }),
@@ -144,9 +140,11 @@ function observationCode(
   }
 }
 
-const quantitySearch = (codings: readonly FhirCoding[], field: string, unit: string) => {
+const quantitySearch = (code: ObservationCode, field: string, unit: string) => {
   const value = quantityParameter('Measured value', field, unit)
-  const pair = codeValueParameter('Code and measured value: 8867-4$gt100', [{ codings, value }])
+  const pair = codeValueParameter('Code and measured value: 8867-4$gt100', [
+    { code: code.parameter('Code'), value },
+  ])
   return {
     'value-quantity': value,
     'combo-value-quantity': value,
@@ -174,7 +172,7 @@ const observation = (
   search: Readonly<Record<string, FhirSearchParameter>>,
 ): FhirMapping => ({
   type: 'Observation',
-  codes: code.loinc,
+  codes: code.codes,
   ...(profile !== undefined && { profile: `${STRUCTURES}/${profile}` }),
   elements: [...observationElements(category, code, text), ...values, ...elements],
   required: REQUIRED_ELEMENTS,
@@ -201,7 +199,7 @@ export const quantityObservation = (
     definition,
     { code, text: quantity.label },
     [quantityElement(name, quantity)],
-    quantitySearch(code.codings, quantity.inUnit, quantity.unit),
+    quantitySearch(code, quantity.inUnit, quantity.unit),
   )
 }
 
@@ -216,7 +214,7 @@ export const ownUnitObservation = (
     definition,
     { code, text: quantity.label },
     [ownUnitElement(field, quantity)],
-    quantitySearch(code.codings, field, quantity.unit),
+    quantitySearch(code, field, quantity.unit),
   )
 }
 
@@ -225,11 +223,12 @@ export function componentObservation(
   { code: loinc, label, quantities }: { code: string; label: string; quantities: Record<string, Quantity> },
   definition: ObservationDefinition,
 ): FhirMapping {
-  const code = sameCode([namedLoincCode(loinc)])
+  const own = [namedLoincCode(loinc)]
+  const code = sameCode(own)
   const components = Object.values(quantities).flatMap((quantity) => codingsOf(quantity))
   const { category = 'vital-signs' } = definition
   const values = Object.values(quantities).map((quantity) => ({
-    codings: codingsOf(quantity),
+    code: constantToken('Code of a component', codingsOf(quantity)),
     value: quantityParameter('Measured value', quantity.inUnit, quantity.unit),
   }))
   const value = anyOfParameters(
@@ -246,10 +245,7 @@ export function componentObservation(
     {
       ...observationSearch(category, code),
       'component-code': constantToken('Code of a component', components),
-      'combo-code': constantToken('Code of the observation or of a component', [
-        ...code.codings,
-        ...components,
-      ]),
+      'combo-code': constantToken('Code of the observation or of a component', [...own, ...components]),
       'component-value-quantity': value,
       'combo-value-quantity': value,
       'component-code-value-quantity': pair,

@@ -58,6 +58,10 @@ describe('a blood glucose in FHIR', () => {
       ['code=8867-4', []],
       ['code:not=8867-4', all],
       ['code=http://snomed.info/sct|2339-0', []],
+      ['code-value-quantity=2339-0$gt1', [ids['mg/dL']]],
+      ['code-value-quantity=15074-8$gt1', [ids['mmol/L']]],
+      ['code-value-quantity=33747003$gt1', all],
+      ['code-value-quantity=2339-0$gt9', []],
     ] as const) {
       const shown = await readFhir(
         patient,
