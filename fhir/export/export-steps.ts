@@ -3,6 +3,7 @@ import { gzip } from 'node:zlib'
 import { Binary } from 'mongodb'
 import { isAdmitted } from '../../records/accounts/apps/app-grants.ts'
 import { findRolesOfUser, withoutAccountRoles } from '../../records/ehrs/rights/roles.ts'
+import { formatFhirJson } from '../../records/fhir/decimal.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import type { AuditedAccess } from '../../records/store/audit/audit-log.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
@@ -93,7 +94,7 @@ async function readStep(
     const page = { ehrId, since, after: position.after, limit: PAGE_SIZE }
     const source = sections.get(section) as ExportSource
     const { resources, next } = await source.exportPage(caller, page, reads)
-    const added = await mapInSlices(resources, (one) => `${JSON.stringify(one)}\n`, slice)
+    const added = await mapInSlices(resources, (one) => `${formatFhirJson(one)}\n`, slice)
     lines.set(section, [...(lines.get(section) ?? []), ...added])
     count += added.length
     for (const line of added) length += line.length

@@ -1,5 +1,5 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
-import { parsePeriod } from '../../records/fhir/search-values.ts'
+import { parsePeriod } from '../../records/fhir/search/search-values.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { parsePage, parseSince, parseTypes, type SearchParameters } from '../search/parse-search.ts'
 import { searchSequentially } from '../search/search-within.ts'

@@ -1,3 +1,5 @@
+import { parseFhirJson } from '../../records/fhir/decimal.ts'
+import { isElement } from '../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
@@ -128,7 +130,7 @@ const expectedVersions = (ifMatch: string | undefined): number[] | undefined =>
 /** A JSON Patch in a Bundle is a Binary. @returns undefined for anything else */
 function readPatch(resource: Readonly<Record<string, unknown>> | undefined): PatchOperation[] | undefined {
   try {
-    const patch: unknown = JSON.parse(Buffer.from(String(resource?.data ?? ''), 'base64').toString())
+    const patch = parseFhirJson(Buffer.from(String(resource?.data ?? ''), 'base64').toString())
     return patchViolations(patch).length === 0 ? (patch as PatchOperation[]) : undefined
   } catch {
     return undefined
@@ -139,7 +141,7 @@ function readPatch(resource: Readonly<Record<string, unknown>> | undefined): Pat
 export function replaceReferences(value: unknown, references: ReadonlyMap<string, string>): unknown {
   if (references.size === 0) return value
   if (Array.isArray(value)) return value.map((one) => replaceReferences(one, references))
-  if (typeof value !== 'object' || value === null) return value
+  if (!isElement(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,

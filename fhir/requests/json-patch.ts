@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from '@sinclair/typebox'
-import { memberOf } from '../../records/fhir/element-paths.ts'
+import { numberOf } from '../../records/fhir/decimal.ts'
+import { isElement, memberOf } from '../../records/fhir/element-paths.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { RESERVED_KEYS } from '../../schemas/json/walk-json.ts'
 import { createValidator } from '../../schemas/validation/validators.ts'
@@ -60,12 +61,21 @@ function valueAt(document: unknown, pointer: string, position: number): unknown 
   return memberOf(within, key)
 }
 
+/** A copy of an element. @param showValue the value in place of each text, number, decimal, or boolean */
+function copyElement<T>(element: T, showValue: (value: unknown) => unknown = (value) => value): T {
+  if (Array.isArray(element)) return element.map((one) => copyElement(one, showValue)) as T
+  if (!isElement(element)) return showValue(element) as T
+  return Object.fromEntries(
+    Object.entries(element).map(([name, member]) => [name, copyElement(member, showValue)]),
+  ) as T
+}
+
 /** Applies a patch to a copy of a document. @throws RuleViolated for an operation that does not fit */
 export function applyPatch<T>(document: T, patch: readonly PatchOperation[]): T {
-  const patched = structuredClone(document)
+  const patched = copyElement(document)
   let copied = 0
   // Operations change the values of earlier ones, and a transaction that is repeated needs the patch as it was sent.
-  for (const [position, operation] of structuredClone(patch).entries()) {
+  for (const [position, operation] of copyElement(patch).entries()) {
     if (operation.op === 'copy')
       copied += JSON.stringify(valueAt(patched, operation.from ?? '', position)).length
     if (copied > MAX_COPIED_LENGTH)
@@ -78,8 +88,10 @@ export function applyPatch<T>(document: T, patch: readonly PatchOperation[]): T 
 function applyOperation(document: unknown, operation: PatchOperation, position: number): void {
   const { op, path, from = '', value } = operation
   if (op === 'test') {
-    if (!isDeepStrictEqual(valueAt(document, path, position), value))
-      throw patchError(position, 'does not fit the current value')
+    const [now, expected] = [valueAt(document, path, position), value].map((one) =>
+      copyElement(one, numberOf),
+    )
+    if (!isDeepStrictEqual(now, expected)) throw patchError(position, 'does not fit the current value')
   } else if (op === 'remove') remove(document, path, position)
   else if (op === 'replace') {
     remove(document, path, position)
@@ -88,7 +100,7 @@ function applyOperation(document: unknown, operation: PatchOperation, position: 
   else {
     const source = valueAt(document, from, position)
     if (op === 'move') remove(document, from, position)
-    add(document, path, op === 'move' ? source : structuredClone(source), position)
+    add(document, path, op === 'move' ? source : copyElement(source), position)
   }
 }
 

@@ -1,3 +1,4 @@
+import { isElement } from '../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 
 /**
@@ -10,7 +11,7 @@ export const localReferences = (resource: FhirResource, base: string): FhirResou
 /** @param everywhere also in texts that are no references, such as the criteria of a subscription */
 function withLocalTexts(value: unknown, address: string, everywhere: boolean): unknown {
   if (Array.isArray(value)) return value.map((one) => withLocalTexts(one, address, everywhere))
-  if (typeof value !== 'object' || value === null) return value
+  if (!isElement(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,

@@ -1,8 +1,8 @@
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
 import { type FhirCoding, soughtId } from '../../records/fhir/elements.ts'
 import type { FhirMapping, FhirPart, FhirResource } from '../../records/fhir/mapping.ts'
-import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
-import { dateParameter } from '../../records/fhir/search-parameters.ts'
+import type { FhirSearchParameter } from '../../records/fhir/search/search-parameters.ts'
+import { dateParameter } from '../../records/fhir/search/search-parameters.ts'
 import type { ResourceType } from '../sources/resource-source.ts'
 import { type RecordWithMetadata, renderPart, renderRecord } from './render.ts'
 

@@ -1,3 +1,4 @@
+import { Decimal } from '../../records/fhir/decimal.ts'
 import type { FhirJson } from '../../records/fhir/element-paths.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import {
@@ -6,6 +7,7 @@ import {
   type FhirResource,
   showElements,
 } from '../../records/fhir/mapping.ts'
+import type { Decimals } from '../../schemas/json/decimals.ts'
 
 /** A record with its metadata. */
 export type RecordWithMetadata = FieldValues & {
@@ -14,6 +16,14 @@ export type RecordWithMetadata = FieldValues & {
   createdAt: string
   updatedAt: string
   ehrId?: string
+}
+
+/** The record with the digits that FHIR sent, in place of the numbers that are still the same. */
+function withDecimals<R extends FieldValues>(record: R): R {
+  const { decimals } = record as { decimals?: Decimals }
+  if (decimals === undefined) return record
+  const same = Object.entries(decimals).filter(([field, digits]) => record[field] === Number(digits))
+  return { ...record, ...Object.fromEntries(same.map(([field, digits]) => [field, new Decimal(digits)])) }
 }
 
 const reference = (type: string, id: string) => ({ reference: `${type}/${id}` })
@@ -50,5 +60,5 @@ const renderResource = (
     lastUpdated: record.updatedAt,
     ...(mapping.profile !== undefined && { profile: [mapping.profile] }),
   },
-  ...showElements(mapping, record, links),
+  ...showElements(mapping, withDecimals(record), links),
 })

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
 import { missingProperties } from '../../records/ehr-records/validation/record-validation.ts'
+import { Decimal } from '../../records/fhir/decimal.ts'
 import { elementAt, isElement, memberOf } from '../../records/fhir/element-paths.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import {
@@ -15,6 +16,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { toClassForm } from '../../schemas/forms/class-form.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import { memoizeByObject } from '../../schemas/forms/memoize.ts'
+import type { Decimals } from '../../schemas/json/decimals.ts'
 import { invalidPropertyNames, type Violation } from '../../schemas/validation/violations.ts'
 import { type RecordWithMetadata, renderRecord } from './render.ts'
 
@@ -37,12 +39,20 @@ function dateOf(value: unknown, format: unknown): unknown {
   return format === 'date-time' ? value.replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00:00.000Z') : value
 }
 
-/** The fields that a resource states; `status` ACTIVE is implied for a new record. */
+/**
+ * The fields that a resource states; `status` ACTIVE is implied for a new record. A number stays a decimal where it is
+ * none: in a field for whole numbers, or in a kind that does not keep digits.
+ */
 export function fieldsOf({ fhir, fields }: KindFields, resource: FhirResource): FieldValues {
   const stated: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(readElements(fhir, resource)))
-    if (value !== undefined) stated[name] = dateOf(value, fields[name]?.format)
-  return stated
+  const decimals: Record<string, string> = {}
+  for (const [name, value] of Object.entries(readElements(fhir, resource))) {
+    if (value === undefined) continue
+    const isNumber = value instanceof Decimal && 'decimals' in fields && fields[name]?.type === 'number'
+    stated[name] = isNumber ? value.number : dateOf(value, fields[name]?.format)
+    if (isNumber && value.isKept) decimals[name] = value.text
+  }
+  return Object.keys(decimals).length > 0 ? { ...stated, decimals } : stated
 }
 
 /** The fields of a changed record: those of the resource, those that FHIR does not show, and a plan that it must have. */
@@ -54,7 +64,14 @@ export function mergeFields(
   const shown = mappedFields(kind.fhir)
   const needsPlan = kind.parentType === 'plan' || kind.parentType === 'goal'
   const isKept = (name: string) => !shown.includes(name) || (needsPlan && name === 'carePlanId')
-  return { ...pick(now, isKept), ...fieldsOf(kind, resource) }
+  const { decimals: stated, ...rest } = fieldsOf(kind, resource)
+  const known = pick((now.decimals ?? {}) as FieldValues, isKept)
+  const isExact = now.decimals !== undefined || stated !== undefined
+  return {
+    ...pick(now, isKept),
+    ...rest,
+    ...(isExact && { decimals: { ...known, ...(stated as Decimals | undefined) } }),
+  }
 }
 
 /** The class family writes a time as an object, which clients of FHIR do not know. */

@@ -1,4 +1,4 @@
-import { parsePeriod, splitEscaped } from '../../records/fhir/search-values.ts'
+import { parsePeriod, splitEscaped } from '../../records/fhir/search/search-values.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { criterionOf, type ResourceSearch, type SearchCriterion } from '../sources/resource-search.ts'

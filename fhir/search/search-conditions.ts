@@ -1,5 +1,5 @@
-import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
-import { unescapeText } from '../../records/fhir/search-values.ts'
+import type { FhirSearchParameter } from '../../records/fhir/search/search-parameters.ts'
+import { unescapeText } from '../../records/fhir/search/search-values.ts'
 import { memoizeByObject } from '../../schemas/forms/memoize.ts'
 import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import type { SearchCriterion } from '../sources/resource-search.ts'

@@ -1,4 +1,4 @@
-import { parsePeriod, soughtRange } from '../../records/fhir/search-values.ts'
+import { parsePeriod, soughtRange } from '../../records/fhir/search/search-values.ts'
 import { parameterError } from '../outcome/issue.ts'
 
 /** Whether a date fits the text of a search parameter. @throws InvalidInput for a text that is no date */

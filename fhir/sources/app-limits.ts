@@ -1,6 +1,6 @@
 import { compartmentOf } from '../../records/ehrs/rights/access.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
-import { parseToken } from '../../records/fhir/search-values.ts'
+import { parseToken } from '../../records/fhir/search/search-values.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { AuditedReads } from '../../records/store/writing/transaction.ts'

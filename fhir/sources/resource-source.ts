@@ -3,7 +3,7 @@ import type { Participants } from '../../records/care-plans/participants/partici
 import type { EhrRecords } from '../../records/ehr-records/ehr-records.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
-import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
+import type { FhirSearchParameter } from '../../records/fhir/search/search-parameters.ts'
 import type { ChangeFeed } from '../../records/live/change-feed.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Coding } from '../../schemas/coding.ts'
 import type { ListFilter, Values } from '../ehr-records/kind.ts'
-import type { FhirSearchParameter } from '../fhir/search-parameters.ts'
+import type { FhirSearchParameter } from '../fhir/search/search-parameters.ts'
 import { searchTextsOf, searchWordsOf } from './search-words.ts'
 
 /** The search terms of a code: alone, and with its system as in FHIR searches. */

@@ -32,6 +32,8 @@ export interface Rules {
   derived?(values: Values): Record<string, unknown>
   /** Service fields that a change of the other fields leaves as they are. */
   fixedDerived?: readonly string[]
+  /** Internal fields that depend on what a change leaves. */
+  afterChange?(now: Values, next: Values): Values
   /**
    * Increase it when the same values would now give other derived fields (docs/decisions/derived-data.md).
    * Default: 1.

@@ -1,3 +1,5 @@
+import { Decimal } from './decimal.ts'
+
 /** Members of a resource, or of an element. */
 export type FhirJson = Readonly<Record<string, unknown>>
 
@@ -40,7 +42,7 @@ export const elementWith = (path: string, value: unknown): FhirJson => elementPa
 
 /** Whether a value has members of its own. */
 export const isElement = (value: unknown): value is FhirJson =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Decimal)
 
 /** Joins parts of a resource: objects member by member, lists one behind the other. */
 export function joinElements(parts: readonly FhirJson[]): Record<string, unknown> {

@@ -1,7 +1,7 @@
 import { type FhirJson, joinElements } from './element-paths.ts'
 import type { FhirCoding } from './elements.ts'
 import type { FhirElement, FieldValues } from './fhir-element.ts'
-import type { FhirSearchParameter } from './search-parameters.ts'
+import type { FhirSearchParameter } from './search/search-parameters.ts'
 
 /** A resource of FHIR R4 in JSON. */
 export interface FhirResource {

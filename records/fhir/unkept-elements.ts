@@ -1,10 +1,12 @@
+import { Decimal } from './decimal.ts'
 import { type FhirJson, isElement, memberOf } from './element-paths.ts'
 
 /** Texts for people beside what programs read. */
 const PARAPHRASES = ['display', 'unit']
 
-/** Compares dates by their moment. */
+/** Compares dates by their moment, and decimals by their digits. */
 function isSameValue(sent: unknown, shown: unknown): boolean {
+  if (sent instanceof Decimal) return shown instanceof Decimal && sent.text === shown.text
   if (typeof sent !== 'string' || typeof shown !== 'string') return false
   return sent.includes('T') && shown.includes('T') && Date.parse(sent) === Date.parse(shown)
 }

@@ -6,6 +6,7 @@ import { type AnyForms, defineForms } from '../../schemas/forms/forms.ts'
 import { nullable } from '../../schemas/forms/nullable.ts'
 import { responseForm } from '../../schemas/forms/path-form.ts'
 import { Fraction } from '../../schemas/fraction.ts'
+import { decimalsAfterChange, decimalsField } from '../../schemas/json/decimals.ts'
 import type { Band } from '../../schemas/measurements/thresholds.ts'
 import { roundTo } from '../../schemas/measurements/units.ts'
 import { utcOffsetField } from '../../schemas/time/iso-time.ts'
@@ -216,7 +217,7 @@ function formsOfMeasurement(
     fields: {
       ...commonFields,
       ...fields,
-      ...{ compositionId, warnings: warningsField, fingerprint: fingerprintField },
+      ...{ compositionId, warnings: warningsField, fingerprint: fingerprintField, decimals: decimalsField },
     },
   })
   const { properties, $id = '' } = forms.resource
@@ -331,6 +332,7 @@ function measurementRules({
       ...(rules.violations?.(values, changed) ?? []),
     ],
     fixedDerived: ['fingerprint', 'compositionId'],
+    afterChange: decimalsAfterChange,
     // 2: calculated exactly, rounded half up, and classified before rounding.
     derivationVersion: 1 + (rules.derivationVersion ?? 1),
     derived: (values) => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Fraction } from '../../schemas/fraction.ts'
+import { decimalsAfterChange } from '../../schemas/json/decimals.ts'
 import {
   convertExactly,
   convertibleUnitNames,
@@ -39,6 +40,7 @@ const baseRules: Rules = {
     ...givenValues(values).flatMap((value) => payloadViolations(value, 'value')),
   ],
   fixedDerived: ['fingerprint', 'typeVersion'],
+  afterChange: decimalsAfterChange,
 }
 
 /**

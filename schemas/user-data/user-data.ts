@@ -11,6 +11,7 @@ import {
   withPathName,
 } from '../forms/fields.ts'
 import { defineForms } from '../forms/forms.ts'
+import { decimalsField } from '../json/decimals.ts'
 import { utcOffsetField } from '../time/iso-time.ts'
 import { typeNameField } from '../types/data-types.ts'
 
@@ -107,6 +108,7 @@ export const MeasurementForms = defineForms({
     fingerprint: internalField(
       Type.Optional(Type.String({ description: 'Fingerprint of device, time and value as first stored' })),
     ),
+    decimals: decimalsField,
   },
   examples: [
     {

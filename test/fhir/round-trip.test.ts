@@ -4,6 +4,7 @@ import type { MappedKind } from '../../fhir/resources/kind-streams.ts'
 import { renderRecord } from '../../fhir/resources/render.ts'
 import { mergeFields } from '../../fhir/resources/sent-resource.ts'
 import { defaultsOf } from '../../records/ehr-records/validation/record-bodies.ts'
+import { formatFhirJson, parseFhirJson } from '../../records/fhir/decimal.ts'
 import { isMapped } from '../../records/fhir/mapping.ts'
 import { CLASS_NAMES, type ClassName, classKindOf, kinds } from '../../records/kinds.ts'
 import { isMeasurementKind } from '../../records/measurements/measurement.ts'
@@ -27,7 +28,16 @@ function assertValidDates({ clinicalStatus, abatementDateTime, period = {}, ...d
     if (date) assert.match(date, /(Z|[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00)$/)
 }
 
-const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+const asJson = (value: unknown): unknown => parseFhirJson(formatFhirJson(value))
+
+/** Digits with a zero at their end, of all numbers that have none as a number. */
+const decimalsOf = (fields: MappedKind['fields'], sent: Readonly<Record<string, unknown>>): object => {
+  const numbers = Object.entries(sent).filter(
+    ([name, value]) => fields[name]?.type === 'number' && !String(value).includes('e'),
+  )
+  const digits = numbers.map(([name, value]) => [name, `${value}${Number.isInteger(value) ? '.' : ''}0`])
+  return 'decimals' in fields && digits.length > 0 ? { decimals: Object.fromEntries(digits) } : {}
+}
 
 describe('every kind', () => {
   it('says how it looks in FHIR, or why it does not', () => {
@@ -73,6 +83,7 @@ describe('a record of each kind in FHIR', () => {
           const record = {
             ...defaultsOf(kind.fields),
             ...sent,
+            ...decimalsOf(kind.fields, sent),
             ...own,
             ...kind.rules.derived?.(sent),
           }

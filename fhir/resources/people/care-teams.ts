@@ -4,7 +4,11 @@ import type {
 } from '../../../records/care-plans/participants/participants.ts'
 import { ownUri, userIdOf, userReference } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
-import { type FhirSearchParameter, soughtUserId, wordToken } from '../../../records/fhir/search-parameters.ts'
+import {
+  type FhirSearchParameter,
+  soughtUserId,
+  wordToken,
+} from '../../../records/fhir/search/search-parameters.ts'
 import { classKindOf } from '../../../records/kinds.ts'
 import type { Profiles } from '../../../records/profiles/profiles.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'

@@ -1,6 +1,6 @@
 import { foldText, searchWordsOf } from '../../../records/conditions/search-words.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
-import { fitsToken, unescapeText } from '../../../records/fhir/search-values.ts'
+import { fitsToken, unescapeText } from '../../../records/fhir/search/search-values.ts'
 import { requireKnownModifier } from '../../outcome/issue.ts'
 import { invalidSearchCursor } from '../../search/search-cursor.ts'
 import { fitsPeriod } from '../../search/search-period.ts'

@@ -6,7 +6,7 @@ import {
   dateParameter,
   referenceParameter,
   textToken,
-} from '../../../records/fhir/search-parameters.ts'
+} from '../../../records/fhir/search/search-parameters.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { PageQuery } from '../../../records/store/reading/pages.ts'
 import { Store } from '../../../records/store/store.ts'

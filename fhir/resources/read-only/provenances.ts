@@ -1,6 +1,6 @@
 import { TERMINOLOGY, userReference } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
-import { soughtUserId } from '../../../records/fhir/search-parameters.ts'
+import { soughtUserId } from '../../../records/fhir/search/search-parameters.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { Page, PageRequest } from '../../../records/store/reading/pages.ts'
 import { ServiceError } from '../../../schemas/errors.ts'

@@ -2,7 +2,8 @@ import { Type } from '@sinclair/typebox'
 import { parameterError } from '../../../fhir/outcome/issue.ts'
 import { type Include, includeName, knownIncludes } from '../../../fhir/search/includes.ts'
 import type { ResourceContent, ResourceType } from '../../../fhir/sources/resource-source.ts'
-import { elementAt } from '../../../records/fhir/element-paths.ts'
+import { formatFhirJson, parseFhirJson } from '../../../records/fhir/decimal.ts'
+import { elementAt, isElement } from '../../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import { withArticle } from '../../../schemas/common.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
@@ -82,9 +83,9 @@ export const withGeneralParameters = (operation: Operation): Operation => ({
 })
 
 /** The values in a resource of Parameters, by their names. @throws InvalidInput for names that the operation does not have */
-function valuesInParameters({ bytes, json }: RawContent, known: object): Record<string, string[]> {
-  if (bytes.length === 0) return {}
-  const { parameter = [] } = sentResource({ bytes, json } as RawContent, 'Parameters')
+function valuesInParameters(body: RawContent, known: object): Record<string, string[]> {
+  if (body.bytes.length === 0) return {}
+  const { parameter = [] } = sentResource(body, 'Parameters')
   const values: Record<string, string[]> = {}
   for (const [i, one] of (Array.isArray(parameter) ? parameter : []).entries()) {
     const { name, ...rest } = (one ?? {}) as Record<string, unknown>
@@ -121,11 +122,26 @@ export const withPost = (operation: Operation): Operation[] => [
   },
 ]
 
+const utf8 = new TextDecoder()
+
+/** The JSON of a body, with the digits of its decimals. @throws MalformedRequest */
+export function sentFhirJson({ json, bytes }: RawContent): unknown {
+  if (json === undefined) return undefined
+  try {
+    return parseFhirJson(utf8.decode(bytes))
+  } catch {
+    throw malformedInput('body', '', 'duplicate', 'must not have two properties of one name in an object')
+  }
+}
+
 /** The resource in a body. @throws MalformedRequest; InvalidInput for another type */
-export function sentResource({ json, bytes }: RawContent, type: string): FhirResource {
-  if (bytes.length === 0 || typeof json !== 'object' || json === null || Array.isArray(json))
-    throw malformedInput('body', '', 'type', 'must be a resource in JSON')
-  const resource = json as FhirResource
+export const sentResource = (body: RawContent, type: string): FhirResource =>
+  requireResource(sentFhirJson(body), type)
+
+/** @throws MalformedRequest for anything but a resource; InvalidInput for one of another type */
+export function requireResource(sent: unknown, type: string): FhirResource {
+  if (!isElement(sent)) throw malformedInput('body', '', 'type', 'must be a resource in JSON')
+  const resource = sent as FhirResource
   if (resource.resourceType === type) return resource
   throw new ServiceError('InvalidInput', {
     violations: [{ path: 'resourceType', code: 'enum', message: `must be ${type}` }],
@@ -139,7 +155,7 @@ const metaOf = ({ meta }: FhirResource) => (meta ?? {}) as { versionId?: string;
 /** A reply with a resource; one that has versions has an ETag. */
 export function replyWithResource(resource: FhirResource, headers: Readonly<Record<string, string>> = {}) {
   const { versionId = '', lastUpdated } = metaOf(resource)
-  return replyWith(JSON.stringify(resource), {
+  return replyWith(formatFhirJson(resource), {
     version: versionId,
     headers: {
       'content-type': 'application/fhir+json; charset=utf-8',
@@ -164,7 +180,7 @@ export const replyWithContent = ({ type, content, versionId, lastUpdated }: Reso
 
 /** A reply with a Bundle or another resource without versions. */
 export const replyWithBundle = (bundle: FhirResource) =>
-  replyWith(JSON.stringify(bundle), { headers: { 'content-type': 'application/fhir+json; charset=utf-8' } })
+  replyWith(formatFhirJson(bundle), { headers: { 'content-type': 'application/fhir+json; charset=utf-8' } })
 
 const EXAMPLE_ID = 'm4RtYu78Io'
 

@@ -3,6 +3,7 @@ import { parseSearchQuery } from '../../../fhir/requests/bundle-entries.ts'
 import type { FhirResources, WrittenResource } from '../../../fhir/requests/fhir-resources.ts'
 import { type PatchOperation, PatchSchema, patchViolations } from '../../../fhir/requests/json-patch.ts'
 import type { Interaction, ResourceType } from '../../../fhir/sources/resource-source.ts'
+import { formatFhirJson } from '../../../records/fhir/decimal.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { Context } from '../../operation/context.ts'
@@ -16,6 +17,7 @@ import {
   replyWithResource,
   resourceBody,
   searchParametersOf,
+  sentFhirJson,
   sentResource,
 } from './fhir-operation.ts'
 
@@ -43,7 +45,7 @@ function replyToWrite(
   const preferred = fhirPreferences.return
   const isOutcome = unkept.length > 0 || preferred === 'OperationOutcome'
   const body = isOutcome ? operationOutcome(unkeptIssues(unkept)) : resource
-  return replyWith(JSON.stringify(body), {
+  return replyWith(formatFhirJson(body), {
     ...head,
     created,
     empty: preferred === 'minimal',
@@ -54,7 +56,8 @@ function replyToWrite(
 const patchBody = describedBody(PatchSchema, 'application/json-patch+json', 'application/json')
 
 /** @throws InvalidInput */
-function sentPatch({ json }: RawContent): PatchOperation[] {
+function sentPatch(body: RawContent): PatchOperation[] {
+  const json = sentFhirJson(body)
   const violations = patchViolations(json)
   if (violations.length > 0) throw new InvalidInput(violations.map(locateViolation('body')))
   return json as PatchOperation[]

@@ -13,7 +13,7 @@ import {
   periodParameter,
   referenceParameter,
   wordToken,
-} from '../../fhir/search-parameters.ts'
+} from '../../fhir/search/search-parameters.ts'
 import { metadataElement, periodEndElement, plannedDateElement } from './plan-elements.ts'
 
 const STATUSES = { ACTIVE: 'active', COMPLETED: 'completed', CANCELLED: 'revoked' }

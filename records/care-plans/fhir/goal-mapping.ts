@@ -10,7 +10,7 @@ import {
 } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { dateParameter, wordToken } from '../../fhir/search-parameters.ts'
+import { dateParameter, wordToken } from '../../fhir/search/search-parameters.ts'
 
 const STATUSES = { ACTIVE: 'active', COMPLETED: 'completed', CANCELLED: 'cancelled' }
 const ACHIEVEMENTS: Readonly<Record<string, string>> = {

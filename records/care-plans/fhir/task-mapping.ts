@@ -19,7 +19,7 @@ import {
   referenceParameter,
   userParameter,
   wordToken,
-} from '../../fhir/search-parameters.ts'
+} from '../../fhir/search/search-parameters.ts'
 import { metadataElement } from './plan-elements.ts'
 
 const STATUSES = { ACTIVE: 'ready', COMPLETED: 'completed', CANCELLED: 'cancelled' }

@@ -1,7 +1,7 @@
 import { extensionElement, ownUri, referenceElement, userReference } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { alternativeToken, dateParameter, userParameter } from '../../fhir/search-parameters.ts'
+import { alternativeToken, dateParameter, userParameter } from '../../fhir/search/search-parameters.ts'
 
 /** Resource types of attachments; all others are observations. */
 const ATTACHMENT_TYPES: Readonly<Record<string, string>> = {

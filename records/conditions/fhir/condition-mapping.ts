@@ -12,7 +12,7 @@ import {
 } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { codesToken, constantToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
+import { codesToken, constantToken, dateParameter, wordToken } from '../../fhir/search/search-parameters.ts'
 import { clinicalStatusElement, sameWords } from './status-elements.ts'
 
 const CLINICAL_STATUS = `${TERMINOLOGY}/condition-clinical`

@@ -2,7 +2,7 @@ import { elementAt } from '../../fhir/element-paths.ts'
 import { referenceElement, valueElement } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { alternativeToken, textToken } from '../../fhir/search-parameters.ts'
+import { alternativeToken, textToken } from '../../fhir/search/search-parameters.ts'
 import { stringParameter } from '../search-filters.ts'
 
 const nameElement: FhirElement = {

@@ -123,6 +123,7 @@ export function validateChangedRecord<T extends object>(kind: ClassKind, now: T,
     ...Object.fromEntries(sent),
     ...kind.rules.derived?.(after),
     ...Object.fromEntries(fixedFields),
+    ...kind.rules.afterChange?.(now as Values, next as Values),
   } as T
 }
 

@@ -23,7 +23,7 @@ import {
   referenceParameter,
   textToken,
   userParameter,
-} from '../../fhir/search-parameters.ts'
+} from '../../fhir/search/search-parameters.ts'
 
 const PARTICIPANT_STATUSES: Readonly<Record<string, string>> = {
   INVITED: 'needs-action',

@@ -22,7 +22,7 @@ import {
   quantityParameter,
   referenceParameter,
   versionToken,
-} from '../../fhir/search-parameters.ts'
+} from '../../fhir/search/search-parameters.ts'
 import type { Quantity } from '../quantities/quantity.ts'
 import { localTimeElement } from './local-time-element.ts'
 import { LOINC, namedLoincCode } from './loinc-names.ts'

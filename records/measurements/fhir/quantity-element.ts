@@ -1,4 +1,5 @@
 import { ucumCodeOf } from '../../../schemas/measurements/units.ts'
+import { numberOf } from '../../fhir/decimal.ts'
 import { elementPath, type FhirJson, memberOf } from '../../fhir/element-paths.ts'
 import { ownUri } from '../../fhir/elements.ts'
 import type { FhirElement, FieldValues } from '../../fhir/fhir-element.ts'
@@ -18,13 +19,16 @@ export const plainQuantity = (value: unknown, unit: unknown): FhirJson => ({
   code: ucumCodeOf(unit) ?? unit,
 })
 
+const ownValueOf = (name: string, quantity: Quantity, values: FieldValues): number | undefined =>
+  valuesInOwnUnits({ [name]: quantity }, values)[quantity.inUnit]
+
 /** The value as sent; in the quantity's own unit if the profile lacks the sent one, which an extension keeps. */
 function showQuantity(name: string, quantity: Quantity, record: FieldValues): FhirJson | undefined {
   const [value, unit] = [record[name], record[`${name}Unit`] ?? quantity.unit]
   if (value === undefined) return undefined
   const sent = plainQuantity(value, unit)
   if (!CONVERTED_UNITS.includes(ucumCodeOf(unit))) return sent
-  const own = valuesInOwnUnits({ [name]: quantity }, record)[quantity.inUnit]
+  const own = ownValueOf(name, quantity, { ...record, [name]: numberOf(value) })
   const extension = [{ url: SENT_QUANTITY, valueQuantity: sent }]
   return { extension, ...plainQuantity(own, quantity.unit) }
 }
@@ -39,7 +43,8 @@ function readQuantity(name: string, quantity: Quantity, shown: unknown): FieldVa
   const sent = extensions.find((one) => one?.url === SENT_QUANTITY)?.valueQuantity as FhirJson | undefined
   const fields = ({ value, ...unit }: FhirJson) => ({ [name]: value, [`${name}Unit`]: readUnit(unit) })
   const original = sent && fields(sent)
-  const isSame = original && valuesInOwnUnits({ [name]: quantity }, original)[quantity.inUnit] === said.value
+  const plain = original && { ...original, [name]: numberOf(original[name]) }
+  const isSame = plain && ownValueOf(name, quantity, plain) === numberOf(said.value)
   return isSame ? original : fields(said)
 }
 

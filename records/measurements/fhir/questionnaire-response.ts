@@ -7,7 +7,7 @@ import {
   type FhirSearchParameter,
   referenceParameter,
   versionToken,
-} from '../../fhir/search-parameters.ts'
+} from '../../fhir/search/search-parameters.ts'
 import { localTimeElement } from './local-time-element.ts'
 
 /** The URI of a questionnaire, which names the version after `|`. */

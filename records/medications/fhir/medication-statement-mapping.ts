@@ -16,7 +16,7 @@ import {
   periodParameter,
   referenceParameter,
   wordToken,
-} from '../../fhir/search-parameters.ts'
+} from '../../fhir/search/search-parameters.ts'
 
 /** Resource types of those who report a medication. */
 const SOURCE_TYPES = {

@@ -11,9 +11,10 @@ import {
   fhirOperation,
   operationPartsOf,
   replyWithBundle,
+  requireResource,
   resourceBody,
   searchParametersOf,
-  sentResource,
+  sentFhirJson,
   withPost,
 } from '../fhir-operation.ts'
 
@@ -51,8 +52,9 @@ function claimProfile({ resource, profile }: Trial): FhirResource | undefined {
 /** The resource and the mode in a body, which may be a resource of Parameters. @throws InvalidInput */
 function sentTrial(body: RawContent, type: string, mode: TrialMode): Trial {
   if (body.bytes.length === 0 && mode === 'delete') return { mode, resource: undefined }
-  const { resourceType, parameter } = (body.json ?? {}) as FhirResource
-  if (resourceType !== 'Parameters') return { mode, resource: sentResource(body, type) }
+  const json = sentFhirJson(body)
+  const { resourceType, parameter } = (json ?? {}) as FhirResource
+  if (resourceType !== 'Parameters') return { mode, resource: requireResource(json, type) }
   const sent: Trial = { mode, resource: undefined }
   for (const [i, one] of (Array.isArray(parameter) ? parameter : []).entries()) {
     const {
@@ -64,7 +66,7 @@ function sentTrial(body: RawContent, type: string, mode: TrialMode): Trial {
     } = (one ?? {}) as Record<string, unknown>
     if (name === 'mode' && TRIAL_MODES.includes(valueCode as TrialMode)) sent.mode = valueCode as TrialMode
     else if (name === 'profile' && typeof valueCanonical === 'string') sent.profile = valueCanonical
-    else if (name === 'resource') sent.resource = sentResource({ ...body, json: resource }, type)
+    else if (name === 'resource') sent.resource = requireResource(resource, type)
     else
       throw new ServiceError('InvalidInput', {
         violations: [

@@ -1,5 +1,5 @@
-import { convertExactly, isConvertible } from '../../schemas/measurements/units.ts'
-import { type FhirCoding, soughtId, userIdOfPractitioner } from './elements.ts'
+import { convertExactly, isConvertible } from '../../../schemas/measurements/units.ts'
+import { type FhirCoding, soughtId, userIdOfPractitioner } from '../elements.ts'
 import {
   parsePeriod,
   parseQuantity,

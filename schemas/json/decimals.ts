@@ -1,0 +1,24 @@
+import { Type } from '@sinclair/typebox'
+import { internalField } from '../forms/fields.ts'
+
+/** The digits of numbers by field, for those whose number says less: `{ weight: '71.000' }`. */
+export type Decimals = Readonly<Record<string, string>>
+
+/** A number has no trailing zeros, and at most 17 digits. FHIR returns all that were sent. */
+export const decimalsField = internalField(
+  Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      description: 'Digits of numbers by field, as FHIR sent them, where the number says less',
+    }),
+  ),
+)
+
+/** The digits that a changed record has. Clients who know numbers only leave the digits of those that stay. */
+export function decimalsAfterChange(
+  now: Readonly<Record<string, unknown>>,
+  next: Readonly<Record<string, unknown>>,
+): { decimals?: Decimals } {
+  const known = (next.decimals ?? now.decimals ?? {}) as Decimals
+  const same = Object.entries(known).filter(([field, digits]) => Number(digits) === next[field])
+  return same.length > 0 ? { decimals: Object.fromEntries(same) } : {}
+}
