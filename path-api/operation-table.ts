@@ -42,6 +42,7 @@ import { fhirSubscriptionOperations } from './resources/fhir/operations/subscrip
 import { fhirTypeOperations } from './resources/fhir/operations/type-operations.ts'
 import { fhirResourceOperations } from './resources/fhir/resource-operations.ts'
 import { healthOperations } from './resources/health.ts'
+import { accountChangeOperations } from './resources/live/account-changes.ts'
 import { changeStreamOperations } from './resources/live/change-streams.ts'
 import { measurementBatchOperations } from './resources/measurements/measurement-batch.ts'
 import { measurementOperations } from './resources/measurements/measurements.ts'
@@ -150,4 +151,5 @@ export const operationTable: readonly Operation[] = [
   ...worklistOperations,
   ...handoverOperations,
   ...changeStreamOperations,
+  ...accountChangeOperations,
 ]

@@ -50,3 +50,15 @@ export const TopicChangeEvent = closedObject('TopicChange', 'A change of a topic
     }),
   ),
 })
+
+/** Event about a change that concerns an account. */
+export const AccountChangeEvent = closedObject('AccountChange', 'A change that concerns your account', {
+  ...changeEventFields,
+  type: Type.String({
+    description: 'Type of the record: Helper (an agreement), Participation, Account or WorklistViews',
+    examples: ['Helper'],
+  }),
+  href: nullable(
+    pathField('Path of the record; null if it was deleted', '/profile/n4Fq2LxT0a/helping/bW81kPzQ7e'),
+  ),
+})

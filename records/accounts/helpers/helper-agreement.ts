@@ -35,6 +35,10 @@ export const helperAgreementsOf = (db: Db): Collection<StoredAgreement> =>
 
 export const agreementIdOf = ({ mvUid, helperId }: Parties): string => `${mvUid}-${helperId}`
 
+/** Whether the agreement with this id is between the user and somebody else. */
+export const isPartyOf = (agreementId: string, userId: string): boolean =>
+  agreementId.startsWith(`${userId}-`) || agreementId.endsWith(`-${userId}`)
+
 /** Whether the helper may act now. */
 export const isInForce = (
   { state, from, until }: { state: string; from: Date | string; until: Date | string },

@@ -1,0 +1,90 @@
+import type { Static } from '@sinclair/typebox'
+import { HELPER_AGREEMENTS, isPartyOf } from '../../../records/accounts/helpers/helper-agreement.ts'
+import { Participation } from '../../../records/care-plans/participants/participants.ts'
+import type { RecordChange } from '../../../records/live/changes.ts'
+import type { SubscriptionTopic } from '../../../records/live/subscriptions.ts'
+import { PROFILE_COLLECTIONS } from '../../../records/profiles/storage/profile-collections.ts'
+import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import { AccountChangeEvent } from '../../../schemas/live/change-events.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { EventStreamBody } from '../../reply/event-stream.ts'
+import { changesSource, describeStream, streamChanges, streamQuery, toChangeEvent } from './change-streams.ts'
+
+/** Records that concern accounts. Their permissions decide, too: others may read some of them. */
+interface AccountRecordKind {
+  /** The name that the API has for them. */
+  type: string
+  /** Decides by the id, as far as it tells. */
+  mayConcern(id: string, mvUid: string): boolean
+  /** Decides by the record, where the id does not suffice. */
+  concerns?(record: ParseDocument, mvUid: string): boolean
+  /** The path at which the user reads the record. */
+  pathOf(record: ParseDocument, mvUid: string): string
+}
+
+/** By collection. */
+const accountRecordKinds: Readonly<Record<string, AccountRecordKind>> = {
+  _User: {
+    type: 'Account',
+    mayConcern: (id, mvUid) => id === mvUid,
+    pathOf: (_, mvUid) => `/auth/account/${mvUid}`,
+  },
+  [HELPER_AGREEMENTS]: {
+    type: 'Helper',
+    mayConcern: isPartyOf,
+    pathOf: (agreement, mvUid) =>
+      agreement.mvUid === mvUid
+        ? `/profile/${mvUid}/helper/${agreement.helperId}`
+        : `/profile/${mvUid}/helping/${agreement.mvUid}`,
+  },
+  [Participation.collection]: {
+    type: 'Participation',
+    mayConcern: () => true,
+    concerns: (participation, mvUid) => participation.mvUid === mvUid,
+    pathOf: ({ _id, ehrId, carePlanId }) => `/ehr/${ehrId}/careplan/${carePlanId}/participant/${_id}`,
+  },
+  [PROFILE_COLLECTIONS.worklistViews]: {
+    type: 'WorklistViews',
+    mayConcern: (id, mvUid) => id === mvUid,
+    pathOf: () => '/worklist/views',
+  },
+}
+
+const accountTopicOf = (mvUid: string): SubscriptionTopic => ({
+  concerns: ({ collection, id }) => accountRecordKinds[collection]?.mayConcern(id, mvUid) ?? false,
+  includes({ collection, before, after }) {
+    const record = after ?? before
+    const { concerns = () => true } = accountRecordKinds[collection] ?? {}
+    return record !== null && concerns(record, mvUid)
+  },
+  // The stream ends with the session, and so with the account.
+  isReachable: async () => true,
+})
+
+export const accountChangeOperations = [
+  defineOperation({
+    id: 'followAccount',
+    method: 'get',
+    path: '/auth/account/{mvUid}/changes',
+    summary: 'Follow the changes that concern an account',
+    description: describeStream(
+      'change of the agreements with helpers in which the user is the person or the helper, of the care plans in which they take part, of the account, and of their saved views',
+    ),
+    source: changesSource,
+    extra: true,
+    access: 'own',
+    query: streamQuery,
+    resumes: true,
+    reply: [200, new EventStreamBody(AccountChangeEvent)],
+    errors: ['TooManyRequests'],
+    handle: ({ params: { mvUid }, query }, context) => {
+      const toEvent = (change: RecordChange): Static<typeof AccountChangeEvent> => {
+        const { collection, action, after } = change
+        const { type = collection, pathOf } = accountRecordKinds[collection] ?? {}
+        const path = after && action !== 'delete' && pathOf?.(after, mvUid)
+        return { ...toChangeEvent(change), type, href: path ? context.pathPrefix + path : null }
+      }
+      return streamChanges(context, accountTopicOf(mvUid), query, toEvent)
+    },
+  }),
+]
