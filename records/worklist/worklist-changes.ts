@@ -1,4 +1,5 @@
 import { Task } from '../care-plans/contents/plan-kinds.ts'
+import { Participation } from '../care-plans/participants/participants.ts'
 import { ChatMessage, ChatTopic } from '../chat/chat-kinds.ts'
 import { Event } from '../events/event.ts'
 import { ALERT_TYPE } from '../events/event-rules.ts'
@@ -6,7 +7,7 @@ import type { ChangedRecord, RecordChange } from '../live/changes.ts'
 import { PROFILE_COLLECTIONS } from '../profiles/storage/profile-collections.ts'
 
 const COLLECTIONS: readonly string[] = [
-  ...[Event, Task, ChatTopic, ChatMessage].map(({ collection }) => collection),
+  ...[Event, Task, ChatTopic, ChatMessage, Participation].map(({ collection }) => collection),
   PROFILE_COLLECTIONS.handover,
 ]
 

@@ -34,7 +34,7 @@ export const worklistOperations = [
     path: '/worklist/changes',
     summary: 'Follow the changes that concern your worklist',
     description: describeStream(
-      'change of an alert, a task or a message that you may read, and of your handovers',
+      'change of an alert, a task, a message or a participant that you may read, and of your handovers',
     ),
     access: 'account',
     query: streamQuery,

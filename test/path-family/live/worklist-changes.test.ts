@@ -7,6 +7,7 @@ import {
   createPlan,
   createTask,
   createWeight,
+  letTakePart,
   type Patient,
 } from '../../harness/care/patients.ts'
 import { type EventSource, openEventSource } from '../../harness/clients/event-source.ts'
@@ -96,6 +97,18 @@ describe('the live events of a worklist', () => {
       ].sort(),
     )
     assert.deepEqual([told[0].id, told[1].id], [taskId, alertId])
+  })
+
+  it('tell who takes part in the care plans of the user, themselves included', async () => {
+    const colleague = await createPerson()
+    const source = await follow('/worklist/changes')
+    await letTakePart(patient, planId, colleague, { access: 'WRITE' })
+    const other = await createPatient()
+    await letTakePart(other, await createPlan(other), nurse, { access: 'READ' })
+    for (const { ehrId } of [patient, other]) {
+      const change = await next(source)
+      assert.deepEqual([change.type, change.operation, change.ehrId], ['plan.participants', 'create', ehrId])
+    }
   })
 
   it('tell both sides of a handover', async () => {
