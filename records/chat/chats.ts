@@ -6,7 +6,7 @@ import type { Violation } from '../../schemas/validation/violations.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
 import type { RecordChange } from '../live/changes.ts'
 import type { Connections } from '../profiles/connections.ts'
-import { authorOf, type Caller } from '../store/documents/caller.ts'
+import { authorOf, type Caller, isReadableByHelper } from '../store/documents/caller.ts'
 import { canRead, documentCollection } from '../store/documents/database.ts'
 import { createParseFormat, type SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageQuery, PageRequest } from '../store/reading/pages.ts'
@@ -257,9 +257,11 @@ export class Chats {
         change.ehrId === ehrId &&
         (change.collection === ChatMessage.collection ||
           (change.collection === ChatTopic.collection && change.id === topicId)),
-      includes: ({ collection, before, after }: RecordChange) =>
-        collection === ChatTopic.collection || (after ?? before)?.topicId === topicId,
+      includes: ({ collection, before, after }: RecordChange, caller: Caller) =>
+        isReadableByHelper(caller, ChatTopic.helperAct) &&
+        (collection === ChatTopic.collection || (after ?? before)?.topicId === topicId),
       isReachable: async (caller: Caller) =>
+        isReadableByHelper(caller, ChatTopic.helperAct) &&
         (await canRead(this.records, caller, ChatTopic.collection, { _id: topicId })) &&
         (await this.#isSubjectReachable(caller, place)),
     }

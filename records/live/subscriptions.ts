@@ -19,14 +19,14 @@ export interface Subscriber {
   lookBack?: number | undefined
 }
 
-/** Tells the roles of those who have tokens. */
-type TokenHolders = Pick<AppGrants, 'findRoles'>
+/** Tells the rights of those who have tokens. */
+type TokenHolders = Pick<AppGrants, 'findRights'>
 
 /** The topic of a subscription. */
 export interface SubscriptionTopic {
   concerns(change: ChangedRecord): boolean
   /** Decides by the record itself, when the ids do not suffice. */
-  includes?(change: RecordChange): boolean
+  includes?(change: RecordChange, caller: Caller): boolean
   /** Tells whether the caller may still access the topic; called periodically. */
   isReachable(caller: Caller): Promise<boolean>
   /** The listener shows none of the changed records, and audits what it reads by itself. */
@@ -219,9 +219,10 @@ class Subscription implements FeedSubscriber {
 
   async #isAllowed(forAccess: boolean): Promise<boolean> {
     const { sid, until } = this.#subscriber
-    const roles = await this.#holders.findRoles(this.#caller, sid)
-    if (!roles || until.getTime() <= Date.now()) return false
-    this.#caller = { ...this.#caller, roles }
+    const rights = await this.#holders.findRights(this.#caller, sid)
+    if (!rights || until.getTime() <= Date.now()) return false
+    const { roles, acting } = rights
+    this.#caller = { ...this.#caller, roles, acting }
     return !forAccess || this.#topic.isReachable(this.#caller)
   }
 
@@ -230,7 +231,7 @@ class Subscription implements FeedSubscriber {
     if (!(await this.#isAllowed(false))) return this.end()
     const { includes = () => true } = this.#topic
     const visible = changes.filter(
-      (one) => isPermitted((one.after ?? one.before)?._rperm, this.#caller) && includes(one),
+      (one) => isPermitted((one.after ?? one.before)?._rperm, this.#caller) && includes(one, this.#caller),
     )
     if (!this.#topic.isAuditedByListener) await this.#auditLog.record(this.#caller, visible)
     for (const one of visible) if (!this.#ended) await this.#listener.onChange(one, this.#caller)

@@ -84,7 +84,7 @@ export const changeStreamOperations = [
       await ehrs.get(caller, ehrId)
       const topic: SubscriptionTopic = {
         concerns: (change) => change.ehrId === ehrId,
-        includes: ({ collection }) => isReadableByHelper(caller, helperActOf(collection)),
+        includes: ({ collection }, caller) => isReadableByHelper(caller, helperActOf(collection)),
         isReachable: (caller) => ehrs.isReadable(caller, ehrId),
       }
       return streamChanges(context, topic, query, (change): Static<typeof RecordChangeEvent> => {

@@ -242,18 +242,18 @@ export class AppGrants {
   }
 
   /**
-   * The roles of the holder of a token that was verified earlier, such as that of an open stream.
+   * The rights of the holder of a token that was verified earlier, such as that of an open stream.
    * @returns undefined once the session, the key of the system or the app is gone
    */
-  async findRoles(
+  async findRights(
     { userId, app }: Pick<Caller, 'userId' | 'app'>,
     sid: string,
-  ): Promise<readonly string[] | undefined> {
+  ): Promise<Pick<Caller, 'roles' | 'acting'> | undefined> {
     const { sessions, apps } = this.#parts
-    if (!app) return (await sessions.facts(sid))?.roles
+    if (!app) return sessions.facts(sid)
     const registered = await apps.find(app.id)
     const holder = registered && (await this.#findHolder({ sub: userId, sid }, registered))
-    return holder && withoutAccountRoles(holder.roles)
+    return holder && { roles: withoutAccountRoles(holder.roles) }
   }
 
   /** The user or the connected system for which an app acts, while the session or the key of its token is valid. */

@@ -14,7 +14,7 @@ import { assertError, callFunction, createClassClient, loadSdk } from '../../har
 import { openEventSource } from '../../harness/clients/event-source.ts'
 import { subscribeBySdk } from '../../harness/clients/live-client.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
-import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
+import { actFor, createHelper, inviteHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, createRoleHolder, type Person } from '../../harness/people/people.ts'
 import { request } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
@@ -250,6 +250,31 @@ describe('a helper', () => {
     } finally {
       source.close()
       await live.close()
+    }
+  })
+
+  it('hears of messages on open streams for as long as it may read them', async () => {
+    const brief = await createPerson()
+    const chat = `/chat/careplan/${planId}/${topicId}`
+    const write = () => patient.call('POST', chat, { text: 'Both in the morning.' })
+    await createHelper(patient, brief, ['READ', 'MESSAGES'])
+    const acting = await actFor(patient, brief)
+    const ofTopic = await openEventSource(acting, `${chat}/changes`)
+    const ofEhr = await openEventSource(acting, `/ehr/${patient.ehrId}/changes`)
+    try {
+      assertStatus(await write(), 201)
+      for (const source of [ofTopic, ofEhr]) assert.equal((await source.next()).data.type, 'ChatMessage')
+      await inviteHelper(patient, brief, ['READ'])
+      assertStatus(await write(), 201)
+      const id = await createWeight(patient, planId)
+      assert.equal((await ofEhr.next()).data.id, id)
+      await ofTopic.ended()
+      await inviteHelper(patient, brief, ['READ', 'MESSAGES'])
+      assertStatus(await write(), 201)
+      assert.equal((await ofEhr.next()).data.type, 'ChatMessage')
+    } finally {
+      ofTopic.close()
+      ofEhr.close()
     }
   })
 
