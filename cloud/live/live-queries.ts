@@ -227,7 +227,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     await Promise.all(all.map(({ auditLog }) => auditLog.flush()))
   }
 
-  /** Loads the subscribers with their current roles, and ends subscriptions of ended sessions. */
+  /** Loads the subscribers with their current rights, and ends subscriptions without a right to them. */
   async #loadCallers(subscriptions: readonly Subscription[]): Promise<Map<Subscription, Caller>> {
     const sids = [...new Set(subscriptions.map(({ sid }) => sid))]
     const known = await Promise.all(
@@ -236,9 +236,15 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     const facts = new Map(known)
     const callers = new Map<Subscription, Caller>()
     for (const one of subscriptions) {
-      const roles = facts.get(one.sid)?.roles
-      if (roles) callers.set(one, { ...one.caller, roles })
-      else this.#endSubscription(one, new Refusal(401, parseErrorCode.invalidSession, SESSION_ENDED_MESSAGE))
+      const now = facts.get(one.sid)
+      try {
+        if (!now) throw new Refusal(401, parseErrorCode.invalidSession, SESSION_ENDED_MESSAGE)
+        const { roles, acting } = now
+        requireReadableByHelper(acting, one.query.className)
+        callers.set(one, { ...one.caller, roles, acting })
+      } catch (reason) {
+        this.#endSubscription(one, reason as Refusal)
+      }
     }
     return callers
   }

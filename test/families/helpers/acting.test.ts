@@ -261,20 +261,25 @@ describe('a helper', () => {
     const acting = await actFor(patient, brief)
     const ofTopic = await openEventSource(acting, `${chat}/changes`)
     const ofEhr = await openEventSource(acting, `/ehr/${patient.ehrId}/changes`)
+    const live = await subscribeBySdk(acting, 'ChatMessage')
     try {
       assertStatus(await write(), 201)
+      await waitUntil(() => live.received.length === 1)
       for (const source of [ofTopic, ofEhr]) assert.equal((await source.next()).data.type, 'ChatMessage')
       await inviteHelper(patient, brief, ['READ'])
       assertStatus(await write(), 201)
       const id = await createWeight(patient, planId)
       assert.equal((await ofEhr.next()).data.id, id)
       await ofTopic.ended()
+      await waitUntil(() => live.errors.length > 0)
+      assert.equal(live.received.length, 1)
       await inviteHelper(patient, brief, ['READ', 'MESSAGES'])
       assertStatus(await write(), 201)
       assert.equal((await ofEhr.next()).data.type, 'ChatMessage')
     } finally {
       ofTopic.close()
       ofEhr.close()
+      await live.close()
     }
   })
 
