@@ -50,9 +50,6 @@ async function startTopic(page: Page, title: string, text: string, plan?: string
   await page.getByRole('heading', { name: title }).waitFor()
 }
 
-/** As a browser tells a page that the user shows it again. */
-const returnTo = (page: Page) => page.evaluate("dispatchEvent(new Event('visibilitychange'))")
-
 describe('a care plan in the console', () => {
   const opened = useConsoleBrowser()
 
@@ -83,7 +80,6 @@ describe('a care plan in the console', () => {
     await button(page, 'Let them take part').click()
     await page.getByText('Diabetes nurse may read and write “Living with high blood pressure”').waitFor()
 
-    await returnTo(nursePage)
     await menu(nursePage, 'Worklist').click()
     await nursePage.getByRole('list', { name: 'Worklist' }).getByRole('link').click()
     await nursePage.getByRole('link', { name: 'Add a goal' }).click()

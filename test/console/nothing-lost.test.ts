@@ -118,7 +118,7 @@ describe('the console', () => {
     const patient = await createPatient()
     const planId = await createPlan(patient)
     const page = await opened.open()
-    const held = new Promise<Route>((resolve) => void page.route('**/changes?*', resolve))
+    const held = new Promise<Route>((resolve) => void page.route('**/ehr/*/changes?*', resolve))
     await logInOn(page, patient)
     await page.getByText('You have not measured anything yet.').waitFor()
     const stream = await held

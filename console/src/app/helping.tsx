@@ -1,8 +1,16 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
+import { useEffect } from 'react'
 import { navigate } from '../browser/router.tsx'
 import { helpingQuery } from '../model/me.ts'
-import { ownApi, startHelping, stopHelping, useSession } from '../session/user-session.ts'
+import {
+  changeHelperActs,
+  currentSession,
+  ownApi,
+  startHelping,
+  stopHelping,
+  useSession,
+} from '../session/user-session.ts'
 import { formatPeriod, personName } from '../texts/format.ts'
 import { useText } from '../texts/translate.ts'
 import { FailureNote } from '../ui/failure-note.tsx'
@@ -14,8 +22,11 @@ type Helper = components['schemas']['Helper']
 export function HelpingBanner() {
   const t = useText()
   const session = useSession()
-  if (session.status !== 'in') return null
-  const { helped, ended } = session
+  const { mvUid, helped, ended } = session.status === 'in' ? session : { mvUid: '' }
+  const { data } = useQuery({ ...helpingQuery(mvUid), enabled: helped !== undefined })
+  useEffect(() => {
+    if (data) obeyAgreement(data)
+  }, [data])
   if (ended)
     return (
       <p role="status" className="helping">
@@ -31,6 +42,19 @@ export function HelpingBanner() {
       </button>
     </section>
   )
+}
+
+/**
+ * Ends the acting when the agreement has ended, and takes over what the person allows by now. The service watches the
+ * period: the clock of this device may be wrong.
+ */
+function obeyAgreement(agreements: readonly Helper[]): void {
+  const session = currentSession()
+  if (session.status !== 'in' || !session.helped) return
+  const { mvUid, acts } = session.helped
+  const agreement = agreements.find((one) => one.mvUid === mvUid && one.state === 'ACTIVE')
+  if (!agreement) stopHelping(true)
+  else if (agreement.acts.join() !== acts.join()) changeHelperActs(agreement.acts)
 }
 
 function showOwnRecord(): void {
@@ -73,7 +97,7 @@ function Invitation({ mvUid, invitation }: { mvUid: string; invitation: Helper }
   const { acts } = invitation
   const name = personName(invitation.name)
   const params = { path: { mvUid, personId: invitation.mvUid } }
-  const refresh = () => queries.invalidateQueries({ queryKey: ['helping', mvUid] })
+  const refresh = () => queries.invalidateQueries(helpingQuery(mvUid))
   const accepting = useSubmit(async () => {
     await ownApi.POST('/profile/{mvUid}/helping/{personId}/accept', { params: { ...params, header: {} } })
     await refresh()

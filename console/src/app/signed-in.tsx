@@ -1,7 +1,7 @@
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { currentPath, matchPath, usePath } from '../browser/router.tsx'
-import { useLiveEhr } from '../model/live.ts'
+import { useLiveAccount, useLiveEhr } from '../model/live.ts'
 import { helpedQuery, type Me, MeContext, meQuery } from '../model/me.ts'
 import { createQueryClient } from '../model/queries.ts'
 import { isQueueOn, useQueueAccount } from '../patient/queue/measurement-queue.ts'
@@ -40,7 +40,20 @@ export default function SignedIn() {
 
 function Start({ mvUid, helped }: { mvUid: string; helped?: HelpedPerson | undefined }) {
   const me = useQuery(helped ? helpedQuery(helped) : meQuery(mvUid))
-  return <Loaded query={me}>{(loaded) => <Pages me={loaded} />}</Loaded>
+  useLiveAccount(mvUid)
+  const acts = helped && { acts: helped.acts }
+  return <Loaded query={me}>{(loaded) => <Pages me={{ ...loaded, ...acts }} />}</Loaded>
+}
+
+/**
+ * The page at the path. A page that a helper has opened stays, with what they have typed, when the person withdraws the
+ * permission for it: the service says why it saves nothing.
+ */
+function usePageAt(path: string, own: readonly PageEntry[], { acts }: Me) {
+  const found = findPage(own, path)
+  const [last, setLast] = useState({ path, found })
+  if (last.path !== path || (found && found.entry !== last.found?.entry)) setLast({ path, found })
+  return found ?? (acts && last.path === path ? last.found : undefined)
 }
 
 const MEASURING_PAGES = ['/', '/measure', '/patients/:ehrId']
@@ -58,7 +71,7 @@ function usePagesWithoutNetwork(own: readonly PageEntry[]) {
 function Pages({ me }: { me: Me }) {
   const path = usePath()
   const own = pages.filter(({ isFor }) => isFor?.(me) ?? true)
-  const found = findPage(own, path)
+  const found = usePageAt(path, own, me)
   useLiveEhr(found?.params.ehrId ?? me.ehrId)
   useSendQueue()
   usePagesWithoutNetwork(own)

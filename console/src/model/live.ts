@@ -1,7 +1,8 @@
 import { type Query, type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { api } from '../session/user-session.ts'
-import { ehrKey, WORKLIST_KEY } from './queries.ts'
+import { usePageVisibility } from '../browser/page-visibility.ts'
+import { api, currentSession, ownApi } from '../session/user-session.ts'
+import { accountKey, ehrKey, WORKLIST_KEY } from './queries.ts'
 
 /**
  * Changes of one moment refresh a page once. The service tells of changes each 100 ms: a longer delay would never end while
@@ -13,13 +14,41 @@ const REFRESH_DELAY_MS = 50
 const LOOK_BACK_S = 5
 const query = { lookBack: LOOK_BACK_S }
 
-type Follow = (more: { signal: AbortSignal; onStart: () => void }) => AsyncIterable<unknown>
+interface FollowOptions {
+  signal: AbortSignal
+  onStart: () => void
+}
+type Follow = (options: FollowOptions) => AsyncIterable<unknown>
 
 /** A read that is on its way may have missed the change, and would not be repeated before it ends. */
 async function readAgain(queries: QueryClient, queryKey: readonly unknown[]): Promise<void> {
   const loading = queries.getQueryCache().findAll({ queryKey, fetchStatus: 'fetching' })
   await Promise.allSettled(loading.map(({ promise }) => promise))
   await queries.invalidateQueries({ queryKey })
+}
+
+/**
+ * Of the windows that follow the same changes, one opens the stream and tells the others. Without HTTP/2 a browser has only
+ * six connections to the service, for all its windows.
+ */
+async function followOnce(name: string, follow: Follow, onChange: () => void, options: FollowOptions) {
+  const { mvUid, helped } = { mvUid: '', helped: undefined, ...currentSession() }
+  const shared = `${mvUid} ${helped?.mvUid} ${name}`
+  const windows = new BroadcastChannel(shared)
+  windows.onmessage = onChange
+  const open = async () => {
+    // A stream that cannot be resumed is none; the pages then show what they read.
+    for await (const _ of follow(options)) {
+      windows.postMessage(null)
+      onChange()
+    }
+  }
+  try {
+    // Pages over plain HTTP have no locks, except on the machine of the service.
+    await (navigator.locks ? navigator.locks.request(shared, { signal: options.signal }, open) : open())
+  } finally {
+    windows.close()
+  }
 }
 
 async function refreshOnChange(
@@ -34,21 +63,22 @@ async function refreshOnChange(
     timer = setTimeout(() => readAgain(queries, queryKey), REFRESH_DELAY_MS)
   }
   const openedAt = Date.now()
-  const readOlder = () => {
-    if (Date.now() - openedAt > LOOK_BACK_S * 1000) return refresh()
-    const isOlder = ({ state }: Query) => state.dataUpdatedAt < openedAt && state.fetchStatus === 'idle'
-    queries.invalidateQueries({ queryKey, predicate: isOlder })
+  const isOlder = ({ state }: Query) => state.dataUpdatedAt < openedAt && state.fetchStatus === 'idle'
+  queries.invalidateQueries({ queryKey, predicate: isOlder })
+  const onStart = () => {
+    if (Date.now() - openedAt > LOOK_BACK_S * 1000) refresh()
   }
-  // A stream that cannot be resumed is none; the pages then show what they read.
-  for await (const _ of follow({ signal, onStart: readOlder })) refresh()
+  await followOnce(JSON.stringify(queryKey), follow, refresh, { signal, onStart })
 }
 
+/** Follows while the page can be seen. Somebody who returns to it finds what is new. */
 function useRefresh(queryKey: readonly unknown[], follow: Follow | undefined): void {
   const queries = useQueryClient()
-  const name = follow && JSON.stringify(queryKey)
+  const isVisible = usePageVisibility()
+  const name = follow && isVisible && JSON.stringify(queryKey)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key names what is followed
   useEffect(() => {
-    if (!follow) return
+    if (!follow || !isVisible) return
     const stop = new AbortController()
     refreshOnChange(queries, queryKey, follow, stop.signal).catch(() => {})
     return () => stop.abort()
@@ -65,4 +95,11 @@ export function useLiveEhr(ehrId: string): void {
 /** Keeps the worklist up to date, in the same way. */
 export function useLiveWorklist(): void {
   useRefresh(WORKLIST_KEY, (more) => api.follow('/worklist/changes', { params: { query }, ...more }))
+}
+
+/** Keeps what concerns the user's own account up to date, also while they act for somebody. */
+export function useLiveAccount(mvUid: string): void {
+  useRefresh(accountKey(mvUid), (more) =>
+    ownApi.follow('/auth/account/{mvUid}/changes', { params: { path: { mvUid }, query }, ...more }),
+  )
 }

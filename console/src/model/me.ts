@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { createContext, useContext } from 'react'
 import { api, type HelpedPerson, type HelperAct, ownApi } from '../session/user-session.ts'
+import { accountKey, READ_ON_RETURN } from './queries.ts'
 
 export type Role = 'admin' | 'modeller' | 'analyst'
 
@@ -33,7 +34,7 @@ export function useMayAct(act: HelperAct): boolean {
 /** The person whom the user helps. Their account stays their own. */
 export const helpedQuery = ({ mvUid, name, acts }: HelpedPerson) =>
   queryOptions({
-    queryKey: ['helped', mvUid],
+    queryKey: accountKey(mvUid, 'helped'),
     queryFn: async (): Promise<Me> => {
       const { data } = await api.GET('/ehr', { params: { query: { limit: 1 } } })
       const ehrId = data.items[0]?.id ?? ''
@@ -47,7 +48,7 @@ const agreements = (mvUid: string) => ({ params: { path: { mvUid }, query: { lim
 /** The users who help a person, without former ones. */
 export const helpersQuery = (mvUid: string) =>
   queryOptions({
-    queryKey: ['helpers', mvUid],
+    queryKey: accountKey(mvUid, 'helpers'),
     queryFn: async () => {
       const { items } = (await ownApi.GET('/profile/{mvUid}/helper', agreements(mvUid))).data
       return items.filter(({ state }) => state !== 'ENDED')
@@ -57,7 +58,7 @@ export const helpersQuery = (mvUid: string) =>
 /** The persons whom a user helps, without former ones. */
 export const helpingQuery = (mvUid: string) =>
   queryOptions({
-    queryKey: ['helping', mvUid],
+    queryKey: accountKey(mvUid, 'helping'),
     queryFn: async () => {
       const { items } = (await ownApi.GET('/profile/{mvUid}/helping', agreements(mvUid))).data
       return items.filter(({ state }) => state !== 'ENDED')
@@ -65,12 +66,12 @@ export const helpingQuery = (mvUid: string) =>
   })
 
 /**
- * The account's own EHR is the first in the list. Who returns to the page reads it again: they may take part in the care of
- * somebody since then.
+ * The account's own EHR is the first in the list. Somebody who returns to the page reads it again: no event tells when their
+ * part in the care of somebody has ended.
  */
 export const meQuery = (mvUid: string) =>
   queryOptions({
-    queryKey: ['me', mvUid],
+    queryKey: accountKey(mvUid, 'me'),
     queryFn: async (): Promise<Me> => {
       const [{ data: account }, { data: ehrs }] = await Promise.all([
         api.GET('/auth/account/{mvUid}', { params: { path: { mvUid } } }),
@@ -87,7 +88,7 @@ export const meQuery = (mvUid: string) =>
         hasPatients: ehrs.items.some(({ subjectId }) => subjectId !== mvUid),
       }
     },
-    staleTime: 0,
+    ...READ_ON_RETURN,
   })
 
 /** The person at work on the record of the patient whom the address names, if it names one. */

@@ -18,6 +18,9 @@ export const createQueryClient = (): QueryClient =>
     },
   })
 
+/** For what no stream of changes covers: each return to the page reads it again. */
+export const READ_ON_RETURN = { staleTime: 0 }
+
 export interface PageRequest {
   limit: number
   cursor?: string
@@ -31,6 +34,9 @@ export const pageOf = (limit: number, cursor: string | undefined): PageRequest =
 
 /** Everything below an EHR has this key first, so that its live changes refresh it. */
 export const ehrKey = (ehrId: string, ...rest: readonly unknown[]) => ['ehr', ehrId, ...rest] as const
+
+/** Everything that concerns an account has this key first. */
+export const accountKey = (mvUid: string, ...rest: readonly unknown[]) => ['account', mvUid, ...rest] as const
 
 /** Everything in the worklist has this key first. */
 export const WORKLIST_KEY = ['worklist'] as const

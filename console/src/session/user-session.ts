@@ -65,14 +65,24 @@ export function startHelping(helped: HelpedPerson): void {
   if (current.status !== 'in') return
   const { mvUid } = current
   api = createHelperClient({ ownApi, mvUid, personId: helped.mvUid, onEnd: () => stopHelping(true) })
-  sessionStorage.setItem(HELPING, JSON.stringify({ by: mvUid, helped }))
-  change({ status: 'in', mvUid, helped })
+  showHelped(mvUid, helped)
 }
 
 /** After the page was loaded again, it must not show another record than before. */
 function resumeHelping(): void {
   const { by, helped } = JSON.parse(sessionStorage.getItem(HELPING) ?? '{}')
   if (current.status === 'in' && current.mvUid === by) startHelping(helped)
+}
+
+/** The person has changed what the user may do for them. The token stays the same. */
+export function changeHelperActs(acts: readonly HelperAct[]): void {
+  if (current.status !== 'in' || !current.helped) return
+  showHelped(current.mvUid, { ...current.helped, acts })
+}
+
+function showHelped(mvUid: string, helped: HelpedPerson): void {
+  sessionStorage.setItem(HELPING, JSON.stringify({ by: mvUid, helped }))
+  change({ status: 'in', mvUid, helped })
 }
 
 /** @param isEnded the agreement has ended, or the person's account */

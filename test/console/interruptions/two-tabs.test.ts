@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import type { Page, Route } from 'playwright-core'
-import { createPatient } from '../../harness/care/patients.ts'
-import { button, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
+import {
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  letTakePart,
+} from '../../harness/care/patients.ts'
+import { createPerson } from '../../harness/people/people.ts'
+import { waitUntil } from '../../harness/wait.ts'
+import { assertNoFaults, button, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 import { readRates } from './stored-rates.ts'
 
 /** Saves a heart rate with an access token that has ended, and with the next one. @returns the status of the refresh */
@@ -25,6 +33,16 @@ async function saveWithEndedToken(page: Page, rate: number): Promise<number> {
   return refreshed.status()
 }
 
+/** As a browser does when the user goes to another tab, and comes back. */
+const show = (page: Page, state: 'hidden' | 'visible') =>
+  page.evaluate(`
+    Object.defineProperty(document, 'visibilityState', { configurable: true, value: '${state}' })
+    document.dispatchEvent(new Event('visibilitychange'))
+  `)
+
+/** A browser has no more connections to a service without HTTP/2. */
+const MAX_CONNECTIONS = 6
+
 describe('two tabs', () => {
   const opened = useConsoleBrowser()
 
@@ -45,5 +63,61 @@ describe('two tabs', () => {
       await page.reload()
       await menu(page, 'Measure').waitFor()
     }
+  })
+
+  it('share one stream of the same changes with many more, and another tab takes it over', async () => {
+    const patient = await createPatient()
+    const planId = await createPlan(patient)
+    const goalId = await createGoal(patient, planId)
+    const addTask = (name: string) => createTask(patient, planId, goalId, { name })
+    await addTask('Walk')
+    const first = await opened.open()
+    const streams: string[] = []
+    first.context().on('request', (request) => {
+      const [, followed] = /\/(\w+)\/\w+\/changes\?/.exec(request.url()) ?? []
+      if (followed) streams.push(followed)
+    })
+    await logInOn(first, patient)
+    const others: Page[] = []
+    for (let i = 0; i < MAX_CONNECTIONS; i++) others.push(await opened.open({}, first.context()))
+    const pages = [first, ...others]
+    for (const page of pages) await button(page, 'Done Walk').waitFor()
+    await addTask('Swim')
+    for (const page of pages) await button(page, 'Done Swim').waitFor()
+    assert.deepEqual(streams.sort(), ['account', 'ehr'])
+
+    await show(first, 'hidden')
+    await waitUntil(() => streams.length === 4)
+    await addTask('Run')
+    for (const page of others) await button(page, 'Done Run').waitFor()
+    assert.equal(await button(first, 'Done Run').count(), 0)
+    await show(first, 'visible')
+    await button(first, 'Done Run').waitFor()
+    await addTask('Rest')
+    for (const page of pages) await button(page, 'Done Rest').waitFor()
+    assert.deepEqual(streams.sort(), ['account', 'account', 'ehr', 'ehr'])
+    for (const page of pages) assertNoFaults(page)
+  })
+
+  it('show a saved view and a new patient of the worklist at once', async () => {
+    const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
+    await letTakePart(patient, await createPlan(patient), nurse, { access: 'WRITE' })
+    const first = await opened.open()
+    await logInOn(first, nurse)
+    await goTo(first, 'worklist?all=true')
+    const second = await opened.open({}, first.context())
+    await menu(second, 'Worklist').click()
+    for (const page of [first, second]) await page.getByText('Saved views').click()
+    await first.getByLabel('Name of this view').fill('Half a na')
+    await second.getByLabel('Name of this view').fill('Mine')
+    await button(second, 'Save this view').click()
+    await first.getByRole('link', { name: 'Mine' }).waitFor()
+    const patients = first.getByRole('list', { name: 'Worklist' }).getByRole('link')
+    await patients.first().waitFor()
+    const other = await createPatient()
+    await letTakePart(other, await createPlan(other), nurse, { access: 'READ' })
+    await patients.nth(1).waitFor()
+    assert.equal(await first.getByLabel('Name of this view').inputValue(), 'Half a na')
+    for (const page of [first, second]) assertNoFaults(page)
   })
 })

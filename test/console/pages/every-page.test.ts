@@ -108,7 +108,7 @@ async function findRepeatedReads(page: Page, path: string): Promise<string[]> {
     if (request.method() === 'GET' && request.resourceType() === 'fetch') reads.push(request.url())
   }
   page.on('request', note)
-  const streams = page.waitForResponse(/\/changes\?/)
+  const streams = page.waitForResponse(/\/ehr\/\w+\/changes\?/)
   await page.goto(`${service.url}/console/${path}`)
   await page.locator('main:not(:has(.skeleton)) h1').waitFor()
   await streams

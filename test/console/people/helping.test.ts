@@ -9,14 +9,19 @@ import {
   type Patient,
 } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
-import { createHelper } from '../../harness/people/helper-invitations.ts'
+import { createHelper, inviteHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, nameProfile, type Person } from '../../harness/people/people.ts'
-import { assertNoFaults, button, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
+import { assertNoFaults, button, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 
 async function rename(person: Person, displayName: string): Promise<void> {
   await nameProfile(person, displayName)
   assertStatus(await person.call('PUT', `/auth/account/${person.mvUid}`, { name: displayName }))
 }
+
+/** What others change appears without any event of the browser. */
+const SOON = { timeout: 2_000 }
+
+const focusedLabel = (page: Page) => page.evaluate('document.activeElement.labels?.[0]?.textContent')
 
 const banner = (page: Page) => page.locator('.helping')
 
@@ -99,6 +104,63 @@ describe('a helper in the console', () => {
     await piets.getByText('You can no longer act for Anna de Vries.').waitFor()
     await piets.getByRole('heading', { name: 'Hello Piet de Vries' }).waitFor()
     for (const page of [annas, piets]) assertNoFaults(page)
+  })
+
+  it('sees at once what the person does, as the person does, and both keep what they type', async () => {
+    const [annas, piets] = [await opened.open(), await opened.open()]
+    await logInOn(annas, anna)
+    await menu(annas, 'Access').click()
+    await annas.getByText('Nobody may act for you.').waitFor()
+    await annas.getByLabel('Code of the helper').fill('half a co')
+    await logInOn(piets, piet)
+    await goTo(piets, 'measure?kind=heartrate')
+    await piets.getByLabel('Heart rate', { exact: true }).fill('72')
+
+    await inviteHelper(anna, piet, ['READ'])
+    await piets.getByText('Anna de Vries asks you to help.').waitFor(SOON)
+    await annas.getByText('Has not accepted yet.').waitFor(SOON)
+    await button(piets, 'No').click()
+    await annas.getByText('Nobody may act for you.').waitFor(SOON)
+
+    await createHelper(anna, piet, ['READ'])
+    await button(piets, 'Act for Anna de Vries').waitFor(SOON)
+    await button(annas, 'End the help Piet de Vries').waitFor(SOON)
+    assert.equal(await annas.getByLabel('Code of the helper').inputValue(), 'half a co')
+    assert.match(String(await focusedLabel(annas)), /^Code of the helper/)
+    assert.equal(await piets.getByLabel('Heart rate', { exact: true }).inputValue(), '72')
+    const ended = await anna.call('DELETE', `/profile/${anna.mvUid}/helper/${piet.mvUid}`)
+    assertStatus(ended, 204)
+    await button(piets, 'Act for Anna de Vries').waitFor({ state: 'detached', ...SOON })
+    await annas.getByText('Nobody may act for you.').waitFor(SOON)
+    for (const page of [annas, piets]) assertNoFaults(page)
+  })
+
+  it('gets new permissions at once while acting, keeps the form that is open, and stops at the end', async () => {
+    await createHelper(anna, piet, ['READ', 'RECORD'])
+    const page = await opened.open()
+    await logInOn(page, piet)
+    await button(page, 'Act for Anna de Vries').click()
+    await banner(page).waitFor()
+    await menu(page, 'Measure').click()
+    await page.getByRole('link', { name: 'Heart rate' }).click()
+    await page.getByLabel('Heart rate', { exact: true }).fill('64')
+
+    await inviteHelper(anna, piet, ['READ', 'MESSAGES'])
+    await menu(page, 'Messages').waitFor(SOON)
+    await menu(page, 'Measure').waitFor({ state: 'detached', ...SOON })
+    assert.equal(await page.getByLabel('Heart rate', { exact: true }).inputValue(), '64')
+    await button(page, 'Save').click()
+    await page.getByText('You may not do this. If you act for somebody, ask them to allow it.').waitFor()
+    await inviteHelper(anna, piet, ['READ', 'RECORD'])
+    await menu(page, 'Measure').waitFor(SOON)
+    await button(page, 'Save').click()
+    await page.getByText('Heart rate 64 per minute').waitFor()
+
+    const ended = await anna.call('DELETE', `/profile/${anna.mvUid}/helper/${piet.mvUid}`)
+    assertStatus(ended, 204)
+    await page.getByText('You can no longer act for Anna de Vries.').waitFor(SOON)
+    await menu(page, 'Account').waitFor()
+    assertNoFaults(page)
   })
 
   it('is asked for a later time, and cannot act before', async () => {

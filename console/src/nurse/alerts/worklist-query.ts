@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
-import { pageOf, WORKLIST_KEY } from '../../model/queries.ts'
+import { accountKey, pageOf, WORKLIST_KEY } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 
 export type WorklistEntry = components['schemas']['WorklistEntry']
@@ -59,10 +59,11 @@ export const patientWorkQuery = (ehrId: string) =>
   })
 
 /** The saved views of the user, with their version. */
-export const viewsQuery = queryOptions({
-  queryKey: ['worklist-views'],
-  queryFn: async () => (await api.GET('/worklist/views')).data.views,
-})
+export const viewsQuery = (mvUid: string) =>
+  queryOptions({
+    queryKey: accountKey(mvUid, 'worklist views'),
+    queryFn: async () => (await api.GET('/worklist/views')).data.views,
+  })
 
 /** The people with whom the user may write plans. */
 export const colleaguesQuery = queryOptions({

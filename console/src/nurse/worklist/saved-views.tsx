@@ -10,11 +10,11 @@ import { Loaded } from '../../ui/loaded.tsx'
 import { addressOf, viewsQuery, type WorklistFilter, type WorklistView } from '../alerts/worklist-query.ts'
 
 /** Reads, changes and writes the views, which may have changed in another tab. */
-function useChangeViews() {
+function useChangeViews(mvUid: string) {
   const queries = useQueryClient()
   return async (change: (views: WorklistView[]) => WorklistView[]) => {
     await api.update('/worklist/views', {}, ({ views }) => ({ views: change(views) }))
-    await queries.invalidateQueries(viewsQuery)
+    await queries.invalidateQueries(viewsQuery(mvUid))
   }
 }
 
@@ -26,7 +26,7 @@ interface SavedViewsProps {
 /** Filters that the user has saved under names, and a form for saving the present one. */
 export function SavedViews({ mvUid, filter }: SavedViewsProps) {
   const t = useText()
-  const views = useQuery(viewsQuery)
+  const views = useQuery(viewsQuery(mvUid))
   return (
     <details className="panel">
       <summary>{t('views.title')}</summary>
@@ -34,7 +34,7 @@ export function SavedViews({ mvUid, filter }: SavedViewsProps) {
         {(items) => (
           <ul className="rows">
             {items.map((view) => (
-              <SavedView key={view.name} view={view} />
+              <SavedView key={view.name} mvUid={mvUid} view={view} />
             ))}
           </ul>
         )}
@@ -44,9 +44,9 @@ export function SavedViews({ mvUid, filter }: SavedViewsProps) {
   )
 }
 
-function SavedView({ view }: { view: WorklistView }) {
+function SavedView({ mvUid, view }: { mvUid: string; view: WorklistView }) {
   const t = useText()
-  const change = useChangeViews()
+  const change = useChangeViews(mvUid)
   const removing = useSubmit(() => change((views) => views.filter(({ name }) => name !== view.name)))
   return (
     <li>
@@ -63,7 +63,7 @@ function SavedView({ view }: { view: WorklistView }) {
 
 function SaveView({ mvUid, filter }: SavedViewsProps) {
   const t = useText()
-  const change = useChangeViews()
+  const change = useChangeViews(mvUid)
   const { draft, change: type, clear } = useDraft(`${mvUid}:view`, () => ({ name: '' }))
   const { name } = draft
   const form = useSubmit(async () => {

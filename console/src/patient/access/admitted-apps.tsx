@@ -1,4 +1,5 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
+import { READ_ON_RETURN } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatAge } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -11,6 +12,7 @@ const admittedAppsQuery = queryOptions({
   queryKey: ADMITTED_APPS,
   queryFn: async () =>
     (await api.GET('/auth/admitted-app', { params: { query: { limit: 100 } } })).data.items,
+  ...READ_ON_RETURN,
 })
 
 /** The apps that the person has admitted; nothing without any. */

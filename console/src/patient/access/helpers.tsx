@@ -47,7 +47,7 @@ function HelperRow({ mvUid, helper }: HelperRowProps) {
   const ending = useSubmit(async () => {
     const params = { path: { mvUid, helperId: helper.mvUid } }
     await api.DELETE('/profile/{mvUid}/helper/{helperId}', { params })
-    await queries.invalidateQueries({ queryKey: ['helpers', mvUid] })
+    await queries.invalidateQueries(helpersQuery(mvUid))
   })
   return (
     <li>

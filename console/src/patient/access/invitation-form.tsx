@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useDraft } from '../../browser/drafts.ts'
+import { helpersQuery } from '../../model/me.ts'
 import { api, type HelperAct } from '../../session/user-session.ts'
 import { today, toTypedTime } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -44,7 +45,7 @@ export function InvitationForm({ mvUid }: { mvUid: string }) {
     }
     await api.POST('/profile/{mvUid}/helper', { params: { path: { mvUid }, header: {} }, body })
     clear()
-    await queries.invalidateQueries({ queryKey: ['helpers', mvUid] })
+    await queries.invalidateQueries(helpersQuery(mvUid))
   })
   return (
     <Form form={form} submit={t('helpers.invite')}>

@@ -1,4 +1,5 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
+import { READ_ON_RETURN } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatAge } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -10,6 +11,7 @@ const sessionsQuery = (mvUid: string) =>
   queryOptions({
     queryKey: ['sessions', mvUid],
     queryFn: async () => (await api.GET('/auth/sessions', { params: { query: { limit: 50 } } })).data.items,
+    ...READ_ON_RETURN,
   })
 
 interface SessionRowProps {
