@@ -1,5 +1,5 @@
 import { parseFhirJson } from '../../records/fhir/decimal.ts'
-import { isElement } from '../../records/fhir/element-paths.ts'
+import { replaceTexts } from '../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
@@ -36,6 +36,7 @@ const URL_PATTERN =
 /** The parameters of a query, each with all its values. Clients also send the address before it: `Observation?code=…`. */
 export function parseSearchQuery(text: string): Record<string, string[]> {
   const parameters: Record<string, string[]> = Object.create(null)
+  if (text === '') return parameters
   for (const [name, value] of new URLSearchParams(text.replace(/^[^?=]*\?/, '')))
     parameters[name] = [...(parameters[name] ?? []), value]
   return parameters
@@ -138,26 +139,17 @@ function readPatch(resource: Readonly<Record<string, unknown>> | undefined): Pat
 }
 
 /** Replaces references to other entries by those to their resources. */
-export function replaceReferences(value: unknown, references: ReadonlyMap<string, string>): unknown {
-  if (references.size === 0) return value
-  if (Array.isArray(value)) return value.map((one) => replaceReferences(one, references))
-  if (!isElement(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      name,
-      name === 'reference' && typeof member === 'string'
-        ? (references.get(member) ?? member)
-        : replaceReferences(member, references),
-    ]),
-  )
-}
+export const replaceReferences = <T>(resource: T, references: ReadonlyMap<string, string>): T =>
+  references.size === 0
+    ? resource
+    : replaceTexts(resource, (text, name) => (name === 'reference' ? (references.get(text) ?? text) : text))
 
 /** The conditional references in a resource: `Patient?identifier=…`. */
-export function conditionalReferences(value: unknown): string[] {
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, member]) =>
-    name === 'reference' && typeof member === 'string' && /^[A-Za-z]+\?/.test(member)
-      ? [member]
-      : conditionalReferences(member),
-  )
+export function conditionalReferences(resource: unknown): string[] {
+  const found: string[] = []
+  replaceTexts(resource, (text, name) => {
+    if (name === 'reference' && /^[A-Za-z]+\?/.test(text)) found.push(text)
+    return text
+  })
+  return found
 }

@@ -196,7 +196,7 @@ export class BundleRequests {
       ...rest,
       entry: {
         ...entry,
-        resource: replaceReferences(entry.resource, references) as FhirResource | undefined,
+        resource: replaceReferences(entry.resource, references),
       },
     }))
   }

@@ -83,25 +83,35 @@ const inFhirTerms = (one: Violation, format: unknown): Violation =>
       }
     : one
 
-/**
- * The violations of a record's fields by schema and rules, with the paths of the fields.
- * @param changed the names of the fields that the client changes
- */
-function fieldViolations(kind: ClassKind, values: FieldValues, changed: readonly string[]): Violation[] {
-  const { create, update, fields, checks, rules } = kind
+/** The violations of a record's fields by schema, with the paths of the fields. */
+function schemaViolations(
+  { create, update, fields, checks, place }: ClassKind,
+  values: FieldValues,
+): Violation[] {
   const closing = markedFieldNames(fields, 'closing')
   const first = pick(values, (name) => name in create.properties)
   const later = pick(values, (name) => closing.includes(name) && name in update.properties)
-  const place = pick(values, (name) => name in kind.place)
-  const bySchema = [
-    ...checks.create({ ...place, ...toClassForm(fields, first) }),
+  const parents = pick(values, (name) => name in place)
+  return [
+    ...checks.create({ ...parents, ...toClassForm(fields, first) }),
     ...(Object.keys(later).length > 0 ? checks.update(toClassForm(fields, later)) : []),
   ].map((one) => inFhirTerms({ ...one, path: one.path.replace(/\.iso$/, '') }, fields[one.path]?.format))
+}
+
+/**
+ * The violations of the rules by the fields that fit the schema, with the paths of the fields.
+ * @param changed the names of the fields that the client changes
+ */
+function ruleViolations(
+  { rules }: ClassKind,
+  values: FieldValues,
+  changed: readonly string[],
+  bySchema: readonly Violation[],
+): Violation[] {
   const faulty = invalidPropertyNames(bySchema)
   const sound = pick(values, (name) => !faulty.has(name))
   const missing = missingProperties(rules.missing?.(sound), sound).filter((name) => !faulty.has(name))
   return [
-    ...bySchema,
     ...missing.map((path) => ({ path, code: 'required', message: 'is required' })),
     ...rules.violations(sound, changed),
   ]
@@ -193,7 +203,8 @@ interface ResourceCheck {
 }
 
 /**
- * Checks a sent resource: required elements, schema, rules, and that nothing of it would be lost.
+ * Checks a sent resource: required elements, schema, and that nothing of it would be lost. The write checks the rules,
+ * so that a resource with other faults gets them here, all at once.
  * @param values the fields of the record that would be stored
  * @throws RuleViolated
  */
@@ -205,13 +216,15 @@ export function requireValidResource(
 ): void {
   const { fhir: mapping } = kind
   const missing = missingElements(mapping, resource)
+  const bySchema = schemaViolations(kind, values)
+  const record = { ...NO_METADATA, ...values, id }
+  const unkept = unkeptOfRecord(mapping, resource, record)
+  if (missing.length + bySchema.length + unkept.length === 0) return
   const names = new Set(missing.map(({ path }) => path))
-  const violations = fieldViolations(kind, values, changed)
+  const violations = [...bySchema, ...ruleViolations(kind, values, changed, bySchema)]
   const invalid = violations
     .map((one) => ({ ...one, path: elementPathOf(mapping, one.path) }))
     .filter(({ path }) => !names.has(path))
-  const record = { ...NO_METADATA, ...values, id }
-  const unkept = unkeptOfRecord(mapping, resource, record)
   // Few clients send derived values, and it takes time to derive them. No rule can derive them from faulty ones.
   const { derived } = kind.rules
   const faulty = invalidPropertyNames(violations)

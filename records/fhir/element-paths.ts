@@ -61,3 +61,20 @@ export function joinElements(parts: readonly FhirJson[]): Record<string, unknown
     }
   return joined
 }
+
+type ChangeText = (text: string, name: string) => string
+
+/** An element with other texts. What stays the same is not copied. @param change returns a text that stays */
+export function replaceTexts<T>(element: T, change: ChangeText): T {
+  if (typeof element !== 'object' || element === null || element instanceof Decimal) return element
+  const members = element as Record<string, unknown>
+  let changed: Record<string, unknown> | undefined
+  for (const name of Object.keys(members)) {
+    const member = members[name]
+    const next = typeof member === 'string' ? change(member, name) : replaceTexts(member, change)
+    if (next === member) continue
+    changed ??= (Array.isArray(element) ? [...element] : { ...element }) as Record<string, unknown>
+    changed[name] = next
+  }
+  return (changed ?? element) as T
+}

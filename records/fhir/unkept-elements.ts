@@ -4,6 +4,8 @@ import { type FhirJson, isElement, memberOf } from './element-paths.ts'
 /** Texts for people beside what programs read. */
 const PARAPHRASES = ['display', 'unit']
 
+const NOTHING: readonly string[] = Object.freeze([])
+
 /** Compares dates by their moment, and decimals by their digits. */
 function isSameValue(sent: unknown, shown: unknown): boolean {
   if (sent instanceof Decimal) return shown instanceof Decimal && sent.text === shown.text
@@ -31,42 +33,55 @@ function isParaphrase(name: string, sent: FhirJson, shown: FhirJson): boolean {
  * The paths of everything in a sent element that the shown one does not contain, so that it would be lost.
  * @param path the path of the element, for the results
  */
-export function unkeptPaths(sent: unknown, shown: unknown, path: string, comparison: Comparison): string[] {
-  if (sent === shown) return []
+export function unkeptPaths(
+  sent: unknown,
+  shown: unknown,
+  path: string,
+  comparison: Comparison,
+): readonly string[] {
+  if (sent === shown) return NOTHING
   if (Array.isArray(sent)) return unkeptItems(sent, Array.isArray(shown) ? shown : [], path, comparison)
   if (isElement(sent)) {
     if (!isElement(shown)) return [path]
-    const lost: string[] = []
+    let lost = NOTHING
     for (const name of Object.keys(sent)) {
       const [value, own] = [sent[name], memberOf(shown, name)]
       // Most are the same, so that nobody needs the path.
       if (value === own || isParaphrase(name, sent, shown)) continue
-      lost.push(...unkeptPaths(value, own, `${path}.${name}`, comparison))
+      lost = joinPaths(lost, unkeptPaths(value, own, `${path}.${name}`, comparison))
     }
     return lost
   }
   const [, ...names] = path.replace(/\[\d+\]/g, '').split('.')
   const accepted = memberOf(comparison.accepted, names.join('.'))
-  return (Array.isArray(accepted) && accepted.includes(sent)) || isSameValue(sent, shown) ? [] : [path]
+  return (Array.isArray(accepted) && accepted.includes(sent)) || isSameValue(sent, shown) ? NOTHING : [path]
 }
 
+/** Nearly all elements lose nothing, and need no list of their own. */
+const joinPaths = (some: readonly string[], more: readonly string[]): readonly string[] =>
+  more.length === 0 ? some : some.length === 0 ? more : [...some, ...more]
+
 /** Each sent item needs a shown one that contains it; otherwise the most similar one tells what is lost. */
-const unkeptItems = (
+function unkeptItems(
   sent: readonly unknown[],
   shown: readonly unknown[],
   path: string,
   comparison: Comparison,
-): string[] =>
-  sent.flatMap((item, position) => {
+): readonly string[] {
+  let lost = NOTHING
+  for (const [position, item] of sent.entries()) {
     const place = `${path}[${position}]`
-    let least: string[] | undefined
+    let least: readonly string[] | undefined
     for (const one of shown) {
-      const lost = unkeptPaths(item, one, place, comparison)
-      if (least === undefined || lost.length < least.length) least = lost
-      if (lost.length === 0) break
+      const unkept = unkeptPaths(item, one, place, comparison)
+      if (least === undefined || unkept.length < least.length) least = unkept
+      if (unkept.length === 0) break
     }
-    return least === undefined || least.length >= leafCount(item) ? [place] : least
-  })
+    const isForeign = least === undefined || least.length >= leafCount(item)
+    lost = joinPaths(lost, isForeign ? [place] : (least as readonly string[]))
+  }
+  return lost
+}
 
 const leafCount = (value: unknown): number =>
   typeof value === 'object' && value !== null

@@ -164,10 +164,4 @@ describe('a decimal in FHIR', () => {
     assert.equal(text.status, 422)
     assert.match(issuesIn(text).join(), /Observation\.note\[0\]\.text/)
   })
-
-  it('is refused in an object that has the name twice with different values', async () => {
-    const twice = await send('POST', 'Observation', weightOf('71', { more: '"status":"preliminary",' }))
-    assert.equal(twice.status, 400)
-    assert.equal(issuesIn(twice).length, 1)
-  })
 })
