@@ -27,6 +27,8 @@ export interface SubscriptionTopic {
   concerns(change: ChangedRecord): boolean
   /** Decides by the record itself, when the ids do not suffice. */
   includes?(change: RecordChange, caller: Caller): boolean
+  /** Tells the caller of a change of a record that they may not read, or not any more. */
+  isTold?(change: RecordChange, caller: Caller): boolean
   /** Tells whether the caller may still access the topic; called periodically. */
   isReachable(caller: Caller): Promise<boolean>
   /** The listener shows none of the changed records, and audits what it reads by itself. */
@@ -229,9 +231,11 @@ class Subscription implements FeedSubscriber {
   async #deliver(changes: readonly RecordChange[]): Promise<void> {
     if (this.#ended) return
     if (!(await this.#isAllowed(false))) return this.end()
-    const { includes = () => true } = this.#topic
+    const { includes = () => true, isTold = () => false } = this.#topic
     const visible = changes.filter(
-      (one) => isPermitted((one.after ?? one.before)?._rperm, this.#caller) && includes(one, this.#caller),
+      (one) =>
+        (isPermitted((one.after ?? one.before)?._rperm, this.#caller) || isTold(one, this.#caller)) &&
+        includes(one, this.#caller),
     )
     if (!this.#topic.isAuditedByListener) await this.#auditLog.record(this.#caller, visible)
     for (const one of visible) if (!this.#ended) await this.#listener.onChange(one, this.#caller)

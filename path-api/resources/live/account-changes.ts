@@ -1,9 +1,10 @@
 import type { Static } from '@sinclair/typebox'
 import { HELPER_AGREEMENTS, isPartyOf } from '../../../records/accounts/helpers/helper-agreement.ts'
-import { Participation } from '../../../records/care-plans/participants/participants.ts'
+import { isToldToParticipant, Participation } from '../../../records/care-plans/participants/participants.ts'
 import type { RecordChange } from '../../../records/live/changes.ts'
 import type { SubscriptionTopic } from '../../../records/live/subscriptions.ts'
 import { PROFILE_COLLECTIONS } from '../../../records/profiles/storage/profile-collections.ts'
+import { type Caller, isPermitted } from '../../../records/store/documents/caller.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { AccountChangeEvent } from '../../../schemas/live/change-events.ts'
 import { defineOperation } from '../../operation/operation.ts'
@@ -57,6 +58,7 @@ const accountTopicOf = (mvUid: string): SubscriptionTopic => ({
     const { concerns = () => true } = accountRecordKinds[collection] ?? {}
     return record !== null && concerns(record, mvUid)
   },
+  isTold: isToldToParticipant,
   // The stream ends with the session, and so with the account.
   isReachable: async () => true,
 })
@@ -78,10 +80,11 @@ export const accountChangeOperations = [
     reply: [200, new EventStreamBody(AccountChangeEvent)],
     errors: ['TooManyRequests'],
     handle: ({ params: { mvUid }, query }, context) => {
-      const toEvent = (change: RecordChange): Static<typeof AccountChangeEvent> => {
+      const toEvent = (change: RecordChange, caller: Caller): Static<typeof AccountChangeEvent> => {
         const { collection, action, after } = change
         const { type = collection, pathOf } = accountRecordKinds[collection] ?? {}
-        const path = after && action !== 'delete' && pathOf?.(after, mvUid)
+        const isReadable = after && action !== 'delete' && isPermitted(after._rperm, caller)
+        const path = isReadable && pathOf?.(after, mvUid)
         return { ...toChangeEvent(change), type, href: path ? context.pathPrefix + path : null }
       }
       return streamChanges(context, accountTopicOf(mvUid), query, toEvent)

@@ -1,3 +1,4 @@
+import { isToldToParticipant } from '../../../records/care-plans/participants/participants.ts'
 import type { RecordChange } from '../../../records/live/changes.ts'
 import { concernsWorklist, isWorklistChange } from '../../../records/worklist/worklist-changes.ts'
 import { WorklistChangeEvent } from '../../../schemas/live/change-events.ts'
@@ -44,7 +45,12 @@ export const worklistOperations = [
     handle: ({ query }, context) =>
       streamChanges(
         context,
-        { concerns: concernsWorklist, includes: isWorklistChange, isReachable: async () => true },
+        {
+          concerns: concernsWorklist,
+          includes: isWorklistChange,
+          isTold: isToldToParticipant,
+          isReachable: async () => true,
+        },
         query,
         (change: RecordChange) => ({ ...toChangeEvent(change), ehrId: change.ehrId }),
       ),

@@ -15,6 +15,7 @@ import { auditRefusal, requireNoViolations } from '../../ehr-records/refusals/re
 import { withoutNulls } from '../../ehr-records/validation/record-bodies.ts'
 import { type PlanRight, participationPermissions } from '../../ehrs/rights/access.ts'
 import { setPlanRole } from '../../ehrs/rights/roles.ts'
+import type { RecordChange } from '../../live/changes.ts'
 import { type Caller, isPermitted } from '../../store/documents/caller.ts'
 import { documentCollection, runTransaction } from '../../store/documents/database.ts'
 import type { ParseDocument, SavedRecord } from '../../store/documents/parse-format.ts'
@@ -314,6 +315,14 @@ export class Participants {
     }
   }
 }
+
+/** Whether a user is told of the change of their own participation, although it may have ended their access. */
+export const isToldToParticipant = (
+  { collection, before, after, at }: RecordChange,
+  { userId }: Caller,
+): boolean =>
+  collection === Participation.collection &&
+  [before, after].some((one) => one?.mvUid === userId && isInEffect(timesFromStored(one), at))
 
 const isSubjectViolation: Violation = {
   path: 'mvUid',

@@ -104,11 +104,15 @@ describe('the live events of a worklist', () => {
     const source = await follow('/worklist/changes')
     await letTakePart(patient, planId, colleague, { access: 'WRITE' })
     const other = await createPatient()
-    await letTakePart(other, await createPlan(other), nurse, { access: 'READ' })
+    const otherPlan = await createPlan(other)
+    const { participationId } = await letTakePart(other, otherPlan, nurse, { access: 'READ' })
     for (const { ehrId } of [patient, other]) {
       const change = await next(source)
       assert.deepEqual([change.type, change.operation, change.ehrId], ['plan.participants', 'create', ehrId])
     }
+    assertStatus(await other.call('DELETE', `careplan/${otherPlan}/participant/${participationId}`), 204)
+    const end = await next(source)
+    assert.deepEqual([end.type, end.version, end.ehrId], ['plan.participants', 2, other.ehrId])
   })
 
   it('tell both sides of a handover', async () => {
