@@ -66,8 +66,8 @@ export const helpingQuery = (mvUid: string) =>
   })
 
 /**
- * The account's own EHR is the first in the list. Somebody who returns to the page reads it again: no event tells when their
- * part in the care of somebody has ended.
+ * The account's own EHR is the first in the list. Somebody who returns to the page reads it again: no event tells of a
+ * participation that begins or ends by its date.
  */
 export const meQuery = (mvUid: string) =>
   queryOptions({
