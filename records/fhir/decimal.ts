@@ -1,7 +1,5 @@
 import { parse } from 'lossless-json'
-
-/** More digits than any quantity has. */
-const MAX_DECIMAL_LENGTH = 64
+import { MAX_DECIMAL_LENGTH } from '../../schemas/json/decimals.ts'
 
 /** No element of FHIR has this name. */
 const DIGITS = 'digitsOfDecimal'

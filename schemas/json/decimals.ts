@@ -1,15 +1,23 @@
 import { Type } from '@sinclair/typebox'
 import { internalField } from '../forms/fields.ts'
 
+/** More characters than the digits of any quantity have. */
+export const MAX_DECIMAL_LENGTH = 64
+
 /** The digits of numbers by field, for those whose number says less: `{ weight: '71.000' }`. */
 export type Decimals = Readonly<Record<string, string>>
 
 /** A number has no trailing zeros, and at most 17 digits. FHIR returns all that were sent. */
 export const decimalsField = internalField(
   Type.Optional(
-    Type.Record(Type.String(), Type.String(), {
-      description: 'Digits of numbers by field, as FHIR sent them, where the number says less',
-    }),
+    Type.Record(
+      Type.String({ pattern: '^[A-Za-z]\\w*$' }),
+      Type.String({ maxLength: MAX_DECIMAL_LENGTH, description: 'Digits of the number' }),
+      {
+        additionalProperties: false,
+        description: 'Digits of numbers by field, as FHIR sent them, where the number says less',
+      },
+    ),
   ),
 )
 
