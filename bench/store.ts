@@ -17,6 +17,7 @@ import { MongoClient } from 'mongodb'
 import { accessesOfList } from '../records/ehrs/rights/query-accesses.ts'
 import { containedCollections } from '../records/kinds.ts'
 import { auditIndexes, openAuditLog } from '../records/store/audit/audit-log.ts'
+import { BulkWriteSupport } from '../records/store/batching/pending-writes.ts'
 import type { Caller } from '../records/store/documents/caller.ts'
 import { newId } from '../records/store/documents/ids.ts'
 import { JobRunner } from '../records/store/jobs/background-jobs.ts'
@@ -74,6 +75,7 @@ const records = {
   definitions: new LRUCache<string, object>({ max: 10 }),
   jobs: new JobRunner({ client, db }, [], false),
   ehrLocks: new EhrLocks(),
+  bulkWrites: new BulkWriteSupport(),
   accessesOfList,
   notifyOfPendingEhr: async () => {},
 }

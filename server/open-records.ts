@@ -60,6 +60,7 @@ import { TextPacks } from '../records/questionnaires/text-packs.ts'
 import { auditIndexes, openAuditLog } from '../records/store/audit/audit-log.ts'
 import { checkpointCollection, removeEntriesBefore } from '../records/store/audit/checkpoints.ts'
 import type { Backfill, BackfillProgress } from '../records/store/backfill/backfill.ts'
+import { BulkWriteSupport } from '../records/store/batching/pending-writes.ts'
 import { type PeriodicTask, startPeriodicTask } from '../records/store/batching/periodic-task.ts'
 import { createCollection, syncIndexes } from '../records/store/documents/indexes.ts'
 import { jobCollection } from '../records/store/jobs/background-jobs.ts'
@@ -95,7 +96,8 @@ export async function openRecords(
   const oldEntries = startAuditRetention(db, config, log)
   const records: StoreContext = {
     ...{ client, db, clock, audit, jobs, contents: containedCollections, accessesOfList },
-    ...{ ehrLocks: new EhrLocks(), definitions: createDefinitionCache() },
+    ...{ ehrLocks: new EhrLocks(), bulkWrites: new BulkWriteSupport() },
+    definitions: createDefinitionCache(),
     notifyOfPendingEhr: (mvUid, session) =>
       sendMail({ to: { mvUid }, template: 'pending-ehr', language: undefined, data: {} }, session),
   }

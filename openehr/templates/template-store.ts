@@ -207,7 +207,7 @@ export class TemplateStore {
 
   /** Keeps a template from being deleted before the transaction ends. @throws Conflict when it is deleted already */
   async keep(tx: Transaction, id: string): Promise<void> {
-    await lockShared(this.#records, tx, [], [this.lockFor(id)])
+    lockShared(this.#records, tx, [], [this.lockFor(id)])
     if (!(await this.#heads.find(serviceCaller, { id }, { tx })))
       throw new ServiceError('Conflict', { detail: 'The template was deleted meanwhile.' })
   }

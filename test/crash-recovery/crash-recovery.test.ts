@@ -53,7 +53,7 @@ for (const [family, writes] of WRITE_GROUPS)
     for (const write of writes)
       it(`leaves all of the write or nothing, with its audit, and completes it on retry: ${write.name}`, () => {
         const course = found.courses.find((one) => one.write === write)
-        assert.ok(course && course.moments.length > 2)
+        assert.ok(course && course.moments.length > 1)
         assert.deepEqual(course.faults, [])
       })
   })

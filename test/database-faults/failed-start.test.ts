@@ -8,7 +8,16 @@ import { service } from '../harness/service/service.ts'
 import { startProcess, stopProcess } from '../harness/service/service-process.ts'
 import { waitUntil } from '../harness/wait.ts'
 
-const WRITES = ['insert', 'update', 'delete', 'findAndModify', 'create', 'createIndexes', 'commitTransaction']
+const WRITES = [
+  'insert',
+  'update',
+  'delete',
+  'bulkWrite',
+  'findAndModify',
+  'create',
+  'createIndexes',
+  'commitTransaction',
+]
 const READS = ['find', 'aggregate', 'count', 'distinct']
 
 describe('a service and its replica set', function suite() {

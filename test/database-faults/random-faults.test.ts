@@ -22,7 +22,7 @@ function createRandom(seed: number): () => number {
   }
 }
 
-const WRITE_COMMANDS = ['insert', 'update', 'delete', 'findAndModify']
+const WRITE_COMMANDS = ['insert', 'update', 'delete', 'bulkWrite', 'findAndModify']
 
 const UNLABELLED_CONFLICT = { ok: 0, code: 112, codeName: 'WriteConflict', errmsg: 'WriteConflict' }
 const WRITE_CONFLICT = { ...UNLABELLED_CONFLICT, errorLabels: ['TransientTransactionError'] }

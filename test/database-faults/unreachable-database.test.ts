@@ -134,7 +134,7 @@ describe('an unreachable database', function suite() {
   })
 
   it('refuses all writes in the same way when its disk is full, and recovers when there is room', async () => {
-    const writes = ['insert', 'update', 'delete', 'findAndModify', 'commitTransaction']
+    const writes = ['insert', 'update', 'delete', 'bulkWrite', 'findAndModify', 'commitTransaction']
     const full = { ok: 0, code: 14031, codeName: 'OutOfDiskSpace', errmsg: 'no space left on the disk' }
     faulty.findFault = (command) => (writes.some((name) => name in command) ? { answer: full } : undefined)
     await refuses(requests().filter(([method]) => method !== 'GET'))

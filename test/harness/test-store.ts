@@ -5,6 +5,7 @@ import type { Db } from 'mongodb'
 import { accessesOfList } from '../../records/ehrs/rights/query-accesses.ts'
 import { containedCollections } from '../../records/kinds.ts'
 import { type AuditLog, auditIndexes, openAuditLog } from '../../records/store/audit/audit-log.ts'
+import { BulkWriteSupport } from '../../records/store/batching/pending-writes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
 import { Store } from '../../records/store/store.ts'
@@ -69,6 +70,7 @@ export async function openTestStore(
         definitions: new LRUCache({ max: 10 }),
         jobs: new JobRunner({ client, db }, [], false),
         ehrLocks: new EhrLocks(),
+        bulkWrites: new BulkWriteSupport(),
         accessesOfList,
         notifyOfPendingEhr: async () => {},
       }

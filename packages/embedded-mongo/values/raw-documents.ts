@@ -165,6 +165,18 @@ export const keepFields = (document: Buffer, names: readonly Buffer[], without =
   return bytes
 }
 
+/** The bytes of a field that is a document; undefined if there is none of this name. */
+export const rawDocumentField = (document: Buffer, name: Buffer): Buffer | undefined => {
+  for (let at = 4; document[at] !== 0; ) {
+    const type = document[at] as number
+    const nameEnd = endOfName(document, at + 1)
+    const end = nameEnd + 1 + sizeOf(document, type, nameEnd + 1)
+    if (type === 3 && isAt(document, at + 1, nameEnd, name)) return document.subarray(nameEnd + 1, end)
+    at = end
+  }
+  return undefined
+}
+
 /** Names are short: a loop is faster than a search call. */
 const endOfName = (bytes: Buffer, start: number): number => {
   let at = start

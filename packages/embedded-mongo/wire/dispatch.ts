@@ -8,6 +8,7 @@ import { aggregate } from '../commands/reads/aggregate.ts'
 import { explain } from '../commands/reads/explain.ts'
 import { reads } from '../commands/reads/reads.ts'
 import { sessionId, sessions, transactionOwner } from '../commands/sessions.ts'
+import { databaseOfBulkWrite } from '../commands/writes/bulk-write.ts'
 import { writes } from '../commands/writes/writes.ts'
 import { evaluateConstant } from '../language/expressions/compile.ts'
 import { checkVariable } from '../language/expressions/expression.ts'
@@ -111,10 +112,7 @@ export class Dispatcher {
     if (!('create' in request) && isObject(request.collation) && Object.keys(request.collation).length === 0)
       delete command.collation
     const engine = this.#engine
-    const db =
-      typeof command.$db === 'string'
-        ? command.$db
-        : fail(40414, "BSON field '$db' is missing but a required field")
+    const db = databaseOf(command)
     const maxTimeMs = readInteger(command.maxTimeMS, 'maxTimeMS', 0)
     const timer = new CommandTimer(maxTimeMs)
     return {
@@ -182,6 +180,12 @@ export class Dispatcher {
       throw error
     }
   }
+}
+
+/** The database of a command's collections. */
+const databaseOf = (command: Document): string => {
+  if (typeof command.$db !== 'string') fail(40414, "BSON field '$db' is missing but a required field")
+  return 'bulkWrite' in command ? databaseOfBulkWrite(command) : command.$db
 }
 
 /** `let` variables are expressions without access to a document. */

@@ -91,6 +91,9 @@ const decodeCommand = (bytes: Buffer): Document => {
   return deserialize(bytes, options)
 }
 
+/** Sequences that stay encoded, since they contain documents to insert. */
+const ENCODED_SEQUENCES = ['documents', 'ops']
+
 /** Returns the fault of the documents, if any. Documents to insert are checked later, one by one. */
 const parseSequence = (section: Buffer, sequences: Document): unknown => {
   const nameEnd = section.indexOf(0, 4)
@@ -102,8 +105,9 @@ const parseSequence = (section: Buffer, sequences: Document): unknown => {
     const size = section.readInt32LE(at)
     if (size < 5 || at + size > section.length) throw new WireError('document out of bounds')
     const bytes = section.subarray(at, at + size)
-    documents.push(name === 'documents' ? bytes : decode(bytes))
-    if (name !== 'documents') fault ??= faultOf(bytes)
+    const isEncoded = ENCODED_SEQUENCES.includes(name)
+    documents.push(isEncoded ? bytes : decode(bytes))
+    if (!isEncoded) fault ??= faultOf(bytes)
     at += size
   }
   sequences[name] = documents

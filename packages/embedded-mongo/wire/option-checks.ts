@@ -67,7 +67,7 @@ const withoutReads =
 /** The commands of the first version of the stable API. */
 const stable = new Set(
   (
-    'abortTransaction aggregate collMod commitTransaction count create createIndexes delete drop dropDatabase ' +
+    'abortTransaction aggregate bulkWrite collMod commitTransaction count create createIndexes delete drop dropDatabase ' +
     'dropIndexes endSessions explain find findAndModify getMore hello insert killCursors listCollections ' +
     'listDatabases listIndexes ping refreshSessions update'
   ).split(' '),

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ClientSession, Collection, Db, IndexDescription } from 'mongodb'
+import type { Collection, Db, IndexDescription } from 'mongodb'
 import { createBatcher } from '../batching/micro-batcher.ts'
+import type { PendingWrites } from '../batching/pending-writes.ts'
 import { startPeriodicTask } from '../batching/periodic-task.ts'
 import { decodeCursor, filterAfter } from '../reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../reading/pages.ts'
@@ -27,8 +28,8 @@ export interface AuditLog {
 }
 
 interface TransactionAudit {
-  /** Called once per attempt, as the last write of the transaction. */
-  write(accesses: AuditedAccess[], session: ClientSession): Promise<void>
+  /** Adds entries to the writes of the transaction. Called once per attempt, last. */
+  write(accesses: AuditedAccess[], pending: PendingWrites): Promise<void>
   /** Called once after the end of the transaction. */
   settle(outcome: 'written' | 'not written' | 'in doubt'): void
 }
@@ -87,11 +88,16 @@ export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
     joinTransaction() {
       let chain: AuditChain | undefined
       return {
-        async write(accesses, session) {
-          if (accesses.length === 0) return
+        async write(accesses, pending) {
+          if (accesses.length === 0) {
+            // An earlier attempt may have linked entries.
+            if (chain) chains.release(chain, 'not written')
+            chain = undefined
+            return
+          }
           chain ??= await chains.acquire()
           const linked = chain.link(mergeAccesses(accesses), clock())
-          await entries.insertMany(linked.map(encodeAuditEntry), { session })
+          pending.insert(entries, linked.map(encodeAuditEntry))
         },
         settle(outcome) {
           if (chain) chains.release(chain, outcome)

@@ -71,7 +71,7 @@ export class BatchWriter {
 
   #batcherOf(tx: Transaction): WriteBatcher {
     const batcher =
-      this.#ofTransactions.get(tx) ?? createBatcher(MAX_BATCH_SIZE, (writes) => this.#execute(tx, writes))
+      this.#ofTransactions.get(tx) ?? createBatcher(MAX_BATCH_SIZE, (writes) => this.#executeNow(tx, writes))
     this.#ofTransactions.set(tx, batcher)
     return batcher
   }
@@ -88,7 +88,7 @@ export class BatchWriter {
 
   /** Writes all of them within `tx`, with one read and one write. One forbidden write fails all. */
   async writeAll<R>(writes: WriteRequest<R>[], tx: Transaction): Promise<R[][]> {
-    return (await this.#execute(tx, writes)).map(unwrapOutcome)
+    return (await this.#executeNow(tx, writes)).map(unwrapOutcome)
   }
 
   /**
@@ -114,6 +114,13 @@ export class BatchWriter {
     }
   }
 
+  /** Sends the writes at once, since the rest of the transaction may read them. */
+  async #executeNow<R>(tx: Transaction, writes: WriteRequest<R>[]): Promise<WriteOutcome<R>[]> {
+    const outcomes = await this.#execute(tx, writes)
+    await tx.pending.flush()
+    return outcomes
+  }
+
   async #execute<R>(tx: Transaction, writes: WriteRequest<R>[]): Promise<WriteOutcome<R>[]> {
     const { session, changes, accesses } = tx
     const wanted = writes.flatMap(({ parent }) => parent ?? [])
@@ -133,9 +140,9 @@ export class BatchWriter {
     const referencedRecords = parents.flatMap(({ referencedRecord }) => referencedRecord ?? [])
     await this.#requireReferencedRecords(tx, referencedRecords)
     const ehrIds = parents.flatMap(({ ehrId }) => ehrId ?? [])
-    await lockShared(this.#context, tx, ehrIds, referencedRecords)
-    await this.#updateParents(tx, parents)
-    await written.save(this.#documents, session)
+    lockShared(this.#context, tx, ehrIds, referencedRecords)
+    this.#updateParents(tx, parents)
+    tx.pending.add(this.#documents, written.operations())
     for (const decision of decisions) {
       changes.push(...decision.changes)
       accesses.push(...decision.accesses)
@@ -164,7 +171,7 @@ export class BatchWriter {
   }
 
   /** Updates each parent once: the update is the same for all records added at this moment. */
-  async #updateParents({ session }: Transaction, parents: readonly RecordParent[]): Promise<void> {
+  #updateParents({ pending }: Transaction, parents: readonly RecordParent[]): void {
     const byId = new Map(parents.map((parent) => [parent.key._id, parent]))
     const operations = [...byId].flatMap(([_id, { updateOnInsert }]) =>
       updateOnInsert
@@ -172,9 +179,7 @@ export class BatchWriter {
         : [],
     )
     const [first] = parents
-    if (!first || operations.length === 0) return
-    const documents = documentCollection(this.#context, first.collection)
-    await documents.bulkWrite(operations, { session, ordered: false })
+    if (first) pending.add(documentCollection(this.#context, first.collection), operations)
   }
 
   /** The parents of the new records, by id. */

@@ -69,10 +69,12 @@ export const groupByCollection = <T extends { collection: string }>(all: readonl
 
 async function findRules(
   records: StoreContext,
-  { session }: Transaction,
+  { session, pending }: Transaction,
   collections: readonly string[],
   parentIds: readonly string[],
 ): Promise<RulesByParentId> {
+  if (parentIds.length === 0) return new Map()
+  for (const name of collections) await pending.flushBeforeReading(name)
   const found = await Promise.all(
     collections.map((name) => findDocumentsById(documentCollection(records, name), parentIds, session)),
   )
@@ -95,6 +97,7 @@ async function writeToCollection(
     return ids.map((one) => ({ ...write, id: one }))
   })
   const there = identified.flatMap(({ id, isNew }) => (isNew ? [] : [id]))
+  if (there.length > 0) await tx.pending.flushBeforeReading(collection)
   const written = new DocumentWrites(await findDocumentsById(documents, there, tx.session))
   const following: DerivedWrite[] = []
   for (const { id, parentId, isNew, decide } of identified) {
@@ -111,7 +114,7 @@ async function writeToCollection(
     tx.accesses.push(...(decision?.accesses ?? []))
     following.push(...(decision?.derivedWrites ?? []))
   }
-  await written.save(documents, tx.session)
+  tx.pending.add(documents, written.operations())
   return following
 }
 

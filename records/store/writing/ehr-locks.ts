@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
+import type { PendingWrites } from '../batching/pending-writes.ts'
 import { waitWithTimeout } from '../batching/queue.ts'
 import type { Database } from '../documents/database.ts'
 import { REQUEST_WAIT_TIMEOUT_MS } from '../documents/outage.ts'
@@ -14,15 +15,18 @@ export interface LockHolder {
   exclusiveEhrs: Set<string>
 }
 
+const lockUpdates = (names: readonly string[]) =>
+  [...new Set(names)].map((_id) => ({
+    updateOne: { filter: { _id }, update: { $inc: { turns: 1 } }, upsert: true },
+  }))
+
 /** Writes lock documents. Of several transactions that write the same one, one commits; the others conflict and retry. */
 async function writeLocks(
   records: Pick<Database, 'db'>,
   { session }: Pick<LockHolder, 'session'>,
   names: readonly string[],
 ): Promise<void> {
-  const updates = [...new Set(names)].map((_id) => ({
-    updateOne: { filter: { _id }, update: { $inc: { turns: 1 } }, upsert: true },
-  }))
+  const updates = lockUpdates(names)
   if (updates.length > 0) await ehrLockCollection(records).bulkWrite(updates, { session, ordered: false })
 }
 
@@ -53,18 +57,21 @@ export async function lockExclusive(
   for (const one of fresh) tx.exclusiveEhrs.add(one)
 }
 
-/** Locks EHRs for adding records, and the records that these reference. @see {@link lockExclusive} */
-export async function lockShared(
+/**
+ * Locks EHRs for adding records, and the records that these reference, by the next writes of the transaction.
+ * @see {@link lockExclusive}
+ */
+export function lockShared(
   records: Pick<Database, 'db'>,
-  tx: LockHolder,
+  tx: LockHolder & { pending: PendingWrites },
   ehrIds: readonly string[],
   referencedRecords: readonly ReferencedRecord[],
-): Promise<void> {
+): void {
   const { stripe } = tx.locks
   const fresh = ehrIds.filter((ehrId) => !tx.exclusiveEhrs.has(ehrId))
   const ofEhrs = fresh.map((ehrId) => ehrStripeId(ehrId, stripe % EHR_STRIPE_COUNT))
   const ofRecords = referencedRecords.map((one) => recordStripeId(one, stripe % RECORD_STRIPE_COUNT))
-  await writeLocks(records, tx, [...ofEhrs, ...ofRecords])
+  tx.pending.add(ehrLockCollection(records), lockUpdates([...ofEhrs, ...ofRecords]))
 }
 
 /** Deletes the lock documents of a purged EHR. */

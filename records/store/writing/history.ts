@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientSession, Collection, Db } from 'mongodb'
 import { limitOfPage, type ReadLimits, readDocuments } from '../../limits/read-limits.ts'
+import type { PendingWrites } from '../batching/pending-writes.ts'
 import { deleteInBatches } from '../batching/transaction-batches.ts'
 import { LogicalClock } from '../clocks/logical-clock.ts'
 import { type Author, authorOf, type Caller } from '../documents/caller.ts'
@@ -72,12 +73,12 @@ export function createHistoryEntry(
   return { _id, at, ...authorOf(caller), application: caller.application, ...write }
 }
 
-/** Saves history entries. Only a transaction of a store does so, last. */
-export async function saveHistory(db: Db, changes: HistoryEntry[], session: ClientSession): Promise<void> {
+/** Adds history entries to the writes of a transaction. Only a transaction of a store does so, last. */
+export async function addHistory(db: Db, changes: HistoryEntry[], pending: PendingWrites): Promise<void> {
   if (changes.length === 0) return
   const logicalTime = await LogicalClock.of(db).next()
   const entries = changes.map((change) => ({ ...change, logicalTime }))
-  await historyCollection(db).insertMany(entries, { session })
+  pending.insert(historyCollection(db), entries)
 }
 
 /** Lists the changes of one record, newest first. @throws MalformedRequest for a foreign cursor */

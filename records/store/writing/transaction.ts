@@ -1,13 +1,14 @@
 import type { LRUCache } from 'lru-cache'
-import { type ClientSession, MongoError } from 'mongodb'
+import { type ClientSession, MongoError, MongoServerError } from 'mongodb'
 import type { Admission } from '../../limits/admission/admission-control.ts'
 import type { AuditedAccess, AuditLog } from '../audit/audit-log.ts'
+import { type BulkWriteSupport, PendingWrites } from '../batching/pending-writes.ts'
 import type { Caller } from '../documents/caller.ts'
-import { type Database, runTransaction } from '../documents/database.ts'
+import { type Database, isCommitInDoubt, runTransaction } from '../documents/database.ts'
 import type { BackgroundJobs, Job } from '../documents/job.ts'
 import type { PageQuery } from '../reading/pages.ts'
 import type { EhrLocks, LockHolder } from './ehr-locks.ts'
-import { type HistoryEntry, saveHistory } from './history.ts'
+import { addHistory, type HistoryEntry } from './history.ts'
 
 export interface AuditedList {
   resource: { collection: string; ehr?: string }
@@ -24,6 +25,7 @@ export interface StoreContext extends Database {
   contents: Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
   jobs: BackgroundJobs
   ehrLocks: EhrLocks
+  bulkWrites: BulkWriteSupport
   /** Short-lived cache of the modellers' definitions, keyed by collection and name. */
   definitions: LRUCache<string, object>
   /**
@@ -49,6 +51,7 @@ export interface AuditedReads {
 /** A transaction that also writes the history and audit entries of its changes. */
 export interface Transaction extends AuditedReads, LockHolder {
   session: ClientSession
+  pending: PendingWrites
   changes: HistoryEntry[]
   /** Jobs that start after the commit. */
   queuedJobs: Job[]
@@ -94,11 +97,13 @@ export async function runStoreTransaction<T>(
     queuedJobs = []
     await locks.queueAfterConflict()
     const own = { changes: [], accesses: [], exclusiveEhrs: new Set<string>(), queuedJobs }
-    const tx: Transaction = { session, locks, ...own }
+    const pending = new PendingWrites(records, session)
+    const tx: Transaction = { session, locks, pending, ...own }
     const result = await work(tx)
     written = tx.changes.length
-    await saveHistory(records.db, tx.changes, session)
-    await audit.write(tx.accesses, session)
+    await addHistory(records.db, tx.changes, pending)
+    await audit.write(tx.accesses, pending)
+    await pending.flush()
     return result
   }
   let result: T
@@ -107,7 +112,7 @@ export async function runStoreTransaction<T>(
     audit.settle('written')
     for (const work of queuedJobs) records.jobs.startJob(work)
   } catch (error) {
-    audit.settle(error instanceof MongoError ? 'in doubt' : 'not written')
+    audit.settle(isEndInDoubt(error) ? 'in doubt' : 'not written')
     throw error
   } finally {
     locks.release()
@@ -115,3 +120,10 @@ export async function runStoreTransaction<T>(
   await admission?.pause(written * RECORD_WORK_MS)
   return result
 }
+
+/**
+ * Whether the server may have committed a failed transaction, or may still hold it. It ends a transaction itself when it
+ * refuses a command.
+ */
+const isEndInDoubt = (error: unknown): boolean =>
+  error instanceof MongoError && (isCommitInDoubt(error) || !(error instanceof MongoServerError))

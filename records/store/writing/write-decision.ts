@@ -1,5 +1,4 @@
-import type { AnyBulkWriteOperation, ClientSession, Collection } from 'mongodb'
-import { ServiceError } from '../../../schemas/errors.ts'
+import type { AnyBulkWriteOperation } from 'mongodb'
 import type { AuditedAccess } from '../audit/audit-log.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import type { HistoryEntry } from './history.ts'
@@ -84,15 +83,9 @@ export class DocumentWrites {
     }
   }
 
-  /** @throws Conflict when a document has changed since it was loaded; MongoServerError for a repeated id */
-  async save(documents: Collection<ParseDocument>, session: ClientSession): Promise<void> {
-    const operations = [...this.#writes.values(), ...this.#repeated].flatMap(toOperation)
-    if (operations.length === 0) return
-    const done = await documents.bulkWrite(operations, { session, ordered: false })
-    if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length)
-      throw new ServiceError('Conflict', {
-        detail: 'Another request changed the record at the same time. Read it again and retry.',
-      })
+  /** The writes for the database, which reports a repeated id, and that a document has changed since it was loaded. */
+  operations(): AnyBulkWriteOperation<ParseDocument>[] {
+    return [...this.#writes.values(), ...this.#repeated].flatMap(toOperation)
   }
 }
 

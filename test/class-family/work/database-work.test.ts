@@ -37,7 +37,7 @@ describe('database work of the class family', () => {
     const updated = await recordCommands(() =>
       put('BloodPressure', pressureId, { systolic: 130 }).expect(200),
     )
-    assert.deepEqual(named(updated), ['find', 'find', 'update', 'find'])
+    assert.deepEqual(named(updated), ['find', 'find', 'find', 'update'])
     const said = await recordCommands(() => put('BloodPressure', pressureId, { comment: 'x' }).expect(200))
     assert.deepEqual(named(said), ['find', 'find', 'update'])
   })

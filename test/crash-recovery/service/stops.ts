@@ -73,7 +73,7 @@ function crashPointOf(command: Command, options: Options | undefined): string | 
   const name = Object.keys(command)[0] ?? ''
   const write = `${name} ${command[name]}`
   if (name === 'commitTransaction') return name
-  if (!/^(insert|update|delete|findAndModify) /.test(write)) return undefined
+  if (!/^(insert|update|delete|bulkWrite|findAndModify) /.test(write)) return undefined
   if (/^(update|delete|findAndModify) (mails|_Session)$/.test(write)) return undefined
   return options?.session?.inTransaction() ? `${write} in a transaction` : write
 }

@@ -57,11 +57,13 @@ async function recordSentCommands(
   const commands: Document[] = []
   const { command: send } = Connection.prototype
   Connection.prototype.command = function (namespace, command, ...more) {
-    const commandName = Object.keys(command)[0] ?? ''
-    const isOnThem = CLASS_COLLECTIONS.test(command[commandName]) || others.test(command[commandName])
-    // Ignores the driver's monitoring, and the service's search for abandoned transactions.
-    const isOfNobody = /^(hello|ismaster)$/.test(commandName) || command.aggregate === 1
-    if (isOnThem && !isOfNobody && isWanted()) commands.push({ ...command, commandName })
+    for (const one of splitBulkWrite(command)) {
+      const commandName = Object.keys(one)[0] ?? ''
+      const isOnThem = CLASS_COLLECTIONS.test(one[commandName]) || others.test(one[commandName])
+      // Ignores the driver's monitoring, and the service's search for abandoned transactions.
+      const isOfNobody = /^(hello|ismaster)$/.test(commandName) || one.aggregate === 1
+      if (isOnThem && !isOfNobody && isWanted()) commands.push({ ...one, commandName })
+    }
     return send.call(this, namespace, command, ...more)
   }
   try {
@@ -72,11 +74,30 @@ async function recordSentCommands(
   return commands
 }
 
+/** The parts of a bulkWrite as the commands that it stands for: one for each collection and kind of write. */
+function splitBulkWrite(command: Document): Document[] {
+  if (command.bulkWrite !== 1) return [command]
+  const listOf = (list: { documents?: Document[] } & Document[]) => list.documents ?? list
+  const parts = new Map<string, Document>()
+  for (const { document, filter: q, updateMods: u, ...op } of listOf(command.ops)) {
+    const kind = ['insert', 'update', 'delete'].find((name) => name in op) ?? ''
+    const collection = String(listOf(command.nsInfo)[op[kind]]?.ns).replace(/^[^.]*\./, '')
+    const lists = kind === 'insert' ? 'documents' : `${kind}s`
+    const part = parts.get(`${kind} ${collection}`) ?? { [kind]: collection, [lists]: [] }
+    part[lists].push(document ?? { q, u })
+    parts.set(`${kind} ${collection}`, part)
+  }
+  return [...parts.values()]
+}
+
 /** The writes of a transaction: the number of documents by collection, and the number of commands. */
 export interface TransactionWrites {
   documents: Record<string, number>
   commands: number
 }
+
+const toObject = (reply: unknown): Document =>
+  (reply as { toObject?(): Document }).toObject?.() ?? (reply as Document)
 
 /** The writes of each committed transaction that some work causes. */
 export async function recordTransactions(work: () => PromiseLike<unknown>): Promise<TransactionWrites[]> {
@@ -94,9 +115,14 @@ export async function recordTransactions(work: () => PromiseLike<unknown>): Prom
       const now = written ?? { documents: {}, commands: 0 }
       open.set(session, now)
       now.commands += 1
-      const { n = 0 } = (reply as { toObject?(): Document }).toObject?.() ?? (reply as Document)
-      const isWrite = ['insert', 'update', 'delete'].includes(commandName)
-      if (isWrite) now.documents[command[commandName]] = (now.documents[command[commandName]] ?? 0) + n
+      for (const one of splitBulkWrite(command)) {
+        const [kind = ''] = Object.keys(one)
+        const written: unknown = one.documents ?? one.updates ?? one.deletes
+        const isAlone = one === command
+        const { n = 0 } = isAlone ? toObject(reply) : { n: (written as unknown[]).length }
+        const isWrite = ['insert', 'update', 'delete'].includes(kind)
+        if (isWrite) now.documents[one[kind]] = (now.documents[one[kind]] ?? 0) + n
+      }
     }
     return reply
   }

@@ -1,16 +1,15 @@
 /** insert, update, delete, findAndModify. */
 import type { Document } from 'bson'
-import { changeCount } from '../../storage/collections/records.ts'
 import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { StatementResult } from '../../storage/last-writes.ts'
-import type { Query } from '../../storage/queries/query.ts'
-import { decode, isNullish, isTruthy, toNumber } from '../../values/bson-values.ts'
+import { decode, isTruthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { boolean, checkEach, checkKnown, object } from '../../values/options/option-types.ts'
+import { boolean, checkEach, checkKnown } from '../../values/options/option-types.ts'
 import { type Command, type CommandContext, targetCollection } from '../context.ts'
+import { bulkWrite } from './bulk-write.ts'
+import { compileRemoval, compileUpdateStatement, insertInto } from './compile-statements.ts'
 import { findAndModify } from './find-and-modify.ts'
 import { type Outcome, runBatch, runInOneSlice, runInSlices, type Statement } from './statement.ts'
-import { checkUpdate, removeStatement, storeDocument, updateStatement } from './update-statements.ts'
 
 const MAX_BATCH_SIZE = 100_000
 
@@ -35,14 +34,11 @@ const insert: Command = {
   async run(context) {
     const { command } = context
     const documents = statementsOf(command, 'documents') as unknown as Uint8Array[]
-    const { ns } = targetCollection(context, 'insert')
+    targetCollection(context, 'insert')
     await context.ensure(command.insert)
     const insertOne = (view: WritableView, index: number): StatementResult => {
-      const collection = context.find(command.insert) ?? fail(26, `ns does not exist: ${ns}`)
       const bytes = documents[index] as Uint8Array
-      storeDocument(context, view, collection, decode(bytes), Buffer.from(bytes))
-      changeCount(view, collection, 1)
-      return { matched: 1, modified: 0 }
+      return insertInto(context, view, command.insert, decode(bytes), Buffer.from(bytes))
     }
     const outcomes = await runBatch(context, documents.length, insertOne, () => fail(1, 'never longer'))
     return { n: outcomes.filter(({ changed }) => changed).length, ...writeErrors(outcomes), ok: 1 }
@@ -70,18 +66,6 @@ const runStatements = (
   )
 }
 
-const statementQuery = ({ command, timer }: CommandContext, statement: Document, single: boolean): Query => {
-  object(statement.q, 'q')
-  return {
-    filter: statement.q,
-    collation: statement.collation,
-    hint: statement.hint,
-    variables: isNullish(statement.c) ? command.let : { ...command.let, ...statement.c },
-    limit: single ? 1 : 0,
-    timer,
-  }
-}
-
 const updateOptions = ['q', 'u', 'c', 'multi', 'upsert', 'arrayFilters', 'collation', 'hint']
 
 const update: Command = {
@@ -93,21 +77,9 @@ const update: Command = {
     checkStatements(updates, updateOptions, 'update.updates')
     const { collection: existing } = targetCollection(context, 'update')
     if (!existing && updates.some(({ upsert }) => isTruthy(upsert))) await context.ensure(command.update)
-    const outcomes = await runStatements(context, updates, (statement) => {
-      if (!isNullish(statement.c) && !Array.isArray(statement.u))
-        fail(51198, 'Constant values may only be specified for pipeline updates')
-      const multi = isTruthy(statement.multi)
-      const change = {
-        name: command.update,
-        query: statementQuery(context, statement, !multi),
-        update: statement.u,
-        arrayFilters: statement.arrayFilters,
-        multi,
-        upsert: isTruthy(statement.upsert),
-      }
-      if (!context.find(command.update)) checkUpdate(change)
-      return updateStatement(context, change)
-    })
+    const outcomes = await runStatements(context, updates, (statement) =>
+      compileUpdateStatement(context, command.update, statement),
+    )
     const upserted = outcomes.flatMap(({ index, changed }) =>
       changed?.upsertedId === undefined ? [] : [{ index, _id: changed.upsertedId }],
     )
@@ -140,16 +112,9 @@ const deleteCommand: Command = {
     const deletes = statementsOf(context.command, 'deletes')
     checkStatements(deletes, ['q', 'limit', 'collation', 'hint'], 'delete.deletes')
     targetCollection(context, 'delete')
-    const outcomes = await runStatements(context, deletes, (statement) => {
-      const limit = toNumber(statement.limit)
-      if (limit !== 0 && limit !== 1)
-        fail(9, `The limit field in delete objects must be 0 or 1. Got ${limit}`)
-      return removeStatement(
-        context.command.delete,
-        statementQuery(context, statement, limit === 1),
-        limit === 1,
-      )
-    })
+    const outcomes = await runStatements(context, deletes, (statement) =>
+      compileRemoval(context, context.command.delete, statement),
+    )
     const n = outcomes.reduce((total, { changed }) => total + (changed?.matched ?? 0), 0)
     return { n, ...writeErrors(outcomes), ok: 1 }
   },
@@ -159,6 +124,7 @@ export const writes: Record<string, Command> = {
   insert,
   update,
   delete: deleteCommand,
+  bulkWrite,
   findAndModify,
   findandmodify: findAndModify,
 }

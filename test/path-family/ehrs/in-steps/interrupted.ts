@@ -5,6 +5,7 @@ import { accessesOfList } from '../../../../records/ehrs/rights/query-accesses.t
 import { containedCollections } from '../../../../records/kinds.ts'
 import { openAuditLog } from '../../../../records/store/audit/audit-log.ts'
 import { verifyAudit } from '../../../../records/store/audit/verifier.ts'
+import { BulkWriteSupport } from '../../../../records/store/batching/pending-writes.ts'
 import { BATCH_LIMITS } from '../../../../records/store/batching/transaction-batches.ts'
 import type { Caller } from '../../../../records/store/documents/caller.ts'
 import { newId } from '../../../../records/store/documents/ids.ts'
@@ -66,6 +67,7 @@ async function openScene() {
     contents: containedCollections,
     jobs,
     ehrLocks: new EhrLocks(),
+    bulkWrites: new BulkWriteSupport(),
     definitions,
     accessesOfList,
     notifyOfPendingEhr,

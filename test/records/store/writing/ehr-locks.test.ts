@@ -34,7 +34,8 @@ describe('EHR locks', () => {
   }
   const adding = (name: string, ehrId: string, then: () => Promise<void>) =>
     within(name, async (tx) => {
-      await lockShared(opened.records, tx, [ehrId], [])
+      lockShared(opened.records, tx, [ehrId], [])
+      await tx.pending.flush()
       await then()
     })
 

@@ -1,0 +1,158 @@
+/** bulkWrite: writes to several collections in one command, as MongoDB 8 has it; here of one database. */
+import { type Document, Int32, Long } from 'bson'
+import type { WritableView } from '../../storage/disk/overlay.ts'
+import type { StatementResult } from '../../storage/last-writes.ts'
+import { decode, encode, isTruthy, toNumber } from '../../values/bson-values.ts'
+import { fail } from '../../values/errors.ts'
+import { boolean, checkEach, checkKnown, object } from '../../values/options/option-types.ts'
+import { checkFields, rawDocumentField } from '../../values/raw-documents.ts'
+import { type Command, type CommandContext, targetCollection } from '../context.ts'
+import { compileRemoval, compileUpdateStatement, insertInto } from './compile-statements.ts'
+import { type Outcome, runBatch, runInOneSlice, runInSlices, type Statement } from './statement.ts'
+
+type Kind = 'insert' | 'update' | 'delete'
+
+/** One element of `ops`. */
+interface Operation {
+  kind: Kind
+  /** The name of its collection. */
+  name: string
+  given: Document
+  /** The encoded document of an insert. */
+  bytes: Buffer | undefined
+}
+
+const OPTIONS: Readonly<Record<Kind, string[]>> = {
+  insert: ['insert', 'document'],
+  update: [
+    ...[
+      'update',
+      'filter',
+      'updateMods',
+      'multi',
+      'upsert',
+      'arrayFilters',
+      'collation',
+      'hint',
+      'constants',
+    ],
+  ],
+  delete: ['delete', 'filter', 'multi', 'collation', 'hint'],
+}
+
+const MAX_OPERATIONS = 100_000
+
+const listOf = (command: Document, name: string): unknown[] => {
+  const list = command[name]
+  if (!Array.isArray(list))
+    return fail(40414, `BSON field 'bulkWrite.${name}' is missing but a required field`)
+  if (list.length === 0 || list.length > MAX_OPERATIONS)
+    fail(16, `Write batch sizes must be between 1 and ${MAX_OPERATIONS}. Got ${list.length} operations.`)
+  return list
+}
+
+const namespacesOf = (command: Document): string[] =>
+  listOf(command, 'nsInfo').map((one) => {
+    object(one, 'nsInfo')
+    const { ns } = one as Document
+    return typeof ns === 'string' ? ns : fail(14, "BSON field 'bulkWrite.nsInfo.ns' is the wrong type")
+  })
+
+/** The database of all its collections. @throws 13 outside `admin`, 115 for several databases */
+export const databaseOfBulkWrite = (command: Document): string => {
+  if (command.$db !== 'admin') fail(13, 'bulkWrite may only be run against the admin database.')
+  const [db = '', ...others] = new Set(namespacesOf(command).map((ns) => ns.split('.', 1)[0] ?? ''))
+  if (others.length > 0) fail(115, 'bulkWrite of several databases is not supported by this engine')
+  return db
+}
+
+/** @param sent as it came: encoded in a sequence, decoded in an array of the command */
+const readOperation = (sent: unknown, names: readonly string[]): Operation => {
+  const bytes = sent instanceof Uint8Array ? (sent as Buffer) : undefined
+  if (bytes) checkFields(bytes, 'document')
+  const given: Document = bytes ? decode(bytes) : (sent as Document)
+  const kind = Object.keys(given)[0] as Kind
+  if (!Object.hasOwn(OPTIONS, kind)) fail(40415, `BSON field 'bulkWrite.ops.${kind}' is an unknown field.`)
+  checkKnown(given, 'bulkWrite.ops', OPTIONS[kind])
+  checkEach(given, 'bulkWrite.ops', { multi: boolean, upsert: boolean, document: object, filter: object })
+  const name = names[toNumber(given[kind])] ?? fail(2, `BulkWrite ops entry has an invalid nsInfo index.`)
+  if (kind !== 'insert') return { kind, name, given, bytes: undefined }
+  object(given.document, 'bulkWrite.ops.document')
+  return { kind, name, given, bytes: (bytes && rawDocumentField(bytes, DOCUMENT)) ?? encode(given.document) }
+}
+
+const DOCUMENT = Buffer.from('document')
+
+/** The statement of an update or a removal, in the form that their own commands have. */
+const compile = (context: CommandContext, { kind, name, given }: Operation, position: number): Statement => {
+  const { filter: q, updateMods: u, constants: c, multi, ...rest } = given
+  const statement =
+    kind === 'update'
+      ? compileUpdateStatement(context, name, { ...rest, q, u, c, multi })
+      : compileRemoval(context, name, { ...rest, q, limit: isTruthy(multi) ? 0 : 1 })
+  statement.position = position
+  if (context.retryable && !statement.single) fail(72, 'Cannot use retryable writes with multi=true')
+  return statement
+}
+
+export const bulkWrite: Command = {
+  transactional: true,
+  options: 'ops nsInfo ordered errorsOnly bypassDocumentValidation cursor',
+  async run(context) {
+    const { command, db } = context
+    const names = namespacesOf(command).map((ns) => ns.slice(db.length + 1))
+    for (const name of names) targetCollection({ ...context, command: { name } }, 'name')
+    const operations = listOf(command, 'ops').map((one) => readOperation(one, names))
+    for (const { kind, name, given } of operations)
+      if (kind === 'insert' || isTruthy(given.upsert)) await context.ensure(name)
+    const runOne = (view: WritableView, index: number): StatementResult | undefined => {
+      const operation = operations[index] as Operation
+      const { kind, name, given, bytes } = operation
+      return kind === 'insert'
+        ? insertInto(context, view, name, given.document, bytes as Buffer)
+        : runInOneSlice(context, view, compile(context, operation, index))
+    }
+    const outcomes = await runBatch(context, operations.length, runOne, (index) =>
+      runInSlices(context, compile(context, operations[index] as Operation, index)),
+    )
+    return replyOf(command, operations, outcomes)
+  },
+}
+
+/** The counts, and a row for each operation or for each error. */
+const replyOf = (
+  command: Document,
+  operations: readonly Operation[],
+  outcomes: readonly Outcome[],
+): Document => {
+  const sum = (kind: Kind, name: 'matched' | 'modified') =>
+    outcomes.reduce(
+      (total, { index, changed }) => total + (operations[index]?.kind === kind ? (changed?.[name] ?? 0) : 0),
+      0,
+    )
+  const rows = outcomes.flatMap((one) =>
+    one.error || !isTruthy(command.errorsOnly) ? [rowOf(one, operations[one.index]?.kind)] : [],
+  )
+  return {
+    cursor: { id: Long.ZERO, firstBatch: rows, ns: 'admin.$cmd.bulkWrite' },
+    nErrors: outcomes.filter(({ error }) => error).length,
+    nInserted: sum('insert', 'matched'),
+    nMatched: sum('update', 'matched'),
+    nModified: sum('update', 'modified'),
+    nUpserted: outcomes.filter(({ changed }) => changed?.upsertedId !== undefined).length,
+    nDeleted: sum('delete', 'matched'),
+    ok: 1,
+  }
+}
+
+const rowOf = ({ index, changed, error }: Outcome, kind: Kind | undefined): Document => {
+  const idx = new Int32(index)
+  if (error) return { ok: 0, idx, code: error.code, errmsg: error.message, ...error.extra, n: 0 }
+  const { matched = 0, modified = 0, upsertedId } = changed ?? {}
+  const upserted = upsertedId === undefined ? undefined : { _id: upsertedId }
+  return {
+    ...{ ok: 1, idx, n: upserted ? 1 : matched },
+    ...(kind === 'update' && { nModified: modified }),
+    ...(upserted && { upserted }),
+  }
+}
