@@ -15,6 +15,7 @@ import { accessesByEhr } from '../../records/store/resource.ts'
 import type { ConditionalWriteOptions } from '../../records/store/store.ts'
 import { type RecordHistoryEntry, Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
+import type { RecordParent } from '../../records/store/writing/batch-writer.ts'
 import {
   runStoreTransaction,
   type StoreContext,
@@ -44,6 +45,13 @@ interface VersionSelector {
 export interface CompositionContent {
   kept: Omit<CompositionRecord, 'ehrId' | 'carePlanId'>
   uid: string | undefined
+}
+
+interface InsertOptions {
+  newUuid: string
+  tx?: Transaction
+  /** Adds conditions under which the parent admits the composition. */
+  restrict?: ((target: RecordParent) => RecordParent) | undefined
 }
 
 interface CompositionKey {
@@ -88,13 +96,13 @@ export class Compositions {
     caller: Caller,
     place: ParentIds,
     sent: SentComposition,
-    { newUuid, isRetry }: { newUuid: string; isRetry: boolean },
+    { newUuid, isRetry, restrict }: { newUuid: string; isRetry: boolean } & Pick<InsertOptions, 'restrict'>,
   ) {
     return auditRefusal(this.#records, caller, Composition.collection, place.ehrId, async () => {
       const content = await this.read(caller, sent)
       const { uid } = content
       try {
-        return await this.insert(caller, place, content, { newUuid })
+        return await this.insert(caller, place, content, { newUuid, restrict })
       } catch (error) {
         if (!isDuplicateKeyError(error)) throw error
         if (uid === undefined || isRetry)
@@ -112,13 +120,13 @@ export class Compositions {
     caller: Caller,
     place: ParentIds,
     { kept, uid }: CompositionContent,
-    { newUuid, tx }: { newUuid: string; tx?: Transaction },
+    { newUuid, tx, restrict = (target) => target }: InsertOptions,
   ): Promise<SavedComposition> {
     const id = uid ?? newUuid
     if (id.toLowerCase() === statusIdOf(place.ehrId)) throw takenUidError()
     const made = { ...kept, ...place, id } as CompositionRecord & { id: string }
     const where = {
-      ...insertTargetFor({ permissions: ehrPermissions }, id, place),
+      ...restrict(insertTargetFor({ permissions: ehrPermissions }, id, place)),
       referencedRecord: this.#templates.lockFor(kept.template),
     }
     const [created] = await this.#store.createAll(caller, [made], where, { tx })

@@ -8,10 +8,11 @@ import { ehrPermissions, isSystemId } from '../../records/ehrs/rights/access.ts'
 import { findAnonymizedEhrs } from '../../records/ehrs/rights/anonymity.ts'
 import type { Caller, Permissions } from '../../records/store/documents/caller.ts'
 import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
-import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
+import type { ParseDocument, SavedRecord } from '../../records/store/documents/parse-format.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import { Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
+import type { RecordParent } from '../../records/store/writing/batch-writer.ts'
 import {
   runStoreTransaction,
   type StoreContext,
@@ -117,10 +118,18 @@ export class EhrStatuses {
   /** @throws NotFound; Conflict when the status of the EHR forbids changes of its contents */
   async requireModifiable(caller: Caller, ehrId: string): Promise<void> {
     const stored = await this.#store.find(caller, { id: statusIdOf(ehrId), ehrId })
-    if (stored && JSON.parse(stored.json).is_modifiable === false)
-      throw new ServiceError('Conflict', {
-        detail: 'The status of the EHR does not allow modification: set is_modifiable to true first.',
-      })
+    if (stored) requireModifiableStatus(stored)
+  }
+
+  /** Checks the same when a record is added to the EHR, and reads the status together with it. */
+  whenModifiable(target: RecordParent): RecordParent {
+    const localField = target.collection === 'Ehr' ? '_id' : 'ehrId'
+    const permissions = (parentDocument: ParseDocument): Permissions => {
+      for (const status of parentDocument[STATUS_FIELD] as { json: string }[]) requireModifiableStatus(status)
+      return target.permissions(parentDocument)
+    }
+    const joined = { from: EhrStatus.collection, localField, foreignField: 'ehrId', as: STATUS_FIELD }
+    return { ...target, joined, permissions }
   }
 
   /**
@@ -177,6 +186,16 @@ export class EhrStatuses {
       throw error
     })
   }
+}
+
+const STATUS_FIELD = 'ehrStatus'
+
+/** @throws Conflict */
+function requireModifiableStatus({ json }: { json: string }): void {
+  if (JSON.parse(json).is_modifiable === false)
+    throw new ServiceError('Conflict', {
+      detail: 'The status of the EHR does not allow modification: set is_modifiable to true first.',
+    })
 }
 
 /** The status of an EHR until a client sets one. */

@@ -1,6 +1,7 @@
 import { toRmObject } from '../../../openehr/compositions/composition-json.ts'
 import type { SentComposition } from '../../../openehr/compositions/read-composition.ts'
 import { parseVersionUid } from '../../../records/compositions/composition-record.ts'
+import type { RecordParent } from '../../../records/store/writing/batch-writer.ts'
 import { compositionIdField } from '../../../schemas/openehr/composition.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import type { RawContent } from '../../reply/body-media.ts'
@@ -48,13 +49,18 @@ export const restCompositionOperations = [
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { ehrId }, body }, context) => {
       const { caller, compositions, ehrStatuses, newUuid, isRetry, accepted, templateId } = context
-      await ehrStatuses.requireModifiable(caller, ehrId)
       const sent = sentComposition(body, templateId)
-      const saved = isDescribed(context)
-        ? await commitAlone(context, ehrId, { type: 'COMPOSITION', preceding: undefined, data: sent }).then(
-            ({ versions: [made] }) => compositions.get(caller, { ehrId, uid: made?.uid ?? '' }),
-          )
-        : await compositions.create(caller, { ehrId }, sent, { newUuid: newUuid(), isRetry })
+      const create = () => {
+        const restrict = (target: RecordParent) => ehrStatuses.whenModifiable(target)
+        return compositions.create(caller, { ehrId }, sent, { newUuid: newUuid(), isRetry, restrict })
+      }
+      const commitDescribed = async () => {
+        await ehrStatuses.requireModifiable(caller, ehrId)
+        const version = { type: 'COMPOSITION', preceding: undefined, data: sent } as const
+        const { versions } = await commitAlone(context, ehrId, version)
+        return compositions.get(caller, { ehrId, uid: versions[0]?.uid ?? '' })
+      }
+      const saved = await (isDescribed(context) ? commitDescribed() : create())
       const change = changeOf(ehrId, 'composition', saved, true)
       return replyToChange(change, context, () => composeText(saved, accepted, context))
     },

@@ -10,6 +10,7 @@ import {
   groupByCollection,
   joinedRulesOf,
   type RecordDerivation,
+  rulesLookupStages,
   writeDerivedRecords,
 } from './derived-records.ts'
 import { lockShared, type ReferencedRecord } from './ehr-locks.ts'
@@ -31,6 +32,8 @@ export interface RecordParent {
   permissions(parentDocument: ParseDocument): Permissions
   /** A record of another collection that must still exist when the transaction commits. */
   referencedRecord?: ReferencedRecord
+  /** Documents that `permissions` reads in the field `as` of the parent document. */
+  joined?: { from: string; localField: string; foreignField: string; as: string }
 }
 
 /** A write to one collection, decided once the records that it depends on are loaded. */
@@ -124,7 +127,7 @@ export class BatchWriter {
   async #execute<R>(tx: Transaction, writes: WriteRequest<R>[]): Promise<WriteOutcome<R>[]> {
     const { session, changes, accesses } = tx
     const wanted = writes.flatMap(({ parent }) => parent ?? [])
-    const parentDocuments = await this.#findParents(tx, wanted)
+    const { parentDocuments, references } = await this.#findParents(tx, wanted)
     const ids = writes.flatMap(({ id }) => id ?? [])
     for (const id of ids) tx.locks.contendFor(id)
     const written = new DocumentWrites(await findDocumentsById(this.#documents, ids, session))
@@ -138,7 +141,7 @@ export class BatchWriter {
     if (decisions.length === 0) return outcomes
     const parents = writes.flatMap(({ parent }, i) => (parent && outcomes[i]?.decision ? [parent] : []))
     const referencedRecords = parents.flatMap(({ referencedRecord }) => referencedRecord ?? [])
-    await this.#requireReferencedRecords(tx, referencedRecords)
+    requireReferencedRecords(referencedRecords, references)
     const ehrIds = parents.flatMap(({ ehrId }) => ehrId ?? [])
     lockShared(this.#context, tx, ehrIds, referencedRecords)
     this.#updateParents(tx, parents)
@@ -155,21 +158,6 @@ export class BatchWriter {
     return outcomes
   }
 
-  /** @throws Conflict when a referenced record has been removed */
-  async #requireReferencedRecords(
-    { session }: Transaction,
-    referencedRecords: readonly ReferencedRecord[],
-  ): Promise<void> {
-    for (const [name, references] of groupByCollection(referencedRecords)) {
-      const ids = new Set(references.map(({ id }) => id))
-      const documents = documentCollection(this.#context, name)
-      if ((await documents.countDocuments({ _id: { $in: [...ids] } }, { session })) < ids.size)
-        throw new ServiceError('Conflict', {
-          detail: 'The EHR, care plan or goal of this record was deleted.',
-        })
-    }
-  }
-
   /** Updates each parent once: the update is the same for all records added at this moment. */
   #updateParents({ pending }: Transaction, parents: readonly RecordParent[]): void {
     const byId = new Map(parents.map((parent) => [parent.key._id, parent]))
@@ -182,16 +170,63 @@ export class BatchWriter {
     if (first) pending.add(documentCollection(this.#context, first.collection), operations)
   }
 
-  /** The parents of the new records, by id. */
-  async #findParents({ session }: Transaction, parents: RecordParent[]): Promise<Map<string, ParseDocument>> {
-    const found: [string, ParseDocument][] = []
+  /** The parents of the new records, by id, and the keys of the records that these reference, as far as they exist. */
+  async #findParents(
+    { session }: Transaction,
+    parents: RecordParent[],
+  ): Promise<{ parentDocuments: Map<string, ParseDocument>; references: Set<string> }> {
+    const parentDocuments = new Map<string, ParseDocument>()
+    const references = new Set<string>()
     for (const [name, ofOne] of groupByCollection(parents)) {
       const ids = ofOne.map(({ key }) => key._id)
       const documents = documentCollection(this.#context, name)
-      found.push(...(await findDocumentsById(documents, ids, session, this.#derivation)))
+      const referenced = groupByCollection(ofOne.flatMap(({ referencedRecord }) => referencedRecord ?? []))
+      const lookups = [
+        ...(this.#derivation ? rulesLookupStages(this.#derivation) : []),
+        ...joinStages(ofOne),
+        ...referenceStages(referenced),
+      ]
+      for (const [id, found] of await findDocumentsById(documents, ids, session, lookups)) {
+        parentDocuments.set(id, found)
+        for (const [i, [collection]] of referenced.entries())
+          for (const { _id } of found[REFERENCES_FIELD + i] as { _id: string }[])
+            references.add(referenceKey({ collection, id: _id }))
+      }
     }
-    return new Map(found)
+    return { parentDocuments, references }
   }
+}
+
+const joinStages = (parents: readonly RecordParent[]): Document[] => {
+  const joins = new Map(parents.flatMap(({ joined }) => (joined ? [[joined.as, joined]] : [])))
+  return [...joins.values()].map((join) => ({ $lookup: join }))
+}
+
+const REFERENCES_FIELD = 'references'
+
+/** Looks up the referenced records beside the parents, since a query of its own costs more. */
+const referenceStages = (referenced: [string, ReferencedRecord[]][]): Document[] =>
+  referenced.flatMap(([from, records], i) => {
+    const field = REFERENCES_FIELD + i
+    const ids = [...new Set(records.map(({ id }) => id))]
+    const pipeline = [{ $project: { _id: 1 } }]
+    return [
+      { $set: { [field]: ids } },
+      { $lookup: { from, localField: field, foreignField: '_id', pipeline, as: field } },
+    ]
+  })
+
+const referenceKey = ({ collection, id }: ReferencedRecord): string => `${collection}/${id}`
+
+/** @throws Conflict when a referenced record has been removed */
+function requireReferencedRecords(
+  referencedRecords: readonly ReferencedRecord[],
+  existing: ReadonlySet<string>,
+): void {
+  if (!referencedRecords.every((one) => existing.has(referenceKey(one))))
+    throw new ServiceError('Conflict', {
+      detail: 'The EHR, care plan or goal of this record was deleted.',
+    })
 }
 
 type WriteBatcher = ReturnType<typeof createBatcher<WriteRequest<unknown>, WriteOutcome<unknown>>>

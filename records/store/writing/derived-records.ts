@@ -1,4 +1,4 @@
-import type { ClientSession, Collection } from 'mongodb'
+import type { ClientSession, Collection, Document } from 'mongodb'
 import type { Caller, Permissions } from '../documents/caller.ts'
 import { documentCollection } from '../documents/database.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
@@ -28,7 +28,7 @@ export interface RecordDerivation {
 type RulesByParentId = ReadonlyMap<string, ParentRules>
 
 /** Joins the rules to a parent. Most parents have none, so a query of its own would be wasted. */
-const rulesLookupStages = ({ rulesCollections }: RecordDerivation) =>
+export const rulesLookupStages = ({ rulesCollections }: RecordDerivation) =>
   rulesCollections.map((from, i) => ({
     $lookup: { from, localField: '_id', foreignField: '_id', as: RULES_FIELD + i },
   }))
@@ -122,14 +122,13 @@ export async function findDocumentsById(
   documents: Collection<ParseDocument>,
   ids: readonly string[],
   session: ClientSession,
-  recordDerivation?: RecordDerivation,
+  lookups: readonly Document[] = [],
 ): Promise<Map<string, ParseDocument>> {
   if (ids.length === 0) return new Map()
   const those = { _id: { $in: [...new Set(ids)] } }
-  const found = recordDerivation
-    ? await documents
-        .aggregate<ParseDocument>([{ $match: those }, ...rulesLookupStages(recordDerivation)], { session })
-        .toArray()
-    : await documents.find(those, { session }).toArray()
+  const found =
+    lookups.length > 0
+      ? await documents.aggregate<ParseDocument>([{ $match: those }, ...lookups], { session }).toArray()
+      : await documents.find(those, { session }).toArray()
   return new Map(found.map((document) => [document._id, document as ParseDocument]))
 }
