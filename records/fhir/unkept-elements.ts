@@ -43,23 +43,27 @@ export function unkeptPaths(
   if (Array.isArray(sent)) return unkeptItems(sent, Array.isArray(shown) ? shown : [], path, comparison)
   if (isElement(sent)) {
     if (!isElement(shown)) return [path]
-    let lost = NOTHING
+    let lost: string[] | undefined
     for (const name of Object.keys(sent)) {
       const [value, own] = [sent[name], memberOf(shown, name)]
       // Most are the same, so that nobody needs the path.
       if (value === own || isParaphrase(name, sent, shown)) continue
-      lost = joinPaths(lost, unkeptPaths(value, own, `${path}.${name}`, comparison))
+      lost = addPaths(lost, unkeptPaths(value, own, `${path}.${name}`, comparison))
     }
-    return lost
+    return lost ?? NOTHING
   }
   const [, ...names] = path.replace(/\[\d+\]/g, '').split('.')
   const accepted = memberOf(comparison.accepted, names.join('.'))
   return (Array.isArray(accepted) && accepted.includes(sent)) || isSameValue(sent, shown) ? NOTHING : [path]
 }
 
-/** Nearly all elements lose nothing, and need no list of their own. */
-const joinPaths = (some: readonly string[], more: readonly string[]): readonly string[] =>
-  more.length === 0 ? some : some.length === 0 ? more : [...some, ...more]
+/** Nearly all elements lose nothing, and need no list. A list that is there grows, since thousands of items may be lost. */
+function addPaths(lost: string[] | undefined, more: readonly string[]): string[] | undefined {
+  if (more.length === 0) return lost
+  if (lost === undefined) return [...more]
+  for (const path of more) lost.push(path)
+  return lost
+}
 
 /** Each sent item needs a shown one that contains it; otherwise the most similar one tells what is lost. */
 function unkeptItems(
@@ -68,7 +72,7 @@ function unkeptItems(
   path: string,
   comparison: Comparison,
 ): readonly string[] {
-  let lost = NOTHING
+  let lost: string[] | undefined
   for (const [position, item] of sent.entries()) {
     const place = `${path}[${position}]`
     let least: readonly string[] | undefined
@@ -78,9 +82,9 @@ function unkeptItems(
       if (unkept.length === 0) break
     }
     const isForeign = least === undefined || least.length >= leafCount(item)
-    lost = joinPaths(lost, isForeign ? [place] : (least as readonly string[]))
+    lost = addPaths(lost, isForeign ? [place] : (least as readonly string[]))
   }
-  return lost
+  return lost ?? NOTHING
 }
 
 const leafCount = (value: unknown): number =>
