@@ -39,10 +39,13 @@ const readNumber = (text: string): number | Decimal => {
 /** A number with a zero at its end, an exponent, or more digits than a number keeps, where a value begins. */
 const MAY_BE_INEXACT = /(?:^|[:,[])\s*-?\d+(?:\.\d*0(?![\w.])|(?:\.\d+)?[eE]|[\d.]{15})|[:,[]\s*-0/
 
+/** Whether JSON has a decimal that a number cannot say, as far as a pattern tells. */
+export const mayHaveDecimals = (text: string): boolean => MAY_BE_INEXACT.test(text)
+
 /** Parses JSON of FHIR. The last of several values of one name counts, as in other JSON. @throws SyntaxError */
 export function parseFhirJson(text: string): unknown {
   // The parser of the engine is several times as fast, and nearly all resources suit it.
-  if (!MAY_BE_INEXACT.test(text)) return JSON.parse(text)
+  if (!mayHaveDecimals(text)) return JSON.parse(text)
   return parse(text, undefined, { parseNumber: readNumber, onDuplicateKey: ({ newValue }) => newValue })
 }
 

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { parameterError } from '../../../fhir/outcome/issue.ts'
 import { type Include, includeName, knownIncludes } from '../../../fhir/search/includes.ts'
 import type { ResourceContent, ResourceType } from '../../../fhir/sources/resource-source.ts'
-import { formatFhirJson, parseFhirJson } from '../../../records/fhir/decimal.ts'
+import { formatFhirJson, mayHaveDecimals, parseFhirJson } from '../../../records/fhir/decimal.ts'
 import { elementAt, isElement } from '../../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import { withArticle } from '../../../schemas/common.ts'
@@ -126,7 +126,9 @@ const utf8 = new TextDecoder()
 
 /** The JSON of a body, with the digits of its decimals. */
 export function sentFhirJson({ json, bytes }: RawContent): unknown {
-  return json === undefined ? undefined : parseFhirJson(utf8.decode(bytes))
+  if (json === undefined) return undefined
+  const text = utf8.decode(bytes)
+  return mayHaveDecimals(text) ? parseFhirJson(text) : json
 }
 
 /** The resource in a body. @throws MalformedRequest; InvalidInput for another type */
