@@ -7,7 +7,7 @@ import {
   type FhirResource,
   showElements,
 } from '../../records/fhir/mapping.ts'
-import type { Decimals } from '../../schemas/json/decimals.ts'
+import { type Decimals, matchingDecimals } from '../../schemas/json/decimals.ts'
 
 /** A record with its metadata. */
 export type RecordWithMetadata = FieldValues & {
@@ -22,8 +22,8 @@ export type RecordWithMetadata = FieldValues & {
 function withDecimals<R extends FieldValues>(record: R): R {
   const { decimals } = record as { decimals?: Decimals }
   if (decimals === undefined) return record
-  const same = Object.entries(decimals).filter(([field, digits]) => record[field] === Number(digits))
-  return { ...record, ...Object.fromEntries(same.map(([field, digits]) => [field, new Decimal(digits)])) }
+  const exact = matchingDecimals(decimals, record).map(([field, digits]) => [field, new Decimal(digits)])
+  return { ...record, ...Object.fromEntries(exact) }
 }
 
 const reference = (type: string, id: string) => ({ reference: `${type}/${id}` })

@@ -21,12 +21,18 @@ export const decimalsField = internalField(
   ),
 )
 
+/** The digits that still say the number of their field. */
+export const matchingDecimals = (
+  decimals: Decimals,
+  values: Readonly<Record<string, unknown>>,
+): [field: string, digits: string][] =>
+  Object.entries(decimals).filter(([field, digits]) => Number(digits) === values[field])
+
 /** The digits that a changed record has. Clients who know numbers only leave the digits of those that stay. */
 export function decimalsAfterChange(
   now: Readonly<Record<string, unknown>>,
   next: Readonly<Record<string, unknown>>,
 ): { decimals?: Decimals } {
-  const known = (next.decimals ?? now.decimals ?? {}) as Decimals
-  const same = Object.entries(known).filter(([field, digits]) => Number(digits) === next[field])
+  const same = matchingDecimals((next.decimals ?? now.decimals ?? {}) as Decimals, next)
   return same.length > 0 ? { decimals: Object.fromEntries(same) } : {}
 }
