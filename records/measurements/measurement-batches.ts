@@ -13,6 +13,7 @@ import {
 import { auditRefusal } from '../ehr-records/refusals/refusals.ts'
 import { TimeSlice } from '../limits/time-slice.ts'
 import type { AuditedAccess } from '../store/audit/audit-log.ts'
+import { groupBy } from '../store/batching/group-by.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { accessWithoutRecords } from '../store/resource.ts'
 import { lockExclusive } from '../store/writing/ehr-locks.ts'
@@ -210,13 +211,3 @@ const refusedAttempt = (
   outcome: 'denied' | 'refused',
 ): AuditedAccess[] =>
   accessWithoutRecords({ collection, ehr: 'ehrId' }, caller, { action: 'create', outcome }, { ehrId })
-
-function groupBy<T, K>(all: readonly T[], keyOf: (one: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>()
-  for (const one of all) {
-    const group = groups.get(keyOf(one))
-    if (group) group.push(one)
-    else groups.set(keyOf(one), [one])
-  }
-  return groups
-}

@@ -11,6 +11,7 @@ import {
 } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { isOutage } from '../documents/outage.ts'
+import { groupBy } from './group-by.ts'
 
 interface PendingWrite {
   collection: Collection
@@ -87,13 +88,8 @@ export class PendingWrites {
   }
 
   async #sendByCollection(writes: readonly PendingWrite[]): Promise<number> {
-    const byName = new Map<string, PendingWrite[]>()
-    for (const write of writes) {
-      const { collectionName } = write.collection
-      byName.set(collectionName, [...(byName.get(collectionName) ?? []), write])
-    }
     let affected = 0
-    for (const ofOne of byName.values()) {
+    for (const ofOne of groupBy(writes, ({ collection }) => collection.collectionName).values()) {
       const [{ collection }] = ofOne as [PendingWrite]
       const operations = ofOne.map(({ operation }) => operation)
       const options = { session: this.#session, ordered: false }

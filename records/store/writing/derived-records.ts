@@ -1,4 +1,5 @@
 import type { ClientSession, Collection, Document } from 'mongodb'
+import { groupBy } from '../batching/group-by.ts'
 import type { Caller, Permissions } from '../documents/caller.ts'
 import { documentCollection } from '../documents/database.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
@@ -61,11 +62,9 @@ export async function writeDerivedRecords(
   }
 }
 
-export const groupByCollection = <T extends { collection: string }>(all: readonly T[]): [string, T[]][] =>
-  [...new Set(all.map(({ collection }) => collection))].map((name) => [
-    name,
-    all.filter(({ collection }) => collection === name),
-  ])
+export const groupByCollection = <T extends { collection: string }>(all: readonly T[]): [string, T[]][] => [
+  ...groupBy(all, ({ collection }) => collection),
+]
 
 async function findRules(
   records: StoreContext,
