@@ -59,6 +59,9 @@ export const AccountChangeEvent = closedObject('AccountChange', 'A change that c
     examples: ['Helper'],
   }),
   href: nullable(
-    pathField('Path of the record; null if it was deleted', '/profile/n4Fq2LxT0a/helping/bW81kPzQ7e'),
+    pathField(
+      'Path of the record; null if it was deleted, or if you may not read it',
+      '/profile/n4Fq2LxT0a/helping/bW81kPzQ7e',
+    ),
   ),
 })
