@@ -7,7 +7,7 @@ import { type Collection, checkNamespace } from '../../storage/collections/catal
 import type { MatchedRecord } from '../../storage/collections/records.ts'
 import type { View } from '../../storage/disk/overlay.ts'
 import { KeyGroups, keyGroupingOf } from '../../storage/queries/keys/key-groups.ts'
-import { planUnwind, readUnwoundDocuments } from '../../storage/queries/keys/unwind.ts'
+import { findUnreadFields, planUnwind, readUnwoundDocuments } from '../../storage/queries/keys/unwind.ts'
 import { findRecords, prepareQuery, type Query } from '../../storage/queries/query.ts'
 import { checkSize, encode, isNumeric, isObject, isTruthy, toNumber } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
@@ -139,9 +139,13 @@ const unwindByKeys = (
   if (!unwind) return undefined
   const { index, bounds, certain } = unwind
   const stages = rest.slice(unwind.stages)
-  const test = compileFilter(filter, { collation, variables })
+  const reading = {
+    test: compileFilter(filter, { collation, variables }),
+    unread: findUnreadFields(unwind, filter, stages),
+    timer,
+  }
   const others = () =>
-    compilePipeline(stages, environment)(readUnwoundDocuments(view, collection, unwind, { test, timer }))
+    compilePipeline(stages, environment)(readUnwoundDocuments(view, collection, unwind, reading))
   const grouping = certain ? keyGroupingOf(index, stages[0]?.$group) : undefined
   if (!grouping) return others()
   return groups(new KeyGroups(index, grouping).read(view, bounds, timer), stages, environment, others)

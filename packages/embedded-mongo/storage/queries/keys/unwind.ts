@@ -1,7 +1,9 @@
 /** `$match` and `$unwind` of an array by an index that has one key for each of its elements. */
 import type { Document } from 'bson'
 import type { DocumentTest } from '../../../language/filters/matcher.ts'
+import { wholeFields } from '../../../language/results/projection.ts'
 import { decode, isNullish, isObject, setMember } from '../../../values/bson-values.ts'
+import { keepFields } from '../../../values/raw-documents.ts'
 import { type CommandTimer, PAUSE, type Step } from '../../../values/steps.ts'
 import type { Collection } from '../../collections/catalog.ts'
 import type { Index } from '../../collections/indexes.ts'
@@ -17,6 +19,7 @@ import {
   covers,
   type ElementConditions,
   type IndexCondition,
+  rootFieldsOf,
 } from '../index-conditions.ts'
 import {
   findIndex,
@@ -164,19 +167,39 @@ const orderOf = (
   return Number(by[1]) < 0 === (descending[at] === true) ? 'forward' : 'reverse'
 }
 
-/** The documents, each with one element in the place of its array. */
+/** The fields that a `$project` drops before a stage, the filter, or a comparison with a key reads their values. */
+export const findUnreadFields = (
+  { index }: Pick<UnwindPlan, 'index'>,
+  filter: Document,
+  stages: readonly Document[],
+): Buffer[] => {
+  const first = stages.find((stage) => !('$skip' in stage || '$limit' in stage))
+  const fields = wholeFields(first?.$project)
+  const filtered = rootFieldsOf(filter)
+  if (!fields?.dropped || !filtered) return []
+  const read = new Set([...filtered, ...index.fields.map((field) => field.split('.', 1)[0])])
+  return fields.names.filter((name) => !read.has(name)).map((name) => Buffer.from(name))
+}
+
+interface Reading {
+  test: DocumentTest
+  unread: readonly Buffer[]
+  timer: CommandTimer
+}
+
+/** The documents without their unread fields, each with one element in the place of its array. */
 export function* readUnwoundDocuments(
   view: View,
   collection: Collection,
   { index, root, certain, ...ranges }: UnwindPlan,
-  { test, timer }: { test: DocumentTest; timer: CommandTimer },
+  { test, unread, timer }: Reading,
 ): Iterable<Step<Document>> {
   for (const { key } of entriesIn(view, index, ranges)) {
     if (timer.isSliceOver()) yield PAUSE
     const id = idAtEnd(key)
     const bytes = readRecord(view, collection, id)
     if (!bytes) continue
-    const document = decode(bytes)
+    const document = decode(unread.length > 0 ? keepFields(bytes, unread, true) : bytes)
     if (!certain && !test(document)) continue
     setMember(document, root, elementOf(index, id, document, key))
     yield document

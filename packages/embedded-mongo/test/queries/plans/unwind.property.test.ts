@@ -82,6 +82,22 @@ const following = fc.oneof(
   fc.constant<Document[]>([]),
 )
 
+const drop = (names: readonly string[]): Document => ({
+  $project: Object.fromEntries(names.map((name) => [name, 0])),
+})
+
+/** Projections that drop fields; another stage before or after them reads some of these. */
+const dropping = fc
+  .uniqueArray(fc.constantFrom('o', 'n', '_id', 'e', 'e.v'), { minLength: 1, maxLength: 3 })
+  .filter((names) => !(names.includes('e') && names.includes('e.v')))
+  .chain((names) =>
+    fc.constantFrom<Document[]>(
+      [drop(names)],
+      [{ $addFields: { copied: '$n' } }, drop(names)],
+      [drop(names), { $addFields: { copied: '$o' } }],
+    ),
+  )
+
 const pipelines = fc
   .record({
     k: kind,
@@ -93,8 +109,9 @@ const pipelines = fc
       { nil: undefined, freq: 4 },
     ),
     following,
+    dropping: fc.option(dropping, { nil: [] }),
   })
-  .map(({ k, v, head, o, n, following: rest }) => {
+  .map(({ k, v, head, o, n, following: rest, dropping: last }) => {
     const element = { k, ...(v !== undefined && { v }) }
     const of = { same: element, none: undefined, other: { k: 'b' }, wide: { k } }[head]
     const filter = {
@@ -103,7 +120,7 @@ const pipelines = fc
       ...(n !== undefined && { n }),
     }
     const wanted = { 'e.k': k, ...(v !== undefined && { 'e.v': v }) }
-    return [{ $match: filter }, { $unwind: '$e' }, { $match: wanted }, ...rest] as Document[]
+    return [{ $match: filter }, { $unwind: '$e' }, { $match: wanted }, ...rest, ...last] as Document[]
   })
 
 /** Groups without an array before them. */
