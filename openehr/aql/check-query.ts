@@ -133,9 +133,16 @@ function findOrderColumn(path: Path, { columns }: QueryTree): number | undefined
   const isNamed = ({ alias }: Column) => alias === path.variable && path.parts.length === 0 && !path.predicate
   const byName = columns.findIndex(isNamed)
   if (byName >= 0) return byName
-  const same = columns.findIndex(({ expression }) => withoutOffsets(expression) === withoutOffsets(path))
+  const same = columns.findIndex(({ expression }) => isSamePath(expression, path))
   return same < 0 ? undefined : same
 }
+
+/** Compares the text of two paths only if their variables and lengths are equal, since most paths differ there. */
+const isSamePath = (expression: Column['expression'], path: Path): boolean =>
+  expression.kind === 'path' &&
+  expression.variable === path.variable &&
+  expression.parts.length === path.parts.length &&
+  withoutOffsets(expression) === withoutOffsets(path)
 
 /** The content of a node, independent of its position in the text. */
 const withoutOffsets = (node: unknown): string =>
@@ -151,10 +158,9 @@ function checkOrder(order: OrderBy, query: QueryTree, variables: ReadonlySet<str
       operand.at,
       'a query with COUNT, MIN, MAX, SUM or AVG can be ordered by its columns only',
     )
+  const expression = query.columns[column ?? -1]?.expression
   return column === undefined ||
-    (isVariable &&
-      !isGrouped &&
-      withoutOffsets(query.columns[column]?.expression) !== withoutOffsets(operand))
+    (isVariable && !isGrouped && !(expression && isSamePath(expression, operand)))
     ? { operand, descending: order.descending }
     : { ...order, column }
 }

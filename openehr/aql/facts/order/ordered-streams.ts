@@ -21,8 +21,8 @@ export interface OrderedStream {
 
 /** Each composition may have 4 MB. */
 const MAX_BATCH = 50
-/** The first batch of a page of 10 is as small as the page. */
-const MIN_BATCH = 16
+/** A page of 10, the row that tells whether there are more, and one composition that occurs twice. */
+const MIN_BATCH = 12
 
 const batchSizeFor = (wanted: number): number => Math.min(MAX_BATCH, Math.max(MIN_BATCH, wanted))
 
