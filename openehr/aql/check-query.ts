@@ -138,8 +138,8 @@ function findOrderColumn(path: Path, { columns }: QueryTree): number | undefined
 }
 
 /** Compares the text of two paths only if their variables and lengths are equal, since most paths differ there. */
-const isSamePath = (expression: Column['expression'], path: Path): boolean =>
-  expression.kind === 'path' &&
+const isSamePath = (expression: Column['expression'] | undefined, path: Path): boolean =>
+  expression?.kind === 'path' &&
   expression.variable === path.variable &&
   expression.parts.length === path.parts.length &&
   withoutOffsets(expression) === withoutOffsets(path)
@@ -158,9 +158,8 @@ function checkOrder(order: OrderBy, query: QueryTree, variables: ReadonlySet<str
       operand.at,
       'a query with COUNT, MIN, MAX, SUM or AVG can be ordered by its columns only',
     )
-  const expression = query.columns[column ?? -1]?.expression
   return column === undefined ||
-    (isVariable && !isGrouped && !(expression && isSamePath(expression, operand)))
+    (isVariable && !isGrouped && !isSamePath(query.columns[column]?.expression, operand))
     ? { operand, descending: order.descending }
     : { ...order, column }
 }
