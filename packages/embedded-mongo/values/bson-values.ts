@@ -95,6 +95,9 @@ export const setMember = (target: Document, key: string, value: unknown): void =
   else target[key] = value
 }
 
+/** The top-level field of a path with dots. */
+export const rootFieldOf = (path: string): string => path.split('.', 1)[0] as string
+
 /**
  * All values at the end of a path; undefined once for each document that lacks the field. An array along the
  * path yields each of its documents and, for a numeric part, the element there. An array at the end stays

@@ -3,7 +3,7 @@
  * with them.
  */
 import { type Document, ObjectId } from 'bson'
-import { bsonType, decode, getMember } from '../../values/bson-values.ts'
+import { bsonType, decode, getMember, rootFieldOf } from '../../values/bson-values.ts'
 import { isEqual } from '../../values/compare.ts'
 import { CommandError } from '../../values/errors.ts'
 import { keepFields } from '../../values/raw-documents.ts'
@@ -201,7 +201,7 @@ const nameOf = (key: Buffer): string => key.toString('latin1')
 const mayDiffer = (index: Index, before: Document, after: Document): boolean =>
   index.filter !== undefined ||
   index.fields.some((field) => {
-    const root = field.split('.', 1)[0] as string
+    const root = rootFieldOf(field)
     return !isEqual(getMember(before, root), getMember(after, root))
   })
 
@@ -214,7 +214,7 @@ const removeRecord = (view: WritableView, collection: Collection, match: Matched
 
 /** The fields that indexes use: most documents have many more. */
 const indexedRootFields = (indexes: readonly Index[]): Buffer[] => {
-  const roots = indexes.flatMap(({ fields }) => fields.map((field) => field.split('.', 1)[0] as string))
+  const roots = indexes.flatMap(({ fields }) => fields.map(rootFieldOf))
   return [...new Set(roots)].map((root) => Buffer.from(root))
 }
 

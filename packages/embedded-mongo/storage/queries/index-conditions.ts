@@ -2,7 +2,7 @@
 import type { Document } from 'bson'
 import { isRegex, literalPrefix } from '../../language/expressions/regex.ts'
 import { compileFilter, isOperators } from '../../language/filters/matcher.ts'
-import { isNullish, isObject, isTruthy } from '../../values/bson-values.ts'
+import { isNullish, isObject, isTruthy, rootFieldOf } from '../../values/bson-values.ts'
 import { type Collation, compare, typeOrder } from '../../values/compare.ts'
 
 /** A condition: an operator and its operand. A document must meet all conditions of a filter. */
@@ -160,7 +160,7 @@ export const rootFieldsOf = (filter: Document): string[] | undefined => {
         if (!found) return undefined
         roots.push(...found)
       }
-    } else if (!key.startsWith('$')) roots.push(key.split('.', 1)[0] as string)
+    } else if (!key.startsWith('$')) roots.push(rootFieldOf(key))
     else if (key !== '$comment') return undefined
   }
   return roots

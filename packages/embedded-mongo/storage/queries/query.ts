@@ -2,7 +2,7 @@
 import type { Document } from 'bson'
 import { compileFilter, type DocumentTest } from '../../language/filters/matcher.ts'
 import { createSorter, parseSort, type SortPart } from '../../language/results/sort.ts'
-import { decode } from '../../values/bson-values.ts'
+import { decode, rootFieldOf } from '../../values/bson-values.ts'
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { collationOf } from '../../values/options/collation.ts'
@@ -117,7 +117,7 @@ function* matches(
 /** The fields that a filter and a sort need: most documents have many more. */
 const neededFields = (filter: Document, { plan, sort }: PreparedQuery): Buffer[] | undefined => {
   const roots = rootFieldsOf(filter)
-  const sorting = plan.ordered ? [] : sort.map(({ field }) => field.split('.', 1)[0] as string)
+  const sorting = plan.ordered ? [] : sort.map(({ field }) => rootFieldOf(field))
   return roots && [...new Set([...roots, ...sorting])].map((name) => Buffer.from(name))
 }
 

@@ -2,7 +2,7 @@
 import type { Document } from 'bson'
 import type { DocumentTest } from '../../../language/filters/matcher.ts'
 import { wholeFields } from '../../../language/results/projection.ts'
-import { decode, isNullish, isObject, setMember } from '../../../values/bson-values.ts'
+import { decode, isNullish, isObject, rootFieldOf, setMember } from '../../../values/bson-values.ts'
 import { keepFields } from '../../../values/raw-documents.ts'
 import { type CommandTimer, PAUSE, type Step } from '../../../values/steps.ts'
 import type { Collection } from '../../collections/catalog.ts'
@@ -177,7 +177,7 @@ export const findUnreadFields = (
   const fields = wholeFields(first?.$project)
   const filtered = rootFieldsOf(filter)
   if (!fields?.dropped || !filtered) return []
-  const read = new Set([...filtered, ...index.fields.map((field) => field.split('.', 1)[0])])
+  const read = new Set([...filtered, ...index.fields.map(rootFieldOf)])
   return fields.names.filter((name) => !read.has(name)).map((name) => Buffer.from(name))
 }
 
