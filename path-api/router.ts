@@ -15,6 +15,7 @@ import {
   type HandlerDependencies,
   type RequestContext,
 } from './request/handle-request.ts'
+import { createContextClass } from './request/headers/request-facts.ts'
 import { createPathMatcher, nameParameters } from './request/path-matcher.ts'
 import { createErrorResponse, shortenPath } from './response/error-response.ts'
 import { isFhirPath } from './response/operation-outcome.ts'
@@ -23,7 +24,7 @@ import { type RenderedResponse, writeResponse } from './response/rendered-respon
 import { rootPathsInReply } from './response/rooted-paths.ts'
 
 /** Options of the path family. */
-export interface PathApiOptions extends Omit<HandlerDependencies, 'once' | 'operations'> {
+export interface PathApiOptions extends Omit<HandlerDependencies, 'contextClass' | 'once' | 'operations'> {
   /** Stores the responses to requests with an Idempotency-Key. */
   db: Db
   /** Logs unexpected errors; a pino logger fits. */
@@ -54,9 +55,10 @@ interface PathApi {
 
 /** Creates the path family. Its router comes last in the app because it responds to every path. */
 export async function createPathApiRouter(options: PathApiOptions): Promise<PathApi> {
-  const { db, consume, log, corsOrigins, pathPrefix, version, open } = options
+  const { db, services, consume, log, corsOrigins, pathPrefix, version, open } = options
   const operations = (options.operations ?? operationTable).map((one) => rootPathsInReply(one, pathPrefix))
-  const frame: HandlerDependencies = { ...options, operations, once: await createRunOnce(db) }
+  const contextClass = createContextClass(services)
+  const frame: HandlerDependencies = { ...options, operations, contextClass, once: await createRunOnce(db) }
   const served = [
     ...operations,
     ...createDocumentationOperations(
@@ -71,9 +73,8 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
   )
   const probes = new Set(served.flatMap(({ probe, path }) => (probe ? path : [])))
   const router = express.Router()
-  const { apps } = options.services
   // The open test environment has no apps.
-  const isAppOrigin = async (origin: string) => apps?.hasOrigin(origin) ?? false
+  const isAppOrigin = async (origin: string) => services.apps?.hasOrigin(origin) ?? false
   router.use(createCorsHandler(corsOrigins, isAppOrigin))
   router.use(async (request: Request & { id?: unknown }, response: Response) => {
     const requestId = String(request.id)
@@ -85,7 +86,7 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
       if (error.status >= 500)
         log[error.status === 503 ? 'warn' : 'error']({ err: error.cause ?? error, requestId }, error.title)
       return error.status === 404 && prefersPage(request)
-        ? renderNotFoundPage(request, options.services.terms, pathPrefix)
+        ? renderNotFoundPage(request, services.terms, pathPrefix)
         : createErrorResponse(error, { path: request.path, pathPrefix, requestId })
     }
     const counted = probes.has(request.path)

@@ -3,7 +3,6 @@ import type { Request, Response } from 'express'
 import { compartmentOf } from '../../records/ehrs/rights/access.ts'
 import type { Admission, AdmissionControl } from '../../records/limits/admission/admission-control.ts'
 import { addressKey, hashedKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
-import { parsePosition } from '../../records/live/change-log.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { QUERY_TIMEOUT_MS, runWithDeadline } from '../../records/store/reading/deadlines.ts'
 import type { AppPermit } from '../../schemas/accounts/app.ts'
@@ -16,29 +15,22 @@ import {
   requirePermissionChecked,
 } from '../operation/access.ts'
 import type { Context } from '../operation/context.ts'
-import { isConditional, type Operation } from '../operation/operation.ts'
+import type { Operation } from '../operation/operation.ts'
 import type { Services } from '../operation/services.ts'
-import { etagOf, isCreateOnly, isUnchanged, parseIfMatch } from '../reply/etag.ts'
-import { malformedInput } from '../reply/invalid-input.ts'
+import { isUnchanged } from '../reply/etag.ts'
 import { toServiceError } from '../response/problem-document.ts'
 import { type RenderedResponse, renderResponse } from '../response/rendered-response.ts'
 import { superviseHandler } from './handler-supervision.ts'
-import {
-  parseBasicCredentials,
-  parseCommitDetails,
-  parsePreference,
-  parseTemplateId,
-  parseVersionCondition,
-} from './headers/commit-details.ts'
-import { parseFhirPreferences } from './headers/fhir-headers.ts'
 import { mediaTypesOfReply, negotiateMediaType } from './headers/media-type.ts'
+import type { createContextClass } from './headers/request-facts.ts'
 import { findReadOnlyProperties, requireUnchanged } from './read-only-properties.ts'
-import { createInputReader, locateInInput, mediaTypeOf, type RequestInput } from './request-input.ts'
-import { authenticateRequest, refreshCookieOf, type TokenPolicy } from './token.ts'
+import { createInputReader, locateInInput, type RequestInput } from './request-input.ts'
+import { authenticateRequest, type TokenPolicy } from './token.ts'
 
 /** Dependencies of every request handler. */
 export interface HandlerDependencies {
   services: Services
+  contextClass: ReturnType<typeof createContextClass>
   /** The whole table. */
   operations: readonly Operation[]
   tokens: TokenPolicy
@@ -111,7 +103,7 @@ type HandleInput = (
 /** Creates the part of a request handler that follows the input: check access, run, respond. */
 function createInputHandler(
   operation: Operation,
-  { services, once, consume, checking, tokens }: HandlerDependencies,
+  { services, contextClass: OperationContext, once, consume, checking, tokens }: HandlerDependencies,
   readOnly: ReturnType<typeof findReadOnlyProperties>,
 ): HandleInput {
   const handle = withDeadline(operation, checking ? superviseHandler(operation) : operation.handle)
@@ -121,21 +113,23 @@ function createInputHandler(
     if (!(await isAccessPermitted(operation.access, principal, input.params, services)))
       throw new ServiceError('NotFound')
     const reached = new Set<string>()
-    const facts = {
-      ...services,
-      ...readRequestFacts(exchange, operation, input.params),
-      refreshCookie: () => refreshCookieOf(request, tokens),
+    const caller = toCaller(exchange, principal, reached, admission)
+    const facts = new OperationContext({
+      ...exchange,
+      operation,
+      params: input.params,
+      tokens,
       principal,
-      caller: toCaller(exchange, principal, reached, admission),
-    }
+      caller,
+    })
     const rendered = await once(
       toIdempotentRequest(request, operation, principal, input),
       async (attempt) => {
         try {
-          const context = { ...facts, ...attempt, current: undefined } as Context
+          const context = Object.assign(facts as unknown as Context, attempt)
           const sent = input.readOnly
-          const current = readOnly && sent && (await requireUnchanged(readOnly, sent, input, context))
-          const result = await handle(input, { ...context, current })
+          if (readOnly && sent) context.current = await requireUnchanged(readOnly, sent, input, context)
+          const result = await handle(input, context)
           requirePermissionChecked(operation, input.params, principal, reached)
           return renderResponse(operation, result)
         } catch (thrown) {
@@ -211,63 +205,6 @@ async function limitGuardedAttempts(
   const { id, countedAs = id } = operation
   await consume('guardedAddress', `${countedAs} ${addressKey(request.ip ?? '')}`, response)
   if (account !== undefined) await consume('guardedAccount', `${countedAs} ${hashedKey(account)}`, response)
-}
-
-/** If-Match of an operation that compares versions. The tags of FHIR are weak. */
-function sentCondition({ headers }: Request, operation: Operation): string | undefined {
-  const condition = isConditional(operation) ? headers['if-match'] : undefined
-  return operation.api === 'fhir' ? condition?.replaceAll('W/"', '"') : condition
-}
-
-/** @throws PreconditionRequired */
-function readRequestFacts(
-  { request, response, requestId }: RequestContext,
-  operation: Operation,
-  params: Record<string, string>,
-) {
-  const condition = sentCondition(request, operation)
-  if (operation.ifMatch === 'required' && condition === undefined)
-    throw new ServiceError('PreconditionRequired')
-  const isOpenEhr = operation.api === 'openehr'
-  const ifMatch = isOpenEhr ? undefined : parseIfMatch(condition, Object.values(params))
-  const openEhr = {
-    ifMatchOf: parseVersionCondition(isOpenEhr ? condition : undefined),
-    preference: parsePreference(request.headers.prefer),
-    templateId: parseTemplateId(request),
-    commitDetails: isOpenEhr ? parseCommitDetails(request) : {},
-  }
-  const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
-  const createOnly =
-    operation.creates === true && operation.method === 'put' && isCreateOnly(request.headers['if-none-match'])
-  const accepted = negotiateMediaType(request, operation) ?? ''
-  const lastEventId = operation.resumes && parseLastEventId(request.headers['last-event-id'])
-  const isAbandoned = () => response.closed
-  const language = request.acceptsLanguages('en', 'nl') === 'nl' ? ('nl' as const) : ('en' as const)
-  const coding = (['br', 'gzip'] as const).find((one) => request.acceptsEncodings(one))
-  const basicCredentials = parseBasicCredentials(request.headers.authorization)
-  const sentAs = mediaTypeOf(request)
-  const client = {
-    fhirPreferences: parseFhirPreferences(request),
-    address: request.ip ?? '',
-    userAgent,
-    accepted,
-    sentAs,
-    language,
-    coding,
-    basicCredentials,
-  }
-  const known = request.headers['if-none-match']
-  const isKnown =
-    known === undefined ? undefined : (version: number | string) => isUnchanged(known, etagOf(version))
-  const facts = { requestId, ifMatch, createOnly, isKnown, isAbandoned }
-  return { ...facts, ...client, ...openEhr, lastEventId: lastEventId || undefined }
-}
-
-/** @throws MalformedRequest when the value cannot be an event id */
-function parseLastEventId(header: unknown): string | undefined {
-  if (header === undefined || header === '') return undefined
-  if (typeof header === 'string' && parsePosition(header)) return header
-  throw malformedInput('header', 'Last-Event-ID', 'event', 'must be the id of an event')
 }
 
 function toIdempotentRequest(

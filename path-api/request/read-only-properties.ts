@@ -59,7 +59,7 @@ export async function requireUnchanged(
 ): Promise<Record<string, unknown>> {
   // The access to the resource is proved by the change, not by this read.
   const caller = context.caller && { ...context.caller, onAccess: () => {} }
-  const result = await read(input, { ...context, caller } as Context)
+  const result = await read(input, Object.assign(Object.create(context), { caller }))
   const { body, head } = result instanceof ReplyWithHead ? result : new ReplyWithHead(result, {})
   // Another version has other values, and would not be overwritten.
   if (context.ifMatch && !context.ifMatch.includes(Number(head.version)))

@@ -149,9 +149,12 @@ export const templateOperations = [
     access: 'user',
     reply: [200, rawBody('application/json', 'application/xml'), 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params: { concept }, query: { format = 'json', ...options } }, context) => {
+    handle: async (
+      { params: { concept }, query: { format = 'json', ...options } },
+      { caller, templates },
+    ) => {
       const accepted = COMPOSITION_TYPES[format]
-      const { head, shown } = await showExample({ ...context, accepted }, concept, options)
+      const { head, shown } = await showExample({ caller, templates, accepted }, concept, options)
       const headers = { 'content-type': format === 'xml' ? 'application/xml' : 'application/json' }
       return replyWith(shown, { version: head.version, headers })
     },

@@ -199,7 +199,8 @@ async function showRequest(
   context: PageContext,
 ) {
   const caller = await context.appGrants.callerOf(mvUid, app, context.requestId)
-  const view = await createPageView(lang, { ...context, caller })
+  const { language, terms, appUrl, profiles } = context
+  const view = await createPageView(lang, { language, terms, appUrl, profiles, caller })
   const patients = needsPatient(request.scopes) ? await listPatients(caller, request.patient, context) : []
   const secret = await context.appAuthorizations.open(mvUid, request)
   return renderRequest({ ...view, formTarget: request.redirectUri }, app, { request, secret, patients })
