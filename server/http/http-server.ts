@@ -1,4 +1,5 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http'
+import type { Express } from 'express'
 import { rejectMalformedRequests } from './malformed-requests.ts'
 
 /** A request whose headers and body take longer to arrive is refused, so that slow clients hold no connection. */
@@ -8,12 +9,13 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000
 
 /** Creates the server of the service, which refuses malformed and slow requests. */
 export function createHttpServer(
-  app: RequestListener,
+  app: Express,
   pathPrefix: string,
   requestTimeout = REQUEST_ARRIVAL_TIMEOUT_MS,
 ): Server {
   const server = createServer(
     {
+      ...createMessageClasses(app),
       requestTimeout,
       headersTimeout: requestTimeout,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -23,4 +25,17 @@ export function createHttpServer(
   )
   rejectMalformedRequests(server, pathPrefix)
   return server
+}
+
+/**
+ * Creates the classes of the requests and responses of an app. Express gives each message its prototype. A message that has
+ * the prototype already keeps the shape that all share; otherwise each has a shape of its own, and all code that reads it is
+ * slower.
+ */
+function createMessageClasses(app: Express) {
+  class AppRequest extends IncomingMessage {}
+  class AppResponse extends ServerResponse {}
+  app.request = Object.setPrototypeOf(AppRequest.prototype, app.request)
+  app.response = Object.setPrototypeOf(AppResponse.prototype, app.response)
+  return { IncomingMessage: AppRequest, ServerResponse: AppResponse }
 }

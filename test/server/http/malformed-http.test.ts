@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import express from 'express'
 import { createHttpServer, REQUEST_ARRIVAL_TIMEOUT_MS } from '../../../server/http/http-server.ts'
 import { service } from '../../harness/service/service.ts'
 
@@ -41,7 +42,7 @@ describe('requests that arrive slowly', () => {
   let server: Server
   before(async () => {
     server = createHttpServer(
-      (request, response) => request.resume().on('end', () => response.end()),
+      express().use((request, response) => request.resume().on('end', () => response.end())),
       '',
       SHORT_TIMEOUT_MS,
     )
