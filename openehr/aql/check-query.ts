@@ -1,17 +1,18 @@
 import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
 import { TextSyntaxError } from '../formats/text-syntax-error.ts'
-import type {
-  ClassNode,
-  Column,
-  Condition,
-  Constant,
-  Containment,
-  Literal,
-  Operand,
-  OrderBy,
-  Parameter,
-  Path,
-  QueryTree,
+import {
+  type ClassNode,
+  type Column,
+  type Condition,
+  type Constant,
+  type Containment,
+  contentKey,
+  type Literal,
+  type Operand,
+  type OrderBy,
+  type Parameter,
+  type Path,
+  type QueryTree,
 } from './language/ast.ts'
 import { tokenize } from './language/tokenizer.ts'
 
@@ -137,16 +138,13 @@ function findOrderColumn(path: Path, { columns }: QueryTree): number | undefined
   return same < 0 ? undefined : same
 }
 
-/** Compares the text of two paths only if their variables and lengths are equal, since most paths differ there. */
+/** Compares the predicates of two paths last, since most paths differ before. */
 const isSamePath = (expression: Column['expression'] | undefined, path: Path): boolean =>
   expression?.kind === 'path' &&
   expression.variable === path.variable &&
   expression.parts.length === path.parts.length &&
-  withoutOffsets(expression) === withoutOffsets(path)
-
-/** The content of a node, independent of its position in the text. */
-const withoutOffsets = (node: unknown): string =>
-  JSON.stringify(node, (name, value) => (name === 'at' ? undefined : value))
+  expression.parts.every(({ attribute }, i) => attribute === path.parts[i]?.attribute) &&
+  contentKey(expression) === contentKey(path)
 
 function checkOrder(order: OrderBy, query: QueryTree, variables: ReadonlySet<string>): OrderBy {
   const { operand } = order

@@ -1,14 +1,14 @@
 /** A date, a time or both. It may be partial: all parts after the last given one are unknown. */
 export interface PartialDateTime {
   year?: number
-  month?: number
-  day?: number
+  month?: number | undefined
+  day?: number | undefined
   hour?: number
-  minute?: number
+  minute?: number | undefined
   /** With its fraction. */
-  second?: number
+  second?: number | undefined
   /** Offset from UTC in minutes, positive to the east. */
-  offset?: number
+  offset?: number | undefined
 }
 
 const DATE_PATTERN = /^(\d{4})(?:-(\d\d)(?:-(\d\d))?|(\d\d)(?:(\d\d))?)?$/
@@ -20,19 +20,11 @@ const parseDecimal = (...texts: (string | undefined)[]): number | undefined => {
   return text === undefined ? undefined : Number(text.replace(',', '.'))
 }
 
-function withoutUndefined(
-  parts: { [Part in keyof PartialDateTime]: PartialDateTime[Part] | undefined },
-): PartialDateTime {
-  for (const part in parts)
-    if (parts[part as keyof PartialDateTime] === undefined) delete parts[part as keyof PartialDateTime]
-  return parts as PartialDateTime
-}
-
 const daysInMonth = (year: number, month: number): number =>
   new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
 
 /** `2026`, `2026-03`, `2026-03-01`, also without hyphens; undefined if it is no date. */
-export function parseDate(text: string): PartialDateTime | undefined {
+export function parseDate(text: string) {
   const parts = DATE_PATTERN.exec(text)
   if (!parts) return undefined
   const [, y, m, d, compactMonth, compactDay] = parts
@@ -41,11 +33,11 @@ export function parseDate(text: string): PartialDateTime | undefined {
   const day = parseDecimal(d, compactDay)
   if (month !== undefined && (month < 1 || month > 12)) return undefined
   if (day !== undefined && (day < 1 || day > daysInMonth(year, month ?? 1))) return undefined
-  return withoutUndefined({ year, month, day })
+  return { year, month, day }
 }
 
 /** `10`, `10:30`, `10:30:47.5`, `10:30:47+01:00`, also without colons; undefined if it is no time. */
-export function parseTime(text: string): PartialDateTime | undefined {
+export function parseTime(text: string) {
   const parts = TIME_PATTERN.exec(text)
   if (!parts) return undefined
   const [, h, m, s, compactMinute, compactSecond, zone] = parts
@@ -55,7 +47,7 @@ export function parseTime(text: string): PartialDateTime | undefined {
   if (hour > 23 || (minute ?? 0) > 59 || (second ?? 0) >= 60) return undefined
   const offset = zone === undefined ? undefined : parseOffset(zone)
   if (offset !== undefined && Math.abs(offset) > 14 * 60) return undefined
-  return withoutUndefined({ hour, minute, second, offset })
+  return { hour, minute, second, offset }
 }
 
 function parseOffset(zone: string): number {
@@ -71,12 +63,15 @@ export function parseDateTime(text: string): PartialDateTime | undefined {
   if (at < 0) return parseDate(text)
   const date = parseDate(text.slice(0, at))
   const time = parseTime(text.slice(at + 1))
-  return date?.day !== undefined && time ? { ...date, ...time } : undefined
+  if (date?.day === undefined || time === undefined) return undefined
+  const { year, month, day } = date
+  const { hour, minute, second, offset } = time
+  return { year, month, day, hour, minute, second, offset }
 }
 
 /** Milliseconds for comparison: unknown parts count as their beginning, a missing zone as UTC. */
-export function instantMsOf({ year = 1970, month = 1, day = 1, ...time }: PartialDateTime): number {
-  const { hour = 0, minute = 0, second = 0, offset = 0 } = time
+export function instantMsOf(moment: PartialDateTime): number {
+  const { year = 1970, month = 1, day = 1, hour = 0, minute = 0, second = 0, offset = 0 } = moment
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day)
   return date.getTime() + ((hour * 60 + minute - offset) * 60 + second) * 1000

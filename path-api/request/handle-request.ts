@@ -178,7 +178,8 @@ function toCaller(
   if (principal === undefined) return undefined
   const { mvUid: userId, roles, acting, application, app } = principal
   return {
-    ...{ userId, roles, ...(acting && { acting }), application, requestId },
+    ...{ userId, roles, application, requestId },
+    ...(acting && { acting }),
     ...(app && appLimitsOf(app)),
     ...(admission && { admission }),
     onAccess: (ehrId) => reached.add(ehrId),

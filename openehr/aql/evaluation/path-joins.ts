@@ -1,6 +1,6 @@
 import { findRmClass, isSubclassOf } from '../../../schemas/openehr/rm-classes.ts'
 import { isRmObject, type RmObject } from '../../rm/canonical-json.ts'
-import type { Path, PathStep, Predicate } from '../language/ast.ts'
+import { contentKey, type Path, type PathStep, type Predicate } from '../language/ast.ts'
 import type { Term } from '../terms/terms.ts'
 import type { BoundNodes } from './class-patterns.ts'
 import { attributeMembers, createObjectTest, createPathEvaluator, type ObjectTest } from './path-evaluator.ts'
@@ -46,10 +46,7 @@ const pathStepKey = (
   slot: number,
   attribute = '',
   predicate?: Predicate,
-): string =>
-  JSON.stringify([parent ?? `v${slot}`, attribute, predicate], (name, value) =>
-    name === 'at' ? undefined : value,
-  )
+): string => `${parent ?? `v${slot}`}/${attribute}${predicate ? contentKey(predicate) : ''}`
 
 /** Whether an attribute leads to further nodes: to data structures, not to a value of the node. */
 function leadsToNodes(node: unknown, attribute: string | undefined): boolean {

@@ -114,3 +114,11 @@ export type Condition =
   | { kind: 'comparison'; left: Operand; operator: Operator; right: Operand }
   | { kind: 'like'; left: Operand; pattern: Constant }
   | { kind: 'matches'; left: Operand; values: Constant[] }
+
+/** The content of a node as text: that of two nodes is the same if they differ only in their places in the query. */
+export function contentKey(node: unknown): string {
+  if (typeof node !== 'object' || node === null) return JSON.stringify(node) ?? ''
+  if (Array.isArray(node)) return `[${node.map(contentKey).join()}]`
+  const members = Object.entries(node).filter(([name, value]) => name !== 'at' && value !== undefined)
+  return `{${members.map(([name, value]) => `${name}:${contentKey(value)}`).join()}}`
+}

@@ -1,14 +1,15 @@
 import { type FactRange, hasFacts } from '../../compositions/facts.ts'
 import { splitConjuncts } from '../evaluation/condition-checks.ts'
 import { constantValue } from '../evaluation/path-evaluator.ts'
-import type {
-  AggregateCall,
-  ClassNode,
-  Column,
-  Condition,
-  Path,
-  PathStep,
-  QueryTree,
+import {
+  type AggregateCall,
+  type ClassNode,
+  type Column,
+  type Condition,
+  contentKey,
+  type Path,
+  type PathStep,
+  type QueryTree,
 } from '../language/ast.ts'
 import { placeOfPath, type QueryPlace } from './query-places.ts'
 
@@ -59,7 +60,7 @@ export function recogniseFactGrouping(query: QueryTree): FactGrouping | undefine
   const [path] = paths
   const required = new Map(node.variable === undefined ? [] : [[node.variable, node]])
   const place = path && placeOfPath(path, required)
-  const isOne = new Set(paths.map(textOf)).size < 2
+  const isOne = new Set(paths.map(contentKey)).size < 2
   if (!isOne || (path && place?.type !== 'magnitude')) return undefined
   const range = rangeOfWhere(query.where, path, ehr)
   const conditions = [
@@ -114,9 +115,6 @@ function groupColumn({ expression }: Column, ehr: string | undefined): GroupColu
 const isEhrId = ({ variable, predicate, parts }: Path, ehr: string | undefined): boolean =>
   variable === ehr && predicate === undefined && isEhrIdPath(parts)
 
-const textOf = (path: Path): string =>
-  JSON.stringify(path, (name, value) => (name === 'at' ? undefined : value))
-
 const EXACT_OPERATORS = { '<': '$lt', '<=': '$lte', '>': '$gt', '>=': '$gte' } as const
 
 /** @returns undefined if WHERE has other conditions than on the path and the EHR's id */
@@ -147,7 +145,7 @@ function isAboutEhrId(condition: Condition, ehr: string | undefined): boolean {
 function boundsOf(condition: Condition, path: Path): ExactRange | undefined {
   if (condition.kind !== 'comparison' || condition.operator === '!=') return undefined
   const { left, operator, right } = condition
-  if (left.kind !== 'path' || textOf(left) !== textOf(path)) return undefined
+  if (left.kind !== 'path' || contentKey(left) !== contentKey(path)) return undefined
   if (right.kind !== 'literal' || typeof right.value !== 'number') return undefined
   const { value } = right
   return operator === '=' ? { $gte: value, $lte: value } : { [EXACT_OPERATORS[operator]]: value }

@@ -1,7 +1,16 @@
 import { type FactRange, factPlace, hasFacts, instantMsIn } from '../../compositions/facts.ts'
 import { splitConjuncts } from '../evaluation/condition-checks.ts'
 import { constantValue } from '../evaluation/path-evaluator.ts'
-import type { ClassNode, Condition, Operand, Operator, Path, PathStep, Predicate } from '../language/ast.ts'
+import {
+  type ClassNode,
+  type Condition,
+  contentKey,
+  type Operand,
+  type Operator,
+  type Path,
+  type PathStep,
+  type Predicate,
+} from '../language/ast.ts'
 import { FLIPPED_OPERATORS } from './database-filters.ts'
 
 /** The classes of FROM that every row must have, by variable. */
@@ -78,12 +87,12 @@ export function rangeOfPath(
   where: Condition | undefined,
   place: QueryPlace,
 ): { range: FactRange; isRequired: boolean } {
-  const same = pathText(place.path)
+  const same = contentKey(place.path)
   const compared = splitConjuncts(where).flatMap((condition) => {
     if (condition.kind !== 'comparison') return []
     const { left, operator, right } = condition
-    if (right.kind === 'literal' && pathText(left) === same) return [{ operator, value: right.value }]
-    if (left.kind === 'literal' && pathText(right) === same)
+    if (right.kind === 'literal' && contentKey(left) === same) return [{ operator, value: right.value }]
+    if (left.kind === 'literal' && contentKey(right) === same)
       return [{ operator: FLIPPED_OPERATORS[operator], value: left.value }]
     return []
   })
@@ -91,9 +100,6 @@ export function rangeOfPath(
   const range = ranges.reduce<FactRange>(narrowRange, {})
   return { range, isRequired: compared.length > 0 }
 }
-
-const pathText = (operand: Operand): string =>
-  JSON.stringify(operand, (name, value) => (name === 'at' ? undefined : value))
 
 const narrowRange = (one: FactRange, other: FactRange): FactRange => {
   const lower = [one.$gte, other.$gte].filter((end) => end !== undefined)
