@@ -15,7 +15,7 @@ import {
   type HandlerDependencies,
   type RequestContext,
 } from './request/handle-request.ts'
-import { createContextClass } from './request/headers/request-facts.ts'
+import { createContextClass } from './request/headers/context-class.ts'
 import { createPathMatcher, nameParameters } from './request/path-matcher.ts'
 import { createErrorResponse, shortenPath } from './response/error-response.ts'
 import { isFhirPath } from './response/operation-outcome.ts'

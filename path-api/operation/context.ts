@@ -39,7 +39,7 @@ export interface FhirPreferences {
 }
 
 /** Facts about the request that handlers get besides the input. */
-interface RequestFacts<A extends Access> {
+export interface RequestFacts<A extends Access> {
   principal: ForAccess<A, Principal>
   /** The principal in the form of the stores. */
   caller: ForAccess<A, Caller>
@@ -95,4 +95,5 @@ interface RequestFacts<A extends Access> {
   isAbandoned(): boolean
 }
 
+/** A spread of a context has no services and no parsed headers: they are inherited, see context-class.ts. */
 export type Context<A extends Access = Access> = Services & RequestFacts<A>

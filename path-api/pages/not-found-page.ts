@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 import type { Terms } from '../operation/services.ts'
-import { markup, type PageView, renderPage, translate } from './page.ts'
+import { acceptedLanguageOf, markup, type PageView, renderPage, translate } from './page.ts'
 
 /** True for browsers, which prefer HTML; programs accept anything or JSON. */
 export const prefersPage = (request: Request): boolean =>
@@ -9,7 +9,7 @@ export const prefersPage = (request: Request): boolean =>
 
 /** Page in place of the problem document that a browser would show as text. */
 export function renderNotFoundPage(request: Request, terms: Terms | undefined, pathPrefix: string) {
-  const view: PageView = { terms, language: request.acceptsLanguages('en', 'nl') === 'nl' ? 'nl' : 'en' }
+  const view: PageView = { terms, language: acceptedLanguageOf(request) }
   const { body, head } = renderPage(
     view,
     'notFound',

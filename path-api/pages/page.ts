@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
+import type { Request } from 'express'
 import type { InterfaceLanguage } from '../../schemas/code-lists.ts'
 import type { Context } from '../operation/context.ts'
 import type { Terms } from '../operation/services.ts'
@@ -51,6 +52,10 @@ const PAGE_HEADERS = {
 }
 
 export type PageText = keyof (typeof texts)['en']
+
+/** The language of pages that the client prefers; English if it accepts neither. */
+export const acceptedLanguageOf = (request: Request): InterfaceLanguage =>
+  request.acceptsLanguages('en', 'nl') === 'nl' ? 'nl' : 'en'
 
 /** Dutch if requested, otherwise English. */
 const pageLanguageOf = (tag: string): InterfaceLanguage => (/^nl\b/i.test(tag) ? 'nl' : 'en')

@@ -14,15 +14,14 @@ import {
   requireOfferedToHelpers,
   requirePermissionChecked,
 } from '../operation/access.ts'
-import type { Context } from '../operation/context.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { Services } from '../operation/services.ts'
 import { isUnchanged } from '../reply/etag.ts'
 import { toServiceError } from '../response/problem-document.ts'
 import { type RenderedResponse, renderResponse } from '../response/rendered-response.ts'
 import { superviseHandler } from './handler-supervision.ts'
+import type { createContextClass } from './headers/context-class.ts'
 import { mediaTypesOfReply, negotiateMediaType } from './headers/media-type.ts'
-import type { createContextClass } from './headers/request-facts.ts'
 import { findReadOnlyProperties, requireUnchanged } from './read-only-properties.ts'
 import { createInputReader, locateInInput, type RequestInput } from './request-input.ts'
 import { authenticateRequest, type TokenPolicy } from './token.ts'
@@ -126,7 +125,7 @@ function createInputHandler(
       toIdempotentRequest(request, operation, principal, input),
       async (attempt) => {
         try {
-          const context = Object.assign(facts as unknown as Context, attempt)
+          const context = Object.assign(facts, attempt)
           const sent = input.readOnly
           if (readOnly && sent) context.current = await requireUnchanged(readOnly, sent, input, context)
           const result = await handle(input, context)
