@@ -1,9 +1,9 @@
 /** A date, a time or both. It may be partial: all parts after the last given one are unknown. */
 export interface PartialDateTime {
-  year?: number
+  year?: number | undefined
   month?: number | undefined
   day?: number | undefined
-  hour?: number
+  hour?: number | undefined
   minute?: number | undefined
   /** With its fraction. */
   second?: number | undefined
@@ -24,7 +24,7 @@ const daysInMonth = (year: number, month: number): number =>
   new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
 
 /** `2026`, `2026-03`, `2026-03-01`, also without hyphens; undefined if it is no date. */
-export function parseDate(text: string) {
+export function parseDate(text: string): PartialDateTime | undefined {
   const parts = DATE_PATTERN.exec(text)
   if (!parts) return undefined
   const [, y, m, d, compactMonth, compactDay] = parts
@@ -37,7 +37,7 @@ export function parseDate(text: string) {
 }
 
 /** `10`, `10:30`, `10:30:47.5`, `10:30:47+01:00`, also without colons; undefined if it is no time. */
-export function parseTime(text: string) {
+export function parseTime(text: string): PartialDateTime | undefined {
   const parts = TIME_PATTERN.exec(text)
   if (!parts) return undefined
   const [, h, m, s, compactMinute, compactSecond, zone] = parts

@@ -89,8 +89,8 @@ export async function createRateLimiter(
     )
     if (!(count instanceof RateLimiterRes)) throw count
     const resetSeconds = Math.ceil(count.msBeforeNext / 1000)
-    const [limit, seconds, left] = [most[policy], WINDOW_SECONDS[policy], count.remainingPoints]
-    if (answer) tell(answer, { policy, most: limit, seconds, left, resetSeconds })
+    const about = { policy, most: most[policy], seconds: WINDOW_SECONDS[policy] }
+    if (answer) tell(answer, { ...about, left: count.remainingPoints, resetSeconds })
     if (exceeded) throw new ServiceError('TooManyRequests', { retryAfter: resetSeconds })
   }
 }
