@@ -2,6 +2,7 @@ import { Composition } from '../../records/compositions/composition-record.ts'
 import { requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
 import { queryAccesses, type SearchedEhrs } from '../../records/ehrs/rights/query-accesses.ts'
 import { TimeSlice } from '../../records/limits/time-slice.ts'
+import { createSharedRead } from '../../records/store/batching/batched-lookup.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
@@ -26,7 +27,7 @@ import { type ResultRow, type RowWindow, sourcesOf } from './results/row.ts'
 import { createRowCollector } from './results/row-collector.ts'
 import { countArchetypeByIndex, countedArchetype } from './scan/archetype-count.ts'
 import { countCompositions, planCompositionSearch } from './scan/composition-scan.ts'
-import { EhrScan } from './scan/ehr-scan.ts'
+import { EhrScan, findWithheldEhrs } from './scan/ehr-scan.ts'
 import { scanEhrTrees } from './scan/ehr-tree-scan.ts'
 import { countShownRecords, planViewSearches } from './scan/view-scan.ts'
 import { AQL_TIMEOUT_MS, TIMEOUT_ADVICE } from './timeout.ts'
@@ -81,6 +82,7 @@ export class Queries {
   readonly #views: readonly CompositionView[]
   readonly #haveFacts: () => boolean
   readonly #structures: KnownStructures
+  readonly #findWithheld: () => Promise<ReadonlySet<string>>
 
   /**
    * @param views records that are shown as compositions
@@ -95,6 +97,7 @@ export class Queries {
     this.#views = views
     this.#haveFacts = haveFacts
     this.#structures = new KnownStructures(records.db)
+    this.#findWithheld = createSharedRead(() => findWithheldEhrs(records.db))
   }
 
   /**
@@ -109,7 +112,7 @@ export class Queries {
     const collector = createRowCollector(query, evaluation, window, new MemoryBudget())
     const plan = this.#planQuery(query)
     const reader = withAnalystRights(caller)
-    const ehrs = new EhrScan(this.#records.db, reader, plan)
+    const ehrs = new EhrScan(this.#records.db, reader, plan, this.#findWithheld)
     const reading = {
       ...{ db: this.#records.db, views: this.#views },
       ...{ caller: reader, plan, ehrs, needsEhr: needsEhr(query) },
@@ -189,7 +192,7 @@ export class Queries {
     const plan = this.#planQuery(query)
     const reader = withAnalystRights(caller)
     const { db, audit } = this.#records
-    const ehrs = new EhrScan(db, reader, plan)
+    const ehrs = new EhrScan(db, reader, plan, this.#findWithheld)
     const withheldIds = [...(await ehrs.withheldIds())]
     const ids = plan.compositions ? await ehrs.ids() : []
     const counted = <S extends { filter: DatabaseFilter }>(search: S): S =>

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Db } from 'mongodb'
 import { Composition } from '../../../records/compositions/composition-record.ts'
+import { createSharedRead } from '../../../records/store/batching/batched-lookup.ts'
 import { documentCollection } from '../../../records/store/documents/database.ts'
 import { shortKey, structurePlace } from '../../compositions/facts.ts'
 import { isFactRoot, structureKey } from '../../compositions/structure.ts'
@@ -22,16 +23,25 @@ const MAX_EXAMPLE_LENGTH = 64 * 1024
  */
 export class KnownStructures {
   readonly #db: Db
-  readonly #known = new LRUCache<string, Map<string, RmObject>>({ max: MAX_ARCHETYPES })
+  readonly #readers = new LRUCache<string, () => Promise<Structures | undefined>>({ max: MAX_ARCHETYPES })
 
   constructor(db: Db) {
     this.#db = db
   }
 
   /** @returns undefined if they are too many or too large */
-  async of(archetypeId: string): Promise<Structures | undefined> {
-    const known = this.#known.get(archetypeId) ?? new Map<string, RmObject>()
-    this.#known.set(archetypeId, known)
+  of(archetypeId: string): Promise<Structures | undefined> {
+    const reader = this.#readers.get(archetypeId) ?? this.#readerOf(archetypeId)
+    this.#readers.set(archetypeId, reader)
+    return reader()
+  }
+
+  #readerOf(archetypeId: string): () => Promise<Structures | undefined> {
+    const known = new Map<string, RmObject>()
+    return createSharedRead(() => this.#read(archetypeId, known))
+  }
+
+  async #read(archetypeId: string, known: Map<string, RmObject>): Promise<Structures | undefined> {
     for (;;) {
       const json = await this.#findUnknown(archetypeId, [...known.keys()].sort())
       if (json === undefined) return known

@@ -34,12 +34,20 @@ export class EhrScan {
   readonly #plan: QueryPlan
   #unnamed: AnonymizedEhrIds | undefined
   #ids: Promise<string[]> | undefined
+  readonly #findWithheld: () => Promise<ReadonlySet<string>>
   #withheldIds: Promise<ReadonlySet<string>> | undefined
 
-  constructor(db: Db, caller: Caller, plan: QueryPlan) {
+  /** @param findWithheld finds what {@link findWithheldEhrs} does */
+  constructor(
+    db: Db,
+    caller: Caller,
+    plan: QueryPlan,
+    findWithheld: () => Promise<ReadonlySet<string>>,
+  ) {
     this.#db = db
     this.#caller = caller
     this.#plan = plan
+    this.#findWithheld = findWithheld
   }
 
   /** Ids of the EHRs that the plan lets in; undefined: the caller may read all EHRs. */
@@ -61,12 +69,9 @@ export class EhrScan {
     return { searched, denied: (named ?? []).filter((id) => !searched.includes(id)) }
   }
 
-  /**
-   * EHRs that queries over all EHRs leave out: by their status, because their subject has not accepted them, or
-   * because they are deleted and can still be restored.
-   */
+  /** The EHRs that queries over all EHRs leave out. */
   withheldIds(): Promise<ReadonlySet<string>> {
-    this.#withheldIds ??= this.#caller.unrestricted ? findWithheldEhrs(this.#db) : Promise.resolve(new Set())
+    this.#withheldIds ??= this.#caller.unrestricted ? this.#findWithheld() : Promise.resolve(new Set())
     return this.#withheldIds
   }
 
@@ -154,8 +159,11 @@ const toEhrObject = (id: string, created: Date, ehr_status: RmObject): RmObject 
   ehr_status,
 })
 
-/** Finds them by one command, since each query over all EHRs begins with it. */
-async function findWithheldEhrs(db: Db): Promise<ReadonlySet<string>> {
+/**
+ * Finds the EHRs that queries over all EHRs leave out: by their status, because their subject has not accepted them, or
+ * because they are deleted and can still be restored. One command, since each of these queries begins with it.
+ */
+export async function findWithheldEhrs(db: Db): Promise<ReadonlySet<string>> {
   const select = (_id: unknown) => ({ $project: { _id } })
   const notQueryable = [{ $match: { isQueryable: false } }, select('$ehrId')]
   const pipeline = [

@@ -17,3 +17,15 @@ export function createBatchedLookup<T extends { _id: string }>(
   })
   return add
 }
+
+/**
+ * Shares a read between its callers: those of the same moment, or during a read, share the next one. So no result is
+ * older than its request. @throws Unavailable
+ */
+export function createSharedRead<T>(read: () => Promise<T>): () => Promise<T> {
+  const { add } = createBatcher<undefined, T>(Number.POSITIVE_INFINITY, async (callers) => {
+    const result = await read()
+    return callers.map(() => result)
+  })
+  return () => add(undefined)
+}
