@@ -165,6 +165,25 @@ export const keepFields = (document: Buffer, names: readonly Buffer[], without =
   return bytes
 }
 
+/** A document with the fields of another one, which may have none, in the place of one of its own. */
+export const replaceField = (document: Buffer, name: Buffer, replacement: Buffer): Buffer => {
+  for (let at = 4; document[at] !== 0; ) {
+    const nameEnd = endOfName(document, at + 1)
+    const end = nameEnd + 1 + sizeOf(document, document[at] as number, nameEnd + 1)
+    if (isAt(document, at + 1, nameEnd, name)) {
+      const bytes = Buffer.concat([
+        document.subarray(0, at),
+        replacement.subarray(4, -1),
+        document.subarray(end),
+      ])
+      bytes.writeInt32LE(bytes.length)
+      return bytes
+    }
+    at = end
+  }
+  return document
+}
+
 /** The bytes of a field that is a document; undefined if there is none of this name. */
 export const rawDocumentField = (document: Buffer, name: Buffer): Buffer | undefined => {
   for (let at = 4; document[at] !== 0; ) {

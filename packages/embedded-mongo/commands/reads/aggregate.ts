@@ -1,13 +1,24 @@
 /** aggregate: the planner runs the head of a pipeline; the other stages follow one by one. */
 import { Binary, type Document, Long } from 'bson'
 import { checkPipeline, compilePipeline } from '../../language/aggregation/pipeline.ts'
-import type { Documents, ForeignCollection, StageEnvironment } from '../../language/aggregation/stage.ts'
+import type {
+  CompiledPipeline,
+  Documents,
+  ForeignCollection,
+  StageEnvironment,
+} from '../../language/aggregation/stage.ts'
 import { compileFilter } from '../../language/filters/matcher.ts'
 import { type Collection, checkNamespace } from '../../storage/collections/catalog.ts'
 import type { MatchedRecord } from '../../storage/collections/records.ts'
 import type { View } from '../../storage/disk/overlay.ts'
 import { KeyGroups, keyGroupingOf } from '../../storage/queries/keys/key-groups.ts'
-import { findUnreadFields, planUnwind, readUnwoundDocuments } from '../../storage/queries/keys/unwind.ts'
+import {
+  findUnreadFields,
+  pageOf,
+  planUnwind,
+  readUnwoundDocuments,
+  readUnwoundPage,
+} from '../../storage/queries/keys/unwind.ts'
 import { findRecords, prepareQuery, type Query } from '../../storage/queries/query.ts'
 import { checkSize, encode, isNumeric, isObject, isTruthy, toNumber } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
@@ -114,9 +125,9 @@ const runAggregation = async (
   if (rest.length === 0) return encodeMatches(findRecords(view, collection, query))
   const environment = environmentOf(context)
   const stages = compilePipeline(rest, environment)
-  const run = { view, query, rest, environment }
+  const run = { view, query, rest, stages, environment }
   const byKeys = collection && (unwindByKeys(collection, run) ?? groupByKeys(collection, run))
-  return encodeResults(byKeys ?? stages(documents(findRecords(view, collection, query))))
+  return byKeys ?? encodeResults(stages(documents(findRecords(view, collection, query))))
 }
 
 /** A pipeline after its head. */
@@ -124,61 +135,59 @@ interface Run {
   view: View
   query: Query
   rest: Document[]
+  /** The compiled `rest`. */
+  stages: CompiledPipeline
   environment: StageEnvironment
 }
 
 /** Runs a pipeline that begins with `$unwind` and `$match`, if the keys of an index answer them. */
 const unwindByKeys = (
   collection: Collection,
-  { view, query, rest, environment }: Run,
-): Documents | undefined => {
+  { view, query, rest, stages, environment }: Run,
+): Iterable<Step<Buffer>> | undefined => {
   const { filter, sort, skip, limit, variables } = query
   if (sort !== undefined || skip !== undefined || limit !== undefined) return undefined
   const { collation, timer } = environment
   const unwind = planUnwind(collection, { filter, collation, hint: query.hint }, rest)
   if (!unwind) return undefined
   const { index, bounds, certain } = unwind
-  const stages = rest.slice(unwind.stages)
-  const reading = {
-    test: compileFilter(filter, { collation, variables }),
-    unread: findUnreadFields(unwind, filter, stages),
-    timer,
+  const following = rest.slice(unwind.stages)
+  const page = certain ? pageOf(following) : undefined
+  if (page) return readUnwoundPage(view, collection, unwind, { page, timer })
+  const others = () => {
+    const test = compileFilter(filter, { collation, variables })
+    const reading = { test, unread: findUnreadFields(unwind, filter, following), timer }
+    return stages(readUnwoundDocuments(view, collection, unwind, reading), unwind.stages)
   }
-  const others = () =>
-    compilePipeline(stages, environment)(readUnwoundDocuments(view, collection, unwind, reading))
-  const grouping = certain ? keyGroupingOf(index, stages[0]?.$group) : undefined
-  if (!grouping) return others()
-  return groups(new KeyGroups(index, grouping).read(view, bounds, timer), stages, environment, others)
+  const grouping = certain ? keyGroupingOf(index, following[0]?.$group) : undefined
+  if (!grouping) return encodeResults(others())
+  const found = new KeyGroups(index, grouping).read(view, bounds, timer)
+  return encodeResults(groups(found, (all) => stages(all, unwind.stages + 1), others))
 }
 
 /** Runs a pipeline that begins with `$group`, if the keys of an index answer it. */
 const groupByKeys = (
   collection: Collection,
-  { view, query, rest, environment }: Run,
-): Documents | undefined => {
+  { view, query, rest, stages, environment }: Run,
+): Iterable<Step<Buffer>> | undefined => {
   if (!rest[0]?.$group || query.skip !== undefined || query.limit !== undefined) return undefined
   const { index, bounds, covered, ambiguous = [] } = prepareQuery(collection, query).plan
   if (!index || !covered || ambiguous.length > 0) return undefined
   const grouping = index.multikey && bounds.length > 1 ? undefined : keyGroupingOf(index, rest[0]?.$group)
   if (!grouping || index.unique) return undefined
-  const others = () => compilePipeline(rest, environment)(documents(findRecords(view, collection, query)))
-  return groups(
-    new KeyGroups(index, grouping).read(view, bounds, environment.timer),
-    rest,
-    environment,
-    others,
-  )
+  const others = () => stages(documents(findRecords(view, collection, query)))
+  const found = new KeyGroups(index, grouping).read(view, bounds, environment.timer)
+  return encodeResults(groups(found, (all) => stages(all, 1), others))
 }
 
 /** @param others the results if the keys do not suffice after all */
 function* groups(
   read: ReturnType<KeyGroups['read']>,
-  [, ...following]: Document[],
-  environment: StageEnvironment,
+  following: (groups: Documents) => Documents,
   others: () => Documents,
 ): Documents {
   const found = yield* read
-  yield* found ? compilePipeline(following, environment)(found) : others()
+  yield* found ? following(found) : others()
 }
 
 const collectionOf = ({ command, find }: CommandContext): Collection | undefined =>

@@ -2,8 +2,16 @@
 import type { Document } from 'bson'
 import type { DocumentTest } from '../../../language/filters/matcher.ts'
 import { wholeFields } from '../../../language/results/projection.ts'
-import { decode, isNullish, isObject, rootFieldOf, setMember } from '../../../values/bson-values.ts'
-import { keepFields } from '../../../values/raw-documents.ts'
+import {
+  decode,
+  encode,
+  isNullish,
+  isObject,
+  rootFieldOf,
+  setMember,
+  toNumber,
+} from '../../../values/bson-values.ts'
+import { keepFields, replaceField } from '../../../values/raw-documents.ts'
 import { type CommandTimer, PAUSE, type Step } from '../../../values/steps.ts'
 import type { Collection } from '../../collections/catalog.ts'
 import type { Index } from '../../collections/indexes.ts'
@@ -185,6 +193,48 @@ interface Reading {
   test: DocumentTest
   unread: readonly Buffer[]
   timer: CommandTimer
+}
+
+/** The end of a pipeline that chooses documents by their number, and drops whole fields. */
+export interface Page {
+  skip: number
+  limit: number
+  dropped: Buffer[]
+}
+
+/** @returns undefined if the stages do more than `$skip`, `$limit` and `$project`, each of them at most once */
+export const pageOf = (stages: readonly Document[]): Page | undefined => {
+  const names = stages.flatMap((stage) => Object.keys(stage)).join(' ')
+  if (!/^(\$skip)? ?(\$limit)? ?(\$project)?$/.test(names)) return undefined
+  const { $skip = 0, $limit = Number.POSITIVE_INFINITY, $project }: Document = Object.assign({}, ...stages)
+  const fields = wholeFields($project)
+  if ($project !== undefined && !fields?.dropped) return undefined
+  const dropped = (fields?.names ?? []).map((name) => Buffer.from(name))
+  return { skip: toNumber($skip), limit: toNumber($limit), dropped }
+}
+
+/**
+ * The documents of a page, encoded, each with one element in the place of its array. Their other fields are copied. For
+ * keys that decide alone.
+ */
+export function* readUnwoundPage(
+  view: View,
+  collection: Collection,
+  { index, root, ...ranges }: UnwindPlan,
+  { page: { dropped, ...page }, timer }: { page: Page; timer: CommandTimer },
+): Iterable<Step<Buffer>> {
+  const name = Buffer.from(root)
+  const indexed = [...new Set(index.fields.map(rootFieldOf))].map((field) => Buffer.from(field))
+  let { skip, limit } = page
+  for (const { key } of entriesIn(view, index, ranges)) {
+    if (timer.isSliceOver()) yield PAUSE
+    const id = idAtEnd(key)
+    const bytes = readRecord(view, collection, id)
+    if (!bytes || skip-- > 0) continue
+    const element = elementOf(index, id, decode(keepFields(bytes, indexed)), key)
+    yield replaceField(keepFields(bytes, dropped, true), name, encode({ [root]: element }))
+    if (--limit === 0) return
+  }
 }
 
 /** The documents without their unread fields, each with one element in the place of its array. */
