@@ -114,22 +114,24 @@ const FRONT_BYTES = 400
 /** Bytes before each document in an array: its type, its number, and the number's end. */
 const MAX_HEAD_FIELDS = 12
 
-/** Collecting larger buffers costs more than filling them, so they are reused up to this size. */
-const MAX_REUSED_BYTES = 2 ** 16
-const MAX_SPARE_BYTES = 2 ** 21
-const MAX_SPARES = 4
-/** The smallest first. */
+/**
+ * Buffers are reused, the smallest first. The garbage collector would otherwise look at the whole heap whenever their
+ * bytes amount to some megabytes.
+ */
 const spares: Buffer[] = []
+const MIN_SPARE_BYTES = 2 ** 16
+const MAX_SPARE_BYTES = 2 ** 21
+const MAX_SPARES = 8
 
 const allocate = (size: number): Buffer => {
   const at = spares.findIndex(({ length }) => length >= size)
-  if (size < MAX_REUSED_BYTES || at < 0) return Buffer.allocUnsafe(size)
-  return spares.splice(at, 1)[0] as Buffer
+  const [spare] = at < 0 ? [] : spares.splice(at, 1)
+  return spare ?? Buffer.allocUnsafeSlow(Math.max(size, MIN_SPARE_BYTES))
 }
 
 /** Returns a buffer for reuse. Nobody may read it, or a part of it, any more. */
 export const releaseBuffer = ({ buffer }: Buffer): void => {
-  if (buffer.byteLength < MAX_REUSED_BYTES || buffer.byteLength > MAX_SPARE_BYTES) return
+  if (buffer.byteLength < MIN_SPARE_BYTES || buffer.byteLength > MAX_SPARE_BYTES) return
   spares.push(Buffer.from(buffer))
   spares.sort((a, b) => a.length - b.length)
   if (spares.length > MAX_SPARES) spares.shift()
@@ -142,8 +144,26 @@ const increment = (digits: number[]): void => {
   digits[at] = (digits[at] ?? ZERO) + 1
 }
 
-/** A document with only these fields, or without them. It finds the fields without decoding the others. */
-export const keepFields = (document: Buffer, names: readonly Buffer[], without = false): Buffer => {
+/** Fields of another document, possibly none, that take the place of a field. */
+export interface Replacement {
+  name: Buffer
+  fields: Buffer
+}
+
+/** Stands for the replacement among the ranges of kept fields. */
+const REPLACED = -1
+
+/**
+ * A document with only these fields, or without them. It finds the fields without decoding the others.
+ * @param replacement takes the place of a field that is kept
+ */
+export const keepFields = (
+  document: Buffer,
+  names: readonly Buffer[],
+  without = false,
+  replacement?: Replacement,
+): Buffer => {
+  const newFields = replacement?.fields.subarray(4, -1) ?? NO_BYTES
   // The start and end of each range of kept fields.
   const kept: number[] = []
   let length = 5
@@ -152,6 +172,11 @@ export const keepFields = (document: Buffer, names: readonly Buffer[], without =
     const nameEnd = endOfName(document, start + 1)
     at = nameEnd + 1 + sizeOf(document, document[start] as number, nameEnd + 1)
     if (isOneOf(document, start + 1, nameEnd, names) === without) continue
+    if (replacement && isAt(document, start + 1, nameEnd, replacement.name)) {
+      kept.push(REPLACED, REPLACED)
+      length += newFields.length
+      continue
+    }
     if (kept.at(-1) === start) kept.pop()
     else kept.push(start)
     kept.push(at)
@@ -160,28 +185,10 @@ export const keepFields = (document: Buffer, names: readonly Buffer[], without =
   const bytes = Buffer.allocUnsafe(length)
   bytes.writeInt32LE(length)
   let to = 4
-  for (let i = 0; i < kept.length; i += 2) to += document.copy(bytes, to, kept[i], kept[i + 1])
+  for (let i = 0; i < kept.length; i += 2)
+    to += kept[i] === REPLACED ? newFields.copy(bytes, to) : document.copy(bytes, to, kept[i], kept[i + 1])
   bytes[to] = 0
   return bytes
-}
-
-/** A document with the fields of another one, which may have none, in the place of one of its own. */
-export const replaceField = (document: Buffer, name: Buffer, replacement: Buffer): Buffer => {
-  for (let at = 4; document[at] !== 0; ) {
-    const nameEnd = endOfName(document, at + 1)
-    const end = nameEnd + 1 + sizeOf(document, document[at] as number, nameEnd + 1)
-    if (isAt(document, at + 1, nameEnd, name)) {
-      const bytes = Buffer.concat([
-        document.subarray(0, at),
-        replacement.subarray(4, -1),
-        document.subarray(end),
-      ])
-      bytes.writeInt32LE(bytes.length)
-      return bytes
-    }
-    at = end
-  }
-  return document
 }
 
 /** The bytes of a field that is a document; undefined if there is none of this name. */

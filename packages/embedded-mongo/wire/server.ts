@@ -94,6 +94,7 @@ const LONG = 2 ** 14
 function send(socket: Socket, head: Buffer, reply: Buffer): void {
   if (reply.length < LONG) {
     socket.write(Buffer.concat([head, reply]))
+    releaseBuffer(reply)
     return
   }
   socket.cork()

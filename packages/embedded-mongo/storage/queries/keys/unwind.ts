@@ -11,7 +11,7 @@ import {
   setMember,
   toNumber,
 } from '../../../values/bson-values.ts'
-import { keepFields, replaceField } from '../../../values/raw-documents.ts'
+import { keepFields } from '../../../values/raw-documents.ts'
 import { type CommandTimer, PAUSE, type Step } from '../../../values/steps.ts'
 import type { Collection } from '../../collections/catalog.ts'
 import type { Index } from '../../collections/indexes.ts'
@@ -232,7 +232,7 @@ export function* readUnwoundPage(
     const bytes = readRecord(view, collection, id)
     if (!bytes || skip-- > 0) continue
     const element = elementOf(index, id, decode(keepFields(bytes, indexed)), key)
-    yield replaceField(keepFields(bytes, dropped, true), name, encode({ [root]: element }))
+    yield keepFields(bytes, dropped, true, { name, fields: encode({ [root]: element }) })
     if (--limit === 0) return
   }
 }
