@@ -20,12 +20,12 @@ function parseMax(text: string): number {
  * @throws InvalidInput unless the parameters name one patient
  */
 export async function findLastOfEachCode(
-  of: ResourceDescription,
+  { of, base }: { of: ResourceDescription; base: string },
   { max = '1', ...parameters }: SearchParameters,
   search: (search: ResourceSearch) => Promise<FoundResources>,
 ): Promise<FhirResource[]> {
   const count = parseMax(String(max))
-  const parsed = parseSearch(of, parameters, true)
+  const parsed = parseSearch(of, parameters, { strict: true, base })
   const patients = parsed.criteria.filter(isPatientCriterion).flatMap(({ values }) => values)
   if (patients.length !== 1) throw parameterError('patient', 'required', 'must name one patient')
   const found: FhirResource[] = []

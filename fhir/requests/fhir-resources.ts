@@ -174,7 +174,7 @@ export class FhirResources {
       'history-type',
     )
     const sources = found.map(({ source }) => source)
-    const { versions, next } = await listVersions(this.#context, by, sources, parameters)
+    const { versions, next } = await listVersions(this.#context, by, sources, parameters, this.base)
     const path = `${this.base}${type === undefined ? '' : `/${type}`}/_history`
     return historyBundle(this.base, path, usedParameters(parameters), versions, { next })
   }
@@ -187,7 +187,7 @@ export class FhirResources {
     handling?: 'strict' | 'lenient',
   ): Promise<FhirResource> {
     const { description, perform } = this.#methodOf(type, 'search-type', 'search')
-    const search = parseSearch(description, parameters, handling === 'strict')
+    const search = parseSearch(description, parameters, { strict: handling === 'strict', base: this.base })
     const includes = parseIncludes(description, this.#types, parameters)
     const found = await perform(caller, search)
     const { resources: included, cut } = await findIncluded(found.resources, includes, {
@@ -335,7 +335,7 @@ export class FhirResources {
   summarise(caller: Caller, id: string): Promise<FhirResource> {
     const search = async (type: string, query: SearchParameters) => {
       const { description } = this.#methodOf(type, 'search-type', 'search')
-      return (await this.#find(caller, type, parseSearch(description, query, true))).resources
+      return (await this.#find(caller, type, parseSearch(description, query, { strict: true }))).resources
     }
     const sources = { base: this.base, readPatient: () => this.read(caller, 'Patient', id), search }
     return patientSummary(id, sources, new Date().toISOString())
@@ -353,7 +353,7 @@ export class FhirResources {
   /** The newest resources of each code, as a Bundle. @throws InvalidInput */
   async lastOfEachCode(caller: Caller, type: string, parameters: SearchParameters): Promise<FhirResource> {
     const { description } = this.#methodOf(type, 'search-type', 'search')
-    const resources = await findLastOfEachCode(description, parameters, (search) =>
+    const resources = await findLastOfEachCode({ of: description, base: this.base }, parameters, (search) =>
       this.#find(caller, type, search),
     )
     return this.#resultBundle(`${type}/$lastn`, parameters, { resources })
@@ -385,7 +385,7 @@ export class FhirResources {
   /** The only resource that a search finds. @throws PreconditionFailed when it has no criteria, or finds several */
   async findOne(caller: Caller, type: string, query: SearchParameters): Promise<FhirResource | undefined> {
     const { description, perform } = this.#methodOf(type, 'search-type', 'search')
-    const search = parseSearch(description, query, true)
+    const search = parseSearch(description, query, { strict: true, base: this.base })
     if (search.criteria.length === 0)
       throw new ServiceError('PreconditionFailed', { detail: 'The condition must have search parameters.' })
     const { resources } = await perform(caller, { ...search, count: 2, total: false, after: undefined })

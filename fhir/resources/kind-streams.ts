@@ -1,5 +1,5 @@
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
-import { type FhirCoding, soughtId } from '../../records/fhir/elements.ts'
+import { type FhirCoding, referencedId } from '../../records/fhir/elements.ts'
 import type { FhirMapping, FhirPart, FhirResource } from '../../records/fhir/mapping.ts'
 import type { FhirSearchParameter } from '../../records/fhir/search/search-parameters.ts'
 import { dateParameter } from '../../records/fhir/search/search-parameters.ts'
@@ -52,7 +52,7 @@ const partParameter = (
   where: (sought: { id: string; suffix: string }) => Readonly<Record<string, unknown>> | false,
 ): FhirSearchParameter => ({
   ...{ type: 'reference', description, path, modifiers: [type] },
-  where: ({ text }) => where(splitResourceId(soughtId(text, type) ?? text)),
+  where: ({ text }) => where(splitResourceId(referencedId(text, type) ?? text)),
 })
 
 /** By the resource of a record its parts are found, and by a part the whole. */

@@ -1,5 +1,5 @@
 import type { Filter } from 'mongodb'
-import { soughtId } from '../../records/fhir/elements.ts'
+import { referencedId } from '../../records/fhir/elements.ts'
 import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
 import { type Database, documentCollection } from '../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
@@ -33,7 +33,7 @@ async function readableEhrIds(database: Pick<Database, 'db'>, caller: Caller): P
 /** An actor is a patient or somebody else. */
 const isPatientActor = ({ name, modifier, values }: SearchCriterion) =>
   name === 'actor' &&
-  values.every((text) => modifier === 'Patient' || soughtId(text, 'Patient') !== undefined)
+  values.every((text) => modifier === 'Patient' || referencedId(text, 'Patient') !== undefined)
 
 export const isPatientCriterion = (one: SearchCriterion) =>
   one.name === 'patient' || one.name === 'subject' || isPatientActor(one)
@@ -46,7 +46,7 @@ function isMissing({ name, modifier, values: [text] }: SearchCriterion): boolean
 }
 
 /** The id of a patient: of a reference, or alone. */
-export const patientIdOf = (text: string): string => soughtId(text, 'Patient') ?? text
+export const patientIdOf = (text: string): string => referencedId(text, 'Patient') ?? text
 
 /**
  * The EHRs of the criteria `patient` and `subject`, of which all must fit; without them, those of the caller.
@@ -64,7 +64,7 @@ export async function searchedEhrIds(
     if (modifier === 'missing') return []
     requireKnownModifier({ name, modifier }, ['Patient'])
     return [
-      values.flatMap((text) => soughtId(text, 'Patient') ?? (/^[\w.-]{1,64}$/.test(text) ? [text] : [])),
+      values.flatMap((text) => referencedId(text, 'Patient') ?? (/^[\w.-]{1,64}$/.test(text) ? [text] : [])),
     ]
   })
   const [first, ...others] = named

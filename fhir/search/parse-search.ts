@@ -99,11 +99,15 @@ export function parseTypes(
   throw parameterError('_type', 'not-supported', `must name some of ${known.join(', ')}`)
 }
 
-/** The criterion `patient` of an operation that is not a search. */
-export function parsePatients(parameters: SearchParameters): SearchCriterion[] {
+/** The criterion `patient` of an operation that is not a search. @param base the address of the FHIR API */
+export function parsePatients(parameters: SearchParameters, base?: string): SearchCriterion[] {
   const texts = textsOf(parameters.patient ?? [])
-  return texts.map((text) => criterionOf('patient', splitEscaped(text, ',')))
+  return texts.map((text) => criterionOf('patient', splitReferences(text, base)))
 }
+
+/** References to this service become relative. Those to other servers stay, and find nothing here. */
+const splitReferences = (text: string, base: string | undefined): string[] =>
+  splitEscaped(base === undefined ? text : text.replaceAll(`${base}/`, ''), ',')
 
 /** The parameters that a request respects, for the link `self`. */
 export const usedParameters = (parameters: SearchParameters): ParsedSearch['used'] =>
@@ -125,15 +129,21 @@ const splitName = (key: string): { name: string; modifier: string | undefined } 
   return at < 0 ? { name: key, modifier: undefined } : { name: key.slice(0, at), modifier: key.slice(at + 1) }
 }
 
+interface SearchOptions {
+  /** Refuse unknown parameters. */
+  strict?: boolean
+  /** The address of the FHIR API, which references may have. */
+  base?: string
+}
+
 /**
  * Reads the parameters of a search.
- * @param strict refuse unknown parameters
  * @throws InvalidInput
  */
 export function parseSearch(
   source: ResourceDescription,
   parameters: SearchParameters,
-  strict = false,
+  { strict = false, base }: SearchOptions = {},
 ): ParsedSearch {
   const criteria: SearchCriterion[] = []
   const ignored: string[] = []
@@ -144,12 +154,13 @@ export function parseSearch(
       throw parameterError(key, 'not-supported', 'is not supported')
     if (RESULT_PARAMETERS.includes(name)) {
       if (name !== '_cursor') used.push(...textsOf(value).map((text): [string, string] => [key, text]))
-    } else if (Object.hasOwn(source.parameters, name))
+    } else if (Object.hasOwn(source.parameters, name)) {
+      const isReference = source.parameters[name]?.type === 'reference' && modifier !== 'identifier'
       for (const text of textsOf(value)) {
         used.push([key, text])
-        criteria.push({ name, modifier, values: splitEscaped(text, ',') })
+        criteria.push({ name, modifier, values: splitReferences(text, isReference ? base : undefined) })
       }
-    else ignored.push(key)
+    } else ignored.push(key)
   }
   if (strict && ignored.length > 0)
     throw parameterError(ignored[0] ?? '', 'not-supported', `is not a search parameter of ${source.type}`)

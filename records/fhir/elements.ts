@@ -171,10 +171,6 @@ export function referencedId(reference: unknown, type: string): string | undefin
   return named === type ? id : undefined
 }
 
-/** The id in a reference of a search, which may have the address of a server. */
-export const soughtId = (reference: string, type: string): string | undefined =>
-  referencedId(reference.replace(/^https?:\/\/[^?]*\/(?=[A-Za-z]+\/[^/]+(?:\/_history\/\d+)?$)/, ''), type)
-
 /** The id of the Practitioner of a user; undefined if the user id has characters that neither has. */
 export const practitionerIdOf = (mvUid: unknown): string | undefined =>
   typeof mvUid === 'string' && /^[\w-]{1,64}$/.test(mvUid) ? mvUid.replaceAll('_', '.') : undefined

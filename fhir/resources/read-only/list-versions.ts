@@ -25,6 +25,7 @@ interface Position extends ChangePlace {
 
 /**
  * Lists the versions of resources of these sources, newest first, and audits the query.
+ * @param base the address of the FHIR API, which references may have
  * @throws InvalidInput for too many patients
  */
 export async function listVersions(
@@ -32,12 +33,13 @@ export async function listVersions(
   caller: Caller,
   sources: readonly ResourceSource[],
   parameters: SearchParameters,
+  base?: string,
 ): Promise<{ versions: ResourceVersion[]; next: string | null }> {
   const { limit, cursor } = parsePage(parameters)
   const count = Math.min(limit, MAX_VERSIONS)
   const from = cursor === undefined ? undefined : decodePosition(cursor)
   const since = parseSince(parameters)
-  const named = await searchedEhrIds(context, caller, parsePatients(parameters))
+  const named = await searchedEhrIds(context, caller, parsePatients(parameters, base))
   const ehrs = await findSearchedEhrs(context, caller, { ehrIds: named })
   const changes = await listChanges(context.db, caller, {
     ehrIds: ehrs.searched,

@@ -19,8 +19,8 @@ export interface CompositionSearch {
   filter: DatabaseFilter
 }
 
-/** Fields that the evaluation does not need. */
-const UNREAD_FIELDS = { _rperm: 0, _wperm: 0, _acl: 0, facts: 0, times: 0, archetypes: 0, links: 0 }
+/** Fields of a composition that the evaluation does not need. */
+export const UNREAD_FIELDS = { _rperm: 0, _wperm: 0, _acl: 0, facts: 0, times: 0, archetypes: 0, links: 0 }
 
 /** From this number on, EHRs mostly have more compositions than a condition on a fact leaves. */
 const MANY_EHRS_COUNT = 100

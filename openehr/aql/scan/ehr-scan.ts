@@ -38,12 +38,7 @@ export class EhrScan {
   #withheldIds: Promise<ReadonlySet<string>> | undefined
 
   /** @param findWithheld finds what {@link findWithheldEhrs} does */
-  constructor(
-    db: Db,
-    caller: Caller,
-    plan: QueryPlan,
-    findWithheld: () => Promise<ReadonlySet<string>>,
-  ) {
+  constructor(db: Db, caller: Caller, plan: QueryPlan, findWithheld: () => Promise<ReadonlySet<string>>) {
     this.#db = db
     this.#caller = caller
     this.#plan = plan

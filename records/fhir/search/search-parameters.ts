@@ -1,5 +1,5 @@
 import { convertExactly, isConvertible } from '../../../schemas/measurements/units.ts'
-import { type FhirCoding, soughtId, userIdOfPractitioner } from '../elements.ts'
+import { type FhirCoding, referencedId, userIdOfPractitioner } from '../elements.ts'
 import {
   parsePeriod,
   parseQuantity,
@@ -281,7 +281,7 @@ export const referenceParameter = (
   field,
   modifiers: types,
   where: ({ text, modifier }) => {
-    const named = types.map((type) => soughtId(text, type)).find((id) => id !== undefined)
+    const named = types.map((type) => referencedId(text, type)).find((id) => id !== undefined)
     const isPlain = /^[A-Za-z0-9.-]{1,64}$/.test(text)
     if (modifier !== undefined && !types.includes(modifier)) return false
     return named !== undefined || isPlain ? { [field]: named ?? text } : false
@@ -291,7 +291,7 @@ export const referenceParameter = (
 /** The user id in a reference to a Practitioner, or in its identifier; undefined for other texts. */
 export function soughtUserId({ text, modifier }: SearchText): string | undefined {
   if (modifier === 'identifier') return parseToken(text).code
-  const id = soughtId(text, 'Practitioner') ?? (/^[\w.-]{1,64}$/.test(text) ? text : undefined)
+  const id = referencedId(text, 'Practitioner') ?? (/^[\w.-]{1,64}$/.test(text) ? text : undefined)
   return id === undefined ? undefined : userIdOfPractitioner(id)
 }
 

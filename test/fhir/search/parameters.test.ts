@@ -10,12 +10,16 @@ import {
 } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
 import { callFhir, idsIn, issuesIn, type Json, readFhir, readPages } from '../fhir-client.ts'
 
 const VALUES = {
   pressure: { systolic: 128, systolicUnit: 'mmHg', diastolic: 82, diastolicUnit: 'mmHg', heartRate: 70 },
   bmi: { weight: 70, weightUnit: 'kg', height: 175, heightUnit: 'cm' },
 }
+
+/** The beginning of a relative reference. */
+const REFERENCE = /([=,])(?=[A-Z][A-Za-z]+\/)/g
 
 describe('the search parameters of R4', () => {
   let patient: Patient
@@ -125,6 +129,23 @@ describe('the search parameters of R4', () => {
     for (const [search, expected] of ROWS) {
       const found = await readPages(patient, `${search()}&patient=${patient.ehrId}`)
       assert.deepEqual(found.map(nameOf).sort(), expected, search())
+    }
+  })
+
+  it('take references with the address of this service, and find nothing by that of another one', async () => {
+    const searches = ROWS.map(([search]) => search()).filter((search) => search.match(REFERENCE))
+    assert.ok(searches.length > 8)
+    for (const search of searches) {
+      const foundAt = async (address: string) =>
+        idsIn(
+          await readFhir(
+            patient,
+            `${search.replaceAll(REFERENCE, `$1${address}/`)}&patient=${patient.ehrId}`,
+          ),
+        )
+      const found = idsIn(await readFhir(patient, `${search}&patient=${patient.ehrId}`))
+      assert.deepEqual(await foundAt(`${service.url}/fhir/R4`), found, search)
+      assert.deepEqual(await foundAt('https://other.example.org/fhir/R4'), [], search)
     }
   })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { type Answer, assertStatus } from '../../harness/clients/path-client.ts'
 import { service } from '../../harness/service/service.ts'
-import { bloodPressureOf, callFhir, idsIn, issuesIn, type Json, readFhir } from '../fhir-client.ts'
+import { bloodPressureOf, callFhir, issuesIn, type Json, readFhir } from '../fhir-client.ts'
 
 const EXTENSION = [{ url: 'http://example.org/negated', valueBoolean: true }]
 
@@ -70,8 +70,18 @@ describe('a resource that a client sends to FHIR', () => {
       const answer = await send(pressure(elsewhere), prefer)
       assert.deepEqual([answer.status, ...issuesIn(answer)], [422, 'not-supported Observation.subject'])
     }
-    const search = `Observation?patient=${service.url}/fhir/R4/Patient/${patient.ehrId}&_count=1`
-    assert.equal(idsIn(await readFhir(patient, search)).length, 1)
+    for (const path of [
+      'Observation?_count=1',
+      'Observation/_history?_count=1',
+      'Observation/$lastn?max=1',
+    ]) {
+      const found = async (address: string): Promise<number> => {
+        const search = `${path}&patient=${address}/Patient/${patient.ehrId}`
+        return (await readFhir(patient, search)).entry?.length ?? 0
+      }
+      assert.ok((await found(`${service.url}/fhir/R4`)) > 0, path)
+      assert.equal(await found('https://other.example.org/fhir'), 0, path)
+    }
   })
 
   it('shows no empty text, which FHIR forbids', async () => {

@@ -4,6 +4,7 @@ import { documentCollection } from '../../../../records/store/documents/database
 import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
 import { type Fact, type FactRange, shortKey } from '../../../compositions/facts.ts'
 import { conditionsOf, type DatabaseFilter } from '../../plan/database-filters.ts'
+import { UNREAD_FIELDS } from '../../scan/composition-scan.ts'
 import type { SortKey } from '../../terms/terms.ts'
 import { AQL_TIMEOUT_MS } from '../../timeout.ts'
 
@@ -25,8 +26,6 @@ const MAX_BATCH = 50
 const MIN_BATCH = 12
 
 const batchSizeFor = (wanted: number): number => Math.min(MAX_BATCH, Math.max(MIN_BATCH, wanted))
-
-const UNREAD_FIELDS = { _rperm: 0, _wperm: 0, _acl: 0, archetypes: 0, links: 0 }
 
 const firstBound = (descending: boolean): number =>
   descending ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
@@ -89,6 +88,7 @@ export class FactOrderStream implements OrderedStream {
     const { field, descending, range } = this.#order
     const isFirst = this.bound === firstBound(descending)
     const rest = { ...range, ...(!isFirst && { [descending ? '$lte' : '$gte']: this.bound }) }
+    const { [field]: _, ...unread } = UNREAD_FIELDS
     const v = Object.keys(rest).length > 0 ? rest : undefined
     const pipeline = [
       {
@@ -100,7 +100,7 @@ export class FactOrderStream implements OrderedStream {
       { $match: { [`${field}.k`]: this.#key, ...(v && { [`${field}.v`]: v }) } },
       { $sort: { [`${field}.v`]: descending ? -1 : 1 } },
       { $limit: this.#size },
-      { $project: { ...UNREAD_FIELDS, [field === 'facts' ? 'times' : 'facts']: 0 } },
+      { $project: unread },
     ]
     return documentCollection({ db: this.#db }, Composition.collection).aggregate<ParseDocument>(pipeline, {
       maxTimeMS: AQL_TIMEOUT_MS,
@@ -153,7 +153,7 @@ export class FieldOrderStream implements OrderedStream {
       .find(filter, {
         maxTimeMS: AQL_TIMEOUT_MS,
         batchSize: batchSizeFor(wanted),
-        projection: isComposition ? { ...UNREAD_FIELDS, facts: 0, times: 0 } : {},
+        projection: isComposition ? UNREAD_FIELDS : {},
       })
       .hint(hint)
     if (field !== undefined) this.#cursor.sort({ [field]: descending ? -1 : 1 })

@@ -196,14 +196,14 @@ interface Reading {
 }
 
 /** The end of a pipeline that chooses documents by their number, and drops whole fields. */
-export interface Page {
+export interface UnwoundPage {
   skip: number
   limit: number
   dropped: Buffer[]
 }
 
 /** @returns undefined if the stages do more than `$skip`, `$limit` and `$project`, each of them at most once */
-export const pageOf = (stages: readonly Document[]): Page | undefined => {
+export const pageOf = (stages: readonly Document[]): UnwoundPage | undefined => {
   const names = stages.flatMap((stage) => Object.keys(stage)).join(' ')
   if (!/^(\$skip)? ?(\$limit)? ?(\$project)?$/.test(names)) return undefined
   const { $skip = 0, $limit = Number.POSITIVE_INFINITY, $project }: Document = Object.assign({}, ...stages)
@@ -221,7 +221,7 @@ export function* readUnwoundPage(
   view: View,
   collection: Collection,
   { index, root, ...ranges }: UnwindPlan,
-  { page: { dropped, ...page }, timer }: { page: Page; timer: CommandTimer },
+  { page: { dropped, ...page }, timer }: { page: UnwoundPage; timer: CommandTimer },
 ): Iterable<Step<Buffer>> {
   const name = Buffer.from(root)
   const indexed = [...new Set(index.fields.map(rootFieldOf))].map((field) => Buffer.from(field))
