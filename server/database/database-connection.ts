@@ -12,6 +12,7 @@ import { compositionDerivation } from '../../openehr/compositions/search-fields.
 import { containedCollections, createDerivations } from '../../records/kinds.ts'
 import { Backfill } from '../../records/store/backfill/backfill.ts'
 import { guardPendingReads } from '../../records/store/backfill/pending-reads.ts'
+import { LogicalClock } from '../../records/store/clocks/logical-clock.ts'
 import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
 import { hideFromReads } from '../../records/store/jobs/hide-from-reads.ts'
 import { enforceReadDeadline, QUERY_TIMEOUT_MS } from '../../records/store/reading/deadlines.ts'
@@ -56,6 +57,7 @@ export async function openDatabaseConnection(
   await adapter.connect()
   failFastDuringOutages(adapter.client)
   const mongo = { client: adapter.client, db: adapter.database }
+  if (others) LogicalClock.of(mongo.db).followOtherInstances()
   const jobs = new JobRunner(mongo, containedCollections.Ehr, others)
   const backfill = new Backfill(mongo, open ? [] : createDerivations([compositionDerivation]))
   checkReads(adapter.database, [enforceReadDeadline, hideFromReads(jobs), guardPendingReads(backfill)])

@@ -1,4 +1,5 @@
 import type { Db, MongoClient } from 'mongodb'
+import { createSharedRead } from '../batching/batched-lookup.ts'
 
 /** The clock stands still while nobody writes for longer. So the clocks of idle instances stay close. */
 const MAX_IDLE_MS = 3_000
@@ -19,6 +20,8 @@ export class LogicalClock {
   #newest = 0
   #newestAt = 0
   #readAt = Number.NEGATIVE_INFINITY
+  #hasOtherInstances = false
+  readonly #readNow = createSharedRead(() => this.refresh(0))
 
   /** @param readNewest finds the newest time in the database, if it is later than the known one */
   constructor(readNewest: (known: number) => Promise<number>) {
@@ -43,9 +46,14 @@ export class LogicalClock {
     return this.#newest + Math.floor(performance.now() - this.#newestAt) - ms
   }
 
+  /** From now on, a change is later than those that other instances have committed before it. */
+  followOtherInstances(): void {
+    this.#hasOtherInstances = true
+  }
+
   /** The time of a change: later than all earlier ones of this process. */
   async next(): Promise<number> {
-    await this.refresh(MAX_READING_AGE_MS)
+    await (this.#hasOtherInstances ? this.#readNow() : this.refresh(MAX_READING_AGE_MS))
     this.observe(Math.max(this.read(), this.#newest + 1))
     return this.#newest
   }
