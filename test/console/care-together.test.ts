@@ -256,6 +256,8 @@ describe('a care plan in the console', () => {
     await startTopic(patientPage, 'My new tablets', 'Do they go with the old ones?')
     const [topic] = assertStatus(await patient.call('GET', `/chat/careplan/${planId}`)).items
     assert.equal(topic.title, 'The side effects')
+    // On the page of a conversation, the answer would count as read.
+    await patientPage.goto(`${service.url}/console/`)
 
     const page = await opened.open()
     await logInOn(page, nurse)
@@ -270,7 +272,7 @@ describe('a care plan in the console', () => {
       await page.getByRole('link', { name: title }).click()
       await page.getByLabel('Your reply').fill(answer)
       await button(page, 'Send').click()
-      await page.getByText(answer).waitFor()
+      await page.getByRole('listitem').getByText(answer).waitFor()
       await page.getByRole('main').getByRole('link', { name: 'Messages' }).click()
     }
 
