@@ -119,7 +119,7 @@ const TESTS: Readonly<Record<ParameterName, (entry: AuditEntry, text: string) =>
   outcome: ({ outcome }, text) => fitsToken({ code: OUTCOMES[outcome] ?? '0' }, text),
   agent: ({ userId, onBehalfOf }, text) => [userId, onBehalfOf].includes(soughtUserId({ text })),
   'agent-name': ({ application }, text) => startsWithText(application, text),
-  entity: (entry, text) => entitiesOf(entry).some((one) => `/${text}`.endsWith(`/${one}`)),
+  entity: (entry, text) => entitiesOf(entry).includes(text),
 }
 
 const fits = fitsByTests(TESTS)

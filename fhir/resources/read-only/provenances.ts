@@ -47,10 +47,11 @@ const provenanceOf = (change: ResourceVersion): FhirResource => {
   }
 }
 
-const TARGET = /(?:^|\/)([A-Z][A-Za-z]+)\/([A-Za-z0-9.-]{1,64})(?:\/_history\/(\d{1,9}))?$/
+const TARGET = /^([A-Z][A-Za-z]+)\/([A-Za-z0-9.-]{1,64})(?:\/_history\/(\d{1,9}))?$/
 
-/** Parses `Observation/m1`, or `Observation/m1/_history/3`. @throws InvalidInput */
+/** Parses `Observation/m1`, or `Observation/m1/_history/3`. @throws InvalidInput; NotFound for another server's resource */
 function parseTarget(text: string) {
+  if (/^https?:\/\//.test(text)) throw new ServiceError('NotFound')
   const [, type, id, version] = TARGET.exec(text) ?? []
   if (type === undefined || id === undefined)
     throw parameterError('target', 'format', 'must be a reference, such as Observation/m1')

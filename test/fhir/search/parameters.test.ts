@@ -133,20 +133,22 @@ describe('the search parameters of R4', () => {
   })
 
   it('take references with the address of this service, and find nothing by that of another one', async () => {
-    const searches = ROWS.map(([search]) => search()).filter((search) => search.match(REFERENCE))
-    assert.ok(searches.length > 8)
+    const inTable = ROWS.map(([search]) => search()).filter((search) => search.match(REFERENCE))
+    assert.ok(inTable.length > 8)
+    const searches = [
+      ...inTable,
+      `Provenance?target=Goal/${ids.goal}`,
+      `Provenance?agent=Practitioner/${patient.mvUid.replaceAll('_', '.')}`,
+      `AuditEvent?entity=Goal/${ids.goal}`,
+    ]
+    const find = async (search: string) =>
+      idsIn(await readFhir(patient, `${search}&patient=${patient.ehrId}`))
     for (const search of searches) {
-      const foundAt = async (address: string) =>
-        idsIn(
-          await readFhir(
-            patient,
-            `${search.replaceAll(REFERENCE, `$1${address}/`)}&patient=${patient.ehrId}`,
-          ),
-        )
-      const found = idsIn(await readFhir(patient, `${search}&patient=${patient.ehrId}`))
-      assert.deepEqual(await foundAt(`${service.url}/fhir/R4`), found, search)
-      assert.deepEqual(await foundAt('https://other.example.org/fhir/R4'), [], search)
+      const findAt = (address: string) => find(search.replaceAll(REFERENCE, `$1${address}/`))
+      assert.deepEqual(await findAt(`${service.url}/fhir/R4`), await find(search), search)
+      assert.deepEqual(await findAt('https://other.example.org/fhir/R4'), [], search)
     }
+    for (const search of searches.slice(inTable.length)) assert.ok((await find(search)).length > 0, search)
   })
 
   it('lead from a resource to others, and back', async () => {

@@ -74,6 +74,8 @@ describe('a resource that a client sends to FHIR', () => {
       'Observation?_count=1',
       'Observation/_history?_count=1',
       'Observation/$lastn?max=1',
+      'AuditEvent?_count=1',
+      'Provenance?_count=1',
     ]) {
       const found = async (address: string): Promise<number> => {
         const search = `${path}&patient=${address}/Patient/${patient.ehrId}`
