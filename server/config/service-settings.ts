@@ -199,7 +199,7 @@ export const SETTINGS = {
   instances: {
     kind: createChoiceKind('one', 'several'),
     default: 'one',
-    about: 'Number of running instances; with several, the database counts the limits',
+    about: 'Number of running instances; with several, the database counts the limits and orders the changes',
   },
   tokenInQuery: {
     kind: createChoiceKind('refused', 'accepted'),
