@@ -88,8 +88,8 @@ export class FactOrderStream implements OrderedStream {
     const { field, descending, range } = this.#order
     const isFirst = this.bound === firstBound(descending)
     const rest = { ...range, ...(!isFirst && { [descending ? '$lte' : '$gte']: this.bound }) }
-    const { [field]: _, ...unread } = UNREAD_FIELDS
     const v = Object.keys(rest).length > 0 ? rest : undefined
+    const { [field]: _, ...unread } = UNREAD_FIELDS
     const pipeline = [
       {
         $match: {
