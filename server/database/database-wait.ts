@@ -32,7 +32,7 @@ export async function waitForDatabase(
       known.length === 1
         ? known[0]?.[1]
         : known.map(([address, reason]) => `${address}: ${reason}`).join(', ')
-    return `${name}: no answer from ${srvHost ?? addresses.join(', ')} for ${Math.round(ms / 1000)} s (${why})`
+    return `${name}: no answer from ${srvHost ?? addresses.join(', ')} for ${(ms / 1000).toFixed(1)} s (${why})`
   }
   const report = () => {
     const left = Math.round((serverSelectionTimeoutMS - elapsed()) / 1000)

@@ -21,7 +21,7 @@ describe('an address of a database that does not answer', () => {
     const { lines, reason } = await fail(
       `mongodb://u:s3cret@${address}/records?serverSelectionTimeoutMS=4000`,
     )
-    const seconds = (text: string) => text.replace(/\b\d+ s\b/g, 'N s')
+    const seconds = (text: string) => text.replace(/\b\d+(\.\d)? s\b/g, 'N s')
     assert.deepEqual(lines.map(seconds), [
       `MONGODB_URI: no answer from ${address} for N s (ECONNREFUSED). Trying for N s more.`,
     ])
@@ -55,11 +55,11 @@ describe('a start that the kind of database prevents', function suite() {
   it('reports which server is of another replica set, or not the primary', async () => {
     const uri = `${faulty.uri}/refused?serverSelectionTimeoutMS=300`
     const wait = (address: string) => waitForDatabase(address, 'MONGODB_URI', () => {})
-    await assert.rejects(wait(`${uri}&replicaSet=other`), /for \d+ s \(its replica set is \w+\)\.$/)
+    await assert.rejects(wait(`${uri}&replicaSet=other`), /for \d+\.\d s \(its replica set is \w+\)\.$/)
     const { greeting } = faulty
     faulty.greeting = ({ primary, ...answer }) =>
       greeting({ ...answer, isWritablePrimary: false, ismaster: false, secondary: true })
-    await assert.rejects(wait(uri), /for \d+ s \(it is not the primary\)\.$/).finally(() => {
+    await assert.rejects(wait(uri), /for \d+\.\d s \(it is not the primary\)\.$/).finally(() => {
       faulty.greeting = greeting
     })
   })
