@@ -22,6 +22,8 @@ export interface Workload<S> {
   connections?: number
   /** Requests before the measurement, so that the code is compiled. */
   warmUp?: number
+  /** Seconds of requests before the measurement, instead of their number. */
+  warmUpSeconds?: number
   /** Requests in a round, which then has no fixed time. The end of a round would cut off slow requests. */
   each?: number
 }
@@ -152,10 +154,10 @@ export async function compareSides<S extends Side>(
   )
   writeRow('workload', ['clients', ...names, ...of, ...names.map((name) => `${name} ms`)])
   const measured = new Map<string, Figures[]>()
-  for (const [name, { requests, connections = DEFAULT_CONNECTIONS, warmUp = 2000, each }] of Object.entries(
-    workloads,
-  )) {
-    for (const side of sides) await runRequests(side, requests(side), { connections, amount: warmUp })
+  for (const [name, workload] of Object.entries(workloads)) {
+    const { requests, connections = DEFAULT_CONNECTIONS, warmUp = 2000, warmUpSeconds, each } = workload
+    const first = warmUpSeconds ? { duration: warmUpSeconds } : { amount: warmUp }
+    for (const side of sides) await runRequests(side, requests(side), { connections, ...first })
     const figures = sides.map((): Figures[] => [])
     const load = { connections, ...(each ? { amount: each } : { duration: ROUND_SECONDS }) }
     for (let round = 0; round < ROUNDS; round++)
