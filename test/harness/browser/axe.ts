@@ -12,7 +12,8 @@ export const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
  * @param rules by default all
  */
 export async function findAccessibilityViolations(page: Page, rules?: readonly string[]): Promise<string[]> {
-  await page.evaluate(axe)
+  // A page of the console replaces another without loading a document.
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe)
   const options = JSON.stringify(rules ? { runOnly: rules } : {})
   const { violations } = (await page.evaluate(`axe.run(${options})`)) as {
     violations: { id: string; nodes: { html: string }[] }[]
