@@ -71,7 +71,11 @@ const audit = await openAuditLog({
   onFault: (fault) => process.stderr.write(`${fault}\n`),
 })
 const records = {
-  ...{ client, db, clock, audit, contents: containedCollections },
+  client,
+  db,
+  clock,
+  audit,
+  contents: containedCollections,
   definitions: new LRUCache<string, object>({ max: 10 }),
   jobs: new JobRunner({ client, db }, [], false),
   ehrLocks: new EhrLocks(),

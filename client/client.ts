@@ -64,7 +64,10 @@ type Request = (method: string, path: string, init?: object) => Promise<{ data: 
 function createCalls(request: Request, session: Session, refreshCookie?: true) {
   const call = (method: string) => (path: string, init?: object) => request(method, path, init)
   return {
-    ...{ GET: call('GET'), POST: call('POST'), PUT: call('PUT'), DELETE: call('DELETE') },
+    GET: call('GET'),
+    POST: call('POST'),
+    PUT: call('PUT'),
+    DELETE: call('DELETE'),
 
     list: (path: string, init: { params?: { query?: object } } = {}) =>
       createListing(async (cursor): Promise<Page<unknown>> => {
@@ -127,7 +130,8 @@ export function createClient(options: ClientOptions = {}): Client {
   const baseUrl = (options.url ?? globalThis.location?.origin ?? '').replace(/\/+$/, '')
   const { session, send } = createSender(baseUrl, options)
   const { request } = createFetchClient({
-    ...{ baseUrl, fetch: send },
+    baseUrl,
+    fetch: send,
     bodySerializer: (body: unknown) => (isSentAsItIs(body) ? body : JSON.stringify(body)),
   })
   const calls = createCalls(

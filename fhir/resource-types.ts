@@ -50,7 +50,12 @@ export const resourceTypes: readonly ResourceType[] = [
 
 /** Groups can only be exported: that of all patients, and that of a care plan. */
 const groupDescription: ResourceDescription = {
-  ...{ type: 'Group', plural: 'groups', profiles: [], interactions: [], parameters: {}, sortedBy: undefined },
+  type: 'Group',
+  plural: 'groups',
+  profiles: [],
+  interactions: [],
+  parameters: {},
+  sortedBy: undefined,
   operations: { export: 'http://hl7.org/fhir/uv/bulkdata/OperationDefinition/group-export' },
 }
 

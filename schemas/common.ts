@@ -16,7 +16,10 @@ export const idField = (of: string, example?: string) =>
 /** Text of one line, such as a name, a title or a label. The format `line` refuses line breaks. */
 export const shortTextField = (description: string, ...examples: string[]) =>
   Type.String({
-    ...{ minLength: 1, maxLength: 200, format: 'line', description },
+    minLength: 1,
+    maxLength: 200,
+    format: 'line',
+    description,
     ...(examples.length > 0 ? { examples } : {}),
   })
 

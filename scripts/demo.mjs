@@ -32,8 +32,12 @@ const say = (sentence) => process.stdout.write(`${sentence}\n`)
 /** The service as a process; it writes the links of its mails to its log. */
 function startDemoService(directory) {
   const env = {
-    ...{ DATA_DIR: directory, PORT, ADMIN_EMAIL, LOGIN_ATTEMPTS: '1000' },
-    ...{ PATH: process.env.PATH, APP_URL: `${url}/console/` },
+    DATA_DIR: directory,
+    PORT,
+    ADMIN_EMAIL,
+    LOGIN_ATTEMPTS: '1000',
+    PATH: process.env.PATH,
+    APP_URL: `${url}/console/`,
   }
   const child = spawn(process.execPath, ['bin/health-record-service.mjs', 'start'], {
     env,

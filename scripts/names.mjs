@@ -24,17 +24,22 @@ const TESTS = ['packages', 'test']
 const FILES_BY_SUBJECT = new Map(
   Object.entries({
     'an entry of the package, named in its package.json': [
-      ...['client/index.ts', 'packages/embedded-mongo/index.ts', 'packages/embedded-mongo/matcher.ts'],
+      'client/index.ts',
+      'packages/embedded-mongo/index.ts',
+      'packages/embedded-mongo/matcher.ts',
       'packages/embedded-mongo/testing.ts',
     ],
     'many functions of one subject': [
       'packages/embedded-mongo/language/expressions/arithmetic.ts',
       'packages/embedded-mongo/language/expressions/operators/dates/calendar.ts',
-      ...['records/measurements/quantities/quantities.ts', 'console/src/model/health-record.ts'],
+      'records/measurements/quantities/quantities.ts',
+      'console/src/model/health-record.ts',
       'schemas/common.ts',
     ],
     'named by the standard or the term of the field': [
-      ...['openehr/aql/language/ast.ts', 'openehr/rm/iso8601.ts', 'console/src/browser/router.tsx'],
+      'openehr/aql/language/ast.ts',
+      'openehr/rm/iso8601.ts',
+      'console/src/browser/router.tsx',
     ],
     'each export has the name of an update operator': [
       'packages/embedded-mongo/language/updates/array-updates.ts',

@@ -128,7 +128,10 @@ function readConsoleTexts() {
     groups.set(group, `${groups.get(group) ?? ''}${fillText(text)}\n\n`)
   }
   return [...groups].map(([group, text]) => ({
-    ...{ name: `console ${group} (en)`, text, min: MIN_RENDERED_EASE, language: 'en' },
+    name: `console ${group} (en)`,
+    text,
+    min: MIN_RENDERED_EASE,
+    language: 'en',
   }))
 }
 

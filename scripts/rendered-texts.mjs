@@ -26,7 +26,10 @@ const renderMails = (language) =>
 
 const ENTRY = { userId: 'n4Fq2LxT0a', type: 'CarePlan', outcome: 'done', application: 'path family' }
 const ENTRIES = ['create', 'read', 'query', 'update', 'delete'].map((action) => ({
-  ...{ ...ENTRY, action, ids: [], at: new Date('2026-03-01T08:30:00Z') },
+  ...ENTRY,
+  action,
+  ids: [],
+  at: new Date('2026-03-01T08:30:00Z'),
 }))
 const EHRS = ['n4Fq2LxT0a', 'k2Wd8RmQ1b'].map((id) => ({ id, createdAt: '2026-03-01T08:30:00Z' }))
 
@@ -40,8 +43,13 @@ const SCOPES = ['openid', 'launch/patient', 'patient/*.rs', 'user/Observation.cr
 const REDIRECT_URI = 'https://app.example.org/callback'
 const APP = { id: 'app-q3WrTy78Lp', name: 'Diary', scopes: SCOPES, redirectUris: [REDIRECT_URI] }
 const APP_REQUEST = {
-  ...{ response_type: 'code', client_id: APP.id, redirect_uri: REDIRECT_URI, scope: SCOPES.join(' ') },
-  ...{ aud: 'https://example.org/fhir/R4', code_challenge: 'a'.repeat(43), code_challenge_method: 'S256' },
+  response_type: 'code',
+  client_id: APP.id,
+  redirect_uri: REDIRECT_URI,
+  scope: SCOPES.join(' '),
+  aud: 'https://example.org/fhir/R4',
+  code_challenge: 'a'.repeat(43),
+  code_challenge_method: 'S256',
 }
 
 /** The services that the pages for apps ask. */
@@ -55,7 +63,10 @@ const appServices = (isValid) => ({
 
 /** The services that a page calls. @param submit handles a form */
 const createContext = (isValid, caller, submit = async () => {}) => ({
-  ...{ caller, publicUrl: 'https://example.org', open: false, address: '127.0.0.1' },
+  caller,
+  publicUrl: 'https://example.org',
+  open: false,
+  address: '127.0.0.1',
   terms: { version: '1', url: 'https://example.org/terms' },
   appUrl: MAIL_VALUES.appUrl,
   ...appServices(isValid),

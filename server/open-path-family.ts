@@ -120,8 +120,12 @@ async function readStatus({ database, databaseSize, mails }: PathFamilyDependenc
     jobCollection(database).countDocuments(),
   ])
   return {
-    ...{ version: packageJson.version, startedAt: STARTED_AT, databaseBytes, jobs },
-    ...{ mailsWaiting: queue.waiting, mailsAbandoned: queue.abandoned },
+    version: packageJson.version,
+    startedAt: STARTED_AT,
+    databaseBytes,
+    jobs,
+    mailsWaiting: queue.waiting,
+    mailsAbandoned: queue.abandoned,
     oldestMailAt: queue.oldestAt?.toISOString() ?? null,
     documentsToUpdate: [...database.backfill.remaining.values()].reduce((sum, one) => sum + one, 0),
   }
@@ -130,7 +134,9 @@ async function readStatus({ database, databaseSize, mails }: PathFamilyDependenc
 const openAuditVerification = ({ config, records, log }: PathFamilyDependencies) =>
   new BackgroundVerification({
     db: records.jobs.unfilteredDb,
-    ...{ key: config.auditKey, formerKeys: config.auditKeysBefore ?? [], clock: records.clock },
+    key: config.auditKey,
+    formerKeys: config.auditKeysBefore ?? [],
+    clock: records.clock,
     onFault: (err) => log.error({ err }, 'Verifying the audit failed'),
   })
 

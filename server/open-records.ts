@@ -90,17 +90,8 @@ export async function openRecords(
   sendMail: SendMail,
   metrics = createMetrics(),
 ) {
-  const clock = () => new Date()
-  const onFault = (err: unknown) => log.error({ err }, 'Signing the heads of the audit chains failed')
-  const audit = observeAudit(await openAuditLog({ db, key: config.auditKey, clock, onFault }), db, metrics)
+  const records = await openStore({ client, db, jobs }, config, log, sendMail, metrics)
   const oldEntries = startAuditRetention(db, config, log)
-  const records: StoreContext = {
-    ...{ client, db, clock, audit, jobs, contents: containedCollections, accessesOfList },
-    ...{ ehrLocks: new EhrLocks(), bulkWrites: new BulkWriteSupport() },
-    definitions: createDefinitionCache(),
-    notifyOfPendingEhr: (mvUid, session) =>
-      sendMail({ to: { mvUid }, template: 'pending-ehr', language: undefined, data: {} }, session),
-  }
   const ehrs = new Ehrs(records)
   const planTemplates = new CarePlanTemplates(readJsonFiles(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES'))
   const textPacks = new TextPacks(readJsonFiles(config.textPacks, 'TEXT_PACKS'))
@@ -116,8 +107,14 @@ export async function openRecords(
   const ofWorklists = openWorklists(records, own, sendMail)
   const fhirExports = new BulkExports(resourceTypes, createFhirServices(records, recordsOf, own))
   const services = {
-    ...{ ...own, queries: openQueries(records, backfill), batches, types, fhirExports },
-    ...{ ...ofUsers, ...ofWorklists, recordsOf: recordsOf as Services['recordsOf'] },
+    ...own,
+    queries: openQueries(records, backfill),
+    batches,
+    types,
+    fhirExports,
+    ...ofUsers,
+    ...ofWorklists,
+    recordsOf: recordsOf as Services['recordsOf'],
   }
   const { chats, worklistViews, handovers } = ofWorklists
   const stores = [...Object.values({ ...openehr, ...types }), ...registered.values(), ofUsers.helpers]
@@ -130,9 +127,34 @@ export async function openRecords(
   const running = await startBackgroundWork(records, jobs, { ...own, chats, fhirExports, sendMail }, log)
   const close = async () => {
     for (const loop of [filling, running, oldEntries]) await loop?.stop()
-    await audit.close()
+    await records.audit.close()
   }
   return { records, services, recordsOf, close }
+}
+
+async function openStore(
+  { client, db, jobs }: Pick<DatabaseConnection, 'client' | 'db' | 'jobs'>,
+  { auditKey }: Pick<Config, 'auditKey'>,
+  log: Log,
+  sendMail: SendMail,
+  metrics: Metrics,
+): Promise<StoreContext> {
+  const clock = () => new Date()
+  const onFault = (err: unknown) => log.error({ err }, 'Signing the heads of the audit chains failed')
+  return {
+    client,
+    db,
+    clock,
+    jobs,
+    audit: observeAudit(await openAuditLog({ db, key: auditKey, clock, onFault }), db, metrics),
+    contents: containedCollections,
+    accessesOfList,
+    ehrLocks: new EhrLocks(),
+    bulkWrites: new BulkWriteSupport(),
+    definitions: createDefinitionCache(),
+    notifyOfPendingEhr: (mvUid, session) =>
+      sendMail({ to: { mvUid }, template: 'pending-ehr', language: undefined, data: {} }, session),
+  }
 }
 
 /** The sources of FHIR resources. Exports show no addresses and follow no changes. */
@@ -142,7 +164,11 @@ export const createFhirServices = (
   { ehrs, profiles, carePlans }: { ehrs: Ehrs; profiles: Profiles; carePlans: CarePlans },
   { publicUrl, feed }: { publicUrl?: string; feed?: ChangeFeed } = {},
 ): FhirServices => ({
-  ...{ context, recordsOf, ehrs, profiles, participants: carePlans.participants },
+  context,
+  recordsOf,
+  ehrs,
+  profiles,
+  participants: carePlans.participants,
   toCompositionJson: toRmJson,
   publicUrl: publicUrl?.replace(/\/+$/, ''),
   feed,
@@ -292,8 +318,10 @@ function openOpenEhr(records: StoreContext, ehrs: Ehrs) {
     directories: new Directories(records),
   }
   return {
-    ...{ templates, archetypes: new ArchetypeStore(records, templates) },
-    ...{ ...versioned, contributions: new Contributions(records, versioned) },
+    templates,
+    archetypes: new ArchetypeStore(records, templates),
+    ...versioned,
+    contributions: new Contributions(records, versioned),
     storedQueries: new StoredQueries(records),
   }
 }

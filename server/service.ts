@@ -11,7 +11,10 @@ import {
 } from '../cloud/cloud-code.ts'
 import { defineLoginFunction } from '../cloud/functions/login-function.ts'
 import { createAccountHandler } from '../cloud/http/accounts/account-routes.ts'
-import { createClassFamilyMiddleware } from '../cloud/http/class-family-middleware.ts'
+import {
+  type ClassFamilyMiddlewareDependencies,
+  createClassFamilyMiddleware,
+} from '../cloud/http/class-family-middleware.ts'
 import { allowedRoutes } from '../cloud/http/class-family-routes.ts'
 import { disabledRoutes } from '../cloud/http/disabled-endpoints.ts'
 import type { FindActing } from '../cloud/http/helper-access.ts'
@@ -143,16 +146,11 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   onStop(close)
   const { records, services, recordsOf } = opened
   const late = createLateAccounts()
+  const links = config.open ? undefined : createMailLinks(publicUrl)
   const parse = await startParse(config, publicUrl, database, log, {
     ...createClassFamilyOptions(config, opened, database),
-    emailAdapter: createParseMailAdapter(mails, config.open ? undefined : createMailLinks(publicUrl), log),
-    middleware: createClassFamilyMiddleware({
-      open: config.open,
-      records,
-      ...limits,
-      ...late.routes,
-      entityTags: { etagOf, parseIfMatch },
-    }),
+    emailAdapter: createParseMailAdapter(mails, links, log),
+    middleware: createMiddleware(config, { records, ...limits, ...late.routes }),
   })
   if (!config.open) await startMaintenance(records, log, onStop)
 
@@ -163,15 +161,17 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   const { accounts, drain, ...pathFamily } = await openPathFamily(parts)
   onStop(() => pathFamily.close())
   if (accounts) late.open(accounts, parts)
-  const app = await createApp({
-    ...{ ...shared, parse, consume: limits.consume, draining },
-    pathFamily: pathFamily.options,
-  })
+  const app = await createApp({ ...parts, parse, pathFamily: pathFamily.options })
   const live = await openLiveQueries({ ...parts, app, sessions: accounts?.services.sessions })
-  const endless = { serve: live.serve, drain: () => Promise.all([drain(), live.end()]) }
   return {
-    ...{ url: publicUrl, place: engine.place, app, client, db, log },
-    ...endless,
+    url: publicUrl,
+    place: engine.place,
+    app,
+    client,
+    db,
+    log,
+    serve: live.serve,
+    drain: () => Promise.all([drain(), live.end()]),
     databaseLost: engine.lost,
     ...(accounts && { accounts }),
   }
@@ -224,7 +224,10 @@ async function openInfrastructure(
   observeGauge(metrics, DATABASE_SIZE_GAUGE, () => engine.size(db))
   const consume = await openConfiguredRateLimits(db, config)
   const mails = await openMailQueue(db, {
-    ...{ transport: createMailTransport(config, log), consume, log, metrics },
+    transport: createMailTransport(config, log),
+    consume,
+    log,
+    metrics,
     ...createMailReaders(db),
     commonValues: createMailValues(config),
   })
@@ -250,7 +253,9 @@ function createMailValues(config: Config) {
   const { newPassword } = createMailLinks(publicUrl)
   const { contactEmail: contact = publicUrl, appUrl = consoleUrlOf(publicUrl) } = config
   return (language: string | undefined) => ({
-    ...{ appName: APP_NAME, contact, appUrl },
+    appName: APP_NAME,
+    contact,
+    appUrl,
     link: newPassword(language),
   })
 }
@@ -266,6 +271,11 @@ function startAbandonedTransactionCheck(
   const loop = startEndingAbandonedTransactions(client, onFault)
   return () => loop.stop()
 }
+
+const createMiddleware = (
+  { open }: Config,
+  parts: Omit<ClassFamilyMiddlewareDependencies, 'open' | 'entityTags'>,
+) => createClassFamilyMiddleware({ ...parts, open, entityTags: { etagOf, parseIfMatch } })
 
 /** Options of the class family; the open test environment has no rules, and any class. */
 const createClassFamilyOptions = (

@@ -53,8 +53,11 @@ describe('a closing', () => {
       it('is done by the class family, once, together with other fields, in one version', async () => {
         const { objectId: id } = await createByClass(patient, name, place)
         const fields = {
-          ...{ status: 'CANCELLED', outcome: 'Moved', achievementDate: day('2026-05-01') },
-          ...{ dueDate: null, notes: { __op: 'Delete' } },
+          status: 'CANCELLED',
+          outcome: 'Moved',
+          achievementDate: day('2026-05-01'),
+          dueDate: null,
+          notes: { __op: 'Delete' },
         }
         const { body } = await closeByClass(id, fields).expect(200)
         const { createdAt: _, ...read } = (await byClass(patient).get(name, String(id)).expect(200)).body

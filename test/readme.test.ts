@@ -18,7 +18,10 @@ function tour(language: string): string {
 
 describe('the documents', () => {
   const documents = [
-    ...['README.md', 'CONTRIBUTING.md', 'client/README.md', 'packages/embedded-mongo/README.md'],
+    'README.md',
+    'CONTRIBUTING.md',
+    'client/README.md',
+    'packages/embedded-mongo/README.md',
     ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => join('docs', name)),
   ]
   const texts = documents

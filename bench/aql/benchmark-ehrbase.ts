@@ -88,7 +88,9 @@ async function fill(side: OpenEhrSide, items: number): Promise<void> {
       const i = next++
       const ehrId = side.ehrIds[i % side.ehrIds.length] as string
       const response = await send(`${api}/ehr/${ehrId}/composition`, {
-        ...{ method: 'POST', headers: side.headers, body: JSON.stringify(createPressureComposition(i)) },
+        method: 'POST',
+        headers: side.headers,
+        body: JSON.stringify(createPressureComposition(i)),
       })
       const versionUid = response.headers.get('etag')?.replaceAll('"', '') ?? ''
       side.compositions.push({ ehrId, versionUid })
@@ -121,7 +123,8 @@ async function connectSystem(engineUri: string): Promise<OpenEhrSide> {
 /** Adds a token of the system, which is valid for a quarter of an hour. */
 async function authorize(side: OpenEhrSide, credentials: string): Promise<OpenEhrSide> {
   const response = await send(`${side.url}/auth/token`, {
-    ...{ method: 'POST', body: new URLSearchParams({ grant_type: 'client_credentials' }) },
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
     headers: { Authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
   })
   const { access_token } = (await response.json()) as { access_token: string }
@@ -138,7 +141,9 @@ async function connectEhrbase(address: string, ours: OpenEhrSide): Promise<OpenE
   const opt = await (await send(path, { headers: { Authorization, Accept: 'application/xml' } })).text()
   const base = pathname.replace(/\/+$/, '')
   const response = await fetch(`${origin}${base}${TEMPLATE_PATH}`, {
-    ...{ method: 'POST', body: opt, headers: { 'Content-Type': 'application/xml' } },
+    method: 'POST',
+    body: opt,
+    headers: { 'Content-Type': 'application/xml' },
   })
   if (response.status === 409)
     throw new RangeError('EHRbase has data of a former run. Give it an empty database.')

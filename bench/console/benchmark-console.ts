@@ -164,7 +164,9 @@ async function measureRound(page: Page, url: string): Promise<Record<string, num
   const turning = noLongest()
   for (let i = 0; i < 5; i++) await measureClick(page, page.getByRole('button', { name: 'Older' }), turning)
   return {
-    ...{ home, overview, timeline },
+    home,
+    overview,
+    timeline,
     inputMeasure: measuring.event,
     inputOverview: choosing.event,
     inputTimeline: turning.event,

@@ -55,14 +55,20 @@ function createPathSide(side: Side, { ehrId, carePlanId }: Patient, ids: readonl
   const path = `/ehr/${ehrId}/procedure/bloodpressure`
   const list = createGet(`${path}?limit=20&from=${since}T00:00:00Z`)
   const item = () => ({
-    ...{ kind: 'bloodpressure', carePlanId, timestamp: nextTime() },
-    ...{ systolic: 128, systolicUnit: 'mm[Hg]', diastolic: 82, diastolicUnit: 'mm[Hg]' },
+    kind: 'bloodpressure',
+    carePlanId,
+    timestamp: nextTime(),
+    systolic: 128,
+    systolicUnit: 'mm[Hg]',
+    diastolic: 82,
+    diastolicUnit: 'mm[Hg]',
   })
   return {
     ...side,
     name: 'path family',
     read: ids.map((id) => createGet(`${path}/${id}`)),
-    ...{ byCode: list, byCategory: list },
+    byCode: list,
+    byCategory: list,
     batch: () => ({ items: Array.from({ length: BATCH_SIZE }, item) }),
     batchPath: `/ehr/${ehrId}/procedure/batch`,
   }
@@ -81,7 +87,9 @@ function createFhirSide(side: Side, { ehrId, carePlanId }: Patient, ids: readonl
   const search = `${path}?patient=${ehrId}&date=ge${since}&_count=20`
   const entry = () => ({
     resource: {
-      ...{ resourceType: 'Observation', status: 'final', code: loinc('85354-9') },
+      resourceType: 'Observation',
+      status: 'final',
+      code: loinc('85354-9'),
       subject: { reference: `Patient/${ehrId}` },
       basedOn: [{ reference: `CarePlan/${carePlanId}` }],
       effectiveDateTime: nextTime(),
@@ -99,7 +107,8 @@ function createFhirSide(side: Side, { ehrId, carePlanId }: Patient, ids: readonl
     byCode: createGet(`${search}&code=http://loinc.org|85354-9`),
     byCategory: createGet(`${search}&category=vital-signs`),
     batch: () => ({
-      ...{ resourceType: 'Bundle', type: 'transaction' },
+      resourceType: 'Bundle',
+      type: 'transaction',
       entry: Array.from({ length: BATCH_SIZE }, entry),
     }),
     batchPath: '/fhir/R4',
@@ -126,7 +135,9 @@ async function measureItems(items: number): Promise<Map<string, Figures[]>> {
           const setupRequest = (request: Request) => ({ ...request, body: JSON.stringify(batch()) })
           return [{ ...createRequest('POST', batchPath, {}), setupRequest }]
         },
-        ...{ connections: 4, warmUp: 8, each: 20 },
+        connections: 4,
+        warmUp: 8,
+        each: 20,
       },
     },
   )

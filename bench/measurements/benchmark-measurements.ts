@@ -49,7 +49,10 @@ const MAX_GROWTH = 1.3
 /** A blood pressure older than the loaded ones, so that the lists of the newest do not change. */
 const pressure = (i: number) => ({
   timestamp: new Date(Date.UTC(2024, 0, 1) + i * 60_000).toISOString(),
-  ...{ systolic: 100 + (i % 60), systolicUnit: 'mm[Hg]', diastolic: 60 + (i % 30), diastolicUnit: 'mm[Hg]' },
+  systolic: 100 + (i % 60),
+  systolicUnit: 'mm[Hg]',
+  diastolic: 60 + (i % 30),
+  diastolicUnit: 'mm[Hg]',
 })
 const toParseObject = ({ ehrId, carePlanId }: Patient, i: number) => {
   const { timestamp, ...values } = pressure(i)
@@ -124,7 +127,9 @@ async function compareInTurn(
 async function classQueries(all: readonly StartedSides[]): Promise<Table> {
   const alone = (name: string): Workload<MeasuringSide> => ({
     requests: ({ patient }) => [createQueryRequests(patient)[name] as Request],
-    ...{ connections: 1, warmUp: 500, each: 100 },
+    connections: 1,
+    warmUp: 500,
+    each: 100,
   })
   const names = Object.keys(createQueryRequests({ userId: '', ehrId: '', carePlanId: '' }))
   const nursed = names.filter((name) => /^newest|^systolic|^count/.test(name))
@@ -161,7 +166,9 @@ async function batches(all: readonly StartedSides[]): Promise<Table> {
   let sent = 0
   const batch = (carePlanId: string) => ({
     items: Array.from({ length: BATCH_SIZE }, () => ({
-      ...{ kind: 'bloodpressure', carePlanId, deviceId },
+      kind: 'bloodpressure',
+      carePlanId,
+      deviceId,
       ...pressure(MINUTES_BEFORE_DATA - sent++),
     })),
   })
@@ -217,7 +224,9 @@ async function startSides(directory: string, items: number): Promise<StartedSide
   const express = await launchExpressSide(engine.uri)
   const parse = await launchParseSide('B: Parse', './peers/bare-parse-server.js', engine.uri, 'parse')
   return {
-    ...{ items, patients, express },
+    items,
+    patients,
+    express,
     ours: await logIn(ours, account.email),
     nurse: await logIn(ours, nurseEmail),
     parse: await logIn(parse, account.email),

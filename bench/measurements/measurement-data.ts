@@ -106,9 +106,13 @@ const mixNumber = (i: number): number => Math.floor(i / PEOPLE) * 31 + i * 7919
 /** A blood pressure in the stored form. */
 function createStoredPressure({ ehrId, carePlanId }: Patient, i: number): Record<string, unknown> {
   const sent = {
-    ...{ ehrId, carePlanId, timestamp: new Date(START_TIME_MS + i * MINUTE_MS).toISOString() },
-    ...{ systolic: 100 + (mixNumber(i) % 80), systolicUnit: 'mm[Hg]' },
-    ...{ diastolic: 60 + (mixNumber(i) % 30), diastolicUnit: 'mm[Hg]' },
+    ehrId,
+    carePlanId,
+    timestamp: new Date(START_TIME_MS + i * MINUTE_MS).toISOString(),
+    systolic: 100 + (mixNumber(i) % 80),
+    systolicUnit: 'mm[Hg]',
+    diastolic: 60 + (mixNumber(i) % 30),
+    diastolicUnit: 'mm[Hg]',
   }
   return format.toStored({ ...sent, ...BloodPressure.rules.derived?.(sent) } as never)
 }

@@ -10,12 +10,13 @@ const EVERYTHING =
 
 let measured = 0
 const newPressure = (carePlanId: string) => ({
-  ...{
-    kind: 'bloodpressure',
-    carePlanId,
-    timestamp: new Date(Date.UTC(2020, 0, 1) + measured++ * 60_000).toISOString(),
-  },
-  ...{ systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' },
+  kind: 'bloodpressure',
+  carePlanId,
+  timestamp: new Date(Date.UTC(2020, 0, 1) + measured++ * 60_000).toISOString(),
+  systolic: 120,
+  systolicUnit: 'mm[Hg]',
+  diastolic: 80,
+  diastolicUnit: 'mm[Hg]',
 })
 
 const listOfClass = ({ carePlanId }: BenchPerson): string =>
@@ -28,7 +29,9 @@ export const heavyCalls: Record<string, (heavy: BenchPerson) => Call> = {
     headers: heavy.classHeaders,
   }),
   'path lists of 1,000': ({ ehrId, pathHeaders }) => ({
-    ...{ method: 'GET', path: `/ehr/${ehrId}/procedure/bloodpressure?limit=1000`, headers: pathHeaders },
+    method: 'GET',
+    path: `/ehr/${ehrId}/procedure/bloodpressure?limit=1000`,
+    headers: pathHeaders,
   }),
   'batches of 50 lists': ({ carePlanId, classHeaders }) => {
     const list = {
@@ -45,7 +48,10 @@ export const heavyCalls: Record<string, (heavy: BenchPerson) => Call> = {
     headers: pathHeaders,
   }),
   'AQL over everything': ({ pathHeaders }) => ({
-    ...{ method: 'POST', path: '/med/aql', headers: pathHeaders, body: JSON.stringify({ q: EVERYTHING }) },
+    method: 'POST',
+    path: '/med/aql',
+    headers: pathHeaders,
+    body: JSON.stringify({ q: EVERYTHING }),
   }),
   'batches of 1,000 measurements': ({ ehrId, carePlanId, pathHeaders }) => {
     const items = Array.from({ length: MEASUREMENTS_OF_BATCH }, () => newPressure(carePlanId))
@@ -57,6 +63,8 @@ export const heavyCalls: Record<string, (heavy: BenchPerson) => Call> = {
     }
   },
   timelines: ({ ehrId, pathHeaders }) => ({
-    ...{ method: 'GET', path: `/ehr/${ehrId}/summary/timeline?limit=1000`, headers: pathHeaders },
+    method: 'GET',
+    path: `/ehr/${ehrId}/summary/timeline?limit=1000`,
+    headers: pathHeaders,
   }),
 }

@@ -166,7 +166,8 @@ app.get('/chat/:id/:plan/:topic', requireToken, async ({ params, query: { limit 
   const authors = persons.find({ _id: { $in: [...new Set(items.map(({ createdBy }) => createdBy))] } })
   const names = new Map((await authors.toArray()).map(({ _id, name }) => [_id, name]))
   response.json({
-    ...{ ...topic, unread },
+    ...topic,
+    unread,
     items: items.map((one) => ({ ...one, author: { mvUid: one.createdBy, name: names.get(one.createdBy) } })),
   })
 })

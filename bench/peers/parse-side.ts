@@ -15,8 +15,10 @@ const keys = {
 }
 /** The settings of production. Mails stay in the queue, because there is no mail server. */
 const production = {
-  ...{ NODE_ENV: 'production', PUBLIC_URL: 'http://127.0.0.1' },
-  ...{ SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'bench@example.org' },
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'http://127.0.0.1',
+  SMTP_URL: 'smtp://127.0.0.1:9',
+  MAIL_FROM: 'bench@example.org',
 }
 const unlimited = Object.fromEntries(
   ['ADDRESS_RATE', 'ACCOUNT_RATE', 'LOGIN_ATTEMPTS', 'ACCOUNT_LOGIN_ATTEMPTS'].map((name) => [

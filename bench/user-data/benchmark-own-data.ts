@@ -41,7 +41,9 @@ interface UserDataSide extends Side {
 const TEN_MINUTES_MS = 600_000
 const NEWEST_TIME_MS = Date.UTC(2026, 0, 1)
 const steps = (carePlanId: string, i: number) => ({
-  ...{ carePlanId, dataType: 'steps', value: 100 + (i % 900) },
+  carePlanId,
+  dataType: 'steps',
+  value: 100 + (i % 900),
   timestamp: new Date(NEWEST_TIME_MS - i * TEN_MINUTES_MS).toISOString(),
 })
 

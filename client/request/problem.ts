@@ -82,6 +82,9 @@ const describeCause = ({ cause, message }: Error & { code?: unknown }): string =
 
 export const createNetworkProblem = (cause: unknown): Problem =>
   new Problem({
-    ...{ status: 0, code: 'network-error', title: 'The service cannot be reached', cause },
+    status: 0,
+    code: 'network-error',
+    title: 'The service cannot be reached',
+    cause,
     detail: `The service cannot be reached (${describeCause(cause as Error)})`,
   })

@@ -284,7 +284,9 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
         selectFields(objects.get(document) ?? {}, query, unnamed.has(document._id))
       for (const { op, object, original } of named)
         connection.send({
-          ...{ op, requestId, object: formOf(object) },
+          op,
+          requestId,
+          object: formOf(object),
           ...(original && { original: formOf(original) }),
         })
     }
@@ -313,7 +315,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
   }
 
   #closeAll(reason: number): void {
-    for (const connection of [...this.#connections.keys()]) connection.close(reason)
+    for (const connection of this.#connections.keys()) connection.close(reason)
   }
 }
 

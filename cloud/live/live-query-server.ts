@@ -33,7 +33,10 @@ interface LiveQueryServerDependencies {
 export class LiveQueryServer {
   readonly #dependencies: LiveQueryServerDependencies
   readonly #server = new WebSocketServer({
-    ...{ noServer: true, clientTracking: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false },
+    noServer: true,
+    clientTracking: true,
+    maxPayload: MAX_FRAME_BYTES,
+    perMessageDeflate: false,
   })
   readonly #connections = new Set<LiveConnection>()
 

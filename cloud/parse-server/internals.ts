@@ -104,7 +104,8 @@ export async function createParseTransform(appId: string): Promise<ParseTransfor
     toFilter: async (className, where) =>
       transform.transformWhere(className, where, await classes.getOneSchema(className)),
     toObject: async (className, document) => ({
-      ...{ __type: 'Object', className },
+      __type: 'Object',
+      className,
       ...(await toClassObject(transform, classes, className, document)),
     }),
   }

@@ -14,8 +14,10 @@ for (const systolic of [128, 1280])
     await client.bloodPressure.add(ehrId, {
       carePlanId,
       timestamp: new Date().toISOString(),
-      ...{ systolic, systolicUnit: 'mm[Hg]' },
-      ...{ diastolic: 82, diastolicUnit: 'mm[Hg]' },
+      systolic,
+      systolicUnit: 'mm[Hg]',
+      diastolic: 82,
+      diastolicUnit: 'mm[Hg]',
     })
   } catch (problem) {
     if (!isProblem(problem)) throw problem

@@ -116,7 +116,14 @@ export class BulkExports {
     const ehrIds = await this.#findEhrIds(by, groupId)
     const startedAt = this.#context.clock()
     const stored: StoredExport = {
-      ...{ _id, userId: caller.userId, request, ehrIds, since, startedAt, steps: 0, counts: {} },
+      _id,
+      userId: caller.userId,
+      request,
+      ehrIds,
+      since,
+      startedAt,
+      steps: 0,
+      counts: {},
       ...(caller.app && { app: caller.app }),
       sections: [...typeNamesOf(types), ...(since ? [DELETED] : [])],
       expiresAt: new Date(startedAt.getTime() + EXPORT_RETENTION_MS),
@@ -182,12 +189,16 @@ export class BulkExports {
     const files = Object.entries(counts)
       .filter(([, count]) => count > 0)
       .map(([section, count]) => ({
-        ...{ type: section === DELETED ? 'Bundle' : section, name: `${section}.ndjson`, count },
+        type: section === DELETED ? 'Bundle' : section,
+        name: `${section}.ndjson`,
+        count,
       }))
     const isDeletion = ({ name }: ExportFile) => name === `${DELETED}.ndjson`
     return {
       progress: position ? `${position.patient} of ${ehrIds.length} patients` : undefined,
-      ...{ startedAt: stored.startedAt.toISOString(), expiresAt: stored.expiresAt, request: stored.request },
+      startedAt: stored.startedAt.toISOString(),
+      expiresAt: stored.expiresAt,
+      request: stored.request,
       output: files.filter((file) => !isDeletion(file)),
       deleted: files.filter(isDeletion),
     }

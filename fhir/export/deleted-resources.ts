@@ -19,8 +19,11 @@ export const deletedResources = (
   async exportPage(caller, { ehrId, since, after, limit }, reads) {
     const { searched } = await findSearchedEhrs(context, caller, { ehrIds: [ehrId] })
     const changes = await listChanges(context.db, caller, {
-      ...{ ehrIds: searched, collections: types.flatMap(({ source }) => source.collections ?? []) },
-      ...{ since: since ?? undefined, action: 'delete', limit: limit + 1 },
+      ehrIds: searched,
+      collections: types.flatMap(({ source }) => source.collections ?? []),
+      since: since ?? undefined,
+      action: 'delete',
+      limit: limit + 1,
       from: after === null ? undefined : decodePlace(after),
     })
     // A record that has returned is no longer deleted.

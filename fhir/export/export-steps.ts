@@ -120,7 +120,9 @@ async function createChunks({ _id, userId, expiresAt, steps }: StoredExport, { l
   )
   return Promise.all(
     parts.map(async ({ id, text }) => ({
-      ...{ _id: id, userId, expiresAt },
+      _id: id,
+      userId,
+      expiresAt,
       content: new Binary(await promisify(gzip)(text, { level: 1 })),
     })),
   )

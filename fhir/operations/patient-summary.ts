@@ -15,7 +15,9 @@ interface SummarySection {
 /** The sections of the International Patient Summary for which the service has records. The first three are mandatory. */
 const SECTIONS: readonly SummarySection[] = [
   {
-    ...{ title: 'Medication summary', code: '10160-0', type: 'MedicationStatement' },
+    title: 'Medication summary',
+    code: '10160-0',
+    type: 'MedicationStatement',
     query: { status: 'active,on-hold,intended,unknown' },
   },
   { title: 'Allergies and intolerances', code: '48765-2', type: 'AllergyIntolerance' },
@@ -23,7 +25,9 @@ const SECTIONS: readonly SummarySection[] = [
   { title: 'Immunizations', code: '11369-6', type: 'Immunization' },
   { title: 'Medical devices', code: '46264-8', type: 'Device' },
   {
-    ...{ title: 'Vital signs', code: '8716-3', type: 'Observation' },
+    title: 'Vital signs',
+    code: '8716-3',
+    type: 'Observation',
     query: { category: 'vital-signs', _sort: '-date', _count: '20' },
   },
   { title: 'Plan of care', code: '18776-5', type: 'CarePlan', query: { status: 'active' } },

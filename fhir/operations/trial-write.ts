@@ -12,7 +12,9 @@ import type { ResourceWrite } from '../sources/resource-source.ts'
 class RolledBack extends Error {}
 
 const VALID: OutcomeIssue = {
-  ...{ severity: 'information', code: 'informational', diagnostics: 'The service would accept this' },
+  severity: 'information',
+  code: 'informational',
+  diagnostics: 'The service would accept this',
 }
 
 /**

@@ -103,7 +103,9 @@ export const unkeptIssue = (path: string): OutcomeIssue => ({
 })
 
 const STORED: OutcomeIssue = {
-  ...{ severity: 'information', code: 'informational', diagnostics: 'The resource is stored' },
+  severity: 'information',
+  code: 'informational',
+  diagnostics: 'The resource is stored',
 }
 
 /** The outcome of a write: the elements that it did not keep, or its success. */

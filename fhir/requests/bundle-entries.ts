@@ -115,7 +115,12 @@ function readEntry(entry: unknown, position: number): BundleEntry | Violation {
     }
   const condition = textOf(request?.ifNoneExist)
   return {
-    ...{ position, method: method as BundleMethod, type, id, versionId, query: parseSearchQuery(query) },
+    position,
+    method: method as BundleMethod,
+    type,
+    id,
+    versionId,
+    query: parseSearchQuery(query),
     resource: isWrite ? (resource as FhirResource) : undefined,
     patch,
     fullUrl: textOf(fullUrl),

@@ -375,7 +375,8 @@ async function locateFaults<T>({ position, type }: BundleEntry, work: () => Prom
       : [{ path: place, code: error.violations[0]?.code ?? 'entry', message: 'could not be carried out' }]
     const { detail, version } = error
     throw new ServiceError(error.error as 'InvalidInput', {
-      ...{ violations, cause: error },
+      violations,
+      cause: error,
       ...(detail !== undefined && { detail }),
       ...(version !== undefined && { version }),
     })

@@ -173,7 +173,11 @@ class KindResources implements ResourceSource {
       return {
         type: this.#type,
         id: resourceIdOf(stream, id),
-        ...{ version, at: at.toISOString(), action, ehrId, author: { userId, application } },
+        version,
+        at: at.toISOString(),
+        action,
+        ehrId,
+        author: { userId, application },
         resource: action === 'delete' ? undefined : this.#render(stream, record),
       }
     })

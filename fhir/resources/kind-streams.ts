@@ -51,7 +51,10 @@ const partParameter = (
   path: string,
   where: (sought: { id: string; suffix: string }) => Readonly<Record<string, unknown>> | false,
 ): FhirSearchParameter => ({
-  ...{ type: 'reference', description, path, modifiers: [type] },
+  type: 'reference',
+  description,
+  path,
+  modifiers: [type],
   where: ({ text }) => where(splitResourceId(referencedId(text, type) ?? text)),
 })
 
@@ -111,8 +114,10 @@ export function streamsOf(kind: MappedKind): ResourceStream[] {
 }
 
 const patient = {
-  ...{ type: 'reference', description: 'Patient: the id of an EHR' },
-  ...{ field: 'ehrId', modifiers: ['Patient'] },
+  type: 'reference',
+  description: 'Patient: the id of an EHR',
+  field: 'ehrId',
+  modifiers: ['Patient'],
 } as const
 
 /** Some types call the patient also their subject. */

@@ -205,7 +205,8 @@ async function readStreams(
 const MISSING = Number.NEGATIVE_INFINITY
 
 const positionOf = ({ at, id }: Omit<Key, 'suffix'>): CursorPosition => ({
-  ...{ value: at === MISSING ? null : new Date(at), id },
+  value: at === MISSING ? null : new Date(at),
+  id,
 })
 
 /** A patient whom the caller may not read has no resources. The refusal is in the audit. */

@@ -37,8 +37,16 @@ const TOTAL_MODES: readonly string[] = ['none', 'estimate', 'accurate']
 
 /** Parameters of results and of the protocol, which are not criteria. */
 const RESULT_PARAMETERS: readonly string[] = [
-  ...['_count', '_sort', '_elements', '_summary', '_total', '_cursor', '_format', '_pretty'],
-  ...['_include', '_revinclude'],
+  '_count',
+  '_sort',
+  '_elements',
+  '_summary',
+  '_total',
+  '_cursor',
+  '_format',
+  '_pretty',
+  '_include',
+  '_revinclude',
 ]
 
 function parseCount(parameters: SearchParameters): number {
@@ -117,7 +125,14 @@ export const usedParameters = (parameters: SearchParameters): ParsedSearch['used
 
 /** To leave them out in silence would make a result look complete. */
 const UNSUPPORTED_PARAMETERS: readonly string[] = [
-  ...['_has', '_filter', '_contained', '_containedType', '_list', '_query', '_text', '_content'],
+  '_has',
+  '_filter',
+  '_contained',
+  '_containedType',
+  '_list',
+  '_query',
+  '_text',
+  '_content',
 ]
 
 /** A condition on what a parameter refers to: `patient.name`, `subject:Patient.name`. */

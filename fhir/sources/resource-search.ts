@@ -8,7 +8,9 @@ export interface SearchCriterion {
 
 /** A criterion without a modifier, with each value once. */
 export const criterionOf = (name: string, values: Iterable<string>): SearchCriterion => ({
-  ...{ name, modifier: undefined, values: [...new Set(values)] },
+  name,
+  modifier: undefined,
+  values: [...new Set(values)],
 })
 
 /** The criteria of a search. */

@@ -49,7 +49,8 @@ export const eventNumberOf = ({ _id }: StoredSubscriptionEvent): number => Numbe
 
 /** The ids of the events of a subscription. '0' is the character after '/'. */
 export const eventIdRange = (subscriptionId: string): { $gte: string; $lt: string } => ({
-  ...{ $gte: `${subscriptionId}/`, $lt: `${subscriptionId}0` },
+  $gte: `${subscriptionId}/`,
+  $lt: `${subscriptionId}0`,
 })
 
 /** Deletes the events of an account that ends. */

@@ -69,8 +69,13 @@ const returnOf = (
   { collection, id, ehrId, document }: ContentRecord,
   change: RecordChange,
 ): RecordChange => ({
-  ...{ ...change, collection, id, ehrId, version: Number(document.version) },
-  ...{ before: null, after: document },
+  ...change,
+  collection,
+  id,
+  ehrId,
+  version: Number(document.version),
+  before: null,
+  after: document,
 })
 
 const versionOf = (type: string, { change, resourceId }: ResourceChange): ResourceVersion => {
@@ -343,13 +348,13 @@ export class SubscriptionEvents {
     const after = { ...before, position, checkedAt: now, count: before.count + gap + matched.length }
     const events = matched.map(
       ({ change, resourceId }, i): StoredSubscriptionEvent => ({
-        ...{ _id: eventId(_id, first + i), ehrId: String(change.ehrId), change: changeKey(change) },
-        ...{
-          action: change.action,
-          resourceId,
-          at: change.at,
-          expiresAt: new Date(now.getTime() + EVENT_RETENTION_MS),
-        },
+        _id: eventId(_id, first + i),
+        ehrId: String(change.ehrId),
+        change: changeKey(change),
+        action: change.action,
+        resourceId,
+        at: change.at,
+        expiresAt: new Date(now.getTime() + EVENT_RETENTION_MS),
       }),
     )
     return runStoreTransaction(this.#context, async ({ session }) => {

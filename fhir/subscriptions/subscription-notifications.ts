@@ -78,7 +78,8 @@ export class SubscriptionNotifications {
     limitCaller(caller, [this.#type], 'read')
     const subscription = await this.#subscriptions.find(caller, id)
     const { count, events } = await this.#subscriptions.events.list(caller, subscription, {
-      ...{ ...range, limit: MAX_EVENTS },
+      ...range,
+      limit: MAX_EVENTS,
     })
     const { status, criteria } = this.#subscriptions.show(subscription)
     const url = `${this.#base}/Subscription/${id}`

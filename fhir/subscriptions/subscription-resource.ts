@@ -65,7 +65,9 @@ function extensionOf(element: unknown, url: string, value: string): unknown {
 }
 
 const violation = (path: string, code: string, message: string): Violation => ({
-  ...{ path: `Subscription.${path}`, code, message },
+  path: `Subscription.${path}`,
+  code,
+  message,
 })
 
 /** The violations of a text that is required. */

@@ -44,7 +44,8 @@ const tooManyError = () =>
   new ServiceError('RuleViolated', {
     violations: [
       {
-        ...{ path: 'Subscription', code: 'too-costly' },
+        path: 'Subscription',
+        code: 'too-costly',
         message: `must be one of at most ${MAX_SUBSCRIPTIONS}. Delete another one`,
       },
     ],
@@ -128,7 +129,8 @@ export class FhirSubscriptions implements ResourceSource {
     const position = await this.events.position()
     const update = async (within: Transaction) => {
       const updated = await this.#store.update(asOwner(caller), this.#keyOf(caller, id), () => fields, {
-        ...{ tx: within, expected },
+        tx: within,
+        expected,
       })
       // What happens during a pause is not told.
       if (!isActive(before, this.#context.clock()))

@@ -65,7 +65,8 @@ export function readAdl(bytes: Uint8Array): AdlArchetype {
   const definition = read('definition', (scanner) => readDefinition(scanner, { id, terms }))
   requireExpandable(definition)
   return {
-    ...{ id, rmType },
+    id,
+    rmType,
     concept: findConcept(within('concept')) ?? terms.get('at0000')?.text ?? name,
     root: definition,
   }

@@ -114,12 +114,19 @@ export class Queries {
     const reader = withAnalystRights(caller)
     const ehrs = new EhrScan(this.#records.db, reader, plan, this.#findWithheld)
     const reading = {
-      ...{ db: this.#records.db, views: this.#views },
-      ...{ caller: reader, plan, ehrs, needsEhr: needsEhr(query) },
+      db: this.#records.db,
+      views: this.#views,
+      caller: reader,
+      plan,
+      ehrs,
+      needsEhr: needsEhr(query),
     }
     const { admission } = caller
     const timeSlice = new TimeSlice({
-      ...{ admission, isAbandoned, timeoutMs: AQL_TIMEOUT_MS, advice: TIMEOUT_ADVICE },
+      admission,
+      isAbandoned,
+      timeoutMs: AQL_TIMEOUT_MS,
+      advice: TIMEOUT_ADVICE,
     })
     const wanted = window.offset + window.limit + 1
     const evaluate = () => this.#evaluate({ reading, query, evaluation, collector, timeSlice, wanted })
@@ -202,11 +209,9 @@ export class Queries {
     const search = plan.compositions ? counted(planCompositionSearch(plan, reader, ids)) : undefined
     const searches = planViewSearches({ caller: reader, plan, views: this.#views }, ids)
     const measurements = searches.map(async (one) => ({
-      ...{
-        name: one.view.kind.name,
-        index: one.index,
-        candidates: await countShownRecords(db, counted(one)),
-      },
+      name: one.view.kind.name,
+      index: one.index,
+      candidates: await countShownRecords(db, counted(one)),
     }))
     const access = { type: Composition.collection, asked: `aql explain: ${withoutValues(request.q)}` }
     await audit.record(...(await queryAccesses(audit, caller, access, await ehrs.searched())))

@@ -24,7 +24,11 @@ export function recordView(kind: ClassKind, form: EvaluationForm): CompositionVi
   const typed = elements.map((one) => ({ ...one, type: dataTypeOf(kind.fields[one.field] as TSchema) }))
   const { fromStored } = createParseFormat(kind.schema)
   return {
-    ...{ kind, head, archetype, path: concept, startField: RECORDED_AT_FIELD },
+    kind,
+    head,
+    archetype,
+    path: concept,
+    startField: RECORDED_AT_FIELD,
     values: typed.flatMap(({ field, type }, at) =>
       type === 'DV_COUNT' ? [{ field, path: 'data/items', nodeId: nodeIdOf(at) }] : [],
     ),

@@ -13,10 +13,8 @@ type OccurrenceRange = readonly [lower: number, upper: number | undefined]
 export const rangeXml = (name: string, [lower, upper]: OccurrenceRange): string =>
   xmlElement(
     name,
-    ...[
-      '<lower_included>true</lower_included>',
-      upper === undefined ? '' : '<upper_included>true</upper_included>',
-    ],
+    '<lower_included>true</lower_included>',
+    upper === undefined ? '' : '<upper_included>true</upper_included>',
     '<lower_unbounded>false</lower_unbounded>',
     xmlElement('upper_unbounded', String(upper === undefined)),
     xmlElement('lower', String(lower)),
@@ -144,7 +142,8 @@ export function templateXml({ templateId, name }: CompositionHead, entry: string
     termDefinitionsXml([['at0000', name]]),
   )
   const parts = [
-    ...[languageXml, descriptionXml(name)],
+    languageXml,
+    descriptionXml(name),
     xmlElement('template_id', xmlElement('value', templateId)),
     xmlElement('concept', escapeXml(name)),
     definition,

@@ -45,8 +45,14 @@ export class ViewCompositions {
     const { uid: _, ...composition } = view.toComposition(wanted)
     const { archetypes, ...head } = view.head
     return {
-      ...{ ...key, version: wanted.version, template: '', links: [], facts: [], times: [] },
-      ...{ ...head, archetypes: [...archetypes] },
+      ...key,
+      version: wanted.version,
+      template: '',
+      links: [],
+      facts: [],
+      times: [],
+      ...head,
+      archetypes: [...archetypes],
       json: JSON.stringify(composition),
       createdAt: record._created_at.toISOString(),
       updatedAt: wanted._updated_at.toISOString(),

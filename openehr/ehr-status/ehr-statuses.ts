@@ -200,7 +200,9 @@ function requireModifiableStatus({ json }: { json: string }): void {
 
 /** The status of an EHR until a client sets one. */
 const toFirstStatus = ({ subjectId, createdAt }: StoredEhr) => ({
-  ...{ version: 1, updatedAt: createdAt, json: JSON.stringify(defaultStatus(subjectId)) },
+  version: 1,
+  updatedAt: createdAt,
+  json: JSON.stringify(defaultStatus(subjectId)),
 })
 
 /** @throws InvalidInput for a subject without a namespace, or one that is too long to be stored */

@@ -61,7 +61,9 @@ function toDerivedWrite(
   const isSame = (found: ParseDocument) =>
     isDeepStrictEqual(format.toStored(record, found), format.toStored(format.fromStored(found), found))
   return {
-    ...{ collection: kind.collection, id, isNew },
+    collection: kind.collection,
+    id,
+    isNew,
     parentId: carePlanId ?? ehrId,
     decide({ found, at, first }) {
       const decisions = new WriteDecider({ ...kind, refuseChange: undefined }, format, () => at)

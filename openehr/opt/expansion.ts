@@ -16,7 +16,8 @@ const MAX_SHOWN_NAME_LENGTH = 60
 /** The attributes of all classes, and the functions of the model that templates constrain like attributes. */
 const ATTRIBUTE_NAMES: ReadonlySet<string> = new Set([
   ...rmClassNames.flatMap((name) => [...(findRmClass(name)?.attributes.keys() ?? [])]),
-  ...['offset', 'is_integral'],
+  'offset',
+  'is_integral',
 ])
 const NODE_ID = new RegExp(`^(?:${NODE_ID_PATTERN})?$`)
 const ARCHETYPE_ID = new RegExp(`^${ARCHETYPE_ID_PATTERN}$`)

@@ -143,7 +143,8 @@ function createDocumentOperation(openApi: () => Json): Operation {
     query: {
       family: Type.Optional(
         Type.Unsafe<DocumentFamily>({
-          ...{ type: 'string', enum: DOCUMENT_FAMILIES },
+          type: 'string',
+          enum: DOCUMENT_FAMILIES,
           description: 'Part to describe; default: all',
         }),
       ),

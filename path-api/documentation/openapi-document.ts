@@ -138,7 +138,8 @@ const HEADER_PARAMETERS = {
     'If-None-Match',
     '`*` to create only: the request fails if the resource exists',
     {
-      ...{ pattern: '^\\*$', examples: ['*'] },
+      pattern: '^\\*$',
+      examples: ['*'],
     },
   ),
   IfMatchVersion: createHeaderParameter(
@@ -165,14 +166,16 @@ const HEADER_PARAMETERS = {
     'openehr-version',
     'Committal metadata: `lifecycle_state.code_string`',
     {
-      ...{ pattern: '^[!-~ ]*$', examples: ['lifecycle_state.code_string="532"'] },
+      pattern: '^[!-~ ]*$',
+      examples: ['lifecycle_state.code_string="532"'],
     },
   ),
   LastEventId: createHeaderParameter(
     'Last-Event-ID',
     'ID of the last event received; the stream resumes after it',
     {
-      ...{ pattern: '^\\d{1,15}-\\d{1,3}$', examples: ['493512000018-1'] },
+      pattern: '^\\d{1,15}-\\d{1,3}$',
+      examples: ['493512000018-1'],
     },
   ),
   IdempotencyKey: createHeaderParameter(
@@ -363,25 +366,33 @@ function describeErrorResponses(operation: Operation, schemas: SchemaCollector, 
 /** The documents of errors: problem documents, or the errors of ITS-REST. */
 const ERROR_FORMATS = {
   problem: {
-    ...{ prefix: '', mediaType: 'application/problem+json', schema: ProblemDocument },
+    prefix: '',
+    mediaType: 'application/problem+json',
+    schema: ProblemDocument,
     statusOf: (name: ErrorName): number => errorCatalogue[name][0],
     exampleName: errorCode,
     exampleOf: problemExample as (name: ErrorName) => object,
   },
   fhir: {
-    ...{ prefix: 'Fhir', mediaType: 'application/fhir+json', schema: OperationOutcome },
+    prefix: 'Fhir',
+    mediaType: 'application/fhir+json',
+    schema: OperationOutcome,
     statusOf: (name: ErrorName): number => errorCatalogue[name][0],
     exampleName: (name: ErrorName): string => `fhir-${errorCode(name)}`,
     exampleOf: operationOutcomeExample as (name: ErrorName) => object,
   },
   oauth: {
-    ...{ prefix: 'OAuth', mediaType: 'application/json', schema: OAuthError },
+    prefix: 'OAuth',
+    mediaType: 'application/json',
+    schema: OAuthError,
     statusOf: (name: ErrorName): number => errorCatalogue[name][0],
     exampleName: (name: ErrorName): string => `oauth-${errorCode(name)}`,
     exampleOf: oauthErrorExample as (name: ErrorName) => object,
   },
   openehr: {
-    ...{ prefix: 'OpenEhr', mediaType: 'application/json', schema: OpenEhrError },
+    prefix: 'OpenEhr',
+    mediaType: 'application/json',
+    schema: OpenEhrError,
     statusOf: openEhrStatusOf,
     exampleName: (name: ErrorName): string => `openehr-${errorCode(name)}`,
     exampleOf: openEhrErrorExample as (name: ErrorName) => object,

@@ -71,7 +71,8 @@ export const pagingParameters = {
   ),
   cursor: Type.Optional(
     Type.String({
-      ...{ maxLength: 1000, pattern: '^[A-Za-z0-9_-]+$' },
+      maxLength: 1000,
+      pattern: '^[A-Za-z0-9_-]+$',
       description: 'Cursor: `page.next` of the previous response',
     }),
   ),

@@ -171,7 +171,8 @@ export const defineHistoryOperation = ({
       const { caller, profiles } = context
       const named = await profiles.persons.nameAuthors(caller, textParameterOf(params, 'ehrId'), items)
       return mapPage({ ...rest, items: named }, ({ before, changed, ...change }) => ({
-        ...{ ...change, changed: namesForClients(changed) },
+        ...change,
+        changed: namesForClients(changed),
         before: before && represent(before),
       }))
     },

@@ -177,7 +177,10 @@ function toCaller(
   if (principal === undefined) return undefined
   const { mvUid: userId, roles, acting, application, app } = principal
   return {
-    ...{ userId, roles, application, requestId },
+    userId,
+    roles,
+    application,
+    requestId,
     ...(acting && { acting }),
     ...(app && appLimitsOf(app)),
     ...(admission && { admission }),

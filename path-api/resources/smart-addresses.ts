@@ -17,8 +17,10 @@ export const fhirBaseOf = (publicUrl: string): string => `${withoutSlash(publicU
 export const smartAddresses = (publicUrl: string) => {
   const at = (path: string) => withoutSlash(publicUrl) + path
   return {
-    ...{ authorize: at(SMART_PATHS.authorize), token: at(SMART_PATHS.token) },
-    ...{ introspect: at(SMART_PATHS.introspect), revoke: at(SMART_PATHS.revoke) },
+    authorize: at(SMART_PATHS.authorize),
+    token: at(SMART_PATHS.token),
+    introspect: at(SMART_PATHS.introspect),
+    revoke: at(SMART_PATHS.revoke),
     keys: at('/auth/login/jwks'),
     manage: at('/console/access'),
   }

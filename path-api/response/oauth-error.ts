@@ -15,8 +15,11 @@ export const OAuthError = closedObject('OAuthError', 'An error of OAuth 2.0', {
 
 /** Errors whose violation has the code of OAuth. */
 const OAUTH_CODES: readonly string[] = [
-  ...['invalid_grant', 'invalid_scope', 'unsupported_grant_type'],
-  ...['unauthorized_client', 'unsupported_token_type'],
+  'invalid_grant',
+  'invalid_scope',
+  'unsupported_grant_type',
+  'unauthorized_client',
+  'unsupported_token_type',
 ]
 
 function oauthCodeOf({ error, status, violations: [first] }: ServiceError): string {

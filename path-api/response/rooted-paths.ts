@@ -26,7 +26,8 @@ export function rootPathsInReply(operation: Operation, pathPrefix: string): Oper
     }
   const { handle, readCurrent } = operation
   return {
-    ...{ ...operation, handle: withRootedPaths(handle) },
+    ...operation,
+    handle: withRootedPaths(handle),
     ...(readCurrent && { readCurrent: withRootedPaths(readCurrent) }),
   }
 }

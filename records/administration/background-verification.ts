@@ -54,7 +54,9 @@ export class BackgroundVerification {
     if (this.#isStopping || (last && isVerifying(last))) return
     const { db, clock } = this.#parts
     const begun = {
-      ...{ startedAt: clock(), leaseUntil: this.#leaseEnd(), entries: 0 },
+      startedAt: clock(),
+      leaseUntil: this.#leaseEnd(),
+      entries: 0,
       ofEntries: await auditEntryCollection(db).estimatedDocumentCount(),
     }
     // Somebody else may have started one since.

@@ -45,6 +45,10 @@ export function graphBandsOf(
   const inUnit = (value: number) =>
     value === min || value === max ? null : roundTo(convertUnit(value, set.unit, unit), 4)
   return bandIntervals(set, name, [min, max]).map(({ band: { code, label, severity }, from, to }) => ({
-    ...{ code, label, from: inUnit(from), to: inUnit(to), severity },
+    code,
+    label,
+    from: inUnit(from),
+    to: inUnit(to),
+    severity,
   }))
 }

@@ -77,7 +77,9 @@ export async function findChatSubject(
   const carePlanId = about === 'careplan' ? id : (found.carePlanId as string | undefined)
   caller.onAccess?.(ehrId)
   return {
-    ...{ about, aboutId: id, ehrId },
+    about,
+    aboutId: id,
+    ehrId,
     ...(carePlanId !== undefined && { carePlanId }),
     goesWith: {
       ...(found.goalId !== undefined && { goalId: found.goalId as string }),
@@ -102,7 +104,8 @@ async function findNetworkSubject(
   caller.onAccess?.(other)
   const both = [userId, other].sort()
   return {
-    ...{ about: 'network', aboutId: both.join('-') },
+    about: 'network',
+    aboutId: both.join('-'),
     permissions: { read: [`role:${networkRole(userId, other)}`], write: both },
     unnamed: false,
   }

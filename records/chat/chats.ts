@@ -350,7 +350,11 @@ export class Chats {
     { text, attachments, replyTo }: NewMessage,
   ) {
     return {
-      ...{ ...parentFieldsOf(subject, false), topicId, text, ...chatAuthorOf(caller), deleted: false },
+      ...parentFieldsOf(subject, false),
+      topicId,
+      text,
+      ...chatAuthorOf(caller),
+      deleted: false,
       attachments: [...(attachments ?? [])],
       ...(replyTo && { replyTo }),
     }
@@ -398,7 +402,8 @@ interface MessageKey {
 
 const NO_RECORD_MESSAGE = 'must be a measurement, event or composition of this EHR that the author can see'
 const unknownMessageViolation = (path: string): Violation => ({
-  ...{ path, code: 'reference' },
+  path,
+  code: 'reference',
   message: 'must be a message of this topic',
 })
 

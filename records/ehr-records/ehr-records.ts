@@ -126,7 +126,9 @@ export class EhrRecords<S extends TObject, L extends string> {
       return value === undefined ? [] : Object.entries(where(value))
     })
     const where = {
-      ...{ ehrId, carePlanId, [this.kind.lists[name].sort]: { from, to } },
+      ehrId,
+      carePlanId,
+      [this.kind.lists[name].sort]: { from, to },
       ...Object.fromEntries(own),
     }
     return this.store.list(caller, name, { where, either, ...page } as PageQuery<Static<S>>)

@@ -37,7 +37,8 @@ export function withHandling<E extends EventRecord>(alert: E, handling: AlertHan
   const isOpen = handling.alertState !== 'RESOLVED' && alert.data?.state !== 'CORRECTED'
   const isWaiting = isOpen && handling.alertState !== 'TAKEN'
   return {
-    ...{ ...(Object.fromEntries(others) as E), ...handling },
+    ...(Object.fromEntries(others) as E),
+    ...handling,
     ...(isOpen && { urgency: urgencyOf(alert) }),
     ...(isWaiting && { attentionAt: alert.attentionAt ?? at.toISOString() }),
   }
@@ -71,7 +72,9 @@ const STEPS: Record<AlertStep['action'], TakeStep> = {
     return now.alertState === 'TAKEN' ? { ...released, alertState: 'SEEN' } : now
   },
   RESOLVE: (now, actor, resolution) => ({
-    ...{ ...takenBy(now, actor), alertState: 'RESOLVED', resolvedAt: actor.at.toISOString() },
+    ...takenBy(now, actor),
+    alertState: 'RESOLVED',
+    resolvedAt: actor.at.toISOString(),
     ...(resolution && { resolution }),
   }),
 }
@@ -80,7 +83,8 @@ const seenBy = ({ userId, at }: Actor) => ({ seenBy: userId, seenAt: at.toISOStr
 
 /** Who takes an alert has seen it. */
 const takenBy = (now: AlertHandling, actor: Actor): AlertHandling => ({
-  ...{ ...seenBy(actor), ...now },
+  ...seenBy(actor),
+  ...now,
   ...(now.takenBy !== actor.userId && { takenBy: actor.userId, takenAt: actor.at.toISOString() }),
 })
 
@@ -104,6 +108,7 @@ function stateViolations(now: AlertHandling, { action }: AlertStep, actor: Actor
 }
 
 const takenViolation: Violation = {
-  ...{ path: 'action', code: 'taken' },
+  path: 'action',
+  code: 'taken',
   message: 'is not possible because another user has taken the alert. Release it first',
 }

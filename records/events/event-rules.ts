@@ -67,7 +67,8 @@ export function alertChangeViolations(_caller: Caller, now: Values, next: Values
   return ALERT_FIELDS.filter(
     (name) => !isDeepStrictEqual(comparableValue(now, name), comparableValue(next, name)),
   ).map((path) => ({
-    ...{ path, code: 'reserved' },
+    path,
+    code: 'reserved',
     message: 'cannot be changed in an alert because it follows from the measurement',
   }))
 }

@@ -44,7 +44,10 @@ export const Event = defineKind(forms, {
     { key: { attentionAt: 1 }, sparse: true },
   ],
   timeline: {
-    ...{ kind: 'event', group: 'events', start: ['start'], end: 'end' },
+    kind: 'event',
+    group: 'events',
+    start: ['start'],
+    end: 'end',
     overlapFilters: (from) => overlapAlternatives(from).map((one) => ({ ...one, last: { from } })),
     parts: [{ kind: 'alert', group: 'alerts', type: ALERT_TYPE }],
     describe: ({ title, description, severity, data }) => ({

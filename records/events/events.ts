@@ -44,7 +44,10 @@ export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.l
   ): Promise<Page<StoredEvent>> {
     const { from, to, type, carePlanId, participant } = filter
     const where = {
-      ...{ ehrId, type, carePlanId, participantIds: participant },
+      ehrId,
+      type,
+      carePlanId,
+      participantIds: participant,
       start: { to },
       last: { from },
     }

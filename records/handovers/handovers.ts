@@ -183,8 +183,15 @@ export class Handovers {
   async #withNames(handovers: readonly StoredHandover[]): Promise<HandoverResource[]> {
     const names = await this.#persons.namesOf(handovers.flatMap(({ by, to }) => [by, to]))
     return handovers.map(({ id, by, to, from, until, reason, version }) => ({
-      ...{ id, by, byName: names.get(by) ?? null, to, toName: names.get(to) ?? null },
-      ...{ from, until, reason: reason ?? null, version },
+      id,
+      by,
+      byName: names.get(by) ?? null,
+      to,
+      toName: names.get(to) ?? null,
+      from,
+      until,
+      reason: reason ?? null,
+      version,
     }))
   }
 }
@@ -206,10 +213,12 @@ function timeViolations(from: string, until: string, now: Date): Violation[] {
 }
 
 const notColleagueViolation: Violation = {
-  ...{ path: 'to', code: 'colleague' },
+  path: 'to',
+  code: 'colleague',
   message: 'must be another user who may write one of the care plans in which you take part',
 }
 const overlapViolation: Violation = {
-  ...{ path: 'from', code: 'overlap' },
+  path: 'from',
+  code: 'overlap',
   message: 'must not be in a period in which you have handed over your worklist already',
 }

@@ -45,7 +45,10 @@ export type RateLimiter = (
 ) => Promise<void>
 
 const WINDOW_SECONDS: Record<RateLimitPolicy, number> = {
-  ...{ address: 60, account: 60, guardedAddress: 300, guardedAccount: 300 },
+  address: 60,
+  account: 60,
+  guardedAddress: 300,
+  guardedAccount: 300,
   mail: 3_600,
 }
 

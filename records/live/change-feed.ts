@@ -203,8 +203,11 @@ export class ChangeFeed {
       changes.map((id) => [id, logicalTime] as const),
     )
     return {
-      ...{ batch: begun._id, changes: begun.changes.length, batchSeenAt: performance.now() },
-      ...{ searchedUntil: begun.logicalTime, lookedBackAt: Number.NEGATIVE_INFINITY },
+      batch: begun._id,
+      changes: begun.changes.length,
+      batchSeenAt: performance.now(),
+      searchedUntil: begun.logicalTime,
+      lookedBackAt: Number.NEGATIVE_INFINITY,
       loggedTimes: new Map(loggedTimes),
     }
   }

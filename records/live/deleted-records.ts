@@ -126,7 +126,8 @@ export class DeletedRecords {
   #read(caller: Caller, ehrId: string, from: CursorPosition | undefined) {
     const { _rperm } = permissionFilter('_rperm', caller)
     const filter = {
-      ...{ action: 'delete' as const, 'before.ehrId': ehrId },
+      action: 'delete' as const,
+      'before.ehrId': ehrId,
       ...(_rperm && { 'before._rperm': _rperm }),
       ...(from && filterAfter('at', -1, from)),
     }
@@ -153,7 +154,11 @@ export class DeletedRecords {
     const { content, values }: Partial<TimelineContent> = kind.timeline?.describe(record) ?? {}
     const text = content ?? record.name
     return {
-      ...{ type, record, deletedAt: at.toISOString(), userId, application },
+      type,
+      record,
+      deletedAt: at.toISOString(),
+      userId,
+      application,
       onBehalfOf: onBehalfOf ?? null,
       content: typeof text === 'string' ? text : null,
       values: measuredValuesIn(values),

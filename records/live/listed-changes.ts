@@ -150,7 +150,9 @@ async function findContainerDeletions(
 ): Promise<Map<string, HistoryEntry>> {
   const deletions = historyCollection(db).find(
     {
-      ...{ action: 'delete', 'before.ehrId': { $in: [...ehrIds] }, _id: { $regex: OF_CONTAINERS } },
+      action: 'delete',
+      'before.ehrId': { $in: [...ehrIds] },
+      _id: { $regex: OF_CONTAINERS },
       ...(since && { at: { $gte: since } }),
     },
     { projection: { before: 0 } },
@@ -193,7 +195,9 @@ async function findChanges(
       .toArray(),
   )
   const changes = (await Promise.all(found)).flat().map(({ _id, at }) => ({
-    ...{ ...parseChangeId(_id), changeId: _id, at },
+    ...parseChangeId(_id),
+    changeId: _id,
+    at,
   }))
   return changes.sort(compareNewestFirst).slice(0, limit)
 }

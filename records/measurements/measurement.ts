@@ -217,7 +217,10 @@ function formsOfMeasurement(
     fields: {
       ...commonFields,
       ...fields,
-      ...{ compositionId, warnings: warningsField, fingerprint: fingerprintField, decimals: decimalsField },
+      compositionId,
+      warnings: warningsField,
+      fingerprint: fingerprintField,
+      decimals: decimalsField,
     },
   })
   const { properties, $id = '' } = forms.resource

@@ -21,7 +21,13 @@ export interface Series {
 
 /** The series of a quantity. */
 export const seriesOf = ({ label, inUnit, unit, kind, hard, warn, codes }: Quantity): Series => ({
-  ...{ label, field: inUnit, unit, axis: kind, range: hard, usual: warn, code: codes.loinc },
+  label,
+  field: inUnit,
+  unit,
+  axis: kind,
+  range: hard,
+  usual: warn,
+  code: codes.loinc,
 })
 
 const UNIT_LABELS: Readonly<Record<string, string>> = {

@@ -44,8 +44,14 @@ export const Immunisation = defineKind(forms, {
   },
   rules: {
     dependentFields: [
-      ...['vaccine', 'code', 'targetDisease', 'comment'],
-      ...['doseNumber', 'seriesDoses', 'primarySource', 'reportOrigin'],
+      'vaccine',
+      'code',
+      'targetDisease',
+      'comment',
+      'doseNumber',
+      'seriesDoses',
+      'primarySource',
+      'reportOrigin',
     ],
     violations: (values) => [
       ...blankViolations(values, 'vaccine'),

@@ -7,7 +7,13 @@ export function questionnaireDefinitionOf(pack: TextPack): QuestionnaireDefiniti
   const { recallPeriod, required, sends = [] } = INSTRUMENTS[instrument]
   const id = instrument.toLowerCase()
   return {
-    ...{ id, version, instrument, language, title, instruction, scale },
+    id,
+    version,
+    instrument,
+    language,
+    title,
+    instruction,
+    scale,
     textPack: { id: pack.id, licensed: pack.licensed, notice: pack.notice },
     recallPeriod: { duration: recallPeriod, label: pack.recallPeriod },
     notRequired: notRequired === undefined ? null : { value: 'NR', label: notRequired },

@@ -352,7 +352,13 @@ export class Store<S extends TObject, L extends string> {
       ...rest,
       items: items.map(
         ({ version, at, userId, onBehalfOf = null, application, action, changed, before }) => ({
-          ...{ version, at: at.toISOString(), userId, onBehalfOf, application, action, changed },
+          version,
+          at: at.toISOString(),
+          userId,
+          onBehalfOf,
+          application,
+          action,
+          changed,
           before: before && this.toRecord(before),
         }),
       ),

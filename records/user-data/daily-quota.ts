@@ -30,7 +30,9 @@ export const createDailyQuota =
   async (records: DefinitionLookup, some: readonly Values[], session?: ClientSession): Promise<Refusals> => {
     if (some.length === 0) return []
     const newValues = some.map((values) => ({
-      ...{ id: String(values.id), ehrId: String(values.ehrId), type: String(values[by]) },
+      id: String(values.id),
+      ehrId: String(values.ehrId),
+      type: String(values[by]),
       day: dayNumberOf(new Date(String(values.timestamp))),
     }))
     const most = new Map<string, number>()
@@ -86,7 +88,8 @@ async function countExisting(
       [
         {
           $match: {
-            ...{ ehrId, [by]: type },
+            ehrId,
+            [by]: type,
             timestamp: { $gte: new Date(first * DAY_MS), $lt: new Date((last + 1) * DAY_MS) },
             _id: { $nin: ids },
           },

@@ -46,13 +46,18 @@ function toGraphSource({ type, name, unit, ranges, codes }: ResolvedType): Graph
   const { hard, warn } = ranges ?? {}
   const loinc = codes.find(({ system }) => system === 'http://loinc.org')?.code
   const series: Series = {
-    ...{ label: name, field: 'amount', unit: thresholdTargetOf({ unit }).unit, axis: type },
+    label: name,
+    field: 'amount',
+    unit: thresholdTargetOf({ unit }).unit,
+    axis: type,
     range: boundsOf(hard),
     usual: warn?.min === undefined && warn?.max === undefined ? undefined : boundsOf(warn),
     ...(loinc !== undefined && { code: loinc }),
   }
   return {
-    ...{ path: type, collection: Measurement.collection, where: { dataType: type } },
+    path: type,
+    collection: Measurement.collection,
+    where: { dataType: type },
     series: { [VALUE_SERIES]: series },
     thresholdTarget: thresholdTargetOf({ unit }),
     words: { en: name.toLowerCase(), nl: name.toLowerCase() },

@@ -51,7 +51,9 @@ export const Occurrence = defineKind(forms, {
     eventType: { schema: forms.fields.eventType, where: (eventType) => ({ eventType }) },
   },
   timeline: {
-    ...{ kind: 'occurrence', group: 'events', start: ['timestamp'] },
+    kind: 'occurrence',
+    group: 'events',
+    start: ['timestamp'],
     describe: ({ name, eventType, comment, severity }) => ({
       content: String(name ?? eventType),
       summary: comment as string | undefined,

@@ -94,7 +94,9 @@ export class UserData {
     const typed = type !== undefined && { [kind === 'measurements' ? 'dataType' : 'eventType']: type }
     const where = {
       ...(ehrs.length === 1 ? { ehrId: only } : carePlanId !== undefined && { ehrId: { in: ehrs } }),
-      ...{ ...typed, carePlanId, timestamp: { from, to } },
+      ...typed,
+      carePlanId,
+      timestamp: { from, to },
       ...(device !== undefined && { deviceSerial: device }),
     }
     const either =

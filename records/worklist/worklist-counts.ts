@@ -93,8 +93,11 @@ const toWorklistAlert = (
   { _id, _wperm, start, takenBy = null, takenAt, ...alert }: ParseDocument,
   caller: Caller,
 ): WorklistAlert => ({
-  ...{ id: _id, start: (start as Date).toISOString(), takenBy: takenBy as string | null },
-  ...{ takenByName: null, takenAt: (takenAt as Date | undefined)?.toISOString() ?? null },
+  id: _id,
+  start: (start as Date).toISOString(),
+  takenBy: takenBy as string | null,
+  takenByName: null,
+  takenAt: (takenAt as Date | undefined)?.toISOString() ?? null,
   mayHandle: isPermitted(_wperm, caller),
   ...({
     carePlanId: alert.carePlanId,
@@ -107,9 +110,18 @@ const toWorklistAlert = (
 })
 
 const emptyEntry = (ehrId: string): WorklistEntry => ({
-  ...{ name: null, birthDate: null, openAlerts: [] },
-  ...{ ehrId, severity: null, since: null, alerts: 0, assigned: 0, taken: 0, missed: 0 },
-  ...{ overdueTasks: 0, unreadMessages: 0 },
+  name: null,
+  birthDate: null,
+  openAlerts: [],
+  ehrId,
+  severity: null,
+  since: null,
+  alerts: 0,
+  assigned: 0,
+  taken: 0,
+  missed: 0,
+  overdueTasks: 0,
+  unreadMessages: 0,
 })
 
 /** By the worst and oldest alert, then by the numbers, then by the id, so that the order is total. */

@@ -163,8 +163,19 @@ export class Worklists {
 }
 
 const PROJECTION = {
-  ...{ ehrId: 1, alertState: 1, assignedTo: 1, severity: 1, start: 1 },
-  ...{ carePlanId: 1, title: 1, takenBy: 1, takenAt: 1, _wperm: 1, data: 1, version: 1, lastMessageAt: 1 },
+  ehrId: 1,
+  alertState: 1,
+  assignedTo: 1,
+  severity: 1,
+  start: 1,
+  carePlanId: 1,
+  title: 1,
+  takenBy: 1,
+  takenAt: 1,
+  _wperm: 1,
+  data: 1,
+  version: 1,
+  lastMessageAt: 1,
 }
 
 /** @throws MalformedRequest */

@@ -16,7 +16,8 @@ export const MAX_PASSWORD_BYTES = 72
 
 /** The password policy reports each violation with a 422. */
 export const newPasswordField = Type.String({
-  ...{ minLength: 1, maxLength: 1000 },
+  minLength: 1,
+  maxLength: 1000,
   documented: { minLength: MIN_PASSWORD_LENGTH, maxLength: MAX_PASSWORD_BYTES },
   description: `New password: at least ${MIN_PASSWORD_LENGTH} characters, at most ${MAX_PASSWORD_BYTES} bytes in UTF-8, without the e-mail address`,
   examples: ['correct horse battery staple'],
@@ -33,7 +34,9 @@ export const userIdField = Type.String({ description: 'User id', examples: ['n4F
 
 /** Used in mails: no line breaks, no invisible characters. */
 const nameRules = {
-  ...{ minLength: 1, maxLength: 200, pattern: '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]+$' },
+  minLength: 1,
+  maxLength: 200,
+  pattern: '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]+$',
   inWords: 'without line breaks, control and formatting characters',
 }
 const languageRules = { pattern: '^[A-Za-z]{2,3}(-[A-Za-z]{2})?$' }

@@ -24,7 +24,8 @@ const VISIBLE_ASCII = '^[!-~]+$'
 const appScopesField = Type.Array(
   Type.String({ pattern: VISIBLE_ASCII, maxLength: 300, description: 'Scope of SMART App Launch' }),
   {
-    ...{ minItems: 1, maxItems: 100 },
+    minItems: 1,
+    maxItems: 100,
     description: 'Scopes that the app may request, at most',
     examples: [['launch/patient', 'patient/Observation.rs', 'openid', 'fhirUser', 'offline_access']],
   },
@@ -80,7 +81,9 @@ const jwksUriField = urlField(
 )
 
 const systemIdField = Type.String({
-  ...{ pattern: VISIBLE_ASCII, maxLength: 100, examples: ['system-q3WrTy78Lp'] },
+  pattern: VISIBLE_ASCII,
+  maxLength: 100,
+  examples: ['system-q3WrTy78Lp'],
   description:
     'The connected system with whose rights the app acts as a backend service: scopes of the level system narrow them',
 })
@@ -132,7 +135,8 @@ export type RegisteredApp = Static<typeof RegisteredApp>
 export const AppLaunchCreate = closedObject('AppLaunchCreate', 'A launch of an app for a patient', {
   appId: idField,
   ehrId: Type.String({
-    ...{ pattern: VISIBLE_ASCII, maxLength: 64 },
+    pattern: VISIBLE_ASCII,
+    maxLength: 64,
     description: 'EHR of the patient',
     examples: ['e5RtGb81Xz'],
   }),

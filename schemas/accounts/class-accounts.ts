@@ -13,7 +13,9 @@ import {
 
 const { name, language, chatMails } = AccountUpdate.properties
 const usernameField = Type.String({
-  ...{ minLength: 1, maxLength: 254, format: 'line' },
+  minLength: 1,
+  maxLength: 254,
+  format: 'line',
   description: 'Name of the user; one with @ must be the address of the account',
   examples: ['anna@example.org'],
 })
@@ -39,7 +41,9 @@ export const ClassLogin = Type.Object(
 )
 
 export const ClassSignUp = closedObject('ClassSignUp', 'A new user', {
-  ...{ username: usernameField, password: newPasswordField, email: signUpEmailField },
+  username: usernameField,
+  password: newPasswordField,
+  email: signUpEmailField,
   termsAccepted: Type.Optional(
     Type.Boolean({
       description: 'Acceptance of the terms of service; if omitted, the activation page asks for it',
@@ -57,7 +61,10 @@ export const ClassAccountChange = closedObject(
     username: Type.Optional(usernameField),
     password: Type.Optional(newPasswordField),
     email: Type.Optional(emailField('New address; takes effect when the link mailed to it is opened')),
-    ...{ name, language, chatMails, currentPassword },
+    name,
+    language,
+    chatMails,
+    currentPassword,
   },
 )
 

@@ -43,24 +43,29 @@ export const RegisteredSystem = closedObject('RegisteredSystem', 'A connected sy
 /** RFC 6749, 4.4. */
 export const ClientCredentials = closedObject('ClientCredentials', 'The credentials of a connected system', {
   grant_type: Type.Unsafe<'client_credentials'>({
-    ...{ type: 'string', enum: ['client_credentials'] },
+    type: 'string',
+    enum: ['client_credentials'],
     description: 'The grant of RFC 6749, 4.4',
   }),
   client_id: Type.Optional(
     Type.String({
-      ...{ maxLength: 100, examples: ['system-q3WrTy78Lp'] },
+      maxLength: 100,
+      examples: ['system-q3WrTy78Lp'],
       description: 'Id of the system, unless the header Authorization contains it (Basic)',
     }),
   ),
   client_secret: Type.Optional(
     Type.String({
-      ...{ pattern: '^[!-~]*$', maxLength: 200, examples: ['k7Qm2Xv9Lr4Tz8Np1Wd6Bs3Hf5Jc0Gy7Aq2Ue9Ix4Ro'] },
+      pattern: '^[!-~]*$',
+      maxLength: 200,
+      examples: ['k7Qm2Xv9Lr4Tz8Np1Wd6Bs3Hf5Jc0Gy7Aq2Ue9Ix4Ro'],
       description: 'Key of the system, unless the header Authorization contains it (Basic)',
     }),
   ),
   scope: Type.Optional(
     Type.String({
-      ...{ pattern: '^[ -~]*$', maxLength: 1000 },
+      pattern: '^[ -~]*$',
+      maxLength: 1000,
       description: 'Ignored: the roles of the system decide',
       examples: ['openid'],
     }),

@@ -33,7 +33,9 @@ export type AlertHandling = Static<typeof AlertHandling>
 
 const stepFields = {
   action: Type.Unsafe<'SEE' | 'TAKE' | 'RELEASE' | 'RESOLVE'>({
-    ...{ type: 'string', enum: ['SEE', 'TAKE', 'RELEASE', 'RESOLVE'], examples: ['SEE'] },
+    type: 'string',
+    enum: ['SEE', 'TAKE', 'RELEASE', 'RESOLVE'],
+    examples: ['SEE'],
     description:
       'SEE: you have seen the alert. TAKE: you deal with it. RELEASE: nobody deals with it any more. RESOLVE: it is done',
   }),
@@ -57,7 +59,8 @@ export const HandleAlertParams = closedObject('HandleAlertParams', 'Take a step 
   ...stepFields,
   version: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, examples: [1] },
+      minimum: 1,
+      examples: [1],
       description: 'Version that you have read; the error is 412 if the alert has changed since',
     }),
   ),

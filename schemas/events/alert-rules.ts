@@ -6,11 +6,15 @@ import { dateField, dateTimeField } from '../forms/fields.ts'
 const escalationField = Type.Object(
   {
     afterMinutes: Type.Integer({
-      ...{ minimum: 1, maximum: 10_080, examples: [30] },
+      minimum: 1,
+      maximum: 10_080,
+      examples: [30],
       description: 'Minutes after which an alert that nobody has taken goes to the next user',
     }),
     participants: Type.Array(idField('a user who may write the care plan', 'bW81kPzQ7e'), {
-      ...{ minItems: 1, maxItems: 10, uniqueItems: true },
+      minItems: 1,
+      maxItems: 10,
+      uniqueItems: true,
       description: 'Users to whom an alert goes, one after the other; it stays with the last one',
     }),
   },
@@ -24,11 +28,14 @@ const expectedMeasurementField = Type.Object(
     kind: kindField,
     from: dateField('First day'),
     everyDays: Type.Integer({
-      ...{ minimum: 1, maximum: 366, examples: [1] },
+      minimum: 1,
+      maximum: 366,
+      examples: [1],
       description: 'Length of a period in days; each period needs a measurement',
     }),
     by: Type.String({
-      ...{ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', examples: ['20:00'] },
+      pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
+      examples: ['20:00'],
       sentence: 'must be a time of day, such as 20:00',
       description: 'Time of day at which the last day of a period ends',
     }),
@@ -100,7 +107,8 @@ export const SaveAlertRulesParams = closedObject(
     ...CarePlanAlertRules.properties,
     version: Type.Optional(
       Type.Integer({
-        ...{ minimum: 0, examples: [1] },
+        minimum: 0,
+        examples: [1],
         description: 'Version that you have read; the error is 412 if the rules have changed since',
       }),
     ),

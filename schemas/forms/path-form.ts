@@ -111,7 +111,8 @@ export function createPathForms<L extends TProperties, P extends TProperties>({
   const given = omitMarkedFields(inBody, 'closing', 'status', 'derived', 'internal')
   const writable = bodyForm(omitMarkedFields(inBody, 'derived', 'internal'))
   const resource = {
-    ...{ id: ownId, version: resourceVersionField() },
+    id: ownId,
+    version: resourceVersionField(),
     ...responseForm(place),
     ...responseForm(omitMarkedFields(fields, 'internal') as TProperties),
   }

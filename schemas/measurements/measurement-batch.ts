@@ -27,8 +27,11 @@ export const MeasurementBatch = closedObject('MeasurementBatch', 'Measurements o
     examples: [
       [
         {
-          ...{ kind: 'heartrate', carePlanId: 'p0LmNb72Qw', timestamp: '2026-03-01T08:30:00Z' },
-          ...{ heartRate: 72, heartRateUnit: '/min' },
+          kind: 'heartrate',
+          carePlanId: 'p0LmNb72Qw',
+          timestamp: '2026-03-01T08:30:00Z',
+          heartRate: 72,
+          heartRateUnit: '/min',
         },
       ],
     ],

@@ -71,7 +71,9 @@ export const unitNames = (kind: QuantityKind): string[] =>
 /** Unit of a quantity. A rule checks the name, which the documents list. */
 export const unitField = (of: string, kind: QuantityKind) =>
   Type.String({
-    ...{ minLength: 1, maxLength: 20, documented: { enum: unitNames(kind) } },
+    minLength: 1,
+    maxLength: 20,
+    documented: { enum: unitNames(kind) },
     description: `Unit of ${of}: a UCUM code, or another usual name`,
     examples: [unitNames(kind)[0]],
   })

@@ -65,7 +65,9 @@ const PRIMITIVES: Readonly<Record<string, JsonSchema>> = {
   Real: { type: 'number', description: 'Number' },
   Integer: { type: 'integer', description: 'Whole number' },
   ProportionKind: {
-    ...{ type: 'integer', minimum: 0, maximum: 4 },
+    type: 'integer',
+    minimum: 0,
+    maximum: 4,
     description: '0 ratio, 1 unitary, 2 percent, 3 fraction, 4 integer fraction',
   },
   MagnitudeStatus: text('Comparison', { enum: ['=', '<', '>', '<=', '>=', '~'] }),

@@ -112,8 +112,12 @@ export const MeasurementForms = defineForms({
   },
   examples: [
     {
-      ...{ dataType: 'steps', value: 8214, unit: '{steps}', timestamp: '2026-03-01T20:00:00Z' },
-      ...{ device: { type: 'watch', serial: 'SN-1' }, comment: 'After a walk' },
+      dataType: 'steps',
+      value: 8214,
+      unit: '{steps}',
+      timestamp: '2026-03-01T20:00:00Z',
+      device: { type: 'watch', serial: 'SN-1' },
+      comment: 'After a walk',
     },
   ],
 })

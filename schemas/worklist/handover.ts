@@ -53,7 +53,8 @@ export const EndHandoverParams = closedObject('EndHandoverParams', 'End a handov
   handoverId: idField('the handover', 'n4Fq2LxT0a-a2c9TfGh01'),
   version: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, examples: [1] },
+      minimum: 1,
+      examples: [1],
       description: 'Version that you have read; the error is 412 if the handover has changed since',
     }),
   ),
@@ -63,11 +64,13 @@ export const Colleague = closedObject('Colleague', 'A user to whom you can hand 
   mvUid: toField,
   name: userNameField,
   carePlans: Type.Integer({
-    ...{ minimum: 1, examples: [4] },
+    minimum: 1,
+    examples: [4],
     description: 'Number of your care plans that this user may write, too',
   }),
   ofCarePlans: Type.Integer({
-    ...{ minimum: 1, examples: [5] },
+    minimum: 1,
+    examples: [5],
     description: 'Number of all care plans in which you take part and that you may write',
   }),
 })
@@ -83,7 +86,8 @@ export const HandoverListParams = closedObject('HandoverListParams', 'List hando
   ),
   cursor: Type.Optional(
     Type.String({
-      ...{ maxLength: 1000, pattern: '^[A-Za-z0-9_-]+$' },
+      maxLength: 1000,
+      pattern: '^[A-Za-z0-9_-]+$',
       description: 'Cursor: `next` of the previous result',
     }),
   ),

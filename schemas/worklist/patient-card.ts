@@ -6,7 +6,8 @@ import { nullable } from '../forms/nullable.ts'
 export const personCardFields = {
   name: nullable(
     Type.String({
-      ...{ description: 'Name of the person; null if you may not know it', examples: ['Anna de Vries'] },
+      description: 'Name of the person; null if you may not know it',
+      examples: ['Anna de Vries'],
     }),
   ),
   birthDate: nullable(

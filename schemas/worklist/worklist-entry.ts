@@ -14,7 +14,9 @@ const WorklistAlert = Type.Object(
   {
     id: idField('the alert', 'v4QwEr67Cv'),
     carePlanId: idField('the care plan', 'p0LmNb72Qw'),
-    ...{ title, start, data },
+    title,
+    start,
+    data,
     severity: SeverityEnum,
     alertState: AlertStateEnum,
     takenBy: nullable({ ...idField('the user who deals with the alert', 'bW81kPzQ7e') }),
@@ -71,10 +73,8 @@ export const worklistViewFields = {
   }),
   mine: Type.Optional(
     Type.Boolean({
-      ...{
-        description: 'True for patients with alerts that you are to take, or have taken',
-        examples: [true],
-      },
+      description: 'True for patients with alerts that you are to take, or have taken',
+      examples: [true],
     }),
   ),
   all: Type.Optional(
@@ -100,7 +100,8 @@ export const WorklistParams = closedObject('WorklistParams', 'List the patients 
   ),
   cursor: Type.Optional(
     Type.String({
-      ...{ maxLength: 1000, pattern: '^[A-Za-z0-9_-]+$' },
+      maxLength: 1000,
+      pattern: '^[A-Za-z0-9_-]+$',
       description: 'Cursor: `next` of the previous result',
     }),
   ),

@@ -9,7 +9,8 @@ const ASTHMA_PLAN = {
   description: 'Play and sleep without coughing',
   goals: [
     {
-      ...{ name: 'Use the inhaler well', dueDate: dateIn(30) },
+      name: 'Use the inhaler well',
+      dueDate: dateIn(30),
       tasks: [
         { name: 'Practise with the spacer', dueDate: dateIn(-1) },
         { name: 'Measure oxygen after sports', dueDate: dateIn(0) },
@@ -20,9 +21,12 @@ const ASTHMA_PLAN = {
 
 const measurementsOfMonth = (carePlanId) =>
   Array.from({ length: DAYS }, (_, i) => ({
-    ...{ kind: 'oxygensaturation', carePlanId, source: 'self-reported' },
+    kind: 'oxygensaturation',
+    carePlanId,
+    source: 'self-reported',
     timestamp: new Date(Date.now() - (DAYS - 1 - i) * DAY_MS).toISOString(),
-    ...{ oxygenSaturation: 95 + (i % 4), oxygenSaturationUnit: '%' },
+    oxygenSaturation: 95 + (i % 4),
+    oxygenSaturationUnit: '%',
   }))
 
 /** Fills the record of a child. The parent, who acts for the child as a helper, measures and writes. */

@@ -12,7 +12,9 @@ const DIABETES_PLAN = {
   thresholds: { bloodpressure: 'esc2018' },
   goals: [
     {
-      ...{ name: 'Walk every day', description: 'Half an hour, five days a week', dueDate: dateIn(90) },
+      name: 'Walk every day',
+      description: 'Half an hour, five days a week',
+      dueDate: dateIn(90),
       tasks: [
         { name: 'Buy walking shoes', dueDate: dateIn(-2), description: 'With a firm sole' },
         { name: 'Measure blood pressure before breakfast', dueDate: dateIn(0) },
@@ -27,7 +29,9 @@ const WEIGHT_PLAN = {
   description: 'From 81 to 76 kilograms within a year',
   goals: [
     {
-      ...{ name: 'Eat less sugar', description: 'Water in place of soft drinks', dueDate: dateIn(60) },
+      name: 'Eat less sugar',
+      description: 'Water in place of soft drinks',
+      dueDate: dateIn(60),
       tasks: [
         { name: 'Write down what you eat for a week', dueDate: dateIn(-5) },
         { name: 'Weigh yourself before breakfast', dueDate: dateIn(0) },
@@ -50,8 +54,10 @@ function measurementsOf(day, carePlanId) {
   }
   const excess = HIGH_PRESSURE_DAYS.includes(day) ? HIGH_PRESSURE_EXCESS : 0
   const pressure = {
-    ...{ systolic: Math.round(wave(day, 126, 8) + excess), systolicUnit: 'mm[Hg]' },
-    ...{ diastolic: Math.round(wave(day, 80, 5)), diastolicUnit: 'mm[Hg]' },
+    systolic: Math.round(wave(day, 126, 8) + excess),
+    systolicUnit: 'mm[Hg]',
+    diastolic: Math.round(wave(day, 80, 5)),
+    diastolicUnit: 'mm[Hg]',
   }
   return [
     ...(day % 2 === 0 ? [{ ...at, kind: 'bloodpressure', ...pressure }] : []),
@@ -95,7 +101,9 @@ export async function fillPatient(patient, { bo, kim, doctor }) {
   const title = 'The new tablets'
   const text = 'Do they go with the old ones?'
   await addConversation(patient, bo, subject, {
-    ...{ title, text, answer: 'Yes, they do. Take them in the morning.' },
+    title,
+    text,
+    answer: 'Yes, they do. Take them in the morning.',
   })
   await addConversation(patient, bo, subject, { title: 'Holiday', text: 'May I skip a measurement?' })
   return planId

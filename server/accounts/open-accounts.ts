@@ -53,8 +53,10 @@ export interface AccountsOptions {
   sendMail: SendMail
   consume: RateLimiter
   /** Cleanups for a deleted account. */
-  belongings: AccountDeletionDependencies['cleanups']
+  belongings: readonly Cleanup[]
 }
+
+type Cleanup = AccountDeletionDependencies['cleanups'][number]
 
 export type OpenAccounts = Awaited<ReturnType<typeof openAccounts>>
 
@@ -71,19 +73,16 @@ export async function openAccounts(options: AccountsOptions) {
   const collections = await openCollections(options, clock)
   const shared = { db, database, credentials, sessions, sendMail, consume, background, clock, ...collections }
   const termsVersion = terms?.version
-  const links = createMailLinks(publicUrl)
   const appServices = await openApps({ ...shared, config, keys, accessTokens, publicUrl })
-  const accounts = new Accounts({ ...shared, records, links })
-  const invitations = new Invitations({ ...shared, accounts, links })
-  const administrators = new Administrators({ ...shared, accounts, invitations })
-  const removals = new AccountDeletion({
-    ...{ ...shared, records },
-    cleanups: [...belongings, (session, mvUid) => appServices.appGrants.forget(session, mvUid)],
-  })
+  const forgetApps: Cleanup = (session, mvUid) => appServices.appGrants.forget(session, mvUid)
+  const removals = new AccountDeletion({ ...shared, records, cleanups: [...belongings, forgetApps] })
   const cleaning = startUnconfirmedCleanup(removals, log)
   return {
     services: {
-      ...{ accounts, removals, invitations, administrators, sessions, ...appServices },
+      ...openAccountCreation({ ...shared, records, links: createMailLinks(publicUrl) }),
+      removals,
+      sessions,
+      ...appServices,
       registrations: new Registrations({ ...shared, removals, termsVersion }),
       passwords: new Passwords({ ...shared, termsVersion }),
       logins: new Logins({
@@ -105,6 +104,18 @@ export async function openAccounts(options: AccountsOptions) {
       await background.close()
     },
   }
+}
+
+/** Opens the services that create accounts and invite people. */
+function openAccountCreation(
+  shared: ConstructorParameters<typeof Accounts>[0] &
+    Omit<ConstructorParameters<typeof Invitations>[0], 'accounts'> &
+    Omit<ConstructorParameters<typeof Administrators>[0], 'accounts' | 'invitations'>,
+) {
+  const accounts = new Accounts(shared)
+  const invitations = new Invitations({ ...shared, accounts })
+  const administrators = new Administrators({ ...shared, accounts, invitations })
+  return { accounts, invitations, administrators }
 }
 
 /** Opens the services for connected systems, and for apps at the FHIR API. */
@@ -132,7 +143,15 @@ async function openApps({
   const refreshTokens = new RefreshTokens(db, clock, appRefreshTokensOf(db))
   const appTokens = createAppTokens({ keys, issuer: publicUrl, audience: fhirBase, clock })
   const appGrants = new AppGrants({
-    ...{ database, apps, sessions, systems, credentials, refreshTokens, appTokens, fhirBase, clock },
+    database,
+    apps,
+    sessions,
+    systems,
+    credentials,
+    refreshTokens,
+    appTokens,
+    fhirBase,
+    clock,
     authorizations: appAuthorizations,
     onEnd: (ended) => removeExportsOfApp(database, ended),
   })

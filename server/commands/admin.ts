@@ -88,11 +88,18 @@ async function parseCommandLine(args: string[]): Promise<CommandLine | undefined
     args,
     allowPositionals: true,
     options: {
-      ...{ email: { type: 'string' }, name: { type: 'string' }, url: { type: 'string' } },
-      ...{ id: { type: 'string' }, roles: { type: 'string' } },
-      ...{ scopes: { type: 'string' }, 'redirect-uris': { type: 'string' }, jwks: { type: 'string' } },
-      ...{ authentication: { type: 'string' }, 'launch-url': { type: 'string' } },
-      ...{ 'jwks-uri': { type: 'string' }, system: { type: 'string' } },
+      email: { type: 'string' },
+      name: { type: 'string' },
+      url: { type: 'string' },
+      id: { type: 'string' },
+      roles: { type: 'string' },
+      scopes: { type: 'string' },
+      'redirect-uris': { type: 'string' },
+      jwks: { type: 'string' },
+      authentication: { type: 'string' },
+      'launch-url': { type: 'string' },
+      'jwks-uri': { type: 'string' },
+      system: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },
   })
@@ -116,9 +123,13 @@ async function parseCommandLine(args: string[]): Promise<CommandLine | undefined
 const appOptionsOf = (values: Readonly<Record<string, string | boolean | undefined>>) => {
   const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined)
   return {
-    ...{ scopes: text('scopes') ?? '', redirectUris: text('redirect-uris') ?? '' },
-    ...{ authentication: text('authentication') ?? 'public', jwks: text('jwks') },
-    ...{ jwksUri: text('jwks-uri'), launchUrl: text('launch-url'), systemId: text('system') },
+    scopes: text('scopes') ?? '',
+    redirectUris: text('redirect-uris') ?? '',
+    authentication: text('authentication') ?? 'public',
+    jwks: text('jwks'),
+    jwksUri: text('jwks-uri'),
+    launchUrl: text('launch-url'),
+    systemId: text('system'),
   }
 }
 

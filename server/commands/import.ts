@@ -45,7 +45,12 @@ function parseCommandLine(args: string[], env: NodeJS.ProcessEnv): ImportOptions
   const { values } = parseArgs({
     args,
     options: {
-      ...{ file: option, ehr: option, 'care-plan': option, map: option, url: option, user: option },
+      file: option,
+      ehr: option,
+      'care-plan': option,
+      map: option,
+      url: option,
+      user: option,
       help: { type: 'boolean', short: 'h' },
     },
   })

@@ -117,8 +117,12 @@ const isDirectoryNeeded = (
 
 /** Required values of URI options for write acknowledgement and read preference. */
 const REQUIRED_URI_OPTIONS: Record<string, string> = {
-  ...{ w: 'majority', journal: 'true', j: 'true', readpreference: 'primary' },
-  ...{ readpreferencetags: '', maxstalenessseconds: '' },
+  w: 'majority',
+  journal: 'true',
+  j: 'true',
+  readpreference: 'primary',
+  readpreferencetags: '',
+  maxstalenessseconds: '',
 }
 
 /** Rejects an address with weaker options than the service uses, instead of silently overriding them. */

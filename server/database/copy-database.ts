@@ -97,7 +97,10 @@ async function claimTarget(target: Db, of: string, expected: readonly string[]):
 }
 
 const EXACT_READ_OPTIONS = {
-  ...{ promoteValues: false, promoteLongs: false, promoteBuffers: false, bsonRegExp: true },
+  promoteValues: false,
+  promoteLongs: false,
+  promoteBuffers: false,
+  bsonRegExp: true,
 } as const
 
 /** @returns contents of the source */

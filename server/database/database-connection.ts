@@ -65,7 +65,11 @@ export async function openDatabaseConnection(
   const { client, db } = mongo
   observeCommands(client, metrics)
   return {
-    ...{ client, db, adapter, jobs, backfill },
+    client,
+    db,
+    adapter,
+    jobs,
+    backfill,
     handOverWrites: (findWriter) => handOverWrites(adapter, modules, findWriter),
     close: () => adapter.handleShutdown(),
   }

@@ -242,7 +242,9 @@ function fromAllergyIntolerance(one: JsonObject): JsonObject {
     ),
   )
   return {
-    ...{ substance: name, code, reactions },
+    substance: name,
+    code,
+    reactions,
     status: codesOfConcept(one.clinicalStatus)[0],
     verification: codesOfConcept(one.verificationStatus)[0],
     criticality: one.criticality,
@@ -313,7 +315,9 @@ function fromImmunization(one: JsonObject): JsonObject {
   const [protocol] = objectsIn(one.protocolApplied)
   const [performer] = objectsIn(one.performer)
   return {
-    ...{ vaccine, code, status: one.status },
+    vaccine,
+    code,
+    status: one.status,
     statusReason: toText(one.statusReason),
     targetDisease: toText(memberAt(protocol, 'targetDisease', 0)),
     doseNumber: protocol?.doseNumberPositiveInt,

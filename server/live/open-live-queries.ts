@@ -44,7 +44,11 @@ async function createLiveQueryDependencies(
 ) {
   const { applicationId, javascriptKey, clientKey, dotnetKey, restApiKey } = config
   return {
-    ...{ records, feed, sessions, consume, applicationId },
+    records,
+    feed,
+    sessions,
+    consume,
+    applicationId,
     forms: await createParseTransform(applicationId),
     clientKeys: [javascriptKey, clientKey, dotnetKey, restApiKey],
     onFault: (err: unknown) => log.error({ err }, 'Delivering changes to live queries failed'),

@@ -42,8 +42,12 @@ function openOnFirstMail<T extends { close(): void }>(
 /** Keeps a few connections open, encrypts if the server supports it, and waits 20 s for each answer. */
 function createSmtpTransport(url: string, from: string): MailTransport {
   const options = {
-    ...{ url, pool: true, maxConnections: CONCURRENT_MAILS },
-    ...{ connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 },
+    url,
+    pool: true,
+    maxConnections: CONCURRENT_MAILS,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 20_000,
   } as const
   const transporter = openOnFirstMail(({ createTransport }) => createTransport(options, { from }))
   return {

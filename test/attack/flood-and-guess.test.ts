@@ -25,8 +25,12 @@ describe('attack: endless requests and guesses', function suite() {
   before(async () => {
     smtp = await startSmtpServer()
     const env = {
-      ...{ SMTP_URL: smtp.url, LOG_LEVEL: 'warn', INSTANCES: 'several', MONGODB_URI: databaseUri('flood') },
-      ...{ LOGIN_ATTEMPTS: String(allowed), ACCOUNT_LOGIN_ATTEMPTS: '6' },
+      SMTP_URL: smtp.url,
+      LOG_LEVEL: 'warn',
+      INSTANCES: 'several',
+      MONGODB_URI: databaseUri('flood'),
+      LOGIN_ATTEMPTS: String(allowed),
+      ACCOUNT_LOGIN_ATTEMPTS: '6',
     }
     const first = await startServiceProcess(env)
     const DATA_DIR = createDataDir()

@@ -49,7 +49,8 @@ describe('attack: large responses', function suite() {
   })
 
   const list = (modelClassName: string, more: object = {}) => ({
-    ...{ method: 'GET', path: '/1/classes/Custom' },
+    method: 'GET',
+    path: '/1/classes/Custom',
     body: { where: { carePlanId, modelClassName }, limit: 1000, ...more },
   })
 

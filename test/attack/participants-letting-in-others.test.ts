@@ -11,7 +11,8 @@ describe('attack: a participant adds others', () => {
       const planId = await createPlan(patient)
       const add = (who: Person, of: Person, right: string, prefix = '/ehr') =>
         who.call('POST', `${prefix}/${patient.ehrId}/careplan/${planId}/participant`, {
-          ...{ mvUid: of.mvUid, access: right },
+          mvUid: of.mvUid,
+          access: right,
         })
       const own = assertStatus(await add(patient, nurse, access), 201).participationId
       const other = assertStatus(await add(patient, colleague, 'READ'), 201).participationId

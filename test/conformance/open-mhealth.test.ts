@@ -33,8 +33,10 @@ describe('measurements as data points', () => {
   function assertOfficial(schemaOf: ReturnType<typeof omhSchemas>, point: DataPoint): void {
     const { namespace, name, version } = point.header.schema_id
     const verdicts = [
-      ...[['omh', 'header', '1.2', point.header] as const, ['ieee', 'header', '1.0', point.header] as const],
-      ...[['omh', 'data-point', '1.0', point] as const, ['ieee', 'data-point', '1.0', point] as const],
+      ['omh', 'header', '1.2', point.header] as const,
+      ['ieee', 'header', '1.0', point.header] as const,
+      ['omh', 'data-point', '1.0', point] as const,
+      ['ieee', 'data-point', '1.0', point] as const,
       [namespace, name, version, point.body] as const,
     ]
     for (const [space, of, edition, value] of verdicts) {
@@ -98,7 +100,9 @@ describe('measurements as data points', () => {
     const own = await createPatient()
     const plan = await createPlan(own)
     const half = {
-      ...{ carePlanId: plan, systolic: 120, systolicUnit: 'mmHg' },
+      carePlanId: plan,
+      systolic: 120,
+      systolicUnit: 'mmHg',
       timestamp: parseDate('2026-03-05T08:30:00.000Z'),
     }
     await createClassClient(own).post('BloodPressure', half).expect(201)
@@ -106,8 +110,12 @@ describe('measurements as data points', () => {
     for (const day of [1, 2, 3])
       assertStatus(
         await own.call('POST', path, {
-          ...{ carePlanId: plan, timestamp: `2026-03-0${day}T08:30:00Z`, systolic: 120 + day },
-          ...{ systolicUnit: 'mmHg', diastolic: 80, diastolicUnit: 'mmHg' },
+          carePlanId: plan,
+          timestamp: `2026-03-0${day}T08:30:00Z`,
+          systolic: 120 + day,
+          systolicUnit: 'mmHg',
+          diastolic: 80,
+          diastolicUnit: 'mmHg',
         }),
         201,
       )

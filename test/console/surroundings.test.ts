@@ -55,7 +55,10 @@ describe('the console', () => {
     const patient = await createPatient()
     const carePlanId = await createPlan(patient)
     const items = Array.from({ length: 2010 }, (_, i) => ({
-      ...{ kind: 'heartrate', carePlanId, heartRate: 60 + (i % 30), heartRateUnit: '/min' },
+      kind: 'heartrate',
+      carePlanId,
+      heartRate: 60 + (i % 30),
+      heartRateUnit: '/min',
       timestamp: new Date(Date.now() - i * 600_000).toISOString(),
     }))
     for (let at = 0; at < items.length; at += 500)

@@ -27,12 +27,17 @@ const WRITE_COMMANDS = ['insert', 'update', 'delete', 'bulkWrite', 'findAndModif
 const UNLABELLED_CONFLICT = { ok: 0, code: 112, codeName: 'WriteConflict', errmsg: 'WriteConflict' }
 const WRITE_CONFLICT = { ...UNLABELLED_CONFLICT, errorLabels: ['TransientTransactionError'] }
 const STEP_DOWN = {
-  ...{ ok: 0, code: 10_107, codeName: 'NotWritablePrimary', errmsg: 'not primary' },
+  ok: 0,
+  code: 10_107,
+  codeName: 'NotWritablePrimary',
+  errmsg: 'not primary',
   errorLabels: ['RetryableWriteError'],
 }
 const WRITE_CONCERN_TIMEOUT = {
   writeConcernError: {
-    ...{ code: 64, codeName: 'WriteConcernFailed', errmsg: 'waiting for replication timed out' },
+    code: 64,
+    codeName: 'WriteConcernFailed',
+    errmsg: 'waiting for replication timed out',
     errInfo: { wtimeout: true },
   },
 }
@@ -84,7 +89,8 @@ describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
   /** Like a client that repeats requests with the same Idempotency-Key while they are unanswered or the service is busy. */
   async function create(path: string, body: object): Promise<string> {
     const headers = {
-      ...{ authorization: `Bearer ${patient.authToken}`, 'content-type': 'application/json' },
+      authorization: `Bearer ${patient.authToken}`,
+      'content-type': 'application/json',
       'idempotency-key': randomUUID(),
     }
     let last = ''

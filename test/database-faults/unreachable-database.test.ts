@@ -8,7 +8,9 @@ import { waitFor } from '../harness/wait.ts'
 
 /** The driver's log is printed if the service does not recover. */
 const DRIVER_LOG_ENV = {
-  ...{ MONGODB_LOG_PATH: 'stderr', MONGODB_LOG_TOPOLOGY: 'debug', MONGODB_LOG_CONNECTION: 'debug' },
+  MONGODB_LOG_PATH: 'stderr',
+  MONGODB_LOG_TOPOLOGY: 'debug',
+  MONGODB_LOG_CONNECTION: 'debug',
   MONGODB_LOG_MAX_DOCUMENT_LENGTH: '300',
 }
 
@@ -54,7 +56,10 @@ describe('an unreachable database', function suite() {
 
   const bloodPressure = {
     timestamp: { __type: 'Date', iso: '2026-11-20T08:00:00.000Z' },
-    ...{ systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' },
+    systolic: 120,
+    systolicUnit: 'mm[Hg]',
+    diastolic: 80,
+    diastolicUnit: 'mm[Hg]',
   }
   const batch = () => [
     { method: 'POST', path: '/1/classes/CarePlan', body: { ehrId: patient.ehrId, name: 'Refused' } },

@@ -218,5 +218,7 @@ for (const family of ['path', 'class'] as const)
 
 /** The fields of a blood pressure that a client replaces. */
 const valuesOf = ({ timestamp, systolicUnit, diastolicUnit }: Values) => ({
-  ...{ timestamp, systolicUnit, diastolicUnit },
+  timestamp,
+  systolicUnit,
+  diastolicUnit,
 })

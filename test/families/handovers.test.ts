@@ -125,7 +125,7 @@ for (const family of ['path', 'class'] as const)
       )
       assert.deepEqual(
         items.map(({ userId }: Values) => userId),
-        [...['service', 'service', 'service'], patient.mvUid],
+        ['service', 'service', 'service', patient.mvUid],
       )
     })
 
@@ -259,7 +259,11 @@ for (const family of ['path', 'class'] as const)
       const history = await itemsOf(colleague, `/worklist/handover/${id}/history`)
       assert.deepEqual(
         history.map(({ version, userId, userName, action, changed }) => [
-          ...[version, userId, userName, action, changed],
+          version,
+          userId,
+          userName,
+          action,
+          changed,
         ]),
         [
           [2, nurse.mvUid, 'Nurse Bo', 'update', ['until']],

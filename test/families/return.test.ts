@@ -91,7 +91,9 @@ async function prepare(name: ClassName): Promise<Prepared> {
   assertStatus(await patient.call('POST', `careplan/${place.carePlanId}/participant`, sent), 201)
   const taskId = await createTask(patient, place.carePlanId, place.goalId)
   const known: Partial<Record<ClassName, string>> = {
-    ...{ CarePlan: place.carePlanId, Goal: place.goalId, Task: taskId },
+    CarePlan: place.carePlanId,
+    Goal: place.goalId,
+    Task: taskId,
   }
   const object = withOtherKey(name, { ...parentIdsOf(name, place), ...exampleObject(name) })
   const id = known[name] ?? (await byClass(patient).post(name, object).expect(201)).body.objectId
@@ -100,7 +102,9 @@ async function prepare(name: ClassName): Promise<Prepared> {
   const about = { CarePlan: 'careplan', Goal: 'goal', Task: 'task', Event: 'event' }[name as string]
   if (about) assertStatus(await patient.call('POST', `/chat/${about}/${id}`, topic), 201)
   return {
-    ...{ patient, nurse, id },
+    patient,
+    nurse,
+    id,
     object: (await byClass(patient).get(name, id).expect(200)).body,
     pathTo(what) {
       const operation = operationOf(name, what)

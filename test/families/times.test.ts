@@ -127,7 +127,8 @@ describe('a time', () => {
     it(`keeps the offset that it was sent with in the ${name} of both families`, async () => {
       const { body } = await byClass(patient)
         .post(name, {
-          ...{ ...kinds[name].object(place), utcOffset: undefined },
+          ...kinds[name].object(place),
+          utcOffset: undefined,
           timestamp: { __type: 'Date', iso: '2026-03-02T09:30+05:30' },
         })
         .expect(201)

@@ -54,14 +54,22 @@ const READ_CARD: Record<'path' | 'class', (who: Person, ehrId: string) => Promis
 const name = async (patient: Patient) =>
   assertStatus(
     await patient.call('PUT', `/profile/${patient.mvUid}`, {
-      ...{ name: { displayName: 'Anna de Vries' }, birthDate: '1961-04-30', gender: 'FEMALE' },
+      name: { displayName: 'Anna de Vries' },
+      birthDate: '1961-04-30',
+      gender: 'FEMALE',
     }),
   )
 
 const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 const NONE = {
-  ...{ severity: null, since: null, alerts: 0, assigned: 0, taken: 0, missed: 0 },
-  ...{ overdueTasks: 0, unreadMessages: 0 },
+  severity: null,
+  since: null,
+  alerts: 0,
+  assigned: 0,
+  taken: 0,
+  missed: 0,
+  overdueTasks: 0,
+  unreadMessages: 0,
 }
 
 /** An entry without its patient's name and alerts. */
@@ -145,9 +153,17 @@ for (const family of ['path', 'class'] as const)
       const [{ data, ...alert }, ...others] = entry.openAlerts as [Values, ...Values[]]
       assert.deepEqual(others, [])
       assert.deepEqual(alert, {
-        ...{ id, carePlanId: planId, title: 'Blood pressure 185/112 mmHg: Hypertension grade 3' },
-        ...{ start: '2026-03-01T08:30:00.000Z', severity: 'CRITICAL', alertState: 'NEW' },
-        ...{ takenBy: null, takenByName: null, takenAt: null, mayHandle: true, version: 1 },
+        id,
+        carePlanId: planId,
+        title: 'Blood pressure 185/112 mmHg: Hypertension grade 3',
+        start: '2026-03-01T08:30:00.000Z',
+        severity: 'CRITICAL',
+        alertState: 'NEW',
+        takenBy: null,
+        takenByName: null,
+        takenAt: null,
+        mayHandle: true,
+        version: 1,
       })
       assert.equal((data as Values).kind, 'bloodpressure')
       const headers = { 'if-match': `"${alert.version}"` }

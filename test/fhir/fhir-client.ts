@@ -48,7 +48,10 @@ export const issuesIn = ({ body }: Answer): string[] =>
   )
 
 const quantity = (value: number, code: string, unit = code) => ({
-  ...{ value, unit, system: 'http://unitsofmeasure.org', code },
+  value,
+  unit,
+  system: 'http://unitsofmeasure.org',
+  code,
 })
 
 const loinc = (code: string) => ({ coding: [{ system: 'http://loinc.org', code }] })

@@ -28,7 +28,8 @@ describe('a transaction in FHIR whose instance is killed', function () {
 
   const transaction = () =>
     JSON.stringify({
-      ...{ resourceType: 'Bundle', type: 'transaction' },
+      resourceType: 'Bundle',
+      type: 'transaction',
       entry: Array.from({ length: ENTRIES }, (_, i) => ({
         resource: bloodPressureOf(patient.ehrId, {
           basedOn: [{ reference: `CarePlan/${planId}` }],
@@ -45,7 +46,8 @@ describe('a transaction in FHIR whose instance is killed', function () {
       method: 'POST',
       headers: {
         authorization: `Bearer ${authToken}`,
-        ...{ 'content-type': 'application/fhir+json', 'idempotency-key': key },
+        'content-type': 'application/fhir+json',
+        'idempotency-key': key,
       },
       body: transaction(),
     })

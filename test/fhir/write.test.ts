@@ -134,8 +134,13 @@ describe('writes in FHIR', () => {
 
   it('name a start that is no time, though other fields follow from it', async () => {
     const appointment = {
-      ...{ resourceType: 'Appointment', status: 'booked', description: 'Check', comment: 'x', start: 'soon' },
-      ...{ appointmentType: { text: 'visit' }, unknown: 'x' },
+      resourceType: 'Appointment',
+      status: 'booked',
+      description: 'Check',
+      comment: 'x',
+      start: 'soon',
+      appointmentType: { text: 'visit' },
+      unknown: 'x',
       participant: [{ actor: { reference: `Patient/${patient.ehrId}` }, status: 'accepted' }],
     }
     const refused = await send('POST', 'Appointment', appointment)

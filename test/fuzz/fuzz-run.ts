@@ -116,7 +116,11 @@ export class FuzzRun {
     await this.#people.addInvited('admin', admin)
     const { identityOf } = this.#people
     const worlds = memories.map((memory, stream) => ({
-      ...{ openApi, targets, memory, keys, identityOf },
+      openApi,
+      targets,
+      memory,
+      keys,
+      identityOf,
       random: new Random(seed, stream),
     }))
     const first = worlds[0] as FuzzContext

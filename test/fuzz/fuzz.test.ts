@@ -53,11 +53,19 @@ describe('the fuzzer', () => {
   })
 
   const ask: FuzzRequest = {
-    ...{ actor: 'ann', family: 'class', route: 'GET /1/x', method: 'GET', path: '/1/x', headers: {} },
+    actor: 'ann',
+    family: 'class',
+    route: 'GET /1/x',
+    method: 'GET',
+    path: '/1/x',
+    headers: {},
     loggedIn: true,
   }
   const json = (status: number, body: unknown): FuzzResponse => ({
-    ...{ status, json: body, text: JSON.stringify(body), ms: 1 },
+    status,
+    json: body,
+    text: JSON.stringify(body),
+    ms: 1,
     headers: { 'content-type': 'application/json; charset=utf-8' },
   })
   const kinds = (answer: FuzzResponse, shows = false) =>

@@ -38,7 +38,10 @@ changed. Ctrl-C ends the run early, with its summary.
 `
 
 const families: Record<string, Family[]> = {
-  ...{ path: ['path'], class: ['class'], live: [], all: ['path', 'class'] },
+  path: ['path'],
+  class: ['class'],
+  live: [],
+  all: ['path', 'class'],
 }
 
 /** @throws RangeError for a value other than a positive number */
@@ -52,8 +55,11 @@ const print = (text: string): boolean => process.stdout.write(`${text}\n`)
 
 async function main(): Promise<void> {
   const plan = {
-    ...{ seed: readPositive('seed'), seconds: readPositive('seconds'), requests: readPositive('requests') },
-    ...{ clients: readPositive('clients'), families: families[values.family] ?? [] },
+    seed: readPositive('seed'),
+    seconds: readPositive('seconds'),
+    requests: readPositive('requests'),
+    clients: readPositive('clients'),
+    families: families[values.family] ?? [],
     live: ['live', 'all'].includes(values.family),
   }
   if (!Object.hasOwn(families, values.family))

@@ -2,9 +2,30 @@ import { bySize } from './test-size.ts'
 
 /** Values that hardly any field accepts. */
 export const naughtyValues: unknown[] = [
-  ...[null, true, 0, -1, 1e308, 0.1, '', ' ', 'x'.repeat(100_000), '\u0000', '\ud800', '\u202e\u{1F600}'],
-  ...['$where', '../../etc/passwd', '9999-12-31', '0000-01-01', '-000001-01-01', '2016-12-31T23:59:60Z'],
-  ...[[], {}, [[]], { $gt: '' }, { __proto__: null, constructor: { prototype: 1 } }, { 'a.b': 1 }],
+  null,
+  true,
+  0,
+  -1,
+  1e308,
+  0.1,
+  '',
+  ' ',
+  'x'.repeat(100_000),
+  '\u0000',
+  '\ud800',
+  '\u202e\u{1F600}',
+  '$where',
+  '../../etc/passwd',
+  '9999-12-31',
+  '0000-01-01',
+  '-000001-01-01',
+  '2016-12-31T23:59:60Z',
+  [],
+  {},
+  [[]],
+  { $gt: '' },
+  { __proto__: null, constructor: { prototype: 1 } },
+  { 'a.b': 1 },
 ]
 
 /**

@@ -13,8 +13,17 @@ const LINE_BREAKS = ['\r', '\n', '\r\nBcc: x@example.org', '\u2028', '\u2029', '
 
 /** Texts that are compared and never shown: secrets, ids of existing objects, and names from a list. */
 const COMPARED = new Set([
-  ...['password', 'newPassword', 'currentPassword', 'token', 'refreshToken', 'code', 'nonce', 'idToken'],
-  ...['mvUids', 'email', 'id'],
+  'password',
+  'newPassword',
+  'currentPassword',
+  'token',
+  'refreshToken',
+  'code',
+  'nonce',
+  'idToken',
+  'mvUids',
+  'email',
+  'id',
 ])
 
 function* textsIn(schema: TSchema, path: string[] = []): Generator<[path: string[], text: TSchema]> {

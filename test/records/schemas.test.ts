@@ -103,11 +103,25 @@ describe('schemas', () => {
   it('distinguish fields of a creation from those that an update may change', () => {
     const keys = (schema: Node) => Object.keys(schema.properties ?? {}).sort()
     assert.deepEqual(keys(classKinds.CarePlan.update), [
-      ...['achievementDate', 'actualStartDate', 'anonymous', 'description', 'dueDate', 'name', 'notes'],
-      ...['outcome', 'proposedStartDate', 'status'],
+      'achievementDate',
+      'actualStartDate',
+      'anonymous',
+      'description',
+      'dueDate',
+      'name',
+      'notes',
+      'outcome',
+      'proposedStartDate',
+      'status',
     ])
     assert.deepEqual(keys(classKinds.Goal.update), [
-      ...['achievementDate', 'description', 'dueDate', 'name', 'notes', 'outcome', 'status'],
+      'achievementDate',
+      'description',
+      'dueDate',
+      'name',
+      'notes',
+      'outcome',
+      'status',
     ])
     assert.deepEqual(keys(classKinds.Goal.create), [
       'carePlanId',
@@ -119,7 +133,10 @@ describe('schemas', () => {
     ])
     assert.deepEqual(classKinds.Ehr.create.required, ['subjectId'])
     assert.deepEqual(classKinds.BloodPressure.create.required?.toSorted(), [
-      ...['carePlanId', 'systolic', 'systolicUnit', 'timestamp'],
+      'carePlanId',
+      'systolic',
+      'systolicUnit',
+      'timestamp',
     ])
   })
 })

@@ -5,18 +5,16 @@ import { dirname, join, resolve } from 'node:path'
 import { createDataDir } from '../harness/service/service-process.ts'
 
 const FOLDERS = [
-  ...[
-    'client',
-    'cloud',
-    'console',
-    'fhir',
-    'packages',
-    'openehr',
-    'path-api',
-    'records',
-    'schemas',
-    'server',
-  ],
+  'client',
+  'cloud',
+  'console',
+  'fhir',
+  'packages',
+  'openehr',
+  'path-api',
+  'records',
+  'schemas',
+  'server',
   'test',
 ]
 

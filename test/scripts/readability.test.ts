@@ -41,8 +41,11 @@ describe('npm run readability', () => {
     const { status, stdout } = spawnSync(process.execPath, ['scripts/readability.mjs'], { encoding: 'utf8' })
     assert.equal(status, 0)
     for (const name of [
-      ...['README.md', 'mail verify-email (en)', 'page showActivation, void link (nl)'],
-      ...['console home (en)', 'console problem (en)'],
+      'README.md',
+      'mail verify-email (en)',
+      'page showActivation, void link (nl)',
+      'console home (en)',
+      'console problem (en)',
     ])
       assert.ok(
         stdout.split('\n').some((line) => line.endsWith(`  ${name}`)),

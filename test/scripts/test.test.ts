@@ -29,7 +29,11 @@ describe('npm test', () => {
   it('runs the tests of each word: whole files by their path, others by their title', () => {
     const { status, stdout } = run('goal', 'TASK', 'token is restored')
     assert.deepEqual(passedTests(stdout), [
-      ...['goal is kept', 'goal is restored', 'task is kept', 'task is restored', 'token is restored'],
+      'goal is kept',
+      'goal is restored',
+      'task is kept',
+      'task is restored',
+      'token is restored',
     ])
     assert.equal(status, 0)
   })

@@ -48,8 +48,11 @@ describe('apps at several instances', function suite() {
 
   const redeemAt = (url: string, code: string, verifier: string) =>
     post(url, '/auth/smart/token', {
-      ...{ grant_type: 'authorization_code', client_id: app.id, redirect_uri: app.redirectUri },
-      ...{ code, code_verifier: verifier },
+      grant_type: 'authorization_code',
+      client_id: app.id,
+      redirect_uri: app.redirectUri,
+      code,
+      code_verifier: verifier,
     })
 
   const refreshAt = (url: string, token: string) =>

@@ -66,8 +66,15 @@ const TRIES: Readonly<Record<Interaction, (other: Json) => [method: string, path
 }
 
 const LETTERS: Readonly<Record<Interaction, string>> = {
-  ...{ read: 'r', vread: 'r', 'history-instance': 'r', 'history-type': 's', 'search-type': 's' },
-  ...{ create: 'c', update: 'u', patch: 'u', delete: 'd' },
+  read: 'r',
+  vread: 'r',
+  'history-instance': 'r',
+  'history-type': 's',
+  'search-type': 's',
+  create: 'c',
+  update: 'u',
+  patch: 'u',
+  delete: 'd',
 }
 
 const entryOf = ([method, url, resource]: [string, string, object?]) => ({

@@ -20,7 +20,10 @@ const SCOPES = ['launch/patient', 'patient/Observation.rs']
 const REDIRECT_URIS = ['https://app.example.org/callback']
 
 const newApp = (more: object = {}) => ({
-  ...{ name: `App ${randomUUID()}`, authentication: 'public', redirectUris: REDIRECT_URIS, scopes: SCOPES },
+  name: `App ${randomUUID()}`,
+  authentication: 'public',
+  redirectUris: REDIRECT_URIS,
+  scopes: SCOPES,
   ...more,
 })
 

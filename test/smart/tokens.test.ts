@@ -26,7 +26,8 @@ describe('the tokens of apps', () => {
   const refresh = (refreshToken: string | undefined, more: object = {}) =>
     postForm('/auth/smart/token', {
       grant_type: 'refresh_token',
-      ...{ client_id: app.id, refresh_token: refreshToken ?? '' },
+      client_id: app.id,
+      refresh_token: refreshToken ?? '',
       ...more,
     })
 

@@ -26,7 +26,8 @@ const at = (day: number, hour = 8): string =>
 const date = (day: number): Json => ({ __type: 'Date', iso: at(day) })
 
 const object = (name: string, className: string, body: Json): Step => ({
-  ...{ name, path: `/1/classes/${className}` },
+  name,
+  path: `/1/classes/${className}`,
   body: { carePlanId: '{plan}', ...body },
 })
 const resource = (name: string, path: string, body: Json): Step => ({ name, path, body })
@@ -38,7 +39,10 @@ const correction = (step: Step, id: string): Step => ({
 
 const pressure = (name: string, day: number, [systolic, diastolic]: [number, number?], unit = 'mm[Hg]') =>
   object(name, 'BloodPressure', {
-    ...{ timestamp: date(day), systolic, systolicUnit: unit, deviceId: 'cuff-1' },
+    timestamp: date(day),
+    systolic,
+    systolicUnit: unit,
+    deviceId: 'cuff-1',
     ...(diastolic !== undefined && { diastolic, diastolicUnit: unit }),
   })
 
@@ -55,11 +59,18 @@ const STEPS: readonly Step[] = [
   correction(object('correction', 'BloodPressure', { carePlanId: undefined, systolic: 134 }), 'corrected'),
   ...[70, 25].map((weight, i) =>
     object(`bmi-${i}`, 'BodyMassIndex', {
-      ...{ timestamp: date(6 + i), weight, weightUnit: 'kg', height: 175 - i * 60, heightUnit: 'cm' },
+      timestamp: date(6 + i),
+      weight,
+      weightUnit: 'kg',
+      height: 175 - i * 60,
+      heightUnit: 'cm',
     }),
   ),
   object('temperature', 'BodyTemperature', {
-    ...{ timestamp: date(8), temperature: 101.3, temperatureUnit: '[degF]', location: 'oral' },
+    timestamp: date(8),
+    temperature: 101.3,
+    temperatureUnit: '[degF]',
+    location: 'oral',
   }),
   object('weight', 'BodyWeight', { timestamp: date(9), weight: 154, weightUnit: '[lb_av]' }),
   object('pulse', 'HeartRate', { timestamp: date(9), heartRate: 64, heartRateUnit: '/min' }),
@@ -72,11 +83,18 @@ const STEPS: readonly Step[] = [
   object('acq', 'Acq', { timestamp: date(11), acqVersion: 6, answers: [1, 2, 0, 1, 3, 2] }),
   object('custom', 'Custom', { ehrId: '{ehr}', modelClassName: 'Mood', payload: { mood: 'good', level: 4 } }),
   resource('appointment', '/med/{ehr}/event', {
-    ...{ carePlanId: '{plan}', type: 'appointment', title: 'Yearly check-up' },
-    ...{ start: at(12), end: at(12, 9), participants: [{ mvUid: '{ann}', status: 'ACCEPTED' }] },
+    carePlanId: '{plan}',
+    type: 'appointment',
+    title: 'Yearly check-up',
+    start: at(12),
+    end: at(12, 9),
+    participants: [{ mvUid: '{ann}', status: 'ACCEPTED' }],
   }),
   resource('holiday', '/med/{ehr}/event', {
-    ...{ type: 'holiday', title: 'In the mountains', start: '2026-09-01T00:00:00.000Z', end: at(3) },
+    type: 'holiday',
+    title: 'In the mountains',
+    start: '2026-09-01T00:00:00.000Z',
+    end: at(3),
   }),
   resource('diagnosis', '/ehr/{ehr}/diagnosis', { name: 'High blood pressure', onset: '2024-11-01' }),
   {
@@ -88,7 +106,10 @@ const STEPS: readonly Step[] = [
     method: 'PUT',
   },
   resource('steps', '/data/{ann}/measurement', {
-    ...{ carePlanId: '{plan}', dataType: 'steps', value: 5300, timestamp: at(13) },
+    carePlanId: '{plan}',
+    dataType: 'steps',
+    value: 5300,
+    timestamp: at(13),
   }),
   resource('fall', '/data/{ann}/event/fall', {
     carePlanId: '{plan}',

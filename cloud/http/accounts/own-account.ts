@@ -64,7 +64,11 @@ export async function getOwnSession({ req, sessions }: AccountRequest): Promise<
   const user = { __type: 'Pointer', className: '_User', objectId: mvUid }
   return {
     body: {
-      ...{ objectId, sessionToken, user, restricted: false, createdAt },
+      objectId,
+      sessionToken,
+      user,
+      restricted: false,
+      createdAt,
       expiresAt: toDateObject(expiresAt),
     },
   }

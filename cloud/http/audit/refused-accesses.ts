@@ -111,7 +111,8 @@ async function findNamedObjects(
   const fields = { projection: { ehrId: 1, _rperm: 1 } }
   const found = documentCollection(records, className).find({ _id: { $in: [...ids] } }, fields)
   return (await found.toArray()).map(({ _id: id, ehrId, _rperm: readers }) => ({
-    ...{ id, ehrId },
+    id,
+    ehrId,
     named: { className, readers },
   }))
 }

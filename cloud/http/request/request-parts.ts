@@ -52,7 +52,9 @@ export const hasBody = (req: ParseRequest, { carrier }: RequestPart): boolean =>
 function createRequestPart(method: string, path: string, carrier: RequestPart['carrier']): RequestPart {
   const [matched, className, objectId] = /^\/(?:classes\/([^/]+)|users)(?:\/([^/]+))?\/?$/i.exec(path) ?? []
   return {
-    ...{ method, path, carrier },
+    method,
+    path,
+    carrier,
     ...(matched !== undefined && { className: className ?? '_User' }),
     ...(objectId !== undefined && { objectId }),
   }

@@ -8,7 +8,8 @@ import type { ClassForm } from '../../parse-server/adapter/object-conversion.ts'
 /** Properties that Parse sets itself. */
 export const PARSE_PROPERTIES = new Set<string>([
   ...SYSTEM_FIELD_NAMES.filter((name) => name !== 'version'),
-  ...['id', 'ACL'],
+  'id',
+  'ACL',
 ])
 
 /** The properties of a body or an object, without those that Parse sets itself. */

@@ -115,7 +115,9 @@ class DocumentReferences implements ResourceSource {
     const query = {
       where: { ...conditions, ehrId, json: { exists: true } },
       ...(ehrIds.length > 1 && { either: ehrIds.map((id) => ({ ehrId: id })) }),
-      ...{ limit: Math.max(count, 1), cursor: after, count: total },
+      limit: Math.max(count, 1),
+      cursor: after,
+      count: total,
     } as PageQuery<never>
     const found = await this.#compositions.list(caller, 'ofEhr', query).catch(noneIfUnknown)
     return {

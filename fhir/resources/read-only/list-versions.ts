@@ -44,7 +44,9 @@ export async function listVersions(
   const changes = await listChanges(context.db, caller, {
     ehrIds: ehrs.searched,
     collections: sources.flatMap(({ collections = [] }) => collections),
-    ...{ since, from, limit: count + 1 },
+    since,
+    from,
+    limit: count + 1,
   })
   const all = changes.flatMap((change) =>
     sources

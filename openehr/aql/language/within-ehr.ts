@@ -14,7 +14,10 @@ export function limitToEhr(query: QueryTree, ehrId: string | undefined): QueryTr
     return {
       ...query,
       from: {
-        ...{ kind: 'class', rmType: 'EHR', predicate: own, at: from.at },
+        kind: 'class',
+        rmType: 'EHR',
+        predicate: own,
+        at: from.at,
         contains: { negated: false, what: from },
       },
     }

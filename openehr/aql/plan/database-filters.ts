@@ -33,8 +33,12 @@ export const joinFilters = <T>(
 ): DatabaseFilter | undefined => (kind === 'and' ? allOf : anyOf)(terms.map(of))
 
 export const FLIPPED_OPERATORS: Readonly<Record<Operator, Operator>> = {
-  ...{ '=': '=', '!=': '!=' },
-  ...{ '<': '>', '<=': '>=', '>': '<', '>=': '<=' },
+  '=': '=',
+  '!=': '!=',
+  '<': '>',
+  '<=': '>=',
+  '>': '<',
+  '>=': '<=',
 }
 
 /**

@@ -162,7 +162,8 @@ export async function findWithheldEhrs(db: Db): Promise<ReadonlySet<string>> {
   const select = (_id: unknown) => ({ $project: { _id } })
   const notQueryable = [{ $match: { isQueryable: false } }, select('$ehrId')]
   const pipeline = [
-    ...[{ $match: { pending: true } }, select(1)],
+    { $match: { pending: true } },
+    select(1),
     { $unionWith: { coll: EhrStatus.collection, pipeline: notQueryable } },
     { $unionWith: { coll: deletedEhrsOf({ db }).collectionName, pipeline: [select(1)] } },
   ]

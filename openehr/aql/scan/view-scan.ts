@@ -101,7 +101,9 @@ const findRecords = (db: Db, { view, filter, index }: ViewSearch) => {
 
 export const countShownRecords = (db: Db, { view, filter, index }: ViewSearch): Promise<number> =>
   documentCollection({ db }, view.kind.collection).countDocuments(filter, {
-    ...{ maxTimeMS: AQL_TIMEOUT_MS, limit: MAX_COUNTED, hint: index },
+    maxTimeMS: AQL_TIMEOUT_MS,
+    limit: MAX_COUNTED,
+    hint: index,
   })
 
 /** Reads records as compositions, view by view: in the order of an index on values or time, otherwise by EHR. */

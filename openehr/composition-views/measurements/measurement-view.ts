@@ -29,7 +29,11 @@ export function measurementView(kind: MeasurementKind): CompositionView {
   const head = compositionHead(kind.path, archetype, kind.words.en)
   const fields = Object.values(kind.series).map(({ field }) => field)
   return {
-    ...{ kind, head, archetype, path: `procedure/${kind.path}`, startField: TIME_FIELD },
+    kind,
+    head,
+    archetype,
+    path: `procedure/${kind.path}`,
+    startField: TIME_FIELD,
     values: [
       ...fields.map((field, i) => ({ field, path: 'data/events/data/items', nodeId: items[i] as string })),
       { field: TIME_FIELD, path: 'data/events/time' },

@@ -18,7 +18,10 @@ const observationArchetype = (
   ...items: string[]
 ): ObservationArchetype => ({
   archetype: `openEHR-EHR-OBSERVATION.${archetype}`,
-  ...{ history, event, tree, items },
+  history,
+  event,
+  tree,
+  items,
 })
 
 /** The kinds with an international archetype, by the kind's name in paths. */

@@ -2,9 +2,23 @@ import { type DraftForm, type FormNode, nameByClass } from './form-node.ts'
 
 /** The classes of a value that no template constrains. */
 const VALUE_CLASSES = [
-  ...['DV_TEXT', 'DV_CODED_TEXT', 'DV_MULTIMEDIA', 'DV_PARSABLE', 'DV_STATE', 'DV_BOOLEAN', 'DV_IDENTIFIER'],
-  ...['DV_URI', 'DV_EHR_URI', 'DV_DURATION', 'DV_QUANTITY', 'DV_COUNT', 'DV_PROPORTION', 'DV_DATE_TIME'],
-  ...['DV_TIME', 'DV_ORDINAL', 'DV_DATE'],
+  'DV_TEXT',
+  'DV_CODED_TEXT',
+  'DV_MULTIMEDIA',
+  'DV_PARSABLE',
+  'DV_STATE',
+  'DV_BOOLEAN',
+  'DV_IDENTIFIER',
+  'DV_URI',
+  'DV_EHR_URI',
+  'DV_DURATION',
+  'DV_QUANTITY',
+  'DV_COUNT',
+  'DV_PROPORTION',
+  'DV_DATE_TIME',
+  'DV_TIME',
+  'DV_ORDINAL',
+  'DV_DATE',
 ]
 
 /** The values of an element: its only one, or a choice. They are described as the element. */
@@ -21,12 +35,20 @@ export function formsOfElement(element: FormNode, drafts: readonly DraftForm[]):
 }
 
 const describedAs = ({ name, nodeId, named }: FormNode) => ({
-  ...{ name, ...(nodeId && { nodeId }), ...(named && { named }) },
+  name,
+  ...(nodeId && { nodeId }),
+  ...(named && { named }),
 })
 
 function anyValue({ name, named, aqlPath }: FormNode, rmType: string): DraftForm {
   const form: FormNode = {
-    ...{ id: '', name, rmType, min: 0, max: 1, aqlPath: `${aqlPath}/value`, inContext: true },
+    id: '',
+    name,
+    rmType,
+    min: 0,
+    max: 1,
+    aqlPath: `${aqlPath}/value`,
+    inContext: true,
     ...(named && { named }),
     steps: [{ attribute: 'value', multiple: false, rmType }],
     children: [],

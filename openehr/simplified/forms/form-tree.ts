@@ -31,7 +31,12 @@ export function toFormTree({ root }: Template): FormNode {
 
 /** Structures that forms do not show; their members appear in their place. */
 const HIDDEN_CLASSES = new Set([
-  ...['HISTORY', 'ITEM_TREE', 'ITEM_LIST', 'ITEM_SINGLE', 'ITEM_TABLE', 'ITEM_STRUCTURE'],
+  'HISTORY',
+  'ITEM_TREE',
+  'ITEM_LIST',
+  'ITEM_SINGLE',
+  'ITEM_TABLE',
+  'ITEM_STRUCTURE',
 ])
 
 /** The node id in the data. Only locatable objects have one, but some tools write others. */
@@ -60,7 +65,14 @@ function draftForm(constraint: ObjectConstraint, step: FormStep, aqlPath: string
   const nodeId = shownNodeId(constraint)
   const name = step.name ?? (nodeId ? labelOf(constraint) || rmType.toLowerCase() : step.attribute)
   const form: FormNode = {
-    ...{ id: toFormId(name), name, rmType, aqlPath, constraint, archetype, steps: [step], children: [] },
+    id: toFormId(name),
+    name,
+    rmType,
+    aqlPath,
+    constraint,
+    archetype,
+    steps: [step],
+    children: [],
     ...(nodeId && { nodeId, named: constraint }),
     min: occurrences.lower ?? 0,
     max: occurrences.upper ?? -1,

@@ -54,11 +54,18 @@ export const modelForms = (rmType: string, aqlPath: string): DraftForm[] =>
     const attributes = path.split('/')
     const id = attributes.at(-1) as string
     const steps = attributes.map((attribute, i) => ({
-      ...{ attribute, multiple: false },
+      attribute,
+      multiple: false,
       rmType: i < attributes.length - 1 ? 'INSTRUCTION_DETAILS' : type,
     }))
     const form: FormNode = {
-      ...{ id, name: id, rmType: type, min, max: 1, aqlPath: `${aqlPath}/${path}`, steps },
+      id,
+      name: id,
+      rmType: type,
+      min,
+      max: 1,
+      aqlPath: `${aqlPath}/${path}`,
+      steps,
       ...(isInContext(rmType, id) && { inContext: true }),
       children: [],
       cardinalities: [],

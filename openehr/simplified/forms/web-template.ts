@@ -45,7 +45,13 @@ function toWebNode(form: FormNode, language: string): WebNode {
   const inputs = inputsOf(form, language)
   const isProportion = rmType === 'DV_PROPORTION'
   return {
-    ...{ id, name, ...(constraint && { localizedName: name }), rmType, ...(nodeId && { nodeId }), min, max },
+    id,
+    name,
+    ...(constraint && { localizedName: name }),
+    rmType,
+    ...(nodeId && { nodeId }),
+    min,
+    max,
     ...describe(form, language),
     aqlPath,
     ...(inputs.length > 0 && { inputs }),

@@ -53,8 +53,15 @@ export function completeValue(
 
 /** Attributes with codes of openEHR's own terminology. */
 const OPENEHR_ATTRIBUTES = new Set([
-  ...['category', 'setting', 'null_flavour', 'current_state', 'transition', 'math_function', 'mode'],
-  ...['relationship', 'purpose'],
+  'category',
+  'setting',
+  'null_flavour',
+  'current_state',
+  'transition',
+  'math_function',
+  'mode',
+  'relationship',
+  'purpose',
 ])
 
 /** The codes that a template permits for a coded text. */

@@ -147,7 +147,11 @@ const ATTRIBUTES: ReadonlyMap<string, string> = new Map(
 
 /** Classes whose attributes are nodes without an underscore. */
 const PLAIN_NAMES = new Set([
-  ...['FEEDER_AUDIT', 'FEEDER_AUDIT_DETAILS', 'DV_INTERVAL', 'REFERENCE_RANGE', 'TERM_MAPPING'],
+  'FEEDER_AUDIT',
+  'FEEDER_AUDIT_DETAILS',
+  'DV_INTERVAL',
+  'REFERENCE_RANGE',
+  'TERM_MAPPING',
 ])
 
 /** The name of the node for an attribute: `_link`. */

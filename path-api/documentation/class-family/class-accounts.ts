@@ -32,7 +32,9 @@ const NeutralResult = closedObject(
 )
 const User = Type.Object(
   {
-    ...{ objectId, username, email: Type.Optional(email) },
+    objectId,
+    username,
+    email: Type.Optional(email),
     emailVerified: Type.Optional(
       Type.Boolean({ description: 'True if the address is confirmed', examples: [true] }),
     ),
@@ -47,7 +49,8 @@ const LoggedIn = Type.Object(
 )
 const OwnSession = Type.Object(
   {
-    ...{ objectId: Type.String({ description: 'Session id', examples: ['s3DfGh12Jk'] }), sessionToken },
+    objectId: Type.String({ description: 'Session id', examples: ['s3DfGh12Jk'] }),
+    sessionToken,
     createdAt: Type.String({ format: 'date-time', description: 'Time of the login' }),
   },
   { $id: 'ClassOwnSession', description: 'Session of the token' },

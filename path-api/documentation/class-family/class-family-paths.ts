@@ -47,7 +47,10 @@ import {
 import { describeListParameters, describeObjectParameters } from './list-parameters.ts'
 
 const createPathParameter = (name: string, description: string, schema: Json) => ({
-  ...{ name, in: 'path', required: true, description },
+  name,
+  in: 'path',
+  required: true,
+  description,
   schema: { type: 'string', ...schema },
 })
 
@@ -142,7 +145,9 @@ interface DescribedFunction {
 }
 
 const describeCalculation = (takes: TSchema, result: TSchema): DescribedFunction => ({
-  ...{ takes, result, description: 'Calculates without storing anything.' },
+  takes,
+  result,
+  description: 'Calculates without storing anything.',
 })
 
 const CALCULATIONS: Readonly<Record<string, DescribedFunction>> = {
@@ -157,7 +162,9 @@ const describeHelperFunction = (
   result: TSchema,
 ): Record<string, DescribedFunction> => ({
   [operationId]: {
-    ...{ takes, result, extra: true },
+    takes,
+    result,
+    extra: true,
     description: `Does the same as the operation \`${operationId}\` of the path family.`,
   },
 })
@@ -261,7 +268,8 @@ const describeFunctionPaths = (
 const BatchedRequest = Type.Object(
   {
     method: Type.Unsafe<string>({
-      ...{ type: 'string', enum: ['POST', 'PUT', 'DELETE', 'GET'] },
+      type: 'string',
+      enum: ['POST', 'PUT', 'DELETE', 'GET'],
       description: 'HTTP method',
       examples: ['POST'],
     }),
@@ -290,7 +298,9 @@ const Batch = closedObject('Batch', 'A batch of requests', {
   }),
   transaction: Type.Optional(
     Type.Unsafe<false>({
-      ...{ type: 'boolean', enum: [false], examples: [false] },
+      type: 'boolean',
+      enum: [false],
+      examples: [false],
       description: 'False: a batch is not a transaction',
     }),
   ),

@@ -4,7 +4,9 @@ import type { Json } from '../schema-collector.ts'
 /** Parameters of Parse's REST interface. The gate of the class family checks them by hand. */
 
 const createQueryParameter = (name: string, description: string, schema: Json): Json => ({
-  ...{ name, in: 'query', description },
+  name,
+  in: 'query',
+  description,
   schema,
 })
 
@@ -12,13 +14,21 @@ const MAX_NUMBER = 2 ** 31 - 1
 
 const PAGE_PARAMETERS = [
   createQueryParameter('limit', 'Maximum number of objects: 100 by default, never more than 1000', {
-    ...{ type: 'integer', minimum: 0, maximum: MAX_NUMBER, examples: [100] },
+    type: 'integer',
+    minimum: 0,
+    maximum: MAX_NUMBER,
+    examples: [100],
   }),
   createQueryParameter('skip', 'Number of objects to skip', {
-    ...{ type: 'integer', minimum: 0, maximum: MAX_NUMBER, examples: [0] },
+    type: 'integer',
+    minimum: 0,
+    maximum: MAX_NUMBER,
+    examples: [0],
   }),
   createQueryParameter('count', 'Flag: 1 to include the number of matching objects', {
-    ...{ type: 'integer', enum: [0, 1], examples: [1] },
+    type: 'integer',
+    enum: [0, 1],
+    examples: [1],
   }),
 ]
 
@@ -36,7 +46,9 @@ const PART_PATTERN = '(\\.[^.$,]+)*'
 const ANY_FIELD_PATTERN = `[A-Za-z][A-Za-z0-9_]*${PART_PATTERN}`
 
 const createListSchema = (pattern: string, example: string, most = 100): Json => ({
-  ...{ type: 'string', maxLength: 10_000, examples: [example] },
+  type: 'string',
+  maxLength: 10_000,
+  examples: [example],
   pattern: `^((${pattern})(,|$)){1,${most}}$`,
 })
 
@@ -67,7 +79,9 @@ export function describeListParameters(stored: TObject | undefined): Json[] {
   const pattern = stored ? fieldPattern(stored) : ANY_FIELD_PATTERN
   return [
     createQueryParameter('where', 'Filter, as a JSON object of conditions by property', {
-      ...{ type: 'string', minLength: 2, contentMediaType: 'application/json' },
+      type: 'string',
+      minLength: 2,
+      contentMediaType: 'application/json',
       contentSchema: describeCondition(pattern),
       examples: ['{"createdAt":{"$gt":{"__type":"Date","iso":"2026-03-01T00:00:00.000Z"}}}'],
     }),
@@ -78,7 +92,9 @@ export function describeListParameters(stored: TObject | undefined): Json[] {
     ),
     ...PAGE_PARAMETERS,
     createQueryParameter('distinct', 'Property whose distinct values `results` contains', {
-      ...{ type: 'string', pattern: `^(${pattern})$`, examples: ['createdAt'] },
+      type: 'string',
+      pattern: `^(${pattern})$`,
+      examples: ['createdAt'],
     }),
     createQueryParameter('includeAll', 'The same as `include=*`', { type: 'boolean', examples: [true] }),
     ...describeObjectParameters(stored),
@@ -126,12 +142,23 @@ const OPERATORS = {
   type: 'object',
   minProperties: 1,
   properties: {
-    ...{ $eq: true, $ne: true, $exists: { type: 'boolean' } },
-    ...{ $lt: COMPARABLE, $lte: COMPARABLE, $gt: COMPARABLE, $gte: COMPARABLE },
-    ...{ $in: LIST, $nin: LIST, $all: LIST, $containedBy: LIST },
+    $eq: true,
+    $ne: true,
+    $exists: { type: 'boolean' },
+    $lt: COMPARABLE,
+    $lte: COMPARABLE,
+    $gt: COMPARABLE,
+    $gte: COMPARABLE,
+    $in: LIST,
+    $nin: LIST,
+    $all: LIST,
+    $containedBy: LIST,
     $regex: { type: 'string', maxLength: 200 },
     $options: { type: 'string', pattern: '^[imsx]{0,4}$' },
-    ...{ $inQuery: SUBQUERY, $notInQuery: SUBQUERY, $select: SELECTION, $dontSelect: SELECTION },
+    $inQuery: SUBQUERY,
+    $notInQuery: SUBQUERY,
+    $select: SELECTION,
+    $dontSelect: SELECTION,
   },
   additionalProperties: false,
 }

@@ -23,7 +23,8 @@ function toAuditVerification(last: StoredVerification | undefined): AuditVerific
     state: last ? stateOf(last) : 'NEVER',
     startedAt: startedAt?.toISOString() ?? null,
     finishedAt: finishedAt?.toISOString() ?? null,
-    ...{ entries, ofEntries },
+    entries,
+    ofEntries,
     uncheckedEntries: verdict?.unverified.reduce((sum, part) => sum + part.entries, 0) ?? 0,
     fault: verdict?.broken ?? null,
   }

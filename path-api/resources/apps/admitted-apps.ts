@@ -50,7 +50,8 @@ export const admittedAppOperations = [
       const parameters = { iss: fhirBaseOf(publicUrl), launch: launched.secret }
       const launchUrl = launchAddressOf(app, parameters)
       return {
-        ...{ ...parameters, expiresAt: launched.expiresAt.toISOString() },
+        ...parameters,
+        expiresAt: launched.expiresAt.toISOString(),
         ...(launchUrl !== undefined && { launchUrl }),
       }
     },

@@ -8,11 +8,21 @@ import { FHIR_PATH, fhirOperation } from '../fhir/fhir-operation.ts'
 import { smartAddresses } from '../smart-addresses.ts'
 
 const CAPABILITIES = [
-  ...['launch-standalone', 'launch-ehr', 'context-standalone-patient', 'context-ehr-patient'],
-  ...['authorize-post', 'sso-openid-connect'],
-  ...['client-public', 'client-confidential-symmetric', 'client-confidential-asymmetric'],
-  ...['permission-offline', 'permission-online', 'permission-patient', 'permission-user'],
-  ...['permission-v1', 'permission-v2'],
+  'launch-standalone',
+  'launch-ehr',
+  'context-standalone-patient',
+  'context-ehr-patient',
+  'authorize-post',
+  'sso-openid-connect',
+  'client-public',
+  'client-confidential-symmetric',
+  'client-confidential-asymmetric',
+  'permission-offline',
+  'permission-online',
+  'permission-patient',
+  'permission-user',
+  'permission-v1',
+  'permission-v2',
 ]
 
 const RESOURCE_SCOPES = ['patient', 'user', 'system'].flatMap((level) =>
@@ -68,7 +78,8 @@ const common = { method: 'get', access: 'public', reply: [200, ConfigurationBody
 
 export const smartMetadataOperations = [
   defineOperation({
-    ...{ ...fhirOperation, ...common },
+    ...fhirOperation,
+    ...common,
     id: 'describeSmartConfiguration',
     path: `${FHIR_PATH}/.well-known/smart-configuration`,
     summary: 'Describe the OAuth server to apps of SMART App Launch',

@@ -164,7 +164,12 @@ export const smartTokenOperations = [
       const { sub, exp, scopes, patient } = access
       const fhirUser = scopes.includes('fhirUser') ? await appGrants.findFhirUser(sub) : undefined
       return {
-        ...{ active: true, scope: scopes.join(' '), client_id: id, exp, sub, iss: publicUrl },
+        active: true,
+        scope: scopes.join(' '),
+        client_id: id,
+        exp,
+        sub,
+        iss: publicUrl,
         ...(patient !== undefined && { patient }),
         ...(fhirUser !== undefined && { fhirUser }),
       }

@@ -61,7 +61,10 @@ function defineHistoryOperations<W>({
   return [
     ({ base, of }) =>
       defineHistoryOperation({
-        ...{ ...about, item, access: 'plan:read', namesForClients: withoutInternalNames },
+        ...about,
+        item,
+        access: 'plan:read',
+        namesForClients: withoutInternalNames,
         id: `list${of}${name}Changes`,
         path: `${base}/{ehrId}${path}/history`,
         read: (params, page, { caller, carePlans }) =>
@@ -70,7 +73,9 @@ function defineHistoryOperations<W>({
       }),
     ({ base, of }) =>
       defineRestoreOperation({
-        ...{ ...about, access: 'plan:write', reply: kind.reply },
+        ...about,
+        access: 'plan:write',
+        reply: kind.reply,
         id: `restore${of}${name}`,
         path: `${base}/{ehrId}${path}/restore`,
         description: 'The status is not restored: a closed record stays closed.',

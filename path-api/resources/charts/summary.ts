@@ -113,7 +113,9 @@ const timelineOperation = defineOperation({
     const { lines, next, prev } = await timelines.read(caller, ehrId, { ...query, limit, order })
     const path = `/ehr/${ehrId}/summary/timeline`
     const body = {
-      ...{ ehrId, from, to },
+      ehrId,
+      from,
+      to,
       groups: Object.entries(TIMELINE_GROUPS).map(([id, content], i) => ({ id, content, order: i + 1 })),
       events: lines.map((line) => toTimelineEvent(line, addressOf)),
       page: { limit, next, prev, order },
@@ -155,9 +157,16 @@ const medgraphOperation = defineOperation({
     await requireMeasures(query.measures, types)
     const { axes, series, annotations } = await graphs.read(caller, ehrId, { ...query, points })
     return {
-      ...{ ehrId, from, to, axes, series },
+      ehrId,
+      from,
+      to,
+      axes,
+      series,
       annotations: annotations.map(({ start, end, kind, content, className, record }) => ({
-        ...{ x: Date.parse(start), xEnd: end === null ? null : Date.parse(end), kind, label: content },
+        x: Date.parse(start),
+        xEnd: end === null ? null : Date.parse(end),
+        kind,
+        label: content,
         href: addressOf(className, record) ?? null,
       })),
       links: {

@@ -59,7 +59,14 @@ const toChatTopic = ({ topic, unread, names }: TopicView) => {
   const createdBy = toChatPerson(topic.createdBy, names)
   const onBehalfOf = toHelpedPerson(topic.onBehalfOf, names)
   return {
-    ...{ id, version, title, createdBy, onBehalfOf, createdAt, lastMessageAt, unread },
+    id,
+    version,
+    title,
+    createdBy,
+    onBehalfOf,
+    createdAt,
+    lastMessageAt,
+    unread,
     closed: closed === true,
   }
 }
@@ -71,20 +78,21 @@ export const toChatMessage = (
 ) => {
   const { id, version, text, createdBy, createdAt, editedAt = null, deleted, replyTo = null, ehrId } = stored
   const attachments = (stored.attachments ?? []).map(({ type, id }) => ({
-    ...{ type, id },
+    type,
+    id,
     href: addressOf(type, { id, ehrId }) ?? null,
   }))
   return {
-    ...{
-      id,
-      version,
-      text: deleted ? null : text,
-      author: toChatPerson(createdBy, names),
-      onBehalfOf: toHelpedPerson(stored.onBehalfOf, names),
-      createdAt,
-      editedAt,
-    },
-    ...{ deleted: deleted === true, replyTo, attachments },
+    id,
+    version,
+    text: deleted ? null : text,
+    author: toChatPerson(createdBy, names),
+    onBehalfOf: toHelpedPerson(stored.onBehalfOf, names),
+    createdAt,
+    editedAt,
+    deleted: deleted === true,
+    replyTo,
+    attachments,
   }
 }
 

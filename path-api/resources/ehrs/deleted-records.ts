@@ -17,8 +17,10 @@ export const deletedRecordOperations = [
     query: {
       type: Type.Optional(
         Type.Unsafe<string>({
-          ...{ type: 'string', enum: [...deletableKinds.keys()] },
-          ...{ description: 'Only records of this kind', examples: ['Diagnosis'] },
+          type: 'string',
+          enum: [...deletableKinds.keys()],
+          description: 'Only records of this kind',
+          examples: ['Diagnosis'],
         }),
       ),
     },
@@ -29,7 +31,8 @@ export const deletedRecordOperations = [
       const named = await profiles.persons.nameAuthors(caller, ehrId, items)
       return mapPage({ ...rest, items: named }, ({ record, ...deleted }) => ({
         ...deleted,
-        ...{ id: record.id, version: record.version },
+        id: record.id,
+        version: record.version,
         history: historyAddressOf(deleted.type, record) ?? '',
       }))
     },

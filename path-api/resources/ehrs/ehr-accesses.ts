@@ -42,7 +42,15 @@ export const ehrAccessOperations = [
           ...about
         }) => ({
           at: at.toISOString(),
-          ...{ userId, onBehalfOf, application, action, type, ids, outcome, asked, requestId },
+          userId,
+          onBehalfOf,
+          application,
+          action,
+          type,
+          ids,
+          outcome,
+          asked,
+          requestId,
           userName: names.get(userId) ?? null,
           scope: accessScopeOf(ehrId, about),
         }),

@@ -18,7 +18,9 @@ export const fhirMetadataOperations = [
     query: {
       mode: Type.Optional(
         Type.Unsafe<string>({
-          ...{ type: 'string', enum: ['full', 'normative'], examples: ['full'] },
+          type: 'string',
+          enum: ['full', 'normative'],
+          examples: ['full'],
           description: 'Extent of the description, which is always the same',
         }),
       ),

@@ -59,8 +59,12 @@ export async function streamChanges(
 }
 
 export const toChangeEvent = (change: RecordChange) => ({
-  ...{ id: change.id, type: change.collection, operation: change.action, version: change.version },
-  ...{ userId: change.userId, onBehalfOf: change.onBehalfOf ?? null },
+  id: change.id,
+  type: change.collection,
+  operation: change.action,
+  version: change.version,
+  userId: change.userId,
+  onBehalfOf: change.onBehalfOf ?? null,
   at: change.at.toISOString(),
 })
 

@@ -187,8 +187,12 @@ export const compositionOperations = [
     item: CompositionEntry,
     handle: async ({ params: { ehrId }, page }, { caller, compositions }) =>
       mapPage(await compositions.list(caller, ehrId, page), (found) => ({
-        ...{ compositionId: found.id, uid: uidOf(found), name: found.name, templateId: found.templateId },
-        ...{ carePlanId: found.carePlanId ?? null, updatedAt: found.updatedAt },
+        compositionId: found.id,
+        uid: uidOf(found),
+        name: found.name,
+        templateId: found.templateId,
+        carePlanId: found.carePlanId ?? null,
+        updatedAt: found.updatedAt,
         start: found.start === undefined ? null : new Date(found.start).toISOString(),
       })),
   }),

@@ -69,17 +69,29 @@ interface ContactDetailsKind {
 }
 
 const ADDRESS: ContactDetailsKind = {
-  ...{ noun: 'address', name: 'Address', plural: 'Addresses', idName: 'addressId' },
+  noun: 'address',
+  name: 'Address',
+  plural: 'Addresses',
+  idName: 'addressId',
   source: 'Endpoints, Profile (persons); Resources and their fields, Address of a person',
-  ...{ fields: addressFields, resource: Address, create: AddressCreate, update: AddressUpdate },
+  fields: addressFields,
+  resource: Address,
+  create: AddressCreate,
+  update: AddressUpdate,
   storeOf: ({ addresses }) => addresses,
   isShared: false,
 }
 
 const CONTACT: ContactDetailsKind = {
-  ...{ noun: 'contact', name: 'Contact', plural: 'Contacts', idName: 'contactId' },
+  noun: 'contact',
+  name: 'Contact',
+  plural: 'Contacts',
+  idName: 'contactId',
   source: 'Endpoints, Profile (persons); Resources and their fields, Contact information',
-  ...{ fields: contactFields, resource: Contact, create: ContactCreate, update: ContactUpdate },
+  fields: contactFields,
+  resource: Contact,
+  create: ContactCreate,
+  update: ContactUpdate,
   storeOf: ({ contacts }) => contacts,
   isShared: true,
   onUpdate: { ifMatch: 'required' },

@@ -133,7 +133,9 @@ function typeFamilyOperations(about: TypeFamilyOptions): Operation[] {
   }
   const operationsContext: TypeOperationsContext = {
     ...about,
-    ...{ path, one: `${path}/{type}`, representation },
+    path,
+    one: `${path}/{type}`,
+    representation,
     params: { type: typeNameField(`the ${noun}`, example) },
     versioned: (type, location) =>
       replyWith(representation(type), { version: type.version, ...(location && { location }) }),

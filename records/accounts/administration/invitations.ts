@@ -31,7 +31,9 @@ export class Invitations {
   async create({ email, name, roles = [], invite = true }: AccountCreate): Promise<VersionedAccount> {
     const { credentials, database, accounts } = this.#parts
     const mvUid = await credentials.signUp({
-      ...{ email: email.toLowerCase(), name, password: newSecret() },
+      email: email.toLowerCase(),
+      name,
+      password: newSecret(),
       invited: true,
     })
     if (roles.length > 0)

@@ -94,7 +94,10 @@ export class AppAuthorizations {
     { mvUid, appId }: Omit<AppLaunch, 'patient'>,
   ): Promise<string | undefined> {
     const found = await this.#launches.findOneAndDelete({
-      ...{ _id: hashSecret(secret), mvUid, appId, expiresAt: { $gt: this.#clock() } },
+      _id: hashSecret(secret),
+      mvUid,
+      appId,
+      expiresAt: { $gt: this.#clock() },
     })
     return found?.patient
   }
@@ -104,7 +107,9 @@ export class AppAuthorizations {
     const secret = newSecret()
     await this.#requests.insertOne({
       ...request,
-      ...{ _id: hashSecret(secret), mvUid, expiresAt: this.#in(REQUEST_LIFETIME_MS) },
+      _id: hashSecret(secret),
+      mvUid,
+      expiresAt: this.#in(REQUEST_LIFETIME_MS),
     })
     return secret
   }
@@ -112,7 +117,8 @@ export class AppAuthorizations {
   /** The request on which a person decides now; each once. */
   async take(secret: string): Promise<(AppRequest & { mvUid: string }) | undefined> {
     const found = await this.#requests.findOneAndDelete({
-      ...{ _id: hashSecret(secret), expiresAt: { $gt: this.#clock() } },
+      _id: hashSecret(secret),
+      expiresAt: { $gt: this.#clock() },
     })
     return found ?? undefined
   }
@@ -121,8 +127,13 @@ export class AppAuthorizations {
   async issueCode(sid: string, { appId, redirectUri, challenge }: AppRequest): Promise<string> {
     const code = newSecret()
     await this.#codes.insertOne({
-      ...{ _id: hashSecret(code), sid, appId, redirectUri, challenge },
-      ...{ validUntil: this.#in(CODE_LIFETIME_MS), expiresAt: this.#in(CODE_RETENTION_MS) },
+      _id: hashSecret(code),
+      sid,
+      appId,
+      redirectUri,
+      challenge,
+      validUntil: this.#in(CODE_LIFETIME_MS),
+      expiresAt: this.#in(CODE_RETENTION_MS),
     })
     return code
   }

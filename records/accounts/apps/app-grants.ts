@@ -140,7 +140,11 @@ export class AppGrants {
     const { sid } = await sessions.recordDevice(await credentials.beginSession(mvUid, APP_LOGIN), app.name)
     if (limits) await sessions.extend(sid, limits)
     await this.#grants.insertOne({
-      ...{ _id: sid, mvUid, appId: app.id, scopes, createdAt: clock() },
+      _id: sid,
+      mvUid,
+      appId: app.id,
+      scopes,
+      createdAt: clock(),
       expiresAt: sessions.maxExpiry(limits),
       ...(patient !== undefined && { patient }),
       ...(nonce !== undefined && { nonce }),
@@ -299,8 +303,13 @@ export class AppGrants {
         const { lastUsedAt, expiresAt } = session
         return [
           {
-            ...{ id: _id, name: app.name, scopes, ehrId: patient ?? null },
-            ...{ createdAt: createdAt.toISOString(), lastUsedAt, expiresAt },
+            id: _id,
+            name: app.name,
+            scopes,
+            ehrId: patient ?? null,
+            createdAt: createdAt.toISOString(),
+            lastUsedAt,
+            expiresAt,
           },
         ]
       }),

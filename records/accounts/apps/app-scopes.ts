@@ -26,7 +26,9 @@ function parseResourceScope(text: string): ResourceScope | undefined {
   const [, level, type, letters, category] = RESOURCE_SCOPE.exec(text) ?? []
   if (level === undefined || type === undefined || letters === undefined) return undefined
   return {
-    ...{ level: level as ResourceScope['level'], type, letters: V1_LETTERS[letters] ?? letters },
+    level: level as ResourceScope['level'],
+    type,
+    letters: V1_LETTERS[letters] ?? letters,
     ...(category !== undefined && { category }),
   }
 }
@@ -50,7 +52,9 @@ function commonScope(a: ResourceScope, b: ResourceScope): ResourceScope | undefi
   const letters = [...a.letters].filter((letter) => b.letters.includes(letter)).join('')
   if (a.level !== b.level || isOtherType || isOtherCategory || letters === '') return undefined
   return {
-    ...{ level: a.level, type: a.type === '*' ? b.type : a.type, letters },
+    level: a.level,
+    type: a.type === '*' ? b.type : a.type,
+    letters,
     category: a.category ?? b.category,
   }
 }

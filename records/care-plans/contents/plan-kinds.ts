@@ -13,7 +13,11 @@ const ofEhr = { by: ['ehrId'], sort: 'createdAt', order: 'desc' } as const
 const byPlan = { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } as const
 
 const closableTimeline = (kind: string, start: readonly string[]): TimelineDefinition => ({
-  ...{ kind, group: 'plans', start, end: 'achievementDate', open: { status: 'ACTIVE' } },
+  kind,
+  group: 'plans',
+  start,
+  end: 'achievementDate',
+  open: { status: 'ACTIVE' },
   describe: ({ name, status, outcome }) => ({
     content: String(name),
     summary: [status, outcome].filter((one) => one !== undefined).join(': '),

@@ -81,7 +81,8 @@ export class Aggregates {
     const timestamp = { ...(from && { $gte: new Date(from) }), ...(to && { $lt: new Date(to) }) }
     const filter = {
       carePlanId: plans.length === 1 ? plans[0] : { $in: plans },
-      ...{ dataType, ...(Object.keys(timestamp).length > 0 && { timestamp }) },
+      dataType,
+      ...(Object.keys(timestamp).length > 0 && { timestamp }),
     }
     const { times, values } = await readTimeColumns(
       this.#records,
@@ -130,7 +131,7 @@ function aggregateValues(
       const { day, start, end } = spanOf(time)
       const [from, to] = [start, end].map((at) => new Date(at).toISOString()) as [string, string]
       const bounds = { min: value, max: value, mean: value, last: value }
-      sum = { ...{ dataType, day, from, to, unit, count: 0, ...bounds }, total: 0, end }
+      sum = { dataType, day, from, to, unit, count: 0, ...bounds, total: 0, end }
       sums.push(sum)
     }
     sum.count += 1

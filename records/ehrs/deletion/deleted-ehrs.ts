@@ -171,8 +171,10 @@ async function reinstateEhr(
 }
 
 const hidingOf = ({ contents }: Pick<DatabaseWithContents, 'contents'>, ehrId: string) => ({
-  ...{ collections: contents.Ehr, which: { ehrId } },
-  ...{ still: hiddenRecords.visible, change: hiddenRecords.hide },
+  collections: contents.Ehr,
+  which: { ehrId },
+  still: hiddenRecords.visible,
+  change: hiddenRecords.hide,
 })
 
 /** The handlers of the jobs that hide and show an EHR's records. */

@@ -98,7 +98,9 @@ async function findVisibleRecords(
   const readable = { ...filter, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
   const found = documentCollection({ db }, collection).find(readable, { limit })
   return (await found.toArray()).map((document) => ({
-    ...{ collection, id: document._id, ehrId: String(document.ehrId) },
+    collection,
+    id: document._id,
+    ehrId: String(document.ehrId),
     document: document as ParseDocument,
   }))
 }

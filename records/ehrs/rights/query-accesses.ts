@@ -74,12 +74,13 @@ export async function queryAccesses(
     ids: readonly string[],
     outcome: 'done' | 'denied',
   ): AuditedAccess => ({
-    ...{ ...requesterOf(caller), action: 'query', asked, type },
-    ...{
-      ehrId,
-      ids: type === 'Ehr' && ehrId !== EVERY_EHR && searched.includes(ehrId ?? '') ? [ehrId ?? ''] : [...ids],
-      outcome,
-    },
+    ...requesterOf(caller),
+    action: 'query',
+    asked,
+    type,
+    ehrId,
+    ids: type === 'Ehr' && ehrId !== EVERY_EHR && searched.includes(ehrId ?? '') ? [ehrId ?? ''] : [...ids],
+    outcome,
   })
   const covered = async (ehrIds: readonly string[], most: number, all = ehrIds) =>
     ehrIds.length > most ? [await audit.saveScope(all)] : ehrIds

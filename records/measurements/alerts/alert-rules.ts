@@ -73,8 +73,12 @@ export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
 }
 
 const unknownKind = (path: string): Violation => ({
-  ...{ path, code: 'unknown', message: 'is not a kind of measurement' },
+  path,
+  code: 'unknown',
+  message: 'is not a kind of measurement',
 })
 const notWriterViolation = (path: string): Violation => ({
-  ...{ path, code: 'user', message: 'must be a user who may write the care plan' },
+  path,
+  code: 'user',
+  message: 'must be a user who may write the care plan',
 })

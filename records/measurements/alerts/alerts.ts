@@ -184,8 +184,13 @@ function buildAlert(
     start: record.timestamp,
     severity: alertLevelOf(set, band),
     data: {
-      ...{ kind: path, measurementId: record.id, state: 'OPEN' },
-      ...{ values, band: { code, label }, severity, thresholds: set.name },
+      kind: path,
+      measurementId: record.id,
+      state: 'OPEN',
+      values,
+      band: { code, label },
+      severity,
+      thresholds: set.name,
     },
   }
 }

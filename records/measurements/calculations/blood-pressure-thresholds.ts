@@ -16,7 +16,10 @@ const bandFrom = (
   systolic: number,
   diastolic: number,
 ): Band<PressureName> => ({
-  ...{ severity, code, label, combine: 'any' },
+  severity,
+  code,
+  label,
+  combine: 'any',
   systolic: { gte: systolic },
   diastolic: { gte: diastolic },
 })
@@ -24,7 +27,8 @@ const bandFrom = (
 export const pressurePresets = {
   /** European Society of Cardiology and European Society of Hypertension, 2018. */
   esc2018: {
-    ...{ unit: PRESSURE_UNIT, alertFrom: 3 },
+    unit: PRESSURE_UNIT,
+    alertFrom: 3,
     bands: [
       defaultBand(PRESSURE_NAMES, 'optimal', 'Optimal'),
       bandFrom(1, 'normal', 'Normal', 120, 80),
@@ -36,7 +40,8 @@ export const pressurePresets = {
   },
   /** European Society of Cardiology, 2024. */
   esc2024: {
-    ...{ unit: PRESSURE_UNIT, alertFrom: 2 },
+    unit: PRESSURE_UNIT,
+    alertFrom: 2,
     bands: [
       defaultBand(PRESSURE_NAMES, 'non-elevated', 'Not elevated'),
       bandFrom(1, 'elevated', 'Elevated', 120, 70),
@@ -45,14 +50,18 @@ export const pressurePresets = {
   },
   /** American College of Cardiology and American Heart Association, 2017. */
   aha2017: {
-    ...{ unit: PRESSURE_UNIT, alertFrom: 2 },
+    unit: PRESSURE_UNIT,
+    alertFrom: 2,
     bands: [
       defaultBand(PRESSURE_NAMES, 'normal', 'Normal'),
       { severity: 1, code: 'elevated', label: 'Elevated', combine: 'all', systolic: { gte: 120 } },
       bandFrom(2, 'stage1', 'Hypertension stage 1', 130, 80),
       bandFrom(3, 'stage2', 'Hypertension stage 2', 140, 90),
       {
-        ...{ severity: 4, code: 'crisis', label: 'Hypertensive crisis', combine: 'any' },
+        severity: 4,
+        code: 'crisis',
+        label: 'Hypertensive crisis',
+        combine: 'any',
         systolic: { gt: 180 },
         diastolic: { gt: 120 },
       },

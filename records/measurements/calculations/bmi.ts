@@ -27,9 +27,12 @@ export type AdultCategory = (typeof ADULT_CATEGORIES)[number][1]
 
 /** The WHO's adult categories as a preset. Alerts begin at mild thinness and above pre-obese. */
 export const whoAdultPreset: ThresholdPreset<'bmi'> = {
-  ...{ unit: 'kg/m2', alertFrom: 2 },
+  unit: 'kg/m2',
+  alertFrom: 2,
   bands: ADULT_CATEGORIES.map(([lt, code, severity], i) => ({
-    ...{ code, label: code.replace(/^./, (first) => first.toUpperCase()).replace('-', ' '), severity },
+    code,
+    label: code.replace(/^./, (first) => first.toUpperCase()).replace('-', ' '),
+    severity,
     bmi: { gte: ADULT_CATEGORIES[i - 1]?.[0] ?? 0, lt },
   })),
 }

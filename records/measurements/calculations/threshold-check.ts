@@ -44,7 +44,8 @@ export function createThresholdCheck(thresholdTarget: ThresholdTarget, path = ''
 }
 
 const unknownPresetViolation = (published: readonly string[]): Violation => ({
-  ...{ path: '', code: 'enum' },
+  path: '',
+  code: 'enum',
   message:
     published.length > 0
       ? `must be one of ${published.join(', ')}`

@@ -48,7 +48,10 @@ export const defaultBand = <Name extends string>(
   label: string,
 ): Band<Name> =>
   ({
-    ...{ severity: 0, code, label, combine: 'all' },
+    severity: 0,
+    code,
+    label,
+    combine: 'all',
     ...Object.fromEntries(names.map((name) => [name, { gt: Number.NEGATIVE_INFINITY }])),
   }) as Band<Name>
 

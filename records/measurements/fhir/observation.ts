@@ -33,7 +33,8 @@ const SNOMED = 'http://snomed.info/sct'
 type ObservationCategory = 'vital-signs' | 'laboratory' | 'survey'
 
 const categoryOf = (code: ObservationCategory): FhirCoding => ({
-  ...{ system: `${TERMINOLOGY}/observation-category`, code },
+  system: `${TERMINOLOGY}/observation-category`,
+  code,
 })
 
 const AMENDED_STATUSES = ['final', 'amended', 'corrected']

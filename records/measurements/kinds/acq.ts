@@ -57,7 +57,8 @@ const acqSurvey: OmhBody = {
 }
 
 const controlPreset: ThresholdPreset<'score'> = {
-  ...{ unit: '{score}', alertFrom: 2 },
+  unit: '{score}',
+  alertFrom: 2,
   bands: [
     { severity: 0, code: 'well-controlled', label: 'Well controlled', score: { lte: 0.75 } },
     { severity: 1, code: 'borderline', label: 'Borderline', score: { gt: 0.75, lt: 1.5 } },

@@ -26,13 +26,16 @@ const temperatureBand = (
   label: string,
   bounds: Bounds,
 ): Band<'temperature'> => ({
-  ...{ severity, code, label },
+  severity,
+  code,
+  label,
   temperature: bounds,
 })
 
 /** Temperatures are never converted from one site to another. */
 const feverPreset: ThresholdPreset<'temperature'> = {
-  ...{ unit: 'Cel', alertFrom: 2 },
+  unit: 'Cel',
+  alertFrom: 2,
   bands: [
     temperatureBand(0, 'normal', 'Normal', { gte: 35, lt: 37.5 }),
     temperatureBand(1, 'elevated', 'Elevated', { gte: 37.5, lt: 38 }),

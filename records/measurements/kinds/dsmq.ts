@@ -42,7 +42,11 @@ const scaleSchema = (description: string) =>
   )
 
 const dsmqSeries = (label: string, scale: string): Series => ({
-  ...{ label, field: `scales.${scale}.score`, unit: '{score}', axis: 'dsmq', range: [0, 10] },
+  label,
+  field: `scales.${scale}.score`,
+  unit: '{score}',
+  axis: 'dsmq',
+  range: [0, 10],
 })
 
 export const Dsmq = defineMeasurement({

@@ -60,7 +60,11 @@ const subscaleSchema = (of: string) =>
   )
 
 const hadsSeries = (label: string, field: string): Series => ({
-  ...{ label, field, unit: '{score}', axis: 'hads', range: [0, 21] },
+  label,
+  field,
+  unit: '{score}',
+  axis: 'hads',
+  range: [0, 21],
 })
 
 const hadsBand = (
@@ -69,14 +73,18 @@ const hadsBand = (
   label: string,
   gt: number,
 ): Band<'anxiety' | 'depression'> => ({
-  ...{ severity, code, label, combine: 'any' },
+  severity,
+  code,
+  label,
+  combine: 'any',
   anxiety: { gt },
   depression: { gt },
 })
 
 /** The cut-offs of Zigmond and Snaith, for both subscales. */
 const zigmondPreset: ThresholdPreset<'anxiety' | 'depression'> = {
-  ...{ unit: '{score}', alertFrom: 2 },
+  unit: '{score}',
+  alertFrom: 2,
   bands: [
     hadsBand(0, 'normal', 'Normal', -1),
     hadsBand(1, 'borderline', 'Borderline', 7),

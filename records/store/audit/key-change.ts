@@ -53,7 +53,13 @@ async function addRun(
 }
 
 const accessTo = (variables: string[], formerKey: AuditInstance['formerKey']) => ({
-  ...{ requestId: '', userId: '', application: 'audit rekey', action: 'update' as const },
-  ...{ ehrId: null, type: 'audit.keys', ids: variables, outcome: 'done' as const },
+  requestId: '',
+  userId: '',
+  application: 'audit rekey',
+  action: 'update' as const,
+  ehrId: null,
+  type: 'audit.keys',
+  ids: variables,
+  outcome: 'done' as const,
   ...(formerKey === 'lost' && { asked: 'The former AUDIT_KEY was lost.' }),
 })

@@ -91,7 +91,7 @@ export class Backfill {
   /** Derives fields until no collection is pending. One instance works on a collection; the others wait. */
   start(onProgress: (progress: BackfillProgress) => void, onFault: (fault: unknown) => void): PeriodicTask {
     const work = async (ending: AbortSignal) => {
-      for (const derivation of [...this.#pending.values()])
+      for (const derivation of this.#pending.values())
         await this.#deriveCollection(derivation, ending, onProgress)
     }
     return startPeriodicTask(LEASE_POLL_INTERVAL_MS, work, onFault)

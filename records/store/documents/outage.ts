@@ -42,7 +42,22 @@ const TRANSIENT_TRANSACTION_LABEL = 'TransientTransactionError'
 const DISK_FULL_CODE = 14031
 /** Codes of a server that cannot reach others, shuts down, steps down or recovers, or has lost its majority. */
 const OUTAGE_CODES = new Set<unknown>([
-  ...[6, 7, 64, 89, 91, 133, 134, 189, 262, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436],
+  6,
+  7,
+  64,
+  89,
+  91,
+  133,
+  134,
+  189,
+  262,
+  9001,
+  10_058,
+  10_107,
+  11_600,
+  11_602,
+  13_435,
+  13_436,
   DISK_FULL_CODE,
 ])
 /** WriteConflict. MongoDB labels it as transient; other servers with its protocol may not. */
@@ -52,8 +67,16 @@ const TIME_LIMIT_CODE = 50
 
 /** Codes of sockets, also of those that the driver does not wrap. */
 const SOCKET_ERROR_CODES = new Set<unknown>([
-  ...['EPIPE', 'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'],
-  ...['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN'],
+  'EPIPE',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
 ])
 
 const hasLabel = (error: MongoError, label: string): boolean =>

@@ -68,7 +68,8 @@ export class BatchWriter {
     this.#documents = documents
     this.#derivation = derivation
     this.#batcher = createBatcher(MAX_BATCH_SIZE, (writes) => this.#writeBatch(writes), {
-      ...{ maxConcurrent: MAX_CONCURRENT_TRANSACTIONS, keysOf: conflictKeysOf },
+      maxConcurrent: MAX_CONCURRENT_TRANSACTIONS,
+      keysOf: conflictKeysOf,
     })
   }
 

@@ -44,7 +44,10 @@ async function authenticateApp(token: string, apps: Pick<AppGrants, 'findAccess'
   if (!access) return undefined
   const { sub: mvUid, sid: sessionId, exp, app, roles, permits: scopes, patient } = access
   return {
-    ...{ mvUid, sessionId, validUntil: new Date(exp * 1000), application: app.name },
+    mvUid,
+    sessionId,
+    validUntil: new Date(exp * 1000),
+    application: app.name,
     roles,
     app: { id: app.id, scopes, admission: isSystemId(mvUid) ? app.id : sessionId, patient },
   }

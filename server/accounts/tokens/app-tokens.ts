@@ -24,7 +24,11 @@ export function createAppTokens(
       if (!claims) return undefined
       const { sub, sid, exp, client_id, scope, patient } = claims
       return {
-        ...{ sub, exp, sid: String(sid), clientId: String(client_id), scopes: String(scope).split(' ') },
+        sub,
+        exp,
+        sid: String(sid),
+        clientId: String(client_id),
+        scopes: String(scope).split(' '),
         ...(typeof patient === 'string' && { patient }),
       }
     },

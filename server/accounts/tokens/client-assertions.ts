@@ -22,12 +22,13 @@ export const createAssertionVerifier =
       // SMART App Launch 2.2: an address in the assertion must be the registered one.
       if (!keys || (jku !== undefined && jku !== app.jwksUri)) return undefined
       const { payload } = await jwtVerify(assertion, keys, {
-        ...{ algorithms: ASSERTION_ALGORITHMS, issuer: iss, subject: iss, audience },
-        ...{
-          currentDate: clock(),
-          clockTolerance: ASSERTION_CLOCK_TOLERANCE_S,
-          requiredClaims: ['exp', 'jti'],
-        },
+        algorithms: ASSERTION_ALGORITHMS,
+        issuer: iss,
+        subject: iss,
+        audience,
+        currentDate: clock(),
+        clockTolerance: ASSERTION_CLOCK_TOLERANCE_S,
+        requiredClaims: ['exp', 'jti'],
       })
       const { exp = 0, jti } = payload
       const isShort = exp - clock().getTime() / 1000 <= MAX_LIFETIME_S + ASSERTION_CLOCK_TOLERANCE_S

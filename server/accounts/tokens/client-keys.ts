@@ -36,7 +36,8 @@ export function createClientKeys(internalHosts: readonly string[]): FindClientKe
 
 const createRemoteKeys = (jwksUri: string, options: GuardedFetchOptions): JWTVerifyGetKey =>
   createRemoteJWKSet(new URL(jwksUri), {
-    ...{ timeoutDuration: FETCH_TIMEOUT_MS, cooldownDuration: FETCH_COOLDOWN_MS },
+    timeoutDuration: FETCH_TIMEOUT_MS,
+    cooldownDuration: FETCH_COOLDOWN_MS,
     cacheMaxAge: KEY_SET_TTL_MS,
     [customFetch]: async (url) => {
       try {

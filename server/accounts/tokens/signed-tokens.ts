@@ -70,7 +70,11 @@ export class SignedTokens {
       const key = typeof kid === 'string' ? await keys.findVerificationKey(kid) : undefined
       if (!key) return undefined
       const { payload } = await jwtVerify(token, key, {
-        ...{ algorithms: [SIGNING_ALGORITHM], issuer, audience, typ: 'at+jwt', currentDate: clock() },
+        algorithms: [SIGNING_ALGORITHM],
+        issuer,
+        audience,
+        typ: 'at+jwt',
+        currentDate: clock(),
         requiredClaims: ['sub', 'sid', 'exp', ...requiredClaims],
       })
       return payload as TokenClaims

@@ -31,7 +31,9 @@ async function readApp(options: AppOptions): Promise<AppCreate> {
   const { name, scopes, redirectUris, authentication, jwks, jwksUri, launchUrl, systemId } = options
   const app = {
     ...(name !== undefined && { name }),
-    ...{ authentication, scopes: words(scopes), redirectUris: words(redirectUris) },
+    authentication,
+    scopes: words(scopes),
+    redirectUris: words(redirectUris),
     ...(jwks !== undefined && { jwks: JSON.parse(readFileSync(jwks, 'utf8')) }),
     ...(jwksUri !== undefined && { jwksUri }),
     ...(launchUrl !== undefined && { launchUrl }),

@@ -18,7 +18,12 @@ describe('Event', () => {
     await addParticipant(context.carePlanId, nurse, 'write')
   })
   const sent = (more: object = {}) => ({
-    ...{ ...context, type: 'appointment', title: 'Check-up', start, end, participants },
+    ...context,
+    type: 'appointment',
+    title: 'Check-up',
+    start,
+    end,
+    participants,
     ...more,
   })
 

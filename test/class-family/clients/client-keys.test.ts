@@ -18,12 +18,10 @@ describe('the keys of the SDKs', () => {
 
   for (const [name, header, key] of sdks) {
     const headers = (value: string) => ({
-      ...{
-        'X-Parse-Application-Id': config.applicationId,
-        [header]: value,
-        'X-Parse-Revocable-Session': '1',
-      },
-      ...{ 'X-Parse-Installation-Id': 'c1c0e2f0-0000-4000-8000-000000000001' },
+      'X-Parse-Application-Id': config.applicationId,
+      [header]: value,
+      'X-Parse-Revocable-Session': '1',
+      'X-Parse-Installation-Id': 'c1c0e2f0-0000-4000-8000-000000000001',
     })
 
     it(`let ${name} log in and read, also if it sends a GET as a POST`, async () => {
@@ -50,7 +48,8 @@ describe('the keys of the SDKs', () => {
 
   it('let a user read their own address and session, and nobody else’s address', async () => {
     const headers = {
-      ...{ 'X-Parse-Application-Id': config.applicationId, 'X-Parse-Client-Key': config.clientKey },
+      'X-Parse-Application-Id': config.applicationId,
+      'X-Parse-Client-Key': config.clientKey,
       'X-Parse-Session-Token': user.sessionToken,
     }
     const get = async (path: string) => (await request().get(path).set(headers)).body

@@ -59,7 +59,8 @@ describe('the input that the OpenAPI document describes for the class family', (
           const { content } = (about.requestBody ?? {}) as { content?: Record<string, Json> }
           const json = content?.['application/json']
           return {
-            ...{ method: method as DocumentedOperation['method'], path },
+            method: method as DocumentedOperation['method'],
+            path,
             query: ((about.parameters ?? []) as Parameter[]).filter((one) => one.in === 'query'),
             body: json && resolve(json.schema as Json),
             example: json?.example as Json | undefined,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
+import type { Document } from 'mongodb'
 import { setPlanRole } from '../../../records/ehrs/rights/roles.ts'
 import { LogicalClock } from '../../../records/store/clocks/logical-clock.ts'
 import {
@@ -100,10 +101,16 @@ describe('live queries', () => {
       { $inc: { version: 1 } },
       { returnDocument: 'after' },
     )
-    await service.db.collection<{ _id: string }>('history.changes').insertOne({
-      ...{ _id: `${patient.ehrId}/Ehr/${patient.ehrId}/${String(ehr?.version).padStart(10, '0')}/x` },
-      ...{ version: ehr?.version, at: new Date(), userId: 'x', application: 'x', action: 'update' },
-      ...{ changed: [], before: ehr, logicalTime: await LogicalClock.of(service.db).next() },
+    await service.db.collection<Document & { _id: string }>('history.changes').insertOne({
+      _id: `${patient.ehrId}/Ehr/${patient.ehrId}/${String(ehr?.version).padStart(10, '0')}/x`,
+      version: ehr?.version,
+      at: new Date(),
+      userId: 'x',
+      application: 'x',
+      action: 'update',
+      changed: [],
+      before: ehr,
+      logicalTime: await LogicalClock.of(service.db).next(),
     })
     const [, object] = await all.next()
     assert.deepEqual([object.id, object.get('subjectId')], [patient.ehrId, undefined])

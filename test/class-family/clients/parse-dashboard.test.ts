@@ -12,7 +12,10 @@ import { waitFor } from '../../harness/wait.ts'
 /** The headers of Parse Dashboard behind a proxy that adds the operator's name. */
 const asOperator = { 'X-Operator': 'alice' }
 const body = (method: string, more: object = {}) => ({
-  ...{ _method: method, _ApplicationId: config.applicationId, _MasterKey: config.readOnlyMasterKey, ...more },
+  _method: method,
+  _ApplicationId: config.applicationId,
+  _MasterKey: config.readOnlyMasterKey,
+  ...more,
 })
 const send = (
   path: string,

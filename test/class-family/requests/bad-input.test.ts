@@ -24,7 +24,21 @@ const ODD_NAMES = [
 ]
 
 const odd = fc.constantFrom<unknown>(
-  ...[null, true, 0, -1, 1e308, '', ' ', 'x'.repeat(20_000), '\u0000', '\ud800', '{}', [], {}, [[]], [null]],
+  null,
+  true,
+  0,
+  -1,
+  1e308,
+  '',
+  ' ',
+  'x'.repeat(20_000),
+  '\u0000',
+  '\ud800',
+  '{}',
+  [],
+  {},
+  [[]],
+  [null],
   ...['Date', 'Pointer', 'Object', 'GeoPoint', 'Relation', 'Bytes', 'File', 'Polygon', 'X'].map((__type) => ({
     __type,
   })),

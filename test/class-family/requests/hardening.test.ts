@@ -149,15 +149,19 @@ describe('class family: known classes of defects', () => {
     ['X-Real-IP', '127.0.0.1'],
     ['Via', '1.1 proxy'],
     ...[
-      ...['X-Forwarded', 'X-Original-Forwarded-For', 'X-Original-Host', 'X-Remote-Addr'],
-      ...['X-Client-IP', 'X-Cluster-Client-IP', 'True-Client-IP', 'WL-Proxy-Client-IP'],
-      ...[
-        'CF-Connecting-IP',
-        'X-Envoy-External-Address',
-        'X-Azure-ClientIP',
-        'X-AppEngine-User-IP',
-        'CDN-Loop',
-      ],
+      'X-Forwarded',
+      'X-Original-Forwarded-For',
+      'X-Original-Host',
+      'X-Remote-Addr',
+      'X-Client-IP',
+      'X-Cluster-Client-IP',
+      'True-Client-IP',
+      'WL-Proxy-Client-IP',
+      'CF-Connecting-IP',
+      'X-Envoy-External-Address',
+      'X-Azure-ClientIP',
+      'X-AppEngine-User-IP',
+      'CDN-Loop',
     ].map((header): [string, string] => [header, '203.0.113.1']),
   ]
   for (const [name, value] of forwarded)

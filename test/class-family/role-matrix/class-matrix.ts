@@ -145,7 +145,9 @@ const agreed: Play<CallerName> = {
   owner: 'subject',
 }
 const pending: Play<PendingCallerName> = {
-  ...{ callers: PENDING_CALLERS, newCast: createPendingAccessFixture, verdictOf: pendingVerdictOf },
+  callers: PENDING_CALLERS,
+  newCast: createPendingAccessFixture,
+  verdictOf: pendingVerdictOf,
   owner: 'creator',
 }
 

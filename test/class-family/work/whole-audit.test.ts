@@ -43,7 +43,10 @@ describe('the audit of the class family', () => {
       .map(decodeAuditEntry)
       .map(({ action, type, outcome, userId, ids, requestId, asked = null }) => ({
         what: `${action} ${type} ${outcome}`,
-        ...{ userId, ids, requestId, asked },
+        userId,
+        ids,
+        requestId,
+        asked,
       }))
   }
 

@@ -15,14 +15,18 @@ const texts = {
     title: 'Waiting for the network',
     kept: 'Kept on this device',
     rate: 'Heart rate',
-    ...{ save: 'Save', delete: 'Delete', logOut: 'Log out' },
+    save: 'Save',
+    delete: 'Delete',
+    logOut: 'Log out',
   },
   nl: {
     setting: 'Metingen op dit apparaat bewaren als er geen netwerk is',
     title: 'Wacht op het netwerk',
     kept: 'Bewaard op dit apparaat',
     rate: 'Hartslag',
-    ...{ save: 'Opslaan', delete: 'Verwijderen', logOut: 'Uitloggen' },
+    save: 'Opslaan',
+    delete: 'Verwijderen',
+    logOut: 'Uitloggen',
   },
 }
 

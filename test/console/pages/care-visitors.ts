@@ -130,7 +130,9 @@ async function createDocument(patient: Patient): Promise<string> {
 async function createWeights(patient: Patient, carePlanId: string): Promise<string> {
   const items = Array.from({ length: DAYS }, (_, day) => ({
     kind: 'bodyweight',
-    ...{ carePlanId, weight: 80 + Math.sin(day) + day / 20, weightUnit: 'kg' },
+    carePlanId,
+    weight: 80 + Math.sin(day) + day / 20,
+    weightUnit: 'kg',
     timestamp: new Date(Date.now() - day * DAY_MS).toISOString(),
   }))
   assertStatus(await patient.call('POST', 'procedure/batch', { items }))

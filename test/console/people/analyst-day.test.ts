@@ -14,7 +14,10 @@ async function createWeighedPatient(): Promise<Patient> {
   const patient = await createPatient()
   const carePlanId = await createPlan(patient)
   const items = Array.from({ length: COUNT }, (_, hour) => ({
-    ...{ kind: 'bodyweight', carePlanId, weight: 60 + hour / 10, weightUnit: 'kg' },
+    kind: 'bodyweight',
+    carePlanId,
+    weight: 60 + hour / 10,
+    weightUnit: 'kg',
     timestamp: new Date(Date.UTC(2026, 2, 1, hour)).toISOString(),
   }))
   assertStatus(await patient.call('POST', 'procedure/batch', { items }))

@@ -291,7 +291,9 @@ describe('the history in the console', () => {
     const { patient, place } = await newPlace()
     const taskId = await createTask(patient, place.carePlanId, place.goalId)
     const known: Partial<Record<ClassName, string>> = {
-      ...{ CarePlan: place.carePlanId, Goal: place.goalId, Task: taskId },
+      CarePlan: place.carePlanId,
+      Goal: place.goalId,
+      Task: taskId,
     }
     const page = await openAs(patient)
     const headings = new Set<string>()

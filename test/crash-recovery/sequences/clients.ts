@@ -61,7 +61,9 @@ export class Clients {
     const clients = new Clients(cluster)
     const clinic = await TrialClinic.open(cluster.client, cluster.db, cluster.service(0))
     const createEhr = ({ name }: { name: string }): ServiceCall => ({
-      ...{ method: 'POST', path: '/ehr', body: { subjectId: name } },
+      method: 'POST',
+      path: '/ehr',
+      body: { subjectId: name },
     })
     const { ehrId = '' } = await clinic.createEhr(
       cluster.service(0),
@@ -93,7 +95,8 @@ export class Clients {
     const plan = await this.#create('careplan', { name: 'plan' })
     this.ids.set('plan', plan)
     await this.#require({
-      ...{ method: 'PUT', path: `/ehr/${this.#ehrId}/careplan/${plan}/thresholds` },
+      method: 'PUT',
+      path: `/ehr/${this.#ehrId}/careplan/${plan}/thresholds`,
       body: { bloodpressure: 'esc2018' },
     })
     const pressure = { carePlanId: plan, ...PRESSURE, systolic: 118 }
@@ -105,7 +108,8 @@ export class Clients {
           : await this.#create('procedure/bloodpressure', { ...pressure, comment: name }),
       )
     const { id } = await this.#require({
-      ...{ method: 'POST', path: `/med/${this.#ehrId}/event` },
+      method: 'POST',
+      path: `/med/${this.#ehrId}/event`,
       body: { carePlanId: plan, ...EVENT, title: 'event' },
     })
     this.ids.set('event', id)
@@ -193,7 +197,15 @@ export class Clients {
     if (version !== undefined) seen.set(record, version)
     const fields = status < 300 && version !== undefined ? fieldsOf(CLASS_OF[record], body) : undefined
     const one = {
-      ...{ number, text, operation, expected, start, end, status, version, fields },
+      number,
+      text,
+      operation,
+      expected,
+      start,
+      end,
+      status,
+      version,
+      fields,
       refusal: status < 300 ? '' : JSON.stringify(body),
     }
     const sent = this.sent.get(record) ?? []
@@ -209,7 +221,8 @@ export class Clients {
       family === 'path'
         ? { method: 'POST', path: `/ehr/${this.#ehrId}/careplan/${planId}/goal`, body: { name: text } }
         : {
-            ...{ method: 'POST', path: '/1/classes/Goal' },
+            method: 'POST',
+            path: '/1/classes/Goal',
             body: { ehrId: this.#ehrId, carePlanId: planId, name: text },
           },
     )
@@ -221,7 +234,8 @@ export class Clients {
   async #close(plan: ClosingPlan): Promise<void> {
     plan.isClosing = true
     const call: ServiceCall = {
-      ...{ method: 'POST', path: `/ehr/${this.#ehrId}/careplan/${plan.id}/close` },
+      method: 'POST',
+      path: `/ehr/${this.#ehrId}/careplan/${plan.id}/close`,
       body: { closeOpen: true },
     }
     for (const end = Date.now() + 60_000; Date.now() < end; ) {

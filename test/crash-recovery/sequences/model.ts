@@ -110,8 +110,10 @@ export interface RecordPaths {
 
 /** The properties of a pressure that no operation changes. */
 export const PRESSURE = {
-  ...{ timestamp: '2026-01-02T03:04:05.000Z', systolicUnit: 'mm[Hg]' },
-  ...{ diastolic: 76, diastolicUnit: 'mm[Hg]' },
+  timestamp: '2026-01-02T03:04:05.000Z',
+  systolicUnit: 'mm[Hg]',
+  diastolic: 76,
+  diastolicUnit: 'mm[Hg]',
 }
 const systolicOf = (number: number): number => 110 + (number % 80)
 
@@ -139,17 +141,20 @@ export function requestOf(
     set: () => ({ method: 'PUT', ...inClass, body: { [number % 2 ? name : more]: text, [name]: text } }),
     choose: () => ({ method: 'PUT', ...inClass, body: { [name]: text, [more]: choiceOf(number) } }),
     'set part': () => ({
-      ...{ method: 'PUT', ...inClass },
+      method: 'PUT',
+      ...inClass,
       body: { [name]: text, [`data.${partOf(number)}`]: text },
     }),
     'clear part': () => ({ method: 'PUT', ...inClass, body: { [name]: text, 'data.a': { __op: 'Delete' } } }),
     clear: () => ({ method: 'PUT', ...inClass, body: { [name]: text, [more]: { __op: 'Delete' } } }),
     increment: () => ({
-      ...{ method: 'PUT', ...inClass },
+      method: 'PUT',
+      ...inClass,
       body: { systolic: { __op: 'Increment', amount: 1 }, [name]: text },
     }),
     replace: () => ({
-      ...{ method: 'PUT', path: paths.path },
+      method: 'PUT',
+      path: paths.path,
       body: {
         [name]: text,
         ...(className === 'BloodPressure' && { ...PRESSURE, systolic: systolicOf(number) }),
@@ -175,7 +180,9 @@ export function nextFields(
   if (action === 'increment') return { ...now, text, systolic: (now.systolic ?? 0) + 1 }
   if (action === 'replace')
     return {
-      ...{ text, more: undefined, data: undefined },
+      text,
+      more: undefined,
+      data: undefined,
       systolic: isPressure ? systolicOf(number) : now.systolic,
     }
   if (action === 'choose') return { ...now, text, more: choiceOf(number) }

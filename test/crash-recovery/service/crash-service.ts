@@ -54,9 +54,14 @@ export async function createServiceStarter(
   const keys = { APPLICATION_ID: newSecret(), REST_API_KEY: newSecret() }
   const env = {
     ...keys,
-    ...{ JAVASCRIPT_KEY: newSecret(), CLIENT_KEY: newSecret(), DOTNET_KEY: newSecret() },
-    ...{ MASTER_KEY: newSecret(), KEY_ENCRYPTION_KEY: newSecret() },
-    ...{ MONGODB_URI: mongodbUri, AUDIT_KEY: auditKey, DATA_DIR: createDataDir() },
+    JAVASCRIPT_KEY: newSecret(),
+    CLIENT_KEY: newSecret(),
+    DOTNET_KEY: newSecret(),
+    MASTER_KEY: newSecret(),
+    KEY_ENCRYPTION_KEY: newSecret(),
+    MONGODB_URI: mongodbUri,
+    AUDIT_KEY: auditKey,
+    DATA_DIR: createDataDir(),
     // As operators run it. Without the supervision of handlers it also starts faster.
     NODE_ENV: 'production',
     LOG_LEVEL: 'error',
@@ -64,7 +69,9 @@ export async function createServiceStarter(
     PUBLIC_URL: 'http://service.example.org',
     // No server listens there, so mails stay in the queue.
     SMTP_URL: `smtp://127.0.0.1:${await freePort()}`,
-    ...{ ADDRESS_RATE: '1000000', ACCOUNT_RATE: '1000000', LOGIN_ATTEMPTS: '1000000' },
+    ADDRESS_RATE: '1000000',
+    ACCOUNT_RATE: '1000000',
+    LOGIN_ATTEMPTS: '1000000',
     ACCOUNT_LOGIN_ATTEMPTS: '1000000',
     ...more,
     NODE_OPTIONS: `--import ${new URL('./stops.js', import.meta.url)}`,

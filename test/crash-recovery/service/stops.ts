@@ -97,8 +97,12 @@ Server.prototype.emit = function (this: Server, event: string, ...args: unknown[
     void respondWithProgress(request.url.slice('/stops/'.length), response)
   if (before === undefined || id === undefined) return request.url?.startsWith('/stops/') || pass()
   const course: RequestCourse = {
-    ...{ moments: [], stopped: false, answered: 0 },
-    ...{ before: Number(before), runningCommands: 0, moves: 0 },
+    moments: [],
+    stopped: false,
+    answered: 0,
+    before: Number(before),
+    runningCommands: 0,
+    moves: 0,
   }
   REQUEST_COURSES.set(String(id), course)
   COURSE_BY_RESPONSE.set(response, course)

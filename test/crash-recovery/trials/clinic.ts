@@ -61,11 +61,9 @@ export class TrialClinic {
     const clinic = new TrialClinic(db)
     for (let i = 0; i <= NURSE_COUNT; i++) await clinic.#addNurse(client, victim, i)
     await requireSuccess(victim, {
-      ...{
-        method: 'POST',
-        path: '/med/knowledge/template',
-        body: createTemplateXml(TEMPLATE, TEMPLATE, BLOOD_PRESSURE),
-      },
+      method: 'POST',
+      path: '/med/knowledge/template',
+      body: createTemplateXml(TEMPLATE, TEMPLATE, BLOOD_PRESSURE),
       headers: { ...clinic.#nurses[0], 'content-type': 'application/xml' },
     })
     return clinic
@@ -103,7 +101,8 @@ export class TrialClinic {
     const name = `${ofUser ? 'user' : 'person-'}${String(number).padStart(6, '0')}`
     const headers = this.#nurses[ofUser ? NURSE_COUNT : number % NURSE_COUNT] ?? {}
     const place: TrialEhr = {
-      ...{ name, headers },
+      name,
+      headers,
       ...(ofUser && { subject: await this.#newUser(victim, name) }),
       guests: [await this.#newGuest(name, 1), await this.#newGuest(name, 2)],
     }

@@ -137,8 +137,10 @@ const registrationIdsOf = ({ ehrId, carePlanId, goalId }: TrialEhr) => ({ ehrId,
 const pressure: EhrPart = {
   make: ({ carePlanId }) =>
     createPost(classPath('BloodPressure'), {
-      ...{ carePlanId, timestamp: parseDate('2026-01-02T03:04:05.000Z') },
-      ...{ systolic: 128, systolicUnit: 'mm[Hg]' },
+      carePlanId,
+      timestamp: parseDate('2026-01-02T03:04:05.000Z'),
+      systolic: 128,
+      systolicUnit: 'mm[Hg]',
     }),
   id: 'pressureId',
 }
@@ -198,7 +200,9 @@ const createWrite = (
   made: EhrPart,
   shares?: ClinicalWrite['shares'],
 ): ClinicalWrite => ({
-  ...{ name, given, ask: made.make },
+  name,
+  given,
+  ask: made.make,
   ...(shares && { shares }),
 })
 
@@ -558,7 +562,11 @@ const classFamily: ClinicalWrite[] = [
       crowd: [...filled, secondTask, topicAbout('goal'), topicAbout('task')],
     },
     {
-      ...{ name: 'Task', id: 'taskId', given: [...planned, goal], made: taskInClass, change: notes },
+      name: 'Task',
+      id: 'taskId',
+      given: [...planned, goal],
+      made: taskInClass,
+      change: notes,
       crowd: [...filled, topicAbout('task')],
     },
     ...SAMPLED_PLAIN_KINDS.map((name) => ({

@@ -174,8 +174,11 @@ export class CrashTrials {
   /** Runs the trials, each until its crash point or until it waits for a stopped one. */
   async #stopAll(victim: CrashService, trials: CrashTrial[]): Promise<TrialAttempt[]> {
     const attempts = await runInParallel(trials, async (trial) => ({
-      ...{ trial, place: await this.#createEhr(victim, trial.course.write) },
-      ...{ left: [], reached: false, ended: false },
+      trial,
+      place: await this.#createEhr(victim, trial.course.write),
+      left: [],
+      reached: false,
+      ended: false,
     }))
     // One after the other, since the first of several concurrent requests does work for all of them.
     for (const { trial, place } of attempts)

@@ -8,8 +8,14 @@ export type DatabaseState = Map<string, Document[]>
 export const CLINICAL: readonly string[] = kinds.map(({ collection }) => collection)
 
 const OTHER_COLLECTIONS = [
-  ...['work.underway', 'ehr.removed', 'history.changes', 'audit.entries', 'chat.read', 'mails'],
-  ...['_User', '_Role'],
+  'work.underway',
+  'ehr.removed',
+  'history.changes',
+  'audit.entries',
+  'chat.read',
+  'mails',
+  '_User',
+  '_Role',
 ]
 const JOIN_COLLECTIONS = ['_Join:users:_Role', '_Join:roles:_Role']
 

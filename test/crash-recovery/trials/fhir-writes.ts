@@ -49,15 +49,21 @@ function createTypeWrites(name: ClassName): ClinicalWrite[] {
   const shares = name
   return [
     {
-      ...{ name: `create a ${typeOf(name)} (${name}) in FHIR`, given: [...withGoal], shares },
+      name: `create a ${typeOf(name)} (${name}) in FHIR`,
+      given: [...withGoal],
+      shares,
       ask: (place) => ({ method: 'POST', path, body: resourceOf(name, place) }),
     },
     {
-      ...{ name: `update a ${typeOf(name)} (${name}) in FHIR`, given: [...withGoal, recordOf(name)], shares },
+      name: `update a ${typeOf(name)} (${name}) in FHIR`,
+      given: [...withGoal, recordOf(name)],
+      shares,
       ask: (place) => ({ method: 'PUT', path: one(place), body: resourceOf(name, place) }),
     },
     {
-      ...{ name: `delete a ${typeOf(name)} (${name}) in FHIR`, given: [...withGoal, recordOf(name)], shares },
+      name: `delete a ${typeOf(name)} (${name}) in FHIR`,
+      given: [...withGoal, recordOf(name)],
+      shares,
       ask: (place) => ({ method: 'DELETE', path: one(place) }),
     },
   ]

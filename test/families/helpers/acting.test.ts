@@ -21,7 +21,10 @@ import { waitUntil } from '../../harness/wait.ts'
 
 const HELPER_NAME = 'Piet de Vries'
 const PRESSURE = {
-  ...{ systolic: 128, systolicUnit: 'mm[Hg]', diastolic: 82, diastolicUnit: 'mm[Hg]' },
+  systolic: 128,
+  systolicUnit: 'mm[Hg]',
+  diastolic: 82,
+  diastolicUnit: 'mm[Hg]',
   timestamp: '2026-03-01T08:30:00Z',
 }
 
@@ -74,7 +77,10 @@ describe('what a helper does for a person', () => {
     await createClassClient(acting).list('BodyWeight', { ehrId: patient.ehrId }).expect(200)
     const list = await patient.call('GET', `/ehr/${patient.ehrId}/audit?others=true&from=${from}`)
     const seen = assertStatus(list).items.map((one: Record<string, unknown>) => [
-      ...[one.userId, one.onBehalfOf, one.userName, one.action],
+      one.userId,
+      one.onBehalfOf,
+      one.userName,
+      one.action,
     ])
     const by = [...author(), HELPER_NAME]
     assert.deepEqual(
@@ -128,7 +134,10 @@ describe('what a helper does for a person', () => {
     const Parse = loadSdk()
     const options = { sessionToken: acting.sessionToken }
     const weight = new Parse.Object('BodyWeight', {
-      ...{ ehrId: patient.ehrId, carePlanId: planId, weight: 71, weightUnit: 'kg' },
+      ehrId: patient.ehrId,
+      carePlanId: planId,
+      weight: 71,
+      weightUnit: 'kg',
       timestamp: new Date(),
     })
     await weight.save(null, options)
@@ -146,7 +155,8 @@ describe('what a helper does for a person', () => {
     const { body, status } = await callFhir(acting, 'POST', 'Observation', bloodPressureOf(patient.ehrId))
     assert.equal(status, 201, JSON.stringify(body))
     const diagnosis = {
-      ...{ resourceType: 'Condition', code: { text: 'Asthma' } },
+      resourceType: 'Condition',
+      code: { text: 'Asthma' },
       subject: { reference: `Patient/${patient.ehrId}` },
     }
     assert.equal((await callFhir(acting, 'POST', 'Condition', diagnosis)).status, 403)

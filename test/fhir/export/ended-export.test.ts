@@ -48,9 +48,14 @@ describe('the export of an app whose access has ended', function suite() {
     const position = { patient: 0, section: 0, after: null }
     await stored('fhir.exports').updateOne({ _id }, { $set: { position } })
     await stored('work.underway').insertOne({
-      ...{ _id: `exportId$${_id}`, job: 'exportFhir', field: 'exportId', id: _id, ehrId: '' },
+      _id: `exportId$${_id}`,
+      job: 'exportFhir',
+      field: 'exportId',
+      id: _id,
+      ehrId: '',
       by: { userId, application: app.name, requestId: 'resumed' },
-      ...{ waiting: { readers: [], collections: [] }, leaseUntil: new Date(0) },
+      waiting: { readers: [], collections: [] },
+      leaseUntil: new Date(0),
     } as { _id: string })
   }
 

@@ -18,7 +18,10 @@ describe('a bulk export in FHIR whose instance is killed', function suite() {
     const carePlanId = await createPlan(patient)
     for (let i = 0; i < COUNT; i += 500) {
       const items = Array.from({ length: 500 }, (_, j) => ({
-        ...{ kind: 'bodyweight', weight: 70, weightUnit: 'kg', carePlanId },
+        kind: 'bodyweight',
+        weight: 70,
+        weightUnit: 'kg',
+        carePlanId,
         timestamp: new Date(Date.UTC(2020, 0, 1, 0, i + j)).toISOString(),
       }))
       assert.equal(assertStatus(await patient.call('POST', 'procedure/batch', { items })).stored, 500)

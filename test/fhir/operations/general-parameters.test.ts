@@ -17,13 +17,14 @@ describe('every request in FHIR', () => {
   it('may have the parameters _format and _pretty', async () => {
     const weight = await readFhir(patient, `Observation/${id}?${GENERAL}`)
     for (const path of [
-      ...[`Observation/${id}/_history`, `Observation/${id}/_history/1`, 'Observation/_history', '_history'],
-      ...[
-        `Patient/${patient.ehrId}/$summary`,
-        `Patient/${patient.ehrId}/$everything`,
-        'Observation',
-        'metadata',
-      ],
+      `Observation/${id}/_history`,
+      `Observation/${id}/_history/1`,
+      'Observation/_history',
+      '_history',
+      `Patient/${patient.ehrId}/$summary`,
+      `Patient/${patient.ehrId}/$everything`,
+      'Observation',
+      'metadata',
       `Provenance?target=Observation/${id}`,
     ])
       await readFhir(patient, `${path}${path.includes('?') ? '&' : '?'}${GENERAL}`)
@@ -53,7 +54,7 @@ describe('every request in FHIR', () => {
     assertStatus(await ask(`Patient/${patient.ehrId}/$summary`))
     const last = await ask(
       'Observation/$lastn',
-      ...[{ name: 'patient', valueReference: { reference: `Patient/${patient.ehrId}` } }],
+      { name: 'patient', valueReference: { reference: `Patient/${patient.ehrId}` } },
       { name: 'max', valueInteger: 2 },
     )
     assert.deepEqual(idsIn(assertStatus(last)), [id])

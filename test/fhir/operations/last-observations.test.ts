@@ -13,7 +13,8 @@ describe('the last observations in FHIR', () => {
   const store = async (kind: string, day: string, body: object): Promise<string> =>
     assertStatus(
       await patient.call('POST', `procedure/${kind}`, {
-        ...{ carePlanId, timestamp: `2026-03-${day}T08:00:00Z` },
+        carePlanId,
+        timestamp: `2026-03-${day}T08:00:00Z`,
         ...body,
       }),
       201,

@@ -78,7 +78,8 @@ describe('a request that FHIR refuses', () => {
     assert.deepEqual([direct.status, ...issuesIn(direct)], [422, 'not-supported Observation.id'])
     for (const type of ['batch', 'transaction'])
       await callFhir(patient, 'POST', '', {
-        ...{ resourceType: 'Bundle', type },
+        resourceType: 'Bundle',
+        type,
         entry: [{ resource, request: { method: 'PUT', url } }],
       })
     assert.equal((await readFhir(patient, `${url}&_summary=count`)).total, 0)

@@ -12,7 +12,9 @@ describe('a blood glucose in FHIR', () => {
   const ids = {} as Record<GlucoseUnit, string>
 
   const glucose = (code: string, value: number, unit: string) => ({
-    ...{ resourceType: 'Observation', status: 'final', code: { coding: [{ system: LOINC, code }] } },
+    resourceType: 'Observation',
+    status: 'final',
+    code: { coding: [{ system: LOINC, code }] },
     subject: { reference: `Patient/${patient.ehrId}` },
     effectiveDateTime: '2026-03-01T08:30:00Z',
     valueQuantity: { value, unit, system: 'http://unitsofmeasure.org', code: unit },

@@ -39,12 +39,16 @@ describe('the search parameters of R4', () => {
     const event = { title: 'Check-up', start: '2026-03-01T08:30:00Z', carePlanId }
     const goal = await createGoal(patient, carePlanId)
     Object.assign(ids, {
-      ...{ plan: carePlanId, goal, task: await createTask(patient, carePlanId, goal) },
+      plan: carePlanId,
+      goal,
+      task: await createTask(patient, carePlanId, goal),
       pressure: await measure('bloodpressure', VALUES.pressure),
       bmi: await measure('bmi', VALUES.bmi),
       weight: await createWeight(patient, carePlanId, 71),
       visit: await post(`/med/${patient.ehrId}/event`, {
-        ...{ type: 'appointment', ...event, participants: [{ mvUid: nurse.mvUid, status: 'INVITED' }] },
+        type: 'appointment',
+        ...event,
+        participants: [{ mvUid: nurse.mvUid, status: 'INVITED' }],
       }),
       alone: await post(`/med/${patient.ehrId}/event`, { type: 'walk', ...event }),
       expired: await device({ name: 'Old monitor', expiry: '2020-01-01' }),

@@ -19,7 +19,9 @@ describe('the values of a search in FHIR', () => {
       await callFhir(patient, 'PUT', `Observation/${corrected}`, { ...shown, note: [{ text: 'Again' }] }),
     )
     await patient.call('POST', `/med/${patient.ehrId}/event`, {
-      ...{ type: 'walk', title: 'Walk', start: '2026-03-01T08:30:00Z' },
+      type: 'walk',
+      title: 'Walk',
+      start: '2026-03-01T08:30:00Z',
     })
   })
   const count = async (query: string) =>

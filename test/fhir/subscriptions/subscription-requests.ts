@@ -21,8 +21,12 @@ const CHANNEL = {
 
 /** A Subscription of R4. */
 export const subscriptionOf = (criteria: string, more: object = {}) => ({
-  ...{ resourceType: 'Subscription', status: 'requested', reason: 'Dashboard' },
-  ...{ criteria, channel: CHANNEL, ...more },
+  resourceType: 'Subscription',
+  status: 'requested',
+  reason: 'Dashboard',
+  criteria,
+  channel: CHANNEL,
+  ...more,
 })
 
 /** A Subscription of the backport: a topic, narrowed by a search. */

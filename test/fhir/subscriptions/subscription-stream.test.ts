@@ -153,7 +153,10 @@ describe('the events of a subscription in FHIR', function () {
   it('come in pages to a client that has missed many', async () => {
     const id = await createSubscription(patient, weights())
     const items = Array.from({ length: 250 }, (_, i) => ({
-      ...{ kind: 'bodyweight', weight: 70, weightUnit: 'kg', carePlanId: planId },
+      kind: 'bodyweight',
+      weight: 70,
+      weightUnit: 'kg',
+      carePlanId: planId,
       timestamp: new Date(Date.UTC(2020, 0, 1, 0, i)).toISOString(),
     }))
     assert.equal(assertStatus(await patient.call('POST', 'procedure/batch', { items })).stored, 250)
@@ -181,7 +184,8 @@ describe('the events of a subscription in FHIR', function () {
     const acting = await actFor(person, helper)
     assertStatus(await callFhir(acting, 'POST', 'Subscription', subscriptionOf('Task')), 403)
     const batch = {
-      ...{ resourceType: 'Bundle', type: 'batch' },
+      resourceType: 'Bundle',
+      type: 'batch',
       entry: [{ resource: subscriptionOf('Task'), request: { method: 'POST', url: 'Subscription' } }],
     }
     const { entry } = assertStatus(await callFhir(acting, 'POST', '', batch))

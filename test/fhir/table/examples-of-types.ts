@@ -56,7 +56,9 @@ const OTHER_EXAMPLES: Readonly<
   RelatedPerson: ({ ehrId }) => ({ id: `${ehrId}.1`, query: `patient=${ehrId}`, read: only('subject') }),
   CareTeam: ({ ehrId }, ids) => ({ id: ids.careplanId ?? '', query: `patient=${ehrId}`, read: 'plan:read' }),
   DocumentReference: ({ ehrId }, ids) => ({
-    ...{ id: ids.compositionId ?? '', query: `patient=${ehrId}`, read: 'plan:read' },
+    id: ids.compositionId ?? '',
+    query: `patient=${ehrId}`,
+    read: 'plan:read',
   }),
   Binary: (_, ids) => ({ id: ids.compositionId ?? '', query: '', read: 'plan:read' }),
   Questionnaire: () => ({ id: 'acq-6', query: 'name=ACQ', read: 'user' }),
@@ -67,7 +69,9 @@ const OTHER_EXAMPLES: Readonly<
   },
   AuditEvent: ({ ehrId }) => ({ id: '', query: `patient=${ehrId}`, read: 'ehr:subject' }),
   Provenance: (_, { careplanId = '' }) => ({
-    ...{ id: `CarePlan.${careplanId}.1`, query: `target=CarePlan/${careplanId}`, read: 'plan:read' },
+    id: `CarePlan.${careplanId}.1`,
+    query: `target=CarePlan/${careplanId}`,
+    read: 'plan:read',
   }),
 }
 

@@ -37,7 +37,8 @@ const CALLS: Readonly<
   create: ({ type }, { id: _, meta: __, ...shown }) => ({ method: 'POST', path: type.type, body: shown }),
   update: ({ type, id }, shown) => ({ method: 'PUT', path: `${type.type}/${id}`, body: shown }),
   patch: ({ type, id }) => ({
-    ...{ method: 'PATCH', path: `${type.type}/${id}` },
+    method: 'PATCH',
+    path: `${type.type}/${id}`,
     body: [{ op: 'test', path: '/resourceType', value: type.type }],
   }),
   delete: ({ type, id }) => ({ method: 'DELETE', path: `${type.type}/${id}` }),
@@ -73,7 +74,8 @@ describe('access to resources in FHIR', function () {
     const as = cast.getPerson(name)?.call ?? call
     const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const headers = {
-      ...{ 'content-type': mediaTypeOf(method), prefer: 'handling=lenient' },
+      'content-type': mediaTypeOf(method),
+      prefer: 'handling=lenient',
       'x-request-id': requestId,
     }
     const answer = await as(method, `/fhir/R4/${path}`, sent, headers)

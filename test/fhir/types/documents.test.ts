@@ -154,7 +154,9 @@ describe('data of own types in FHIR', () => {
   })
 
   const observation = (system: string, code: string, more: object) => ({
-    ...{ resourceType: 'Observation', status: 'final', effectiveDateTime: '2026-03-01T20:00:00+01:00' },
+    resourceType: 'Observation',
+    status: 'final',
+    effectiveDateTime: '2026-03-01T20:00:00+01:00',
     code: { coding: [{ system: `urn:health-record-service:${system}`, code }] },
     subject: { reference: `Patient/${patient.ehrId}` },
     ...more,

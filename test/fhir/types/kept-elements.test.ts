@@ -42,8 +42,11 @@ describe('a resource that a client sends to FHIR', () => {
     const [systolic, diastolic] = pressure().component
     const above = { ...systolic, valueQuantity: { ...systolic?.valueQuantity, comparator: '>' } }
     const immunisation = {
-      ...{ resourceType: 'Immunization', status: 'completed', vaccineCode: { text: 'Influenza' } },
-      ...{ patient: { reference: `Patient/${patient.ehrId}` }, occurrenceDateTime: '2026-01-05' },
+      resourceType: 'Immunization',
+      status: 'completed',
+      vaccineCode: { text: 'Influenza' },
+      patient: { reference: `Patient/${patient.ehrId}` },
+      occurrenceDateTime: '2026-01-05',
     }
     const rows: [resource: Json, path: string][] = [
       [pressure({ status: 'entered-in-error' }), 'Observation.status'],

@@ -21,21 +21,27 @@ describe('medications and immunisations in FHIR', () => {
 
   it('show a medication as a MedicationStatement', async () => {
     const id = await add('medication', {
-      ...{ name: 'Metformin', code: { system: atc, code: 'A10BA02' }, status: 'stopped' },
-      ...{
-        statusReason: 'Nausea',
-        dosage: 'Twice a day',
-        asNeeded: false,
-        route: 'Oral',
-        reason: 'Diabetes',
-      },
-      ...{ start: '2024-11-01', end: '2026-02-01', asserted: '2026-03-01', informationSource: 'patient' },
+      name: 'Metformin',
+      code: { system: atc, code: 'A10BA02' },
+      status: 'stopped',
+      statusReason: 'Nausea',
+      dosage: 'Twice a day',
+      asNeeded: false,
+      route: 'Oral',
+      reason: 'Diabetes',
+      start: '2024-11-01',
+      end: '2026-02-01',
+      asserted: '2026-03-01',
+      informationSource: 'patient',
       comment: 'At times forgotten',
     })
     const { meta, ...shown } = await get(`MedicationStatement/${id}`)
     assert.equal(meta.versionId, '1')
     assert.deepEqual(shown, {
-      ...{ resourceType: 'MedicationStatement', id, status: 'stopped', statusReason: [{ text: 'Nausea' }] },
+      resourceType: 'MedicationStatement',
+      id,
+      status: 'stopped',
+      statusReason: [{ text: 'Nausea' }],
       medicationCodeableConcept: { text: 'Metformin', coding: [{ system: atc, code: 'A10BA02' }] },
       subject: { reference: `Patient/${patient.ehrId}` },
       effectivePeriod: { start: '2024-11-01', end: '2026-02-01' },
@@ -49,18 +55,30 @@ describe('medications and immunisations in FHIR', () => {
 
   it('show an immunisation as an Immunization, and what is not known as such', async () => {
     const id = await add('immunisation', {
-      ...{ vaccine: 'Flu vaccine', date: '2026-10-12', doseNumber: 1, seriesDoses: 2, lotNumber: 'AB1' },
-      ...{ targetDisease: 'Influenza', site: 'Left arm', primarySource: false, reportOrigin: 'recall' },
+      vaccine: 'Flu vaccine',
+      date: '2026-10-12',
+      doseNumber: 1,
+      seriesDoses: 2,
+      lotNumber: 'AB1',
+      targetDisease: 'Influenza',
+      site: 'Left arm',
+      primarySource: false,
+      reportOrigin: 'recall',
     })
     const { meta: _, ...shown } = await get(`Immunization/${id}`)
     assert.deepEqual(shown, {
-      ...{ resourceType: 'Immunization', id, status: 'completed', vaccineCode: { text: 'Flu vaccine' } },
+      resourceType: 'Immunization',
+      id,
+      status: 'completed',
+      vaccineCode: { text: 'Flu vaccine' },
       patient: { reference: `Patient/${patient.ehrId}` },
-      ...{ occurrenceDateTime: '2026-10-12', primarySource: false },
+      occurrenceDateTime: '2026-10-12',
+      primarySource: false,
       reportOrigin: {
         coding: [{ system: 'http://terminology.hl7.org/CodeSystem/immunization-origin', code: 'recall' }],
       },
-      ...{ lotNumber: 'AB1', site: { text: 'Left arm' } },
+      lotNumber: 'AB1',
+      site: { text: 'Left arm' },
       protocolApplied: [
         { targetDisease: [{ text: 'Influenza' }], doseNumberPositiveInt: 1, seriesDosesPositiveInt: 2 },
       ],

@@ -32,8 +32,13 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
   it('show an event as an Appointment with its participants', async () => {
     const nurse = await createPerson()
     const { id } = await post(`/med/${patient.ehrId}/event`, {
-      ...{ type: 'appointment', title: 'Check-up', start: '2026-03-01T08:30:00Z', location: 'Room 12' },
-      ...{ end: '2026-03-01T09:00:00Z', carePlanId, severity: 'LOW' },
+      type: 'appointment',
+      title: 'Check-up',
+      start: '2026-03-01T08:30:00Z',
+      location: 'Room 12',
+      end: '2026-03-01T09:00:00Z',
+      carePlanId,
+      severity: 'LOW',
       participants: [{ mvUid: nurse.mvUid, status: 'INVITED' }],
     })
     const shown = await get(`Appointment/${id}`)
@@ -45,12 +50,17 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
     assert.deepEqual(
       [shown.status, shown.description, shown.start, shown.end, shown.supportingInformation],
       [
-        ...['booked', 'Check-up', '2026-03-01T08:30:00.000Z', '2026-03-01T09:00:00.000Z'],
+        'booked',
+        'Check-up',
+        '2026-03-01T08:30:00.000Z',
+        '2026-03-01T09:00:00.000Z',
         [{ reference: `CarePlan/${carePlanId}` }],
       ],
     )
     const moment = await post(`/med/${patient.ehrId}/event`, {
-      ...{ type: 'fall', title: 'Fell', start: '2026-03-02T08:30:00Z' },
+      type: 'fall',
+      title: 'Fell',
+      start: '2026-03-02T08:30:00Z',
     })
     const without = await get(`Appointment/${moment.id}`)
     assert.deepEqual(without._end.extension[0].valueCode, 'not-applicable')
@@ -73,7 +83,8 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
     const reading = { carePlanId, timestamp: '2026-03-01T08:30:00Z', heartRate: 61, heartRateUnit: '/min' }
     const { id: measurement } = await post('procedure/heartrate', reading)
     const topic = await post(`/chat/careplan/${carePlanId}`, {
-      ...{ title: 'Tablets', text: 'With meals?' },
+      title: 'Tablets',
+      text: 'With meals?',
       attachments: [{ type: 'HeartRate', id: measurement }],
     })
     const [message] = await find(`Communication?patient=${patient.ehrId}`)

@@ -31,8 +31,14 @@ describe('contacts and addresses of a Patient', () => {
       contactId = assertStatus(await patient.call('POST', `${profile}/contact`, contact), 201).contactId
     for (const address of [
       {
-        ...{ usage: 'HOME', streetAddress: 'Dam 1', locality: 'Amsterdam', region: 'Noord-Holland' },
-        ...{ postalCode: '1012 JS', country: 'NL', lat: 52.37, lng: 4.89 },
+        usage: 'HOME',
+        streetAddress: 'Dam 1',
+        locality: 'Amsterdam',
+        region: 'Noord-Holland',
+        postalCode: '1012 JS',
+        country: 'NL',
+        lat: 52.37,
+        lng: 4.89,
       },
       { usage: 'POSTAL', locality: 'Zürich' },
     ])
@@ -60,8 +66,12 @@ describe('contacts and addresses of a Patient', () => {
             ],
           },
         ],
-        ...{ use: 'home', line: ['Dam 1'], city: 'Amsterdam', state: 'Noord-Holland' },
-        ...{ postalCode: '1012 JS', country: 'NL' },
+        use: 'home',
+        line: ['Dam 1'],
+        city: 'Amsterdam',
+        state: 'Noord-Holland',
+        postalCode: '1012 JS',
+        country: 'NL',
       },
       { type: 'postal', city: 'Zürich' },
     ])

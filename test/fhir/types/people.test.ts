@@ -44,7 +44,9 @@ describe('people in FHIR', () => {
     const shown = await readFhir(patient, `Practitioner/${friend.mvUid}`)
     const { meta: _, name, photo, ...rest } = shown
     assert.deepEqual(rest, {
-      ...{ resourceType: 'Practitioner', id: friend.mvUid, active: true },
+      resourceType: 'Practitioner',
+      id: friend.mvUid,
+      active: true,
       identifier: [{ system: 'urn:health-record-service:user', value: friend.mvUid }],
     })
     assert.deepEqual([name[0].text, name[0].family, name[0].given], ['Ann de Wit', 'de Wit', ['Ann']])
@@ -166,7 +168,10 @@ describe('people in FHIR', () => {
   it('are named by references where the reader may know them, and by identifiers elsewhere', async () => {
     const { id } = assertStatus(
       await patient.call('POST', `/med/${patient.ehrId}/event`, {
-        ...{ type: 'appointment', title: 'Check-up', start: '2026-03-01T08:30:00Z', carePlanId },
+        type: 'appointment',
+        title: 'Check-up',
+        start: '2026-03-01T08:30:00Z',
+        carePlanId,
         participants: [
           { mvUid: friend.mvUid, status: 'INVITED' },
           { mvUid: nurse.mvUid, status: 'ACCEPTED' },

@@ -54,9 +54,11 @@ function generateSubscription(world: FuzzContext, actor: Actor, requestId: numbe
   const className = random.chance(0.95) ? name : random.pick(classes)
   const { sessionToken } = identityOf(random.chance(0.9) ? actor : random.pick<Actor>(['ben', 'nobody']))
   return {
-    ...{ op: 'subscribe', requestId },
+    op: 'subscribe',
+    requestId,
     query: {
-      ...{ className, where },
+      className,
+      where,
       ...(keys !== undefined && { [random.pick(['keys', 'fields', 'watch'])]: String(keys).split(',') }),
     },
     ...(sessionToken && random.chance(0.5) && { sessionToken }),

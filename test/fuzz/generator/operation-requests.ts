@@ -27,7 +27,11 @@ export function generateOperationRequest(
       : encodeBody(type, withoutAdminRole(values.of(schema)), text ? undefined : random)
   const etag = memory.etag(path)
   return {
-    ...{ actor, family: target.family, method: target.method, path, page: target.page },
+    actor,
+    family: target.family,
+    method: target.method,
+    path,
+    page: target.page,
     route: `${target.method} ${target.path}`,
     headers: {
       ...createCredentials(world, target.family, actor),
@@ -43,8 +47,25 @@ export function generateOperationRequest(
 
 /** Positions in the change log, and invalid ones. */
 const LAST_EVENT_IDS = [
-  ...['1-0', '1-1', '5-999999', '999999999-0', '0-0', '-1-1', '1', '1-', '-', 'x', '', ' ', '*', '1e3-1'],
-  ...[`${'9'.repeat(30)}-1`, `1-${'9'.repeat(30)}`, '1-1, 1-2', '\u00e9', 'x'.repeat(5_000)],
+  '1-0',
+  '1-1',
+  '5-999999',
+  '999999999-0',
+  '0-0',
+  '-1-1',
+  '1',
+  '1-',
+  '-',
+  'x',
+  '',
+  ' ',
+  '*',
+  '1e3-1',
+  `${'9'.repeat(30)}-1`,
+  `1-${'9'.repeat(30)}`,
+  '1-1, 1-2',
+  '\u00e9',
+  'x'.repeat(5_000),
 ]
 
 /** No actor becomes an administrator, who could rightly see the victim's data. */

@@ -4,23 +4,26 @@ type ParentObject = Record<string, unknown>
 type PropertyPlace = readonly [object: ParentObject, name: string]
 
 const VALUES: readonly unknown[] = [
-  ...[
-    null,
-    '',
-    0,
-    -1,
-    1e308,
-    true,
-    [],
-    {},
-    'at0004',
-    'openEHR-EHR-OBSERVATION.x.v1',
-    '2026-02-30',
-    'P1Y',
-    '\0',
-    '😀',
-  ],
-  ...['DV_TEXT', 'ELEMENT', 'EHR_STATUS', 'DV_INTERVAL<DV_QUANTITY>', '__proto__', 'x'.repeat(5000)],
+  null,
+  '',
+  0,
+  -1,
+  1e308,
+  true,
+  [],
+  {},
+  'at0004',
+  'openEHR-EHR-OBSERVATION.x.v1',
+  '2026-02-30',
+  'P1Y',
+  '\0',
+  '😀',
+  'DV_TEXT',
+  'ELEMENT',
+  'EHR_STATUS',
+  'DV_INTERVAL<DV_QUANTITY>',
+  '__proto__',
+  'x'.repeat(5000),
 ]
 
 /** A composition that differs from a valid one in one or two places. */

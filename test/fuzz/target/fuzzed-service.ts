@@ -28,8 +28,11 @@ export interface FuzzedService {
 }
 
 const UNLIMITED_RATES = {
-  ...{ ADDRESS_RATE: '1000000', ACCOUNT_RATE: '1000000' },
-  ...{ LOGIN_ATTEMPTS: '1000000', ACCOUNT_LOGIN_ATTEMPTS: '1000000', LOCKOUT_ATTEMPTS: '999' },
+  ADDRESS_RATE: '1000000',
+  ACCOUNT_RATE: '1000000',
+  LOGIN_ATTEMPTS: '1000000',
+  ACCOUNT_LOGIN_ATTEMPTS: '1000000',
+  LOCKOUT_ATTEMPTS: '999',
 }
 
 /** @param admin the address to invite as administrator */
@@ -67,9 +70,13 @@ function createEnvironment(smtpUrl: string, port: number): NodeJS.ProcessEnv {
   )
   return {
     ...Object.fromEntries(made.map((name) => [name, randomBytes(24).toString('hex')])),
-    ...{ PATH: process.env.PATH, NODE_ENV: 'production', LOG_LEVEL: 'error' },
+    PATH: process.env.PATH,
+    NODE_ENV: 'production',
+    LOG_LEVEL: 'error',
     PUBLIC_URL: `http://127.0.0.1:${port}`,
-    ...{ SMTP_URL: smtpUrl, DATA_DIR: createDataDir(), PORT: String(port) },
+    SMTP_URL: smtpUrl,
+    DATA_DIR: createDataDir(),
+    PORT: String(port),
     ...UNLIMITED_RATES,
   }
 }

@@ -55,8 +55,13 @@ const PARTICIPANT_VERDICTS = {
 } as const
 const VERDICTS: Partial<Record<Access, Partial<Record<CallerName, 'done' | 403>>>> = {
   'ehr:read': {
-    ...{ subject: DONE, keeper: DONE, reader: DONE, writer: DONE, manager: DONE },
-    ...{ otherReader: DONE, otherWriter: DONE },
+    subject: DONE,
+    keeper: DONE,
+    reader: DONE,
+    writer: DONE,
+    manager: DONE,
+    otherReader: DONE,
+    otherWriter: DONE,
   },
   'ehr:write': { subject: DONE, keeper: DONE, ...PARTICIPANT_VERDICTS },
   'ehr:subject': { subject: DONE, admin: DONE, keeper: 403, ...PARTICIPANT_VERDICTS },

@@ -76,8 +76,15 @@ export const describeBadInput = (what: 'measurements' | 'EHRs') =>
 
     it('answers every bad list request', async () => {
       const names = [
-        ...['Ehr.newest', 'CarePlan.newest', 'Task.byDueDate', 'plan.participants.ofPlan'],
-        ...['Event.ofEhr', 'Diagnosis.ofEhr', 'history', 'audit', 'templates'],
+        'Ehr.newest',
+        'CarePlan.newest',
+        'Task.byDueDate',
+        'plan.participants.ofPlan',
+        'Event.ofEhr',
+        'Diagnosis.ofEhr',
+        'history',
+        'audit',
+        'templates',
       ]
       const cursors = names.flatMap(createForgedCursors).map((cursor) => `cursor=${cursor}`)
       const lists = chosen.filter(({ query }) => 'cursor' in query.properties)

@@ -35,7 +35,8 @@ export async function openEventSource(
   const closing = new AbortController()
   const { status, headers, body } = await fetch(url + path, {
     headers: {
-      ...{ authorization: `Bearer ${authToken}`, accept: 'text/event-stream' },
+      authorization: `Bearer ${authToken}`,
+      accept: 'text/event-stream',
       ...(after !== undefined && { 'last-event-id': after }),
     },
     signal: closing.signal,
@@ -67,7 +68,10 @@ export async function openEventSource(
     })
   if (status === 200) await waitFor(() => lastId || undefined, 'the beginning of the stream')
   return {
-    ...{ status, type: headers.get('content-type') ?? '', events, lastId: () => lastId },
+    status,
+    type: headers.get('content-type') ?? '',
+    events,
+    lastId: () => lastId,
     hasEnded: () => over,
     async next() {
       const event = await waitFor(() => events[taken], 'an event')

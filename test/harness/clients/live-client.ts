@@ -31,7 +31,9 @@ export async function openRawSocket(url = service.url) {
 
 /** The first message of an SDK. */
 export const createConnectMessage = (more: object = {}) => ({
-  ...{ op: 'connect', applicationId: config.applicationId, javascriptKey: config.javascriptKey },
+  op: 'connect',
+  applicationId: config.applicationId,
+  javascriptKey: config.javascriptKey,
   ...more,
 })
 

@@ -64,7 +64,8 @@ export const assertionForm = (assertion: string): Record<string, string> => ({
 
 /** The form with which a backend service asks for a token. */
 export const credentialsForm = (scope: string, assertion: string): Record<string, string> => ({
-  ...{ grant_type: 'client_credentials', scope },
+  grant_type: 'client_credentials',
+  scope,
   ...assertionForm(assertion),
 })
 
@@ -76,7 +77,9 @@ export async function createBackendService(
 ): Promise<BackendService> {
   const [system, own] = await Promise.all([createRestSystem(), signer ?? createSigner()])
   const app = await createSmartApp(scopes, {
-    ...{ authentication: 'key', systemId: system.id, redirectUris: [] },
+    authentication: 'key',
+    systemId: system.id,
+    redirectUris: [],
     ...('jwksUri' in more ? {} : { jwks: { keys: [own.jwk] } }),
     ...more,
   })

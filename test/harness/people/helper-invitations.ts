@@ -10,7 +10,9 @@ const DAY_MS = 86_400_000
 export const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString()
 
 export const termsOf = (acts: readonly HelperAct[], more: object = {}) => ({
-  ...{ relation: 'PARENT', acts, until: inDays(30) },
+  relation: 'PARENT',
+  acts,
+  until: inDays(30),
   ...more,
 })
 
@@ -44,7 +46,8 @@ export async function actFor(person: Person, helper: Person): Promise<Person> {
   const { sessionToken } = body.result
   return {
     ...helper,
-    ...{ authToken, sessionToken },
+    authToken,
+    sessionToken,
     headers: { ...apiKeys(), 'X-Parse-Session-Token': sessionToken },
     call: (method, path, body, headers) =>
       call(method, path, body, { authorization: `Bearer ${authToken}`, ...headers }),

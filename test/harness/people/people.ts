@@ -74,12 +74,22 @@ let SAMPLE_USER: Promise<User> | undefined
 async function copySampleUser(email: string): Promise<void> {
   SAMPLE_USER ??= createActivatedUser(createAddress())
   const [_id, at] = [newId(), new Date()]
-  await usersOf(service.db).insertOne({
+  const copy: User & { _hashed_password: string; _acl: object } = {
     ...(await SAMPLE_USER),
-    ...{ _id, ehrId: newId(), email, username: email, _hashed_password: QUICK_HASH },
-    ...{ _rperm: [_id], _wperm: [_id], _acl: { [_id]: { r: true, w: true } } },
-    ...{ _created_at: at, _updated_at: at, termsAcceptedAt: at, activatedAt: at },
-  })
+    _id,
+    ehrId: newId(),
+    email,
+    username: email,
+    _hashed_password: QUICK_HASH,
+    _rperm: [_id],
+    _wperm: [_id],
+    _acl: { [_id]: { r: true, w: true } },
+    _created_at: at,
+    _updated_at: at,
+    termsAcceptedAt: at,
+    activatedAt: at,
+  }
+  await usersOf(service.db).insertOne(copy)
 }
 
 export async function logInAs(email: string, secret = password): Promise<Person> {

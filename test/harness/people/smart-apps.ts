@@ -128,7 +128,10 @@ export const redeemCode = (
 ): Promise<Answer> =>
   postForm('/auth/smart/token', {
     grant_type: 'authorization_code',
-    ...{ client_id: app.id, code, redirect_uri: app.redirectUri, code_verifier: verifier },
+    client_id: app.id,
+    code,
+    redirect_uri: app.redirectUri,
+    code_verifier: verifier,
     ...(app.clientSecret !== undefined && { client_secret: app.clientSecret }),
     ...more,
   })

@@ -119,8 +119,13 @@ describe('alert rules of a care plan', () => {
         'invalid-input',
       ),
       [
-        ...['body.escalation.afterMinutes', 'body.escalation.participants', 'body.expected.0.by'],
-        ...['body.expected.0.everyDays', 'body.expected.0.from', 'body.mutes.0.reason', 'body.mutes.0.until'],
+        'body.escalation.afterMinutes',
+        'body.escalation.participants',
+        'body.expected.0.by',
+        'body.expected.0.everyDays',
+        'body.expected.0.from',
+        'body.mutes.0.reason',
+        'body.mutes.0.until',
         'body.timeZone',
       ],
     )
@@ -222,7 +227,8 @@ describe('alert rules of a care plan', () => {
         'HIGH',
         midnight.toISOString(),
         {
-          ...{ kind: 'bloodpressure', state: 'OPEN' },
+          kind: 'bloodpressure',
+          state: 'OPEN',
           missed: {
             from: new Date(midnight.getTime() - DAY_MS).toISOString(),
             due: midnight.toISOString(),

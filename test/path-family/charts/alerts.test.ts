@@ -153,7 +153,8 @@ describe('thresholds of a care plan', () => {
     const band = { code: 'a', label: 'A', severity: 1, combine: 'any', systolic: { gte: 100 } }
     const faulty = {
       bloodpressure: {
-        ...{ name: 'x', unit: 'stone' },
+        name: 'x',
+        unit: 'stone',
         bands: [{ ...band, label: 5 }, band, { ...band, severity: 2 }, { code: 'c' }],
       },
       bodyweight: { weightLow: '60', heightLow: 3, unit: 'stone' },
@@ -203,13 +204,16 @@ for (const [family, familyOf] of [
       )
       assert.equal(alert?.title, 'Blood pressure 185/112 mmHg: Hypertension grade 3')
       assert.deepEqual(alert?.data, {
-        ...{ kind: 'bloodpressure', measurementId: id, state: 'OPEN' },
+        kind: 'bloodpressure',
+        measurementId: id,
+        state: 'OPEN',
         values: [
           { name: 'systolic', value: 185, unit: 'mm[Hg]' },
           { name: 'diastolic', value: 112, unit: 'mm[Hg]' },
         ],
         band: { code: 'grade3', label: 'Hypertension grade 3' },
-        ...{ severity: 5, thresholds: 'esc2018' },
+        severity: 5,
+        thresholds: 'esc2018',
       })
     })
 

@@ -39,8 +39,12 @@ describe('the graph of an EHR', () => {
     for (const [i, systolic] of [118, 131, 184, 126].entries())
       assertStatus(
         await patient.call('POST', 'procedure/bloodpressure', {
-          ...{ carePlanId: planId, timestamp: new Date(start + i * HOUR).toISOString() },
-          ...{ systolic, systolicUnit: 'mm[Hg]', diastolic: 10 + i, diastolicUnit: 'kPa' },
+          carePlanId: planId,
+          timestamp: new Date(start + i * HOUR).toISOString(),
+          systolic,
+          systolicUnit: 'mm[Hg]',
+          diastolic: 10 + i,
+          diastolicUnit: 'kPa',
         }),
         201,
       )
@@ -59,7 +63,9 @@ describe('the graph of an EHR', () => {
       [118, 131, 184, 126].map((y, i) => ({ x: start + i * HOUR, y })),
     )
     assert.deepEqual(systolic.stats, {
-      ...{ min: 118, max: 184, mean: 139.75 },
+      min: 118,
+      max: 184,
+      mean: 139.75,
       last: { x: start + 3 * HOUR, y: 126 },
     })
     assert.equal(diastolic.points[0].y, 75.0062)
@@ -123,7 +129,8 @@ describe('the graph of an EHR', () => {
     const weights = service.db.collection<{ _id: string }>('BodyWeight')
     const { _id, ...weight } = (await weights.findOne({ _id: await added() })) ?? { _id: '' }
     const many = Array.from({ length: total - 1 }, (_, i) => ({
-      ...{ ...weight, _id: `${String(_id).slice(0, 5)}${i}` },
+      ...weight,
+      _id: `${String(_id).slice(0, 5)}${i}`,
       timestamp: new Date(start + i * HOUR),
       weightKg: i === 4321 ? 40.5 : 70 + Math.sin(i / 50),
     }))
@@ -161,8 +168,10 @@ describe('the graph of an EHR', () => {
   const added = async (): Promise<string> =>
     assertStatus(
       await patient.call('POST', 'procedure/bodyweight', {
-        ...{ carePlanId: planId, timestamp: '2026-06-01T00:00:00Z' },
-        ...{ weight: 68, weightUnit: 'kg' },
+        carePlanId: planId,
+        timestamp: '2026-06-01T00:00:00Z',
+        weight: 68,
+        weightUnit: 'kg',
       }),
       201,
     ).id

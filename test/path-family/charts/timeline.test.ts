@@ -46,8 +46,12 @@ describe('the timeline of an EHR', () => {
   const pressure = async (timestamp: string, systolic = 118) =>
     assertStatus(
       await patient.call('POST', 'procedure/bloodpressure', {
-        ...{ carePlanId: planId, timestamp, systolic, systolicUnit: 'mm[Hg]' },
-        ...{ diastolic: 76, diastolicUnit: 'mm[Hg]' },
+        carePlanId: planId,
+        timestamp,
+        systolic,
+        systolicUnit: 'mm[Hg]',
+        diastolic: 76,
+        diastolicUnit: 'mm[Hg]',
       }),
       201,
     ).id
@@ -222,7 +226,9 @@ describe('the timeline of an EHR', () => {
     assert.ok(joined.length >= 15)
     await assertNoScan(
       joined.map(({ coll, pipeline: [{ $match: filter }] }: Union) => ({
-        ...{ commandName: 'find', find: coll, filter },
+        commandName: 'find',
+        find: coll,
+        filter,
       })),
     )
     const found = commands.flatMap(({ commandName, find }) => (commandName === 'find' ? [find] : []))

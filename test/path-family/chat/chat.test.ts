@@ -58,13 +58,11 @@ describe('a chat', () => {
     const { id, createdAt, lastMessageAt, ...topic } = assertStatus(started, 201)
     assert.equal(started.headers.get('location'), at(`/${id}`))
     assert.deepEqual(topic, {
-      ...{
-        version: 1,
-        title: first.title,
-        createdBy: { mvUid: patient.mvUid, name: 'Ann' },
-        onBehalfOf: null,
-        unread: 0,
-      },
+      version: 1,
+      title: first.title,
+      createdBy: { mvUid: patient.mvUid, name: 'Ann' },
+      onBehalfOf: null,
+      unread: 0,
       closed: false,
     })
     await said(id, 'Yes, they do.', nurse)

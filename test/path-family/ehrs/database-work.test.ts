@@ -57,7 +57,11 @@ describe('database work for care plans', () => {
       // Entries about the EHR, about sets of EHRs, and about every EHR since its creation.
       // The names of those who looked come with one query, and with a second one for users without a profile.
       [`/ehr/${ehrId}/audit`]: [
-        ...['Ehr', '_User', ...Array(3).fill('audit.entries'), 'audit.scopes', 'profile.persons'],
+        'Ehr',
+        '_User',
+        ...Array(3).fill('audit.entries'),
+        'audit.scopes',
+        'profile.persons',
       ],
       '/ehr': ['Ehr', 'Ehr', '_User'],
     }

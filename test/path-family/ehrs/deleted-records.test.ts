@@ -95,8 +95,14 @@ describe('the deleted records of an EHR', () => {
         assert.deepEqual(others, [])
         const { deletedAt, history, content, values, ...rest } = deleted
         assert.deepEqual(rest, {
-          ...{ type, id, version: 1, userId: patient.mvUid, userName: 'Ann Jansen' },
-          ...{ onBehalfOf: null, onBehalfOfName: null, application: rest.application },
+          type,
+          id,
+          version: 1,
+          userId: patient.mvUid,
+          userName: 'Ann Jansen',
+          onBehalfOf: null,
+          onBehalfOfName: null,
+          application: rest.application,
         })
         assert.ok(Math.abs(Date.now() - Date.parse(deletedAt)) < DAY_MS)
         assert.ok(type === 'Custom' || (content?.length ?? 0) > 1)
@@ -139,7 +145,9 @@ describe('the deleted records of an EHR', () => {
     const last = await history.findOne({ action: 'delete', 'before._id': returning })
     assert.ok(last)
     const earlier = Array.from({ length: 2100 }, (_, i) => ({
-      ...{ ...last, version: i + 3, at: new Date(last.at.getTime() + i + 1) },
+      ...last,
+      version: i + 3,
+      at: new Date(last.at.getTime() + i + 1),
       _id: last._id.replace(/\/\d+\/\w+$/, `/${String(i + 3).padStart(10, '0')}/x`),
     }))
     await history.insertMany(earlier)
@@ -157,7 +165,8 @@ describe('the deleted records of an EHR', () => {
     assert.deepEqual(await contentsIn(patient, patient, 'type=Diagnosis'), ['Asthma'])
     assert.deepEqual(await contentsIn(patient, patient, 'type=Goal'), ['Walk'])
     assert.deepEqual((await deletedIn(patient, patient, 'type=Task')).page, {
-      ...{ limit: 100, next: null },
+      limit: 100,
+      next: null,
     })
   })
 

@@ -87,9 +87,16 @@ describe('the audit of an EHR', () => {
     assert.ok(line && Date.parse(line.at) >= before && Date.parse(line.at) <= Date.now())
     const { at: _, ...seen } = line
     assert.deepEqual(seen, {
-      ...{ userId: nurse.mvUid, userName: null, onBehalfOf: null },
+      userId: nurse.mvUid,
+      userName: null,
+      onBehalfOf: null,
       application: 'path family',
-      ...{ action: 'read', type: 'CarePlan', ids: [planId], outcome: 'done', asked: null, scope: 'ehr' },
+      action: 'read',
+      type: 'CarePlan',
+      ids: [planId],
+      outcome: 'done',
+      asked: null,
+      scope: 'ehr',
       requestId: 'the-look-of-the-nurse',
     })
     assert.deepEqual([own?.userId, own?.type], [patient.mvUid, 'Ehr'])

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { decodeJwt, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from 'jose'
+import type { Document } from 'mongodb'
 import { type Answer, assertProblem, call } from '../../harness/clients/path-client.ts'
 import { followLink, tokenInLink, waitForMail, waitForMailAbout } from '../../harness/people/mail.ts'
 import {
@@ -302,7 +303,7 @@ describe('login with an external identity', () => {
 
     it('keeps the first of several links that version 0.2 stored', async () => {
       const person = await createPerson()
-      const links = service.db.collection<{ _id: string }>('auth.identities')
+      const links = service.db.collection<Document & { _id: string }>('auth.identities')
       const { mvUid } = person
       await links.dropIndex('account_issuer')
       for (const [sub, day] of [
@@ -311,7 +312,8 @@ describe('login with an external identity', () => {
       ] as const)
         await links.insertOne({
           _id: `${provider.issuer} ${sub}-${mvUid}`,
-          ...{ mvUid, linkedAt: new Date(2026, 0, day) },
+          mvUid,
+          linkedAt: new Date(2026, 0, day),
         })
       await service.accounts?.services.identities.prepare()
       assertProblem(await loginAs(`second-${mvUid}`, person.email), 403, 'account-not-found')

@@ -20,7 +20,11 @@ type Item = Record<string, unknown>
 
 const timestamp = '2026-03-01T08:30:00.000Z'
 const rate = (heartRate: number, more: Item = {}): Item => ({
-  ...{ kind: 'heartrate', timestamp, deviceId: 'watch', heartRate, heartRateUnit: '/min' },
+  kind: 'heartrate',
+  timestamp,
+  deviceId: 'watch',
+  heartRate,
+  heartRateUnit: '/min',
   ...more,
 })
 const statuses = ({ items }: { items: { status: string }[] }) => items.map(({ status }) => status)
@@ -90,7 +94,10 @@ describe('a batch of measurements', () => {
         rate(65, { carePlanId: await createPlan(other) }),
         rate(66, { carePlanId, ehrId: other.ehrId }),
         {},
-        ...[null, 5, 'heartrate', [rate(66)]],
+        null,
+        5,
+        'heartrate',
+        [rate(66)],
       ] as object[]),
     )
     const said = answer.items.map(

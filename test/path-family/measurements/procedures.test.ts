@@ -122,7 +122,11 @@ describe('measurements', () => {
 
   it('contain derived fields', async () => {
     const { bmi, category, method } = await store('bmi', {
-      ...{ weight: 72.5, weightUnit: 'kg', height: 1.78, heightUnit: 'm', age: 44 },
+      weight: 72.5,
+      weightUnit: 'kg',
+      height: 1.78,
+      heightUnit: 'm',
+      age: 44,
     })
     assert.deepEqual([bmi, category, method], [22.9, 'normal', 'calculated'])
     const device = await store('bmi', { bmi: 31.26 })
@@ -193,7 +197,9 @@ describe('measurements', () => {
     for (const heartRate of [61, 62, 63, 64, 65])
       assertStatus(
         await own.call('POST', path, {
-          ...{ carePlanId: plan, heartRate, heartRateUnit: '/min' },
+          carePlanId: plan,
+          heartRate,
+          heartRateUnit: '/min',
           timestamp: `2026-04-0${Math.ceil((heartRate - 60) / 2)}T08:00:00Z`,
         }),
         201,

@@ -82,7 +82,8 @@ describe('access to a profile', () => {
         relationContactId: hers.contactId,
         relationAddressId: home.addressId,
         connectionMvUid: people.connection.mvUid,
-        ...{ helperId: people.connection.mvUid, personId: people.connection.mvUid },
+        helperId: people.connection.mvUid,
+        personId: people.connection.mvUid,
       },
     }
   }

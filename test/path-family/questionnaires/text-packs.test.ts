@@ -89,8 +89,15 @@ describe('text packs', () => {
   const options = (highest: number) =>
     Array.from({ length: highest + 1 }, (_, value) => ({ value, label: `Option ${value}` }))
   const pack = (instrument: TextPack['instrument'], items: number, highest: number): TextPack => ({
-    ...{ id: 'licence-12', version: '2.1', instrument, language: 'en', licensed: true, notice: 'Licensed' },
-    ...{ title: 'A questionnaire', recallPeriod: 'Lately', scale: options(highest) },
+    id: 'licence-12',
+    version: '2.1',
+    instrument,
+    language: 'en',
+    licensed: true,
+    notice: 'Licensed',
+    title: 'A questionnaire',
+    recallPeriod: 'Lately',
+    scale: options(highest),
     pages: [
       {
         title: 'All',

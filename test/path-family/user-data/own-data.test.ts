@@ -37,7 +37,10 @@ describe('a user’s own data', () => {
 
   const data = (path = 'measurement', of = patient) => `/data/${of.mvUid}/${path}`
   const steps = (more: object = {}) => ({
-    ...{ carePlanId, dataType: 'steps', value: 8214, timestamp: '2026-03-01T20:00:00Z' },
+    carePlanId,
+    dataType: 'steps',
+    value: 8214,
+    timestamp: '2026-03-01T20:00:00Z',
     ...more,
   })
   const store = (body: unknown, who: Person = patient) => who.call('POST', data(), body)
@@ -62,10 +65,22 @@ describe('a user’s own data', () => {
     assert.equal(answer.headers.get('location'), href)
     const { createdAt, updatedAt, ...fields } = assertStatus(await patient.call('GET', href))
     assert.deepEqual(fields, {
-      ...{ id, version: 1, ehrId: patient.ehrId, carePlanId, utcOffset: null },
-      ...{ dataType: 'steps', value: 8214, unit: null, timestamp: '2026-03-02T20:00:00.000Z' },
-      ...{ device, comment: 'After a walk', name: 'Steps', typeVersion: 1 },
-      ...{ amount: 8214, amountUnit: '{steps}', warnings: [] },
+      id,
+      version: 1,
+      ehrId: patient.ehrId,
+      carePlanId,
+      utcOffset: null,
+      dataType: 'steps',
+      value: 8214,
+      unit: null,
+      timestamp: '2026-03-02T20:00:00.000Z',
+      device,
+      comment: 'After a walk',
+      name: 'Steps',
+      typeVersion: 1,
+      amount: 8214,
+      amountUnit: '{steps}',
+      warnings: [],
     })
     assertProblem(await store(sent, reader), 403, 'forbidden')
     assertProblem(await store(sent, stranger), 404, 'not-found')
@@ -266,7 +281,9 @@ describe('a user’s own data', () => {
     }
     for (const [name, type] of Object.entries(types)) {
       const sent = Array.from({ length: 50 }, (_, value) => ({
-        ...{ ...type, carePlanId: plan, timestamp: parseDate('2026-06-20T05:00:00.000Z') },
+        ...type,
+        carePlanId: plan,
+        timestamp: parseDate('2026-06-20T05:00:00.000Z'),
         ...(name === 'Measurement' && { value }),
       }))
       const answers = await Promise.all(sent.map((one) => postInTurn(name, one)))
@@ -281,8 +298,11 @@ describe('a user’s own data', () => {
     const plans = [await createPlan(owner), await createPlan(owner)]
     const device = { type: 'watch', serial: 'W-7' }
     const items = Array.from({ length: 6 }, (_, i) => ({
-      ...{ carePlanId: plans[i % 2], dataType: i < 4 ? 'steps' : 'pain', value: i },
-      ...{ timestamp: `2026-03-0${i + 1}T08:00:00Z`, ...(i === 0 && { device }) },
+      carePlanId: plans[i % 2],
+      dataType: i < 4 ? 'steps' : 'pain',
+      value: i,
+      timestamp: `2026-03-0${i + 1}T08:00:00Z`,
+      ...(i === 0 && { device }),
     }))
     assert.equal(assertStatus(await owner.call('POST', data('measurement', owner), items)).stored, 6)
     const values = async (query: string) =>
@@ -330,8 +350,11 @@ describe('a user’s own data', () => {
     })
     const items = [
       // In Amsterdam the first value is of 1 March. The last one is of 29 March, when the clocks change.
-      ...[at('2026-02-28T23:30:00Z', 100), at('2026-03-01T10:00:00Z', 300), at('2026-03-01T23:30:00Z', 50)],
-      ...[at('2026-03-28T23:00:00Z', 10), at('2026-03-29T21:59:59Z', 20)],
+      at('2026-02-28T23:30:00Z', 100),
+      at('2026-03-01T10:00:00Z', 300),
+      at('2026-03-01T23:30:00Z', 50),
+      at('2026-03-28T23:00:00Z', 10),
+      at('2026-03-29T21:59:59Z', 20),
     ]
     assert.equal(assertStatus(await owner.call('POST', data('measurement', owner), items)).stored, 5)
     const sums = async (query: string, who: Person = owner) =>
@@ -393,7 +416,10 @@ describe('a user’s own data', () => {
     const nothing = await owner.call('PUT', thresholds, { nothing: { valueHigh: 6, unit: 'x' } })
     assert.deepEqual(assertProblemPlaces(nothing, 422, 'rule-violated'), ['body.nothing'])
     const pain = [3, 8, 5].map((value, i) => ({
-      ...{ carePlanId: plan, dataType: 'pain', value, timestamp: `2026-03-0${i + 1}T08:00:00Z` },
+      carePlanId: plan,
+      dataType: 'pain',
+      value,
+      timestamp: `2026-03-0${i + 1}T08:00:00Z`,
     }))
     const { items } = assertStatus(await owner.call('POST', data('measurement', owner), pain))
     const alerts = assertStatus(
@@ -445,8 +471,15 @@ describe('a user’s own data', () => {
     const { id, createdAt, updatedAt, ...fields } = assertStatus(stored, 201)
     assert.equal(stored.headers.get('location'), `/ehr/${patient.ehrId}/occurrence/${id}`)
     assert.deepEqual(fields, {
-      ...{ ...fall, timestamp: '2026-03-01T20:00:00.000Z', ehrId: patient.ehrId, eventType: 'fall' },
-      ...{ version: 1, typeVersion: 1, name: 'Fall', severity: 'HIGH', utcOffset: null },
+      ...fall,
+      timestamp: '2026-03-01T20:00:00.000Z',
+      ehrId: patient.ehrId,
+      eventType: 'fall',
+      version: 1,
+      typeVersion: 1,
+      name: 'Fall',
+      severity: 'HIGH',
+      utcOffset: null,
     })
     assert.deepEqual(await readAudit(patient.ehrId, since), ['create Occurrence done'])
     const path = (query: string) => `${data('event/fall')}?${query}`

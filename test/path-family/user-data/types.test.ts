@@ -25,7 +25,10 @@ describe('types of data', () => {
   const newName = () => `t-${randomUUID()}`
   const at = (family: string, type?: string) => `/data/type/${family}${type === undefined ? '' : `/${type}`}`
   const dataType = (more: object = {}) => ({
-    ...{ type: newName(), name: 'Peak flow at home', schema: { type: 'number' }, unit: 'L/min' },
+    type: newName(),
+    name: 'Peak flow at home',
+    schema: { type: 'number' },
+    unit: 'L/min',
     ...more,
   })
   const add = (body: object, family = 'data', who = modeller) => who.call('POST', at(family), body)

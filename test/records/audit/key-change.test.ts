@@ -11,8 +11,14 @@ const at = new Date('2026-01-01')
 const clock = () => at
 
 const access: AuditedAccess = {
-  ...{ requestId: '', userId: 'u', application: 'a', action: 'read', outcome: 'done' },
-  ...{ ehrId: 'e', type: 'T', ids: ['i'] },
+  requestId: '',
+  userId: 'u',
+  application: 'a',
+  action: 'read',
+  outcome: 'done',
+  ehrId: 'e',
+  type: 'T',
+  ids: ['i'],
 }
 
 describe('records/audit across key changes', () => {

@@ -42,7 +42,9 @@ describe('a clock that is set back across a restart', function suite() {
   /** Starts an instance whose clock differs from the others, and logs the patient in there. */
   async function start(shiftMs: number) {
     const instance = await startSecondInstance({
-      ...{ NODE_OPTIONS: LOADED_FIRST, CLOCK_SHIFT_MS: String(shiftMs), INSTANCES: 'several' },
+      NODE_OPTIONS: LOADED_FIRST,
+      CLOCK_SHIFT_MS: String(shiftMs),
+      INSTANCES: 'several',
     })
     running.push(instance)
     const post = async (path: string, body: object, headers = {}) => {

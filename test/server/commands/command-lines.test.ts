@@ -42,7 +42,10 @@ describe('the command lines', () => {
 
   it('report every fault of the configuration of the service, with exit code 1', async () => {
     const service = await startProcess({
-      ...{ PORT: 'x', LOG_LEVEL: 'loud', SMTP_URL: 'nowhere', MASTER_KEY: 'x' },
+      PORT: 'x',
+      LOG_LEVEL: 'loud',
+      SMTP_URL: 'nowhere',
+      MASTER_KEY: 'x',
     })
     assert.equal(await service.ended, 1)
     for (const name of ['PORT', 'LOG_LEVEL', 'SMTP_URL', 'MASTER_KEY'])

@@ -30,7 +30,9 @@ describe('npm run import, for files of other programs,', function () {
       systolicUnit: 'mmHg',
       diastolic: 82,
       diastolicUnit: 'mmHg',
-      ...{ source: 'sensed', position: 'reclining', location: 'left-wrist' },
+      source: 'sensed',
+      position: 'reclining',
+      location: 'left-wrist',
     }
     const fever = { temperature: 101, temperatureUnit: '[degF]', location: 'ear', basal: true }
     const at = { carePlanId: from.carePlanId, timestamp: '2026-03-01T08:30:00Z' }
@@ -68,7 +70,9 @@ describe('npm run import, for files of other programs,', function () {
       { ...weight, ...weighed, status: 'entered-in-error' },
       { ...weight, effectiveDateTime: '2026' },
       {
-        ...{ resourceType: 'Observation', status: 'final', code: loinc('85354-9') },
+        resourceType: 'Observation',
+        status: 'final',
+        code: loinc('85354-9'),
         effectivePeriod: { start: '2026-03-01T08:30:00Z' },
         component: [
           null,
@@ -77,12 +81,17 @@ describe('npm run import, for files of other programs,', function () {
         ],
       },
       {
-        ...{ resourceType: 'Condition', code: coded('http://snomed.info/sct', '195967001', 'Asthma') },
-        ...{ clinicalStatus: { coding: [{ code: 'remission' }] }, onsetDateTime: '2010-05-01T10:00:00Z' },
-        ...{ verificationStatus: { coding: [{ code: 'confirmed' }] }, note: [{ text: 'Mild' }] },
+        resourceType: 'Condition',
+        code: coded('http://snomed.info/sct', '195967001', 'Asthma'),
+        clinicalStatus: { coding: [{ code: 'remission' }] },
+        onsetDateTime: '2010-05-01T10:00:00Z',
+        verificationStatus: { coding: [{ code: 'confirmed' }] },
+        note: [{ text: 'Mild' }],
       },
       {
-        ...{ resourceType: 'Condition', code: { text: 'Flu' }, abatementDateTime: '2020-01-01' },
+        resourceType: 'Condition',
+        code: { text: 'Flu' },
+        abatementDateTime: '2020-01-01',
         clinicalStatus: { coding: [{ code: 'active' }] },
       },
       { resourceType: 'Condition', code: 7 },
@@ -95,23 +104,22 @@ describe('npm run import, for files of other programs,', function () {
       },
       { resourceType: 'Condition', code: { text: 'Gout' }, onsetDateTime: '2014-13' },
       {
-        ...{
-          resourceType: 'AllergyIntolerance',
-          code: coded('http://snomed.info/sct', '91936005', 'Penicillin'),
-        },
-        ...{ criticality: 'high', category: ['medication'], onsetDateTime: '2001-01-01' },
+        resourceType: 'AllergyIntolerance',
+        code: coded('http://snomed.info/sct', '91936005', 'Penicillin'),
+        criticality: 'high',
+        category: ['medication'],
+        onsetDateTime: '2001-01-01',
         lastOccurrence: '2003',
         reaction: [{ manifestation: [{ text: 'Rash' }, null], severity: 'mild', onset: '2002-05' }, 'x'],
       },
       { resourceType: 'AllergyIntolerance', code: { text: ' ' } },
       {
-        ...{
-          resourceType: 'Device',
-          deviceName: [{ name: 'Cuff 3' }],
-          manufacturer: 'Acme',
-          serialNumber: 'SN 1',
-        },
-        ...{ udiCarrier: [{ deviceIdentifier: '(01)0950' }], expirationDate: '2030-01-01' },
+        resourceType: 'Device',
+        deviceName: [{ name: 'Cuff 3' }],
+        manufacturer: 'Acme',
+        serialNumber: 'SN 1',
+        udiCarrier: [{ deviceIdentifier: '(01)0950' }],
+        expirationDate: '2030-01-01',
       },
       { resourceType: 'Device', serialNumber: 'SN 2' },
       { resourceType: 'Patient' },
@@ -176,7 +184,9 @@ describe('npm run import, for files of other programs,', function () {
     const place = await newPlace()
     const snomed = (code: string) => ({ coding: [{ code: 'x' }, { system: 'http://snomed.info/sct', code }] })
     const observed = {
-      ...{ resourceType: 'Observation', status: 'final', effectiveDateTime: '2026-03-01T08:30:00Z' },
+      resourceType: 'Observation',
+      status: 'final',
+      effectiveDateTime: '2026-03-01T08:30:00Z',
       note: [{ text: 'At rest' }, { text: 'Seated' }],
     }
     const pressure = (code: string, value: number) => ({
@@ -186,19 +196,23 @@ describe('npm run import, for files of other programs,', function () {
     const asthma = { system: 'http://snomed.info/sct', code: '195967001', display: 'Asthma' }
     const file = resources(
       {
-        ...{ ...observed, code: snomed('75367002') },
+        ...observed,
+        code: snomed('75367002'),
         component: [pressure('271649006', 128), pressure('271650006', 82)],
       },
       { ...observed, code: snomed('364075005'), valueQuantity: { value: 61, code: '/min' } },
       { ...observed, code: snomed('60621009'), valueQuantity: { value: 22.5, unit: 'kg/m2' } },
       { ...observed, code: snomed('60621009'), valueQuantity: { value: 22.5, code: '[lb_av]/[in_i]2' } },
       {
-        ...{ ...observed, code: snomed('33747003') },
+        ...observed,
+        code: snomed('33747003'),
         valueQuantity: { value: 33.3, comparator: '>', code: 'mmol/L' },
       },
       {
-        ...{ resourceType: 'Condition', code: { coding: [{ code: 'local' }, asthma] } },
-        ...{ onsetString: 'childhood', severity: snomed('24484000') },
+        resourceType: 'Condition',
+        code: { coding: [{ code: 'local' }, asthma] },
+        onsetString: 'childhood',
+        severity: snomed('24484000'),
         note: [{ text: 'Mild' }, { text: 'At night' }],
       },
       { resourceType: 'Condition', code: { text: 'Gout' }, onsetAge: { value: 40, unit: 'years' } },
@@ -212,8 +226,10 @@ describe('npm run import, for files of other programs,', function () {
       { resourceType: 'Device', deviceName: [{ name: 'x' }], serialNumber: '1' },
       { resourceType: 'Device', deviceName: [{ name: 'x' }], udiCarrier: [{ carrierHRF: '2' }] },
       {
-        ...{ resourceType: 'Device', deviceName: [{ name: 'x' }] },
-        ...{ serialNumber: '1', udiCarrier: [{ carrierHRF: '2' }] },
+        resourceType: 'Device',
+        deviceName: [{ name: 'x' }],
+        serialNumber: '1',
+        udiCarrier: [{ carrierHRF: '2' }],
       },
     )
     const { said } = await run(place, file)
@@ -269,13 +285,17 @@ describe('npm run import, for files of other programs,', function () {
       coding: [{ system: 'http://www.whocc.no/atc', code, display }],
     })
     const taken = {
-      ...{ resourceType: 'MedicationStatement', status: 'stopped' },
+      resourceType: 'MedicationStatement',
+      status: 'stopped',
       medicationCodeableConcept: atc('A10BA02', 'Metformin'),
     }
     const file = resources(
       {
-        ...{ ...taken, statusReason: [{ text: 'Nausea' }], reasonCode: [{ text: 'Diabetes' }] },
-        ...{ effectivePeriod: { start: '2024-11-01', end: '2026-02' }, dateAsserted: '2026-03-01T10:00:00Z' },
+        ...taken,
+        statusReason: [{ text: 'Nausea' }],
+        reasonCode: [{ text: 'Diabetes' }],
+        effectivePeriod: { start: '2024-11-01', end: '2026-02' },
+        dateAsserted: '2026-03-01T10:00:00Z',
         dosage: [
           { text: 'One in the morning', asNeededBoolean: false, route: { text: 'Oral' } },
           { text: 'Two at night' },
@@ -285,13 +305,15 @@ describe('npm run import, for files of other programs,', function () {
       { ...taken, effectiveDateTime: '2020-01-01' },
       { ...taken, medicationCodeableConcept: undefined },
       {
-        ...{ resourceType: 'Immunization', status: 'completed', vaccineCode: atc('J07BB02', 'Influenza') },
-        ...{ occurrenceString: 'as a child', lotNumber: 'AB1', manufacturer: { display: 'Acme' } },
-        ...{
-          site: { text: 'Left arm' },
-          primarySource: false,
-          reportOrigin: { coding: [{ code: 'recall' }] },
-        },
+        resourceType: 'Immunization',
+        status: 'completed',
+        vaccineCode: atc('J07BB02', 'Influenza'),
+        occurrenceString: 'as a child',
+        lotNumber: 'AB1',
+        manufacturer: { display: 'Acme' },
+        site: { text: 'Left arm' },
+        primarySource: false,
+        reportOrigin: { coding: [{ code: 'recall' }] },
         protocolApplied: [
           { doseNumberPositiveInt: 1, seriesDosesPositiveInt: 2, targetDisease: [{ text: 'Influenza' }] },
         ],
@@ -307,10 +329,19 @@ describe('npm run import, for files of other programs,', function () {
     assert.deepEqual([former.start, former.status], ['2020-01-01', 'stopped'])
     const { id, version, links, ...medication } = latest
     assert.deepEqual(medication, {
-      ...{ ehrId: place.ehrId, name: 'Metformin', status: 'stopped', statusReason: 'Nausea' },
+      ehrId: place.ehrId,
+      name: 'Metformin',
+      status: 'stopped',
+      statusReason: 'Nausea',
       code: { system: 'http://www.whocc.no/atc', code: 'A10BA02' },
-      ...{ dosage: 'One in the morning\nTwo at night', asNeeded: false, route: 'Oral', reason: 'Diabetes' },
-      ...{ start: '2024-11-01', end: null, asserted: '2026-03-01', informationSource: 'related-person' },
+      dosage: 'One in the morning\nTwo at night',
+      asNeeded: false,
+      route: 'Oral',
+      reason: 'Diabetes',
+      start: '2024-11-01',
+      end: null,
+      asserted: '2026-03-01',
+      informationSource: 'related-person',
       comment: 'end: 2026-02',
     })
     const [given] = assertStatus(await place.call('GET', 'immunisation')).items
@@ -360,13 +391,13 @@ describe('npm run import, for files of other programs,', function () {
     const time = { timestamp: '{effectiveDateTime}', deviceId: 'synthea {patient}' }
     const map = fileOf([
       {
-        ...{ when: { loinc: '55284-4' }, kind: 'bloodpressure', ...time },
-        ...{
-          systolic: '{systolic}',
-          systolicUnit: '{unit}',
-          diastolic: '{diastolic}',
-          diastolicUnit: '{unit}',
-        },
+        when: { loinc: '55284-4' },
+        kind: 'bloodpressure',
+        ...time,
+        systolic: '{systolic}',
+        systolicUnit: '{unit}',
+        diastolic: '{diastolic}',
+        diastolicUnit: '{unit}',
       },
       { when: { loinc: '39156-5' }, kind: 'bmi', ...time, bmi: '{value}' },
       { when: { loinc: '29463-7' }, kind: 'bodyweight', ...time, weight: '{value}', weightUnit: '{unit}' },
@@ -383,12 +414,23 @@ describe('npm run import, for files of other programs,', function () {
   it('stores the NHANES vitals, with each reading of a row', async function () {
     const rows = rowsOf(this, 'nhanes-2021-2023-bp-bmi.csv').slice(0, bySize(100, 10_000))
     const reading = (i: number) => ({
-      ...{ kind: 'bloodpressure', timestamp: `2022-06-01T12:0${i}:00Z`, deviceId: 'nhanes {SEQN}' },
-      ...{ systolic: `{SysBP${i}}`, systolicUnit: 'mmHg', diastolic: `{DiaBP${i}}`, diastolicUnit: 'mmHg' },
+      kind: 'bloodpressure',
+      timestamp: `2022-06-01T12:0${i}:00Z`,
+      deviceId: 'nhanes {SEQN}',
+      systolic: `{SysBP${i}}`,
+      systolicUnit: 'mmHg',
+      diastolic: `{DiaBP${i}}`,
+      diastolicUnit: 'mmHg',
     })
     const body = {
-      ...{ kind: 'bmi', timestamp: '2022-06-01T12:00:00Z', deviceId: 'nhanes {SEQN}', age: '{Age}' },
-      ...{ weight: '{WeightKg}', weightUnit: 'kg', height: '{HeightCm}', heightUnit: 'cm' },
+      kind: 'bmi',
+      timestamp: '2022-06-01T12:00:00Z',
+      deviceId: 'nhanes {SEQN}',
+      age: '{Age}',
+      weight: '{WeightKg}',
+      weightUnit: 'kg',
+      height: '{HeightCm}',
+      heightUnit: 'cm',
     }
     const place = await newPlace()
     const map = fileOf([reading(1), reading(2), reading(3), body])

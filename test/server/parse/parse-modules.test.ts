@@ -32,7 +32,11 @@ describe('the modules of Parse Server', () => {
       process.stdout.write(['known', ...inVain].join())
       process.exit(0)`
     const { stdout } = await run(process.execPath, [
-      ...['--import', register, '--input-type=module', '--eval', script],
+      '--import',
+      register,
+      '--input-type=module',
+      '--eval',
+      script,
     ])
     assert.equal(stdout, 'known')
   })

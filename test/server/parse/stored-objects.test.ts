@@ -21,7 +21,11 @@ const permissions = fc.array(fc.constantFrom('*', 'user', 'role:plan-read', 'rol
 const storedObject = (names: string[], value: fc.Arbitrary<unknown>) =>
   fc.record(
     {
-      ...{ _id: fc.string(), _created_at: date, _updated_at: date, _rperm: permissions, _wperm: permissions },
+      _id: fc.string(),
+      _created_at: date,
+      _updated_at: date,
+      _rperm: permissions,
+      _wperm: permissions,
       ...Object.fromEntries(names.map((name) => [name, value])),
     },
     { requiredKeys: [] },

@@ -40,7 +40,8 @@ describe('instances on one database', function suite() {
     const headers = { authorization: `Bearer ${patient.authToken}`, 'content-type': 'application/json' }
     const participants = `${other.url}/ehr/${patient.ehrId}/careplan/${planId}/participant`
     const answer = await fetch(participants + path, {
-      ...{ method, headers },
+      method,
+      headers,
       ...(body && { body: JSON.stringify(body) }),
     })
     assert.ok(answer.ok, String(answer.status))

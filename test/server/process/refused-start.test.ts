@@ -14,7 +14,7 @@ describe('a start that is refused', function suite() {
     const MONGODB_URI = databaseUri('old')
     const client = await MongoClient.connect(MONGODB_URI)
     const db = client.db()
-    await db.collection<{ _id: string }>('environment').insertOne({ _id: 'kind', ...{ kind: 'main' } })
+    await db.collection<Document & { _id: string }>('environment').insertOne({ _id: 'kind', kind: 'main' })
     const schemas = db.collection<Document & { _id: string }>('_SCHEMA')
     await schemas.insertMany([
       { _id: 'Goal', name: 'number' },
@@ -32,8 +32,8 @@ describe('a start that is refused', function suite() {
   it('reports that the data belong to a newer version', async () => {
     const MONGODB_URI = databaseUri('newer')
     const client = await MongoClient.connect(MONGODB_URI)
-    const newer = { _id: 'kind', ...{ kind: 'main', dataVersion: 99 } }
-    await client.db().collection<{ _id: string }>('environment').insertOne(newer)
+    const newer = { _id: 'kind', kind: 'main', dataVersion: 99 }
+    await client.db().collection<Document & { _id: string }>('environment').insertOne(newer)
     await client.close()
     assert.match(await findStartRefusal({ MONGODB_URI }), /data of a newer version of this service/)
   })

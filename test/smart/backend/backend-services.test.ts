@@ -50,7 +50,10 @@ describe('a backend service', () => {
       [ehrId],
     )
     const plan = {
-      ...{ resourceType: 'CarePlan', status: 'active', intent: 'plan', title: 'Follow-up' },
+      resourceType: 'CarePlan',
+      status: 'active',
+      intent: 'plan',
+      title: 'Follow-up',
       subject: { reference: `Patient/${ehrId}` },
     }
     const created = assertStatus(await as('POST', '/fhir/R4/CarePlan', fhirJson(plan), FHIR), 201)

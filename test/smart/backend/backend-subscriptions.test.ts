@@ -24,7 +24,10 @@ describe('the subscriptions of a backend service', () => {
     const ehrId = await createEhrOfSystem(backend.system)
     const all: FhirCaller = { call: await backend.logIn('system/*.cruds') }
     const plan = {
-      ...{ resourceType: 'CarePlan', status: 'active', intent: 'plan', title: 'Follow-up' },
+      resourceType: 'CarePlan',
+      status: 'active',
+      intent: 'plan',
+      title: 'Follow-up',
       subject: { reference: `Patient/${ehrId}` },
     }
     assertStatus(await callFhir(all, 'POST', 'CarePlan', plan), 201)

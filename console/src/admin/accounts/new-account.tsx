@@ -21,7 +21,9 @@ export function NewAccount({ mvUid }: { mvUid: string }) {
   const queries = useQueryClient()
   const [made, setMade] = useState<string>()
   const { draft, change, clear } = useDraft<Draft>(`${mvUid} new account`, () => ({
-    ...{ name: '', email: '', roles: [] },
+    name: '',
+    email: '',
+    roles: [],
   }))
   const form = useSubmit(async () => {
     const { name, email, roles } = draft

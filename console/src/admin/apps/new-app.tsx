@@ -29,8 +29,10 @@ export function NewApp({ mvUid, onRegistered }: NewClientProps) {
   const { name, authentication, launchUrl, jwks } = draft
   const form = useSubmit(async () => {
     const body = {
-      ...{ name: name.trim(), authentication },
-      ...{ redirectUris: linesOf(draft.redirectUris), scopes: linesOf(draft.scopes) },
+      name: name.trim(),
+      authentication,
+      redirectUris: linesOf(draft.redirectUris),
+      scopes: linesOf(draft.scopes),
       ...(launchUrl.trim() && { launchUrl: launchUrl.trim() }),
       ...(authentication === 'key' && { jwks: parseJson(jwks, 'jwks') as NonNullable<ListedApp['jwks']> }),
     }
@@ -41,7 +43,8 @@ export function NewApp({ mvUid, onRegistered }: NewClientProps) {
   })
   const field = (of: 'name' | 'redirectUris' | 'scopes' | 'launchUrl' | 'jwks') => ({
     ...form.field(of),
-    ...{ label: t(`apps.${of}`), value: draft[of] },
+    label: t(`apps.${of}`),
+    value: draft[of],
     onChange: (value: string) => change({ [of]: value }),
   })
   return (

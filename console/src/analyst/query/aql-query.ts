@@ -13,6 +13,11 @@ export interface AqlResult {
   meta: { next_offset?: number }
 }
 
+interface AqlPageRequest extends AqlRequest {
+  offset: number
+  fetch: number
+}
+
 const ROWS_PER_PAGE = 100
 
 /** A query with a LIMIT of its own takes no page beside it, and has no further one. */
@@ -20,9 +25,10 @@ const hasOwnLimit = (error: unknown): boolean =>
   isProblem(error) && error.errors.some(({ code }) => code === 'limit')
 
 async function runQuery(request: AqlRequest, offset: number): Promise<AqlResult> {
-  const send = async (body: AqlRequest) => (await api.POST('/med/aql', { body })).data as unknown as AqlResult
+  const send = async (body: AqlRequest | AqlPageRequest) =>
+    (await api.POST('/med/aql', { body })).data as unknown as AqlResult
   try {
-    return await send({ ...request, ...{ offset, fetch: ROWS_PER_PAGE } })
+    return await send({ ...request, offset, fetch: ROWS_PER_PAGE })
   } catch (error) {
     if (!hasOwnLimit(error)) throw error
     return { ...(await send(request)), meta: {} }

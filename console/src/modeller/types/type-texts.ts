@@ -34,10 +34,16 @@ export function textsOf(definition: TypeDefinition): TypeTexts {
   const more = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null))
   const numberText = (one: number | null | undefined) => (one == null ? '' : formatNumber(one, 9))
   return {
-    ...{ type, name, description: description ?? '', unit: unit ?? '' },
-    ...{ schema: jsonText(schema), more: jsonText(more) },
-    ...{ hardMin: numberText(ranges?.hard?.min), hardMax: numberText(ranges?.hard?.max) },
-    ...{ warnMin: numberText(ranges?.warn?.min), warnMax: numberText(ranges?.warn?.max) },
+    type,
+    name,
+    description: description ?? '',
+    unit: unit ?? '',
+    schema: jsonText(schema),
+    more: jsonText(more),
+    hardMin: numberText(ranges?.hard?.min),
+    hardMax: numberText(ranges?.hard?.max),
+    warnMin: numberText(ranges?.warn?.min),
+    warnMax: numberText(ranges?.warn?.max),
     retired: retired ? '✓' : '',
   }
 }
@@ -48,7 +54,9 @@ export function bodyOf(family: Family, texts: TypeTexts): object {
   const ranges = family === 'data' ? rangesOf(texts) : {}
   return {
     ...(more.trim() && (parseJson(more, 'more') as object)),
-    ...{ type: type.trim(), name: name.trim(), retired: retired !== '' },
+    type: type.trim(),
+    name: name.trim(),
+    retired: retired !== '',
     ...(description.trim() && { description: description.trim() }),
     ...(unit.trim() && { unit: unit.trim() }),
     ...(schema.trim() && { schema: parseJson(schema, 'schema') }),

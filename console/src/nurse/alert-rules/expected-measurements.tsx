@@ -55,7 +55,9 @@ function ExpectedForm({ me, planId, rules }: AlertRulesProps) {
   const t = useText()
   const save = useAlertRulesChange(me, planId)
   const { draft, change, clear } = useDraft(`${me.mvUid}:expected:${planId}`, () => ({
-    ...{ kind: kinds[0]?.path ?? '', everyDays: '1', by: '20:00' },
+    kind: kinds[0]?.path ?? '',
+    everyDays: '1',
+    by: '20:00',
   }))
   const form = useSubmit(async () => {
     const { kind, everyDays, by } = draft

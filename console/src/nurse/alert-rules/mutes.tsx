@@ -52,7 +52,9 @@ function MuteForm({ me, planId, rules }: AlertRulesProps) {
   const t = useText()
   const save = useAlertRulesChange(me, planId)
   const { draft, change, clear } = useDraft(`${me.mvUid}:mute:${planId}`, () => ({
-    ...{ kind: '', until: toLocalTime(new Date(Date.now() + DAY_MS)), reason: '' },
+    kind: '',
+    until: toLocalTime(new Date(Date.now() + DAY_MS)),
+    reason: '',
   }))
   const form = useSubmit(async () => {
     const { kind, reason } = draft

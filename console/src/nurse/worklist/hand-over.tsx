@@ -111,11 +111,15 @@ function HandOverForm({ mvUid, colleagues }: { mvUid: string; colleagues: readon
   const t = useText()
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft(`${mvUid}:handover`, () => ({
-    ...{ to: colleagues[0]?.mvUid ?? '', from: '', until: '', reason: '' },
+    to: colleagues[0]?.mvUid ?? '',
+    from: '',
+    until: '',
+    reason: '',
   }))
   const form = useSubmit(async () => {
     const body = {
-      ...{ to: draft.to, until: toTypedTime(draft.until) },
+      to: draft.to,
+      until: toTypedTime(draft.until),
       ...(draft.from && { from: toTypedTime(draft.from) }),
       ...(draft.reason.trim() && { reason: draft.reason.trim() }),
     }

@@ -24,22 +24,25 @@ interface Draft {
 const nextYear = (): string =>
   `${Number(today().slice(0, 4)) + 1}${today().slice(4).replace('02-29', '02-28')}`
 
+const createDraft = (): Draft => ({
+  helperId: '',
+  relation: 'CHILD',
+  acts: [],
+  from: today(),
+  until: nextYear(),
+})
+
 /** Invites somebody by the code that their account page shows. */
 export function InvitationForm({ mvUid }: { mvUid: string }) {
   const t = useText()
   const queries = useQueryClient()
-  const { draft, change, clear } = useDraft<Draft>(`${mvUid} helper`, () => ({
-    ...{ helperId: '', relation: 'CHILD' as const, acts: [] },
-    ...{ from: today(), until: nextYear() },
-  }))
+  const { draft, change, clear } = useDraft(`${mvUid} helper`, createDraft)
   const { helperId, relation, acts, from, until } = draft
   const form = useSubmit(async () => {
     const body = {
-      ...{
-        mvUid: helperId.trim(),
-        relation,
-        acts: ['READ' as const, ...acts.filter((act) => act !== 'READ')],
-      },
+      mvUid: helperId.trim(),
+      relation,
+      acts: ['READ' as const, ...acts.filter((act) => act !== 'READ')],
       ...((from === '' || from > today()) && { from: toTypedTime(`${from}T00:00:00`) }),
       until: toTypedTime(`${until}T23:59:59`),
     }

@@ -69,7 +69,11 @@ export function ParticipantForm(props: ParticipantFormProps) {
 function useParticipantDraft({ mvUid, ehrId, plans }: ParticipantFormProps) {
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft(`${mvUid} participant`, () => ({
-    ...{ planId: '', code: '', role: '', right: 'WRITE' as Right, until: '' },
+    planId: '',
+    code: '',
+    role: '',
+    right: 'WRITE' as Right,
+    until: '',
   }))
   const plan = plans.find(({ id }) => id === draft.planId) ?? plans[0]
   const create = useCreation()
@@ -77,7 +81,8 @@ function useParticipantDraft({ mvUid, ehrId, plans }: ParticipantFormProps) {
     const { code, role, right: access, until } = draft
     const params = { path: { ehrId, careplanId: plan?.id ?? '' } }
     const body = {
-      ...{ mvUid: code.trim(), access },
+      mvUid: code.trim(),
+      access,
       ...(role.trim() && { role: role.trim() }),
       ...(until && { end: new Date(`${until}T23:59:59`).toISOString() }),
     }

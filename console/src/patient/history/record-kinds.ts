@@ -82,7 +82,11 @@ const ofMeasurements = measurementKinds.map(
     ],
     words: {
       ...Object.fromEntries(quantities.map(({ name }) => [`${name}Unit`, 'unit'] as const)),
-      ...{ source: 'source', position: 'position', location: 'site', cuffSize: 'cuff', method: 'method' },
+      source: 'source',
+      position: 'position',
+      location: 'site',
+      cuffSize: 'cuff',
+      method: 'method',
     },
     act: 'RECORD',
     page: `overview?kind=${path}`,
@@ -182,8 +186,11 @@ const recordKinds: readonly RecordKind[] = [
       ...(['reactions', 'firstOnset', 'lastOnset', 'comment'] as const),
     ],
     words: {
-      ...{ status: 'word', criticality: 'word', reactions: 'word' },
-      ...{ verification: 'certainty', category: 'category' },
+      status: 'word',
+      criticality: 'word',
+      reactions: 'word',
+      verification: 'certainty',
+      category: 'category',
     },
     page: 'record',
   }),
@@ -216,7 +223,10 @@ const recordKinds: readonly RecordKind[] = [
   }),
   {
     path: '/med/ehr/{ehrId}/composition/{compositionId}',
-    ...{ name: COMPOSITION, fields: ['name'], words: {}, page: 'record' },
+    name: COMPOSITION,
+    fields: ['name'],
+    words: {},
+    page: 'record',
   },
 ]
 

@@ -83,7 +83,9 @@ function useReadingForm({ me, kind, planId, refused, onSaved }: Omit<ReadingForm
     onSaved(record)
   }, corrected?.refusal)
   return {
-    ...{ draft, question, submit },
+    draft,
+    question,
+    submit,
     change(part: Partial<Reading>) {
       isConfirmed.current = false
       change(part)

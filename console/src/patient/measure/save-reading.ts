@@ -40,7 +40,9 @@ function toMeasurement({ me, kind, planId }: SaveOptions, reading: Reading): Mea
   const timestamp = toOffsetTime(reading.time === '' ? new Date() : new Date(reading.time))
   const comment = reading.comment.trim() || null
   return {
-    ...{ key: crypto.randomUUID(), ehrId: me.ehrId, kind: kind.path },
+    key: crypto.randomUUID(),
+    ehrId: me.ehrId,
+    kind: kind.path,
     body: { ...numbers, carePlanId: planId, timestamp, comment, ...sourceOf(me) },
   }
 }
@@ -55,7 +57,9 @@ function useToQueued({ me }: SaveOptions) {
     // Shown again, the form must not take the time of that moment.
     const time = typed.time || toLocalTime(new Date(measurement.body.timestamp))
     return {
-      ...{ ...measurement, account, reading: { ...typed, time } },
+      ...measurement,
+      account,
+      reading: { ...typed, time },
       ...(helped && { helped }),
       ...(!me.isPatient && { patient: name ?? translate('patient.unnamed', { ehrId: me.ehrId }) }),
     }

@@ -56,7 +56,9 @@ function violationOf({ name, value, unit }: ReadNumber): string | undefined {
   const [min, max] = unit.hard.map((one) => formatNumber(one))
   return translate('violation.between', {
     name: quantityName(name, name),
-    ...{ min, max, unit: unitName(unit.code) },
+    min,
+    max,
+    unit: unitName(unit.code),
   })
 }
 

@@ -82,7 +82,8 @@ const KindChart = memo(({ lines, from, to }: KindChartProps) => {
     () =>
       lines.map(({ id, measure, label, points, bands }) => ({
         label: quantityName(id.slice(measure.length + 1), label),
-        ...{ points, bands },
+        points,
+        bands,
       })),
     [lines],
   )

@@ -48,7 +48,9 @@ export function useSaveAnswers(me: Me, questionnaire: Questionnaire) {
   const sending = useRef<MeasurementToSend>(undefined)
   return async (answers: Answers): Promise<void> => {
     sending.current ??= {
-      ...{ key: crypto.randomUUID(), ehrId: me.ehrId, kind: questionnaire.id },
+      key: crypto.randomUUID(),
+      ehrId: me.ehrId,
+      kind: questionnaire.id,
       body: { ...toBody(questionnaire, answers), timestamp: toOffsetTime(new Date()), ...sourceOf(me) },
     }
     const keep = (complete: MeasurementToSend) => {

@@ -81,5 +81,10 @@ export const { replace: replaceInQueue, remove: removeFromQueue, removeAll: clea
 
 /** The refusal of the service, without the parts that cannot be stored. */
 export const refusalOf = ({ status, code, title, detail, errors, requestId }: Problem): Refusal => ({
-  ...{ status, code, title, detail, errors, requestId },
+  status,
+  code,
+  title,
+  detail,
+  errors,
+  requestId,
 })

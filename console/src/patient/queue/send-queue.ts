@@ -50,6 +50,8 @@ export function useSendQueue(): void {
     // The signal ends requests at a log-out, before they could be sent in the name of the next user.
     queryFn: ({ signal }) => sendQueue(queries, account, signal).then(() => null),
     enabled: isWaiting,
-    ...{ staleTime: 0, refetchInterval: RETRY_INTERVAL_MS, throwOnError: false },
+    staleTime: 0,
+    refetchInterval: RETRY_INTERVAL_MS,
+    throwOnError: false,
   })
 }

@@ -38,7 +38,8 @@ const SECTIONS: readonly Section[] = [
     read: async (params) =>
       (await api.GET('/ehr/{ehrId}/diagnosis', { params })).data.items.map(
         ({ id, name, onset, status, severity, comment }) => ({
-          ...{ path: `diagnosis/${id}`, name },
+          path: `diagnosis/${id}`,
+          name,
           facts: present([word(status), word(severity), day(onset), comment]),
         }),
       ),
@@ -48,7 +49,8 @@ const SECTIONS: readonly Section[] = [
     read: async (params) =>
       (await api.GET('/ehr/{ehrId}/adversereaction', { params })).data.items.map(
         ({ substance, criticality, reactions, comment }) => ({
-          ...{ path: `adversereaction/${encodeURIComponent(substance)}`, name: substance },
+          path: `adversereaction/${encodeURIComponent(substance)}`,
+          name: substance,
           facts: present([
             word(criticality),
             ...(reactions ?? []).map(({ manifestation }) => manifestation),
@@ -62,7 +64,8 @@ const SECTIONS: readonly Section[] = [
     read: async (params) =>
       (await api.GET('/ehr/{ehrId}/medication', { params })).data.items.map(
         ({ id, name, dosage, status, start, comment }) => ({
-          ...{ path: `medication/${id}`, name },
+          path: `medication/${id}`,
+          name,
           facts: present([dosage, status && translate(`medication.${status}`), day(start), comment]),
         }),
       ),
@@ -72,7 +75,8 @@ const SECTIONS: readonly Section[] = [
     read: async (params) =>
       (await api.GET('/ehr/{ehrId}/immunisation', { params })).data.items.map(
         ({ id, vaccine, date, status, targetDisease, comment }) => ({
-          ...{ path: `immunisation/${id}`, name: vaccine },
+          path: `immunisation/${id}`,
+          name: vaccine,
           facts: present([day(date), targetDisease, status && translate(`immunisation.${status}`), comment]),
         }),
       ),
@@ -82,7 +86,8 @@ const SECTIONS: readonly Section[] = [
     read: async (params) =>
       (await api.GET('/ehr/{ehrId}/device', { params })).data.items.map(
         ({ id, name, manufacturer, model, serial }) => ({
-          ...{ path: `device/${id}`, name },
+          path: `device/${id}`,
+          name,
           facts: present([manufacturer, model, serial]),
         }),
       ),
@@ -92,7 +97,8 @@ const SECTIONS: readonly Section[] = [
     read: async (params) =>
       (await api.GET('/med/ehr/{ehrId}/composition', { params })).data.items.map(
         ({ compositionId, name, start, updatedAt }) => ({
-          ...{ path: `composition/${compositionId}`, name },
+          path: `composition/${compositionId}`,
+          name,
           facts: [formatDate(start ?? updatedAt)],
         }),
       ),

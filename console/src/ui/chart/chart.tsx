@@ -73,8 +73,13 @@ function Summary({ series, unit }: Pick<ChartProps, 'series' | 'unit'>) {
       if (y > high) high = y
     }
     const values = {
-      ...{ label, unit, at: formatDate(last.x), count: points.length },
-      ...{ value: formatNumber(last.y), low: formatNumber(low), high: formatNumber(high) },
+      label,
+      unit,
+      at: formatDate(last.x),
+      count: points.length,
+      value: formatNumber(last.y),
+      low: formatNumber(low),
+      high: formatNumber(high),
     }
     return <p key={label}>{t('chart.summary', values)}</p>
   })

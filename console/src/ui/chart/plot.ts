@@ -114,6 +114,7 @@ function createAxes(stroke: string, { formatTime, formatValue }: PlotOptions): U
 }
 
 const NOT_STARTED = 0
+const OUTSIDE = { left: -10, top: -10 }
 
 /** A graph that draws nothing before its start. */
 function createUPlot(options: UPlot.Options): { plot: UPlot; start: () => void } {
@@ -141,7 +142,10 @@ export async function createPlot(target: HTMLElement, options: PlotOptions): Pro
   const paths: UPlot.Series.PathBuilder = (one, at, ...range) =>
     (at <= drawnLines ? drawLine?.(one, at, ...range) : null) ?? null
   const { plot, start } = createUPlot({
-    ...{ width, height: HEIGHT_PX, ms: 1, legend: { show: false } },
+    width,
+    height: HEIGHT_PX,
+    ms: 1,
+    legend: { show: false },
     hooks: { drawClear: [(one) => drawAreas(one, areas, color)] },
     axes: createAxes(color, options),
     series: [{}, ...series.map((one, at) => ({ ...seriesOptions(one, at), paths }))],
@@ -165,9 +169,7 @@ export async function createPlot(target: HTMLElement, options: PlotOptions): Pro
     },
     mark: (point) =>
       plot.setCursor(
-        point
-          ? { left: plot.valToPos(point.x, 'x'), top: plot.valToPos(point.y, 'y') }
-          : { left: -10, top: -10 },
+        point ? { left: plot.valToPos(point.x, 'x'), top: plot.valToPos(point.y, 'y') } : OUTSIDE,
       ),
     destroy() {
       isDestroyed = true

@@ -11,7 +11,9 @@ export interface FieldFault {
 /** The problem of a form whose fields cannot be sent. It is shown as if the service had found it. */
 export const fieldsProblem = (faults: readonly FieldFault[]): Problem =>
   new Problem({
-    ...{ status: 422, code: 'rule-violated', title: '' },
+    status: 422,
+    code: 'rule-violated',
+    title: '',
     errors: faults.map(({ field, message }) => ({ path: `body.${field}`, code: 'here', message })),
   })
 

@@ -26,8 +26,12 @@ const byEhrId = ({ ehrId: a = '' }: ValueGroup, { ehrId: b = '' }: ValueGroup): 
 
 function merge(groups: readonly ValueGroup[]): ValueGroup {
   const merged = {
-    ...{ ehrId: undefined, count: 0, sum: 0, empty: 0 },
-    ...{ least: Number.POSITIVE_INFINITY, most: Number.NEGATIVE_INFINITY },
+    ehrId: undefined,
+    count: 0,
+    sum: 0,
+    empty: 0,
+    least: Number.POSITIVE_INFINITY,
+    most: Number.NEGATIVE_INFINITY,
   }
   for (const { count, sum, least, most, empty } of groups) {
     merged.count += count

@@ -82,8 +82,12 @@ function emptyFilter({ query, order, search, structures }: OrderedSearch): Datab
 
 const openUnordered = ({ db, wanted }: OrderedSearch, { index, filter }: CompositionSearch) =>
   new FieldOrderStream(db, {
-    ...{ collection: Composition.collection, filter, field: undefined, isEmpty: true },
-    ...{ descending: false, wanted },
+    collection: Composition.collection,
+    filter,
+    field: undefined,
+    isEmpty: true,
+    descending: false,
+    wanted,
     hint: index === '_id' ? '_id_' : COMPOSITION_INDEX_KEYS[index],
   })
 
@@ -96,7 +100,12 @@ async function openByStart(about: OrderedSearch): Promise<OrderedStream[] | unde
   const start = { $gte: range.$gte ?? -MAX_TIME_MS, ...(range.$lte !== undefined && { $lte: range.$lte }) }
   const filter = allOf([search.filter, { start }]) as DatabaseFilter
   const valued = new FieldOrderStream(db, {
-    ...{ collection: Composition.collection, filter, field: 'start', isEmpty: false, descending, wanted },
+    collection: Composition.collection,
+    filter,
+    field: 'start',
+    isEmpty: false,
+    descending,
+    wanted,
     hint: COMPOSITION_INDEX_KEYS[index],
   })
   if (isRequired) return [valued]

@@ -24,8 +24,12 @@ export function openViewStreams({ db, order, search, isOfEhrs, wanted }: ViewOrd
   const { view, filter, index } = search
   const { descending, range, isRequired } = order
   const unordered = {
-    ...{ collection: view.kind.collection, filter, hint: index, field: undefined },
-    ...{ descending, wanted },
+    collection: view.kind.collection,
+    filter,
+    hint: index,
+    field: undefined,
+    descending,
+    wanted,
   }
   const { field, isDecided } = placeInView(view, order, new ExampleEvaluation(order.node, order.path))
   const empty = (filter: DatabaseFilter) => new FieldOrderStream(db, { ...unordered, filter, isEmpty: true })

@@ -10,8 +10,12 @@ import { type Command, targetCollection } from '../context.ts'
 import { checkCollectionOptions, refusedOptions, validationOptions } from './collection-options.ts'
 
 const INDEX_OPTIONS = {
-  ...{ name: text, keyPattern: object, expireAfterSeconds: number },
-  ...{ hidden: flag, unique: flag, prepareUnique: flag },
+  name: text,
+  keyPattern: object,
+  expireAfterSeconds: number,
+  hidden: flag,
+  unique: flag,
+  prepareUnique: flag,
 }
 
 export const collMod: Command = {

@@ -28,8 +28,10 @@ const hasNoEffect = (option: string, value: unknown): boolean =>
 export const checkCollectionOptions = (command: Document, name: string): void => {
   checkEach(command, name, {
     ...validation,
-    ...{ validator: object, changeStreamPreAndPostImages: object },
-    ...{ storageEngine: object, indexOptionDefaults: object },
+    validator: object,
+    changeStreamPreAndPostImages: object,
+    storageEngine: object,
+    indexOptionDefaults: object,
   })
   for (const option of refusedOptions.split(' '))
     if (command[option] !== undefined && !hasNoEffect(option, command[option]))

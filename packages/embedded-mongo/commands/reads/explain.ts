@@ -104,6 +104,12 @@ const describeRequest = (
   }
 }
 
+const describeExamined = ({ keys, documents }: ExaminedCounts, nReturned: number): Document => ({
+  nReturned,
+  totalKeysExamined: keys,
+  totalDocsExamined: documents,
+})
+
 /**
  * Plans the query. Unless only the plan is wanted, it also runs the query and counts the keys and documents
  * examined.
@@ -130,7 +136,7 @@ export const explainCommand = async (
     if (verbosity === 'queryPlanner') return { queryPlanner, ...description, ok: 1 }
     const nCounted = await countMatches(context, inner.count, query)
     const executionStats = {
-      ...{ nReturned: 0, totalKeysExamined: keyCount.keys, totalDocsExamined: 0 },
+      ...describeExamined({ keys: keyCount.keys, documents: 0 }, 0),
       executionStages: { stage: 'COUNT', nCounted },
     }
     return { queryPlanner, executionStats, ...description, ok: 1 }
@@ -152,10 +158,5 @@ export const explainCommand = async (
   await forEachItem(found, context.timer, (one) => {
     nReturned += reader ? headOf(one as Run).count : 1
   })
-  const executionStats = {
-    nReturned,
-    totalKeysExamined: examined.keys,
-    totalDocsExamined: examined.documents,
-  }
-  return { queryPlanner, executionStats, ...description, ok: 1 }
+  return { queryPlanner, executionStats: describeExamined(examined, nReturned), ...description, ok: 1 }
 }

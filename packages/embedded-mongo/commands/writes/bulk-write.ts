@@ -25,17 +25,15 @@ interface Operation {
 const OPTIONS: Readonly<Record<Kind, string[]>> = {
   insert: ['insert', 'document'],
   update: [
-    ...[
-      'update',
-      'filter',
-      'updateMods',
-      'multi',
-      'upsert',
-      'arrayFilters',
-      'collation',
-      'hint',
-      'constants',
-    ],
+    'update',
+    'filter',
+    'updateMods',
+    'multi',
+    'upsert',
+    'arrayFilters',
+    'collation',
+    'hint',
+    'constants',
   ],
   delete: ['delete', 'filter', 'multi', 'collation', 'hint'],
 }
@@ -151,7 +149,9 @@ const rowOf = ({ index, changed, error }: Outcome, kind: Kind | undefined): Docu
   const { matched = 0, modified = 0, upsertedId } = changed ?? {}
   const upserted = upsertedId === undefined ? undefined : { _id: upsertedId }
   return {
-    ...{ ok: 1, idx, n: upserted ? 1 : matched },
+    ok: 1,
+    idx,
+    n: upserted ? 1 : matched,
     ...(kind === 'update' && { nModified: modified }),
     ...(upserted && { upserted }),
   }

@@ -161,7 +161,8 @@ export const recordResults = (
   const kept = done.map((changed = emptyResult()): StatementResult => {
     const { matched, modified, upsertedId } = changed
     return {
-      ...{ matched, modified },
+      matched,
+      modified,
       ...(upsertedId !== undefined && { upsertedId }),
       ...(shows && { [shows]: changed[shows] }),
     }

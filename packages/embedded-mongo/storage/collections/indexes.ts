@@ -125,8 +125,12 @@ export const checkIndexSpec = (given: Document, collation: Document | undefined)
 const MAX_COMPONENTS = 32
 
 const OPTION_TYPES: Readonly<Record<string, Check>> = {
-  ...{ partialFilterExpression: object, collation: object },
-  ...{ unique: flag, sparse: flag, background: flag, hidden: boolean },
+  partialFilterExpression: object,
+  collation: object,
+  unique: flag,
+  sparse: flag,
+  background: flag,
+  hidden: boolean,
 }
 
 /** @throws 9, 14, 67, 2 */

@@ -153,7 +153,8 @@ const listen = (): Promise<Server | undefined> =>
     // A forked engine gives its parent's id: that is the process people know.
     const owner: LockOwner = {
       process: process.send ? process.ppid : process.pid,
-      ...{ startedIn, startedAt: new Date().toISOString().slice(0, 19).concat('Z') },
+      startedIn,
+      startedAt: new Date().toISOString().slice(0, 19).concat('Z'),
     }
     const server = createServer((socket) => socket.end(JSON.stringify(owner)))
     server.on(ADDRESS_KNOWN, (address: string) => {

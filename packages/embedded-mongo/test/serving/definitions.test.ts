@@ -145,18 +145,23 @@ describe('definitions', () => {
       return answer
     }
     assert.deepEqual(await change({ expireAfterSeconds: Decimal128.fromString('50.5'), hidden: true }), {
-      ...{ expireAfterSeconds_old: 100, expireAfterSeconds_new: 50 },
-      ...{ hidden_old: false, hidden_new: true },
+      expireAfterSeconds_old: 100,
+      expireAfterSeconds_new: 50,
+      hidden_old: false,
+      hidden_new: true,
     })
     const kept = (await things.indexes()).find(({ name }) => name === 'at_1')
     assert.deepEqual([kept?.expireAfterSeconds, kept?.hidden], [50, true])
     assert.deepEqual(await change({ hidden: 1 }), {})
     assert.deepEqual(await change({ hidden: false, expireAfterSeconds: Number.NaN }), {
-      ...{ expireAfterSeconds_old: 50, expireAfterSeconds_new: 0 },
-      ...{ hidden_old: true, hidden_new: false },
+      expireAfterSeconds_old: 50,
+      expireAfterSeconds_new: 0,
+      hidden_old: true,
+      hidden_new: false,
     })
     assert.deepEqual(await change({ expireAfterSeconds: Long.fromString('9000000000') }), {
-      ...{ expireAfterSeconds_old: 0, expireAfterSeconds_new: 2 ** 31 - 1 },
+      expireAfterSeconds_old: 0,
+      expireAfterSeconds_new: 2 ** 31 - 1,
     })
   })
 

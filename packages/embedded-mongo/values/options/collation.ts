@@ -24,11 +24,16 @@ const sensitivity = { 1: 'base', 2: 'accent', 3: 'variant', 5: 'variant' } as co
 const unsupported = { caseLevel: true, numericOrdering: true, alternate: 'shifted', backwards: true }
 
 const types: Readonly<Record<string, Check>> = {
-  ...{ locale: text, strength: number, version: text },
+  locale: text,
+  strength: number,
+  version: text,
   caseFirst: oneOf('off', 'upper', 'lower'),
   alternate: oneOf('non-ignorable', 'shifted'),
   maxVariable: oneOf('punct', 'space'),
-  ...{ caseLevel: boolean, numericOrdering: boolean, normalization: boolean, backwards: boolean },
+  caseLevel: boolean,
+  numericOrdering: boolean,
+  normalization: boolean,
+  backwards: boolean,
 }
 
 /** The version of the collations that MongoDB writes into completed specifications. */

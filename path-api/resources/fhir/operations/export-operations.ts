@@ -74,8 +74,12 @@ const manifestOf = (base: string, { startedAt, request, output, deleted }: Expor
   const listed = (files: ExportStatus['output']) =>
     files.map(({ type, name, count }) => ({ type, url: `${base}/${name}`, count }))
   return {
-    ...{ transactionTime: startedAt, request, requiresAccessToken: true },
-    ...{ output: listed(output), deleted: listed(deleted), error: [] },
+    transactionTime: startedAt,
+    request,
+    requiresAccessToken: true,
+    output: listed(output),
+    deleted: listed(deleted),
+    error: [],
   }
 }
 
@@ -141,7 +145,8 @@ export const fhirExportOperations = [
     params: {
       exportId: exportIdField,
       file: Type.String({
-        ...{ pattern: '^[A-Za-z]{1,64}\\.ndjson$', examples: ['Observation.ndjson'] },
+        pattern: '^[A-Za-z]{1,64}\\.ndjson$',
+        examples: ['Observation.ndjson'],
         description: 'Name of the file',
       }),
     },

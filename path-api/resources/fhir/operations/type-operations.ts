@@ -23,7 +23,9 @@ type TrialMode = (typeof TRIAL_MODES)[number]
 
 const modeField = Type.Optional(
   Type.Unsafe<TrialMode>({
-    ...{ type: 'string', enum: TRIAL_MODES, examples: ['create'] },
+    type: 'string',
+    enum: TRIAL_MODES,
+    examples: ['create'],
     description: 'Kind of the write: create, update or delete',
   }),
 )

@@ -30,7 +30,11 @@ const StoredQueryVersion = closedObject('StoredQueryVersion', 'A version of a st
 })
 
 const toStoredQueryVersion = ({ name, version, stored: { q, updatedAt } }: QueryVersion) => ({
-  ...{ name, type: 'AQL', version, saved: updatedAt, q },
+  name,
+  type: 'AQL',
+  version,
+  saved: updatedAt,
+  q,
 })
 
 /** The language; there is one. Clients name it by either parameter. */

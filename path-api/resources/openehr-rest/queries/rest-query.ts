@@ -67,8 +67,12 @@ async function replyWithResult(
       rows.push(`[${cells.map((cell, i) => converters[i]?.(cell) ?? cell).join(',')}]`)
   const meta = {
     ...(href !== undefined && { _href: href }),
-    ...{ _type: 'RESULTSET', _schema_version: '1.0.3', _created: new Date().toISOString() },
-    ...{ _generator: 'health-record-service', _executed_aql: run.q, resultsize: rows.length },
+    _type: 'RESULTSET',
+    _schema_version: '1.0.3',
+    _created: new Date().toISOString(),
+    _generator: 'health-record-service',
+    _executed_aql: run.q,
+    resultsize: rows.length,
   }
   const head = JSON.stringify({
     meta,

@@ -209,7 +209,9 @@ function missedMeasurementAlert(
 ): AlertFields {
   const missed = { from: from.toISOString(), due: due.toISOString() }
   return {
-    ...{ type: ALERT_TYPE, severity, start: missed.due },
+    type: ALERT_TYPE,
+    severity,
+    start: missed.due,
     title: `${noun.charAt(0).toUpperCase()}${noun.slice(1)} is missing`,
     data: { kind: path, state: 'OPEN', missed },
   }

@@ -39,7 +39,8 @@ export function attentionOf(
     const isLast = place === candidates.length - 1
     return {
       ...(standIn ? { assignedTo: standIn, assignedFor: userId } : { assignedTo: userId }),
-      ...{ assignedAt: at, ...(!isLast && { attentionAt: later(at) }) },
+      assignedAt: at,
+      ...(!isLast && { attentionAt: later(at) }),
     }
   }
   const place = candidates.findIndex(({ userId }) => userId === (assignedFor ?? assignedTo))

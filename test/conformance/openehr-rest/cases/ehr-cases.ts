@@ -33,7 +33,9 @@ const DETAILS = [
   detail('ITEM_TABLE', {
     rows: [
       {
-        ...{ _type: 'CLUSTER', archetype_node_id: 'at0003', name: { value: '1' } },
+        _type: 'CLUSTER',
+        archetype_node_id: 'at0003',
+        name: { value: '1' },
         items: [element('one')],
       },
     ],
@@ -174,7 +176,8 @@ const INCOMPLETE = [
 const switches = (is_modifiable: unknown, is_queryable: unknown, subject: object | undefined = {}) => ({
   ...subjectStatus(),
   ...(subject && { subject }),
-  ...{ is_modifiable, is_queryable },
+  is_modifiable,
+  is_queryable,
 })
 const named = () => subjectStatus().subject
 

@@ -101,7 +101,10 @@ export async function largePlan(nurse: Person, goals = bySize(2, 11)) {
 }
 
 export const callerOf = ({ mvUid }: Person): Caller => ({
-  ...{ userId: mvUid, roles: [], application: 'tests', requestId: 'killed' },
+  userId: mvUid,
+  roles: [],
+  application: 'tests',
+  requestId: 'killed',
 })
 
 export const statuses = async (name: string, carePlanId: string) =>

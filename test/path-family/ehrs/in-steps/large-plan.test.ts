@@ -155,12 +155,15 @@ describe('plans, in several transactions', function suite() {
       await kept('Task').deleteMany({ _id: { $in: members.slice(3).map(({ id }: Document) => id) } })
       const today = new Date().toISOString().slice(0, 10)
       await jobCollection(service).insertOne({
-        ...{ _id: `carePlanId$${plan.id}`, job: 'fill', field: 'carePlanId', id: plan.id },
-        ...{ ehrId: owner.ehrId, by: callerOf(owner), hidesPlan: true },
-        ...{
-          details: { templateId: 'asthma', use: {}, today, invited: [] },
-          leaseUntil: new Date(Date.now() + 60_000),
-        },
+        _id: `carePlanId$${plan.id}`,
+        job: 'fill',
+        field: 'carePlanId',
+        id: plan.id,
+        ehrId: owner.ehrId,
+        by: callerOf(owner),
+        hidesPlan: true,
+        details: { templateId: 'asthma', use: {}, today, invited: [] },
+        leaseUntil: new Date(Date.now() + 60_000),
       })
       await waitUntil(async () => (await owner.call('GET', path)).status === 404)
       for (const person of [owner, scene.nurse, scene.stranger]) {

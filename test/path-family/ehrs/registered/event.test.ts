@@ -47,7 +47,11 @@ describe('events', () => {
     const created = await patient.call('POST', path, { ...event, carePlanId: planId })
     const { id, ...rest } = assertStatus(created, 201)
     assert.deepEqual(rest, {
-      ...{ ...event, ...noHandling, carePlanId: planId, ehrId: patient.ehrId, version: 1 },
+      ...event,
+      ...noHandling,
+      carePlanId: planId,
+      ehrId: patient.ehrId,
+      version: 1,
     })
     assert.equal(created.headers.get('location'), `${path}/${id}`)
     const answer = await patient.call('GET', `${path}/${id}`)
@@ -59,9 +63,16 @@ describe('events', () => {
     )
     const { id: _, ...none } = small
     assert.deepEqual(none, {
-      ...{ ...Object.fromEntries(Object.keys(event).map((name) => [name, null])), ...noHandling },
-      ...{ type, title, start: '2026-03-01T08:30:00.000Z', allDay: false, participants: [] },
-      ...{ carePlanId: null, ehrId: patient.ehrId, version: 1 },
+      ...Object.fromEntries(Object.keys(event).map((name) => [name, null])),
+      ...noHandling,
+      type,
+      title,
+      start: '2026-03-01T08:30:00.000Z',
+      allDay: false,
+      participants: [],
+      carePlanId: null,
+      ehrId: patient.ehrId,
+      version: 1,
     })
     assertStatus(await patient.call('DELETE', `${path}/${small.id}`), 204)
   })

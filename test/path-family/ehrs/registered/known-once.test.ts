@@ -144,7 +144,8 @@ describe('records with a natural key', () => {
 
     it('reports all violations', async () => {
       const faulty = {
-        ...{ firstOnset: '2026-02-01', lastOnset: '2026-01-01' },
+        firstOnset: '2026-02-01',
+        lastOnset: '2026-01-01',
         reactions: [{ manifestation: 'x', onset: '2021-02-29' }],
       }
       assert.deepEqual(assertProblemPlaces(await putReaction('x', faulty), 422, 'rule-violated'), [
@@ -156,7 +157,7 @@ describe('records with a natural key', () => {
         await post('AdverseReaction', {
           ehrId: patient.ehrId,
           substance: 'x',
-          ...{ reactions: faulty.reactions },
+          reactions: faulty.reactions,
         }),
         142,
         /^reactions\.0\.onset must be a day of the calendar$/,

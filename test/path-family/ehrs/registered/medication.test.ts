@@ -45,7 +45,9 @@ describe('medications and immunisations', () => {
     await refused(
       'immunisation',
       { vaccine: ' ', ...doses },
-      ...['body.vaccine', 'body.doseNumber', 'body.reportOrigin'],
+      'body.vaccine',
+      'body.doseNumber',
+      'body.reportOrigin',
     )
     const { post, put } = byClass(patient)
     const vaccinated = { ehrId: patient.ehrId, vaccine: 'Hepatitis B vaccine' }

@@ -116,7 +116,10 @@ const immunised = fc
     { requiredKeys: ['recorded'] },
   )
   .map(({ recorded, day, ...values }) => ({
-    ...{ vaccine: 'Beta', status: 'completed', ...(day && { date: new Date(day) }), ...values },
+    vaccine: 'Beta',
+    status: 'completed',
+    ...(day && { date: new Date(day) }),
+    ...values,
     _created_at: new Date(recorded),
   }))
 
@@ -335,7 +338,10 @@ const orders = fc.oneof({ arbitrary: source, weight: 3 }, mixed).chain(({ keys, 
       return {
         all: `SELECT ${columns.join(', ')} ${from}${(isTime ? time : where).replaceAll('?', key)}`,
         page: ` ORDER BY ${key}${way}${second} LIMIT ${limit} OFFSET ${offset}`,
-        ...{ limit, offset, isTime, descending: way !== '' },
+        limit,
+        offset,
+        isTime,
+        descending: way !== '',
       }
     }),
 )
@@ -548,13 +554,19 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
     const example = {
       all: `SELECT v0/uid/value, ${times} ${typedIn}`,
       page: ` ORDER BY ${times} LIMIT 2 OFFSET 0`,
-      ...{ limit: 2, offset: 0, isTime: true, descending: false },
+      limit: 2,
+      offset: 0,
+      isTime: true,
+      descending: false,
     }
     const doses = `v1/data/items[at0007]/value/magnitude`
     const ofDoses = {
       all: `SELECT v0/uid/value, ${doses} ${typedIn.replace(/OBSERVATION.*/, `EVALUATION v1[${immunisations.archetype}]`)}`,
       page: ` ORDER BY ${doses} LIMIT 3 OFFSET 0`,
-      ...{ limit: 3, offset: 0, isTime: false, descending: false },
+      limit: 3,
+      offset: 0,
+      isTime: false,
+      descending: false,
     }
     await fc.assert(fc.asyncProperty(orders, same), {
       examples: [[example], [ofDoses]],

@@ -17,13 +17,21 @@ describe('medications and immunisations in AQL', () => {
   before(async () => {
     ;[patient, stranger] = await Promise.all([createPatient(), createPerson()])
     medicationId = await add('/medication', {
-      ...{ name: 'Metformin', code: { system: atc, code: 'A10BA02' }, status: 'active', asNeeded: false },
-      ...{ dosage: 'Twice a day,\nwith a meal', start: '2024-11-01', informationSource: 'patient' },
+      name: 'Metformin',
+      code: { system: atc, code: 'A10BA02' },
+      status: 'active',
+      asNeeded: false,
+      dosage: 'Twice a day,\nwith a meal',
+      start: '2024-11-01',
+      informationSource: 'patient',
     })
     // As another system sends it.
     const sent = {
-      ...{ resourceType: 'Immunization', status: 'completed', occurrenceDateTime: '2026-10-12' },
-      ...{ vaccineCode: { text: 'Influenza vaccine' }, patient: { reference: `Patient/${patient.ehrId}` } },
+      resourceType: 'Immunization',
+      status: 'completed',
+      occurrenceDateTime: '2026-10-12',
+      vaccineCode: { text: 'Influenza vaccine' },
+      patient: { reference: `Patient/${patient.ehrId}` },
       protocolApplied: [{ doseNumberPositiveInt: 2, seriesDosesPositiveInt: 3 }],
     }
     immunisationId = assertStatus(await patient.call('POST', '/fhir/R4/Immunization', sent), 201).id
@@ -45,9 +53,7 @@ describe('medications and immunisations in AQL', () => {
     assert.deepEqual(await rowsOf(q), [['Metformin', 'A10BA02', atc, false, '2024-11-01']])
     assert.deepEqual(await rowsOf(q, stranger), [])
     const names = await rowsOf(`SELECT n/name/value ${inEhr(`${IMMUNISATION} CONTAINS ELEMENT n`)}`)
-    assert.deepEqual(names.flat(), [
-      ...['Vaccine', 'Date', 'Status', 'Number of the dose', 'Recommended doses'],
-    ])
+    assert.deepEqual(names.flat(), ['Vaccine', 'Date', 'Status', 'Number of the dose', 'Recommended doses'])
     const dose = `i/${at('at0007')}/magnitude`
     assert.deepEqual(await rowsOf(`SELECT ${dose} ${inEhr(IMMUNISATION)} WHERE ${dose} >= 2`), [[2]])
     assert.deepEqual(await rowsOf(`SELECT ${dose} ${inEhr(IMMUNISATION)} WHERE ${dose} > 2`), [])

@@ -62,7 +62,12 @@ describe('measurements in compositions', () => {
     const measurements = await heldBy(id)
     assert.deepEqual(
       measurements.map(({ systolic, systolicUnit, diastolic, condition, carePlanId, timestamp }) => [
-        ...[systolic, systolicUnit, diastolic, condition, carePlanId, timestamp],
+        systolic,
+        systolicUnit,
+        diastolic,
+        condition,
+        carePlanId,
+        timestamp,
       ]),
       [
         [131, 'mm[Hg]', 84, 'high-normal', planId, LATER],

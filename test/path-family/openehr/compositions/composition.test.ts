@@ -130,8 +130,10 @@ describe('compositions', () => {
     const { items } = assertStatus(await patient.call('GET', `${one}/history`))
     assert.deepEqual(
       items.map(({ action, uid, ...one }: Record<string, string>) => [
-        ...[action, uid?.split('::')[2]],
-        ...[one.userId, one.userName],
+        action,
+        uid?.split('::')[2],
+        one.userId,
+        one.userName,
       ]),
       [
         ['delete', '3', patient.mvUid, NAME],
@@ -233,8 +235,12 @@ describe('compositions', () => {
     const [latest, ...others] = await namesOf(owner)
     const { updatedAt, ...entry } = latest
     assert.deepEqual(entry, {
-      ...{ compositionId: second, uid: `${second}::hrs.local::1`, name: 'Encounter', templateId: template },
-      ...{ carePlanId: planId, start: '2026-03-03T08:30:00.000Z' },
+      compositionId: second,
+      uid: `${second}::hrs.local::1`,
+      name: 'Encounter',
+      templateId: template,
+      carePlanId: planId,
+      start: '2026-03-03T08:30:00.000Z',
     })
     assert.ok(Date.parse(updatedAt) > 0)
     const idsIn = (items: { compositionId: string }[]) => items.map(({ compositionId }) => compositionId)

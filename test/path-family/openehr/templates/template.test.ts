@@ -129,7 +129,10 @@ describe('operational templates', () => {
     )
     const forms: WebNode[] = tree.children[0].children[0].children
     const shown = forms.map(({ id, rmType, aqlPath, inputs = [] }) => [
-      ...[id, rmType, aqlPath.replace(/^.*\/items/, ''), inputs.map(({ suffix }) => suffix).join()],
+      id,
+      rmType,
+      aqlPath.replace(/^.*\/items/, ''),
+      inputs.map(({ suffix }) => suffix).join(),
     ])
     assert.deepEqual(shown.slice(0, 3), [
       ['systolic', 'DV_CODED_TEXT', '[at0004]/value', 'code,other'],
@@ -360,8 +363,12 @@ describe('archetypes in ADL', () => {
     assert.deepEqual(
       assertProblemPlaces(await send(modeller, 'archetype (adl_version=2.0.6)'), 400, 'invalid-input'),
       [
-        ...['body.archetype', 'body.archetype'],
-        ...['body.concept', 'body.language', 'body.definition', 'body.ontology'],
+        'body.archetype',
+        'body.archetype',
+        'body.concept',
+        'body.language',
+        'body.definition',
+        'body.ontology',
       ],
     )
     const other = adlOf('openEHR-EHR-EVALUATION.grip.v1')

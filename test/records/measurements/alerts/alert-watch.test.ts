@@ -36,7 +36,11 @@ describe('the watch over alerts', () => {
     for (const _id of ehrs.map(() => ehrId)) await documents('Ehr').insertOne({ _id, ...meta() })
     await documents('CarePlan').insertOne({ _id: carePlanId, ehrId, status: 'ACTIVE', ...meta() })
     await documents('plan.alert-rules').insertOne({
-      ...{ _id: carePlanId, ehrId, carePlanId, json: JSON.stringify(rules), ...meta() },
+      _id: carePlanId,
+      ehrId,
+      carePlanId,
+      json: JSON.stringify(rules),
+      ...meta(),
       dueAt: new Date(Date.now() - 2 * DAY_MS),
     })
     return carePlanId

@@ -74,7 +74,10 @@ const mean = (sum: number, count: number): Ratio | undefined =>
 
 const REVERSED = [5, 7, 10, 11, 12, 13, 14, 15, 16]
 const SCALES: Record<string, readonly number[]> = {
-  ...{ GM: [1, 4, 6, 10, 12], DC: [2, 5, 9, 13], PA: [8, 11, 15], HU: [3, 7, 14] },
+  GM: [1, 4, 6, 10, 12],
+  DC: [2, 5, 9, 13],
+  PA: [8, 11, 15],
+  HU: [3, 7, 14],
   SS: Array.from({ length: 16 }, (_, i) => i + 1),
 }
 
@@ -161,7 +164,10 @@ function bandsOf(
   bound: (name: string) => number,
 ): Chosen {
   const bands = [0, 1, 2.5].map((severity) => ({
-    ...{ code: `band-${severity}`, label: 'Band', severity, combine: random.pick(['any', 'all'] as const) },
+    code: `band-${severity}`,
+    label: 'Band',
+    severity,
+    combine: random.pick(['any', 'all'] as const),
     ...Object.fromEntries(names.map((name) => [name, { [random.pick(OPERATORS)]: bound(name) }])),
   }))
   const set = { name: 'Own', unit, bands }

@@ -84,8 +84,10 @@ describe('exact calculations', function suite() {
         const [a, b] = times(ratio(from), [cm * cm, 10n])
         for (const gram of [a / b - 1n, a / b, a / b + 1n])
           expectBmi({
-            ...{ weight: { number: Number(`${gram}e-3`), value: [gram, 1000n] }, weightUnit: 'kg' },
-            ...{ height: { number: Number(cm), value: [cm, 1n] }, heightUnit: 'cm' },
+            weight: { number: Number(`${gram}e-3`), value: [gram, 1000n] },
+            weightUnit: 'kg',
+            height: { number: Number(cm), value: [cm, 1n] },
+            heightUnit: 'cm',
           })
       }
   })
@@ -167,7 +169,10 @@ describe('exact calculations', function suite() {
   it('give the scores of DSMQ', () => {
     const reversed = [5, 7, 10, 11, 12, 13, 14, 15, 16]
     const scales: Record<string, number[]> = {
-      ...{ GM: [1, 4, 6, 10, 12], DC: [2, 5, 9, 13], PA: [8, 11, 15], HU: [3, 7, 14] },
+      GM: [1, 4, 6, 10, 12],
+      DC: [2, 5, 9, 13],
+      PA: [8, 11, 15],
+      HU: [3, 7, 14],
       SS: Array.from({ length: 16 }, (_, i) => i + 1),
     }
     checkCases((random) => {

@@ -60,17 +60,26 @@ export const checkCases = (check: (random: Random) => void): void =>
 
 /** Units that convert linearly: the value in the quantity's own unit = sent * factor + offset. */
 const UNITS: Record<string, readonly [factor: Ratio, offset: Ratio]> = {
-  ...{ 'mm[Hg]': [ratio(1), ratio(0)], Cel: [ratio(1), ratio(0)], kg: [ratio(1), ratio(0)] },
-  ...{ cm: [ratio(1), ratio(0)], '/min': [ratio(1), ratio(0)], '%': [ratio(1), ratio(0)] },
-  ...{ 'mmol/L': [ratio(1), ratio(0)], 'kg/m2': [ratio(1), ratio(0)], '{score}': [ratio(1), ratio(0)] },
+  'mm[Hg]': [ratio(1), ratio(0)],
+  Cel: [ratio(1), ratio(0)],
+  kg: [ratio(1), ratio(0)],
+  cm: [ratio(1), ratio(0)],
+  '/min': [ratio(1), ratio(0)],
+  '%': [ratio(1), ratio(0)],
+  'mmol/L': [ratio(1), ratio(0)],
+  'kg/m2': [ratio(1), ratio(0)],
+  '{score}': [ratio(1), ratio(0)],
   kPa: [over(ratio(1), ratio('0.133322387415')), ratio(0)],
   '[degF]': [
     [5n, 9n],
     [-160n, 9n],
   ],
   K: [ratio(1), ratio('-273.15')],
-  ...{ g: [ratio('0.001'), ratio(0)], '[lb_av]': [ratio('0.45359237'), ratio(0)] },
-  ...{ m: [ratio(100), ratio(0)], '[in_i]': [ratio('2.54'), ratio(0)], '[ft_i]': [ratio('30.48'), ratio(0)] },
+  g: [ratio('0.001'), ratio(0)],
+  '[lb_av]': [ratio('0.45359237'), ratio(0)],
+  m: [ratio(100), ratio(0)],
+  '[in_i]': [ratio('2.54'), ratio(0)],
+  '[ft_i]': [ratio('30.48'), ratio(0)],
   'mg/dL': [over(ratio(1), ratio('18.016')), ratio(0)],
 }
 

@@ -10,8 +10,14 @@ import {
 const entry: AuditEntry = {
   _id: '3-1-000000000042',
   at: new Date('2026-11-23T10:00:00Z'),
-  ...{ requestId: '0f7c7a52-1b52-4b0e-8a0e-5b6c3f1d2e4a', userId: 'abcdefghij', application: 'app' },
-  ...{ action: 'read', ehrId: 'ehr1234567', type: 'CarePlan', ids: ['plan123456'], outcome: 'done' },
+  requestId: '0f7c7a52-1b52-4b0e-8a0e-5b6c3f1d2e4a',
+  userId: 'abcdefghij',
+  application: 'app',
+  action: 'read',
+  ehrId: 'ehr1234567',
+  type: 'CarePlan',
+  ids: ['plan123456'],
+  outcome: 'done',
   mac: computeMac('key', 'text'),
 }
 /** The entry as the driver returns it. */

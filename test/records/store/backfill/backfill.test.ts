@@ -31,7 +31,11 @@ const createDerivation = (
   derive = async ({ value }: Partial<DerivedDocument>) => ({ double: Number(value) * 2 }),
 ): Derivation =>
   createFieldDerivation({
-    ...{ collection: 'Doubled', version, fields: ['double', 'half'], batchSize: 10, areShown: true },
+    collection: 'Doubled',
+    version,
+    fields: ['double', 'half'],
+    batchSize: 10,
+    areShown: true,
     derive: (_, document) => derive(document as unknown as DerivedDocument),
   })
 
@@ -51,7 +55,12 @@ describe('a backfill', () => {
     const id = (n: number) => `id${String(n).padStart(3, '0')}`
     await documents.insertMany(
       Array.from({ length: DOCUMENT_COUNT }, (_, n) => ({
-        ...{ _id: id(n), version: 1, value: n, half: n / 2, _rperm: [], _created_at: new Date() },
+        _id: id(n),
+        version: 1,
+        value: n,
+        half: n / 2,
+        _rperm: [],
+        _created_at: new Date(),
       })),
     )
   })

@@ -8,7 +8,10 @@ import { runStoreTransaction, type StoreContext } from '../../../../records/stor
 import { AUDIT_KEY, createNoteStore, useTestStore } from '../../../harness/test-store.ts'
 
 const ACCESS: Omit<AuditedAccess, 'ehrId' | 'requestId'> = {
-  ...{ userId: 'ann', application: 'tests', type: 'Note', ids: ['x'] },
+  userId: 'ann',
+  application: 'tests',
+  type: 'Note',
+  ids: ['x'],
   action: 'read',
   outcome: 'done',
 }

@@ -50,7 +50,9 @@ function usePlanDraft(me: Me) {
   const { mvUid, ehrId } = me
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft(`${mvUid}:plan`, () => ({
-    ...{ templateId: '', name: '', startDate: today() },
+    templateId: '',
+    name: '',
+    startDate: today(),
   }))
   const create = useCreation()
   const form = useSubmit(async () => {

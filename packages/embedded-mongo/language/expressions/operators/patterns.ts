@@ -65,7 +65,7 @@ const compilePattern = (pattern: string, flags: string, name: string): RegularEx
 
 const matchDocument = (text: string, { match, at, captures }: RegexMatch): Document => ({
   match,
-  idx: new Int32([...text.slice(0, at)].length),
+  idx: new Int32(Array.from(text.slice(0, at)).length),
   captures,
 })
 
