@@ -71,7 +71,7 @@ export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
   const groups = createBatcher<AuditedAccess[]>(MAX_BATCH_SIZE, async (requests) => {
     const chain = await chains.acquire()
     try {
-      await entries.insertMany(chain.link(requests.flat(), clock()).map(encodeAuditEntry))
+      await insertEntries(entries, chain.link(requests.flat(), clock()).map(encodeAuditEntry))
       chains.release(chain, 'written')
       return []
     } catch (error) {
@@ -109,6 +109,15 @@ export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
       await signing.end()
     },
   }
+}
+
+/** The driver takes a third less time for one entry without a bulk write. */
+async function insertEntries(
+  entries: Collection<StoredAuditEntry>,
+  [first, ...others]: StoredAuditEntry[],
+): Promise<void> {
+  if (first && others.length === 0) await entries.insertOne(first)
+  else if (first) await entries.insertMany([first, ...others])
 }
 
 /** Signs changed heads once a second, and all of them at the end. */
