@@ -206,6 +206,7 @@ async function measure<S extends Side>(
  * Sends requests by autocannon. Each connection has its own share of them, so that no two read the same record at the
  * same time.
  * @returns also the ms until the last response, since autocannon ends at a full second
+ * @throws RangeError if more requests than connections were under way
  */
 export async function runRequests(
   { name, url, headers }: Side,
@@ -228,6 +229,12 @@ export async function runRequests(
   const result = await asking
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${name}: ${result.non2xx} refused, ${result.errors} failed`)
+  // When a server closes a connection after so many requests, autocannon sends a further request at the same time.
+  const underWay = (result.latency.average * result.requests.total) / took
+  if (underWay > how.connections + 1)
+    throw new RangeError(
+      `${name} closes connections: ${underWay.toFixed(0)} requests were sent at the same time`,
+    )
   return { ...result, took }
 }
 
