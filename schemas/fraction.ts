@@ -53,7 +53,8 @@ export class Fraction {
   compareTo(other: number | Fraction): number {
     if (typeof other === 'number' && !Number.isFinite(other)) return -Math.sign(other)
     const { numerator, denominator } = Fraction.of(other)
-    const [own, others] = [this.numerator * denominator, numerator * this.denominator]
+    const own = this.numerator * denominator
+    const others = numerator * this.denominator
     return own < others ? -1 : own > others ? 1 : 0
   }
 

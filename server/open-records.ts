@@ -96,7 +96,8 @@ export async function openRecords(
   const planTemplates = new CarePlanTemplates(readJsonFiles(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES'))
   const textPacks = new TextPacks(readJsonFiles(config.textPacks, 'TEXT_PACKS'))
   const carePlans = new CarePlans(records, sendMail, planTemplates)
-  const [openehr, types] = [openOpenEhr(records, ehrs), openTypes(records)]
+  const openehr = openOpenEhr(records, ehrs)
+  const types = openTypes(records)
   const given = openOwnStores(records)
   const charts = openCharts(records)
   const own = { ...given, ...charts, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }

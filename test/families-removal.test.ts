@@ -85,7 +85,8 @@ describe('for both families', () => {
   }
 
   it('all records in a deleted EHR are gone, and return with it', async () => {
-    const [one, other] = [await createPatient(), await createPatient()]
+    const one = await createPatient()
+    const other = await createPatient()
     const plan = await createPlan(one)
     await createTask(one, plan, await createGoal(one, plan))
     assertStatus(await one.call('DELETE', `/med/ehr/${one.ehrId}`), 204)

@@ -152,7 +152,8 @@ const writeLine = (name: string, text: string) => process.stdout.write(`${name.p
 function writeAims(figures: Map<string, Figures[]>): void {
   process.stdout.write('\n')
   for (const [name, [, path]] of figures) {
-    const [ratio, aim] = [path?.ratio ?? 0, AIMS[name] ?? 0]
+    const ratio = path?.ratio ?? 0
+    const aim = AIMS[name] ?? 0
     writeLine(name, `${ratio.toFixed(2)} of the path family, aim >= ${aim}: ${describeVerdict(ratio >= aim)}`)
   }
 }

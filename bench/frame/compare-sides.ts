@@ -285,6 +285,7 @@ export async function measureGrowth<F>(
     writeAims(figures)
     all.push(figures)
   }
-  const [first, last] = [all[0], all.at(-1)]
+  const first = all[0]
+  const last = all.at(-1)
   if (first && last && all.length > 1) writeGrowth(first, last)
 }

@@ -134,7 +134,8 @@ app.get('/data/:id/measurement', requireToken, async ({ params: { id }, query: {
   response.json(await found.limit(Number(limit)).toArray())
 })
 app.post('/talk', async ({ body: { id } }, response) => {
-  const [planId, topicId] = [crypto.randomUUID(), crypto.randomUUID()]
+  const planId = crypto.randomUUID()
+  const topicId = crypto.randomUUID()
   await plans.insertOne({ _id: planId, _rperm: [id], _wperm: [id] })
   await topics.insertOne({ _id: topicId, carePlanId: planId, createdBy: id, lastMessageAt: new Date() })
   response.json({ planId, topicId })

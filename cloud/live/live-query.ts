@@ -99,7 +99,8 @@ export function toLiveEvent(
   const readable = (document: ParseDocument | null) =>
     document !== null && isPermitted(document._rperm, caller)
   const fits = (document: ParseDocument | null) => readable(document) && matches(document as ParseDocument)
-  const [was, is] = [fits(before), fits(after)]
+  const was = fits(before)
+  const is = fits(after)
   if (before && !after) return was ? { op: 'delete', object: before } : undefined
   if (!after || (!was && !is)) return undefined
   if (!is)

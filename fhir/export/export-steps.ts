@@ -86,7 +86,8 @@ async function readStep(
   const slice = new TimeSlice()
   const end = performance.now() + EXPORT_STEP_MS
   let position: ExportPosition | null = start
-  let [count, length] = [0, 0]
+  let count = 0
+  let length = 0
   while (position && count < STEP_RESOURCES && length < STEP_LENGTH && performance.now() < end) {
     const section = stored.sections[position.section] as string
     const ehrId = stored.ehrIds[position.patient] as string

@@ -88,7 +88,8 @@ export class BundleRequests {
     if (by.isRetry && (await this.#isDone(by.caller, prepared)))
       return Promise.all(prepared.map((one) => this.#repeatResponse(by, one)))
     const responses = new Map<number, EntryResponse>()
-    const [reads, writes] = [prepared.filter(isReading), prepared.filter((one) => !isReading(one))]
+    const reads = prepared.filter(isReading)
+    const writes = prepared.filter((one) => !isReading(one))
     const read = async (one: PreparedEntry) => {
       responses.set(one.entry.position, await locateFaults(one.entry, () => this.#execute(by, one)))
     }

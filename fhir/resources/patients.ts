@@ -140,7 +140,8 @@ class Patients implements ResourceSource {
     const { persons, contacts, addresses, connections } = this.#profiles
     const isSelf = caller.userId === mvUid
     if (!isSelf && !(await connections.areConnected(caller.userId, mvUid))) return undefined
-    const [reader, owner] = [asConnection(caller, mvUid), { mvUid, relationId: null }]
+    const reader = asConnection(caller, mvUid)
+    const owner = { mvUid, relationId: null }
     const none = { items: [] }
     const [person, ofContacts, ofAddresses] = await Promise.all([
       persons.get(reader, mvUid).catch(ifNotFound(undefined)),

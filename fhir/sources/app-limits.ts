@@ -225,7 +225,8 @@ export function requireNoWiderExport(
 ): void {
   if (!now || !then) return
   const isWider = types.some((type) => {
-    const [own, former] = [reachOf(now, type, 'search-type'), reachOf(then, type, 'search-type')]
+    const own = reachOf(now, type, 'search-type')
+    const former = reachOf(then, type, 'search-type')
     const { categories } = own
     return (
       (own.isInCompartment && (!former.isInCompartment || now.patient !== then.patient)) ||

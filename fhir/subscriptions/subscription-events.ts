@@ -267,7 +267,8 @@ export class SubscriptionEvents {
     sought: Pick<SoughtResources, 'type' | 'criteria'>,
     changed: readonly C[],
   ): Promise<C[]> {
-    const [deletions, others] = [changed.filter(isDeletion), changed.filter((one) => !isDeletion(one))]
+    const deletions = changed.filter(isDeletion)
+    const others = changed.filter((one) => !isDeletion(one))
     const deleted = await this.#findDeleted(caller, sought, deletions)
     const found = await this.#findReadable(caller, sought, others)
     return changed.filter((one) => (isDeletion(one) ? deleted : found).has(one.resourceId))

@@ -113,7 +113,8 @@ class DefinitionReader {
     if (name === 'cardinality') scanner.take(CONTAINER_FLAGS)
     scanner.expect(/\}/y, '}')
     const [from = '*', to = from] = range.split('..').map((end) => end.trim())
-    const [lower, upper] = [from === '*' ? 0 : Number(from), to === '*' ? undefined : Number(to)]
+    const lower = from === '*' ? 0 : Number(from)
+    const upper = to === '*' ? undefined : Number(to)
     return { lower, ...(upper !== undefined && { upper }), lowerIncluded: true, upperIncluded: true }
   }
 
@@ -121,7 +122,8 @@ class DefinitionReader {
   #attribute(): AttributeConstraint {
     const scanner = this.#scanner
     const name = scanner.expect(/[a-z]\w*/y, 'an attribute or }')
-    const [before, cardinality] = [this.#range('existence'), this.#range('cardinality')]
+    const before = this.#range('existence')
+    const cardinality = this.#range('cardinality')
     const existence = before ?? this.#range('existence') ?? EXACTLY_ONCE
     const children: ObjectConstraint[] = []
     scanner.expect(MATCHES_KEYWORD, 'matches')

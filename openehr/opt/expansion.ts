@@ -27,7 +27,8 @@ const ARCHETYPE_ID = new RegExp(`^${ARCHETYPE_ID_PATTERN}$`)
  * @throws RuleViolated
  */
 export function requireExpandable(root: ObjectConstraint): void {
-  let [nodes, characters] = [0, 0]
+  let nodes = 0
+  let characters = 0
   const visit = (node: ObjectConstraint, times: number, pathLength: number): void => {
     if (!NODE_ID.test(node.nodeId)) throw unknownName(node.nodeId)
     if (node.isRoot && !ARCHETYPE_ID.test(node.archetype.id)) throw unknownName(node.archetype.id)

@@ -25,7 +25,8 @@ function readInterval<T>(
     const text = elementText(xml, name)
     return text === '' || elementText(xml, `${name}_unbounded`) === 'true' ? undefined : read(text)
   }
-  const [lower, upper] = [end('lower'), end('upper')]
+  const lower = end('lower')
+  const upper = end('upper')
   return {
     ...(lower !== undefined && { lower }),
     ...(upper !== undefined && { upper }),

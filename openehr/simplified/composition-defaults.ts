@@ -116,7 +116,8 @@ export class CompositionDefaults {
 
   /** A person of `ctx/`: `composer_name` and `composer_id`. */
   #party(role: string): RmObject | undefined {
-    const [name, id] = [this.#text(`${role}_name`), this.#text(`${role}_id`)]
+    const name = this.#text(`${role}_name`)
+    const id = this.#text(`${role}_id`)
     if (name === undefined && id === undefined) return undefined
     const { idScheme: scheme, idNamespace: namespace } = this.reading
     return {

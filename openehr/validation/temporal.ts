@@ -60,7 +60,8 @@ export function isInTemporalRange(kind: TemporalKind, range: Interval<string>, v
   const moment = temporalMagnitude(kind, value)
   if (moment === undefined) return false
   const bound = (text: string | undefined) => (text === undefined ? undefined : temporalMagnitude(kind, text))
-  const [lower, upper] = [bound(range.lower), bound(range.upper)]
+  const lower = bound(range.lower)
+  const upper = bound(range.upper)
   const { lowerIncluded, upperIncluded } = range
   return isInInterval(
     {

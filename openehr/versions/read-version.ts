@@ -27,7 +27,8 @@ export async function readVersion<R extends { version: number; updatedAt: string
   const isLater = ({ updatedAt }: R) => Date.parse(updatedAt) > Date.parse(at)
   if (!isLater(now)) return now
   let found: R | undefined
-  let [first, last] = [1, now.version - 1]
+  let first = 1
+  let last = now.version - 1
   while (first <= last) {
     const middle = Math.floor((first + last) / 2)
     const one = await get(middle)

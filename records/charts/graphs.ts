@@ -237,7 +237,9 @@ function calculateStats({
   y: values,
 }: Points): { stats: SeriesStats; at: [min: number, max: number] } | undefined {
   if (values.length === 0) return undefined
-  let [min, max, sum] = [0, 0, 0]
+  let min = 0
+  let max = 0
+  let sum = 0
   for (let i = 0; i < values.length; i++) {
     const value = values[i] as number
     if (value < (values[min] as number)) min = i
@@ -272,6 +274,7 @@ function buildAxes(kinds: readonly GraphSource[], series: readonly GraphSeries[]
 /** Extends a range to round numbers. */
 function roundRange(min: number, max: number): { min: number; max: number } {
   const step = 10 ** Math.floor(Math.log10(Math.max(max - min, Math.abs(max) / 10, 1e-6) / 5))
-  const [low, high] = [Math.floor((min - step / 2) / step), Math.ceil((max + step / 2) / step)]
+  const low = Math.floor((min - step / 2) / step)
+  const high = Math.ceil((max + step / 2) / step)
   return { min: roundTo(low * step, 6), max: roundTo(high * step, 6) }
 }

@@ -17,7 +17,8 @@ export function lttb({ x, y }: Points, most: number): number[] {
   const edge = (bucket: number): number => Math.floor(bucket * width) + 1
   const chosen = [0]
   for (let bucket = 0; bucket < most - 2; bucket++) {
-    const [from, to] = [edge(bucket), edge(bucket + 1)]
+    const from = edge(bucket)
+    const to = edge(bucket + 1)
     const next = meanPointOf(x, y, to, Math.min(edge(bucket + 2), total))
     chosen.push(findLargestTriangle(x, y, from, to, chosen.at(-1) as number, next))
   }
@@ -26,7 +27,8 @@ export function lttb({ x, y }: Points, most: number): number[] {
 }
 
 function meanPointOf(x: Float64Array, y: Float64Array, from: number, to: number): [x: number, y: number] {
-  let [sumX, sumY] = [0, 0]
+  let sumX = 0
+  let sumY = 0
   for (let i = from; i < to; i++) {
     sumX += x[i] as number
     sumY += y[i] as number
@@ -43,8 +45,10 @@ function findLargestTriangle(
   before: number,
   [nextX, nextY]: [number, number],
 ): number {
-  const [lastX, lastY] = [x[before] as number, y[before] as number]
-  let [best, largest] = [from, -1]
+  const lastX = x[before] as number
+  const lastY = y[before] as number
+  let best = from
+  let largest = -1
   for (let i = from; i < to; i++) {
     const area = Math.abs(
       (lastX - nextX) * ((y[i] as number) - lastY) - (lastX - (x[i] as number)) * (nextY - lastY),

@@ -60,7 +60,8 @@ export class NumberRows {
   }
 
   #addRows(array: number): void {
-    const [bytes, view] = [this.#bytes, this.#view]
+    const bytes = this.#bytes
+    const view = this.#view
     const end = array + view.getInt32(array, true) - 1
     for (let at = array + 4; at < end; ) {
       // Skips the type and the array index of the element.
@@ -74,7 +75,9 @@ export class NumberRows {
 
   #addRow(document: number): void {
     if (this.#length === this.#columns[0]?.length) this.#grow()
-    const [bytes, view, columns] = [this.#bytes, this.#view, this.#columns]
+    const bytes = this.#bytes
+    const view = this.#view
+    const columns = this.#columns
     const row = this.#length++
     for (const column of columns) column[row] = Number.NaN
     for (let at = document + 4; bytes[at] !== 0; ) {

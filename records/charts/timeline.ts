@@ -202,7 +202,8 @@ function neighbouringPositions(
   more: boolean,
   from: CursorPosition | undefined,
 ): { next: CursorPosition | undefined; prev: CursorPosition | undefined } {
-  const [first, last] = [page[0], page.at(-1)]
+  const first = page[0]
+  const last = page.at(-1)
   return {
     next: last && (from?.isBackward || more) ? { value: last.start, id: last.id } : undefined,
     prev:

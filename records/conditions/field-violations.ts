@@ -25,7 +25,8 @@ export const urlPathViolations = (values: Values, field: string): Violation[] =>
 
 /** The violation of two days in the wrong order. */
 export const dateOrderViolations = (values: Values, later: string, earlier: string): Violation[] => {
-  const [last, first] = [values[later], values[earlier]]
+  const last = values[later]
+  const first = values[earlier]
   const isWrong = typeof last === 'string' && typeof first === 'string' && last < first
   return isWrong ? [{ path: later, code: 'order', message: `must not be before ${earlier}` }] : []
 }

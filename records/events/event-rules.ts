@@ -34,7 +34,8 @@ function eventViolations(
   { type, start, end, participants, data }: Values,
   changed: readonly string[],
 ): Violation[] {
-  const [begin, over] = [parseMoment(start), parseMoment(end)]
+  const begin = parseMoment(start)
+  const over = parseMoment(end)
   const violations: Violation[] = []
   if (begin !== undefined && over !== undefined && over < begin)
     violations.push({ path: 'end', code: 'order', message: 'must not be earlier than start' })

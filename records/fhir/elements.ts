@@ -55,7 +55,8 @@ export const UNKNOWN_VALUE = {
 
 /** A name in the words of its author, which the first code may explain instead. */
 export function conceptTextElement(field: string, path: string): FhirElement {
-  const [text, display] = [elementPath(`${path}.text`), elementPath(`${path}.coding[0].display`)]
+  const text = elementPath(`${path}.text`)
+  const display = elementPath(`${path}.coding[0].display`)
   return {
     ...valueElement(field, `${path}.text`),
     read: (resource) => ({ [field]: text.read(resource) ?? display.read(resource) }),

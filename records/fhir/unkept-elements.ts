@@ -45,7 +45,8 @@ export function unkeptPaths(
     if (!isElement(shown)) return [path]
     let lost: string[] | undefined
     for (const name of Object.keys(sent)) {
-      const [value, own] = [sent[name], memberOf(shown, name)]
+      const value = sent[name]
+      const own = memberOf(shown, name)
       // Most are the same, so that nobody needs the path.
       if (value === own || isParaphrase(name, sent, shown)) continue
       lost = addPaths(lost, unkeptPaths(value, own, `${path}.${name}`, comparison))

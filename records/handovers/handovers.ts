@@ -201,7 +201,8 @@ const MAX_DAYS = 366
 const DAY_MS = 86_400_000
 
 function timeViolations(from: string, until: string, now: Date): Violation[] {
-  const [begin, end] = [Date.parse(from), Date.parse(until)]
+  const begin = Date.parse(from)
+  const end = Date.parse(until)
   const violation = (code: string, message: string) => ({ path: 'until', code, message })
   return [
     ...(end <= begin ? [violation('order', 'must be later than from')] : []),

@@ -75,7 +75,8 @@ export async function loadRecordChanges(db: Db, logged: readonly LoggedChange[])
   ])
   const byId = new Map(entries.map((entry) => [entry._id, entry]))
   const changes = logged.map(async ({ changeId, position }): Promise<RecordChange | undefined> => {
-    const [record, entry] = [parseChangeId(changeId), byId.get(changeId)]
+    const record = parseChangeId(changeId)
+    const entry = byId.get(changeId)
     if (!entry) return undefined
     const { at, userId, onBehalfOf, application, action, before } = entry
     const after = await findDocumentAfter(db, record, now.get(recordKeyText(record)))

@@ -52,7 +52,8 @@ export async function findDeletedRecords(db: Db, id: string): Promise<ChangedRec
 export async function findEarlierChanges(db: Db, changeIds: readonly string[]): Promise<Set<string>> {
   const [first = [], ...others] = changeIds.map((changeId) => {
     const parts = changeId.split('/')
-    const [record, version] = [parts.slice(0, -2).join('/'), parts.at(-2)]
+    const record = parts.slice(0, -2).join('/')
+    const version = parts.at(-2)
     return [
       { $match: { _id: { $gte: `${record}/${version}0`, $lt: `${record}0` } } },
       { $limit: 1 },

@@ -83,7 +83,8 @@ async function countExisting(
   const all = documentCollection(records, collection)
   const ids = values.map(({ id }) => id)
   for (const [ehrId, type, ...days] of groupByEhrAndType(values)) {
-    const [first, last] = [Math.min(...days), Math.max(...days)]
+    const first = Math.min(...days)
+    const last = Math.max(...days)
     const found = all.aggregate<{ _id: number; count: number }>(
       [
         {

@@ -124,10 +124,8 @@ export function widestRange(unit: string, [min, max]: readonly [number, number])
     convertUnit(min, unit, name),
     convertUnit(max, unit, name),
   ])
-  const [lowest, highest] = [
-    Math.min(...ends.map(([low = min]) => low)),
-    Math.max(...ends.map(([, high = max]) => high)),
-  ]
+  const lowest = Math.min(...ends.map(([low = min]) => low))
+  const highest = Math.max(...ends.map(([, high = max]) => high))
   return { minimum: Math.floor(lowest * 1e4) / 1e4, maximum: Math.ceil(highest * 1e4) / 1e4 }
 }
 

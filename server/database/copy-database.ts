@@ -45,7 +45,8 @@ export async function copyDatabase(
   await claimTarget(target, await identifySource(source), [...names, copyMarksOf(target).collectionName])
   const copied = new Map<string, CollectionContents>()
   for (const name of names) {
-    const [from, to] = [source.collection(name), target.collection(name)]
+    const from = source.collection(name)
+    const to = target.collection(name)
     await createCollection(target, name)
     const wanted = await copyDocuments(from, to, tell)
     const indexes = (await from.listIndexes().toArray()).filter(({ name }) => name !== '_id_')

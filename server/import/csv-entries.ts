@@ -64,7 +64,8 @@ async function* readRows(
     const first = ahead.shift() ?? (await lines.next()).value
     if (!first) return
     if (first.text.trim() === '') continue
-    let [text, used] = [first.text, 0]
+    let text = first.text
+    let used = 0
     const alone = parseCells(text, { delimiter, relax_quotes: true })
     let found = alone
     while (found === UNCLOSED_QUOTE && used < MAX_LINES_PER_ROW && text.length <= MAX_ROW_LENGTH) {
@@ -103,7 +104,8 @@ const LINE_ENDING = /\r?\n|\r(?!\n|$)/
 async function* readLines(file: string): AsyncGenerator<CsvLine, undefined> {
   const { size } = await stat(file)
   const stream = createReadStream(file, 'utf8')
-  let [rest, number] = ['', 0]
+  let rest = ''
+  let number = 0
   const line = (text: string) => ({ number: ++number, text, read: stream.bytesRead / size })
   for await (const piece of stream) {
     const texts = (rest + (number === 0 && rest === '' ? piece.replace(/^\ufeff/, '') : piece)).split(

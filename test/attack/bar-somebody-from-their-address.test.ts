@@ -7,7 +7,8 @@ import { findAccount } from './idle-user.ts'
 
 describe('attack: claiming the address of somebody else', () => {
   it('refuses it as a username, at sign-up or later', async () => {
-    const [victim, mine] = [createAddress(), createAddress()]
+    const victim = createAddress()
+    const mine = createAddress()
     const { status, body } = await signUp(mine, { username: victim })
     assert.deepEqual([status, body.code], [400, 142])
     assert.match(body.error, /username/)
@@ -35,7 +36,9 @@ describe('attack: claiming the address of somebody else', () => {
   })
 
   it('removes an unconfirmed registration with it after 7 days', async () => {
-    const [late, recent, used] = [createAddress(), createAddress(), createAddress()]
+    const late = createAddress()
+    const recent = createAddress()
+    const used = createAddress()
     for (const email of [late, recent, used]) {
       await register(email)
       await waitForMail(email)
@@ -55,7 +58,8 @@ describe('attack: claiming the address of somebody else', () => {
   })
 
   it('allows a different kind of name, which reveals nobody’s address', async () => {
-    const [email, other] = [createAddress(), createAddress()]
+    const email = createAddress()
+    const other = createAddress()
     const username = `name-${email.slice(5, 13)}`
     await signUp(email, { username }).expect(201)
     await followLink((await waitForMail(email)).link)
@@ -64,7 +68,8 @@ describe('attack: claiming the address of somebody else', () => {
   })
 
   it('assigns such a name only after the address is confirmed', async () => {
-    const [first, second] = [createAddress(), createAddress()]
+    const first = createAddress()
+    const second = createAddress()
     const username = `name-${first.slice(5, 13)}`
     for (const email of [first, second]) {
       await signUp(email, { username }).expect(201)

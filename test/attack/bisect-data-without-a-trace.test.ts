@@ -109,13 +109,15 @@ describe('attack: find out values by queries that leave no trace', () => {
 
   for (const [name, ask] of Object.entries(ofOneEhr))
     it(`leaves the same entry with and without a match: ${name}`, async () => {
-      const [match, none] = [await tracesOf(() => ask(true)), await tracesOf(() => ask(false))]
+      const match = await tracesOf(() => ask(true))
+      const none = await tracesOf(() => ask(false))
       assert.deepEqual([match, none], [[`${patient.ehrId} query done`], match])
     })
 
   for (const [name, ask] of Object.entries(ofAllEhrs))
     it(`leaves the same entry in each EHR with and without a match: ${name}`, async () => {
-      const [match, none] = [await tracesOf(() => ask(true)), await tracesOf(() => ask(false))]
+      const match = await tracesOf(() => ask(true))
+      const none = await tracesOf(() => ask(false))
       const all = [patient, quiet, nurse].map(({ ehrId }) => `${ehrId} query done`).sort()
       assert.deepEqual([match, none], [all, match])
     })

@@ -68,7 +68,8 @@ async function listCommands(ask: () => Promise<unknown>): Promise<string[]> {
 describe('attack: finding out who has an account', () => {
   for (const [what, ask] of routes)
     it(`reveals nothing by ${what}, neither by status nor by text`, async () => {
-      const [active, pending] = [(await createPerson()).email, createAddress()]
+      const active = (await createPerson()).email
+      const pending = createAddress()
       await register(pending)
       const unknown = visiblePartOf(await ask(createAddress()))
       assert.ok(unknown.status < 500, JSON.stringify(unknown))
@@ -77,7 +78,8 @@ describe('attack: finding out who has an account', () => {
     })
 
   it('reveals nothing when an attacker logs in with registered credentials', async () => {
-    const [taken, free] = [(await createPerson()).email, createAddress()]
+    const taken = (await createPerson()).email
+    const free = createAddress()
     const mine = 'the password of the attacker'
     for (const email of [taken, free]) await register(email, { password: mine })
     const login = async (username: string) =>
@@ -91,7 +93,9 @@ describe('attack: finding out who has an account', () => {
   })
 
   it('reveals nothing by a lockout, even with the right password in between', async () => {
-    const [taken, free, pending] = [(await createPerson()).email, createAddress(), createAddress()]
+    const taken = (await createPerson()).email
+    const free = createAddress()
+    const pending = createAddress()
     const mine = 'the password of the attacker'
     for (const email of [taken, pending]) await register(email, { password: mine })
     const codes = async (username: string) => {

@@ -180,7 +180,8 @@ describe('attack: narrow a query step by step', function suite() {
   }
 
   it('leaves an entry in each EHR whatever a query of AQL finds, and for its plan', async () => {
-    let [found, empty] = [0, 0]
+    let found = 0
+    let empty = 0
     for (const q of await randomQueries(bySize(30, 150))) {
       let answer: Answer | undefined
       const run = await tracesOf(nurse, async () => {

@@ -94,11 +94,10 @@ describe('attack: an EHR planted on a victim', () => {
 
   it('reveals to nobody if an id belongs to a user', async () => {
     const shapeOf = ({ status, body }: Answer) => [status, { ...body, id: '', subjectId: '', createdAt: '' }]
-    const [user, nobody] = [victim.mvUid, newId()]
-    const [one, other] = [
-      await planter.call('POST', '/ehr', { subjectId: user }),
-      await planter.call('POST', '/ehr', { subjectId: nobody }),
-    ]
+    const user = victim.mvUid
+    const nobody = newId()
+    const one = await planter.call('POST', '/ehr', { subjectId: user })
+    const other = await planter.call('POST', '/ehr', { subjectId: nobody })
     assert.deepEqual(shapeOf(one), shapeOf(other))
     for (const { body } of [one, other]) {
       const plan = assertStatus(await planter.call('POST', `/ehr/${body.id}/careplan`, { name: 'x' }), 201).id

@@ -20,7 +20,8 @@ const activate = (token: string) => call('POST', '/auth/account/register/activat
 describe('attack: claiming an address before its owner registers', () => {
   it('does not get the account by moving another account to that address in the class family', async () => {
     const attacker = await createPerson()
-    const [own, victim] = [createAddress(), createAddress()]
+    const own = createAddress()
+    const victim = createAddress()
     await attacker.call('PUT', at(attacker.mvUid), { email: own })
     const wayBack = tokenInLink(await waitForMail(own))
     await request()

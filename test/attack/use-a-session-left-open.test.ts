@@ -81,11 +81,10 @@ describe('attack: using an open session without knowing the password', () => {
   })
 
   it('cannot find out whose address it is', async () => {
-    const [owner, other] = [await createPerson(), await createPerson()]
-    const [taken, free] = [
-      await put(owner, { email: other.email }),
-      await put(owner, { email: createAddress() }),
-    ]
+    const owner = await createPerson()
+    const other = await createPerson()
+    const taken = await put(owner, { email: other.email })
+    const free = await put(owner, { email: createAddress() })
     assert.deepEqual([taken.status, Object.keys(taken.body)], [free.status, Object.keys(free.body)])
     await waitForMailAbout(other.email, /already have an account/)
   })

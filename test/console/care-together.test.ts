@@ -190,7 +190,8 @@ describe('a care plan in the console', () => {
 
   it('gets the measurements that it watches, though another plan is newer', async () => {
     const patient = await createPatient()
-    const [watching, expecting] = [await createPlan(patient), await createPlan(patient)]
+    const watching = await createPlan(patient)
+    const expecting = await createPlan(patient)
     const newest = await createPlan(patient)
     const thresholds = { bloodpressure: 'esc2018' }
     assertStatus(await patient.call('PUT', `careplan/${watching}/thresholds`, thresholds))

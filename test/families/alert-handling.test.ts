@@ -95,7 +95,8 @@ for (const family of ['path', 'class'] as const)
     it('leads from new to seen, taken and resolved, with who did it', async () => {
       const id = await createAlert(patient, planId)
       assert.deepEqual(await read(nurse, id), { alertState: 'NEW' })
-      const [a, b] = [nurse.mvUid, colleague.mvUid]
+      const a = nurse.mvUid
+      const b = colleague.mvUid
       const handling = async (who: Person, values: Values) =>
         withoutTimes((await step(who, id, values)).handling)
       assert.deepEqual(await handling(nurse, { action: 'SEE' }), { alertState: 'SEEN', seenBy: a })
@@ -169,7 +170,8 @@ for (const family of ['path', 'class'] as const)
 
     it('needs write access to the plan; strangers learn nothing; other events have no handling', async () => {
       const id = await createAlert(patient, planId)
-      const [reader, stranger] = [await createPerson(), await createPerson()]
+      const reader = await createPerson()
+      const stranger = await createPerson()
       await addParticipant(planId, reader, 'read')
       const statusOf = async (who: Person, alertId: string) =>
         (await step(who, alertId, { action: 'SEE' })).status

@@ -130,7 +130,8 @@ for (const family of ['path', 'class'] as const)
     })
 
     it('keeps the place in the escalation, with the full time', async () => {
-      const [first, last] = [await createPerson(), await createPerson()]
+      const first = await createPerson()
+      const last = await createPerson()
       for (const one of [first, last]) await addParticipant(planId, one, 'write')
       await escalateTo(first, nurse, last)
       const id = await createAlert(patient, planId)

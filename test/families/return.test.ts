@@ -54,7 +54,8 @@ async function formerVersionsOf(ehrId: string): Promise<Map<string, Document[]>>
 async function assertNothingLost(ehrId: string, remove: () => PromiseLike<unknown>): Promise<void> {
   const before = await documentsOf(ehrId)
   await remove()
-  const [after, former] = [await documentsOf(ehrId), await formerVersionsOf(ehrId)]
+  const after = await documentsOf(ehrId)
+  const former = await formerVersionsOf(ehrId)
   const isKept = ([key, document]: [string, Document]) =>
     [after.get(key), ...(former.get(key) ?? [])].some((one) => isDeepStrictEqual(one, document))
   assert.ok(before.size > 2)

@@ -98,12 +98,10 @@ for (const family of ['path', 'class'] as const)
 
     it('has the patients who need action, the most urgent first, with the reasons', async () => {
       const nurse = await createPatient()
-      const [quiet, calling, late, alarming] = [
-        await createPatientOf(nurse),
-        await createPatientOf(nurse),
-        await createPatientOf(nurse),
-        await createPatientOf(nurse),
-      ]
+      const quiet = await createPatientOf(nurse)
+      const calling = await createPatientOf(nurse)
+      const late = await createPatientOf(nurse)
+      const alarming = await createPatientOf(nurse)
       await say(nurse, quiet.planId, 'My own message')
       await addOverdueTask(quiet.patient, quiet.planId, '2999-01-01')
       for (const text of ['Hello?', 'Are you there?']) await say(calling.patient, calling.planId, text)
@@ -125,7 +123,8 @@ for (const family of ['path', 'class'] as const)
     })
 
     it('counts alerts until somebody takes them, then only for that user, until they are resolved', async () => {
-      const [nurse, colleague] = [await createPerson(), await createPerson()]
+      const nurse = await createPerson()
+      const colleague = await createPerson()
       const { patient, planId, ehrId } = await createPatientOf(nurse)
       await addParticipant(planId, colleague, 'write')
       const id = await createAlert(patient, planId)
@@ -173,7 +172,8 @@ for (const family of ['path', 'class'] as const)
     })
 
     it('has the alerts that others have taken, with their names, for those who ask', async () => {
-      const [nurse, colleague] = [await createPerson(), await createPerson()]
+      const nurse = await createPerson()
+      const colleague = await createPerson()
       const { patient, planId, ehrId } = await createPatientOf(nurse)
       await addParticipant(planId, colleague, 'write')
       const person = { name: { displayName: 'Bo Smit' } }
@@ -192,7 +192,8 @@ for (const family of ['path', 'class'] as const)
     })
 
     it('tells which alerts a user may handle', async () => {
-      const [nurse, reader] = [await createPerson(), await createPerson()]
+      const nurse = await createPerson()
+      const reader = await createPerson()
       const { patient, planId } = await createPatientOf(nurse)
       await addParticipant(planId, reader, 'read')
       await createAlert(patient, planId)
@@ -231,11 +232,9 @@ for (const family of ['path', 'class'] as const)
 
     it('is limited to a reason, a severity, one’s own alerts and a patient', async () => {
       const nurse = await createPerson()
-      const [alarming, late, calling] = [
-        await createPatientOf(nurse),
-        await createPatientOf(nurse),
-        await createPatientOf(nurse),
-      ]
+      const alarming = await createPatientOf(nurse)
+      const late = await createPatientOf(nurse)
+      const calling = await createPatientOf(nurse)
       const id = await createAlert(alarming.patient, alarming.planId)
       await addOverdueTask(late.patient, late.planId)
       await say(calling.patient, calling.planId, 'Hello?')
@@ -253,7 +252,8 @@ for (const family of ['path', 'class'] as const)
     })
 
     it('shows whom an EHR is about, to its readers only', async () => {
-      const [nurse, stranger] = [await createPerson(), await createPerson()]
+      const nurse = await createPerson()
+      const stranger = await createPerson()
       const { patient, ehrId } = await createPatientOf(nurse)
       await name(patient)
       const card = { ehrId, name: 'Anna de Vries', birthDate: '1961-04-30', gender: 'FEMALE' }
@@ -262,7 +262,8 @@ for (const family of ['path', 'class'] as const)
     })
 
     it('names no user who has not accepted the EHR', async () => {
-      const [maker, user] = [await createPerson(), await createPatient()]
+      const maker = await createPerson()
+      const user = await createPatient()
       await name(user)
       const { ehrId } = await createEhrAbout(user, maker)
       const unnamed = { ehrId, name: null, birthDate: null, gender: null }
@@ -300,7 +301,8 @@ for (const family of ['path', 'class'] as const)
 
     it('leaves an audit entry in each EHR that it could show, and none elsewhere', async () => {
       const nurse = await createPerson()
-      const [one, two] = [await createPatientOf(nurse), await createPatientOf(nurse)]
+      const one = await createPatientOf(nurse)
+      const two = await createPatientOf(nurse)
       const other = await createPatientOf(await createPerson())
       await createAlert(other.patient, other.planId)
       await createAlert(one.patient, one.planId)

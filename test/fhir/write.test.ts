@@ -105,7 +105,8 @@ describe('writes in FHIR', () => {
     await createPlan(mine)
     const condition = { 'if-none-exist': `patient=${mine.ehrId}&code=85354-9&date=2026-03-01T08:30:00Z` }
     const put = () => callFhir(mine, 'POST', 'Observation', bloodPressureOf(mine.ehrId), condition)
-    const [first, second] = [await put(), await put()]
+    const first = await put()
+    const second = await put()
     assert.deepEqual([first.status, second.status], [201, 200])
     assert.equal(second.body.id, first.body.id)
     assert.equal(second.headers.get('content-location'), first.headers.get('location'))
@@ -228,7 +229,8 @@ describe('writes in FHIR', () => {
 
   it('are refused to readers, and hidden from strangers', async () => {
     const created = await create()
-    const [reader, stranger] = [await createPerson(), await createPerson()]
+    const reader = await createPerson()
+    const stranger = await createPerson()
     await addParticipant(carePlanId, reader, 'read')
     const path = `Observation/${created.id}`
     assertStatus(await callFhir(reader, 'GET', path))

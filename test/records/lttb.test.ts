@@ -13,7 +13,8 @@ function reference(points: Point[], most: number): Point[] {
   const buckets = Array.from({ length: most - 2 }, (_, i) =>
     inner.filter((_, at) => at >= Math.floor(i * size) && at < Math.floor((i + 1) * size)),
   )
-  const [first, last] = [points[0] as Point, points.at(-1) as Point]
+  const first = points[0] as Point
+  const last = points.at(-1) as Point
   const chosen = [first]
   for (const [i, bucket] of buckets.entries()) {
     const next = buckets[i + 1] ?? [last]
@@ -39,7 +40,8 @@ const walks = fc
     maxLength: 400,
   })
   .map((steps) => {
-    let [x, y] = [0, 0]
+    let x = 0
+    let y = 0
     return steps.map(([dx, dy]): Point => {
       x += dx
       y += dy
@@ -75,7 +77,8 @@ describe('LTTB', () => {
     fc.assert(
       fc.property(walks, sizes, (points, most) => {
         const values = points.map(([, y]) => y)
-        const [min, max] = [Math.min(...values), Math.max(...values)]
+        const min = Math.min(...values)
+        const max = Math.max(...values)
         const chosen = samplePoints(columns(points), Math.max(4, most), [
           values.indexOf(min),
           values.indexOf(max),

@@ -56,7 +56,8 @@ describe('mail queue', () => {
   it('sends each mail once, in the language of its reader, escaped in the HTML', async () => {
     const smtp = await startServer()
     const database = `mail-${randomUUID()}`
-    const [first, second] = [await open(smtp.url, database), await open(smtp.url, database)]
+    const first = await open(smtp.url, database)
+    const second = await open(smtp.url, database)
     for (let i = 0; i < 20; i++)
       await first.queue.enqueue(mail(`user${i}@example.org`, i % 2 ? 'nl-BE' : 'xx'))
     await waitUntil(async () => (await first.waiting()) === 0)

@@ -100,7 +100,9 @@ describe('apps at several instances', function suite() {
   })
 
   it('go on at another instance when theirs is killed between request, code and tokens', async () => {
-    const [requested, coded, redeemed] = [newVerifier(), newVerifier(), newVerifier()]
+    const requested = newVerifier()
+    const coded = newVerifier()
+    const redeemed = newVerifier()
     const { url } = instance
     const request = await openAt(url, requested)
     const code = await decideAt(url, await openAt(url, coded))

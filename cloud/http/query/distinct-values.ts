@@ -20,7 +20,8 @@ export async function findDistinctValues(
 }
 
 function compareValues(a: unknown, b: unknown): number {
-  const [left, right] = [sortKeyOf(a), sortKeyOf(b)]
+  const left = sortKeyOf(a)
+  const right = sortKeyOf(b)
   return left < right ? -1 : left > right ? 1 : 0
 }
 

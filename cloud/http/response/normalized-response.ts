@@ -116,7 +116,8 @@ function endResponse(this: Response, ...args: unknown[]): Response {
  * @returns true if it responded
  */
 export function respondToDatabaseError(error: unknown, res: Response): boolean {
-  const [outage, overdue] = [isOutage(error), isDeadlineError(error)]
+  const outage = isOutage(error)
+  const overdue = isDeadlineError(error)
   const { retryAfter } = (error ?? {}) as { retryAfter?: unknown }
   if (outage && typeof retryAfter === 'number') res.set('Retry-After', String(retryAfter))
   if (outage) res.status(503).json({})

@@ -14,7 +14,8 @@ export function preventStaleRoles(cache: RoleCache): () => Promise<void> {
   let changes = 0
   /** Start of the oldest running lookup of a user's roles, counted in changes. */
   const lookups = new Map<string, number>()
-  const [get, put] = [cache.get.bind(cache), cache.put.bind(cache)]
+  const get = cache.get.bind(cache)
+  const put = cache.put.bind(cache)
   cache.get = async (userId) => {
     const noted = await get(userId)
     if (!noted && !lookups.has(userId)) lookups.set(userId, changes)

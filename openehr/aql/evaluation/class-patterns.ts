@@ -131,7 +131,8 @@ export function findCandidates({ nodes }: EhrTree, { accepts }: ClassPattern): n
 
 /** The index of the first number that is not below `from`, by binary search; the numbers are ascending. */
 export function lowerBound(numbers: readonly number[], from: number): number {
-  let [low, high] = [0, numbers.length]
+  let low = 0
+  let high = numbers.length
   while (low < high) {
     const middle = (low + high) >> 1
     if ((numbers[middle] as number) < from) low = middle + 1

@@ -67,10 +67,8 @@ export function prepareCheck(
     case 'exists':
       return () => joins.createExistenceTest(condition.path)
     case 'comparison': {
-      const [left, right] = [
-        createGetter(condition.left, joins, context),
-        createGetter(condition.right, joins, context),
-      ]
+      const left = createGetter(condition.left, joins, context)
+      const right = createGetter(condition.right, joins, context)
       const { operator } = condition
       const about = [...left.about, ...right.about]
       const equal = operator === '=' ? ([left, right] as const) : undefined

@@ -58,7 +58,9 @@ function minOrMax(direction: 1 | -1): Aggregator {
 }
 
 function sumOrAverage(average: boolean): Aggregator {
-  let [total, lost, added] = [0, 0, 0]
+  let total = 0
+  let lost = 0
+  let added = 0
   return {
     add(term, times) {
       const number = numberOfTerm(term)

@@ -57,7 +57,9 @@ export class EhrScan {
 
   /** The EHRs that the query could find, for the audit. */
   async searched(): Promise<SearchedEhrs> {
-    const [named, readable, withheldIds] = [this.#namedIds(), await this.ids(), await this.withheldIds()]
+    const named = this.#namedIds()
+    const readable = await this.ids()
+    const withheldIds = await this.withheldIds()
     const ehrIds = readable ?? named
     if (ehrIds === undefined) return { searched: [EVERY_EHR], denied: [] }
     const searched = ehrIds.filter((id) => !withheldIds.has(id))

@@ -77,7 +77,8 @@ function toRecordFilter(
   const known: Readonly<Record<string, string | readonly string[]>> = { ...view.head }
   const fields = fieldsByPlace(view)
   return translateFilter({ $and: [candidates, facts] }, (name, condition) => {
-    const [field, values] = [fields[name], known[name]]
+    const field = fields[name]
+    const values = known[name]
     if (field !== undefined)
       return { [field]: isTimeField(view, field) ? toDateRange(condition as FactRange) : condition }
     if (values === undefined) return isRecordField(name) && { [name]: condition }

@@ -14,7 +14,8 @@ const LONG_PART_LENGTH = 250
 
 /** The index of a part in a text; -1 if it does not occur. */
 function indexOfPart(text: Term, part: Term, budget: StepBudget): number | undefined {
-  const [one, other] = [textOfTerm(text), textOfTerm(part)]
+  const one = textOfTerm(text)
+  const other = textOfTerm(part)
   if (one === undefined || other === undefined) return undefined
   budget.consume(one.length * (other.length > LONG_PART_LENGTH ? other.length : 1))
   return one.indexOf(other)
@@ -52,7 +53,8 @@ function offsetAfter(text: string, from: number, characters: number): number {
 
 /** Positions start at 1. */
 function substringOf(text: Term, from: Term, length: Term | undefined, budget: StepBudget): FunctionResult {
-  const [value, start] = [textOfTerm(text), numberOfTerm(from)]
+  const value = textOfTerm(text)
+  const start = numberOfTerm(from)
   const count = length ? numberOfTerm(length) : Number.POSITIVE_INFINITY
   if (value === undefined || start === undefined || count === undefined) return undefined
   budget.consume(value.length)

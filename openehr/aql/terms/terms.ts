@@ -45,7 +45,8 @@ function parseInstantMs(type: string, text: unknown): number | undefined {
  * parse.
  */
 function toInstantsMs(left: Term, right: Term): [number, number] | undefined {
-  const [first, second] = [temporalObject(left), temporalObject(right)]
+  const first = temporalObject(left)
+  const second = temporalObject(right)
   const type = widerTemporalClass(first?._type, second?._type)
   if (type === undefined) return undefined
   const from = parseInstantMs(type, first ? first.value : left.value)
@@ -76,10 +77,8 @@ export function compareTerms(left: Term, operator: Operator, right: Term): Truth
   if (both) return compareValues(both[0], operator, both[1])
   if (operator !== '=' && operator !== '!=')
     return compareValues(plainValue(left.value), operator, plainValue(right.value))
-  const [from, to] = [
-    plainValue(withoutUidVersion(left, right.value)),
-    plainValue(withoutUidVersion(right, left.value)),
-  ]
+  const from = plainValue(withoutUidVersion(left, right.value))
+  const to = plainValue(withoutUidVersion(right, left.value))
   const same = isRmObject(from) && isRmObject(to) ? JSON.stringify(from) === JSON.stringify(to) : from === to
   return same === (operator === '=')
 }
@@ -96,7 +95,8 @@ export function equalityKey(term: Term): string | undefined {
 
 function compareValues(left: unknown, operator: Operator, right: unknown): Truth {
   if (typeof left !== typeof right || typeof left === 'object') return operator === '!='
-  const [from, to] = [left as number, right as number]
+  const from = left as number
+  const to = right as number
   switch (operator) {
     case '=':
       return from === to

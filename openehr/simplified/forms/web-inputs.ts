@@ -227,7 +227,8 @@ function durationInputs(node: InputNode): WebInput[] {
   const [lower, upper] = [range?.lower, range?.upper].map((end) => durationLetters(end ?? ''))
   return DURATION_PARTS.filter(([, letter]) => pattern === '' || permitted.has(letter)).map(
     ([suffix, letter]) => {
-      const [min, max] = [lower?.get(letter), upper?.get(letter)]
+      const min = lower?.get(letter)
+      const max = upper?.get(letter)
       const bottom = { min: min ?? 0, minOp: min === undefined || range?.lowerIncluded ? '>=' : '>' }
       const top = max === undefined ? {} : { max, maxOp: range?.upperIncluded ? '<=' : '<' }
       return { suffix, type: 'INTEGER', validation: { range: { ...bottom, ...top } } }

@@ -104,7 +104,8 @@ export class LastWrites {
     if (this.#sessions.get(session)?.number !== number) this.#forget(view, session)
     const parts = this.#sessions.get(session)?.parts.length ?? 0
     const key = keyOf(parts === 0 ? session : `${session}/${parts}`)
-    const [at, statements] = [Date.now(), done.length]
+    const at = Date.now()
+    const statements = done.length
     const stored = {
       session,
       number: Long.fromBigInt(number),

@@ -261,7 +261,8 @@ const createConflictError = () =>
 
 const checkUnchanged = (snapshot: View, latest: View, keys: Buffer[]): void => {
   for (const key of keys) {
-    const [before, now] = [snapshot.get(key), latest.get(key)]
+    const before = snapshot.get(key)
+    const now = latest.get(key)
     if (before === undefined || now === undefined ? before !== now : !before.equals(now))
       throw createConflictError()
   }

@@ -58,7 +58,8 @@ export const roundToWhole = (value: unknown): number => {
   const parts = bsonType(value) === 'Decimal128' ? digitsOf(value as Decimal128) : undefined
   const number = toNumber(value)
   if (!parts || parts.exponent >= 0) return Math.trunc(number)
-  const [whole, unit] = [truncated(parts), 10n ** BigInt(-parts.exponent)]
+  const whole = truncated(parts)
+  const unit = 10n ** BigInt(-parts.exponent)
   const rest = 2n * (parts.digits - whole * unit) * (parts.negative ? -1n : 1n)
   const away = rest > unit || (rest === unit && whole % 2n !== 0n)
   return Number(whole + (away ? (parts.negative ? -1n : 1n) : 0n))
@@ -134,7 +135,8 @@ export const compareNumbers = (a: unknown, b: unknown): number => {
 /** The remainders of two numbers may have more digits than a double holds. */
 const compareDecimals = (a: unknown, b: unknown): number => {
   if (bsonType(a) !== 'Decimal128' || bsonType(b) !== 'Decimal128') return 0
-  const [x, y] = [plainDecimal(a), plainDecimal(b)]
+  const x = plainDecimal(a)
+  const y = plainDecimal(b)
   if (!x || !y || Math.abs(x.exponent - y.exponent) > 100) return 0
   const exponent = Math.min(x.exponent, y.exponent)
   const scaled = ({ digits, exponent: own }: Pick<Digits, 'digits' | 'exponent'>) =>

@@ -10,7 +10,8 @@ export type Run = Buffer
 
 /** The end of the first documents of a run: at most `most` documents and `bytes` bytes. */
 export const headOf = (run: Run, most = run.length, bytes = run.length): { count: number; end: number } => {
-  let [count, end] = [0, 0]
+  let count = 0
+  let end = 0
   while (end < run.length && count < most) {
     const next = end + run.readInt32LE(end)
     if (next > bytes) break
@@ -62,7 +63,8 @@ export class DocumentArray {
 
   /** Writes the type and the number of the next document. */
   #putHead(): void {
-    const [bytes, digits] = [this.#bytes, this.#digits]
+    const bytes = this.#bytes
+    const digits = this.#digits
     let to = this.#to
     bytes[to++] = 3
     for (let i = digits.length - 1; i >= 0; i--) bytes[to++] = digits[i] as number
@@ -73,8 +75,10 @@ export class DocumentArray {
   }
 
   #put(run: Run, source: DataView, from: number, end: number): void {
-    const [bytes, target] = [this.#bytes, this.#target]
-    let [at, to] = [from, this.#to]
+    const bytes = this.#bytes
+    const target = this.#target
+    let at = from
+    let to = this.#to
     if (end - at > MIN_COPY_CALL_BYTES) to += run.copy(bytes, to, at, end)
     else {
       for (; at + 4 <= end; at += 4, to += 4) target.setInt32(to, source.getInt32(at))
@@ -90,7 +94,8 @@ export class DocumentArray {
    */
   within(before: Buffer, behind = 0): Buffer {
     this.#makeRoom(1 + behind)
-    const [bytes, to] = [this.#bytes, this.#to]
+    const bytes = this.#bytes
+    const to = this.#to
     bytes.fill(0, to, to + 1 + behind)
     bytes.writeInt32LE(to + 1 - FRONT_BYTES, FRONT_BYTES)
     if (before.length > FRONT_BYTES)

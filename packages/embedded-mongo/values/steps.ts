@@ -85,7 +85,8 @@ export function* sortInSteps<T>(
   while (runs.length > 1) {
     const merged: T[][] = []
     for (let at = 0; at < runs.length; at += 2) {
-      const [left, right] = [runs[at] as T[], runs[at + 1]]
+      const left = runs[at] as T[]
+      const right = runs[at + 1]
       merged.push(right ? yield* merge(left, right, compare, timer) : left)
     }
     runs = merged
@@ -100,7 +101,8 @@ function* merge<T>(
   timer: CommandTimer,
 ): Generator<typeof PAUSE, T[]> {
   const all: T[] = []
-  let [i, j] = [0, 0]
+  let i = 0
+  let j = 0
   while (i < left.length || j < right.length) {
     const first = j >= right.length || (i < left.length && compare(left[i] as T, right[j] as T) <= 0)
     all.push((first ? left[i++] : right[j++]) as T)

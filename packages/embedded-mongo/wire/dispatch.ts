@@ -160,7 +160,8 @@ export class Dispatcher {
       fail(263, `Cannot run '${name}' as the first operation in a transaction.`)
     if (!isNullish(request.writeConcern))
       fail(72, 'writeConcern is only allowed for the commands that end a transaction')
-    const [id, number] = [sessionId(request.lsid, 'lsid'), toBigInt(request.txnNumber)]
+    const id = sessionId(request.lsid, 'lsid')
+    const number = toBigInt(request.txnNumber)
     const transaction = isTruthy(request.startTransaction)
       ? engine.transactions.start(id, number, engine.catalog.version)
       : engine.transactions.active(id, number)

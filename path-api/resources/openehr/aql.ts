@@ -54,7 +54,8 @@ function beginResultSet(
     resultsize: found.length,
     ...(hasMore() && { next_offset: window.offset + found.length }),
   }
-  const [head, foot] = [JSON.stringify({ q, columns }), JSON.stringify({ meta })]
+  const head = JSON.stringify({ q, columns })
+  const foot = JSON.stringify({ meta })
   return `${head.slice(0, -1)},"rows":[${found.join(',\n')}],${foot.slice(1)}`
 }
 

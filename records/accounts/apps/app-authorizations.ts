@@ -83,7 +83,8 @@ export class AppAuthorizations {
 
   /** Launches an app for a patient. @returns the value that the app sends back, once */
   async launch(launch: AppLaunch): Promise<{ secret: string; expiresAt: Date }> {
-    const [secret, expiresAt] = [newSecret(), this.#in(LAUNCH_LIFETIME_MS)]
+    const secret = newSecret()
+    const expiresAt = this.#in(LAUNCH_LIFETIME_MS)
     await this.#launches.insertOne({ ...launch, _id: hashSecret(secret), expiresAt })
     return { secret, expiresAt }
   }

@@ -26,7 +26,8 @@ export function plannedDateElement(
   return {
     paths: { [fields.actual]: path, [fields.planned]: path },
     show: (record) => {
-      const [actual, planned] = [record[fields.actual], record[fields.planned]]
+      const actual = record[fields.actual]
+      const planned = record[fields.planned]
       if (actual === undefined)
         return planned === undefined
           ? {}
@@ -49,7 +50,8 @@ export const periodEndElement = (start: FhirElement, end: FhirElement): FhirElem
   paths: end.paths,
   show: (record) => {
     const { period, extension = [], ...rest } = end.show(record)
-    const [from, to] = [elementAt(start.show(record), 'period.start'), elementAt(period, 'end')]
+    const from = elementAt(start.show(record), 'period.start')
+    const to = elementAt(period, 'end')
     if (typeof from !== 'string' || typeof to !== 'string' || from <= to) return end.show(record)
     return {
       ...rest,

@@ -107,7 +107,8 @@ export function validateNewRecord<T extends object>(kind: ClassKind, record: T):
 
 /** Adds the derived fields to a changed record. @throws RuleViolated when `now` may not become `next` */
 export function validateChangedRecord<T extends object>(kind: ClassKind, now: T, next: T): T {
-  const [before, after] = [pickClientValues(kind, now), pickClientValues(kind, next)]
+  const before = pickClientValues(kind, now)
+  const after = pickClientValues(kind, next)
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const changed = names.filter((name) => !isDeepStrictEqual(before[name], after[name]))
   const fixed = [...Object.keys(kind.place), ...markedFieldNames(kind.fields, 'fixed')]

@@ -65,7 +65,9 @@ export class FairQueue<A> {
   findRefusal(account: AdmittedAccount<A>): ServiceError | undefined {
     const ownMs = (account.waiting.length + 1) * account.costMs
     // Each other account gets at most as much time before this request as its own one.
-    let [waitMs, backlogMs, length] = [ownMs, ownMs, account.waiting.length]
+    let waitMs = ownMs
+    let backlogMs = ownMs
+    let length = account.waiting.length
     for (const other of this.#accounts) {
       if (other === account) continue
       length += other.waiting.length

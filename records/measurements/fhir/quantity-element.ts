@@ -24,7 +24,8 @@ const ownValueOf = (name: string, quantity: Quantity, values: FieldValues): numb
 
 /** The value as sent; in the quantity's own unit if the profile lacks the sent one, which an extension keeps. */
 function showQuantity(name: string, quantity: Quantity, record: FieldValues): FhirJson | undefined {
-  const [value, unit] = [record[name], record[`${name}Unit`] ?? quantity.unit]
+  const value = record[name]
+  const unit = record[`${name}Unit`] ?? quantity.unit
   if (value === undefined) return undefined
   const sent = plainQuantity(value, unit)
   if (!CONVERTED_UNITS.includes(ucumCodeOf(unit))) return sent

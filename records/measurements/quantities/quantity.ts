@@ -137,7 +137,8 @@ export function omhUnitValue(
   name: string,
   record: Values,
 ): { value: number; unit: string } | undefined {
-  const [sent, own] = [record[name], record[quantity.inUnit]]
+  const sent = record[name]
+  const own = record[quantity.inUnit]
   if (!isFiniteNumber(sent) || !isFiniteNumber(own)) return undefined
   const unit = omhUnitOf(record[`${name}Unit`])
   return unit === undefined

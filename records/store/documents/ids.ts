@@ -18,7 +18,8 @@ const SUFFIX_COUNT = ID_ALPHABET.length ** 3
  * together in every index that starts with them, and do not reveal the time. @param newId source of the randomness
  */
 export function createSequentialIdGenerator(newId: IdGenerators['newId']): IdGenerators['newId'] {
-  const [head, tail] = [newId().slice(0, PREFIX_LENGTH), newId().slice(PREFIX_LENGTH)]
+  const head = newId().slice(0, PREFIX_LENGTH)
+  const tail = newId().slice(PREFIX_LENGTH)
   let next = [...tail].reduce((sum, letter) => sum * ID_ALPHABET.length + ID_ALPHABET.indexOf(letter), 0)
   return () => head + suffixOf(next++ % SUFFIX_COUNT)
 }

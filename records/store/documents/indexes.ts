@@ -65,7 +65,8 @@ const hasNameOfIndex = (name: string, index: NamedIndex): boolean =>
 const hasPrefix =
   (one: IndexDescription) =>
   (other: IndexDescription): boolean => {
-    const [fields, more] = [keyFieldsOf(one), keyFieldsOf(other)]
+    const fields = keyFieldsOf(one)
+    const more = keyFieldsOf(other)
     const begins = fields.length < more.length && isDeepStrictEqual(fields, more.slice(0, fields.length))
     return (
       begins && !one.collation && hasDefaultOptions(one) && hasDefaultOptions({ ...other, unique: false })

@@ -127,10 +127,12 @@ function createBidirectionalPage(
   limit: number,
   from: CursorPosition | undefined,
 ): Page<ParseDocument> {
-  const [back, more] = [from?.isBackward, found.length > limit]
+  const back = from?.isBackward
+  const more = found.length > limit
   const items = found.slice(0, limit)
   if (back) items.reverse()
-  const [first, last] = [items[0], items.at(-1)]
+  const first = items[0]
+  const last = items.at(-1)
   const positionOf = (one: ParseDocument): CursorPosition => ({
     value: (one[key] ?? null) as CursorPosition['value'],
     id: one._id,

@@ -40,12 +40,10 @@ export function checkReads(db: Db, checks: readonly ReadCheck[]): void {
 
 /** The driver builds all other reads (findOne, countDocuments, …) on these. */
 function checkReadsOf(collection: Collection, checks: readonly ReadCheck[]): Collection {
-  const [find, aggregate, distinct, estimate] = [
-    collection.find.bind(collection),
-    collection.aggregate.bind(collection),
-    collection.distinct.bind(collection) as (...args: unknown[]) => Promise<unknown[]>,
-    collection.estimatedDocumentCount.bind(collection),
-  ]
+  const find = collection.find.bind(collection)
+  const aggregate = collection.aggregate.bind(collection)
+  const distinct = collection.distinct.bind(collection) as (...args: unknown[]) => Promise<unknown[]>
+  const estimate = collection.estimatedDocumentCount.bind(collection)
   const check = (filter: Read['filter'], options: ReadOptions) => {
     let read: Read = { collection: collection.collectionName, filter, options }
     const steps: BeforeSending[] = []

@@ -191,7 +191,8 @@ describe('CarePlan', () => {
     })
 
     it('shows its readers the plan with its records and the EHR, but no other plan', async () => {
-      const [shared, other] = [await createPlanInOwnEhr(owner), await createPlanInOwnEhr(owner)]
+      const shared = await createPlanInOwnEhr(owner)
+      const other = await createPlanInOwnEhr(owner)
       const { body } = await createClassClient(owner)
         .post('BloodPressure', createPressureObject(shared.carePlanId))
         .expect(201)
@@ -209,7 +210,8 @@ describe('CarePlan', () => {
     })
 
     it('lets its writers add records to it, and nowhere else', async () => {
-      const [shared, other] = [await createPlanInOwnEhr(owner), await createPlanInOwnEhr(owner)]
+      const shared = await createPlanInOwnEhr(owner)
+      const other = await createPlanInOwnEhr(owner)
       await addParticipant(shared.carePlanId, nurse, 'write')
       const { post } = createClassClient(nurse)
       const { body } = await post('BloodPressure', createPressureObject(shared.carePlanId)).expect(201)

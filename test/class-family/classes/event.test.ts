@@ -5,7 +5,8 @@ import { assertError, createClassClient, parseDate } from '../../harness/clients
 import { call } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 
-const [start, end] = [parseDate('2026-03-01T08:30:00.000Z'), parseDate('2026-03-01T09:00:00.000Z')]
+const start = parseDate('2026-03-01T08:30:00.000Z')
+const end = parseDate('2026-03-01T09:00:00.000Z')
 const participants = [{ mvUid: 'bW81kPzQ7e', status: 'INVITED' }]
 
 describe('Event', () => {

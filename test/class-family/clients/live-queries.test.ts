@@ -121,10 +121,8 @@ describe('live queries', () => {
     const guest = await createPerson()
     await addParticipant(planId, guest, 'read')
     const another = await logInAs(guest.email)
-    const [ofRole, ofSession] = [
-      await subscribed(guest, 'BodyWeight'),
-      await subscribed(another, 'BodyWeight'),
-    ]
+    const ofRole = await subscribed(guest, 'BodyWeight')
+    const ofSession = await subscribed(another, 'BodyWeight')
     await weigh(planId)
     await Promise.all([ofRole.next(), ofSession.next()])
     const { client, db } = service

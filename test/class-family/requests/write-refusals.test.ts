@@ -55,10 +55,8 @@ describe('writes that the class family refuses', () => {
     const { body: before } = await get('Goal', id)
     await put('Goal', id, { ...before, notes: 'changed' }).expect(200)
     const { body } = await get('Goal', id)
-    const [{ notes, version, updatedAt, ...rest }, { notes: _, version: former, updatedAt: __, ...same }] = [
-      body,
-      before,
-    ]
+    const { notes, version, updatedAt, ...rest } = body
+    const { notes: _, version: former, updatedAt: __, ...same } = before
     assert.deepEqual([notes, version, rest], ['changed', former + 1, same])
   })
 

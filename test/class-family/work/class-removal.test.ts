@@ -11,7 +11,8 @@ describe('removal', () => {
   })
 
   it('leaves other EHRs and care plans unchanged', async () => {
-    const [kept, gone] = [await createPlanInOwnEhr(owner), await createPlanInOwnEhr(owner)]
+    const kept = await createPlanInOwnEhr(owner)
+    const gone = await createPlanInOwnEhr(owner)
     const pressure = await createClassClient(owner)
       .post('BloodPressure', createPressureObject(kept.carePlanId))
       .expect(201)

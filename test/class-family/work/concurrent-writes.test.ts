@@ -108,7 +108,8 @@ describe('concurrent writes of both families', function suite() {
     const { put, get } = createClassClient(patient)
     const plan = await newPlan()
     for (let round = 0; round < bySize(10, 1000); round++) {
-      const [name, notes] = [`name ${round}`, `notes ${round}`]
+      const name = `name ${round}`
+      const notes = `notes ${round}`
       await Promise.all([
         put('CarePlan', plan, { name }).expect(200),
         put('CarePlan', plan, { notes }).expect(200),

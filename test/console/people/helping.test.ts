@@ -107,7 +107,8 @@ describe('a helper in the console', () => {
   })
 
   it('sees at once what the person does, as the person does, and both keep what they type', async () => {
-    const [annas, piets] = [await opened.open(), await opened.open()]
+    const annas = await opened.open()
+    const piets = await opened.open()
     await logInOn(annas, anna)
     await menu(annas, 'Access').click()
     await annas.getByText('Nobody may act for you.').waitFor()

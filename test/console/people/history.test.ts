@@ -98,7 +98,8 @@ describe('the history in the console', () => {
     await nameProfile(nurse, 'Nurse Bo')
     const step = `/ehr/${patient.ehrId}/alert/${alert}/handle`
     assertStatus(await nurse.call('POST', step, { action: 'TAKE' }))
-    const [patients, nurses] = [await openAs(patient), await openAs(nurse)]
+    const patients = await openAs(patient)
+    const nurses = await openAs(nurse)
     await goTo(patients, `history/${path}`)
     await patients.getByText(/^Changed, .*, Piet Jansen, for you$/).waitFor()
     await goTo(nurses, `patients/${patient.ehrId}/history/${path}`)
@@ -115,7 +116,8 @@ describe('the history in the console', () => {
     const { carePlanId, goalId } = place
     const path = `careplan/${carePlanId}/goal/${goalId}`
     assertStatus(await patient.call('PUT', path, { name: 'Walk', description: 'An hour' }))
-    const [reader, helper] = [await participate(patient, carePlanId, 'READ'), await createPerson()]
+    const reader = await participate(patient, carePlanId, 'READ')
+    const helper = await createPerson()
     await createHelper(patient, helper, ['READ', 'RECORD'])
     const readers = await openAs(reader)
     await goTo(readers, `patients/${patient.ehrId}/history/${path}`)

@@ -183,7 +183,8 @@ describe('the first day of a nurse', () => {
 
   it('hands the list over to a colleague, who gets the alerts', async () => {
     const { patient, planId } = await createAlarmingPatient()
-    const [nurse, colleague] = [await createPerson(), await createPerson()]
+    const nurse = await createPerson()
+    const colleague = await createPerson()
     for (const one of [nurse, colleague]) await addParticipant(planId, one, 'write')
     await nameProfile(colleague, 'Nurse Bo')
     const escalation = { afterMinutes: 30, participants: [nurse.mvUid] }
@@ -213,7 +214,8 @@ describe('the first day of a nurse', () => {
     const { patient, planId, goalId } = await createAlarmingPatient()
     const nurse = await createPerson()
     await addParticipant(planId, nurse, 'write')
-    const [one, two] = [await opened.open(), await opened.open()]
+    const one = await opened.open()
+    const two = await opened.open()
     await logInOn(one, nurse)
     await logInOn(two, patient)
     await one.goto(`${service.url}/console/patients/${patient.ehrId}/plan/${planId}/goal/${goalId}`)

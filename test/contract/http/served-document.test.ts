@@ -52,7 +52,9 @@ describe('the OpenAPI document as it is served', () => {
   it('can be had for one family, with what that family refers to', async () => {
     const load = async (query: string) =>
       (await (await call('GET', `/openapi.json${query}`)).json()) as Document
-    const [both, path, ofClasses] = [await load(''), await load('?family=path'), await load('?family=class')]
+    const both = await load('')
+    const path = await load('?family=path')
+    const ofClasses = await load('?family=class')
     assert.deepEqual({ ...path.paths, ...ofClasses.paths }, both.paths)
     assert.ok(Object.keys(ofClasses.paths).every((name) => /^\/(1|functions)\//.test(name)))
     assert.ok(path.paths['/sample/{mvUid}/note'] && !path.paths['/1/classes/CarePlan'])

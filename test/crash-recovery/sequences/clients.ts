@@ -168,7 +168,8 @@ export class Clients {
   }
 
   #pathsOf(record: RecordName): RecordPaths {
-    const [plan, id] = [this.ids.get('plan'), this.ids.get(record)]
+    const plan = this.ids.get('plan')
+    const id = this.ids.get(record)
     const inPath = {
       CarePlan: `/ehr/${this.#ehrId}/careplan/${id}`,
       Goal: `/ehr/${this.#ehrId}/careplan/${plan}/goal/${id}`,
@@ -215,7 +216,8 @@ export class Clients {
 
   async #createGoal({ family }: Creation, plan: ClosingPlan): Promise<void> {
     const number = ++this.#number
-    const [text, planId] = [`text ${number}`, plan.id]
+    const text = `text ${number}`
+    const planId = plan.id
     const { status, body } = await this.#send(
       number,
       family === 'path'

@@ -313,7 +313,8 @@ describe('a helper', () => {
   })
 
   it('does not share idempotency keys with the person', async () => {
-    const [person, other] = [await createPatient(), await createPerson()]
+    const person = await createPatient()
+    const other = await createPerson()
     await createHelper(person, other, ['READ', 'RECORD'])
     const acting = await actFor(person, other)
     const path = `/ehr/${person.ehrId}/procedure/bodyweight`

@@ -104,7 +104,8 @@ describe('the export of an app whose access has ended', function suite() {
 
   it('is not resumed after a new password, or when the system is locked out', async () => {
     const backend = await createBackendService(['system/*.rs'])
-    const [person, own] = [await createPatient(), await createSmartApp(SCOPE.split(' '))]
+    const person = await createPatient()
+    const own = await createSmartApp(SCOPE.split(' '))
     const [ofPerson = '', ofSystem = ''] = await Promise.all([
       start(await admitApp(person, own, SCOPE, person.ehrId)),
       start({ call: await backend.logIn('system/*.rs') }),

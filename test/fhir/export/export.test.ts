@@ -49,7 +49,8 @@ describe('the bulk export in FHIR', function suite() {
   it('can be limited by type and time, and then tells what was deleted', async () => {
     const mine = await createPatient()
     const plan = await createPlan(mine)
-    const [gone, kept] = [await createWeight(mine, plan, 80), await createWeight(mine, plan, 81)]
+    const gone = await createWeight(mine, plan, 80)
+    const kept = await createWeight(mine, plan, 81)
     const back = await createWeight(mine, plan, 82)
     const since = new Date().toISOString()
     for (const id of [gone, back]) assertStatus(await callFhir(mine, 'DELETE', `Observation/${id}`), 204)

@@ -179,7 +179,8 @@ describe('the events of a subscription in FHIR', function () {
   })
 
   it('are refused to a helper, who could not end them', async () => {
-    const [person, helper] = [await createPatient(), await createPerson()]
+    const person = await createPatient()
+    const helper = await createPerson()
     await createHelper(person, helper, ['READ', 'RECORD'])
     const acting = await actFor(person, helper)
     assertStatus(await callFhir(acting, 'POST', 'Subscription', subscriptionOf('Task')), 403)

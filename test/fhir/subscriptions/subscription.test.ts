@@ -133,7 +133,8 @@ describe('a subscription in FHIR', () => {
 
   it('shows no resource that has been deleted or cannot be read any more', async () => {
     const id = await createSubscription(patient, subscriptionOf(criteria()))
-    const [kept, removed] = [await measure(), await measure()]
+    const kept = await measure()
+    const removed = await measure()
     assert.equal((await readFocuses(patient, id)).length, 2)
     assertStatus(await callFhir(patient, 'DELETE', `Observation/${removed}`), 204)
     assert.deepEqual((await readEvents(patient, id)).events, [
@@ -198,7 +199,8 @@ describe('a subscription in FHIR', () => {
     const reader = await createPerson()
     const readable = await createPlan(patient)
     await addParticipant(readable, reader, 'read')
-    const [hidden, removed] = [await measure(), await createWeight(patient, readable)]
+    const hidden = await measure()
+    const removed = await createWeight(patient, readable)
     const filter = `Observation?patient=${patient.ehrId}`
     const id = await createSubscription(reader, topicSubscriptionOf('Observation', filter))
     const since = new Date()

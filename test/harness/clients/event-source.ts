@@ -49,7 +49,8 @@ export async function openEventSource(
     const lines = block.split('\n').filter((line) => !line.startsWith(':'))
     const fields = new Map(lines.map((line) => line.split(/: (.*)/s) as [string, string]))
     lastId = fields.get('id') ?? lastId
-    const [name, data] = [fields.get('event'), fields.get('data')]
+    const name = fields.get('event')
+    const data = fields.get('data')
     if (name && data) events.push({ id: fields.get('id'), name, data: JSON.parse(data) })
   }
   const read = async () => {

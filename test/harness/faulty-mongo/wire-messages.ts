@@ -1,6 +1,8 @@
 import { BSON, type Document } from 'mongodb'
 
-const [QUERY, REPLY, MSG] = [2004, 1, 2013]
+const QUERY = 2004
+const REPLY = 1
+const MSG = 2013
 const HEADER = 16
 
 /** Splits bytes into complete messages of MongoDB's wire protocol and the rest. */

@@ -73,7 +73,8 @@ let SAMPLE_USER: Promise<User> | undefined
 
 async function copySampleUser(email: string): Promise<void> {
   SAMPLE_USER ??= createActivatedUser(createAddress())
-  const [_id, at] = [newId(), new Date()]
+  const _id = newId()
+  const at = new Date()
   const copy: User & { _hashed_password: string; _acl: object } = {
     ...(await SAMPLE_USER),
     _id,

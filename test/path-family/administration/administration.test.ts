@@ -57,7 +57,8 @@ describe('the operations of administrators', () => {
   })
 
   it('list deleted EHRs with the time until which they can be restored, by pages', async () => {
-    const [first, second] = [await createPatient(), await createPatient()]
+    const first = await createPatient()
+    const second = await createPatient()
     for (const { call, ehrId } of [first, second])
       assertStatus(await call('DELETE', `/med/ehr/${ehrId}`), 204)
     const page = assertStatus(await admin.call('GET', '/ehr/deleted?limit=1'))

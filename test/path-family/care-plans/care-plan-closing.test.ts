@@ -154,7 +154,8 @@ describe('care plans when they are closed', () => {
     const id = await createPlan(patient)
     const goalId = await createGoal(patient, id)
     const taskId = await createTask(patient, id, goalId)
-    const [goals, tasks] = [service.db.collection<Kept>('Goal'), service.db.collection<Kept>('Task')]
+    const goals = service.db.collection<Kept>('Goal')
+    const tasks = service.db.collection<Kept>('Task')
     const { _id: _g, ...goal } = (await goals.findOne({ _id: goalId }))!
     const { _id: _t, ...task } = (await tasks.findOne({ _id: taskId }))!
     const goalIds = Array.from({ length: count - 1 }, (_, i) => `${id}${i}`)

@@ -100,7 +100,8 @@ describe('alert rules of a care plan', () => {
       ),
       ['body.expected.0.kind', 'body.mutes.0.kind'],
     )
-    const [reader, stranger] = [await createPerson(), await createPerson()]
+    const reader = await createPerson()
+    const stranger = await createPerson()
     await addParticipant(planId, reader, 'read')
     const participants = [nurses[0], reader, stranger, patient].map((one) => one?.mvUid)
     assert.deepEqual(await places({ escalation: { afterMinutes: 5, participants } }, 422, 'rule-violated'), [
@@ -255,7 +256,9 @@ describe('alert rules of a care plan', () => {
   })
 
   it('are read and saved by functions of the class family, too, with the same refusals', async () => {
-    const [nurse, reader, stranger] = [nurses[0] as Person, await createPerson(), await createPerson()]
+    const nurse = nurses[0] as Person
+    const reader = await createPerson()
+    const stranger = await createPerson()
     await addParticipant(planId, reader, 'read')
     const rules = { expected: [{ kind: 'bmi', from: '2026-03-01', everyDays: 7, by: '20:00' }] }
     const save = async (who: Person, more: object = {}) =>

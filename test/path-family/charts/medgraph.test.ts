@@ -136,11 +136,9 @@ describe('the graph of an EHR', () => {
     }))
     await weights.insertMany(many)
     const query = '?measures=bodyweight'
-    const [all, few, raw] = [
-      await series(query),
-      await series(`${query}&points=50`),
-      await series(`${query}&points=0`),
-    ]
+    const all = await series(query)
+    const few = await series(`${query}&points=50`)
+    const raw = await series(`${query}&points=0`)
     for (const [found, most] of [
       [all, 300],
       [few, 50],

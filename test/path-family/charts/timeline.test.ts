@@ -193,7 +193,8 @@ describe('the timeline of an EHR', () => {
     await addParticipant(await createPlan(patient, { name: 'Another' }), other, 'read')
     const kindsFor = async (who: typeof nurse) =>
       new Set((await show('?limit=1000', who)).events.map(({ content, kind }: Event) => `${kind} ${content}`))
-    const [mine, theirs] = [await kindsFor(nurse), await kindsFor(other)]
+    const mine = await kindsFor(nurse)
+    const theirs = await kindsFor(other)
     assert.ok(mine.has('careplan Lower blood pressure') && mine.has('bodyweight Body weight 72.57 kg'))
     assert.deepEqual([...theirs], ['careplan Another'])
     assertProblem(await stranger.call('GET', `/ehr/${patient.ehrId}/summary/timeline`), 404, 'not-found')

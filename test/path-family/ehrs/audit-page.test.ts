@@ -192,7 +192,8 @@ describe("the page with accesses to a patient's record", () => {
       const style = "getComputedStyle(document.querySelector('tbody td'), '::before')"
       assert.match(String(await page.evaluate(`${style}.content + ${style}.fontWeight`)), /700/)
       assert.equal(await page.locator('tbody td').first().getAttribute('data-head'), when)
-      const [button, table] = [page.locator('.top button'), page.locator('table')]
+      const button = page.locator('.top button')
+      const table = page.locator('table')
       assert.ok(((await button.boundingBox())?.y ?? 0) < ((await table.boundingBox())?.y ?? 0))
     }
   })

@@ -79,10 +79,8 @@ describe('EHRs', () => {
   it('are created once for an Idempotency-Key', async () => {
     const person = await createPatient()
     const key = { 'idempotency-key': crypto.randomUUID() }
-    const [first, second] = [
-      await person.call('POST', '/ehr', {}, key),
-      await person.call('POST', '/ehr', {}, key),
-    ]
+    const first = await person.call('POST', '/ehr', {}, key)
+    const second = await person.call('POST', '/ehr', {}, key)
     assert.equal(assertStatus(first, 201).id, assertStatus(second, 201).id)
     assert.equal((await idsOf(person)).length, 2)
   })

@@ -55,7 +55,8 @@ describe('an EHR for another user', () => {
   })
 
   it('is named to that user in a mail in their language, without its creator or id', async () => {
-    const [dutch, creator] = [await createPerson({ language: 'nl' }), await createPerson()]
+    const dutch = await createPerson({ language: 'nl' })
+    const creator = await createPerson()
     const { ehrId } = await createEhrAbout(dutch, creator)
     const { text = '' } = await waitForMailAbout(dutch.email, /gezondheidsdossier over u/)
     for (const secret of [ehrId, dutch.mvUid, creator.mvUid, creator.email]) assert.ok(!text.includes(secret))

@@ -32,7 +32,8 @@ describe('the changes that concern an account', () => {
   }
 
   it('tell both sides within a second of an invitation, its acceptance, new terms and the end', async () => {
-    const [ofPerson, ofHelper] = [await follow(anna), await follow(piet)]
+    const ofPerson = await follow(anna)
+    const ofHelper = await follow(piet)
     const agreement = `/profile/${anna.mvUid}/helper`
     const accept = `/profile/${piet.mvUid}/helping/${anna.mvUid}/accept`
     const invite = (acts: ['READ'] | ['PLAN']) =>
@@ -103,7 +104,8 @@ describe('the changes that concern an account', () => {
     const colleague = await createPerson()
     const planId = await createPlan(anna)
     await letTakePart(anna, planId, colleague, { access: 'WRITE' })
-    const [ofNurse, ofColleague] = [await follow(piet), await follow(colleague)]
+    const ofNurse = await follow(piet)
+    const ofColleague = await follow(colleague)
     const added = await letTakePart(anna, planId, piet, { access: 'READ' })
     const path = `/ehr/${anna.ehrId}/careplan/${planId}/participant/${added.participationId}`
     const { type, operation, href } = await dataOf(ofNurse)
@@ -118,7 +120,8 @@ describe('the changes that concern an account', () => {
 
   it('tell a user of their account and saved views, whatever the others save', async () => {
     const admin = await createAdmin()
-    const [source, ofAdmin] = [await follow(piet), await follow(admin)]
+    const source = await follow(piet)
+    const ofAdmin = await follow(admin)
     const account = `/auth/account/${piet.mvUid}`
     assertStatus(await admin.call('PUT', account, { roles: ['analyst'] }))
     const views = { views: [{ name: 'Mine', mine: true }] }

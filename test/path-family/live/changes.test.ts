@@ -117,7 +117,8 @@ describe('the changes of an EHR', () => {
   })
 
   it('end with the session, the role or the EHR', async () => {
-    const [ofSession, ofRole] = [await follow(await logInAs(patient.email)), await follow(nurse)]
+    const ofSession = await follow(await logInAs(patient.email))
+    const ofRole = await follow(nurse)
     const spare = assertStatus(await patient.call('POST', '/ehr', { subjectId: patient.mvUid }), 201).id
     const ofEhr = await follow(patient, undefined, `/ehr/${spare}/changes`)
     const leaving = assertStatus(await patient.call('GET', '/auth/sessions')).items.find(

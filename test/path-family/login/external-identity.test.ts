@@ -241,7 +241,8 @@ describe('login with an external identity', () => {
     })
 
     it('can be unlinked by the owner, which ends its sessions', async () => {
-      const [person, stranger] = [await createPerson(), await createPerson()]
+      const person = await createPerson()
+      const stranger = await createPerson()
       const sub = random()
       const grant = (await loginAs(sub, person.email)).body
       const [{ id }] = await linkedTo(person)

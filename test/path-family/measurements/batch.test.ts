@@ -162,7 +162,8 @@ describe('a batch of measurements', () => {
 
   it('creates one alert for each item beyond its plan’s thresholds', async () => {
     const own = await createPatient()
-    const [watched, other] = [await createPlan(own), await createPlan(own)]
+    const watched = await createPlan(own)
+    const other = await createPlan(own)
     const limits = {
       heartrate: { heartRateHigh: 100, unit: '/min' },
       bodyweight: { weightLow: 60, unit: 'kg' },
@@ -217,7 +218,9 @@ describe('a batch of measurements', () => {
   })
 
   it('requires write access to the plans, and accepts 1 to 1,000 items', async () => {
-    const [reader, writer, stranger] = [await createPerson(), await createPerson(), await createPerson()]
+    const reader = await createPerson()
+    const writer = await createPerson()
+    const stranger = await createPerson()
     await addParticipant(carePlanId, reader, 'read')
     await addParticipant(carePlanId, writer, 'write')
     const items = inPlan([rate(131)])

@@ -239,7 +239,8 @@ describe('measurements', () => {
 
   it('are visible to those who see the plan', async () => {
     const { id } = await store('heartrate', { heartRate: 72, heartRateUnit: '/min' })
-    const [nurse, stranger] = [await createPerson(), await createPerson()]
+    const nurse = await createPerson()
+    const stranger = await createPerson()
     await addParticipant(carePlanId, nurse, 'read')
     assert.equal(assertStatus(await nurse.call('GET', at('heartrate', id))).id, id)
     const body = { carePlanId, timestamp, heartRate: 70, heartRateUnit: '/min' }
@@ -277,10 +278,8 @@ describe('measurements', () => {
     assert.deepEqual(await rates(path, participant), [[60, 61, 63, 64], 4])
     assert.deepEqual(await rates(`${path}?carePlanId=${alsoSeen}`, participant), [[61, 64], 2])
     assert.deepEqual(await rates(`${path}?carePlanId=${seen}`, patient), [[60, 63], 2])
-    const [first, second] = [
-      assertStatus(await participant.call('GET', `${path}?limit=3`)),
-      assertStatus(await participant.call('GET', `${path}?limit=3&count=true`)),
-    ]
+    const first = assertStatus(await participant.call('GET', `${path}?limit=3`))
+    const second = assertStatus(await participant.call('GET', `${path}?limit=3&count=true`))
     assert.equal(second.page.total, 4)
     const rest = assertStatus(await participant.call('GET', `${path}?limit=3&cursor=${first.page.next}`))
     const ids = [...first.items, ...rest.items].map(({ id }: { id: string }) => id)

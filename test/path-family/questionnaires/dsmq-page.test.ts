@@ -187,7 +187,8 @@ describe('the script that embeds the DSMQ in a page', () => {
       { ehrId: '${patient.ehrId}', carePlanId: '${carePlanId}', language: 'EN-gb' })`)
     for (const _ of [1, 2, 3]) await page.getByRole('button', { name: 'Next' }).click()
     await page.getByRole('button', { name: 'Send' }).click()
-    let [requests, answer] = [0, () => {}]
+    let requests = 0
+    let answer = () => {}
     await page.route('**/procedure/dsmq', async (route) => {
       requests += 1
       await new Promise<void>((resolve) => {

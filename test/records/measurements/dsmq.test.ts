@@ -74,7 +74,8 @@ describe('dsmq', () => {
   it('gives the maximum minus the score for reversed answers', () => {
     fc.assert(
       fc.property(full, (items) => {
-        const [one, other] = [scoreDsmq(items), scoreDsmq(turned(items))]
+        const one = scoreDsmq(items)
+        const other = scoreDsmq(turned(items))
         for (const name of ['GM', 'DC', 'PA', 'HU', 'SS'] as const)
           assert.equal((one[name]?.raw ?? 0) + (other[name]?.raw ?? 0), one[name]?.max)
       }),

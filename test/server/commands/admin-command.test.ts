@@ -74,7 +74,8 @@ describe('npm run admin, on a service', () => {
     const signer = await createSigner()
     const keys = join(createDataDir(), 'keys.json')
     writeFileSync(keys, JSON.stringify({ keys: [signer.jwk] }))
-    const [name, scopes] = [`Laboratory ${randomUUID()}`, 'system/Patient.rs,system/Observation.rs']
+    const name = `Laboratory ${randomUUID()}`
+    const scopes = 'system/Patient.rs,system/Observation.rs'
     const idIn = ({ code, output, stdout }: Awaited<ReturnType<typeof adminHere>>) => {
       assert.equal(code, 0, output)
       return /client id: +(\S+)/.exec(stdout)?.[1] ?? ''

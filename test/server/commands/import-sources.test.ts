@@ -24,7 +24,8 @@ describe('npm run import, for files of other programs,', function () {
   this.timeout(60_000)
 
   it('reads data points that the service exports', async () => {
-    const [from, to] = [await newPlace(), await newPlace()]
+    const from = await newPlace()
+    const to = await newPlace()
     const pressure = {
       systolic: 128,
       systolicUnit: 'mmHg',

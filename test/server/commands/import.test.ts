@@ -207,7 +207,8 @@ describe('npm run import', function () {
     )
     await once(busy.listen(0, '127.0.0.1'), 'listening')
     const { port } = busy.address() as AddressInfo
-    const [place, file] = [await newPlace(), fileOf('a,b\n1,2')]
+    const place = await newPlace()
+    const file = fileOf('a,b\n1,2')
     const outputOf = async () => (await run(place, file, '--url', `http://127.0.0.1:${port}`)).said
     assert.match(
       await outputOf(),
@@ -218,13 +219,12 @@ describe('npm run import', function () {
   })
 
   it('finds the service that runs on DATA_DIR, and otherwise says where it looked', async () => {
-    const [place, file] = [
-      await newPlace(),
-      fileOf('timestamp,weight,weightUnit\n2026-01-01T00:00:00Z,70,kg'),
-    ]
+    const place = await newPlace()
+    const file = fileOf('timestamp,weight,weightUnit\n2026-01-01T00:00:00Z,70,kg')
     const found = startWithoutUrl(place, file, { DATA_DIR: config.dataDir })
     assert.match(await text(found.stdout), /Stored: 1/)
-    const [DATA_DIR, PORT] = [join(directory, 'elsewhere'), String(await freePort())]
+    const DATA_DIR = join(directory, 'elsewhere')
+    const PORT = String(await freePort())
     const lost = startWithoutUrl(place, file, { DATA_DIR, HOST: '0.0.0.0', PORT })
     const [said] = await once(lost.stderr, 'data')
     lost.kill()

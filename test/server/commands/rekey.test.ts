@@ -54,7 +54,8 @@ const entriesOf = (db: Db) => db.collection<Document & { _id: string }>('audit.e
 const assertNoStart = async (env: Env, words: RegExp): Promise<void> =>
   assert.match(await findStartRefusal(env), words)
 
-const [newAuditKey, newEncryptionKey] = ['the-second-key-of-the-audit', 'the-second-key-of-signing-keys']
+const newAuditKey = 'the-second-key-of-the-audit'
+const newEncryptionKey = 'the-second-key-of-signing-keys'
 
 describe('npm run audit -- rekey', function suite() {
   this.timeout(120_000)

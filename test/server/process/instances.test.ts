@@ -54,10 +54,8 @@ describe('instances on one database', function suite() {
       return ((await added.json()) as { participationId: string }).participationId
     }
     const known = async (url: string) => [await answers(url, nurse), await answers(url, leaver)]
-    const [yes, no] = [
-      [200, 200],
-      [404, 404],
-    ]
+    const yes = [200, 200]
+    const no = [404, 404]
     await withFrozenClock(async (pass) => {
       const participationId = await add(leaver)
       pass(5_001)
@@ -75,10 +73,8 @@ describe('instances on one database', function suite() {
 
   it('send the changes of all in the order of their writes, and resume where the other one stopped', async () => {
     const at = `/ehr/${patient.ehrId}/changes`
-    const [here, there] = [
-      await openEventSource(patient, at, { url: one.url }),
-      await openEventSource(patient, at, { url: other.url }),
-    ]
+    const here = await openEventSource(patient, at, { url: one.url })
+    const there = await openEventSource(patient, at, { url: other.url })
     const live = [
       await subscribeBySdk(nurse, 'BodyWeight', (query) => query, one.url),
       await subscribeBySdk(nurse, 'BodyWeight', (query) => query, other.url),

@@ -96,7 +96,8 @@ describe('the export of a backend service', function suite() {
 
   it('has the categories of its scopes, and only what it has in the audit', async () => {
     const scope = 'system/Observation.rs?category=laboratory'
-    const [since, laboratory] = [new Date(), await asService(scope)]
+    const since = new Date()
+    const laboratory = await asService(scope)
     assert.deepEqual([...(await exportAs(laboratory, 'Patient/$export')).keys()], [])
     const seen = { ehrId: { $in: ehrIds }, at: { $gte: since }, 'ids.0': { $exists: true } }
     assert.equal(await service.db.collection('audit.entries').countDocuments(seen), 0)

@@ -73,7 +73,8 @@ describe('a backend service', () => {
   })
 
   it('finds nothing of other EHRs, whatever it asks for', async () => {
-    const [as, stranger] = [await backend.logIn('system/*.cruds'), await createPatient()]
+    const as = await backend.logIn('system/*.cruds')
+    const stranger = await createPatient()
     assertStatus(await as('GET', `/fhir/R4/Patient/${stranger.ehrId}`), 404)
     for (const { type, parameters } of resourceTypes) {
       const query = 'patient' in parameters ? `?patient=${stranger.ehrId}` : ''
@@ -164,7 +165,8 @@ describe('a backend service', () => {
     })
 
     it('may have an identifier that another app has used', async () => {
-      const [other, jti] = [await createBackendService(SCOPES), randomUUID()]
+      const other = await createBackendService(SCOPES)
+      const jti = randomUUID()
       for (const one of [backend, other]) assertStatus(await one.requestToken('system/Patient.rs', { jti }))
     })
 

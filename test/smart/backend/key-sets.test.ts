@@ -92,7 +92,8 @@ describe('the keys of an app at an address', function suite() {
   })
 
   it('are fetched again for a new key, at most every 30 s, and the former key ends with that', async () => {
-    const [backend, next] = [await register('/rotated'), await createSigner()]
+    const backend = await register('/rotated')
+    const next = await createSigner()
     const fetched = () => requests.filter((path) => path === '/rotated').length
     pages['/rotated'] = show(keySet())
     assert.equal(await requestToken(backend), 200)
@@ -106,7 +107,8 @@ describe('the keys of an app at an address', function suite() {
   })
 
   it('lose a key that is gone from the address after at most ten minutes', async () => {
-    const [backend, next] = [await register('/gone'), await createSigner()]
+    const backend = await register('/gone')
+    const next = await createSigner()
     pages['/gone'] = show(keySet())
     assert.equal(await requestToken(backend), 200)
     pages['/gone'] = show(keySet(next))

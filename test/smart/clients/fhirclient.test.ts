@@ -121,7 +121,8 @@ describe('fhirclient, the client of SMART', function suite() {
     const condition = `patient=${patient.ehrId}&code=85354-9&date=2024-05-05`
     const create = () =>
       client.create(pressureOn('2024-05-05T08:00:00Z'), { headers: { 'If-None-Exist': condition } })
-    const [first, second] = [await create(), await create()]
+    const first = await create()
+    const second = await create()
     assert.equal(second.id, first.id)
     const updated = await client.update({ ...first, effectiveDateTime: '2024-05-06T08:00:00Z' })
     assert.equal(updated.meta.versionId, '2')

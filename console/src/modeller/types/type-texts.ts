@@ -73,7 +73,8 @@ function rangesOf(texts: TypeTexts): object {
     ...(texts[min].trim() && { min: parseDecimal(texts[min]) }),
     ...(texts[max].trim() && { max: parseDecimal(texts[max]) }),
   })
-  const [hard, warn] = [range('hardMin', 'hardMax'), range('warnMin', 'warnMax')]
+  const hard = range('hardMin', 'hardMax')
+  const warn = range('warnMin', 'warnMax')
   return {
     ...(Object.keys(hard).length > 0 && { hard }),
     ...(Object.keys(warn).length > 0 && { warn }),

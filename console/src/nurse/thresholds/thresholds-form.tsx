@@ -24,7 +24,9 @@ interface ThresholdsFormProps {
   loaded: LoadedThresholds
 }
 
-const [NONE, LIMITS, BANDS] = ['none', 'limits', 'bands']
+const NONE = 'none'
+const LIMITS = 'limits'
+const BANDS = 'bands'
 
 /** The fields as texts: the choice, and the limits by their names. */
 type Texts = Record<string, string>

@@ -67,7 +67,8 @@ function Summary({ series, unit }: Pick<ChartProps, 'series' | 'unit'>) {
   return series.map(({ label, points }) => {
     const last = points.at(-1)
     if (!last) return <p key={label}>{t('chart.none', { label })}</p>
-    let [low, high] = [last.y, last.y]
+    let low = last.y
+    let high = last.y
     for (const { y } of points) {
       if (y < low) low = y
       if (y > high) high = y
@@ -167,7 +168,8 @@ function usePointWalk(series: readonly PlotSeries[], unit: string, plot: { curre
     leave,
     onKeyDown(event: KeyboardEvent) {
       const { line, point: at } = place ?? { line: 0, point: series[0]?.points.length ?? 0 }
-      const [step, lines] = [STEPS[event.key], LINES[event.key]]
+      const step = STEPS[event.key]
+      const lines = LINES[event.key]
       if (event.key === 'Escape') return leave()
       if (step === undefined && lines === undefined) return
       event.preventDefault()

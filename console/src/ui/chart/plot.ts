@@ -89,7 +89,8 @@ function drawAreas({ ctx, bbox, scales, valToPos }: UPlot, areas: readonly PlotA
   ctx.font = `${AREA_FONT_PX * scale}px sans-serif`
   ctx.textBaseline = 'top'
   for (const { label, level, from, to } of areas) {
-    const [high, low] = [place(to, bbox.top), place(from, bottom)]
+    const high = place(to, bbox.top)
+    const low = place(from, bottom)
     ctx.fillStyle = AREA_FILLS[level]
     ctx.fillRect(bbox.left, high, bbox.width, low - high)
     ctx.fillStyle = text

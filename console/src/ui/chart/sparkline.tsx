@@ -10,7 +10,10 @@ export function Sparkline({ points }: SparklineProps) {
   if (points.length < 2) return null
   const xs = points.map(({ x }) => x)
   const ys = points.map(({ y }) => y)
-  const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)]
+  const left = Math.min(...xs)
+  const right = Math.max(...xs)
+  const low = Math.min(...ys)
+  const high = Math.max(...ys)
   const place = ({ x, y }: { x: number; y: number }) =>
     `${(((x - left) / (right - left || 1)) * (WIDTH - 4) + 2).toFixed(1)},${(HEIGHT - 3 - ((y - low) / (high - low || 1)) * (HEIGHT - 6)).toFixed(1)}`
   return (

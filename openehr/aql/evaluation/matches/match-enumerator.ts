@@ -163,7 +163,8 @@ export class MatchEnumerator {
     if (key === undefined) return
     this.#byKey[at] ??= this.#counter.indexByKey(pattern, equality)
     const byKey = this.#byKey[at]
-    const [equal, unknown] = [byKey?.get(key) ?? [], byKey?.get(undefined) ?? []]
+    const equal = byKey?.get(key) ?? []
+    const unknown = byKey?.get(undefined) ?? []
     const picked = unknown.length === 0 ? equal : [...new Set([...equal, ...unknown])].sort((a, b) => a - b)
     this.#picked[at] = picked
     this.#next[at] = lowerBound(picked, this.#next[at] as number)

@@ -48,7 +48,8 @@ export class ValueGroups {
     const ehrId = id ?? undefined
     const known = this.#groups.get(ehrId)
     if (known) return known
-    const [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+    const least = Number.POSITIVE_INFINITY
+    const most = Number.NEGATIVE_INFINITY
     const made = { ehrId, count: 0, sum: 0, least, most, empty: 0 }
     this.#groups.set(ehrId, made)
     return made

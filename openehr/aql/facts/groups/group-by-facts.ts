@@ -32,7 +32,8 @@ interface GroupingInput {
 export async function groupByFacts(about: GroupingInput): Promise<ValueGroup[] | undefined> {
   const { reading, grouping, structures } = about
   const { db, caller, ehrs } = reading
-  const [ids, withheldIds] = [await ehrs.ids(), await ehrs.withheldIds()]
+  const ids = await ehrs.ids()
+  const withheldIds = await ehrs.withheldIds()
   if (ids?.length === 0) return []
   const known = grouping.place && (await structures.of(grouping.archetypeId))
   const rows = grouping.place ? known && rowsOfStructures(about, known) : EVERY_OCCURRENCE

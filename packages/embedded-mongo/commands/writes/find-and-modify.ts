@@ -20,7 +20,8 @@ export const findAndModify: Command = {
     const { command, timer } = context
     const name = command.findAndModify === undefined ? 'findandmodify' : 'findAndModify'
     const { collection } = targetCollection(context, name)
-    const [remove, upsert] = [isTruthy(command.remove), isTruthy(command.upsert)]
+    const remove = isTruthy(command.remove)
+    const upsert = isTruthy(command.upsert)
     if (remove === !isNullish(command.update))
       fail(9, 'Either an update or remove=true must be specified, not both')
     if (remove && (upsert || isTruthy(command.new)))

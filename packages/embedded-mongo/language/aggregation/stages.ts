@@ -138,10 +138,8 @@ const sortByCount: CreateStage = (body, environment) => {
     (typeof body === 'string' && body.startsWith('$')) ||
     (isObject(body) && Object.keys(body)[0]?.startsWith('$'))
   if (!expression) fail(40149, 'the sortByCount field must be defined as a $-prefixed path or an expression')
-  const [grouped, sorted] = [
-    group({ _id: body, count: { $sum: new Int32(1) } }, environment),
-    sort({ count: new Int32(-1) }, environment),
-  ]
+  const grouped = group({ _id: body, count: { $sum: new Int32(1) } }, environment)
+  const sorted = sort({ count: new Int32(-1) }, environment)
   return (input) => sorted(grouped(input))
 }
 

@@ -106,7 +106,9 @@ const addToSet = (collation?: Collation): Accumulator => {
 }
 
 const deviation = (sample: boolean) => (): Accumulator => {
-  let [count, mean, squares] = [0, 0, 0]
+  let count = 0
+  let mean = 0
+  let squares = 0
   return {
     add(value) {
       if (!isNumeric(value)) return

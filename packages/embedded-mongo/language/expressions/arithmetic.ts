@@ -71,7 +71,8 @@ const sign = (value: unknown, digits: Digits | undefined): number =>
   digits ? (digits.digits === 0n ? (digits.negative ? -0 : 0) : digits.negative ? -1 : 1) : toNumber(value)
 
 const decimal = (how: Calculation, a: unknown, b: unknown): Decimal128 => {
-  const [x, y] = [digitsOf(a), digitsOf(b)]
+  const x = digitsOf(a)
+  const y = digitsOf(b)
   const none = [a, b].find((value) => isDecimal(value) && isNaNDecimal(value))
   if (none) return none as Decimal128
   if (!x || !y) return Decimal128.fromString(String(doubles[how](sign(a, x), sign(b, y))))
@@ -108,7 +109,8 @@ const buildDecimal = (digits: bigint, exponent: number, negativeZero: boolean): 
 const roundHalfEven = (digits: bigint, places: number): bigint => {
   if (places > 7000) return 0n
   const unit = 10n ** BigInt(places)
-  const [quotient, rest] = [digits / unit, digits % unit]
+  const quotient = digits / unit
+  const rest = digits % unit
   const twice = rest * 2n
   return twice > unit || (twice === unit && quotient % 2n === 1n) ? quotient + 1n : quotient
 }
@@ -118,13 +120,15 @@ const isNaNDecimal = (value: Decimal128): boolean => String(value) === 'NaN'
 
 /** @returns undefined if the divisor is zero */
 export const divideDecimals = (a: unknown, b: unknown): Decimal128 | undefined => {
-  const [x, y] = [digitsOf(a), digitsOf(b)]
+  const x = digitsOf(a)
+  const y = digitsOf(b)
   if (isDecimal(a) && isNaNDecimal(a)) return a
   if (y?.digits === 0n) return undefined
   if (!x || !y) return Decimal128.fromString(String(toNumber(a) / toNumber(b)))
   const extra = Math.max(0, String(y.digits).length - String(x.digits).length + MAX_DIGITS + 3)
   const dividend = x.digits * 10n ** BigInt(extra)
-  const [quotient, rest] = [dividend / y.digits, dividend % y.digits]
+  const quotient = dividend / y.digits
+  const rest = dividend % y.digits
   const ideal = x.exponent - y.exponent
   if (rest === 0n) return trimDecimal(quotient, ideal - extra, ideal, x.negative !== y.negative)
   // An extra last digit represents the remainder, so that ties round correctly.
@@ -132,7 +136,8 @@ export const divideDecimals = (a: unknown, b: unknown): Decimal128 | undefined =
 }
 
 const trimDecimal = (digits: bigint, exponent: number, ideal: number, negative: boolean): Decimal128 => {
-  let [rest, power] = [digits, exponent]
+  let rest = digits
+  let power = exponent
   while (power < ideal && rest !== 0n && rest % 10n === 0n) {
     rest /= 10n
     power++
@@ -142,7 +147,8 @@ const trimDecimal = (digits: bigint, exponent: number, ideal: number, negative: 
 
 /** @returns undefined if the divisor is zero */
 export const remainderOfDecimals = (a: unknown, b: unknown): Decimal128 | undefined => {
-  const [x, y] = [digitsOf(a), digitsOf(b)]
+  const x = digitsOf(a)
+  const y = digitsOf(b)
   if (y?.digits === 0n) return undefined
   if (!x || (!y && Number.isNaN(toNumber(b)))) return Decimal128.fromString('NaN')
   if (!y) return toDecimal128(a)
@@ -156,7 +162,8 @@ export const parseDecimal = (text: string): Decimal128 | undefined => {
   const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text)
   if (!match) return undefined
   const [, sign, whole = '', fraction = '', exponent = '0'] = match
-  const [before, all] = [whole.replace(/^0+/, ''), `${whole}${fraction}`.replace(/^0+/, '')]
+  const before = whole.replace(/^0+/, '')
+  const all = `${whole}${fraction}`.replace(/^0+/, '')
   if (before !== '' && before.length < MAX_DIGITS && all.length > MAX_DIGITS)
     return roundByLastDigit(all, Number(exponent) + before.length - MAX_DIGITS, sign === '-')
   const digits = BigInt(all || '0')

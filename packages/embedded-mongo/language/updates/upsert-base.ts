@@ -52,7 +52,8 @@ const checkDistinct = (equalities: readonly Equality[]): void => {
   for (const [at, path] of paths.entries()) {
     const before = at > 0 ? (paths[at - 1] as string[]) : undefined
     if (!before?.every((part, level) => part === path[level])) continue
-    const [outer, inner] = [before.join('.'), path.join('.')]
+    const outer = before.join('.')
+    const inner = path.join('.')
     const found =
       outer === inner
         ? `path '${inner}' is matched twice`

@@ -237,7 +237,8 @@ const fromStored = (view: View, stored: Document): Collection => ({
   space: toNumber(stored.space),
   version: 0,
   indexes: (stored.indexes as Document[]).map(({ spec, space, building, ...kept }) => {
-    const [tracksArrays, tracksLosses] = [kept.tracksArrays === true, kept.tracksLosses === true]
+    const tracksArrays = kept.tracksArrays === true
+    const tracksLosses = kept.tracksLosses === true
     const tracksElements = kept.tracksElements === true
     const tracks = { tracksArrays, tracksLosses, tracksElements, tallied: kept.tallied === true }
     const index = buildIndex(spec, toNumber(space), tracks)

@@ -18,7 +18,8 @@ export class IdSet {
     let id = 0
     for (let at = end - ID_BYTES; at < end; at++) id = id * 256 + (bytes[at] as number)
     const chunk = this.#chunkOf(Math.floor(id / 2 ** CHUNK_BITS))
-    const [word, bit] = [(id >>> 5) & (CHUNK_WORDS - 1), 1 << (id & 31)]
+    const word = (id >>> 5) & (CHUNK_WORDS - 1)
+    const bit = 1 << (id & 31)
     if ((chunk[word] as number) & bit) return false
     chunk[word] = (chunk[word] as number) | bit
     this.size++

@@ -79,7 +79,8 @@ export const updateTallies = (
       setFlag(view, index, 'untallied')
       continue
     }
-    const [old, fresh] = [before && talliedArrayIn(index, before), now && talliedArrayIn(index, now)]
+    const old = before && talliedArrayIn(index, before)
+    const fresh = now && talliedArrayIn(index, now)
     // An array that cannot be tallied sets the flag. The other arrays stay counted, because this write may be
     // undone.
     if (now && !fresh) setFlag(view, index, 'untallied')

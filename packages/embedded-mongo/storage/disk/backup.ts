@@ -59,7 +59,8 @@ export const writeBackup = async (
  * @throws if the backup is inconsistent
  */
 export const restoreBackup = async (from: string, to: string): Promise<void> => {
-  const [receiptFile, file] = [join(from, RECEIPT), join(from, DATA_FILE)]
+  const receiptFile = join(from, RECEIPT)
+  const file = join(from, DATA_FILE)
   // Unlike existsSync, statSync distinguishes a missing file from one that may not be read.
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
   if (sizeOf(receiptFile) === undefined)

@@ -170,7 +170,8 @@ class Pages {
   #checkOrder(tree: Tree, { page, level, low, high }: Link, nodes: readonly Node[]): void {
     const keys = nodes.slice(level === tree.depth ? 0 : 1).map(({ key }) => tree.sortable(key))
     const rising = keys.every((key, at) => at === 0 || Buffer.compare(keys[at - 1] as Buffer, key) < 0)
-    const [first, last] = [keys[0], keys.at(-1)]
+    const first = keys[0]
+    const last = keys.at(-1)
     const within =
       !(first && low && Buffer.compare(first, low) < 0) && !(last && high && Buffer.compare(last, high) >= 0)
     if (!rising || !within) throw new DamagedFile(`has foreign keys on page ${page}`)
@@ -189,7 +190,8 @@ class Pages {
       tree.see?.(value)
       return
     }
-    const [first, pages] = [numberAt(value, 0), numberAt(value, 16)]
+    const first = numberAt(value, 0)
+    const pages = numberAt(value, 16)
     const head = this.#readPage(first, OVERFLOW)
     const bytes = head.readUInt32LE(PAGE.pages) * this.#pageSize
     if (head.readUInt32LE(PAGE.pages) !== pages || HEADER + length > bytes)
@@ -262,7 +264,8 @@ interface Node {
 }
 
 const nodesOf = (page: Buffer, number: number, isLeaf: boolean): Node[] => {
-  const [lower, upper] = [page.readUInt16LE(PAGE.lower), page.readUInt16LE(PAGE.upper)]
+  const lower = page.readUInt16LE(PAGE.lower)
+  const upper = page.readUInt16LE(PAGE.upper)
   const damaged = () => new DamagedFile(`has a damaged page (${number})`)
   const bytes = page.subarray(HEADER)
   const count = lower / 2

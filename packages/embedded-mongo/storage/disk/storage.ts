@@ -80,7 +80,8 @@ function* readInChunks<T>(
   chunk: number,
   commits: () => number,
 ): Iterable<T> {
-  let [from, to] = [low, high]
+  let from = low
+  let to = high
   for (let limit = expected; ; limit = Math.min(2 * limit, chunk)) {
     const bounds = { ...boundsOf(from, to, reverse), ...(from !== low && { exclusiveStart: true }) }
     const before = commits()
@@ -274,7 +275,8 @@ export class Storage implements View {
       writing = false
       this.#wake()
     })
-    let [worked, slice] = [0, 0]
+    let worked = 0
+    let slice = 0
     while (worked < JOB_GROUP_MS) {
       if (slice > JOB_SLICE_MS) {
         await new Promise(setImmediate)

@@ -52,7 +52,8 @@ const rangeBounds = (
   const type = Buffer.concat([start, typePrefix((lower ?? upper)?.operand, descending)])
   const at = (condition: IndexCondition) => encodeBound(index, [...row, condition.operand])
   const [first, last] = descending ? [upper, lower] : [lower, upper]
-  const [low, high] = [first && at(first), last && at(last)]
+  const low = first && at(first)
+  const high = last && at(last)
   return [
     low ? (isStrict(first, low) ? endOfPrefix(low) : low) : type,
     high ? (isStrict(last, high) ? high : endOfPrefix(high)) : endOfPrefix(type),

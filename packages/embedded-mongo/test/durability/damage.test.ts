@@ -186,7 +186,8 @@ describe('a damaged data file', function () {
     for (let seed = 0; seed < read; seed++) {
       const { bytes, title } = damagedCopy(seed)
       await writeFile(file, bytes)
-      const [opening, reading] = [isDamaged(endOfCatalog), isDamaged()]
+      const opening = isDamaged(endOfCatalog)
+      const reading = isDamaged()
       assert.ok(reading || !opening, title)
       faults.opening += Number(opening)
       faults.reading += Number(reading)

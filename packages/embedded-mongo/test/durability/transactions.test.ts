@@ -122,7 +122,8 @@ describe('transactions', () => {
   })
 
   it('conflict if a second transaction writes the same document', async () => {
-    const [first, second] = [begin(), begin()]
+    const first = begin()
+    const second = begin()
     await add(1, 1, first)
     await isTransient(add(1, 2, second), 112)
     await isTransient(balance(1, second), 251)
@@ -133,7 +134,8 @@ describe('transactions', () => {
 
   it('do not conflict if different documents get the same value in an index', async () => {
     await accounts.createIndex({ balance: 1 })
-    const [first, second] = [begin(), begin()]
+    const first = begin()
+    const second = begin()
     await accounts.insertOne({ _id: 3, balance: 7 }, { session: first })
     await accounts.updateOne({ _id: 1 }, { $set: { balance: 7 } }, { session: second })
     await accounts.insertOne({ _id: 4, balance: 7 })
@@ -145,7 +147,8 @@ describe('transactions', () => {
   })
 
   it('conflict if a second transaction inserts the same unique key', async () => {
-    const [first, second] = [begin(), begin()]
+    const first = begin()
+    const second = begin()
     await accounts.insertOne({ _id: 3, owner: 'carol', balance: 0 }, { session: first })
     await isTransient(accounts.insertOne({ _id: 4, owner: 'carol', balance: 0 }, { session: second }), 112)
     await second.abortTransaction()

@@ -84,7 +84,8 @@ describe('bulkWrite', () => {
   })
 
   it('conflicts with another transaction that wrote the same document', async () => {
-    const [first, second] = [engine.client.startSession(), engine.client.startSession()]
+    const first = engine.client.startSession()
+    const second = engine.client.startSession()
     for (const session of [first, second]) session.startTransaction()
     await engine.client.bulkWrite(models(), { session: first })
     const error = await engine.client.bulkWrite(models(), { session: second }).catch((one: unknown) => one)

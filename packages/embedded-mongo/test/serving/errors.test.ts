@@ -208,7 +208,8 @@ describe('errors', () => {
       })
 
     it('are 112 and transient if two transactions write one document', async () => {
-      const [one, two] = [begin(), begin()]
+      const one = begin()
+      const two = begin()
       await things.updateOne({ _id: 1 as never }, { $inc: { k: 1 } }, { session: one })
       await rejects(things.updateOne({ _id: 1 as never }, { $inc: { k: 1 } }, { session: two }), 112)
       await one.abortTransaction()

@@ -28,7 +28,8 @@ const sequence = (size: number, name: string, ...documents: Document[]) =>
 
 /** An object with `depth` levels, written as bytes, because no serializer allows that many. */
 function nested(depth: number): Buffer {
-  const [inner, outer] = [5, 8]
+  const inner = 5
+  const outer = 8
   const bytes = Buffer.alloc(inner + depth * outer)
   for (let level = 0; level < depth; level++) {
     bytes.writeInt32LE(bytes.length - level * outer, level * 7)

@@ -107,7 +107,8 @@ const buildCollation = (locale: string, strength: Strength, first: string): Coll
   return {
     fold,
     compare: (a, b) => {
-      const [x, y] = [fold(a), fold(b)]
+      const x = fold(a)
+      const y = fold(b)
       return x === y ? 0 : order(a, b) || (x < y ? -1 : 1)
     },
   }

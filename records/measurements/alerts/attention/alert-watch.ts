@@ -170,10 +170,11 @@ export class AlertWatch {
 
   /** The plan of a record, unless it or its EHR is deleted. */
   async #findPlan(session: ClientSession, ehrId: unknown, carePlanId: unknown) {
-    const [plan, ehr] = [
-      await documentCollection(this.#records, 'CarePlan').findOne({ _id: String(carePlanId) }, { session }),
-      await documentCollection(this.#records, 'Ehr').findOne({ _id: String(ehrId) }, { session }),
-    ]
+    const plan = await documentCollection(this.#records, 'CarePlan').findOne(
+      { _id: String(carePlanId) },
+      { session },
+    )
+    const ehr = await documentCollection(this.#records, 'Ehr').findOne({ _id: String(ehrId) }, { session })
     return ehr ? plan : null
   }
 

@@ -53,7 +53,8 @@ export function computeMac(key: string, parts: unknown): string {
 }
 
 export function isSameMac(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  const left = Buffer.from(a)
+  const right = Buffer.from(b)
   return left.length === right.length && timingSafeEqual(left, right)
 }
 

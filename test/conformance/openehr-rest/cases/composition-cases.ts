@@ -252,7 +252,8 @@ const read: ConformanceCase[] = [
     does: 'answers 404 for an unknown composition, version, time or EHR',
     run: async (fixture) => {
       const ehrId = await createEhr(fixture)
-      const [uid, time] = [randomUid(), inDays(0)]
+      const uid = randomUid()
+      const time = inDays(0)
       for (const headers of [{}, { accept: asXml.accept }])
         for (const path of [`/ehr/${ehrId}`, `/ehr/${randomUUID()}`])
           for (const one of [

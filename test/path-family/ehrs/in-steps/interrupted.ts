@@ -86,7 +86,8 @@ export async function largePlan(nurse: Person, goals = bySize(2, 11)) {
   await addParticipant(planId, nurse, 'read')
   const goalId = await createGoal(owner, planId)
   const taskId = await createTask(owner, planId, goalId)
-  const [goal, task] = [await kept('Goal').findOne({}), await kept('Task').findOne({ _id: taskId })]
+  const goal = await kept('Goal').findOne({})
+  const task = await kept('Task').findOne({ _id: taskId })
   const ofPlan = { ...(await kept('Goal').findOne({ _id: goalId })) }
   assert.ok(goal && task)
   const goalIds = [goalId, ...Array.from({ length: goals - 1 }, newId)]

@@ -110,7 +110,8 @@ describe('events', () => {
         await person.call('POST', base, { type: 'visit', title, start: `2026-03-${start}:00Z`, ...more }),
         201,
       )
-    const [end, participants] = ['2026-03-03T12:00:00Z', [{ mvUid: nurse.mvUid, status: 'ACCEPTED' }]]
+    const end = '2026-03-03T12:00:00Z'
+    const participants = [{ mvUid: nurse.mvUid, status: 'ACCEPTED' }]
     await put('moment', '02T08:00')
     await put('day', '02T00:00', { allDay: true, type: 'holiday' })
     await put('long', '01T12:00', { end, carePlanId: plan, participants })
@@ -188,11 +189,9 @@ describe('events', () => {
     const [reader, writer, stranger] = await Promise.all([createPerson(), createPerson(), createPatient()])
     await addParticipant(planId, reader, 'read')
     await addParticipant(planId, writer, 'write')
-    const [ofPlan, ofOther, ofEhr] = [
-      await add({ carePlanId: planId }),
-      await add({ carePlanId: otherPlan }),
-      await add(),
-    ]
+    const ofPlan = await add({ carePlanId: planId })
+    const ofOther = await add({ carePlanId: otherPlan })
+    const ofEhr = await add()
     for (const { id } of [ofPlan, ofEhr]) assertStatus(await reader.call('GET', `${path}/${id}`))
     assertProblem(await writer.call('GET', `${path}/${ofOther.id}`), 404, 'not-found')
     assertProblem(await writer.call('GET', `${path}/careplan/${otherPlan}`), 404, 'not-found')

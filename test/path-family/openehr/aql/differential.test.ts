@@ -168,7 +168,8 @@ const NODES = ['[at1]', "[at2, 'Beta']", "[name/value = 'Alpha']", "[at1 or name
 /** A predicate after a class: usually none, otherwise one that its objects may meet. */
 const predicateOf = (type: string, pick: number): string => {
   if (pick % 3 > 0) return ''
-  const [archetypes, nodes] = [ARCHETYPES.map((name) => `[${archetype(type, name)}]`), NODES]
+  const archetypes = ARCHETYPES.map((name) => `[${archetype(type, name)}]`)
+  const nodes = NODES
   const some = ROOTED.includes(type) ? archetypes : nodes
   return some[Math.floor(pick / 3) % some.length] as string
 }

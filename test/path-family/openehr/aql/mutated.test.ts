@@ -97,7 +97,8 @@ describe('generated at random', () => {
     const roots = [...world.ehrs.values()].flatMap(({ documents }) =>
       documents.slice(0, 2).flatMap(({ object }) => object ?? []),
     )
-    let [answered, refused] = [0, 0]
+    let answered = 0
+    let refused = 0
     const ask = (q: string) => {
       const query = checkQuery(parseQuery(q), { x: 1 })
       const evaluation = createEvaluation(query, new Date())

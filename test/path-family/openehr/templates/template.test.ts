@@ -63,7 +63,8 @@ describe('operational templates', () => {
   })
 
   it('are found by each name that the list shows, unless several share it', async () => {
-    const [concept, shared] = [`Concept ${randomUUID()}`, `Concept ${randomUUID()}`]
+    const concept = `Concept ${randomUUID()}`
+    const shared = `Concept ${randomUUID()}`
     const templateId = newId()
     assertStatus(await upload(createTemplateXml(templateId, concept)), 201)
     const listed: Record<string, string>[] = assertStatus(await reader.call('GET', `${PATH}?limit=1000`))

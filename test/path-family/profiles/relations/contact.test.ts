@@ -142,7 +142,9 @@ describe('contacts', () => {
       assert.ok((await primaries()).includes(third.body.contactId))
     })
     it('the oldest other one if it is deleted, changes its type or stops being primary', async () => {
-      const [a, b, c] = [await add(phone), await add(phone), await add(phone)]
+      const a = await add(phone)
+      const b = await add(phone)
+      const c = await add(phone)
       const ids = [a, b, c].map(({ body }) => body.contactId as string)
       const put = async (id: string | undefined, change: object) => {
         const { body, etag } = await anna.call('GET', `contact/${id}`)
@@ -210,7 +212,8 @@ describe('contacts', () => {
   it('may belong to a relation, with a primary one of its own', async () => {
     const { body } = await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })
     const at = `relation/${body.id}/contact`
-    const [own, hers] = [await add(phone), await add(phone, at)]
+    const own = await add(phone)
+    const hers = await add(phone, at)
     assert.deepEqual(await primaries(), [own.body.contactId])
     assert.deepEqual(await primaries(at), [hers.body.contactId])
     assertProblemPlaces(await anna.call('GET', `contact/${hers.body.contactId}`), 404, 'not-found')

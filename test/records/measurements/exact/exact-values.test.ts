@@ -45,7 +45,8 @@ interface Body {
 
 /** A height, and a weight that gives a BMI on a bound or beside it. */
 function weightAndHeight(random: Random): Body {
-  const [weightUnit, heightUnit] = [random.pick(MASS_UNITS), random.pick(LENGTH_UNITS)]
+  const weightUnit = random.pick(MASS_UNITS)
+  const heightUnit = random.pick(LENGTH_UNITS)
   const centimetres: Ratio = [BigInt(random.int(500, 2500)), 10n]
   const height = decimalNear(fromOwn(centimetres, heightUnit), random.int(1, 4))
   const own = toOwn(height.value, heightUnit)
@@ -105,7 +106,8 @@ describe('exact calculations', function suite() {
             boundsOf(name).map((bound) => fromOwn(bound, unit)),
             max,
           )
-        const [systolic, diastolic] = [sent('systolic', 30), sent('diastolic', 15)]
+        const systolic = sent('systolic', 30)
+        const diastolic = sent('diastolic', 15)
         const own = { systolic: toOwn(systolic.value, unit), diastolic: toOwn(diastolic.value, unit) }
         const isIn = (name: keyof typeof own, { gt, gte }: { gt?: number; gte?: number }) =>
           gte === undefined
@@ -231,7 +233,9 @@ describe('exact calculations', function suite() {
       [22.5, 0.3, -0.3, 0, 0, 1e21],
     )
     checkCases((random) => {
-      const [digits, decimals, to] = [random.int(-1e9, 1e9), random.int(0, 6), random.int(0, 6)]
+      const digits = random.int(-1e9, 1e9)
+      const decimals = random.int(0, 6)
+      const to = random.int(0, 6)
       const sent = Number(`${digits}e-${decimals}`)
       assert.equal(roundTo(sent, to), rounded([BigInt(digits), 10n ** BigInt(decimals)], to), String(sent))
     })

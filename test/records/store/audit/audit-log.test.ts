@@ -84,7 +84,8 @@ describe('the audit log', () => {
     })
 
     it('show the subject of each EHR which of their records a query returned', async () => {
-      const [one, two] = [await note('one'), await note('two')]
+      const one = await note('one')
+      const two = await note('two')
       await opened.notes.list(subject, 'mine', { where: {}, limit: 5 })
       assert.ok((await seen('one')).includes(`subject query ${one.id} done`))
       assert.ok((await seen('two')).includes(`subject query ${two.id} done`))
@@ -158,7 +159,8 @@ describe('the audit log', () => {
       'an entry with another kind of id': (chain, [id = '']) => copy(id, `${chain}-x`),
       'an added chain': (_, [id = '']) => copy(id, '7-0-000000000001'),
       'two exchanged entries': async (_, [one = '', two = '']) => {
-        const [first, second] = [await entries().findOne({ _id: one }), await entries().findOne({ _id: two })]
+        const first = await entries().findOne({ _id: one })
+        const second = await entries().findOne({ _id: two })
         await entries().replaceOne({ _id: one }, { ...second, _id: one })
         await entries().replaceOne({ _id: two }, { ...first, _id: two })
       },

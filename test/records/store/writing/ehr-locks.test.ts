@@ -46,7 +46,8 @@ describe('EHR locks', () => {
   })
 
   it('serialise an exclusive and a shared transaction, and retry the exclusive one', async () => {
-    const [added, tried] = [createBarrier(2), createBarrier(2)]
+    const added = createBarrier(2)
+    const tried = createBarrier(2)
     const alone = within('alone', async (tx) => {
       await added()
       await lockExclusive(opened.records, tx, ['two']).finally(tried)
@@ -82,7 +83,8 @@ describe('EHR locks', () => {
   })
 
   it('make a writer wait while another transaction holds the EHR exclusively', async () => {
-    const [taken, go] = [createBarrier(2), createBarrier(2)]
+    const taken = createBarrier(2)
+    const go = createBarrier(2)
     const alone = within('alone', async (tx) => {
       await lockExclusive(opened.records, tx, ['three'])
       await taken()

@@ -13,7 +13,8 @@ describe('npm run backup and npm run restore', function suite() {
   this.timeout(60_000)
   const dataDir = createReleasedDataDir(latestVersion)
   let running: EmbeddedMongo
-  const [copy, target] = [join(createDataDir(), 'copy'), createDataDir()]
+  const copy = join(createDataDir(), 'copy')
+  const target = createDataDir()
 
   // The command asks the engine of the running service; file-modes.test.ts starts a service.
   before(async () => {

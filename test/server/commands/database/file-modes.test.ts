@@ -47,7 +47,8 @@ describe('files that the service and its commands create', function suite() {
 
   for (const mask of isFullSize ? [0o000, 0o022] : [0o000])
     it(`can be read by their owner only, whatever the umask is: ${mask.toString(8).padStart(3, '0')}`, async () => {
-      const [root, env] = [createDataDir(), { PATH: process.env.PATH }]
+      const root = createDataDir()
+      const env = { PATH: process.env.PATH }
       const [dataDir, copy, target] = ['data', 'copy', 'target'].map((name) => join(root, name)) as [
         string,
         string,

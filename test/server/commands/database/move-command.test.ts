@@ -77,13 +77,15 @@ describe('npm run move', function suite() {
   async function assertSameIndexes(): Promise<void> {
     const engine = await startEmbeddedMongo({ dataDir: `${dataDir}/database` })
     const client = await MongoClient.connect(engine.uri)
-    const [source, copy] = [client.db('health-record'), target.db()]
+    const source = client.db('health-record')
+    const copy = target.db()
     const indexesOf = async (db: Db, name: string) =>
       (await db.collection(name).listIndexes().toArray()).sort((a, b) => (a.name < b.name ? -1 : 1))
     const names = (await source.listCollections().toArray()).map(({ name }) => name)
     const differing: string[] = []
     for (const name of names) {
-      const [wanted, found] = [await indexesOf(source, name), await indexesOf(copy, name)]
+      const wanted = await indexesOf(source, name)
+      const found = await indexesOf(copy, name)
       if (!isDeepStrictEqual(wanted, found)) differing.push(name)
     }
     await client.close()

@@ -67,7 +67,8 @@ const $indexOfArray = withOperands(2, 4, (values, { collation }, name) => {
       fail(9711600, `${name} requires an integral index, found a value of type: ${typeName(given)}`)
     return at >= 0 ? at : fail(9711601, `${name} requires a nonnegative index, found: ${at}`)
   }
-  const [from, to] = [position(2, start, 0), position(3, end, array.length)]
+  const from = position(2, start, 0)
+  const to = position(3, end, array.length)
   for (let at = from; at < Math.min(to, array.length); at++)
     if (isEqual(array[at], value, collation)) return new Int32(at)
   return new Int32(-1)
@@ -78,7 +79,8 @@ const $range = withOperands(2, 3, ([start, end, step], _, name) => {
     if (!isNumeric(value)) fail(type, `${name} requires numeric arguments, found ${typeName(value)}`)
     return toInt32(value) ?? fail(integral, `${name} requires arguments that fit into 32 bits`)
   }
-  const [from, to] = [integerOf(start, 34443, 34444), integerOf(end, 34445, 34446)]
+  const from = integerOf(start, 34443, 34444)
+  const to = integerOf(end, 34445, 34446)
   const by = step === undefined ? 1 : integerOf(step, 34447, 34448)
   if (by === 0) fail(34449, `${name} requires a non-zero step value`)
   const count = Math.max(0, Math.ceil((to - from) / by))

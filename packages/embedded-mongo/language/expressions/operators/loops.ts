@@ -70,7 +70,8 @@ const reduceCodes = {
 
 const $reduce: ExpressionOperator = (operand, compiler, name) => {
   const given = withNamedOperands(operand, name, ['input', 'initialValue', 'in'], [], reduceCodes)
-  const [input, initial] = [compiler.compile(given.input), compiler.compile(given.initialValue)]
+  const input = compiler.compile(given.input)
+  const initial = compiler.compile(given.initialValue)
   const body = compiler.with('this', 'value').compile(given.in)
   return (scope) => {
     const array = input(scope)

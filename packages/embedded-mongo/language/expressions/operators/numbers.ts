@@ -186,7 +186,8 @@ const $log = withOperands(2, 2, ([value, base], _, name) => {
   if (isNullish(value) || isNullish(base)) return null
   if (!isNumeric(value)) fail(28756, `${name}'s argument must be numeric, not ${typeName(value)}`)
   if (!isNumeric(base)) fail(28757, `${name}'s base must be numeric, not ${typeName(base)}`)
-  const [x, b] = [toNumber(value), toNumber(base)]
+  const x = toNumber(value)
+  const b = toNumber(base)
   if (x <= 0) fail(28758, `${name}'s argument must be a positive number, but is ${x}`)
   if (b <= 0 || b === 1) fail(28759, `${name}'s base must be a positive number not equal to 1, but is ${b}`)
   const decimal = [value, base].filter(isDecimal)
@@ -198,7 +199,8 @@ const $pow = withOperands(2, 2, ([base, exponent], _, name) => {
   if (isNullish(base) || isNullish(exponent)) return null
   if (!isNumeric(base)) fail(28762, `${name}'s base must be numeric, not ${typeName(base)}`)
   if (!isNumeric(exponent)) fail(28763, `${name}'s exponent must be numeric, not ${typeName(exponent)}`)
-  const [b, e] = [toNumber(base), toNumber(exponent)]
+  const b = toNumber(base)
+  const e = toNumber(exponent)
   if (b === 0 && e < 0) fail(28764, `${name} cannot take a base of 0 and a negative exponent`)
   if (isDecimal(base) || isDecimal(exponent)) return decimalPower(toDecimal128(base), exponent, b ** e)
   if (isDouble(base) || isDouble(exponent)) return new Double(b === 1 ? 1 : b ** e)

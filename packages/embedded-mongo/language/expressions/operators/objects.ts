@@ -70,7 +70,8 @@ const $getField: ExpressionOperator = (operand, compiler, name) => {
   const given = long
     ? withNamedOperands(operand, name, ['field', 'input'], [], getCodes)
     : { field: operand, input: '$$CURRENT' }
-  const [field, input] = [compiler.compile(given.field), compiler.compile(given.input)]
+  const field = compiler.compile(given.field)
+  const input = compiler.compile(given.input)
   return (scope) => {
     const key = fieldName(field(scope), 3041704, name)
     const value = input(scope)

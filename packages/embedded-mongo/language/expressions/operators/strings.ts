@@ -163,7 +163,8 @@ const trim =
   }
 
 const trimLetters = (letters: string[], set: Set<string>, left: boolean, right: boolean): string => {
-  let [from, to] = [0, letters.length]
+  let from = 0
+  let to = letters.length
   while (left && from < to && set.has(letters[from] as string)) from++
   while (right && to > from && set.has(letters[to - 1] as string)) to--
   return letters.slice(from, to).join('')
@@ -184,7 +185,9 @@ const replace =
       compiler,
     ) as Record<string, Expression> as { input: Expression; find: Expression; replacement: Expression }
     return (scope) => {
-      const [text, from, to] = [input(scope), find(scope), replacement(scope)]
+      const text = input(scope)
+      const from = find(scope)
+      const to = replacement(scope)
       if (!isNullish(text) && typeof text !== 'string')
         return fail(10503904, `${name} requires that 'input' be a string, found: ${typeName(text)}`)
       if (!isNullish(from) && typeof from !== 'string')

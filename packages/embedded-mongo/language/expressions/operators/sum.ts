@@ -76,7 +76,8 @@ export class Sum {
 
   /** The sum without its decimals, as a double. */
   get double(): number {
-    const [high, low] = [Number(this.#whole), Number(this.#whole - BigInt(Number(this.#whole)))]
+    const high = Number(this.#whole)
+    const low = Number(this.#whole - BigInt(Number(this.#whole)))
     const sum = this.#double + high
     return Number.isFinite(sum) ? sum + (this.#lost + low) : sum
   }

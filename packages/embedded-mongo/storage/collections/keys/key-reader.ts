@@ -113,7 +113,9 @@ export class KeyReader {
     if (this.#slab.length - this.#to < this.#maxDocumentBytes) this.#makeRoom()
     if (this.#key !== key) this.#source = viewOf(key)
     this.#key = key
-    const [source, target, parts] = [this.#source, this.#target, this.#parts]
+    const source = this.#source
+    const target = this.#target
+    const parts = this.#parts
     const start = this.#to
     let from = first + this.#offset
     let to = start + 4

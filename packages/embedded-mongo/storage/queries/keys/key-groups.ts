@@ -119,7 +119,8 @@ export class KeyGroups {
         source = viewOf(bytes)
       }
       let from = start + offset
-      let [nameFrom, nameTo] = [from, from]
+      let nameFrom = from
+      let nameTo = from
       for (let at = first; at <= this.#last; at++) {
         const mask = masks[at] as number
         const type = typeAt(bytes, from, mask)
@@ -152,7 +153,8 @@ export class KeyGroups {
 
   /** The first component that keys with these shared bytes may differ in, and its offset. */
   #firstBehind(low: Uint8Array, shared: number, masks: readonly number[]): [first: number, offset: number] {
-    let [first, offset] = [0, SPACE_BYTES]
+    let first = 0
+    let offset = SPACE_BYTES
     const needed = [this.#grouping.by ?? -1, ...this.#summed]
     while (offset < shared && !needed.includes(first)) {
       const mask = masks[first] as number

@@ -45,7 +45,8 @@ describe(`query plans (SEED=${seed})`, () => {
 
 /** Creates some indexes before the documents, and builds the others over them. */
 async function fill(engine: TestEngine, name: string, docs: Document[], late: number): Promise<Pair> {
-  const [indexed, bare] = [engine.db.collection(`${name}_indexed`), engine.db.collection(`${name}_bare`)]
+  const indexed = engine.db.collection(`${name}_indexed`)
+  const bare = engine.db.collection(`${name}_bare`)
   const pair = { indexed, bare }
   await indexed.createIndexes([indexes[0]!, ...indexes.slice(late + 1)])
   for (const [_id, { u, ...rest }] of docs.entries()) {

@@ -160,10 +160,8 @@ describe(`elements of arrays by their keys (SEED=${seed})`, () => {
       maxLength: pipelinesPerRound,
     })
     const property = fc.asyncProperty(documents, some, async (docs, all) => {
-      const [indexed, bare] = [
-        engine.db.collection(`run${++run}_indexed`),
-        engine.db.collection(`run${run}_bare`),
-      ]
+      const indexed = engine.db.collection(`run${++run}_indexed`)
+      const bare = engine.db.collection(`run${run}_bare`)
       await indexed.createIndexes(indexes.map((index) => ({ ...index })))
       for (const [_id, document] of docs.entries())
         await Promise.all([indexed, bare].map((one) => one.insertOne({ _id, ...document } as Document)))
@@ -188,7 +186,8 @@ async function compare(indexed: Collection, bare: Collection, pipeline: Document
   if (way !== undefined) assert.deepEqual(keys(found), keys(expected), `SEED=${seed} ${text(pipeline)}`)
   const unlimited = pipeline.filter((stage) => !('$skip' in stage || '$limit' in stage))
   const all = await bare.aggregate(unlimited, exact).toArray()
-  const [rows, possible] = [comparable(found ?? []), comparable(all)]
+  const rows = comparable(found ?? [])
+  const possible = comparable(all)
   const message = `SEED=${seed} ${text(pipeline)}`
   if (unlimited.length === pipeline.length) assert.deepEqual(rows, possible, message)
   // Of equal keys, other documents may be on the page.

@@ -148,7 +148,8 @@ export const addUnits = (moment: number, unit: Unit, amount: number, zone: Zone)
   if (step) return fromLocal(local.getTime() + amount * step, zone)
   const months = amount * (unit === 'year' ? 12 : unit === 'quarter' ? 3 : 1)
   const index = local.getUTCFullYear() * 12 + local.getUTCMonth() + months
-  const [year, month] = [Math.floor(index / 12), (((index % 12) + 12) % 12) + 1]
+  const year = Math.floor(index / 12)
+  const month = (((index % 12) + 12) % 12) + 1
   const day = Math.min(local.getUTCDate(), daysInMonth(year, month))
   const clock = ((local.getTime() % DAY_MS) + DAY_MS) % DAY_MS
   return fromLocal(utcMilliseconds(year, month, day) + clock, zone)

@@ -74,7 +74,8 @@ export const $dateToParts: ExpressionOperator = (operand, compiler, name) => {
   const given = withNamedOperands(operand, name, ['date'], ['timezone', 'iso8601'], toPartsCodes)
   const { date, timezone, iso8601 } = compileNamedOperands(given, compiler) as Record<string, Expression>
   return (scope) => {
-    const [value, iso] = [date?.(scope), iso8601?.(scope)]
+    const value = date?.(scope)
+    const iso = iso8601?.(scope)
     const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
     if (iso8601 && isNullish(iso)) return null
     if (iso8601 && typeof iso !== 'boolean')

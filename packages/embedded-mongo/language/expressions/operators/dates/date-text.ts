@@ -150,7 +150,8 @@ export const formatDate = (moment: Date, format: string, zone: Zone): string => 
   const offset = zone(moment.getTime()) / 60_000
   if (local.getUTCFullYear() < 0 || local.getUTCFullYear() > 9999)
     fail(18537, `$dateToString is only defined on year 0-9999, tried to use year ${local.getUTCFullYear()}`)
-  const [east, size] = [offset < 0 ? '-' : '+', Math.abs(offset)]
+  const east = offset < 0 ? '-' : '+'
+  const size = Math.abs(offset)
   const write: Record<string, () => string> = {
     d: () => padNumber(local.getUTCDate(), 2),
     G: () => padNumber(isoWeek(local).year, 4),

@@ -76,7 +76,9 @@ const add =
       Expression
     >
     return (scope) => {
-      const [start, by, count] = [startDate?.(scope), unit?.(scope), amount?.(scope)]
+      const start = startDate?.(scope)
+      const by = unit?.(scope)
+      const count = amount?.(scope)
       const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
       if ([start, by, count].some(isNullish) || !where) return null
       if (typeof by !== 'string')
@@ -108,13 +110,16 @@ const $dateDiff: ExpressionOperator = (operand, compiler, name) => {
     Expression
   >
   return (scope) => {
-    const [start, end, by] = [startDate?.(scope), endDate?.(scope), unit?.(scope)]
+    const start = startDate?.(scope)
+    const end = endDate?.(scope)
+    const by = unit?.(scope)
     const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
     if ([start, end, by].some(isNullish) || !where) return null
     const size = unitOf(by)
     const first = firstDay(size, startOfWeek?.(scope), startOfWeek !== undefined)
     if (first === undefined) return null
-    const [a, b] = [readDateOperand(start, name, 5166307), readDateOperand(end, name, 5166307)]
+    const a = readDateOperand(start, name, 5166307)
+    const b = readDateOperand(end, name, 5166307)
     const step = unitMilliseconds[size]
     // Hours and shorter units count elapsed time, regardless of changes of the clocks.
     const count = (at: number) =>
@@ -157,7 +162,9 @@ const $dateTrunc: ExpressionOperator = (operand, compiler, name) => {
     Expression
   >
   return (scope) => {
-    const [value, by, bin] = [date?.(scope), unit?.(scope), binSize ? binSize(scope) : new Int32(1)]
+    const value = date?.(scope)
+    const by = unit?.(scope)
+    const bin = binSize ? binSize(scope) : new Int32(1)
     const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
     if ([value, by, bin].some(isNullish) || !where) return null
     const at = readDateOperand(value, name, 5166307)
@@ -207,7 +214,8 @@ const $dateToString: ExpressionOperator = (operand, compiler, name) => {
   >
   if (typeof given.format === 'string' && !given.format.startsWith('$')) checkFormat(given.format, false)
   return (scope) => {
-    const [value, how] = [date?.(scope), format?.(scope)]
+    const value = date?.(scope)
+    const how = format?.(scope)
     const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
     if (isNullish(value)) return onNull ? onNull(scope) : null
     if ((format && isNullish(how)) || !where) return null
@@ -232,7 +240,8 @@ const $dateFromString: ExpressionOperator = (operand, compiler: Compiler, name) 
     Expression
   >
   return (scope) => {
-    const [text, how] = [dateString?.(scope), format?.(scope)]
+    const text = dateString?.(scope)
+    const how = format?.(scope)
     const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
     if (isNullish(text)) return onNull ? onNull(scope) : null
     if ((format && isNullish(how)) || !where) return null
