@@ -81,16 +81,16 @@ function dateBack(project, begun) {
 }
 
 async function build() {
-  const begun = Date.now()
+  const start = Date.now()
   if (await isUpToDate()) return
   say('building …')
   const isCompiled = await compile()
   for (const project of isCompiled ? projects() : []) {
     moveCompiled(project)
     removeStale(project)
-    dateBack(project, begun)
+    dateBack(project, start)
   }
-  say(`${isCompiled ? 'built' : 'not built'}: ${((Date.now() - begun) / 1000).toFixed(1)} s`)
+  say(`${isCompiled ? 'built' : 'not built'}: ${((Date.now() - start) / 1000).toFixed(1)} s`)
   if (!isCompiled) process.exitCode = 1
 }
 

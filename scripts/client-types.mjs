@@ -27,9 +27,9 @@ const mapValues = (value, change) =>
 function plainSchema(value, isMap = false) {
   if (Array.isArray(value)) return value.map((one) => plainSchema(one))
   if (value === null || typeof value !== 'object') return value
-  const kept = isMap ? value : without(value, ['example', 'examples', 'format'])
+  const schema = isMap ? value : without(value, ['example', 'examples', 'format'])
   const isData = (name) => !isMap && ['enum', 'const', 'required', 'default'].includes(name)
-  return mapValues(kept, (one, name) =>
+  return mapValues(schema, (one, name) =>
     isData(name) ? one : plainSchema(one, !isMap && name === 'properties'),
   )
 }

@@ -98,10 +98,18 @@ export async function openRecords(
   const carePlans = new CarePlans(records, sendMail, planTemplates)
   const openehr = openOpenEhr(records, ehrs)
   const types = openTypes(records)
-  const given = openOwnStores(records)
+  const ownStores = openOwnStores(records)
   const charts = openCharts(records)
-  const own = { ...given, ...charts, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }
-  const registered = openRecordsOfKinds(records, Object.values({ ...given, ...carePlans.stores }))
+  const own = {
+    ...ownStores,
+    ...charts,
+    profiles: new Profiles(records),
+    ehrs,
+    carePlans,
+    ...openehr,
+    textPacks,
+  }
+  const registered = openRecordsOfKinds(records, Object.values({ ...ownStores, ...carePlans.stores }))
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as EhrRecords<TObject, string>
   const batches = new MeasurementBatches(records, recordsOf)
   const ofUsers = openUserData(records, batches, recordsOf, own.profiles, sendMail)
@@ -346,12 +354,12 @@ function openRecordsOfKinds(
   records: StoreContext,
   own: readonly unknown[],
 ): Map<string, EhrRecords<TObject, string>> {
-  const given = new Map((own as EhrRecords<TObject, string>[]).map((one) => [one.kind.name, one]))
+  const ownKinds = new Map((own as EhrRecords<TObject, string>[]).map((one) => [one.kind.name, one]))
   const opened = (kind: ClassKind) =>
     kind.comparison
       ? new MeasurementsWithChange(records, kind, kind.comparison)
       : new EhrRecords(records, kind)
-  return new Map(CLASS_NAMES.map((name) => [name, given.get(name) ?? opened(classKindOf(name))]))
+  return new Map(CLASS_NAMES.map((name) => [name, ownKinds.get(name) ?? opened(classKindOf(name))]))
 }
 
 /** Creates the collections of transactions before the first one. */

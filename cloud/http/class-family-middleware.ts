@@ -267,10 +267,10 @@ function normalizeQueries(req: ParseRequest, parts: RequestPart[], rules: QueryR
   for (const part of parts) {
     const { className = '', carrier } = part
     if (!isList(part) && !isRetrieval(part)) continue
-    const given =
+    const parameters =
       carrier === req ? { ...(req.body as object), ...req.query } : { ...(carrier.body as object) }
-    if (isList(part)) lists.push(readListQuery(given, className, rules))
-    carrier.body = isList(part) ? lists.at(-1) : readObjectParameters(given, className, rules)
+    if (isList(part)) lists.push(readListQuery(parameters, className, rules))
+    carrier.body = isList(part) ? lists.at(-1) : readObjectParameters(parameters, className, rules)
     if (carrier === req) req.url = req.path
   }
   if (isBatch(req) && lists.some(({ distinct }) => distinct !== undefined))

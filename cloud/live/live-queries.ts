@@ -75,8 +75,8 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
 
   async connect(connection: LiveConnection, message: Record<string, unknown>): Promise<void> {
     const { applicationId, clientKeys } = this.#dependencies
-    const given = ['javascriptKey', 'clientKey', 'restAPIKey', 'windowsKey'].map((name) => message[name])
-    if (message.applicationId !== applicationId || !given.some((key) => clientKeys.includes(key as string)))
+    const keys = ['javascriptKey', 'clientKey', 'restAPIKey', 'windowsKey'].map((name) => message[name])
+    if (message.applicationId !== applicationId || !keys.some((key) => clientKeys.includes(key as string)))
       throw new Refusal(403, parseErrorCode.forbidden, UNAUTHORIZED_MESSAGE)
     connection.installationId = nonEmptyText(message.installationId)
     connection.sessionToken = nonEmptyText(message.sessionToken)

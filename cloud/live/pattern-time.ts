@@ -11,11 +11,11 @@ export class PatternTime {
   measure<T>(account: string, match: () => T): T {
     const spent = this.#spentMs.get(account) ?? 0
     if (spent > MAX_PATTERN_MS) throw new ServiceError('DeadlineExceeded')
-    const begun = performance.now()
+    const start = performance.now()
     try {
       return match()
     } finally {
-      this.#spentMs.set(account, spent + performance.now() - begun)
+      this.#spentMs.set(account, spent + performance.now() - start)
     }
   }
 }

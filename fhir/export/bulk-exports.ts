@@ -110,8 +110,8 @@ export class BulkExports {
     if (!EXPORT_FORMATS.includes(String(format)))
       throw parameterError('_outputFormat', 'not-supported', `must be ${EXPORT_FORMATS[0]}`)
     const named = parseTypes(parameters, typeNamesOf(this.#types))
-    const sought = named ? this.#descriptionsOf(named) : this.#types
-    const { types, by } = permitExport(caller, sought, named !== undefined)
+    const descriptions = named ? this.#descriptionsOf(named) : this.#types
+    const { types, by } = permitExport(caller, descriptions, named !== undefined)
     const since = parseSince(parameters) ?? null
     const ehrIds = await this.#findEhrIds(by, groupId)
     const startedAt = this.#context.clock()
@@ -146,14 +146,14 @@ export class BulkExports {
     this.#types.filter(({ type }) => names.includes(type))
 
   async #requireFewExports(caller: Caller, session: ClientSession): Promise<void> {
-    const kept = await exportCollection(this.#context.db)
+    const current = await exportCollection(this.#context.db)
       .find(
         { ...ownExports(caller), expiresAt: { $gt: this.#context.clock() } },
         { projection: { position: 1 }, session },
       )
       .toArray()
-    const running = kept.filter(({ position }) => position !== null)
-    if (kept.length >= MAX_EXPORTS || running.length >= MAX_RUNNING_EXPORTS)
+    const running = current.filter(({ position }) => position !== null)
+    if (current.length >= MAX_EXPORTS || running.length >= MAX_RUNNING_EXPORTS)
       throw new ServiceError('TooManyRequests', {
         retryAfter: 60,
         detail: 'You have too many exports. Wait for one, or delete one.',

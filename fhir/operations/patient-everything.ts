@@ -42,11 +42,11 @@ export async function patientEverything(
   const inCompartment = types.filter(isInCompartment)
   const all = ['Patient', ...inCompartment.map(({ type }) => type)]
   const wanted = parseTypes(parameters, all) ?? all
-  const sought = inCompartment.filter(({ type }) => wanted.includes(type))
+  const descriptions = inCompartment.filter(({ type }) => wanted.includes(type))
   const dates = careDates(parameters)
   const since = parseSince(parameters)
   const searchType = (index: number, count: number, after?: string) => {
-    const { type, sortedBy } = sought[index] as ResourceDescription
+    const { type, sortedBy } = descriptions[index] as ResourceDescription
     const criteria = [
       criterionOf('patient', [id]),
       ...(sortedBy === undefined ? [] : dates.map((text) => criterionOf(sortedBy, [text]))),
@@ -58,6 +58,6 @@ export async function patientEverything(
   const patient = await readPatient()
   const first = cursor === undefined && wanted.includes('Patient') ? [patient] : []
   const page = { limit: limit - first.length, after: cursor }
-  const { resources, next } = await searchSequentially(sought.length, page, searchType)
+  const { resources, next } = await searchSequentially(descriptions.length, page, searchType)
   return { resources: [...first, ...resources], ...(next !== undefined && { next }) }
 }

@@ -41,7 +41,7 @@ export async function tryWrite(
     if (error instanceof ServiceError && error.status < 429) return issuesOf(error)
     if (!(error instanceof RolledBack)) throw error
   }
-  const asked = { action: 'query', asked: 'validate' } as const
-  await context.audit.record(...accesses.map((access) => ({ ...access, ...asked, ids: [] })))
+  const validation = { action: 'query', asked: 'validate' } as const
+  await context.audit.record(...accesses.map((access) => ({ ...access, ...validation, ids: [] })))
   return unkept.size > 0 ? [...unkept].map(unkeptIssue) : [VALID]
 }

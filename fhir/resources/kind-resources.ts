@@ -215,8 +215,8 @@ class KindResources implements ResourceSource {
   }
 
   searchDeleted(caller: Caller, search: SearchCriteria, deleted: readonly HistoryKey[]): Promise<string[]> {
-    const sought = { streams: this.#streams, recordsOf: this.#recordsOf, search }
-    return searchDeletedRecords(this.#context, caller, sought, deleted)
+    const query = { streams: this.#streams, recordsOf: this.#recordsOf, search }
+    return searchDeletedRecords(this.#context, caller, query, deleted)
   }
 
   async create(

@@ -87,10 +87,10 @@ export async function searchStreams(
     .sort(compare)
   const known = all.filter((one) => !end || direction * compareKeys(one, end) < 0)
   const complete = known.length > 0 ? known : all.filter((one) => end && compare(one, end) <= 0)
-  const shown = complete.slice(0, search.count)
-  const next = nextPosition(shown, complete[search.count], end, position)
+  const page = complete.slice(0, search.count)
+  const next = nextPosition(page, complete[search.count], end, position)
   return {
-    resources: shown.map((one) => one.resource()),
+    resources: page.map((one) => one.resource()),
     ...(next && search.count > 0 && { next: encodePosition(next) }),
     ...(search.total && { total }),
   }
@@ -134,13 +134,13 @@ export async function searchDeletedRecords(
   const found: string[] = []
   const conditionsFor = conditionsOf(search)
   for (const stream of streams) {
-    const sought = deleted.filter(({ collection }) => collection === stream.kind.collection)
+    const streamKeys = deleted.filter(({ collection }) => collection === stream.kind.collection)
     const where = conditionsFor(stream.parameters)
-    if (!where || sought.length === 0) continue
+    if (!where || streamKeys.length === 0) continue
     const { store } = recordsOf(stream.kind)
     const conditions = { ...where, ...stream.where }
-    const hidden = await findHiddenOf(context, caller, stream.kind, sought, conditions)
-    for (const { id, ehrId } of sought)
+    const hidden = await findHiddenOf(context, caller, stream.kind, streamKeys, conditions)
+    for (const { id, ehrId } of streamKeys)
       if (hidden.has(id) || (await store.findDeleted(caller, { id, ehrId } as never, conditions)))
         found.push(resourceIdOf(stream, id))
   }
@@ -164,11 +164,11 @@ export async function findHiddenOf(
   if (found.length === 0) return new Map()
   const ehrIds = [...new Set(found.map(({ ehrId }) => ehrId))]
   const { searched } = await findSearchedEhrs(context, caller, { ehrIds })
-  const shown = found.filter(({ ehrId }) => searched.includes(ehrId))
+  const readable = found.filter(({ ehrId }) => searched.includes(ehrId))
   const resource = { collection, ehr: 'ehrId' } as const
   const query = { action: 'query', asked: 'deleted' } as const
-  await context.audit.record(...accessesByEhr(resource, caller, query, shown))
-  return new Map(shown.map(({ id, document }) => [id, format.fromStored(document) as RecordWithMetadata]))
+  await context.audit.record(...accessesByEhr(resource, caller, query, readable))
+  return new Map(readable.map(({ id, document }) => [id, format.fromStored(document) as RecordWithMetadata]))
 }
 
 /** One record tells that a page follows, one may have been shown in part, and the last one is not known to be whole. */
@@ -196,8 +196,13 @@ async function readStreams(
     .catch(emptyIfUnknown)
   const items = (read.items as unknown as RecordWithMetadata[]).flatMap((record) => {
     const at = record[sort] === undefined ? MISSING : Date.parse(String(record[sort]))
-    const shown = streams.filter((stream) => stream.isIn(record))
-    return shown.map(({ suffix, render }) => ({ at, id: record.id, suffix, resource: () => render(record) }))
+    const matchingStreams = streams.filter((stream) => stream.isIn(record))
+    return matchingStreams.map(({ suffix, render }) => ({
+      at,
+      id: record.id,
+      suffix,
+      resource: () => render(record),
+    }))
   })
   return { items, end: read.next === null ? undefined : items.at(-1), total: read.total }
 }

@@ -253,9 +253,9 @@ export function requireKept(
     const place = withoutPositions(path)
     return !faulty.some((fault) => fault.startsWith(place) || place.startsWith(fault))
   })
-  const told = onUnkept ? unkept.filter((path) => !isModifier(path)) : []
-  if (told.length > 0) onUnkept?.(told)
-  const refused = unkept.filter((path) => !told.includes(path))
+  const warnings = onUnkept ? unkept.filter((path) => !isModifier(path)) : []
+  if (warnings.length > 0) onUnkept?.(warnings)
+  const refused = unkept.filter((path) => !warnings.includes(path))
   const violations = [...faults, ...refused.map(unkeptViolation)]
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations: uniqueByPath(violations) })
 }

@@ -134,7 +134,7 @@ export function readSubscription(resource: FhirResource, now: Date): SentSubscri
     ...channelViolations(elementAt(resource, 'channel')),
   ]
   const hasTopic = ofCriteria.length === 0 && !isSearch(String(criteria))
-  const sought = hasTopic ? filter : criteria
+  const searchText = hasTopic ? filter : criteria
   return {
     violations,
     criteriaPath: `Subscription.${hasTopic && filter !== undefined ? filterPath : 'criteria'}`,
@@ -142,7 +142,7 @@ export function readSubscription(resource: FhirResource, now: Date): SentSubscri
       status: STATUS[String(status)] ?? 'off',
       reason: String(reason),
       ...(hasTopic && { topic: String(criteria) }),
-      ...(sought !== undefined && { criteria: String(sought) }),
+      ...(searchText !== undefined && { criteria: String(searchText) }),
       end:
         typeof end === 'string' && violations.length === 0
           ? new Date(end).toISOString()

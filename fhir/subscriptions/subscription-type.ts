@@ -165,8 +165,8 @@ export class FhirSubscriptions implements ResourceSource {
         for (const { path, code, message } of error.violations)
           faults.push({ path: criteriaPath, code, message: `is not supported: ${path} ${message}` })
       })
-    const shown = showSubscription({ ...record, ...NO_METADATA }, now)
-    const unkept = unkeptElements(resource, shown, {
+    const normalized = showSubscription({ ...record, ...NO_METADATA }, now)
+    const unkept = unkeptElements(resource, normalized, {
       accepted: { status: ['requested'] },
       profile: SUBSCRIPTION_PROFILE,
     })

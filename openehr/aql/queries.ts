@@ -245,10 +245,10 @@ export class Queries {
       await audit.record(...accesses)
     }
     try {
-      for await (const made of rows) {
-        if (made.length === 0) continue
-        await report(made)
-        yield made.map(({ cells }) => cells)
+      for await (const batch of rows) {
+        if (batch.length === 0) continue
+        await report(batch)
+        yield batch.map(({ cells }) => cells)
       }
     } finally {
       // Without rows, and for a query that ends with an error.

@@ -124,12 +124,12 @@ export class Compositions {
   ): Promise<SavedComposition> {
     const id = uid ?? newUuid
     if (id.toLowerCase() === statusIdOf(place.ehrId)) throw takenUidError()
-    const made = { ...kept, ...place, id } as CompositionRecord & { id: string }
+    const record = { ...kept, ...place, id } as CompositionRecord & { id: string }
     const where = {
       ...restrict(insertTargetFor({ permissions: ehrPermissions }, id, place)),
       referencedRecord: this.#templates.lockFor(kept.template),
     }
-    const [created] = await this.#store.createAll(caller, [made], where, { tx })
+    const [created] = await this.#store.createAll(caller, [record], where, { tx })
     return created as SavedComposition
   }
 
@@ -148,8 +148,8 @@ export class Compositions {
     const { id, version } = parseVersionUid(uid)
     const named = requestedUid === undefined ? { id, version } : parseVersionUid(requestedUid)
     if (named.id !== id) throw new ServiceError('NotFound')
-    const shown = await this.#viewCompositions.get(caller, { ehrId, id }, named.version)
-    if (shown) return shown
+    const viewComposition = await this.#viewCompositions.get(caller, { ehrId, id }, named.version)
+    if (viewComposition) return viewComposition
     const now = await this.#store.get(caller, { id, ehrId }, { without: SEARCH_FIELD_NAMES })
     return readVersion(now, { version: named.version, at }, (version) =>
       this.#store.findFormerVersion(caller, now, version),

@@ -249,11 +249,11 @@ export class Contributions {
       EHR_STATUS: () => ehrStatuses.history(caller, ehrId, page),
       FOLDER: () => directories.history(caller, ehrId, page),
     }[type]()
-    const made = items.find((change) => change.version === of.version)
+    const commit = items.find((change) => change.version === of.version)
     const uid = versionUidOf(of)
     return {
       uid: `${of.id}::${of.version}`,
-      audit: toAuditDetails(version, made),
+      audit: toAuditDetails(version, commit),
       versions: [{ uid, type }],
     }
   }

@@ -178,10 +178,10 @@ export class EhrStatuses {
       return update(tx)
     }
     if (outer) return createAndUpdate(outer)
-    const made = auditRefusal(this.#records, caller, EhrStatus.collection, ehrId, () =>
+    const creation = auditRefusal(this.#records, caller, EhrStatus.collection, ehrId, () =>
       runStoreTransaction(this.#records, createAndUpdate),
     )
-    return made.catch((error: unknown) => {
+    return creation.catch((error: unknown) => {
       if (isDuplicateKeyError(error)) return update()
       throw error
     })

@@ -62,22 +62,22 @@ function readObject(
 ): RmObject | undefined {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     return faults.add(path, 'type', `must be an object, a ${declared}`)
-  const given = json as Record<string, unknown>
-  const rm = determineClass(given, declared, path, faults)
+  const members = json as Record<string, unknown>
+  const rm = determineClass(members, declared, path, faults)
   if (rm === undefined) return undefined
   const object: RmObject = { _type: rm.name }
   for (const attribute of rm.attributes.values()) {
-    const givenValue = given[attribute.name]
+    const givenValue = members[attribute.name]
     // Skips missing attributes early, because most attributes of a class are missing.
     if (isMissingOrEmpty(givenValue) && !attribute.mandatory) continue
     const value = readAttribute(givenValue, attribute, joinPath(path, attribute.name), faults)
     if (value !== undefined) object[attribute.name] = value
   }
-  for (const name of Object.keys(given))
+  for (const name of Object.keys(members))
     if (
       name !== '_type' &&
       !rm.attributes.has(name) &&
-      !isMissingOrEmpty(given[name]) &&
+      !isMissingOrEmpty(members[name]) &&
       !isIgnoredAttribute(rm, name)
     )
       faults.add(

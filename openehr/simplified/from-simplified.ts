@@ -21,8 +21,8 @@ export function fromSimplified(
   const form = toFormTree(template)
   const defaults = new CompositionDefaults(template, context, now)
   const [node = root.child(form.id)] = root.takeAll(form.id)
-  const made = new CompositionReader(template, defaults)
-  const composition = made.read(form, node)
+  const reader = new CompositionReader(template, defaults)
+  const composition = reader.read(form, node)
   const violations = [...root.lines()]
     .filter(([path]) => !path.startsWith('ctx/'))
     .map(([path]) => ({ path, code: 'unknown', message: UNKNOWN_PATH }))

@@ -31,9 +31,9 @@ export class SimpleNode {
     const known = siblings.get(number)
     if (known) return known
     const place = number === 0 && !isNumbered ? name : `${name}:${number}`
-    const made = new SimpleNode(this.path === '' ? place : `${this.path}/${place}`)
-    siblings.set(number, made)
-    return made
+    const child = new SimpleNode(this.path === '' ? place : `${this.path}/${place}`)
+    siblings.set(number, child)
+    return child
   }
 
   /** The names of nodes that have not been taken. */

@@ -53,7 +53,7 @@ export class BackgroundVerification {
     const last = await this.last()
     if (this.#isStopping || (last && isVerifying(last))) return
     const { db, clock } = this.#parts
-    const begun = {
+    const verification = {
       startedAt: clock(),
       leaseUntil: this.#leaseEnd(),
       entries: 0,
@@ -62,15 +62,15 @@ export class BackgroundVerification {
     // Somebody else may have started one since.
     const same = last
       ? { _id: last._id, startedAt: last.startedAt }
-      : { _id: 'last' as const, startedAt: begun.startedAt }
-    const taken = await this.#verifications
-      .replaceOne(same, begun, { upsert: last === undefined })
+      : { _id: 'last' as const, startedAt: verification.startedAt }
+    const replacement = await this.#verifications
+      .replaceOne(same, verification, { upsert: last === undefined })
       .catch((error: unknown) => {
         if (!isDuplicateKeyError(error)) throw error
         return { matchedCount: 0, upsertedCount: 0 }
       })
-    if (taken.matchedCount + taken.upsertedCount > 0)
-      this.#running = this.#run(begun.startedAt).catch(this.#parts.onFault)
+    if (replacement.matchedCount + replacement.upsertedCount > 0)
+      this.#running = this.#run(verification.startedAt).catch(this.#parts.onFault)
   }
 
   /** Ends a running verification. */

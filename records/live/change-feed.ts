@@ -196,17 +196,17 @@ export class ChangeFeed {
     const goesOn =
       last?.logicalTime !== undefined &&
       (await this.#countChangesSince(last.logicalTime)) <= MAX_MISSED_CHANGES
-    const begun = goesOn ? last : await this.#log.restart(this.#clock.read())
-    if (!begun) return this.#startProgress()
-    const before = await this.#log.batchesSince(begun.logicalTime - 2 * MAX_COMMIT_DELAY_MS)
+    const firstBatch = goesOn ? last : await this.#log.restart(this.#clock.read())
+    if (!firstBatch) return this.#startProgress()
+    const before = await this.#log.batchesSince(firstBatch.logicalTime - 2 * MAX_COMMIT_DELAY_MS)
     const loggedTimes = before.flatMap(({ logicalTime, changes }) =>
       changes.map((id) => [id, logicalTime] as const),
     )
     return {
-      batch: begun._id,
-      changes: begun.changes.length,
+      batch: firstBatch._id,
+      changes: firstBatch.changes.length,
       batchSeenAt: performance.now(),
-      searchedUntil: begun.logicalTime,
+      searchedUntil: firstBatch.logicalTime,
       lookedBackAt: Number.NEGATIVE_INFINITY,
       loggedTimes: new Map(loggedTimes),
     }

@@ -118,10 +118,10 @@ export class ChangeLog {
   /** Restarts the log after a long pause; earlier changes are unknown, and no earlier position is valid. */
   async restart(logicalTime: number): Promise<ChangeBatch | undefined> {
     const starts = ((await this.#starts.findOne({ _id: STARTS_ID }))?.starts ?? 0) + 1
-    const begun = await this.append(firstBatchOf(starts), [], logicalTime)
-    if (!begun) return undefined
+    const firstBatch = await this.append(firstBatchOf(starts), [], logicalTime)
+    if (!firstBatch) return undefined
     await this.#starts.updateOne({ _id: STARTS_ID }, { $max: { starts } }, { upsert: true })
-    await this.#batches.deleteMany({ _id: { $gt: 0, $lt: begun._id } })
-    return begun
+    await this.#batches.deleteMany({ _id: { $gt: 0, $lt: firstBatch._id } })
+    return firstBatch
   }
 }

@@ -211,8 +211,8 @@ async function keepReadable(db: Db, caller: Caller, changes: readonly FoundChang
   const readable = new Set<string>()
   for (const name of new Set(changes.map(({ collection }) => collection))) {
     const records = new Map(changes.flatMap((one) => (one.collection === name ? [[one.id, one]] : [])))
-    const sought = { _id: { $in: [...records.keys()] }, ...permissionFilter('_rperm', caller) }
-    const found = documentCollection({ db }, name).find(sought, { projection: { _id: 1 } })
+    const filter = { _id: { $in: [...records.keys()] }, ...permissionFilter('_rperm', caller) }
+    const found = documentCollection({ db }, name).find(filter, { projection: { _id: 1 } })
     for (const { _id } of await found.toArray()) {
       readable.add(`${name}/${_id}`)
       records.delete(_id)

@@ -70,13 +70,18 @@ export class WriteDecider<S extends TObject> {
     parentDocument: ParseDocument | null,
     { version, createdAt }: FirstVersion = { version: 1 },
   ): WriteDecision<WrittenRecord<S>> {
-    const given =
+    const recordPermissions =
       'permissions' in permissions
         ? requireParentPermissions(permissions, caller, parentDocument)
         : permissions
     requireWritableByHelper(caller, this.#resource.helperAct)
     const at = this.#clock()
-    const meta = { version, _created_at: createdAt ?? at, _updated_at: at, ...toStoredPermissions(given) }
+    const meta = {
+      version,
+      _created_at: createdAt ?? at,
+      _updated_at: at,
+      ...toStoredPermissions(recordPermissions),
+    }
     return this.#decide(
       caller,
       'create',

@@ -94,10 +94,10 @@ export function createPathNamer(fields: TProperties): <V extends object>(values:
   if (renamed.length === 0) return (values) => values
   const own = new Map(renamed)
   return <V extends object>(values: V) => {
-    const given = values as Record<string, unknown>
+    const fields = values as Record<string, unknown>
     const named: Record<string, unknown> = {}
-    for (const name in given) if (!own.has(name)) named[name] = given[name]
-    for (const [name, inPath] of renamed) if (name in given) named[inPath] = given[name]
+    for (const name in fields) if (!own.has(name)) named[name] = fields[name]
+    for (const [name, inPath] of renamed) if (name in fields) named[inPath] = fields[name]
     return named as V
   }
 }

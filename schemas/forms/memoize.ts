@@ -2,8 +2,8 @@
 export function memoizeByObject<K extends object, R>(compute: (key: K) => R): (key: K) => R {
   const known = new WeakMap<K, { result: R }>()
   return (key) => {
-    const kept = known.get(key) ?? { result: compute(key) }
-    known.set(key, kept)
-    return kept.result
+    const entry = known.get(key) ?? { result: compute(key) }
+    known.set(key, entry)
+    return entry.result
   }
 }

@@ -108,7 +108,7 @@ export function createPathForms<L extends TProperties, P extends TProperties>({
   const inBody: TProperties = mapSchemas(fields, (schema, field) =>
     requiredInPath.includes(field) ? withoutOptional(schema) : schema,
   )
-  const given = omitMarkedFields(inBody, 'closing', 'status', 'derived', 'internal')
+  const clientFields = omitMarkedFields(inBody, 'closing', 'status', 'derived', 'internal')
   const writable = bodyForm(omitMarkedFields(inBody, 'derived', 'internal'))
   const resource = {
     id: ownId,
@@ -126,7 +126,7 @@ export function createPathForms<L extends TProperties, P extends TProperties>({
   const replaces = `A complete ${noun}; omitted optional fields are removed`
   return {
     resource: closedObject(`${name}Resource`, description, resource),
-    body: { ...closedObject(`${name}Body`, `A new ${noun}`, bodyForm(given)), ...exampleBodies },
+    body: { ...closedObject(`${name}Body`, `A new ${noun}`, bodyForm(clientFields)), ...exampleBodies },
     replacement: { ...closedObject(`${name}Replacement`, replaces, replacement), ...exampleBodies },
   } as unknown as PathForms<L, P>
 }

@@ -105,9 +105,9 @@ async function parseCommandLine(args: string[]): Promise<CommandLine | undefined
   })
   const { email = '', name, id = '', roles = '', help } = values
   if (help) return undefined
-  const given = positionals.join(' ')
-  const command = Object.hasOwn(COMMANDS, given) ? COMMANDS[given] : undefined
-  if (!command) throw new Error(`Unknown command${given && ` ${given}`}; see --help`)
+  const subcommand = positionals.join(' ')
+  const command = Object.hasOwn(COMMANDS, subcommand) ? COMMANDS[subcommand] : undefined
+  if (!command) throw new Error(`Unknown command${subcommand && ` ${subcommand}`}; see --help`)
   if (command.ofAccount && !(await isEmailAddress(email)))
     throw new Error('--email must be an e-mail address')
   const url = values.url && webAddress.read(values.url)

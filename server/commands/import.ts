@@ -94,10 +94,10 @@ function openResumePoint({ file, ehr, carePlan, map, url }: ImportOptions, tell:
   const { size, mtimeMs } = statSync(file)
   const what = JSON.stringify([url, ehr, carePlan, size, mtimeMs, map && readFileSync(map, 'utf8')])
   const key = createHash('sha256').update(what).digest('hex')
-  const kept = `${file}.import-state`
+  const stateFile = `${file}.import-state`
   const read = (): ImportTally | undefined => {
     try {
-      const state = JSON.parse(readFileSync(kept, 'utf8'))
+      const state = JSON.parse(readFileSync(stateFile, 'utf8'))
       return state.key === key ? state.done : undefined
     } catch {
       return undefined
@@ -109,10 +109,10 @@ function openResumePoint({ file, ehr, carePlan, map, url }: ImportOptions, tell:
     keep(done: ImportTally): void {
       if (!keeps) return
       // Writes the file atomically: the run may be killed, and another one may be in progress.
-      const written = `${kept}.${process.pid}~`
+      const written = `${stateFile}.${process.pid}~`
       try {
         writeFileSync(written, JSON.stringify({ key, done }))
-        renameSync(written, kept)
+        renameSync(written, stateFile)
       } catch (error) {
         keeps = false
         tell(
@@ -120,7 +120,7 @@ function openResumePoint({ file, ehr, carePlan, map, url }: ImportOptions, tell:
         )
       }
     },
-    forget: () => rmSync(kept, { force: true }),
+    forget: () => rmSync(stateFile, { force: true }),
   }
 }
 

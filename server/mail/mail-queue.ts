@@ -91,9 +91,11 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
     enqueue: async (mail, session) => {
       const now = new Date()
       const queued = { ...mail, _id: randomUUID(), attempts: 0, createdAt: now, dueAt: now }
-      const kept = mails.insertOne(queued, session ? { session } : {}).finally(() => keeping.delete(kept))
-      keeping.add(kept)
-      await kept
+      const insertion = mails
+        .insertOne(queued, session ? { session } : {})
+        .finally(() => keeping.delete(insertion))
+      keeping.add(insertion)
+      await insertion
       if (session) session.once('ended', wakeSenders)
       else wakeSenders()
     },
@@ -124,13 +126,13 @@ export const toSendMail =
 async function sendNextMail(mails: Collection<QueuedMail>, post: MailQueueDependencies): Promise<boolean> {
   const { transport, log, metrics } = post
   const now = Date.now()
-  const taken = await mails.findOneAndUpdate(
+  const queuedMail = await mails.findOneAndUpdate(
     dueCondition('dueAt', MAX_BACKOFF_MS, now),
     { $set: { dueAt: new Date(now + MAIL_LEASE_MS) }, $inc: { attempts: 1 } },
     { sort: { dueAt: 1 }, returnDocument: 'after' },
   )
-  if (!taken) return false
-  const mail = await resolveAddress(mails, taken, post)
+  if (!queuedMail) return false
+  const mail = await resolveAddress(mails, queuedMail, post)
   if (!mail) return true
   if (!mail.counted && !(await isWithinMailLimit(mails, mail, post))) return true
   try {

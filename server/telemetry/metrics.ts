@@ -79,12 +79,12 @@ const createCounters = (registry: Registry) => {
  * monitoring also has command names, but parses each reply twice, which costs a tenth of a list.
  */
 export function observeCommands(client: MongoClient, metrics: Metrics): void {
-  const begun = new Map<string, () => void>()
+  const timers = new Map<string, () => void>()
   const key = ({ address, connectionId }: ConnectionEvent) => `${address}/${connectionId}`
-  client.on('connectionCheckedOut', (event) => begun.set(key(event), metrics.commands.startTimer()))
+  client.on('connectionCheckedOut', (event) => timers.set(key(event), metrics.commands.startTimer()))
   client.on('connectionCheckedIn', (event) => {
-    begun.get(key(event))?.()
-    begun.delete(key(event))
+    timers.get(key(event))?.()
+    timers.delete(key(event))
   })
 }
 

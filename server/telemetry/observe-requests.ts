@@ -12,7 +12,7 @@ import type { Metrics } from './metrics.ts'
  */
 export function observeRequests(log: Log, metrics: Metrics, lines: boolean): RequestHandler {
   return (req: Request & { id?: unknown }, res, next) => {
-    const begun = performance.now()
+    const start = performance.now()
     const { path } = req
     const requestId = requestIdOf(req)
     req.id = requestId
@@ -22,7 +22,7 @@ export function observeRequests(log: Log, metrics: Metrics, lines: boolean): Req
     res.once('close', () => {
       const { method } = req
       const { statusCode: status } = res
-      const ms = performance.now() - begun
+      const ms = performance.now() - start
       const route = routeTemplateOf(path, res)
       metrics.requests.observe({ method, route, status }, ms / 1000)
       const reason: string | undefined = res.locals.refusal ?? (status >= 400 ? String(status) : undefined)
@@ -39,8 +39,8 @@ export function observeRequests(log: Log, metrics: Metrics, lines: boolean): Req
 }
 
 function requestIdOf({ headers }: Request): string {
-  const given = headers['x-request-id']
-  return typeof given === 'string' && /^[\w-]{8,64}$/.test(given) ? given : randomUUID()
+  const clientId = headers['x-request-id']
+  return typeof clientId === 'string' && /^[\w-]{8,64}$/.test(clientId) ? clientId : randomUUID()
 }
 
 /** Route template that the path family's router has recorded, or that of the class family. */

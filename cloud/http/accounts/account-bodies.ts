@@ -70,8 +70,8 @@ function withoutSystemFields(body: BodyFields, user?: User, ownToken?: string): 
   // Parse shows the session in the account.
   if (ownToken !== undefined && sent.sessionToken === ownToken) delete sent.sessionToken
   for (const path of [...SERVICE_USER_FIELDS, 'emailVerified'] as const) {
-    const kept = user?.[path as keyof User]
-    const readable = kept instanceof Date ? toDateObject(kept.toISOString()) : kept
+    const storedValue = user?.[path as keyof User]
+    const readable = storedValue instanceof Date ? toDateObject(storedValue.toISOString()) : storedValue
     if (path in sent && !isDeepStrictEqual(sent[path], readable))
       throw new Refusal(400, parseErrorCode.validation, `${path} must not be set by clients`)
     delete sent[path]

@@ -52,9 +52,9 @@ function judgeUpdate({ checks, fields }: ClassKind, before: Values, update: Valu
   // No date is computed, so this is the class form of all that the update names.
   const results = { ...Object.fromEntries(sent), ...pickValues(next, computed) }
   const unwritable = invalidPropertyNames(checks.update(pickValues(results, repeated)))
-  const kept = Object.entries(changes).filter(([name]) => !unwritable.has(rootOf(name)))
+  const writable = Object.entries(changes).filter(([name]) => !unwritable.has(rootOf(name)))
   return {
-    object: Object.fromEntries(kept),
+    object: Object.fromEntries(writable),
     changed,
     next,
     violations: checks.update(pickValues(results, changed)),

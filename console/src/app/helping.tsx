@@ -79,14 +79,14 @@ export function HelpedPersons() {
 
 function ActButton({ person: { mvUid, name, acts } }: { person: Helper }) {
   const t = useText()
-  const shown = personName(name)
+  const displayName = personName(name)
   const start = () => {
-    startHelping({ mvUid, name: shown, acts })
+    startHelping({ mvUid, name: displayName, acts })
     navigate('/')
   }
   return (
     <button type="button" onClick={start}>
-      {t('helping.start', { name: shown })}
+      {t('helping.start', { name: displayName })}
     </button>
   )
 }

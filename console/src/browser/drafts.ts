@@ -63,12 +63,12 @@ export function useDraft<T extends object>(key: string, initial: () => T) {
 export function useMergeDraft<T extends object, V extends object>(key: string, stored: T, version: V) {
   const fresh = () => ({ ...version, base: stored, mine: stored })
   const { draft, isKept, change, clear } = useDraft(key, fresh)
-  const shown = isKept ? draft : fresh()
+  const values = isKept ? draft : fresh()
   return {
-    draft: shown,
+    draft: values,
     clear,
-    edit: (part: Partial<T>) => change({ ...shown, mine: { ...shown.mine, ...part } }),
+    edit: (part: Partial<T>) => change({ ...values, mine: { ...values.mine, ...part } }),
     /** Goes on from what is stored now. */
-    merge: (mine: Partial<T>) => change({ ...fresh(), mine: { ...shown.mine, ...mine } }),
+    merge: (mine: Partial<T>) => change({ ...fresh(), mine: { ...values.mine, ...mine } }),
   }
 }

@@ -3,11 +3,11 @@ import { currentLanguage, translate, translateName } from './translate.ts'
 
 /** Makes a formatter once for each language, as one takes longer to make than a whole table to format. */
 function perLanguage<F>(make: (language: Language) => F): () => F {
-  const made: Partial<Record<Language, F>> = {}
+  const formatters: Partial<Record<Language, F>> = {}
   return () => {
     const language = currentLanguage()
-    made[language] ??= make(language)
-    return made[language]
+    formatters[language] ??= make(language)
+    return formatters[language]
   }
 }
 

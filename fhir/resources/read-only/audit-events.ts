@@ -144,8 +144,8 @@ class AuditEvents implements ResourceSource {
       readPage: (patient, page) => this.#ehrs.listAccesses(caller, patientIdOf(patient), page),
       fits,
       show: (entries, patient) => {
-        const shown = entries.map((entry) => auditEventOf(patientIdOf(patient), entry))
-        return showKnownPractitioners(this.#profiles, caller, shown)
+        const auditEvents = entries.map((entry) => auditEventOf(patientIdOf(patient), entry))
+        return showKnownPractitioners(this.#profiles, caller, auditEvents)
       },
     })
   }

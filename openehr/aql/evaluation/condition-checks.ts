@@ -24,13 +24,13 @@ export interface ConditionCheck {
 export function createGetter(operand: Operand, joins: PathJoins, context: EvaluationContext): OperandGetter {
   if (operand.kind === 'path') return joins.addPath(operand)
   if (operand.kind === 'call') {
-    const given = operand.arguments.map((one) => createGetter(one, joins, context))
+    const getters = operand.arguments.map((one) => createGetter(one, joins, context))
     return {
-      about: given.flatMap(({ about }) => about),
+      about: getters.flatMap(({ about }) => about),
       of: (row) => ({
         value: applyFunction(
           operand.name,
-          given.map((one) => one.of(row)),
+          getters.map((one) => one.of(row)),
           context.now,
           context.steps,
         ),

@@ -85,15 +85,15 @@ function parseFunctionCall(reader: TokenReader): FunctionCall {
   if (arity === undefined) reader.fail(`one of the functions ${Object.keys(FUNCTION_ARITIES).join(', ')}`)
   reader.take()
   reader.expect('(')
-  const given = reader.isSymbol(')')
+  const operands = reader.isSymbol(')')
     ? []
     : reader.readNested(() => reader.readList(() => parseOperand(reader)))
   reader.expect(')')
   const [least, most] = arity
-  if (given.length < least || given.length > most)
+  if (operands.length < least || operands.length > most)
     throw new TextSyntaxError(
       at,
-      `${name} needs ${least === most ? least : `${least} to ${most}`} arguments, not ${given.length}`,
+      `${name} needs ${least === most ? least : `${least} to ${most}`} arguments, not ${operands.length}`,
     )
-  return { kind: 'call', name, arguments: given, at }
+  return { kind: 'call', name, arguments: operands, at }
 }

@@ -23,11 +23,11 @@ export function createRowCollector(
 ): RowCollector {
   const isGrouped = query.columns.some(({ expression }) => expression.kind === 'aggregate')
   if (isGrouped) return createGroupingCollector(query, evaluation, window, budget)
-  const made = createRowMaker(evaluation, budget)
+  const makeRow = createRowMaker(evaluation, budget)
   const times = query.distinct ? distinctOnly(budget) : everyTime
   return query.orderBy.length > 0
-    ? createOrderedCollector(query, made, times, window, budget)
-    : createPlainCollector(made, times, window, budget)
+    ? createOrderedCollector(query, makeRow, times, window, budget)
+    : createPlainCollector(makeRow, times, window, budget)
 }
 
 type RowMaker = (row: PatternMatch, ehrId: string) => Generator<undefined, ResultRow>
@@ -94,12 +94,12 @@ function createPlainCollector(
         seen += row.times
         return []
       }
-      const made = yield* make(row, ehrId)
+      const resultRow = yield* make(row, ehrId)
       const first = Math.max(seen, offset)
-      seen += timesOf(made, row)
+      seen += timesOf(resultRow, row)
       const wanted = Math.max(0, Math.min(seen, offset + limit) - first)
-      budget.reserve(wanted * rowSizeBytes(made))
-      return repeatRow(made, wanted)
+      budget.reserve(wanted * rowSizeBytes(resultRow))
+      return repeatRow(resultRow, wanted)
     },
     end: () => [],
     isFull: () => seen > offset + limit,
@@ -118,31 +118,31 @@ function createOrderedCollector(
 ): RowCollector {
   const compare = createRowComparator(query)
   const wanted = offset + limit + 1
-  let kept: ResultRow[] = []
+  let first: ResultRow[] = []
   let more = false
   const trim = (): void => {
-    kept.sort(compare)
-    for (const one of kept.slice(wanted)) budget.release(rowSizeBytes(one))
-    kept = kept.slice(0, wanted)
+    first.sort(compare)
+    for (const one of first.slice(wanted)) budget.release(rowSizeBytes(one))
+    first = first.slice(0, wanted)
   }
   return {
     *add(row, ehrId, rank = 0) {
-      const made = { ...(yield* make(row, ehrId)), rank }
-      const times = Math.min(timesOf(made, row), wanted)
-      budget.reserve(times * rowSizeBytes(made))
-      kept.push(...repeatRow(made, times))
-      if (kept.length >= 2 * wanted) trim()
+      const resultRow = { ...(yield* make(row, ehrId)), rank }
+      const times = Math.min(timesOf(resultRow, row), wanted)
+      budget.reserve(times * rowSizeBytes(resultRow))
+      first.push(...repeatRow(resultRow, times))
+      if (first.length >= 2 * wanted) trim()
       return []
     },
     end() {
       trim()
-      more = kept.length > offset + limit
-      return kept.slice(offset, offset + limit)
+      more = first.length > offset + limit
+      return first.slice(offset, offset + limit)
     },
     isFull: () => false,
     isSettled(bound) {
       trim()
-      const last = kept[wanted - 1]
+      const last = first[wanted - 1]
       if (!last) return false
       const order = compareSortKeys(last.keys[0], bound) * (query.orderBy[0]?.descending ? -1 : 1)
       return query.orderBy.length > 1 ? order < 0 : order <= 0

@@ -44,12 +44,12 @@ export async function countArchetypeByIndex(
   const compositions = documentCollection({ db }, Composition.collection)
   const hasArchetype = { archetypes: archetypeId }
   const counted = { maxTimeMS: AQL_TIMEOUT_MS, hint: COMPOSITION_INDEX_KEYS.archetypes }
-  const shown = views.filter(({ head }) => head.archetypes.includes(archetypeId))
+  const archetypeViews = views.filter(({ head }) => head.archetypes.includes(archetypeId))
   const [repeating, all, some, ...counts] = await Promise.all([
     findRepeating(db, archetypeId),
     compositions.countDocuments(hasArchetype, counted),
     hidden ? compositions.countDocuments({ ...hasArchetype, ...hidden }, counted) : 0,
-    ...shown.map((view) => countShown(db, view, hidden)),
+    ...archetypeViews.map((view) => countShown(db, view, hidden)),
   ])
   if (repeating.length > MAX_COUNTED_SINGLY) return undefined
   const repeats = repeating.filter(({ ehrId }) => !withheldIds.has(String(ehrId)))

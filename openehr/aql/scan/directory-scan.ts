@@ -14,8 +14,8 @@ export async function scanDirectories(
   { db, caller, plan }: { db: Db; caller: Caller; plan: QueryPlan },
   ehrIds: readonly string[],
 ): Promise<Map<string, DocumentVersion[]>> {
-  const asked = new Map<string, DocumentVersion[]>()
-  if (!plan.folders) return asked
+  const versionsByEhr = new Map<string, DocumentVersion[]>()
+  if (!plan.folders) return versionsByEhr
   const readable = { ehrId: { $in: ehrIds }, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
   const of = await documentCollection({ db }, Directory.collection)
     .find(readable, { maxTimeMS: AQL_TIMEOUT_MS })
@@ -23,6 +23,6 @@ export async function scanDirectories(
   const objectOf = ({ _id: id, version, json }: ParseDocument) =>
     toFolder({ id, version, ...(typeof json === 'string' && { json }) })
   for await (const some of scanVersions(db, plan, { collection: Directory.collection, of, objectOf }))
-    for (const { ehrId, documents } of some) asked.set(ehrId, documents())
-  return asked
+    for (const { ehrId, documents } of some) versionsByEhr.set(ehrId, documents())
+  return versionsByEhr
 }

@@ -138,15 +138,15 @@ export class EhrScan {
     of: readonly ParseDocument[],
     objectOf: RmObjectReader,
   ): Promise<Map<string, DocumentVersion[]>> {
-    const asked = new Map<string, DocumentVersion[]>()
-    if (!this.#plan.statuses) return asked
+    const versionsByEhr = new Map<string, DocumentVersion[]>()
+    if (!this.#plan.statuses) return versionsByEhr
     for await (const some of scanVersions(this.#db, this.#plan, {
       collection: EhrStatus.collection,
       of,
       objectOf,
     }))
-      for (const { ehrId, documents } of some) asked.set(ehrId, documents())
-    return asked
+      for (const { ehrId, documents } of some) versionsByEhr.set(ehrId, documents())
+    return versionsByEhr
   }
 }
 

@@ -88,13 +88,13 @@ function versionsOfRecord(
   changes: readonly VersionAuthorship[],
   objectOf: RmObjectReader,
 ): DocumentVersion[] {
-  const made = new Map(changes.map((change) => [change.version, change]))
+  const changesByVersion = new Map(changes.map((change) => [change.version, change]))
   const former = changes.flatMap(({ before }) => before ?? [])
   return [...former, now].map((version) => ({
     record: now._id,
     object: objectOf(version),
     latest: version === now,
-    version: toOriginalVersion(toVersionHead(version), made.get(version.version)),
+    version: toOriginalVersion(toVersionHead(version), changesByVersion.get(version.version)),
   }))
 }
 

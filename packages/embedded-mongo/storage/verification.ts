@@ -16,12 +16,12 @@ const isTotal = ({ ready, multikey, sparse, filter }: Index): boolean =>
 export const verifyCounts = (view: View, catalog: Catalog): void => {
   const owners = new Set([0, ...discardedSpaces(view)])
   for (const collection of catalog.list()) {
-    const kept = countRecords(view, collection)
+    const documents = countRecords(view, collection)
     for (const owner of [collection, ...collection.indexes]) owners.add(owner.space)
     for (const owner of [collection, ...collection.indexes.filter(isTotal)]) {
       const found = view.count(...spaceBounds(owner.space))
-      if (found !== kept)
-        throw new Error(`${nameOf(collection, owner)} has ${found} entries for ${kept} documents`)
+      if (found !== documents)
+        throw new Error(`${nameOf(collection, owner)} has ${found} entries for ${documents} documents`)
     }
   }
   for (let space = firstSpace(view, 0); space !== undefined; space = firstSpace(view, space + 1))

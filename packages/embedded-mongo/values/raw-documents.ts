@@ -170,7 +170,7 @@ export const keepFields = (
 ): Buffer => {
   const newFields = replacement?.fields.subarray(4, -1) ?? NO_BYTES
   // The start and end of each range of kept fields.
-  const kept: number[] = []
+  const ranges: number[] = []
   let length = 5
   for (let at = 4; document[at] !== 0; ) {
     const start = at
@@ -178,20 +178,21 @@ export const keepFields = (
     at = nameEnd + 1 + sizeOf(document, document[start] as number, nameEnd + 1)
     if (isOneOf(document, start + 1, nameEnd, names) === without) continue
     if (replacement && isAt(document, start + 1, nameEnd, replacement.name)) {
-      kept.push(REPLACED, REPLACED)
+      ranges.push(REPLACED, REPLACED)
       length += newFields.length
       continue
     }
-    if (kept.at(-1) === start) kept.pop()
-    else kept.push(start)
-    kept.push(at)
+    if (ranges.at(-1) === start) ranges.pop()
+    else ranges.push(start)
+    ranges.push(at)
     length += at - start
   }
   const bytes = Buffer.allocUnsafe(length)
   bytes.writeInt32LE(length)
   let to = 4
-  for (let i = 0; i < kept.length; i += 2)
-    to += kept[i] === REPLACED ? newFields.copy(bytes, to) : document.copy(bytes, to, kept[i], kept[i + 1])
+  for (let i = 0; i < ranges.length; i += 2)
+    to +=
+      ranges[i] === REPLACED ? newFields.copy(bytes, to) : document.copy(bytes, to, ranges[i], ranges[i + 1])
   bytes[to] = 0
   return bytes
 }

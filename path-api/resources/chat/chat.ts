@@ -202,8 +202,8 @@ function replyWithMessage(
   { message, names }: { message: StoredMessage; names: ReadonlyMap<string, string> },
   addressOf: Services['addressOf'],
 ) {
-  const shown = toChatMessage(message, names, addressOf)
-  return replyWith(shown, { version: shown.version })
+  const chatMessage = toChatMessage(message, names, addressOf)
+  return replyWith(chatMessage, { version: chatMessage.version })
 }
 
 const messageOperations = [

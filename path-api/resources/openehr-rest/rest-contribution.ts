@@ -58,10 +58,10 @@ export const restContributionOperations = [
       const sent = readContribution(body.json)
       if (sent.versions.some(({ type }) => type !== 'EHR_STATUS'))
         await ehrStatuses.requireModifiable(caller, ehrId)
-      const made = await contributions.commit(caller, ehrId, sent, { newUuid, isRetry })
-      const location = `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/contribution/${made.uid}`
-      return replyToChange({ uid: made.uid, location, isNew: true }, context, () =>
-        toContributionObject(made),
+      const contribution = await contributions.commit(caller, ehrId, sent, { newUuid, isRetry })
+      const location = `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/contribution/${contribution.uid}`
+      return replyToChange({ uid: contribution.uid, location, isNew: true }, context, () =>
+        toContributionObject(contribution),
       )
     },
   }),

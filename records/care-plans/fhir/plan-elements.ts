@@ -22,7 +22,11 @@ export function plannedDateElement(
   path: string,
   isPlanned: (resource: FhirJson) => boolean,
 ): FhirElement {
-  const kept = extensionElement(fields.planned, ownUri(`planned-${path.split('.').at(-1)}`), 'valueDate')
+  const plannedExtension = extensionElement(
+    fields.planned,
+    ownUri(`planned-${path.split('.').at(-1)}`),
+    'valueDate',
+  )
   return {
     paths: { [fields.actual]: path, [fields.planned]: path },
     show: (record) => {
@@ -32,13 +36,13 @@ export function plannedDateElement(
         return planned === undefined
           ? {}
           : joinElements([elementWith(path, planned), elementWith(besides(path), PLANNED)])
-      return { ...elementWith(path, actual), ...kept.show(record) }
+      return { ...elementWith(path, actual), ...plannedExtension.show(record) }
     },
     read: (resource) => {
       const date = elementAt(resource, path)
       if (isMarkedPlanned(resource, path) || isPlanned(resource))
         return { [fields.planned]: date, [fields.actual]: undefined }
-      return { [fields.actual]: date, ...kept.read(resource) }
+      return { [fields.actual]: date, ...plannedExtension.read(resource) }
     },
   }
 }
@@ -60,8 +64,8 @@ export const periodEndElement = (start: FhirElement, end: FhirElement): FhirElem
   },
   read: (resource) => {
     const extensions = Array.isArray(resource.extension) ? resource.extension : []
-    const kept = extensions.find((one) => one?.url === END_BEFORE_START)?.valuePeriod
-    return end.read(kept === undefined ? resource : { ...resource, period: kept })
+    const period = extensions.find((one) => one?.url === END_BEFORE_START)?.valuePeriod
+    return end.read(period === undefined ? resource : { ...resource, period })
   },
 })
 

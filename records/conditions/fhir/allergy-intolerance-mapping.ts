@@ -28,13 +28,13 @@ const withoutUndefined = (values: object) =>
 const reactionsElement: FhirElement = {
   paths: { reactions: 'reaction' },
   show: ({ reactions }) => {
-    const shown = (Array.isArray(reactions) ? (reactions as Reaction[]) : []).map(
+    const reactionElements = (Array.isArray(reactions) ? (reactions as Reaction[]) : []).map(
       ({ manifestation, ...more }) => ({
         manifestation: [{ text: manifestation }],
         ...withoutUndefined(more),
       }),
     )
-    return shown.length > 0 ? { reaction: shown } : {}
+    return reactionElements.length > 0 ? { reaction: reactionElements } : {}
   },
   read: ({ reaction }) => ({
     reactions: (Array.isArray(reaction) ? reaction : []).map((one) =>

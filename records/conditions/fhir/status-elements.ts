@@ -11,13 +11,13 @@ export const sameWords = (words: readonly string[]): Record<string, string> =>
  */
 export function clinicalStatusElement(field: string, verification: string, system: string): FhirElement {
   const status = conceptElement(field, 'clinicalStatus', system)
-  const kept = extensionElement(field, ownUri('clinical-status'), 'valueCode')
+  const statusExtension = extensionElement(field, ownUri('clinical-status'), 'valueCode')
   return {
     paths: status.paths,
-    show: (record) => (record[verification] === 'entered-in-error' ? kept : status).show(record),
+    show: (record) => (record[verification] === 'entered-in-error' ? statusExtension : status).show(record),
     read: (resource) => {
       const stated = status.read(resource)
-      return stated[field] === undefined ? kept.read(resource) : stated
+      return stated[field] === undefined ? statusExtension.read(resource) : stated
     },
   }
 }

@@ -48,10 +48,10 @@ export async function findHiddenRecords(
     .limit(limit)
   return (await found.toArray()).flatMap((document) => {
     const [, containerId = ''] = PREFIXES.exec(document._rperm?.[0] ?? '') ?? []
-    const shown = { ...document, _rperm: former(document._rperm), _wperm: former(document._wperm) }
+    const visibleDocument = { ...document, _rperm: former(document._rperm), _wperm: former(document._wperm) }
     const { _id: id, ehrId } = document
-    return isPermitted(shown._rperm, caller)
-      ? [{ collection, id, ehrId: String(ehrId), containerId, document: shown as ParseDocument }]
+    return isPermitted(visibleDocument._rperm, caller)
+      ? [{ collection, id, ehrId: String(ehrId), containerId, document: visibleDocument as ParseDocument }]
       : []
   })
 }

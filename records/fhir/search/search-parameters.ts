@@ -163,8 +163,8 @@ export const codesToken = (description: string, field: string): FhirSearchParame
   where: ({ text, modifier }) => {
     const { system, code } = parseToken(text)
     if (code === undefined) return undefined
-    const sought = system ? `${system}|${code}` : code
-    return { [field]: modifier === 'not' ? { not: sought } : sought }
+    const token = system ? `${system}|${code}` : code
+    return { [field]: modifier === 'not' ? { not: token } : token }
   },
 })
 
@@ -329,11 +329,11 @@ export const quantityParameter = (description: string, field: string, unit: stri
   field,
   modifiers: [],
   where: ({ text }) => {
-    const sought = parseQuantity(text)
-    if (!sought) return undefined
-    const { code = unit, system = UCUM } = sought
+    const quantity = parseQuantity(text)
+    if (!quantity) return undefined
+    const { code = unit, system = UCUM } = quantity
     if (system !== UCUM || !isConvertible(code, unit)) return false
-    return { [field]: rangeOf(sought, (value) => convertExactly(value, code, unit).toNumber()) }
+    return { [field]: rangeOf(quantity, (value) => convertExactly(value, code, unit).toNumber()) }
   },
 })
 

@@ -110,9 +110,9 @@ export function parseToken(text: string): SoughtToken {
 
 /** Whether a code fits a searched token. An element that is a code has no system in itself, so any fits. */
 export function fitsToken({ system, code }: { system?: string; code: string }, text: string): boolean {
-  const sought = parseToken(text)
+  const token = parseToken(text)
   return (
-    (sought.code === undefined || sought.code === code) &&
-    (!sought.system || system === undefined || sought.system === system)
+    (token.code === undefined || token.code === code) &&
+    (!token.system || system === undefined || token.system === system)
   )
 }

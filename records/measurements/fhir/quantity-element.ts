@@ -55,8 +55,8 @@ export function quantityElement(name: string, quantity: Quantity, path = 'valueQ
   return {
     paths: { [name]: `${path}.value`, [`${name}Unit`]: `${path}.code` },
     show: (record) => {
-      const shown = showQuantity(name, quantity, record)
-      return shown ? place.show(shown) : {}
+      const element = showQuantity(name, quantity, record)
+      return element ? place.show(element) : {}
     },
     read: (resource) => readQuantity(name, quantity, place.read(resource)),
   }
@@ -85,8 +85,8 @@ export function componentElement(name: string, quantity: Quantity, code: FhirJso
   return {
     paths: { [name]: `${path}.value`, [`${name}Unit`]: `${path}.code` },
     show: (record) => {
-      const shown = showQuantity(name, quantity, record)
-      return shown ? { component: [{ code, valueQuantity: shown }] } : {}
+      const element = showQuantity(name, quantity, record)
+      return element ? { component: [{ code, valueQuantity: element }] } : {}
     },
     read: ({ component }) => {
       const components: unknown[] = Array.isArray(component) ? component : []

@@ -169,10 +169,10 @@ export async function listAccesses(
     ...(from !== undefined && { at: { $gte: new Date(from) } }),
     ...(except !== undefined && { userId: { $ne: except } }),
   }
-  const kept = [{ ehrId }, { ehrId: { $in: scopes } }, { ehrId: EVERY_EHR, at: { $gte: createdAt } }].map(
+  const filters = [{ ehrId }, { ehrId: { $in: scopes } }, { ehrId: EVERY_EHR, at: { $gte: createdAt } }].map(
     (where) => ({ $and: [where, wanted] }),
   )
-  const pages = kept.map((where) =>
+  const pages = filters.map((where) =>
     auditEntryCollection(db)
       .find({ $and: [where, after] }, AUDIT_QUERY_OPTIONS)
       .sort({ at: -1, _id: -1 })
@@ -182,7 +182,7 @@ export async function listAccesses(
   const entries = (await Promise.all(pages)).flat().map(decodeAuditEntry)
   const found = entries.map(withKnownOutcome).sort(compareNewestFirst)
   const counts = page.count
-    ? kept.map((where) => auditEntryCollection(db).countDocuments(where, AUDIT_QUERY_OPTIONS))
+    ? filters.map((where) => auditEntryCollection(db).countDocuments(where, AUDIT_QUERY_OPTIONS))
     : undefined
   const total = counts && (await Promise.all(counts)).reduce((sum, one) => sum + one)
   return createPage('audit', found, page.limit, ({ at, _id }) => ({ value: at, id: _id }), total)

@@ -29,13 +29,13 @@ export const scopeIdOf = (ehrIds: readonly string[]): string =>
 
 /** Creates a function that saves a set of EHRs, each set once, and returns its scope id. */
 export function createScopeSaver(db: Db, clock: () => Date): (ehrIds: readonly string[]) => Promise<string> {
-  const kept = new LRUCache<string, true>({ max: 10_000, ttl: HOUR_MS })
+  const savedIds = new LRUCache<string, true>({ max: 10_000, ttl: HOUR_MS })
   return async (ehrIds) => {
     const _id = scopeIdOf(ehrIds)
-    if (kept.has(_id)) return _id
+    if (savedIds.has(_id)) return _id
     const update = { $set: { usedAt: clock() }, $setOnInsert: { ehrIds: ehrIds.toSorted() } }
     await auditScopeCollection(db).updateOne({ _id }, update, { upsert: true })
-    kept.set(_id, true)
+    savedIds.set(_id, true)
     return _id
   }
 }

@@ -146,12 +146,12 @@ export class Backfill {
     }
     const resumed = state?.target === version ? state : { after: BEFORE_FIRST_ID, done: 0 }
     const former = { _id: collection, version: state?.version ?? 0 }
-    const taken = { ...resumed, ...former, target: version, ...this.#newLease() }
+    const nextState = { ...resumed, ...former, target: version, ...this.#newLease() }
     const free = [{ leaseUntil: { $exists: false } }, dueCondition('leaseUntil', BACKFILL_LEASE_MS)]
     try {
       const filter = { ...former, $or: [...free, { worker: this.#worker }] }
-      await states.replaceOne(filter, taken, { upsert: true })
-      return taken
+      await states.replaceOne(filter, nextState, { upsert: true })
+      return nextState
     } catch (error) {
       if (isDuplicateIdError(error)) return undefined
       throw error

@@ -23,14 +23,14 @@ export class Queue<W extends { reject(reason: unknown): void }> {
 
   /** Removes and returns the first free entries. */
   take(most: number, isFree: (one: W) => boolean = () => true): W[] {
-    const taken: W[] = []
+    const entries: W[] = []
     for (const [one, timer] of this.#waiting) {
-      if (taken.length === most) break
+      if (entries.length === most) break
       if (!isFree(one)) continue
       clearTimeout(timer)
       this.#waiting.delete(one)
-      taken.push(one)
+      entries.push(one)
     }
-    return taken
+    return entries
   }
 }

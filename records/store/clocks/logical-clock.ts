@@ -68,9 +68,9 @@ export class LogicalClock {
   /** Learns the newest time in the database, unless the last reading is young. */
   async refresh(maxAgeMs = REFRESH_INTERVAL_MS): Promise<void> {
     if (performance.now() - this.#readAt < maxAgeMs) return
-    const begun = performance.now()
+    const start = performance.now()
     this.observe(await this.#readNewest(this.#newest))
-    this.#readAt = begun
+    this.#readAt = start
   }
 }
 

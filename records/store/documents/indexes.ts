@@ -47,8 +47,8 @@ async function syncIndexesOnce(
     const versions = present.filter(({ name }) => hasNameOfIndex(name, index))
     const old = versions.filter((one) => !isSameIndex(one, index))
     if (old.length === versions.length) {
-      const taken = old.some(({ name }) => name === index.name)
-      const name = taken ? `${index.name}@${definitionDigest(index)}` : index.name
+      const isNameTaken = old.some(({ name }) => name === index.name)
+      const name = isNameTaken ? `${index.name}@${definitionDigest(index)}` : index.name
       await tell(name)
       await createOrReplaceIndex(collection, { ...index, name }, [...old, ...foreign])
     }

@@ -173,9 +173,10 @@ export function createParseFormat<S extends TObject>(schema: S): ParseFormat<Sta
       for (const [name, { key, store, load }] of fields) {
         const value = (record as Record<string, unknown>)[name]
         if (value === undefined) continue
-        const kept = before?.[key]
-        const stays = kept !== undefined && load !== identity && isDeepStrictEqual(load(kept), value)
-        stored[key] = stays ? kept : convertField(name, store, value)
+        const storedValue = before?.[key]
+        const stays =
+          storedValue !== undefined && load !== identity && isDeepStrictEqual(load(storedValue), value)
+        stored[key] = stays ? storedValue : convertField(name, store, value)
       }
       return stored
     },

@@ -138,8 +138,8 @@ export class JobRunner implements BackgroundJobs {
   async #takeOver(work: Job): Promise<void> {
     if (this.#isStopping || this.#running.has(work._id)) return
     const { _id, job, leaseUntil } = work
-    const taken = { $set: { leaseUntil: newLeaseEnd() } }
-    const { matchedCount } = await this.#jobs.updateOne({ _id, job, leaseUntil }, taken)
+    const newLease = { $set: { leaseUntil: newLeaseEnd() } }
+    const { matchedCount } = await this.#jobs.updateOne({ _id, job, leaseUntil }, newLease)
     if (matchedCount > 0) this.#runJob(work, 0)
   }
 

@@ -77,10 +77,12 @@ const numberElement: FhirElement = {
   paths: { value: 'valueQuantity.value', unit: 'valueQuantity.code' },
   show: ({ value, unit, amountUnit }) => {
     if (value === undefined && unit === undefined) return {}
-    const shown = unit ?? amountUnit
-    if (shown === undefined) return { valueQuantity: { value } }
+    const displayUnit = unit ?? amountUnit
+    if (displayUnit === undefined) return { valueQuantity: { value } }
     const extension = [{ url: IMPLIED_UNIT, valueBoolean: true }]
-    return { valueQuantity: { ...(unit === undefined && { extension }), ...plainQuantity(value, shown) } }
+    return {
+      valueQuantity: { ...(unit === undefined && { extension }), ...plainQuantity(value, displayUnit) },
+    }
   },
   read: (resource) => {
     const { value, ...unit } = (elementAt(resource, 'valueQuantity') ?? {}) as Record<string, unknown>

@@ -17,10 +17,10 @@ export interface Selection {
 /** The alerts that somebody has ticked. One that leaves the list leaves the selection. */
 export function useSelection(entries: readonly WorklistEntry[]): Selection {
   const [ids, setIds] = useState<readonly string[]>([])
-  const shown = entries.flatMap(({ ehrId, openAlerts }) => openAlerts.map((alert) => ({ ...alert, ehrId })))
+  const alerts = entries.flatMap(({ ehrId, openAlerts }) => openAlerts.map((alert) => ({ ...alert, ehrId })))
   return {
-    isPossible: shown.some(({ mayHandle }) => mayHandle),
-    alerts: shown.filter(({ id }) => ids.includes(id)),
+    isPossible: alerts.some(({ mayHandle }) => mayHandle),
+    alerts: alerts.filter(({ id }) => ids.includes(id)),
     has: (id) => ids.includes(id),
     toggle: (id) => setIds(ids.includes(id) ? ids.filter((one) => one !== id) : [...ids, id]),
     clear: () => setIds([]),

@@ -50,9 +50,9 @@ export class ValueGroups {
     if (known) return known
     const least = Number.POSITIVE_INFINITY
     const most = Number.NEGATIVE_INFINITY
-    const made = { ehrId, count: 0, sum: 0, least, most, empty: 0 }
-    this.#groups.set(ehrId, made)
-    return made
+    const group = { ehrId, count: 0, sum: 0, least, most, empty: 0 }
+    this.#groups.set(ehrId, group)
+    return group
   }
 
   all(): ValueGroup[] {

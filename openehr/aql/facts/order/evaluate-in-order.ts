@@ -72,11 +72,11 @@ async function openSources(
   const read = (records: readonly ParseDocument[]) => readVersionsOf(db, plan, records)
   const seen = new Set<string>()
   const isOfEhrs = ehrIds !== undefined
-  const shown = planViewSearches(reading, ehrIds).flatMap((one) => {
+  const viewSources = planViewSearches(reading, ehrIds).flatMap((one) => {
     const own = { read: viewReader(reading, one.view), seen: new Set<string>() }
     return openViewStreams({ db, order, search: one, isOfEhrs, wanted }).map((stream) => ({ stream, ...own }))
   })
-  const all = [...streams.map((stream) => ({ stream, read, seen })), ...shown]
+  const all = [...streams.map((stream) => ({ stream, read, seen })), ...viewSources]
   return all.map((source, i) => ({ ...source, rank: i * RANKS_PER_STREAM }))
 }
 

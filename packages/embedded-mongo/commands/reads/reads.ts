@@ -238,12 +238,15 @@ const distinct: Command = {
     const parts = command.key.split('.')
     const collation = collationOf(command.collation ?? collection?.options.collation)
     const values = new ValueSet([], collation)
-    const given = { ...queryOf(context, command.query), sort: undefined, variables: undefined }
+    const commandQuery = { ...queryOf(context, command.query), sort: undefined, variables: undefined }
     // An index of another collation would change which of several equal values comes first, so the hint is
     // ignored.
     const hinted =
-      collection && !isNullish(given.hint) ? prepareQuery(collection, given).plan.index : undefined
-    const query = hinted && hinted.collation !== collation ? { ...given, hint: { $natural: 1 } } : given
+      collection && !isNullish(commandQuery.hint)
+        ? prepareQuery(collection, commandQuery).plan.index
+        : undefined
+    const query =
+      hinted && hinted.collation !== collation ? { ...commandQuery, hint: { $natural: 1 } } : commandQuery
     const matches = findRecords(view, collection, query)
     await forEachItem(matches, timer, ({ document }) => {
       for (const value of valuesAtPath(document, parts).flat(1)) if (value !== undefined) values.add(value)

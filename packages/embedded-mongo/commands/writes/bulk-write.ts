@@ -68,15 +68,20 @@ export const databaseOfBulkWrite = (command: Document): string => {
 const readOperation = (sent: unknown, names: readonly string[]): Operation => {
   const bytes = sent instanceof Uint8Array ? (sent as Buffer) : undefined
   if (bytes) checkFields(bytes, 'document')
-  const given: Document = bytes ? decode(bytes) : (sent as Document)
-  const kind = Object.keys(given)[0] as Kind
+  const operation: Document = bytes ? decode(bytes) : (sent as Document)
+  const kind = Object.keys(operation)[0] as Kind
   if (!Object.hasOwn(OPTIONS, kind)) fail(40415, `BSON field 'bulkWrite.ops.${kind}' is an unknown field.`)
-  checkKnown(given, 'bulkWrite.ops', OPTIONS[kind])
-  checkEach(given, 'bulkWrite.ops', { multi: boolean, upsert: boolean, document: object, filter: object })
-  const name = names[toNumber(given[kind])] ?? fail(2, `BulkWrite ops entry has an invalid nsInfo index.`)
-  if (kind !== 'insert') return { kind, name, given, bytes: undefined }
-  object(given.document, 'bulkWrite.ops.document')
-  return { kind, name, given, bytes: (bytes && rawDocumentField(bytes, DOCUMENT)) ?? encode(given.document) }
+  checkKnown(operation, 'bulkWrite.ops', OPTIONS[kind])
+  checkEach(operation, 'bulkWrite.ops', { multi: boolean, upsert: boolean, document: object, filter: object })
+  const name = names[toNumber(operation[kind])] ?? fail(2, `BulkWrite ops entry has an invalid nsInfo index.`)
+  if (kind !== 'insert') return { kind, name, given: operation, bytes: undefined }
+  object(operation.document, 'bulkWrite.ops.document')
+  return {
+    kind,
+    name,
+    given: operation,
+    bytes: (bytes && rawDocumentField(bytes, DOCUMENT)) ?? encode(operation.document),
+  }
 }
 
 const DOCUMENT = Buffer.from('document')

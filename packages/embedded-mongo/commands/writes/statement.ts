@@ -158,7 +158,7 @@ export const recordResults = (
   done: readonly (StatementResult | undefined)[],
 ): void => {
   if (!retryable) return
-  const kept = done.map((changed = emptyResult()): StatementResult => {
+  const results = done.map((changed = emptyResult()): StatementResult => {
     const { matched, modified, upsertedId } = changed
     return {
       matched,
@@ -167,7 +167,7 @@ export const recordResults = (
       ...(shows && { [shows]: changed[shows] }),
     }
   })
-  engine.lastWrites.record(view, retryable.write, position, kept)
+  engine.lastWrites.record(view, retryable.write, position, results)
 }
 
 export interface Outcome {

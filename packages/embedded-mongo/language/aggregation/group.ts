@@ -201,10 +201,10 @@ const topField = (
     name,
     of: (document): Row => ({ by: order.values(document), output: output(document) ?? null }),
     begin: () => {
-      const kept = createKeepingAccumulator(n, end, (a, b) => order.compare((a as Row).by, (b as Row).by))
-      const outputs = () => (kept.value as Row[]).map((row) => row.output)
+      const rows = createKeepingAccumulator(n, end, (a, b) => order.compare((a as Row).by, (b as Row).by))
+      const outputs = () => (rows.value as Row[]).map((row) => row.output)
       return {
-        add: kept.add,
+        add: rows.add,
         get value() {
           return single ? outputs()[0] : outputs()
         },

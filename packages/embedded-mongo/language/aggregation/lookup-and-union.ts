@@ -38,17 +38,18 @@ const lookupOptions = (body: unknown): Document => {
   if (!isObject(body))
     return fail(9, `the $lookup stage specification must be an object, but found ${typeof body}`)
   checkKnown(body, '$lookup', options)
-  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => !isNullish(value)))
+  const present = Object.fromEntries(Object.entries(body).filter(([, value]) => !isNullish(value)))
   for (const key of ['as', 'localField', 'foreignField'])
-    if (key in given && typeof given[key] !== 'string') fail(14, `$lookup argument '${key}' must be a string`)
-  if ('let' in given && !isObject(given.let)) fail(14, "$lookup argument 'let' must be an object")
-  if (!('as' in given)) fail(40414, "BSON field '$lookup.as' is missing but a required field")
-  for (const key of ['localField', 'foreignField']) if (given[key] === '') delete given[key]
-  if ('localField' in given !== 'foreignField' in given)
+    if (key in present && typeof present[key] !== 'string')
+      fail(14, `$lookup argument '${key}' must be a string`)
+  if ('let' in present && !isObject(present.let)) fail(14, "$lookup argument 'let' must be an object")
+  if (!('as' in present)) fail(40414, "BSON field '$lookup.as' is missing but a required field")
+  for (const key of ['localField', 'foreignField']) if (present[key] === '') delete present[key]
+  if ('localField' in present !== 'foreignField' in present)
     fail(9, '$lookup requires both or neither of localField and foreignField')
-  if (!('pipeline' in given) && (!('localField' in given) || 'let' in given))
+  if (!('pipeline' in present) && (!('localField' in present) || 'let' in present))
     fail(9, '$lookup requires either pipeline or both localField and foreignField, and let a pipeline')
-  return given
+  return present
 }
 
 /** The source of the foreign documents: a collection, or the first stage of the pipeline. */
@@ -64,9 +65,9 @@ const othersOf = (
   }
   if (given.from !== undefined) fail(9, '$lookup with $documents in its pipeline has no from')
   if (!('localField' in given)) return [none, given]
-  const made = compileNested([first], environment)
+  const source = compileNested([first], environment)
   return [
-    { ...none, find: () => made([]) },
+    { ...none, find: () => source([]) },
     { ...given, pipeline: rest },
   ]
 }
@@ -184,16 +185,16 @@ export const unionWithStage = (
   environment: StageEnvironment,
   compileNested: CompileNested,
 ): Stage => {
-  const given: Document =
+  const spec: Document =
     typeof body === 'string'
       ? { coll: body }
       : isObject(body)
         ? body
         : fail(9, 'the $unionWith stage specification must be an object or string')
-  checkKnown(given, '$unionWith', ['coll', 'pipeline'])
-  if (given.coll === undefined) fail(115, '$unionWith without a collection is not supported by this engine')
-  const others = foreignOf(given.coll, environment, '$unionWith')
-  const pipeline: Document[] = given.pipeline ?? []
+  checkKnown(spec, '$unionWith', ['coll', 'pipeline'])
+  if (spec.coll === undefined) fail(115, '$unionWith without a collection is not supported by this engine')
+  const others = foreignOf(spec.coll, environment, '$unionWith')
+  const pipeline: Document[] = spec.pipeline ?? []
   // Reports errors of the pipeline, also those in stages that the query runs.
   const compiled = compileNested(pipeline, environment)
   return function* (input) {

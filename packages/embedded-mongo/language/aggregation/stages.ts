@@ -196,7 +196,7 @@ interface Unwind {
 }
 
 const unwindOf = (body: unknown): Unwind => {
-  const given: Document =
+  const spec: Document =
     typeof body === 'string'
       ? { path: body }
       : isObject(body)
@@ -205,7 +205,7 @@ const unwindOf = (body: unknown): Unwind => {
             15981,
             `expected either a string or an object as specification for $unwind stage, got ${typeName(body)}`,
           )
-  const { path, includeArrayIndex: index, preserveNullAndEmptyArrays: keepEmpty = false, ...others } = given
+  const { path, includeArrayIndex: index, preserveNullAndEmptyArrays: keepEmpty = false, ...others } = spec
   for (const key of Object.keys(others)) fail(28811, `unrecognized option to $unwind stage: ${key}`)
   if (path === undefined) fail(28812, 'no path specified to $unwind stage')
   if (typeof path !== 'string')
@@ -262,11 +262,12 @@ const without = (document: Document, path: string[]): Document => {
 
 /** The documents that an expression without input yields. */
 const documents: CreateStage = (body, environment) => {
-  const made = compileExpression(body, environment)({})
-  if (!Array.isArray(made))
-    return fail(5858203, `an array is expected of $documents, but found ${typeName(made)}`)
-  for (const document of made) if (!isObject(document)) fail(40228, 'elements of $documents must be objects')
-  return () => made as Document[]
+  const elements = compileExpression(body, environment)({})
+  if (!Array.isArray(elements))
+    return fail(5858203, `an array is expected of $documents, but found ${typeName(elements)}`)
+  for (const document of elements)
+    if (!isObject(document)) fail(40228, 'elements of $documents must be objects')
+  return () => elements as Document[]
 }
 
 export const stages: Record<string, CreateStage> = {

@@ -161,20 +161,20 @@ export const createKeepingAccumulator = (
   end: 'first' | 'last',
   order?: (a: unknown, b: unknown) => number,
 ): Accumulator => {
-  let kept: unknown[] = []
+  let values: unknown[] = []
   const shrink = () => {
-    if (order) kept = kept.sort(order)
-    kept = end === 'first' ? kept.slice(0, n) : kept.slice(-n)
+    if (order) values = values.sort(order)
+    values = end === 'first' ? values.slice(0, n) : values.slice(-n)
   }
   return {
     add(value) {
-      if (end === 'first' && !order && kept.length >= n) return
-      kept.push(value)
-      if (kept.length > 2 * n + 100) shrink()
+      if (end === 'first' && !order && values.length >= n) return
+      values.push(value)
+      if (values.length > 2 * n + 100) shrink()
     },
     get value() {
       shrink()
-      return kept
+      return values
     },
   }
 }

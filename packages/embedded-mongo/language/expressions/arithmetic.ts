@@ -172,8 +172,8 @@ export const parseDecimal = (text: string): Decimal128 | undefined => {
 
 /** For digits after a point, MongoDB rounds by the last digit that it keeps. */
 const roundByLastDigit = (digits: string, exponent: number, negative: boolean): Decimal128 => {
-  const kept = BigInt(digits.slice(0, MAX_DIGITS)) + (Number(digits[MAX_DIGITS - 1]) > 4 ? 1n : 0n)
-  return buildDecimal(negative ? -kept : kept, exponent, negative)
+  const rounded = BigInt(digits.slice(0, MAX_DIGITS)) + (Number(digits[MAX_DIGITS - 1]) > 4 ? 1n : 0n)
+  return buildDecimal(negative ? -rounded : rounded, exponent, negative)
 }
 
 /** Appends zeros up to the decimal place, or as many as a decimal can have. */

@@ -131,8 +131,8 @@ export const compileRegex = (pattern: string, options = ''): RegularExpression =
   const body = pattern.slice(inline?.[0].length)
   if (countRepetitions(body) > MAX_PROGRAM_SIZE) failInvalid(TOO_MANY_REPETITIONS)
   if (!flags.includes('m') && /\(\?\w*m/.test(body)) failInvalid('(?m) is supported at the beginning only')
-  const given = [...new Set(flags.replace(/[xu]/g, ''))].join('')
-  const source = `${given && `(?${given})`}${translate(body, flags)}`
+  const uniqueFlags = [...new Set(flags.replace(/[xu]/g, ''))].join('')
+  const source = `${uniqueFlags && `(?${uniqueFlags})`}${translate(body, flags)}`
   let compiled: Compiled
   try {
     compiled = engine().compile(source)

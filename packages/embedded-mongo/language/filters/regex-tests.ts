@@ -25,10 +25,10 @@ export const createRegexTest = (
 export const readRegex = (operand: unknown, siblings: Document): Regex => {
   const pattern = isRegex(operand) ? operand.pattern : operand
   if (typeof pattern !== 'string') return fail(2, '$regex has to be a string')
-  const given = isRegex(operand) ? operand.options : ''
-  const options = siblings.$options ?? given
+  const ownOptions = isRegex(operand) ? operand.options : ''
+  const options = siblings.$options ?? ownOptions
   if (siblings.$options === null || typeof options !== 'string') return fail(2, '$options has to be a string')
-  if (given && '$options' in siblings) {
+  if (ownOptions && '$options' in siblings) {
     const names = Object.keys(siblings)
     const first = names.indexOf('$options') < names.indexOf('$regex')
     fail(first ? 51074 : 51075, 'options set in both $regex and $options')

@@ -112,8 +112,8 @@ export const wholeFields = (spec: unknown): WholeFields | undefined => {
 
 /** The requested fields with their original or new names; undefined: the projection does more. */
 export const plainFields = (spec: unknown): { name: string; from: string }[] | undefined => {
-  const kept = wholeFields(spec)
-  if (kept) return kept.dropped ? undefined : kept.names.map((name) => ({ name, from: name }))
+  const whole = wholeFields(spec)
+  if (whole) return whole.dropped ? undefined : whole.names.map((name) => ({ name, from: name }))
   if (!isObject(spec)) return undefined
   const { _id: id, ...others } = spec
   const requested = Object.entries(others)
@@ -288,8 +288,8 @@ const positional = (filter: Document, collation?: Collation): Leaf => ({
 
 const walk = (value: unknown, node: Branch, inclusive: boolean, root: Document): unknown => {
   if (Array.isArray(value)) {
-    const kept = value.map((element) => walk(element, node, inclusive, root))
-    return inclusive ? kept.filter((element) => element !== undefined) : kept
+    const elements = value.map((element) => walk(element, node, inclusive, root))
+    return inclusive ? elements.filter((element) => element !== undefined) : elements
   }
   // A computed field below a value turns even a number into a document.
   if (!isObject(value)) return inclusive && !node.computed ? undefined : value

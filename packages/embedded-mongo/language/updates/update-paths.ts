@@ -33,9 +33,9 @@ export const writePath = (document: Document, parts: readonly string[], value: u
     const next = child(container, part)
     if (next !== undefined) container = next
     else {
-      const made: Document = {}
-      assign(container, part, made, parts)
-      container = made
+      const inner: Document = {}
+      assign(container, part, inner, parts)
+      container = inner
     }
   }
   assign(container, parts.at(-1) as string, value, parts)

@@ -290,9 +290,9 @@ export class Storage implements View {
         })
         continue
       }
-      const begun = performance.now()
+      const start = performance.now()
       group.done.push({ job, answer: runJob(group.changes, job) })
-      const took = performance.now() - begun
+      const took = performance.now() - start
       worked += took
       slice += took
     }

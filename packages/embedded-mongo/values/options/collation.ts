@@ -66,9 +66,10 @@ export const collationOf = (spec: unknown): Collation | undefined => {
   for (const [name, value] of Object.entries(unsupported))
     if (options[name] === value)
       fail(115, `collation option ${name}: ${value} is not supported by this engine`)
-  const given = isNullish(options.strength) ? 3 : options.strength
-  if (!(toNumber(given) >= 1 && toNumber(given) <= 5)) fail(2, 'collation.strength must be between 1 and 5')
-  const level = Math.trunc(toNumber(given))
+  const requested = isNullish(options.strength) ? 3 : options.strength
+  if (!(toNumber(requested) >= 1 && toNumber(requested) <= 5))
+    fail(2, 'collation.strength must be between 1 and 5')
+  const level = Math.trunc(toNumber(requested))
   const strength = (level === 4 ? 3 : level) as Strength
   const first = options.caseFirst ?? 'off'
   if (strength < 3 && first !== 'off') fail(2, 'collation.caseFirst needs a strength of 3 or more')

@@ -241,7 +241,7 @@ const hidden = (name: string, value: string) => markup`<input type="hidden" name
 function renderLogin(view: PageView, app: App, parameters: AuthorizationParameters, failed: boolean) {
   const say = (text: PageText) => translate(view.language, text, { app: app.name })
   const names = Object.keys(authorizationFields) as (keyof AuthorizationParameters)[]
-  const kept = names.flatMap((name) => {
+  const hiddenFields = names.flatMap((name) => {
     const value = name === 'lang' ? view.language : parameters[name]
     return value === undefined ? [] : [hidden(name, value)]
   })
@@ -249,7 +249,7 @@ function renderLogin(view: PageView, app: App, parameters: AuthorizationParamete
     view,
     'admitApp',
     markup`<p>${say('admitLogin')}</p>${failed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''}
-<form method="post" action="login">${kept}
+<form method="post" action="login">${hiddenFields}
 <label>${say('email')}<input type="email" name="email" autocomplete="username" required></label>
 <label>${say('password')}
 <input type="password" name="password" autocomplete="current-password" required></label>

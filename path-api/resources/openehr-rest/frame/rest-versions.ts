@@ -77,8 +77,8 @@ async function replyWithOriginalVersion(
   version: ReadVersion,
 ) {
   const changes = await allChanges(resource, context, ehrId, version.id)
-  const made = changes.find((change) => change.version === version.version)
-  const plain = toOriginalVersion(version, made)
+  const commit = changes.find((change) => change.version === version.version)
+  const plain = toOriginalVersion(version, commit)
   const object = await context.contributions.complete(ehrId, version, {
     ...plain,
     ...(version.data && { data: version.data }),

@@ -62,9 +62,9 @@ function sentQuery({ type, bytes }: RawContent): string {
 /** Stores a version, which nobody can replace. @throws Conflict when it exists */
 async function storeVersion(context: Context<'modeller'>, name: string, version: string, q: string) {
   const { caller, storedQueries } = context
-  const kept = { name: storedNameOf(name, version), q }
+  const storedQuery = { name: storedNameOf(name, version), q }
   const { query: stored } = await storedQueries
-    .put(caller, kept, { expected: undefined, createOnly: true })
+    .put(caller, storedQuery, { expected: undefined, createOnly: true })
     .catch((error: unknown) => {
       if (!(error instanceof ServiceError && error.error === 'PreconditionFailed')) throw error
       throw new ServiceError('Conflict', { detail: 'This version of the query is stored already.' })

@@ -13,6 +13,6 @@ export async function findPlanWriters(
   const plan = await documentCollection(database, 'CarePlan').findOne({ _id: carePlanId }, { session })
   const { _wperm: writers = [] } = plan ?? {}
   const roles = writers.flatMap((who) => (who.startsWith('role:') ? [who.slice('role:'.length)] : []))
-  const held = await findDirectRoles(database, userIds, roles)
-  return userIds.filter((userId) => writers.includes(userId) || held.has(userId))
+  const directRoles = await findDirectRoles(database, userIds, roles)
+  return userIds.filter((userId) => writers.includes(userId) || directRoles.has(userId))
 }

@@ -67,11 +67,11 @@ export async function registerInstance(db: Db, key: string, startedAt: Date): Pr
   for (;;) {
     const last = await instances.findOne({}, { sort: { _id: -1 } })
     if (!(await isAuditKey(db, key))) throw new Error('The audit was written with another AUDIT_KEY')
-    const begun = { _id: (last?._id ?? 0) + 1, startedAt, heads: [], headsAt: startedAt }
-    const opening = macOfOpening(key, last?.opening ?? '', begun)
+    const instance = { _id: (last?._id ?? 0) + 1, startedAt, heads: [], headsAt: startedAt }
+    const opening = macOfOpening(key, last?.opening ?? '', instance)
     try {
-      await instances.insertOne({ ...begun, opening, seal: macOfHeads(key, begun) })
-      return begun._id
+      await instances.insertOne({ ...instance, opening, seal: macOfHeads(key, instance) })
+      return instance._id
     } catch (error) {
       if (!isDuplicateKeyError(error)) throw error
     }

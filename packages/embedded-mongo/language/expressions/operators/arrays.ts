@@ -122,9 +122,9 @@ const $slice = withOperands(2, 3, (values, _, name) => {
 const sortCodes = { object: 2942500, unknown: 2942501, missing: { input: 2942502, sortBy: 2942503 } }
 
 const $sortArray: ExpressionOperator = (operand, compiler, name) => {
-  const given = withNamedOperands(operand, name, ['input', 'sortBy'], [], sortCodes)
-  const input = compiler.compile(given.input)
-  const order = arrayOrder(given.sortBy, (a, b) => compare(a, b, compiler.collation))
+  const operands = withNamedOperands(operand, name, ['input', 'sortBy'], [], sortCodes)
+  const input = compiler.compile(operands.input)
+  const order = arrayOrder(operands.sortBy, (a, b) => compare(a, b, compiler.collation))
   return (scope) => {
     const array = input(scope)
     if (isNullish(array)) return null
@@ -165,19 +165,19 @@ const arrayOrder = (by: unknown, order: Order): Order => {
 const zipCodes = { object: 34460, unknown: 34464, missing: 34465 }
 
 const $zip: ExpressionOperator = (operand, compiler, name) => {
-  const given = withNamedOperands(operand, name, ['inputs'], ['useLongestLength', 'defaults'], zipCodes)
-  if (!Array.isArray(given.inputs))
-    fail(34461, `inputs must be an array of expressions, found ${typeName(given.inputs)}`)
-  if (given.inputs.length === 0) fail(34465, `${name} requires at least one input array`)
-  const longest = given.useLongestLength ?? false
+  const operands = withNamedOperands(operand, name, ['inputs'], ['useLongestLength', 'defaults'], zipCodes)
+  if (!Array.isArray(operands.inputs))
+    fail(34461, `inputs must be an array of expressions, found ${typeName(operands.inputs)}`)
+  if (operands.inputs.length === 0) fail(34465, `${name} requires at least one input array`)
+  const longest = operands.useLongestLength ?? false
   if (typeof longest !== 'boolean') fail(34463, `useLongestLength must be a bool, found ${typeName(longest)}`)
-  const { defaults } = given
+  const { defaults } = operands
   if (defaults !== undefined && !Array.isArray(defaults))
     fail(34462, `defaults must be an array of expressions, found ${typeName(defaults)}`)
   if (defaults && !longest) fail(34466, 'cannot specify defaults unless useLongestLength is true')
-  if (defaults && defaults.length !== given.inputs.length)
+  if (defaults && defaults.length !== operands.inputs.length)
     fail(34467, 'defaults and inputs must have the same length')
-  const inputs = given.inputs.map((input: unknown) => compiler.compile(input)) as Expression[]
+  const inputs = operands.inputs.map((input: unknown) => compiler.compile(input)) as Expression[]
   const others = (defaults ?? []).map((value: unknown) => compiler.compile(value)) as Expression[]
   return (scope) => {
     const arrays = inputs.map((input) => input(scope))
@@ -197,12 +197,12 @@ const $zip: ExpressionOperator = (operand, compiler, name) => {
 const someOf =
   (choose: (sorted: unknown[], n: number) => unknown[], ordered: -1 | 0 | 1): ExpressionOperator =>
   (operand, compiler, name) => {
-    const given = withNamedOperands(operand, name, ['n', 'input'], [], {
+    const operands = withNamedOperands(operand, name, ['n', 'input'], [], {
       object: 5787801,
       unknown: 5787901,
       missing: { n: 5787906, input: 5787907 },
     })
-    const { n, input } = compileNamedOperands(given, compiler) as { n: Expression; input: Expression }
+    const { n, input } = compileNamedOperands(operands, compiler) as { n: Expression; input: Expression }
     return (scope) => {
       const array = input(scope)
       const count = countOf(n(scope))

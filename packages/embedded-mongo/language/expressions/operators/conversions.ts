@@ -174,15 +174,15 @@ const conversionTo = (to: unknown): Conversion => {
 
 const $convert: ExpressionOperator = (operand, compiler, name) => {
   const optional = ['onError', 'onNull', 'format', 'byteOrder', 'base']
-  const given = withNamedOperands(operand, name, ['input', 'to'], optional, {
+  const operands = withNamedOperands(operand, name, ['input', 'to'], optional, {
     object: 9,
     unknown: 9,
     missing: 9,
   })
-  const { input, to, onError, onNull, format, byteOrder } = compileNamedOperands(given, compiler) as Record<
-    string,
-    Expression
-  >
+  const { input, to, onError, onNull, format, byteOrder } = compileNamedOperands(
+    operands,
+    compiler,
+  ) as Record<string, Expression>
   if (format || byteOrder)
     return fail(115, '$convert with format or byteOrder is not supported by this engine')
   return (scope) => {

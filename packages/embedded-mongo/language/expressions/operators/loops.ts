@@ -16,24 +16,24 @@ const elementName = (given: Document): string => {
 const filterCodes = { object: 28646, unknown: 28647, missing: { input: 28648, cond: 28650 } }
 
 const $filter: ExpressionOperator = (operand, compiler, name) => {
-  const given = withNamedOperands(operand, name, ['input', 'cond'], ['as', 'limit'], filterCodes)
-  const variable = elementName(given)
-  const input = compiler.compile(given.input)
-  const test = compiler.with(variable).compile(given.cond)
-  const most = 'limit' in given ? compiler.compile(given.limit) : undefined
+  const operands = withNamedOperands(operand, name, ['input', 'cond'], ['as', 'limit'], filterCodes)
+  const variable = elementName(operands)
+  const input = compiler.compile(operands.input)
+  const test = compiler.with(variable).compile(operands.cond)
+  const most = 'limit' in operands ? compiler.compile(operands.limit) : undefined
   return (scope) => {
     const array = input(scope)
     const limit = most ? filterLimit(most(scope)) : Number.POSITIVE_INFINITY
     if (isNullish(array)) return null
     if (!Array.isArray(array)) return fail(28651, `input to ${name} must be an array not ${typeName(array)}`)
-    const kept: unknown[] = []
+    const elements: unknown[] = []
     for (const element of array) {
-      if (kept.length >= limit) break
+      if (elements.length >= limit) break
       checkEvaluationTime()
       const variables = { ...scope.variables, [variable]: element }
-      if (isTrue(test({ root: scope.root, variables }))) kept.push(element)
+      if (isTrue(test({ root: scope.root, variables }))) elements.push(element)
     }
-    return kept
+    return elements
   }
 }
 
@@ -47,10 +47,10 @@ const filterLimit = (value: unknown): number => {
 const mapCodes = { object: 16878, unknown: 16879, missing: { input: 16880, in: 16882 } }
 
 const $map: ExpressionOperator = (operand, compiler, name) => {
-  const given = withNamedOperands(operand, name, ['input', 'in'], ['as'], mapCodes)
-  const variable = elementName(given)
-  const input = compiler.compile(given.input)
-  const body = compiler.with(variable).compile(given.in)
+  const operands = withNamedOperands(operand, name, ['input', 'in'], ['as'], mapCodes)
+  const variable = elementName(operands)
+  const input = compiler.compile(operands.input)
+  const body = compiler.with(variable).compile(operands.in)
   return (scope) => {
     const array = input(scope)
     if (isNullish(array)) return null
@@ -69,10 +69,10 @@ const reduceCodes = {
 }
 
 const $reduce: ExpressionOperator = (operand, compiler, name) => {
-  const given = withNamedOperands(operand, name, ['input', 'initialValue', 'in'], [], reduceCodes)
-  const input = compiler.compile(given.input)
-  const initial = compiler.compile(given.initialValue)
-  const body = compiler.with('this', 'value').compile(given.in)
+  const operands = withNamedOperands(operand, name, ['input', 'initialValue', 'in'], [], reduceCodes)
+  const input = compiler.compile(operands.input)
+  const initial = compiler.compile(operands.initialValue)
+  const body = compiler.with('this', 'value').compile(operands.in)
   return (scope) => {
     const array = input(scope)
     if (isNullish(array)) return null

@@ -67,11 +67,11 @@ const getCodes = { object: 3041701, unknown: 3041701, missing: { field: 3041702,
 
 const $getField: ExpressionOperator = (operand, compiler, name) => {
   const long = isObject(operand) && !Object.keys(operand)[0]?.startsWith('$')
-  const given = long
+  const operands = long
     ? withNamedOperands(operand, name, ['field', 'input'], [], getCodes)
     : { field: operand, input: '$$CURRENT' }
-  const field = compiler.compile(given.field)
-  const input = compiler.compile(given.input)
+  const field = compiler.compile(operands.field)
+  const input = compiler.compile(operands.input)
   return (scope) => {
     const key = fieldName(field(scope), 3041704, name)
     const value = input(scope)
@@ -90,13 +90,14 @@ const setCodes = {
 
 const $setField: ExpressionOperator = (operand, compiler, name) => {
   const required = name === '$setField' ? ['field', 'input', 'value'] : ['field', 'input']
-  const given = withNamedOperands(operand, name, required, [], setCodes)
-  const literal = isObject(given.field) && '$literal' in given.field ? given.field.$literal : given.field
-  if (typeof literal !== 'string' && isObject(given.field))
+  const operands = withNamedOperands(operand, name, required, [], setCodes)
+  const literal =
+    isObject(operands.field) && '$literal' in operands.field ? operands.field.$literal : operands.field
+  if (typeof literal !== 'string' && isObject(operands.field))
     fail(4161106, `${name} requires 'field' to be a constant, but got a non-constant argument`)
   if (typeof literal !== 'string')
     fail(4161107, `${name} requires 'field' to evaluate to type String, but got ${typeName(literal)}`)
-  if (literal === given.field && literal.startsWith('$'))
+  if (literal === operands.field && literal.startsWith('$'))
     fail(
       4161108,
       "A field path reference which is not allowed in this context. Did you mean {$literal: '" +
@@ -104,8 +105,8 @@ const $setField: ExpressionOperator = (operand, compiler, name) => {
         "'}?",
     )
   if (literal.includes('\0')) fail(16411, `${name}: field names may not contain null bytes`)
-  const input = compiler.compile(given.input)
-  const value = name === '$setField' ? compiler.compile(given.value) : () => undefined
+  const input = compiler.compile(operands.input)
+  const value = name === '$setField' ? compiler.compile(operands.value) : () => undefined
   return (scope) => {
     const target = input(scope)
     if (isNullish(target)) return null

@@ -80,17 +80,17 @@ export const withNamedOperands = (
   codes: NamedCodes,
 ): Document => {
   if (!isObject(operand)) return fail(codes.object, `${name} only supports an object as its argument`)
-  const given = documentFields(operand)
-  for (const key of Object.keys(given))
+  const operands = documentFields(operand)
+  for (const key of Object.keys(operands))
     if (!required.includes(key) && !optional.includes(key))
       fail(codes.unknown, `Unrecognized argument to ${name}: ${key}`)
   for (const key of required)
-    if (!Object.hasOwn(given, key))
+    if (!Object.hasOwn(operands, key))
       fail(
         typeof codes.missing === 'number' ? codes.missing : (codes.missing[key] ?? 9),
         `Missing '${key}' parameter to ${name}`,
       )
-  return given
+  return operands
 }
 
 /** Compiles the given operands. */

@@ -15,8 +15,8 @@ const ERROR_CODES: Record<number, number> = { 51091: 51111, 2: 51109 }
 const defineSearch =
   <T>(nothing: T, search: (text: string, expression: RegularExpression) => T): ExpressionOperator =>
   (operand, compiler, name) => {
-    const given = withNamedOperands(operand, name, ['input', 'regex'], ['options'], codes)
-    const { input, regex, options } = compileNamedOperands(given, compiler) as Record<
+    const operands = withNamedOperands(operand, name, ['input', 'regex'], ['options'], codes)
+    const { input, regex, options } = compileNamedOperands(operands, compiler) as Record<
       'input' | 'regex',
       Compute
     > & {

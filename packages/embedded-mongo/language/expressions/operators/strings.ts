@@ -140,12 +140,12 @@ const BLANKS = ' \t\n\v\f\r\0\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2
 const trim =
   (left: boolean, right: boolean): ExpressionOperator =>
   (operand, compiler, name) => {
-    const given = withNamedOperands(operand, name, ['input'], ['chars'], {
+    const operands = withNamedOperands(operand, name, ['input'], ['chars'], {
       object: 50696,
       unknown: 50694,
       missing: 50695,
     })
-    const { input, chars } = compileNamedOperands(given, compiler) as {
+    const { input, chars } = compileNamedOperands(operands, compiler) as {
       input: Expression
       chars?: Expression
     }

@@ -13,14 +13,14 @@ const calendarParts = ['month', 'day', 'hour', 'minute', 'second', 'millisecond'
 export const $dateFromParts: ExpressionOperator = (operand, compiler, name) => {
   const isoForm = isObject(operand) && 'isoWeekYear' in operand
   const optional = [...calendarParts, 'year', 'isoWeekYear', 'isoWeek', 'isoDayOfWeek', 'timezone']
-  const given = withNamedOperands(operand, name, [], optional, partsCodes)
-  if (!isoForm && !('year' in given))
+  const operands = withNamedOperands(operand, name, [], optional, partsCodes)
+  if (!isoForm && !('year' in operands))
     fail(40516, `${name} requires either 'year' or 'isoWeekYear' to be present`)
-  if (isoForm && ('year' in given || 'month' in given || 'day' in given))
+  if (isoForm && ('year' in operands || 'month' in operands || 'day' in operands))
     fail(40489, `${name} does not allow mixing natural dates with ISO dates`)
-  if (!isoForm && ('isoWeek' in given || 'isoDayOfWeek' in given))
+  if (!isoForm && ('isoWeek' in operands || 'isoDayOfWeek' in operands))
     fail(40525, `${name} does not allow mixing ISO dates with natural dates`)
-  const parts = compileNamedOperands(given, compiler)
+  const parts = compileNamedOperands(operands, compiler)
   return (scope) => {
     const where = readZoneOperand(parts.timezone?.(scope), parts.timezone !== undefined)
     const values = partValues(parts, scope, name)
@@ -71,8 +71,8 @@ const partValues = (
 const toPartsCodes = { object: 40524, unknown: 40520, missing: 40522 }
 
 export const $dateToParts: ExpressionOperator = (operand, compiler, name) => {
-  const given = withNamedOperands(operand, name, ['date'], ['timezone', 'iso8601'], toPartsCodes)
-  const { date, timezone, iso8601 } = compileNamedOperands(given, compiler) as Record<string, Expression>
+  const operands = withNamedOperands(operand, name, ['date'], ['timezone', 'iso8601'], toPartsCodes)
+  const { date, timezone, iso8601 } = compileNamedOperands(operands, compiler) as Record<string, Expression>
   return (scope) => {
     const value = date?.(scope)
     const iso = iso8601?.(scope)

@@ -104,11 +104,11 @@ const FIELDS_BY_LETTER: Record<string, [pattern: string, field: keyof Parts]> = 
 
 /** Parses a text by a format. @throws 241 */
 export const parseFormatted = (text: string, format: string, zone?: Zone): Date => {
-  const taken: string[] = []
+  const letters: string[] = []
   const source = format.replace(/%([\s\S])|[\\^$.*+?()[\]{}|]/g, (specifier, letter) => {
     if (letter === undefined) return `\\${specifier}`
     if (letter === '%') return '%'
-    taken.push(letter)
+    letters.push(letter)
     if (letter === 'z') return '(Z|[+-]\\d{2}:?\\d{2})'
     if (letter === 'Z') return '([+-]?\\d+)'
     if (letter === 'b' || letter === 'B')
@@ -119,7 +119,7 @@ export const parseFormatted = (text: string, format: string, zone?: Zone): Date 
   if (!found) return failParsing(text)
   const parts: Parts = {}
   let own: Zone | undefined
-  for (const [i, letter] of taken.entries()) {
+  for (const [i, letter] of letters.entries()) {
     const value = found[i + 1] as string
     if (letter === 'z') own = zoneOf(value.toUpperCase() === 'Z' ? 'UTC' : value)
     else if (letter === 'Z') own = () => Number(value) * 60_000

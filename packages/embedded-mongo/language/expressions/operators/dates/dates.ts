@@ -44,8 +44,10 @@ const defineDatePart =
     const long =
       isObject(inner) &&
       ('date' in inner || (Object.keys(inner).length > 0 && !Object.keys(inner)[0]?.startsWith('$')))
-    const given = long ? withNamedOperands(inner, name, ['date'], ['timezone'], partCodes) : { date: inner }
-    const { date, timezone } = compileNamedOperands(given, compiler) as {
+    const operands = long
+      ? withNamedOperands(inner, name, ['date'], ['timezone'], partCodes)
+      : { date: inner }
+    const { date, timezone } = compileNamedOperands(operands, compiler) as {
       date: Expression
       timezone?: Expression
     }
@@ -70,8 +72,8 @@ const addCodes = { object: 5166400, unknown: 5166401, missing: 5166402 }
 const add =
   (sign: 1 | -1): ExpressionOperator =>
   (operand, compiler, name) => {
-    const given = withNamedOperands(operand, name, ['startDate', 'unit', 'amount'], ['timezone'], addCodes)
-    const { startDate, unit, amount, timezone } = compileNamedOperands(given, compiler) as Record<
+    const operands = withNamedOperands(operand, name, ['startDate', 'unit', 'amount'], ['timezone'], addCodes)
+    const { startDate, unit, amount, timezone } = compileNamedOperands(operands, compiler) as Record<
       string,
       Expression
     >
@@ -98,17 +100,17 @@ const diffCodes = {
 }
 
 const $dateDiff: ExpressionOperator = (operand, compiler, name) => {
-  const given = withNamedOperands(
+  const operands = withNamedOperands(
     operand,
     name,
     ['startDate', 'endDate', 'unit'],
     ['timezone', 'startOfWeek'],
     diffCodes,
   )
-  const { startDate, endDate, unit, timezone, startOfWeek } = compileNamedOperands(given, compiler) as Record<
-    string,
-    Expression
-  >
+  const { startDate, endDate, unit, timezone, startOfWeek } = compileNamedOperands(
+    operands,
+    compiler,
+  ) as Record<string, Expression>
   return (scope) => {
     const start = startDate?.(scope)
     const end = endDate?.(scope)
@@ -150,14 +152,14 @@ const truncCodes = { object: 5439007, unknown: 5439008, missing: { date: 5439009
 const MAX_MONTHS_OR_YEARS = 1e11
 
 const $dateTrunc: ExpressionOperator = (operand, compiler, name) => {
-  const given = withNamedOperands(
+  const operands = withNamedOperands(
     operand,
     name,
     ['date', 'unit'],
     ['binSize', 'timezone', 'startOfWeek'],
     truncCodes,
   )
-  const { date, unit, binSize, timezone, startOfWeek } = compileNamedOperands(given, compiler) as Record<
+  const { date, unit, binSize, timezone, startOfWeek } = compileNamedOperands(operands, compiler) as Record<
     string,
     Expression
   >
@@ -207,12 +209,13 @@ const firstWeekDay = (first: number): number => {
 const toStringCodes = { object: 18629, unknown: 18534, missing: 18628 }
 
 const $dateToString: ExpressionOperator = (operand, compiler, name) => {
-  const given = withNamedOperands(operand, name, ['date'], ['format', 'timezone', 'onNull'], toStringCodes)
-  const { date, format, timezone, onNull } = compileNamedOperands(given, compiler) as Record<
+  const operands = withNamedOperands(operand, name, ['date'], ['format', 'timezone', 'onNull'], toStringCodes)
+  const { date, format, timezone, onNull } = compileNamedOperands(operands, compiler) as Record<
     string,
     Expression
   >
-  if (typeof given.format === 'string' && !given.format.startsWith('$')) checkFormat(given.format, false)
+  if (typeof operands.format === 'string' && !operands.format.startsWith('$'))
+    checkFormat(operands.format, false)
   return (scope) => {
     const value = date?.(scope)
     const how = format?.(scope)
@@ -234,11 +237,11 @@ const fromStringCodes = { object: 40540, unknown: 40541, missing: 40542 }
 
 const $dateFromString: ExpressionOperator = (operand, compiler: Compiler, name) => {
   const optional = ['format', 'timezone', 'onNull', 'onError']
-  const given = withNamedOperands(operand, name, ['dateString'], optional, fromStringCodes)
-  const { dateString, format, timezone, onNull, onError } = compileNamedOperands(given, compiler) as Record<
-    string,
-    Expression
-  >
+  const operands = withNamedOperands(operand, name, ['dateString'], optional, fromStringCodes)
+  const { dateString, format, timezone, onNull, onError } = compileNamedOperands(
+    operands,
+    compiler,
+  ) as Record<string, Expression>
   return (scope) => {
     const text = dateString?.(scope)
     const how = format?.(scope)
@@ -250,10 +253,8 @@ const $dateFromString: ExpressionOperator = (operand, compiler: Compiler, name) 
     try {
       if (typeof text !== 'string')
         return fail(241, `${name} requires that 'dateString' be a string, found: ${typeName(text)}`)
-      const given = timezone ? where : undefined
-      return format
-        ? parseFormatted(text, checkFormat(how as string, true), given)
-        : parseDateText(text, given)
+      const zone = timezone ? where : undefined
+      return format ? parseFormatted(text, checkFormat(how as string, true), zone) : parseDateText(text, zone)
     } catch (error) {
       if (onError && error instanceof CommandError && error.code === 241) return onError(scope)
       throw error
