@@ -100,19 +100,12 @@ export async function openRecords(
   const types = openTypes(records)
   const ownStores = openOwnStores(records)
   const charts = openCharts(records)
-  const own = {
-    ...ownStores,
-    ...charts,
-    profiles: new Profiles(records),
-    ehrs,
-    carePlans,
-    ...openehr,
-    textPacks,
-  }
+  const profiles = new Profiles(records)
+  const own = { ...ownStores, ...charts, profiles, ehrs, carePlans, ...openehr, textPacks }
   const registered = openRecordsOfKinds(records, Object.values({ ...ownStores, ...carePlans.stores }))
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as EhrRecords<TObject, string>
   const batches = new MeasurementBatches(records, recordsOf)
-  const ofUsers = openUserData(records, batches, recordsOf, own.profiles, sendMail)
+  const ofUsers = openUserData(records, batches, recordsOf, profiles, sendMail)
   const ofWorklists = openWorklists(records, own, sendMail)
   const fhirExports = new BulkExports(resourceTypes, createFhirServices(records, recordsOf, own))
   const services = {
@@ -127,7 +120,7 @@ export async function openRecords(
   }
   const { chats, worklistViews, handovers } = ofWorklists
   const stores = [...Object.values({ ...openehr, ...types }), ...registered.values(), ofUsers.helpers]
-  const others = [own.profiles, ehrs, carePlans, chats, worklistViews, handovers, fhirExports, ...stores]
+  const others = [profiles, ehrs, carePlans, chats, worklistViews, handovers, fhirExports, ...stores]
   const ofPlans = [charts.thresholds, charts.alertRules].map((one) => one.indexes())
   const needed = [...subscriptionIndexes(records), ...others.flatMap((one) => one.indexes())]
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, ...ofPlans], log)
