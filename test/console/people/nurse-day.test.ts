@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import {
   addParticipant,
@@ -130,6 +131,29 @@ describe('the first day of a nurse', () => {
     await page.getByRole('row', { name: 'Upper pressure 158 185' }).waitFor()
     const { systolic } = assertStatus(await patient.call('GET', `procedure/bloodpressure/${id}`))
     assert.equal(systolic, 185)
+    assertNoFaults(page)
+  })
+
+  it('resolves an alert by a list that was read before the alert was seen', async () => {
+    const { patient, planId } = await createAlarmingPatient()
+    const nurse = await createPerson()
+    await addParticipant(planId, nurse, 'write')
+    const page = await openWorklist(nurse)
+    await page.getByLabel(ALERT).waitFor()
+    const seen = page.waitForResponse(/\/alert\/\w+\/handle$/)
+    await page.getByRole('link', { name: 'Anna de Vries' }).click()
+    await seen
+    // The list that the console has kept is shown until the new one comes.
+    await page.route(/\/worklist(\?|$)/, async (route) => {
+      await sleep(3_000)
+      await route.continue().catch(() => {})
+    })
+    await menu(page, 'Worklist').click()
+    await page.getByLabel(ALERT).check()
+    await page.getByLabel('What did you do?').fill('Called')
+    await button(page, 'Resolve').click()
+    await page.getByText('Nobody needs you now.').waitFor()
+    assert.deepEqual(await statesIn(patient), ['RESOLVED'])
     assertNoFaults(page)
   })
 

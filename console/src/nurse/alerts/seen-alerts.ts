@@ -5,7 +5,7 @@ import { WORKLIST_KEY } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import type { PatientAlert } from './selection.ts'
 
-/** The versions of alerts that are being marked as seen, by their ids; undefined if the service refused it. */
+/** The versions of alerts that were marked as seen, by their ids; undefined if the service refused it. */
 const seenVersions = new Map<string, Promise<number | undefined>>()
 
 async function markSeen({ ehrId, id, version }: PatientAlert): Promise<number | undefined> {
@@ -20,9 +20,12 @@ async function markSeen({ ehrId, id, version }: PatientAlert): Promise<number | 
   }
 }
 
-/** The version for a step with an alert. One that is marked as seen at this moment gets a new version by it. */
+/** The version for a step with an alert. A list that was read before it was seen still shows it as new. */
 export const versionForStep = async ({ id, alertState, version }: PatientAlert): Promise<number> =>
   (alertState === 'NEW' && (await seenVersions.get(id))) || version
+
+const wasSeen = (outcome: PromiseSettledResult<number | undefined> | undefined): boolean =>
+  outcome?.status === 'fulfilled' && outcome.value !== undefined
 
 /** Marks new alerts as seen, for a reader who may handle them. */
 export function useMarkSeen(alerts: readonly PatientAlert[]): void {
@@ -34,10 +37,9 @@ export function useMarkSeen(alerts: readonly PatientAlert[]): void {
   useEffect(() => {
     if (unseen.length === 0) return
     for (const alert of unseen) seenVersions.set(alert.id, markSeen(alert))
-    Promise.allSettled(unseen.map(({ id }) => seenVersions.get(id)))
-      .then(() => queries.invalidateQueries({ queryKey: WORKLIST_KEY }))
-      .finally(() => {
-        for (const { id } of unseen) seenVersions.delete(id)
-      })
+    Promise.allSettled(unseen.map(({ id }) => seenVersions.get(id))).then(async (outcomes) => {
+      await queries.invalidateQueries({ queryKey: WORKLIST_KEY })
+      for (const [i, { id }] of unseen.entries()) if (!wasSeen(outcomes[i])) seenVersions.delete(id)
+    })
   }, [queries, unseen.map(({ id }) => id).join()])
 }
