@@ -9,8 +9,11 @@ export function isFieldPath(name: unknown): name is string {
   return typeof name === 'string' && name.length <= 200 && /^[A-Za-z]\w*(\.[^.$\s,\0][^.$,\0]*)*$/.test(name)
 }
 
-/** Quotes the beginning of an input in an error message. */
-export const quoteInput = (value: unknown): string => `"${String(value).slice(0, 64)}"`
+/** Quotes the beginning of an input in an error message. An object may have a toString that is no function. */
+export const quoteInput = (value: unknown): string => {
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return `"${text.slice(0, 64)}"`
+}
 
 /** The use of a field in a query, for the error message. */
 type FieldUse =
