@@ -1,7 +1,8 @@
 import { parseFhirJson } from '../../records/fhir/decimal.ts'
-import { replaceTexts } from '../../records/fhir/element-paths.ts'
+import { memberOf, replaceTexts } from '../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { RESERVED_DOCUMENT_KEYS, walkJson } from '../../schemas/json/walk-json.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { type PatchOperation, patchViolations } from './json-patch.ts'
@@ -133,11 +134,24 @@ function readEntry(entry: unknown, position: number): BundleEntry | Violation {
 const expectedVersions = (ifMatch: string | undefined): number[] | undefined =>
   ifMatch === undefined ? undefined : [Number(/^(?:W\/)?"(\d{1,9})"$/.exec(ifMatch)?.[1] ?? Number.NaN)]
 
+/** As for the body of a request. */
+const PATCH_LIMITS = { depth: 32, values: 20_000 }
+
+function isWithinLimits(patch: unknown): boolean {
+  let hasReserved = false
+  const exceeded = walkJson(patch, PATCH_LIMITS, (one) => {
+    hasReserved ||= RESERVED_DOCUMENT_KEYS.some((key) => memberOf(one, key) !== undefined)
+  })
+  return exceeded === undefined && !hasReserved
+}
+
 /** A JSON Patch in a Bundle is a Binary. @returns undefined for anything else */
 function readPatch(resource: Readonly<Record<string, unknown>> | undefined): PatchOperation[] | undefined {
   try {
     const patch = parseFhirJson(Buffer.from(String(resource?.data ?? ''), 'base64').toString())
-    return patchViolations(patch).length === 0 ? (patch as PatchOperation[]) : undefined
+    return isWithinLimits(patch) && patchViolations(patch).length === 0
+      ? (patch as PatchOperation[])
+      : undefined
   } catch {
     return undefined
   }

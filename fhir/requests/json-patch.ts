@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { numberOf } from '../../records/fhir/decimal.ts'
 import { isElement, memberOf } from '../../records/fhir/element-paths.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { RESERVED_KEYS } from '../../schemas/json/walk-json.ts'
+import { RESERVED_DOCUMENT_KEYS } from '../../schemas/json/walk-json.ts'
 import { createValidator } from '../../schemas/validation/validators.ts'
 
 export const PatchSchema = Type.Array(
@@ -49,7 +49,7 @@ function locate(document: unknown, pointer: string, position: number): { within:
     throw patchError(position, 'must have a path below the resource')
   const within = keys.reduce(memberOf, document)
   const isLength = Array.isArray(within) && key === 'length'
-  if (typeof within !== 'object' || within === null || isLength || RESERVED_KEYS.includes(key))
+  if (typeof within !== 'object' || within === null || isLength || RESERVED_DOCUMENT_KEYS.includes(key))
     throw patchError(position, 'must have a path to an existing element')
   return { within: within as Container, key }
 }

@@ -7,9 +7,14 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 /**
  * Parses a JSON body.
  *
+ * @param reserved keys that no object may have
  * @throws MalformedRequest for invalid JSON or UTF-8, values that cannot be stored, reserved keys, or exceeded limits
  */
-export function parseJson(bytes: Buffer, limits: JsonLimits): unknown {
+export function parseJson(
+  bytes: Buffer,
+  limits: JsonLimits,
+  reserved: readonly string[] = RESERVED_KEYS,
+): unknown {
   let text = ''
   let value: unknown
   try {
@@ -21,12 +26,15 @@ export function parseJson(bytes: Buffer, limits: JsonLimits): unknown {
   const faultOf = text.includes('\\u') ? findValueFault : findPlainFault
   let isFaulty = false
   const exceeded = walkJson(value, limits, (one) => {
-    isFaulty ||= faultOf(one) !== undefined
+    isFaulty ||= faultOf(one, reserved) !== undefined
   })
   if (exceeded === 'values') rejectTooManyValues(limits)
   if (exceeded === 'depth') rejectBody('depth', `must not be nested deeper than ${limits.depth} levels`)
   if (isFaulty)
-    throw new InputError('MalformedRequest', [...findJsonFaults(value)].map(locateViolation('body')))
+    throw new InputError(
+      'MalformedRequest',
+      [...findJsonFaults(value, reserved)].map(locateViolation('body')),
+    )
   return value
 }
 
@@ -41,30 +49,31 @@ type JsonFault = Omit<Violation, 'path'>
 
 const isWellFormedText = (text: string): boolean => !/\p{Surrogate}/u.test(text)
 
-const isForbiddenKey = (key: string): boolean =>
-  RESERVED_KEYS.includes(key) || key.includes('\0') || !isWellFormedText(key)
+const isForbiddenKey = (key: string): boolean => key.includes('\0') || !isWellFormedText(key)
 
 /** Yields all faults with their paths. The value must not exceed the depth limit. */
-function* findJsonFaults(value: unknown, path = ''): Generator<Violation> {
-  const fault = findValueFault(value)
+function* findJsonFaults(value: unknown, reserved: readonly string[], path = ''): Generator<Violation> {
+  const fault = findValueFault(value, reserved)
   if (fault) yield { path, ...fault }
   if (typeof value !== 'object' || value === null) return
   for (const [name, inner] of Object.entries(value))
-    yield* findJsonFaults(inner, path === '' ? name : `${path}.${name}`)
+    yield* findJsonFaults(inner, reserved, path === '' ? name : `${path}.${name}`)
 }
 
-function findValueFault(value: unknown): JsonFault | undefined {
+function findValueFault(value: unknown, reserved: readonly string[]): JsonFault | undefined {
   if (typeof value === 'string' && !isWellFormedText(value)) return INVALID_VALUE
   return (
-    findPlainFault(value) ??
-    (isObject(value) && Object.keys(value).some(isForbiddenKey) ? FORBIDDEN_KEY : undefined)
+    findPlainFault(value, reserved) ??
+    (isObject(value) && Object.keys(value).some(isForbiddenKey) ? forbiddenKey(reserved) : undefined)
   )
 }
 
 /** Lone surrogates and NUL enter UTF-8 text by escapes only. Without escapes fewer checks are needed. */
-function findPlainFault(value: unknown): JsonFault | undefined {
+function findPlainFault(value: unknown, reserved: readonly string[]): JsonFault | undefined {
   if (typeof value === 'number' && !Number.isFinite(value)) return INVALID_VALUE
-  return isObject(value) && RESERVED_KEYS.some((key) => Object.hasOwn(value, key)) ? FORBIDDEN_KEY : undefined
+  return isObject(value) && reserved.some((key) => Object.hasOwn(value, key))
+    ? forbiddenKey(reserved)
+    : undefined
 }
 
 const isObject = (value: unknown): value is object =>
@@ -75,11 +84,10 @@ const INVALID_VALUE: JsonFault = {
   code: 'value',
   message: 'must be a finite number, or a text of valid Unicode without NUL',
 }
-const FORBIDDEN_KEY: JsonFault = {
+const forbiddenKey = (reserved: readonly string[]): JsonFault => ({
   code: 'key',
-  message:
-    'must not contain a property named __proto__ or _bsontype, or one with NUL or invalid Unicode in its name',
-}
+  message: `must not contain a property named ${reserved.join(' or ')}, or one with NUL or invalid Unicode in its name`,
+})
 
 const rejectTooManyValues = ({ values }: JsonLimits): never =>
   rejectBody('values', `must not contain more than ${values.toLocaleString('en')} values`)

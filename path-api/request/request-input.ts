@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import express, { type Request, type Response } from 'express'
 import { isInputErrorName, ServiceError } from '../../schemas/errors.ts'
+import { RESERVED_DOCUMENT_KEYS } from '../../schemas/json/walk-json.ts'
 import { createValidator, type Validator } from '../../schemas/validation/validators.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import type { BodyLimits, Operation } from '../operation/operation.ts'
@@ -185,7 +186,7 @@ const JSON_TYPE = /[/+]json(?:\+[\w.-]+)?$/
 
 function decodeRawBody(type: string, body: RawBody, bytes: Buffer, limits: BodyLimits): RawContent {
   if (body.json === undefined || bytes.length === 0 || !JSON_TYPE.test(type)) return { type, bytes }
-  return { type, bytes, json: parseJson(bytes, limits) }
+  return { type, bytes, json: parseJson(bytes, limits, RESERVED_DOCUMENT_KEYS) }
 }
 
 function readQuery(url: string, schema: TObject): Record<string, unknown> {

@@ -1,6 +1,9 @@
 /** Keys by which JavaScript or the database driver would take an object for another one. */
 export const RESERVED_KEYS: readonly string[] = ['__proto__', '_bsontype']
 
+/** Those, and a key by which JavaScript makes no text of an object. No document of FHIR or openEHR has it. */
+export const RESERVED_DOCUMENT_KEYS: readonly string[] = [...RESERVED_KEYS, 'toString']
+
 /** Limits of a JSON value. */
 export interface JsonLimits {
   depth: number

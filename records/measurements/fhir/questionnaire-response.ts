@@ -1,4 +1,4 @@
-import type { FhirJson } from '../../fhir/element-paths.ts'
+import { type FhirJson, memberOf } from '../../fhir/element-paths.ts'
 import { extensionElement, ownUri, referenceElement } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
@@ -36,10 +36,13 @@ const questionnaireElement = (uri: string, versionField?: string): FhirElement =
 const toAnswer = (value: unknown): FhirJson =>
   value === NOT_REQUIRED.code ? { valueCoding: NOT_REQUIRED } : { valueInteger: value }
 
-const fromAnswer = ([answer]: readonly FhirJson[] = []): unknown =>
+const fromAnswer = (answer: unknown): unknown =>
   answer === undefined
     ? null
-    : (answer.valueInteger ?? (answer.valueCoding as FhirJson | undefined)?.code ?? answer)
+    : (memberOf(answer, 'valueInteger') ?? memberOf(memberOf(answer, 'valueCoding'), 'code') ?? answer)
+
+/** The first answer of an item. */
+const answerOf = (item: unknown): unknown => memberOf(memberOf(item, 'answer'), 0)
 
 const itemsOf = ({ item }: FhirJson): FhirJson[] =>
   Array.isArray(item) ? item.filter((one) => typeof one === 'object' && one !== null) : []
@@ -60,10 +63,9 @@ export const answersElement = (field: string, prefix = ''): FhirElement => {
     },
     read: (resource) => {
       const answers: unknown[] = []
-      for (const { linkId, answer } of itemsOf(resource)) {
-        const [, position] = number.exec(String(linkId)) ?? []
-        if (position !== undefined)
-          answers[Number(position) - 1] = fromAnswer(answer as FhirJson[] | undefined)
+      for (const item of itemsOf(resource)) {
+        const [, position] = number.exec(String(item.linkId)) ?? []
+        if (position !== undefined) answers[Number(position) - 1] = fromAnswer(answerOf(item))
       }
       return { [field]: answers.length === 0 ? undefined : Array.from(answers, (one) => one ?? null) }
     },
@@ -78,8 +80,8 @@ export const numberItem = (field: string, valueType: 'valueInteger' | 'valueDeci
       ? {}
       : { item: [{ linkId: field, answer: [{ [valueType]: record[field] }] }] },
   read: (resource) => {
-    const [answer] = (itemsOf(resource).find(({ linkId }) => linkId === field)?.answer ?? []) as FhirJson[]
-    return { [field]: answer?.valueInteger ?? answer?.valueDecimal }
+    const answer = answerOf(itemsOf(resource).find(({ linkId }) => linkId === field))
+    return { [field]: memberOf(answer, 'valueInteger') ?? memberOf(answer, 'valueDecimal') }
   },
 })
 

@@ -168,6 +168,11 @@ describe('live queries', () => {
       [{ className: 'BodyWeight', where: { weight: { $inQuery: { className: 'Goal', where: {} } } } }, 102],
       [{ className: 'BodyWeight', where: { weight: { a: 1 } } }, 107],
       [{ className: { toString: 1 }, where: {} }, 119],
+      [
+        { className: 'BodyWeight', keys: [{ toString: 1 }] },
+        102,
+        '"{"toString":1}" in keys is not the name of a field.',
+      ],
       [{ className: '_Session', where: {} }, 119],
       [{ className: '_User', where: {} }, 119],
       [{ className: 'BodyWeight', where: { constructor: 1 } }, 107],
