@@ -11,10 +11,7 @@ import {
 } from '../cloud/cloud-code.ts'
 import { defineLoginFunction } from '../cloud/functions/login-function.ts'
 import { createAccountHandler } from '../cloud/http/accounts/account-routes.ts'
-import {
-  type ClassFamilyMiddlewareDependencies,
-  createClassFamilyMiddleware,
-} from '../cloud/http/class-family-middleware.ts'
+import { createClassFamilyMiddleware } from '../cloud/http/class-family-middleware.ts'
 import { allowedRoutes } from '../cloud/http/class-family-routes.ts'
 import { disabledRoutes } from '../cloud/http/disabled-endpoints.ts'
 import type { FindActing } from '../cloud/http/helper-access.ts'
@@ -90,6 +87,9 @@ type OnStop = (close: () => Promise<void> | void) => void
 
 const DRAIN_TIMEOUT_MS = 10_000
 
+/** Both families read and write entity tags in the same way. */
+const entityTags = { etagOf, parseIfMatch }
+
 /**
  * Starts the service, at most one per process because of Parse Server. Closes everything if the start fails.
  */
@@ -146,13 +146,14 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   onStop(close)
   const { records, services, recordsOf } = opened
   const late = createLateAccounts()
-  const links = config.open ? undefined : createMailLinks(publicUrl)
+  const { open } = config
+  const links = open ? undefined : createMailLinks(publicUrl)
   const parse = await startParse(config, publicUrl, database, log, {
     ...createClassFamilyOptions(config, opened, database),
     emailAdapter: createParseMailAdapter(mails, links, log),
-    middleware: createMiddleware(config, { records, ...limits, ...late.routes }),
+    middleware: createClassFamilyMiddleware({ open, records, entityTags, ...limits, ...late.routes }),
   })
-  if (!config.open) await startMaintenance(records, log, onStop)
+  if (!open) await startMaintenance(records, log, onStop)
 
   const feed = new ChangeFeed(db, (err) => log.error({ err }, 'Reading the change feed failed'))
   onStop(() => feed.end())
@@ -271,11 +272,6 @@ function startAbandonedTransactionCheck(
   const loop = startEndingAbandonedTransactions(client, onFault)
   return () => loop.stop()
 }
-
-const createMiddleware = (
-  { open }: Config,
-  parts: Omit<ClassFamilyMiddlewareDependencies, 'open' | 'entityTags'>,
-) => createClassFamilyMiddleware({ ...parts, open, entityTags: { etagOf, parseIfMatch } })
 
 /** Options of the class family; the open test environment has no rules, and any class. */
 const createClassFamilyOptions = (

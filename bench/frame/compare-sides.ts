@@ -156,8 +156,8 @@ export async function compareSides<S extends Side>(
   const measured = new Map<string, Figures[]>()
   for (const [name, workload] of Object.entries(workloads)) {
     const { requests, connections = DEFAULT_CONNECTIONS, warmUp = 2000, warmUpSeconds, each } = workload
-    const first = warmUpSeconds ? { duration: warmUpSeconds } : { amount: warmUp }
-    for (const side of sides) await runRequests(side, requests(side), { connections, ...first })
+    const warmingUp = warmUpSeconds ? { duration: warmUpSeconds } : { amount: warmUp }
+    for (const side of sides) await runRequests(side, requests(side), { connections, ...warmingUp })
     const figures = sides.map((): Figures[] => [])
     const load = { connections, ...(each ? { amount: each } : { duration: ROUND_SECONDS }) }
     for (let round = 0; round < ROUNDS; round++)

@@ -52,7 +52,7 @@ import { checkAccountBody, checkAccountChange } from './write/account-body.ts'
 import { type EntityTags, findNamedClass, readIfMatch } from './write/if-match.ts'
 import { checkProperties } from './write/property-checks.ts'
 
-export interface ClassFamilyMiddlewareDependencies {
+interface MiddlewareDependencies {
   /** True in the open test environment. */
   open: boolean
   records: StoreContext
@@ -77,7 +77,7 @@ export function createClassFamilyMiddleware({
   accounts,
   entityTags,
   findActing,
-}: ClassFamilyMiddlewareDependencies): RequestHandler {
+}: MiddlewareDependencies): RequestHandler {
   const serves = createServedClassCheck(open)
   const toClassForm = open ? () => undefined : convertOwnClasses
   return async (request, res, next) => {

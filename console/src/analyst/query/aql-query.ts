@@ -5,17 +5,14 @@ import { api } from '../../session/user-session.ts'
 export interface AqlRequest {
   q: string
   query_parameters: Record<string, unknown>
+  offset?: number
+  fetch?: number
 }
 
 export interface AqlResult {
   columns: { name: string; path?: string }[]
   rows: unknown[][]
   meta: { next_offset?: number }
-}
-
-interface AqlPageRequest extends AqlRequest {
-  offset: number
-  fetch: number
 }
 
 const ROWS_PER_PAGE = 100
@@ -25,8 +22,7 @@ const hasOwnLimit = (error: unknown): boolean =>
   isProblem(error) && error.errors.some(({ code }) => code === 'limit')
 
 async function runQuery(request: AqlRequest, offset: number): Promise<AqlResult> {
-  const send = async (body: AqlRequest | AqlPageRequest) =>
-    (await api.POST('/med/aql', { body })).data as unknown as AqlResult
+  const send = async (body: AqlRequest) => (await api.POST('/med/aql', { body })).data as unknown as AqlResult
   try {
     return await send({ ...request, offset, fetch: ROWS_PER_PAGE })
   } catch (error) {

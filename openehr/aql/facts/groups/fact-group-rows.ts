@@ -2,7 +2,7 @@ import type { QueryTree } from '../../language/ast.ts'
 import type { FactGrouping, GroupColumn } from '../../plan/fact-grouping.ts'
 import { createRowComparator, type ResultRow, type RowWindow } from '../../results/row.ts'
 import type { SortKey } from '../../terms/terms.ts'
-import type { ValueGroup } from './fact-groups.ts'
+import { addValuesTo, createValueGroup, type ValueGroup } from './fact-groups.ts'
 
 /** The rows of a grouped query, one for each EHR if a column shows the EHR's id, otherwise one in all. */
 export function rowsOfGroups(
@@ -25,20 +25,10 @@ const byEhrId = ({ ehrId: a = '' }: ValueGroup, { ehrId: b = '' }: ValueGroup): 
   a < b ? -1 : a > b ? 1 : 0
 
 function merge(groups: readonly ValueGroup[]): ValueGroup {
-  const merged = {
-    ehrId: undefined,
-    count: 0,
-    sum: 0,
-    empty: 0,
-    least: Number.POSITIVE_INFINITY,
-    most: Number.NEGATIVE_INFINITY,
-  }
-  for (const { count, sum, least, most, empty } of groups) {
-    merged.count += count
-    merged.sum += sum
-    merged.empty += empty
-    merged.least = Math.min(merged.least, least)
-    merged.most = Math.max(merged.most, most)
+  const merged = createValueGroup()
+  for (const group of groups) {
+    addValuesTo(merged, group)
+    merged.empty += group.empty
   }
   return merged
 }

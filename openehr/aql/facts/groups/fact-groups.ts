@@ -28,16 +28,32 @@ interface CountedValues {
   most?: number
 }
 
+export const createValueGroup = (ehrId?: string): ValueGroup => ({
+  ehrId,
+  count: 0,
+  sum: 0,
+  least: Number.POSITIVE_INFINITY,
+  most: Number.NEGATIVE_INFINITY,
+  empty: 0,
+})
+
+/** Adds values to those of a group. */
+export function addValuesTo(
+  group: ValueGroup,
+  { count, sum = 0, least = 0, most = 0 }: Omit<CountedValues, '_id'>,
+): void {
+  group.count += count
+  group.sum += sum
+  group.least = Math.min(group.least, least)
+  group.most = Math.max(group.most, most)
+}
+
 /** Adds up groups of the same EHR from several collections. */
 export class ValueGroups {
   readonly #groups = new Map<string | undefined, ValueGroup>()
 
-  addValues({ _id, count, sum = 0, least = 0, most = 0 }: CountedValues): void {
-    const group = this.#groupOf(_id)
-    group.count += count
-    group.sum += sum
-    group.least = Math.min(group.least, least)
-    group.most = Math.max(group.most, most)
+  addValues({ _id, ...values }: CountedValues): void {
+    addValuesTo(this.#groupOf(_id), values)
   }
 
   addEmpty({ _id, count }: CountedValues): void {
@@ -48,9 +64,7 @@ export class ValueGroups {
     const ehrId = id ?? undefined
     const known = this.#groups.get(ehrId)
     if (known) return known
-    const least = Number.POSITIVE_INFINITY
-    const most = Number.NEGATIVE_INFINITY
-    const group = { ehrId, count: 0, sum: 0, least, most, empty: 0 }
+    const group = createValueGroup(ehrId)
     this.#groups.set(ehrId, group)
     return group
   }

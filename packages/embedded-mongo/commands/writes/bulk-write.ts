@@ -17,7 +17,7 @@ interface Operation {
   kind: Kind
   /** The name of its collection. */
   name: string
-  given: Document
+  fields: Document
   /** The encoded document of an insert. */
   bytes: Buffer | undefined
 }
@@ -74,12 +74,12 @@ const readOperation = (sent: unknown, names: readonly string[]): Operation => {
   checkKnown(operation, 'bulkWrite.ops', OPTIONS[kind])
   checkEach(operation, 'bulkWrite.ops', { multi: boolean, upsert: boolean, document: object, filter: object })
   const name = names[toNumber(operation[kind])] ?? fail(2, `BulkWrite ops entry has an invalid nsInfo index.`)
-  if (kind !== 'insert') return { kind, name, given: operation, bytes: undefined }
+  if (kind !== 'insert') return { kind, name, fields: operation, bytes: undefined }
   object(operation.document, 'bulkWrite.ops.document')
   return {
     kind,
     name,
-    given: operation,
+    fields: operation,
     bytes: (bytes && rawDocumentField(bytes, DOCUMENT)) ?? encode(operation.document),
   }
 }
@@ -87,8 +87,8 @@ const readOperation = (sent: unknown, names: readonly string[]): Operation => {
 const DOCUMENT = Buffer.from('document')
 
 /** The statement of an update or a removal, in the form that their own commands have. */
-const compile = (context: CommandContext, { kind, name, given }: Operation, position: number): Statement => {
-  const { filter: q, updateMods: u, constants: c, multi, ...rest } = given
+const compile = (context: CommandContext, { kind, name, fields }: Operation, position: number): Statement => {
+  const { filter: q, updateMods: u, constants: c, multi, ...rest } = fields
   const statement =
     kind === 'update'
       ? compileUpdateStatement(context, name, { ...rest, q, u, c, multi })
@@ -106,13 +106,13 @@ export const bulkWrite: Command = {
     const names = namespacesOf(command).map((ns) => ns.slice(db.length + 1))
     for (const name of names) targetCollection({ ...context, command: { name } }, 'name')
     const operations = listOf(command, 'ops').map((one) => readOperation(one, names))
-    for (const { kind, name, given } of operations)
-      if (kind === 'insert' || isTruthy(given.upsert)) await context.ensure(name)
+    for (const { kind, name, fields } of operations)
+      if (kind === 'insert' || isTruthy(fields.upsert)) await context.ensure(name)
     const runOne = (view: WritableView, index: number): StatementResult | undefined => {
       const operation = operations[index] as Operation
-      const { kind, name, given, bytes } = operation
+      const { kind, name, fields, bytes } = operation
       return kind === 'insert'
-        ? insertInto(context, view, name, given.document, bytes as Buffer)
+        ? insertInto(context, view, name, fields.document, bytes as Buffer)
         : runInOneSlice(context, view, compile(context, operation, index))
     }
     const outcomes = await runBatch(context, operations.length, runOne, (index) =>
