@@ -78,8 +78,8 @@ const preloadStart: Plugin = {
         const imports = chunks.find(({ fileName }) => fileName === file)?.imports ?? []
         files.push(...imports.filter((one) => !files.includes(one)))
       }
-      const unnamed = files.filter((name) => !html.includes(name))
-      return unnamed.map((name) => ({
+      const missingFiles = files.filter((name) => !html.includes(name))
+      return missingFiles.map((name) => ({
         tag: 'link',
         attrs: { rel: 'modulepreload', crossorigin: true, href: `./${name}` },
       }))

@@ -79,8 +79,8 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
   router.use(async (request: Request & { id?: unknown }, response: Response) => {
     const requestId = String(request.id)
     response.setHeader('cache-control', 'no-store')
-    const refuse = (thrown: unknown) => {
-      const error = toServiceError(thrown)
+    const refuse = (failure: unknown) => {
+      const error = toServiceError(failure)
       response.locals.refusal = errorCode(error.error)
       // Readiness and metrics already show an unreachable database.
       if (error.status >= 500)
@@ -89,10 +89,10 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
         ? renderNotFoundPage(request, services.terms, pathPrefix)
         : createErrorResponse(error, { path: request.path, pathPrefix, requestId })
     }
-    const counted = probes.has(request.path)
+    const rateCheck = probes.has(request.path)
       ? Promise.resolve()
       : consume('address', addressKey(request.ip ?? ''), response)
-    const rendered = await counted
+    const rendered = await rateCheck
       .then(() => dispatchRequest(find, { request, response, requestId, respondToError: refuse }))
       .catch(refuse)
     await writeResponse(response, rendered, pathPrefix).catch(() => response.destroy())

@@ -49,8 +49,8 @@ async function deriveFields(context: DerivationContext, kind: ClassKind, stored:
   const derived = rules.derived?.(values) ?? {}
   const calculable = Object.keys(derived).filter((name) => name in values)
   if (calculable.length === 0) return derived
-  const sent = Object.entries(values).filter(([name]) => !calculable.includes(name))
-  const calculated = rules.derived?.(Object.fromEntries(sent)) ?? {}
+  const sentFields = Object.entries(values).filter(([name]) => !calculable.includes(name))
+  const calculated = rules.derived?.(Object.fromEntries(sentFields)) ?? {}
   return calculable.every((name) => name in calculated) ? calculated : derived
 }
 

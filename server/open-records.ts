@@ -122,8 +122,8 @@ export async function openRecords(
   const stores = [...Object.values({ ...openehr, ...types }), ...registered.values(), ofUsers.helpers]
   const others = [profiles, ehrs, carePlans, chats, worklistViews, handovers, fhirExports, ...stores]
   const ofPlans = [charts.thresholds, charts.alertRules].map((one) => one.indexes())
-  const needed = [...subscriptionIndexes(records), ...others.flatMap((one) => one.indexes())]
-  await makeCollections(db, [...Object.entries(auditIndexes), ...needed, ...ofPlans], log)
+  const storeIndexes = [...subscriptionIndexes(records), ...others.flatMap((one) => one.indexes())]
+  await makeCollections(db, [...Object.entries(auditIndexes), ...storeIndexes, ...ofPlans], log)
   const filling = await startBackfill(backfill, records, log, metrics)
   await addBuiltIns(types, openehr)
   const running = await startBackgroundWork(records, jobs, { ...own, chats, fhirExports, sendMail }, log)
@@ -334,8 +334,8 @@ const openQueries = (records: StoreContext, backfill: Backfill) =>
 /** Opens charts, thresholds and the list of deleted records. */
 function openCharts(records: StoreContext) {
   const timelines = new Timelines(records, CLASS_NAMES.map(classKindOf))
-  const typed = (name: string) => findThresholdTarget(records, name)
-  const thresholds = new PlanThresholdStore(records, MEASUREMENT_KINDS, typed)
+  const findTypeTarget = (name: string) => findThresholdTarget(records, name)
+  const thresholds = new PlanThresholdStore(records, MEASUREMENT_KINDS, findTypeTarget)
   const alertRules = new PlanAlertRulesStore(records, MEASUREMENT_KIND_PATHS)
   const deletedRecords = new DeletedRecords(records, deletableKinds)
   const graphs = new Graphs(records, MEASUREMENT_KINDS, timelines)

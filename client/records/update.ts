@@ -16,16 +16,16 @@ export async function updateRecord<State, Next>(
   write: (next: Next, etag: string) => Promise<Read<State>>,
   change: (current: State, conflict: State | undefined) => Next | undefined | Promise<Next | undefined>,
 ): Promise<State> {
-  let seen: State | undefined
+  let previousState: State | undefined
   for (let conflicts = 0; ; conflicts++) {
     const { data, response } = await read()
-    const next = await change(data, seen)
+    const next = await change(data, previousState)
     if (next === undefined) return data
     try {
       return (await write(next, response.headers.get('etag') ?? '')).data
     } catch (error) {
       if (!isProblem(error, 'precondition-failed') || conflicts === MAX_CONFLICTS) throw error
-      seen = data
+      previousState = data
     }
   }
 }

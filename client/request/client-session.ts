@@ -27,7 +27,7 @@ export interface Session {
   /** The access token, if somebody is logged in. */
   authToken(): Promise<string | undefined>
   /** Replaces a refused access token, once for all calls that wait. @returns whether there is another one */
-  renew(refused: string | undefined): Promise<boolean>
+  renew(refusedToken: string | undefined): Promise<boolean>
   save(tokens: Tokens | undefined): Promise<void>
 }
 
@@ -41,12 +41,12 @@ export function createSession(
   byCookie: boolean,
 ): Session {
   let renewal: Promise<boolean> | undefined
-  const differs = (tokens: Tokens | undefined, refused: string | undefined) =>
-    tokens !== undefined && tokens.authToken !== refused
+  const differs = (tokens: Tokens | undefined, refusedToken: string | undefined) =>
+    tokens !== undefined && tokens.authToken !== refusedToken
 
-  const renewOnce = async (refused: string | undefined): Promise<boolean> => {
+  const renewOnce = async (refusedToken: string | undefined): Promise<boolean> => {
     const tokens = await store.load()
-    if (differs(tokens, refused)) return true
+    if (differs(tokens, refusedToken)) return true
     if (!byCookie && tokens?.refreshToken === undefined) return false
     try {
       await store.save(await exchange(byCookie ? undefined : tokens?.refreshToken))
@@ -54,7 +54,7 @@ export function createSession(
     } catch (error) {
       if (!isProblem(error) || error.status !== 401) throw error
       // Another process or tab may have been faster.
-      if (differs(await store.load(), refused)) return true
+      if (differs(await store.load(), refusedToken)) return true
       await store.save(undefined)
       return false
     }
@@ -62,8 +62,8 @@ export function createSession(
 
   return {
     authToken: async () => (await store.load())?.authToken,
-    renew(refused) {
-      renewal ??= renewOnce(refused).finally(() => {
+    renew(refusedToken) {
+      renewal ??= renewOnce(refusedToken).finally(() => {
         renewal = undefined
       })
       return renewal

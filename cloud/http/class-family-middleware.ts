@@ -196,9 +196,9 @@ function requireAllowed(
   if (isReadOnlyRequest(req)) requireReadOnlyUse(req, parts)
   // Clients must not write into the context of triggers.
   if (!isMaster) req.info.context = {}
-  const refused = parts.find((part) => part.className === undefined && !isServedRoute(part))
-  if (!open && refused && !isReadOnlyEndpoint(req))
-    throw new Refusal(400, parseErrorCode.forbidden, describeDisabledEndpoint(refused.path))
+  const disabledPart = parts.find((part) => part.className === undefined && !isServedRoute(part))
+  if (!open && disabledPart && !isReadOnlyEndpoint(req))
+    throw new Refusal(400, parseErrorCode.forbidden, describeDisabledEndpoint(disabledPart.path))
   if (!open && !isMaster && !user && !parts.every(isPublicRequest))
     throw new Refusal(
       401,

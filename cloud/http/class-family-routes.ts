@@ -35,10 +35,10 @@ export function createClassFamilyHandler(
       return res
         .status(400)
         .json({ code: parseErrorCode.forbidden, error: describeDisabledEndpoint(req.path) })
-    const counted = PROBE_PATH.test(req.path)
+    const rateLimitCheck = PROBE_PATH.test(req.path)
       ? Promise.resolve()
       : consume('address', addressKey(req.ip ?? ''), res)
-    counted.then(() => parse(req, res, unhandled), unhandled)
+    rateLimitCheck.then(() => parse(req, res, unhandled), unhandled)
   }
 }
 

@@ -72,7 +72,7 @@ export const describeReadOnlyClass = (name: string): string =>
 
 /** Error message of an unknown class, with the known classes. */
 export function describeUnknownClass(name: string): string {
-  const known = lookUp(ALTERNATIVES, name.toLowerCase())
-  if (known !== undefined && name.startsWith('_')) return known
+  const alternative = lookUp(ALTERNATIVES, name.toLowerCase())
+  if (alternative !== undefined && name.startsWith('_')) return alternative
   return `The class "${name.slice(0, 64)}" does not exist. The classes are ${SERVED_CLASS_NAMES.join(', ')}.`
 }

@@ -230,10 +230,10 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
   /** Loads the subscribers with their current rights, and ends subscriptions without a right to them. */
   async #loadCallers(subscriptions: readonly Subscription[]): Promise<Map<Subscription, Caller>> {
     const sids = [...new Set(subscriptions.map(({ sid }) => sid))]
-    const known = await Promise.all(
+    const entries = await Promise.all(
       sids.map(async (sid) => [sid, await this.#dependencies.sessions.facts(sid)] as const),
     )
-    const facts = new Map(known)
+    const facts = new Map(entries)
     const callers = new Map<Subscription, Caller>()
     for (const one of subscriptions) {
       const now = facts.get(one.sid)
@@ -271,18 +271,20 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
       const own = ofSession.filter(({ collection }) => collection === query.className)
       const events = await findEvents(query, caller, own, patterns)
       if (events.length === 0) return
-      const unnamed =
+      const anonymizedIds =
         query.className === 'Ehr'
           ? await findAnonymizedEhrs(this.#dependencies.records, caller)
           : new Set<string>()
-      const named = events.filter(({ change }) => !unnamed.has(change.id) || !isQueryOnSubject(query))
+      const visibleEvents = events.filter(
+        ({ change }) => !anonymizedIds.has(change.id) || !isQueryOnSubject(query),
+      )
       await auditLog.record(
         caller,
-        named.map(({ change }) => change),
+        visibleEvents.map(({ change }) => change),
       )
       const formOf = (document: ParseDocument) =>
-        selectFields(objects.get(document) ?? {}, query, unnamed.has(document._id))
-      for (const { op, object, original } of named)
+        selectFields(objects.get(document) ?? {}, query, anonymizedIds.has(document._id))
+      for (const { op, object, original } of visibleEvents)
         connection.send({
           op,
           requestId,
@@ -349,9 +351,9 @@ const ALWAYS_SENT_FIELDS = ['__type', 'className', 'objectId', 'createdAt', 'upd
 
 /** Selects the requested fields of an object. */
 function selectFields(object: object, { keys }: LiveQuery, isUnnamed: boolean): object {
-  const wanted = keys && new Set([...ALWAYS_SENT_FIELDS, ...keys.map((key) => key.split('.')[0])])
+  const fieldNames = keys && new Set([...ALWAYS_SENT_FIELDS, ...keys.map((key) => key.split('.')[0])])
   const fields = Object.entries(object).filter(
-    ([name]) => (!wanted || wanted.has(name)) && !(isUnnamed && name === SUBJECT_FIELD),
+    ([name]) => (!fieldNames || fieldNames.has(name)) && !(isUnnamed && name === SUBJECT_FIELD),
   )
   return Object.fromEntries(fields)
 }

@@ -50,8 +50,8 @@ export class LiveQueryServer {
       if (request.headers.upgrade?.toLowerCase() !== 'websocket')
         return serveWithoutUpgrade(server, request, socket)
       this.#checkUpgrade(request).then(
-        (refused) => {
-          if (refused !== undefined) return rejectUpgrade(socket, refused)
+        (errorStatus) => {
+          if (errorStatus !== undefined) return rejectUpgrade(socket, errorStatus)
           this.#server.handleUpgrade(request, socket, head, (opened) =>
             this.#accept(opened, clientAddressOf(this.#dependencies, request)),
           )

@@ -9,13 +9,13 @@ export class PatternTime {
 
   /** Runs a match. @throws DeadlineExceeded when the account has used up its time */
   measure<T>(account: string, match: () => T): T {
-    const spent = this.#spentMs.get(account) ?? 0
-    if (spent > MAX_PATTERN_MS) throw new ServiceError('DeadlineExceeded')
+    const spentMs = this.#spentMs.get(account) ?? 0
+    if (spentMs > MAX_PATTERN_MS) throw new ServiceError('DeadlineExceeded')
     const start = performance.now()
     try {
       return match()
     } finally {
-      this.#spentMs.set(account, spent + performance.now() - start)
+      this.#spentMs.set(account, spentMs + performance.now() - start)
     }
   }
 }

@@ -95,18 +95,18 @@ export function handOverWrites(adapter: object, modules: WriteModules, findWrite
   handOver('del', ({ writer, context }, objectId: string) => writer.remove(context.write, objectId))
 }
 
-async function create(write: ObjectWrite, sent: object): Promise<object> {
+async function create(write: ObjectWrite, body: object): Promise<object> {
   const [{ mount }, , className] = write.of
-  const fields = await runTrigger(write, null, sent)
+  const fields = await runTrigger(write, null, body)
   const document = await write.writer.create(write.context.write, fields)
   const location = `${mount}/classes/${className}/${document._id}`
   return { status: 201, response: await toObject(write, document), location }
 }
 
-async function update(write: ObjectWrite, where: { objectId: string }, sent: object): Promise<object> {
+async function update(write: ObjectWrite, where: { objectId: string }, body: object): Promise<object> {
   const { writer, context } = write
   const found = await writer.find(context.write, where.objectId)
-  const changes = await runTrigger(write, where, sent, await toObject(write, found))
+  const changes = await runTrigger(write, where, body, await toObject(write, found))
   const document = await writer.update(context.write, where.objectId, changes)
   return { response: await toObject(write, document) }
 }
@@ -115,14 +115,14 @@ async function update(write: ObjectWrite, where: { objectId: string }, sent: obj
 async function runTrigger(
   { RestWrite, triggers, of, context }: ObjectWrite,
   where: object | null,
-  sent: object,
+  body: object,
   stored?: ClassForm,
 ): Promise<Fields> {
   const [config, auth] = of
-  const known = { ...context, sent, stored }
-  const write = new RestWrite(...of, where, sent, stored, known)
+  const triggerContext = { ...context, sent: body, stored }
+  const write = new RestWrite(...of, where, body, stored, triggerContext)
   const { updatedObject, originalObject } = write.buildParseObjects()
-  const args = [auth, updatedObject, originalObject, config, known]
+  const args = [auth, updatedObject, originalObject, config, triggerContext]
   return (await triggers.maybeRunTrigger('beforeSave', ...args)).object
 }
 

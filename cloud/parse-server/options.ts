@@ -176,7 +176,7 @@ function loggingOptions(log: Logger) {
     silent: true,
     loggerAdapter: {
       log: (_level: string, message: unknown, ...rest: unknown[]) => {
-        const err = [message, ...rest].find((said) => said instanceof Error)
+        const err = [message, ...rest].find((part) => part instanceof Error)
         const text = typeof message === 'string' ? message : 'Parse Server'
         if (text.startsWith('Failed to run migrations')) log.error(text)
         else log[err && !isClientError(err) ? 'error' : 'debug']({ err }, text.split(/[:\n]/)[0])

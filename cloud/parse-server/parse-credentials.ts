@@ -29,8 +29,8 @@ export async function createParseCredentials(appId: string, db: Db): Promise<Cre
       return (await translating(created, toSignUpError)).response.objectId
     },
     async logIn(email, password, installationId) {
-      const sent = { info: { context: {}, installationId }, body: { email, password }, query: {} }
-      const loggedIn = parse.users.handleLogIn({ config, auth: auth.nobody(config), ...sent })
+      const request = { info: { context: {}, installationId }, body: { email, password }, query: {} }
+      const loggedIn = parse.users.handleLogIn({ config, auth: auth.nobody(config), ...request })
       return (await translating(loggedIn, toLoginError)).response
     },
     async matchesPassword(mvUid, password) {

@@ -12,7 +12,7 @@ interface ClassSchema {
 }
 
 export interface SchemaMigration {
-  updateSchema(wanted: ClassSchema, found: ClassSchema): Promise<void>
+  updateSchema(definition: ClassSchema, found: ClassSchema): Promise<void>
 }
 
 interface DatabaseController {
@@ -22,8 +22,8 @@ interface DatabaseController {
 /** Parse writes and reads each class again even without a change: most queries of a start. */
 export function skipUnchangedClasses(migration: SchemaMigration): void {
   const { updateSchema } = migration
-  migration.updateSchema = async function (wanted, found) {
-    if (describeDifferences(wanted, found).length > 0) await updateSchema.call(this, wanted, found)
+  migration.updateSchema = async function (definition, found) {
+    if (describeDifferences(definition, found).length > 0) await updateSchema.call(this, definition, found)
   }
 }
 
@@ -34,8 +34,8 @@ export async function verifySchema(
 ): Promise<void> {
   const schema = await database.loadSchema({ clearCache: true })
   const classes = new Map((await schema.getAllClasses()).map((shape) => [shape.className, shape]))
-  const faults = (definitions as readonly ClassSchema[]).flatMap((wanted) =>
-    describeDifferences(wanted, classes.get(wanted.className)),
+  const faults = (definitions as readonly ClassSchema[]).flatMap((definition) =>
+    describeDifferences(definition, classes.get(definition.className)),
   )
   if (faults.length > 0)
     throw new Error(`The class definitions in the database could not be updated: ${faults.join('; ')}`)
@@ -43,18 +43,18 @@ export async function verifySchema(
 
 const comparedProperties = (field?: ClassField) => [field?.type, field?.defaultValue]
 
-function describeDifferences(wanted: ClassSchema, found: ClassSchema | undefined): string[] {
-  if (!found) return [`${wanted.className} is missing`]
-  const fields = Object.entries(wanted.fields ?? {}).flatMap(([name, field]) =>
+function describeDifferences(definition: ClassSchema, found: ClassSchema | undefined): string[] {
+  if (!found) return [`${definition.className} is missing`]
+  const fields = Object.entries(definition.fields ?? {}).flatMap(([name, field]) =>
     isDeepStrictEqual(comparedProperties(field), comparedProperties(found.fields?.[name]))
       ? []
-      : [`${wanted.className}.${name}`],
+      : [`${definition.className}.${name}`],
   )
-  const { addField: _, ...operations } = wanted.classLevelPermissions ?? {}
+  const { addField: _, ...operations } = definition.classLevelPermissions ?? {}
   const permissions = Object.entries(operations).flatMap(([operation, allowed]) =>
     isDeepStrictEqual(found.classLevelPermissions?.[operation], allowed)
       ? []
-      : [`permission ${operation} of ${wanted.className}`],
+      : [`permission ${operation} of ${definition.className}`],
   )
   return [...fields, ...permissions]
 }

@@ -15,10 +15,10 @@ export async function beforeFindEhr(
 ): Promise<Parse.Query | undefined> {
   const { where, ...rest } = request.query.toJSON()
   if (!JSON.stringify([where, rest]).includes(SUBJECT_FIELD)) return undefined
-  const unnamed = await findAnonymizedEhrs(records, await loadCaller(request))
-  if (unnamed.size === 0) return undefined
-  const named = { objectId: { $nin: [...unnamed] } }
-  return new Parse.Query('Ehr').withJSON({ ...rest, where: { $and: [where, named] } })
+  const anonymizedIds = await findAnonymizedEhrs(records, await loadCaller(request))
+  if (anonymizedIds.size === 0) return undefined
+  const condition = { objectId: { $nin: [...anonymizedIds] } }
+  return new Parse.Query('Ehr').withJSON({ ...rest, where: { $and: [where, condition] } })
 }
 
 /** Removes the subject from anonymized EHRs. */
@@ -28,7 +28,7 @@ export async function afterFindEhr(
 ): Promise<Parse.Object[]> {
   const { objects } = request
   if (objects.length === 0) return objects
-  const unnamed = await findAnonymizedEhrs(records, await loadCaller(request))
-  for (const object of objects) if (unnamed.has(object.id ?? '')) object.unset(SUBJECT_FIELD)
+  const anonymizedIds = await findAnonymizedEhrs(records, await loadCaller(request))
+  for (const object of objects) if (anonymizedIds.has(object.id ?? '')) object.unset(SUBJECT_FIELD)
   return objects
 }

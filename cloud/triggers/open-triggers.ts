@@ -69,9 +69,15 @@ async function completeObject(
     const version: unknown = original.get('version')
     object.set('version', typeof version === 'number' ? version + 1 : 1)
   } else await fillIn(findEhrId, plain, object, context as OpenContext)
-  const sent = classFormOf(object)
-  const values = fromClassForm(plain.fields, withoutInvalidProperties(sent, plain.checks.create(sent)))
-  const { fields, rules } = await resolveRules(records, plain, { ...values, typeVersion: sent.typeVersion })
+  const classForm = classFormOf(object)
+  const values = fromClassForm(
+    plain.fields,
+    withoutInvalidProperties(classForm, plain.checks.create(classForm)),
+  )
+  const { fields, rules } = await resolveRules(records, plain, {
+    ...values,
+    typeVersion: classForm.typeVersion,
+  })
   const derived = toClassForm(fields, rules.derived?.(values) ?? {})
   // A rule also calculates properties that a client may send otherwise, such as a body-mass index.
   for (const name of new Set([...derivedFieldNames({ fields }), ...Object.keys(derived)])) {

@@ -111,9 +111,12 @@ export function selectElements(
   { summary, elements }: Pick<ParsedSearch, 'summary' | 'elements'>,
 ): FhirResource {
   if (elements.length === 0 && (summary === 'false' || summary === 'count')) return resource
-  const shown = Object.entries(resource).filter(([name]) => isShownIn(name, summary, elements))
+  const selectedEntries = Object.entries(resource).filter(([name]) => isShownIn(name, summary, elements))
   const { tag = [], ...meta } = (resource.meta ?? {}) as { tag?: object[] }
-  return { ...(Object.fromEntries(shown) as FhirResource), meta: { ...meta, tag: [...tag, SUBSETTED] } }
+  return {
+    ...(Object.fromEntries(selectedEntries) as FhirResource),
+    meta: { ...meta, tag: [...tag, SUBSETTED] },
+  }
 }
 
 const METHODS = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const

@@ -109,9 +109,9 @@ export class BulkExports {
     const { _outputFormat: format = EXPORT_FORMATS[0] } = parameters
     if (!EXPORT_FORMATS.includes(String(format)))
       throw parameterError('_outputFormat', 'not-supported', `must be ${EXPORT_FORMATS[0]}`)
-    const named = parseTypes(parameters, typeNamesOf(this.#types))
-    const descriptions = named ? this.#descriptionsOf(named) : this.#types
-    const { types, by } = permitExport(caller, descriptions, named !== undefined)
+    const requestedTypes = parseTypes(parameters, typeNamesOf(this.#types))
+    const descriptions = requestedTypes ? this.#descriptionsOf(requestedTypes) : this.#types
+    const { types, by } = permitExport(caller, descriptions, requestedTypes !== undefined)
     const since = parseSince(parameters) ?? null
     const ehrIds = await this.#findEhrIds(by, groupId)
     const startedAt = this.#context.clock()

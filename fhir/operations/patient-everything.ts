@@ -41,8 +41,8 @@ export async function patientEverything(
   const { limit, cursor } = parsePage(parameters)
   const inCompartment = types.filter(isInCompartment)
   const all = ['Patient', ...inCompartment.map(({ type }) => type)]
-  const wanted = parseTypes(parameters, all) ?? all
-  const descriptions = inCompartment.filter(({ type }) => wanted.includes(type))
+  const requestedTypes = parseTypes(parameters, all) ?? all
+  const descriptions = inCompartment.filter(({ type }) => requestedTypes.includes(type))
   const dates = careDates(parameters)
   const since = parseSince(parameters)
   const searchType = (index: number, count: number, after?: string) => {
@@ -56,7 +56,7 @@ export async function patientEverything(
   }
   // Every page reads the patient, who may have become unreadable.
   const patient = await readPatient()
-  const first = cursor === undefined && wanted.includes('Patient') ? [patient] : []
+  const first = cursor === undefined && requestedTypes.includes('Patient') ? [patient] : []
   const page = { limit: limit - first.length, after: cursor }
   const { resources, next } = await searchSequentially(descriptions.length, page, searchType)
   return { resources: [...first, ...resources], ...(next !== undefined && { next }) }

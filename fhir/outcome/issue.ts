@@ -115,9 +115,9 @@ export const unkeptIssues = (paths: readonly string[]): OutcomeIssue[] =>
 /** @throws InvalidInput for a modifier that the search parameter does not have */
 export function requireKnownModifier(
   { name, modifier }: { name: string; modifier: string | undefined },
-  known: readonly string[] = [],
+  allowedModifiers: readonly string[] = [],
 ): void {
-  if (modifier !== undefined && !known.includes(modifier))
+  if (modifier !== undefined && !allowedModifiers.includes(modifier))
     throw parameterError(
       `${name}:${modifier}`,
       'not-supported',

@@ -83,13 +83,13 @@ export class BundleRequests {
   }
 
   async #executeAll(by: BundleRequest, entries: readonly BundleEntry[]): Promise<EntryResponse[]> {
-    const prepared = await this.#resolve(by.caller, entries, by.newId)
-    requireDistinct(prepared)
-    if (by.isRetry && (await this.#isDone(by.caller, prepared)))
-      return Promise.all(prepared.map((one) => this.#repeatResponse(by, one)))
+    const preparedEntries = await this.#resolve(by.caller, entries, by.newId)
+    requireDistinct(preparedEntries)
+    if (by.isRetry && (await this.#isDone(by.caller, preparedEntries)))
+      return Promise.all(preparedEntries.map((one) => this.#repeatResponse(by, one)))
     const responses = new Map<number, EntryResponse>()
-    const reads = prepared.filter(isReading)
-    const writes = prepared.filter((one) => !isReading(one))
+    const reads = preparedEntries.filter(isReading)
+    const writes = preparedEntries.filter((one) => !isReading(one))
     const read = async (one: PreparedEntry) => {
       responses.set(one.entry.position, await locateFaults(one.entry, () => this.#execute(by, one)))
     }
@@ -102,7 +102,7 @@ export class BundleRequests {
       for (const one of reads)
         await read(one).catch((error) => responses.set(one.entry.position, toErrorResponse(error)))
     }
-    return prepared.map(({ entry }) => responses.get(entry.position) as EntryResponse)
+    return preparedEntries.map(({ entry }) => responses.get(entry.position) as EntryResponse)
   }
 
   /** Carries out the writes of a transaction. @throws the faults of all of them, so that none is stored */
@@ -160,20 +160,24 @@ export class BundleRequests {
   }
 
   /** Whether an earlier attempt was carried out: then all that it created exists. */
-  async #isDone(caller: Caller, prepared: readonly PreparedEntry[]): Promise<boolean> {
-    const created = prepared.find(isCreating)
+  async #isDone(caller: Caller, preparedEntries: readonly PreparedEntry[]): Promise<boolean> {
+    const created = preparedEntries.find(isCreating)
     if (!created) return false
     const { entry, id } = created
     return (await this.#resources.read(caller, entry.type, id).catch(ifNotFound(undefined))) !== undefined
   }
 
   /** The response to an entry that an earlier attempt carried out. */
-  async #repeatResponse(by: BundleRequest, prepared: PreparedEntry): Promise<EntryResponse> {
-    const { entry, id } = prepared
-    if (entry.method === 'GET') return this.#execute(by, prepared)
+  async #repeatResponse(by: BundleRequest, preparedEntry: PreparedEntry): Promise<EntryResponse> {
+    const { entry, id } = preparedEntry
+    if (entry.method === 'GET') return this.#execute(by, preparedEntry)
     if (entry.method === 'DELETE') return { response: { status: '204' } }
     const resource = await this.#resources.read(by.caller, entry.type, id)
-    return preferredResponse(this.#written({ resource, created: isCreating(prepared) }), by.preferences, [])
+    return preferredResponse(
+      this.#written({ resource, created: isCreating(preparedEntry) }),
+      by.preferences,
+      [],
+    )
   }
 
   /** Gives each new resource its id, finds the resources of conditions, and replaces references. */
@@ -183,17 +187,17 @@ export class BundleRequests {
     nextId: () => string,
   ): Promise<PreparedEntry[]> {
     const references = new Map<string, string>()
-    const prepared: PreparedEntry[] = []
+    const preparedEntries: PreparedEntry[] = []
     for (const entry of entries) {
       const one = await locateFaults(entry, () => this.#prepare(caller, entry, nextId()))
       if (entry.fullUrl !== undefined && entry.resource)
         references.set(entry.fullUrl, `${entry.type}/${one.id}`)
-      prepared.push(one)
+      preparedEntries.push(one)
     }
-    for (const { entry } of prepared)
+    for (const { entry } of preparedEntries)
       for (const reference of conditionalReferences(entry.resource))
         references.set(reference, await locateFaults(entry, () => this.#findReferenced(caller, reference)))
-    return prepared.map(({ entry, ...rest }) => ({
+    return preparedEntries.map(({ entry, ...rest }) => ({
       ...rest,
       entry: {
         ...entry,
@@ -218,8 +222,8 @@ export class BundleRequests {
     return { entry, id: entry.id ?? (found ? String(found.id) : newId), found }
   }
 
-  async #execute(by: BundleRequest, prepared: PreparedEntry, tx?: Transaction): Promise<EntryResponse> {
-    const { entry, id, found } = prepared
+  async #execute(by: BundleRequest, preparedEntry: PreparedEntry, tx?: Transaction): Promise<EntryResponse> {
+    const { entry, id, found } = preparedEntry
     if (entry.method === 'GET') return this.#read(by.caller, entry)
     const unkept: string[] = []
     const onUnkept = (paths: readonly string[]) => void unkept.push(...paths)
@@ -230,8 +234,8 @@ export class BundleRequests {
       if (entry.id !== undefined || found) await this.#resources.remove(by.caller, entry.type, id, options)
       return { response: { status: '204' } }
     }
-    const written = this.#written(await this.#write(by.caller, prepared, options))
-    return preferredResponse(written, by.preferences, unkept)
+    const response = this.#written(await this.#write(by.caller, preparedEntry, options))
+    return preferredResponse(response, by.preferences, unkept)
   }
 
   async #write(
@@ -244,14 +248,14 @@ export class BundleRequests {
     if (method === 'POST' && found) return { resource: found, created: false }
     const isNew = method === 'POST' || (entry.id === undefined && !found)
     if (isNew && method === 'PUT' && resource?.id !== undefined) throw clientIdError(type)
-    const sent = { ...resource, id: resource?.id ?? id } as FhirResource
-    if (!isNew) return this.#resources.update(caller, id, sent, options)
+    const resourceWithId = { ...resource, id: resource?.id ?? id } as FhirResource
+    if (!isNew) return this.#resources.update(caller, id, resourceWithId, options)
     const condition = conditionOf(entry)
-    if (!condition) return this.#resources.create(caller, sent, id, options)
-    const written = await this.#resources.createUnlessFound(caller, sent, id, condition, options)
+    if (!condition) return this.#resources.create(caller, resourceWithId, id, options)
+    const result = await this.#resources.createUnlessFound(caller, resourceWithId, id, condition, options)
     // Other entries name it by the id that it did not get.
-    if (!written.created && options.tx) throw new ServiceError('Conflict', { detail: CREATED_MEANWHILE })
-    return written
+    if (!result.created && options.tx) throw new ServiceError('Conflict', { detail: CREATED_MEANWHILE })
+    return result
   }
 
   async #read(
@@ -345,16 +349,16 @@ const CREATED_MEANWHILE =
 const isConditional = ({ method, id }: BundleEntry): boolean => method !== 'GET' && id === undefined
 
 /** @throws RuleViolated when two entries write the same resource, or create one under the same condition */
-function requireDistinct(prepared: readonly PreparedEntry[]): void {
-  const seen = new Set<string>()
+function requireDistinct(preparedEntries: readonly PreparedEntry[]): void {
+  const keys = new Set<string>()
   const violations: Violation[] = []
-  for (const { entry, id, found } of prepared.filter((one) => one.entry.method !== 'GET')) {
+  for (const { entry, id, found } of preparedEntries.filter((one) => one.entry.method !== 'GET')) {
     const condition = found ? undefined : conditionOf(entry)
     const key = condition ? `${entry.type}?${JSON.stringify(condition)}` : `${entry.type}/${id}`
     const message = 'must not write a resource that another entry writes'
-    if (seen.has(key))
+    if (keys.has(key))
       violations.push({ path: `Bundle.entry[${entry.position}]`, code: 'duplicate', message })
-    seen.add(key)
+    keys.add(key)
   }
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
 }

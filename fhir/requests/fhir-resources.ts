@@ -272,9 +272,9 @@ export class FhirResources {
   ): Promise<WrittenResource> {
     const found = await this.findOne(caller, resource.resourceType, query)
     if (!found && resource.id !== undefined) throw clientIdError(resource.resourceType)
-    const written = found ? undefined : await this.createUnlessFound(caller, resource, newId, query, options)
-    if (written?.created) return written
-    const id = String((found ?? written?.resource)?.id)
+    const result = found ? undefined : await this.createUnlessFound(caller, resource, newId, query, options)
+    if (result?.created) return result
+    const id = String((found ?? result?.resource)?.id)
     return this.update(caller, id, { ...resource, id: resource.id ?? id }, options)
   }
 
@@ -373,11 +373,11 @@ export class FhirResources {
     if (id !== undefined) await this.read(caller, type, id)
     const write = (options: ResourceWrite) => {
       if (mode === 'create') return this.create(caller, requireResource(resource), newId, options)
-      const written = id ?? resource?.id
-      if (written === undefined) throw parameterError('id', 'required', 'is required in this mode')
+      const targetId = id ?? resource?.id
+      if (targetId === undefined) throw parameterError('id', 'required', 'is required in this mode')
       return mode === 'delete'
-        ? this.remove(caller, type, written, options)
-        : this.update(caller, written, requireResource(resource), options)
+        ? this.remove(caller, type, targetId, options)
+        : this.update(caller, targetId, requireResource(resource), options)
     }
     return operationOutcome(await tryWrite(this.#context, write, isLenient))
   }

@@ -57,7 +57,7 @@ export async function findIncluded(
 ): Promise<IncludedResources> {
   const included: IncludedResources = { resources: [], cut: [] }
   if (forward.length + reverse.length === 0) return included
-  const shown = new Set(matches.map(keyOf))
+  const resourceKeys = new Set(matches.map(keyOf))
   const patients = patientsOf(matches, descriptionOf)
   if (reverse.length > 0 && patients.size > MAX_SEARCHED_PATIENTS)
     throw parameterError(
@@ -65,21 +65,21 @@ export async function findIncluded(
       'too-costly',
       `needs a page of at most ${MAX_SEARCHED_PATIENTS} patients`,
     )
-  const add = async (name: string, include: Include, type: string, sought: SearchCriterion) => {
+  const add = async (name: string, include: Include, type: string, criterion: SearchCriterion) => {
     const count = MAX_INCLUDED - included.resources.length
-    if (sought.values.length === 0) return
+    if (criterion.values.length === 0) return
     // Practitioners are no data of a patient.
     const isNarrowed = patients.size > 0 && 'patient' in descriptionOf(type).parameters
-    const criteria = isNarrowed ? [sought, criterionOf('patient', patients)] : [sought]
+    const criteria = isNarrowed ? [criterion, criterionOf('patient', patients)] : [criterion]
     const found = count > 0 ? await search(type, criteria, count) : undefined
-    const fresh = found?.resources.filter((one) => !shown.has(keyOf(one))) ?? []
-    for (const one of fresh) shown.add(keyOf(one))
+    const fresh = found?.resources.filter((one) => !resourceKeys.has(keyOf(one))) ?? []
+    for (const one of fresh) resourceKeys.add(keyOf(one))
     included.resources.push(...fresh)
     if (!found || found.next !== undefined) included.cut.push({ name, value: includeName(include) })
   }
   for (const include of forward) {
     const ids = matches.flatMap((one) => referencedIn(one, include))
-    const isShown = (id: string) => shown.has(`${include.target}/${id}`)
+    const isShown = (id: string) => resourceKeys.has(`${include.target}/${id}`)
     await add(
       '_include',
       include,

@@ -149,9 +149,9 @@ class KindResources implements ResourceSource {
     // A change shows the version before it; the newest one is the record itself.
     const versions = items.map(({ version, at, action, userId, application }, i): ResourceVersion => {
       const newer = items[i - 1]?.before
-      const shown =
+      const recordVersion =
         action === 'delete' ? undefined : (newer ?? (version === record.version ? record : undefined))
-      const resource = shown && this.#render(stream, shown)
+      const resource = recordVersion && this.#render(stream, recordVersion)
       const author = { userId, application }
       return { type: this.#type, id: resourceId, version, at, action, ehrId, author, resource }
     })
@@ -231,7 +231,7 @@ class KindResources implements ResourceSource {
     const [status = ''] = markedFieldNames(kind.fields, 'status')
     const changed = Object.keys(stated)
     requireValidResource(await this.#kindFor(kind, stated), resource, stated, { id, changed, onUnkept })
-    const { ehrId, carePlanId, goalId, [status]: sent, ...body } = stated as Record<string, string>
+    const { ehrId, carePlanId, goalId, [status]: sentStatus, ...body } = stated as Record<string, string>
     const place = { ehrId: ehrId ?? '', ...(carePlanId && { carePlanId }), ...(goalId && { goalId }) }
     const records = this.#recordsOf(kind)
     const write = () =>
@@ -240,7 +240,7 @@ class KindResources implements ResourceSource {
             records.createIn(caller, place, body, id, tx),
           )
         : records.create(caller, place, body, id)
-    if (sent !== undefined && sent !== 'ACTIVE')
+    if (sentStatus !== undefined && sentStatus !== 'ACTIVE')
       throw new ServiceError('RuleViolated', {
         violations: [
           {
@@ -369,9 +369,11 @@ class KindResources implements ResourceSource {
     const { id, suffix } = splitResourceId(resourceId)
     const streams = this.#streams.filter((stream) => stream.suffix === suffix)
     const key = `${caller.userId}/${id}`
-    const known = this.#collectionsOfIds.get(key)
+    const cachedCollection = this.#collectionsOfIds.get(key)
     const readable = { _id: id, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
-    const collections = known ? new Set([known]) : await this.#findCollections(readable, streams)
+    const collections = cachedCollection
+      ? new Set([cachedCollection])
+      : await this.#findCollections(readable, streams)
     const found = await Promise.all(
       streams.map(async (stream) => {
         if (!collections.has(stream.kind.collection)) return []

@@ -31,8 +31,8 @@ const generalParameters = (
     description: 'Id of the resource',
     modifiers: [],
     where: ({ text }) => {
-      const { id, suffix: sought } = splitResourceId(text)
-      return sought === suffix && { id }
+      const { id, suffix: idSuffix } = splitResourceId(text)
+      return idSuffix === suffix && { id }
     },
   },
   _lastUpdated: dateParameter('Time of the last change', 'updatedAt'),
@@ -49,7 +49,7 @@ const partParameter = (
   { type }: FhirMapping,
   description: string,
   path: string,
-  where: (sought: { id: string; suffix: string }) => Readonly<Record<string, unknown>> | false,
+  where: (idParts: { id: string; suffix: string }) => Readonly<Record<string, unknown>> | false,
 ): FhirSearchParameter => ({
   type: 'reference',
   description,

@@ -60,14 +60,14 @@ export async function searchedEhrIds(
   const ofPatient = criteria.filter(isPatientCriterion)
   // Every record belongs to a patient.
   if (ofPatient.some(isMissing)) return []
-  const named = ofPatient.flatMap(({ name, modifier, values }) => {
+  const idLists = ofPatient.flatMap(({ name, modifier, values }) => {
     if (modifier === 'missing') return []
     requireKnownModifier({ name, modifier }, ['Patient'])
     return [
       values.flatMap((text) => referencedId(text, 'Patient') ?? (/^[\w.-]{1,64}$/.test(text) ? [text] : [])),
     ]
   })
-  const [first, ...others] = named
+  const [first, ...others] = idLists
   const ids = first
     ? [...new Set(first.filter((id) => others.every((all) => all.includes(id))))]
     : await readableEhrIds(database, caller)

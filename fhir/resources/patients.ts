@@ -69,11 +69,11 @@ class Patients implements ResourceSource {
   }
 
   async read(caller: Caller, id: string): Promise<FhirResource> {
-    const [ehr, unnamed] = await Promise.all([
+    const [ehr, anonymizedIds] = await Promise.all([
       this.#ehrs.get(caller, id),
       findAnonymizedEhrs(this.#context, caller),
     ])
-    return this.#show(caller, hideSubject(ehr, unnamed))
+    return this.#show(caller, hideSubject(ehr, anonymizedIds))
   }
 
   async exportPage(
@@ -96,11 +96,11 @@ class Patients implements ResourceSource {
   async #named(caller: Caller, ids: readonly string[]): Promise<EhrView[]> {
     if (ids.length > MAX_EHRS)
       throw parameterError('_id', 'too-costly', `must have at most ${MAX_EHRS} values`)
-    const [unnamed, ...found] = await Promise.all([
+    const [anonymizedIds, ...found] = await Promise.all([
       findAnonymizedEhrs(this.#context, caller),
       ...ids.map((id) => this.#ehrs.get(caller, id).catch(ifNotFound(undefined))),
     ])
-    return found.flatMap((ehr) => (ehr ? hideSubject(ehr, unnamed) : []))
+    return found.flatMap((ehr) => (ehr ? hideSubject(ehr, anonymizedIds) : []))
   }
 
   /** @throws InvalidInput for a caller of too many EHRs */

@@ -65,13 +65,13 @@ export async function searchStreams(
   const position = search.after === undefined ? START : decodePosition(search.after)
   const direction = orderOf(streams[0], search) === 'asc' ? 1 : -1
   const ehrIds = [ehrId, ...others] as const
-  const wanted = recordReads(streams, search)
-  const collections = wanted.map(({ kind }) => kind.collection)
+  const allReads = recordReads(streams, search)
+  const collections = allReads.map(({ kind }) => kind.collection)
   const { ehrs, nonempty } = await findEhrContents(context, ehrIds, collections)
   const place = { ehrIds, ehr: ehrs.get(ehrId) }
-  const found = wanted.filter(({ kind }) => nonempty.has(kind.collection))
+  const found = allReads.filter(({ kind }) => nonempty.has(kind.collection))
   // A search that finds nothing is in the audit, too.
-  const reads = found.length > 0 ? found : wanted.slice(0, 1)
+  const reads = found.length > 0 ? found : allReads.slice(0, 1)
   const pages = await runAuditedReads(context, (tx) =>
     Promise.all(reads.map((read) => readStreams(recordsOf, caller, read, place, search, position, tx))),
   )
@@ -85,8 +85,8 @@ export async function searchStreams(
     .flatMap(({ items }) => items)
     .filter((one) => within === undefined || compare(one, within) > 0)
     .sort(compare)
-  const known = all.filter((one) => !end || direction * compareKeys(one, end) < 0)
-  const complete = known.length > 0 ? known : all.filter((one) => end && compare(one, end) <= 0)
+  const earlierItems = all.filter((one) => !end || direction * compareKeys(one, end) < 0)
+  const complete = earlierItems.length > 0 ? earlierItems : all.filter((one) => end && compare(one, end) <= 0)
   const page = complete.slice(0, search.count)
   const next = nextPosition(page, complete[search.count], end, position)
   return {
@@ -155,11 +155,11 @@ export async function findHiddenOf(
   context: StoreContext,
   caller: Caller,
   { collection, schema }: MappedKind,
-  sought: readonly Pick<HistoryKey, 'id'>[],
+  keys: readonly Pick<HistoryKey, 'id'>[],
   conditions: Conditions = {},
 ): Promise<Map<string, RecordWithMetadata>> {
   const format = createParseFormat(schema)
-  const filter = { ...toMongoFilter(format, conditions), _id: { $in: sought.map(({ id }) => id) } }
+  const filter = { ...toMongoFilter(format, conditions), _id: { $in: keys.map(({ id }) => id) } }
   const found = await findHiddenRecords(context.db, caller, collection, filter as Filter<ParseDocument>)
   if (found.length === 0) return new Map()
   const ehrIds = [...new Set(found.map(({ ehrId }) => ehrId))]
@@ -230,15 +230,15 @@ const compareKeys = (a: Omit<Key, 'suffix'>, b: Omit<Key, 'suffix'>): number =>
 const START: Position = { after: undefined, within: undefined }
 
 function nextPosition(
-  shown: readonly Found[],
+  page: readonly Found[],
   following: Found | undefined,
   end: Key | undefined,
   before: Position,
 ): Position | undefined {
-  const last = shown.at(-1)
+  const last = page.at(-1)
   if (!last || !following) return end && { after: last ?? end, within: undefined }
   if (following.id !== last.id) return { after: last, within: undefined }
-  const complete = shown.findLast(({ id }) => id !== last.id)
+  const complete = page.findLast(({ id }) => id !== last.id)
   return { after: complete ?? before.after, within: last }
 }
 

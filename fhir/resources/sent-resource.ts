@@ -61,16 +61,16 @@ export function mergeFields(
   now: FieldValues,
   resource: FhirResource,
 ): FieldValues {
-  const shown = mappedFields(kind.fhir)
+  const mappedNames = mappedFields(kind.fhir)
   const needsPlan = kind.parentType === 'plan' || kind.parentType === 'goal'
-  const isKept = (name: string) => !shown.includes(name) || (needsPlan && name === 'carePlanId')
+  const isKept = (name: string) => !mappedNames.includes(name) || (needsPlan && name === 'carePlanId')
   const { decimals: stated, ...rest } = fieldsOf(kind, resource)
-  const known = pick((now.decimals ?? {}) as FieldValues, isKept)
+  const storedDecimals = pick((now.decimals ?? {}) as FieldValues, isKept)
   const isExact = now.decimals !== undefined || stated !== undefined
   return {
     ...pick(now, isKept),
     ...rest,
-    ...(isExact && { decimals: { ...known, ...(stated as Decimals | undefined) } }),
+    ...(isExact && { decimals: { ...storedDecimals, ...(stated as Decimals | undefined) } }),
   }
 }
 
@@ -128,12 +128,12 @@ const SERVICE_ELEMENTS = ['resourceType', 'id']
 const SERVICE_METADATA = ['versionId', 'lastUpdated']
 
 /** The paths of what `meta` and the narrative would lose. A generated narrative says what the elements say. */
-function unkeptHeaders({ meta, text, resourceType }: FhirResource, known: string | undefined): string[] {
+function unkeptHeaders({ meta, text, resourceType }: FhirResource, ownProfile: string | undefined): string[] {
   const headers = Object.entries(isElement(meta) ? meta : {}).flatMap(([name, value]) => {
     const path = `${resourceType}.meta.${name}`
     if (SERVICE_METADATA.includes(name)) return []
     if (!Array.isArray(value)) return [path]
-    return value.flatMap((one, i) => (name === 'profile' && one === known ? [] : [`${path}[${i}]`]))
+    return value.flatMap((one, i) => (name === 'profile' && one === ownProfile ? [] : [`${path}[${i}]`]))
   })
   return memberOf(text, 'status') === 'additional' ? [...headers, `${resourceType}.text`] : headers
 }
@@ -155,17 +155,17 @@ interface UnkeptComparison {
 /** The paths of what a sent resource has and the shown one lacks, so that it would be lost. */
 export function unkeptElements(
   resource: FhirResource,
-  shown: FhirResource,
-  { accepted = {}, ignored = [], profile: known }: UnkeptComparison,
+  storedResource: FhirResource,
+  { accepted = {}, ignored = [], profile: ownProfile }: UnkeptComparison,
 ): string[] {
-  const { resourceType: type } = shown
+  const { resourceType: type } = storedResource
   const others = [...SERVICE_ELEMENTS, 'meta', 'text', ...ignored]
-  const sent = Object.entries(resource).filter(([name]) => !others.includes(name))
+  const elements = Object.entries(resource).filter(([name]) => !others.includes(name))
   return [
-    ...sent.flatMap(([name, value]) =>
-      unkeptPaths(value, memberOf(shown, name), `${type}.${name}`, { accepted }),
+    ...elements.flatMap(([name, value]) =>
+      unkeptPaths(value, memberOf(storedResource, name), `${type}.${name}`, { accepted }),
     ),
-    ...unkeptHeaders(resource, known),
+    ...unkeptHeaders(resource, ownProfile),
   ]
 }
 
@@ -255,8 +255,8 @@ export function requireKept(
   })
   const warnings = onUnkept ? unkept.filter((path) => !isModifier(path)) : []
   if (warnings.length > 0) onUnkept?.(warnings)
-  const refused = unkept.filter((path) => !warnings.includes(path))
-  const violations = [...faults, ...refused.map(unkeptViolation)]
+  const errorPaths = unkept.filter((path) => !warnings.includes(path))
+  const violations = [...faults, ...errorPaths.map(unkeptViolation)]
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations: uniqueByPath(violations) })
 }
 

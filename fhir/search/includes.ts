@@ -50,27 +50,32 @@ export function parseIncludes(
     throw parameterError(modified, 'not-supported', 'is not supported: only direct references are included')
   if (parameters._include === undefined && parameters._revinclude === undefined)
     return { forward: [], reverse: [] }
-  const known = knownIncludes(of, types)
+  const availableIncludes = knownIncludes(of, types)
   return {
-    forward: chosenIncludes('_include', parameters, known.forward),
-    reverse: chosenIncludes('_revinclude', parameters, known.reverse),
+    forward: chosenIncludes('_include', parameters, availableIncludes.forward),
+    reverse: chosenIncludes('_revinclude', parameters, availableIncludes.reverse),
   }
 }
 
 /** The includes that the values of a parameter name: `*`, `Type:*`, `Type:parameter` or `Type:parameter:Target`. */
-function chosenIncludes(name: string, parameters: SearchParameters, known: readonly Include[]): Include[] {
+function chosenIncludes(
+  name: string,
+  parameters: SearchParameters,
+  availableIncludes: readonly Include[],
+): Include[] {
   const values = [parameters[name] ?? []].flat().map(String).filter(Boolean)
-  const chosen = values.flatMap((value) => {
+  const includes = values.flatMap((value) => {
     const [source, parameter, target, ...rest] = value === '*' ? ['*', '*'] : value.split(':')
-    const fits = (sought: string | undefined, own: string) => sought === '*' || sought === own
-    const found = known.filter(
+    const fits = (pattern: string | undefined, own: string) => pattern === '*' || pattern === own
+    const found = availableIncludes.filter(
       (one) => fits(source, one.source) && fits(parameter, one.parameter) && fits(target ?? '*', one.target),
     )
     if (found.length > 0 && rest.length === 0) return found
-    const names = ['*', ...new Set(known.map(includeName))].join(', ')
-    const message = known.length > 0 ? `must be one of ${names}` : 'is not supported for this type'
+    const names = ['*', ...new Set(availableIncludes.map(includeName))].join(', ')
+    const message =
+      availableIncludes.length > 0 ? `must be one of ${names}` : 'is not supported for this type'
     throw parameterError(name, 'not-supported', message)
   })
   // Some parameters, such as patient and subject, find the same references.
-  return [...new Map(chosen.map((one) => [`${one.source} ${one.path} ${one.target}`, one])).values()]
+  return [...new Map(includes.map((one) => [`${one.source} ${one.path} ${one.target}`, one])).values()]
 }

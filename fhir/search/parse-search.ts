@@ -99,12 +99,12 @@ export function parseSince(parameters: SearchParameters): Date | undefined {
 /** The types that `_type` names; undefined if it names none. @throws InvalidInput for others */
 export function parseTypes(
   parameters: SearchParameters,
-  known: readonly string[],
+  allowedTypes: readonly string[],
 ): readonly string[] | undefined {
   const types = textsOf(parameters._type ?? []).flatMap((text) => text.split(','))
   if (types.length === 0) return undefined
-  if (types.every((type) => known.includes(type))) return types
-  throw parameterError('_type', 'not-supported', `must name some of ${known.join(', ')}`)
+  if (types.every((type) => allowedTypes.includes(type))) return types
+  throw parameterError('_type', 'not-supported', `must name some of ${allowedTypes.join(', ')}`)
 }
 
 /** The criterion `patient` of an operation that is not a search. @param base the address of the FHIR API */

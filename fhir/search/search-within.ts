@@ -37,8 +37,8 @@ export async function searchWithin<T>(
   { criteria, count, after, total }: ResourceSearch,
   { name: scope, readPage, fits, show }: SearchScope<T>,
 ): Promise<FoundResources> {
-  const [named, ...others] = criteria.filter(({ name }) => name === scope)
-  const values = [...new Set(named?.values ?? [])]
+  const [scopeCriterion, ...others] = criteria.filter(({ name }) => name === scope)
+  const values = [...new Set(scopeCriterion?.values ?? [])]
   const [first] = values
   const rest = criteria.filter(({ name }) => name !== scope)
   for (const criterion of criteria) requireKnownModifier(criterion)
@@ -49,20 +49,20 @@ export async function searchWithin<T>(
     throw parameterError('_total', 'too-costly', `can count only all resources of one ${scope}`)
   const read = (value: string, page: PageRequest) => readPage(value, page).catch(noneIfUnknown)
   if (count === 0) return { resources: [], total: (await read(first, { limit: 1, count: total })).total }
-  let counted: number | undefined
+  let pageTotal: number | undefined
   const found = await searchSequentially(
     values.length,
     { limit: count, after },
     async (index, limit, cursor) => {
       const value = values[index] as string
       const page = await read(value, { limit, cursor, count: total })
-      counted = page.total
+      pageTotal = page.total
       const fitting = page.items.filter((item) => rest.every((criterion) => fits(item, criterion, value)))
       const isShort = fitting.length < page.items.length
       return { resources: await show(fitting, value), next: page.next ?? undefined, isShort }
     },
   )
-  return { ...found, ...(counted !== undefined && { total: counted }) }
+  return { ...found, ...(pageTotal !== undefined && { total: pageTotal }) }
 }
 
 /** A page of one of several sources. */

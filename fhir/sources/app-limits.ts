@@ -112,7 +112,7 @@ type LimitedMethod = (
   readNow: (id: unknown) => Promise<FhirResource>,
 ) => Promise<unknown>
 
-const shown: LimitedMethod = async (perform, categories, rest) =>
+const readInCategories: LimitedMethod = async (perform, categories, rest) =>
   hideOthers((await perform(...rest)) as FhirResource, categories)
 
 const withCategories: LimitedMethod = (perform, categories, [search, ...rest]) => {
@@ -122,8 +122,8 @@ const withCategories: LimitedMethod = (perform, categories, [search, ...rest]) =
 
 /** A method that is not named here is refused to an app with limited categories. */
 const BY_CATEGORY: Partial<Record<SourceMethod, LimitedMethod>> = {
-  read: shown,
-  readVersion: shown,
+  read: readInCategories,
+  readVersion: readInCategories,
   history: async (perform, categories, rest) => {
     const found = (await perform(...rest)) as { versions: ResourceVersion[] }
     for (const { resource } of found.versions) hideOthers(resource, categories)
@@ -189,7 +189,7 @@ export function limitToApp<M extends SourceMethod>(
     if (!app) return work(caller, ...rest)
     const { isInCompartment, categories } = reachOf(app, description, interaction)
     const by = withinReach(caller, app, isInCompartment)
-    const performAs = (...given: Rest) => work(by, ...(given as never[]))
+    const performAs = (...parameters: Rest) => work(by, ...(parameters as never[]))
     if (categories === undefined) return performAs(...rest)
     const byCategory = BY_CATEGORY[method]
     if (!byCategory) throw limitedToCategoriesError()

@@ -164,13 +164,13 @@ export class SubscriptionEvents {
     stored: readonly StoredSubscriptionEvent[],
   ): Promise<SubscriptionEvent[]> {
     const { type } = parseCriteria(this.#descriptions, subscription)
-    const named = stored.map((one) => ({
+    const numberedChanges = stored.map((one) => ({
       number: eventNumberOf(one),
       change: { ...parseChangeId(one.change), ehrId: one.ehrId, action: one.action, at: one.at },
       resourceId: one.resourceId,
     }))
-    const readable = new Set(await this.#keepReadable(caller, { type, criteria: [] }, named))
-    return named.map((one) => ({
+    const readable = new Set(await this.#keepReadable(caller, { type, criteria: [] }, numberedChanges))
+    return numberedChanges.map((one) => ({
       number: one.number,
       at: one.change.at,
       focus: readable.has(one) ? versionOf(type, one) : undefined,
@@ -181,12 +181,12 @@ export class SubscriptionEvents {
   async watch(
     caller: Caller,
     subscription: StoredSubscription,
-  ): Promise<{ sought: EhrCollections; concerns(change: ChangedRecord): boolean }> {
+  ): Promise<{ ehrCollections: EhrCollections; concerns(change: ChangedRecord): boolean }> {
     const { type, criteria } = parseCriteria(this.#descriptions, subscription)
     const ehrIds = await searchedEhrIds(this.#context, caller, criteria)
     const { collections = [] } = this.#typeOf(type).source
     return {
-      sought: { ehrIds, collections },
+      ehrCollections: { ehrIds, collections },
       concerns: ({ ehrId, collection }) =>
         ehrId !== null &&
         ehrIds.includes(ehrId) &&
@@ -202,20 +202,20 @@ export class SubscriptionEvents {
 
   /** @returns false if another instance has moved the subscription on in the meantime */
   async #advanceOnce(caller: Caller, subscription: StoredSubscription): Promise<boolean> {
-    const searched = parseCriteria(this.#descriptions, subscription)
-    const { sought, concerns } = await this.watch(caller, subscription)
+    const search = parseCriteria(this.#descriptions, subscription)
+    const { ehrCollections, concerns } = await this.watch(caller, subscription)
     let progress: SubscriptionProgress | undefined = await this.#progressOf(subscription.id)
     const from = parsePosition(progress.position)
     const to = await this.#feed.position()
-    const missed = from && (await this.#feed.changesBetween(from, to, concerns))
-    const match = (changes: readonly RecordChange[]) => this.#match(caller, searched, changes)
-    if (!missed) {
-      const recovered = await this.#findInHistory(caller, progress, sought)
+    const changeBatches = from && (await this.#feed.changesBetween(from, to, concerns))
+    const match = (changes: readonly RecordChange[]) => this.#match(caller, search, changes)
+    if (!changeBatches) {
+      const recovered = await this.#findInHistory(caller, progress, ehrCollections)
       const matched = await match(recovered.changes)
       return (await this.#append(progress, matched, formatPosition(to), recovered.gap)) !== undefined
     }
-    for await (const changes of missed) {
-      const { all, gap } = await this.#withContents(caller, searched, changes)
+    for await (const changes of changeBatches) {
+      const { all, gap } = await this.#withContents(caller, search, changes)
       progress = await this.#append(progress, await match(all), String(changes.at(-1)?.position), gap)
       if (!progress) return false
     }
@@ -249,28 +249,28 @@ export class SubscriptionEvents {
   /** Finds the changes that fit the criteria now, for each resource that they have changed. */
   async #match(
     caller: Caller,
-    sought: SoughtResources,
+    search: SoughtResources,
     changes: readonly RecordChange[],
   ): Promise<ResourceChange[]> {
-    const { source } = this.#typeOf(sought.type)
+    const { source } = this.#typeOf(search.type)
     const changed = changes
-      .filter(({ action }) => sought.hasDeletions || action !== 'delete')
+      .filter(({ action }) => search.hasDeletions || action !== 'delete')
       .flatMap((change) =>
         (source.versionsOf?.(change) ?? []).map(({ id: resourceId }) => ({ change, resourceId })),
       )
-    return this.#keepReadable(caller, sought, changed)
+    return this.#keepReadable(caller, search, changed)
   }
 
   /** Keeps what a search by the caller finds: among the resources, or for deletions among the deleted ones. */
   async #keepReadable<C extends ResourceChange>(
     caller: Caller,
-    sought: Pick<SoughtResources, 'type' | 'criteria'>,
+    search: Pick<SoughtResources, 'type' | 'criteria'>,
     changed: readonly C[],
   ): Promise<C[]> {
     const deletions = changed.filter(isDeletion)
     const others = changed.filter((one) => !isDeletion(one))
-    const deleted = await this.#findDeleted(caller, sought, deletions)
-    const found = await this.#findReadable(caller, sought, others)
+    const deleted = await this.#findDeleted(caller, search, deletions)
+    const found = await this.#findReadable(caller, search, others)
     return changed.filter((one) => (isDeletion(one) ? deleted : found).has(one.resourceId))
   }
 
@@ -283,8 +283,8 @@ export class SubscriptionEvents {
     const readable = new Set<string>()
     for (let i = 0; i < ehrIds.length; i += MAX_SEARCHED_PATIENTS) {
       const some = ehrIds.slice(i, i + MAX_SEARCHED_PATIENTS)
-      const named = changed.filter(({ change }) => some.includes(String(change.ehrId)))
-      const ids = named.map(({ resourceId }) => resourceId)
+      const batch = changed.filter(({ change }) => some.includes(String(change.ehrId)))
+      const ids = batch.map(({ resourceId }) => resourceId)
       const narrowed = [...criteria, criterionOf('patient', some), criterionOf('_id', ids)]
       const found = await this.#search(caller, type, narrowed, ids.length)
       for (const { id } of found.resources) readable.add(String(id))
@@ -315,19 +315,24 @@ export class SubscriptionEvents {
   async #findInHistory(
     caller: Caller,
     { _id, startedAt, checkedAt }: SubscriptionProgress,
-    sought: EhrCollections,
+    ehrCollections: EhrCollections,
   ): Promise<{ changes: RecordChange[]; gap: number }> {
     const overlap = new Date(checkedAt.getTime() - CLOCK_TOLERANCE_MS)
     const since = overlap > startedAt ? overlap : startedAt
     const limit = MAX_RECOVERED_CHANGES + 1
-    const found = await listChanges(this.#context.db, caller, { ...sought, since, from: undefined, limit })
+    const found = await listChanges(this.#context.db, caller, {
+      ...ehrCollections,
+      since,
+      from: undefined,
+      limit,
+    })
     const events = await eventCollection(this.#context.db)
       .find({ _id: eventIdRange(_id), at: { $gte: since } }, { projection: { change: 1, action: 1 } })
       .toArray()
-    const known = new Set(events.map(({ change, action }) => `${change} ${action}`))
+    const eventKeys = new Set(events.map(({ change, action }) => `${change} ${action}`))
     const changes = found
       .slice(0, MAX_RECOVERED_CHANGES)
-      .filter((one) => !known.has(`${changeKey(one)} ${one.action}`))
+      .filter((one) => !eventKeys.has(`${changeKey(one)} ${one.action}`))
     return { changes: changes.reverse(), gap: found.length > MAX_RECOVERED_CHANGES ? 1 : 0 }
   }
 

@@ -258,20 +258,20 @@ const readOrdinals = (list: OdinValue | undefined) =>
 
 /** Replaces a reference by the node that it names. @throws TextSyntaxError when there is no such node */
 function resolveReference({ at, path, node }: NodeReference, root: ObjectConstraint): void {
-  let named: ObjectConstraint | undefined = root
+  let target: ObjectConstraint | undefined = root
   for (const [, name, nodeId] of path.matchAll(PATH_STEPS)) {
-    const children: ObjectConstraint[] | undefined = named?.attributes.find(
+    const children: ObjectConstraint[] | undefined = target?.attributes.find(
       (one) => one.name === name,
     )?.children
-    named = children?.find((one) => nodeId === undefined || one.nodeId === nodeId)
+    target = children?.find((one) => nodeId === undefined || one.nodeId === nodeId)
   }
-  if (!named)
+  if (!target)
     throw new TextSyntaxError(
       at,
       `expected the path of a node of this archetype, found ${path.slice(0, 200)}`,
     )
-  node.attributes = named.attributes
-  node.nodeId ||= named.nodeId
+  node.attributes = target.attributes
+  node.nodeId ||= target.nodeId
 }
 
 /**

@@ -64,9 +64,9 @@ export class AdlScanner {
   readNested<T>(work: () => T): T {
     if (++this.#depth > MAX_NESTING)
       throw new TextSyntaxError(this.#at, `is nested deeper than ${MAX_NESTING} levels`)
-    const done = work()
+    const result = work()
     this.#depth--
-    return done
+    return result
   }
 
   /** @throws TextSyntaxError unless the section ends here */

@@ -128,8 +128,8 @@ export class Queries {
       timeoutMs: AQL_TIMEOUT_MS,
       advice: TIMEOUT_ADVICE,
     })
-    const wanted = window.offset + window.limit + 1
-    const evaluate = () => this.#evaluate({ reading, query, evaluation, collector, timeSlice, wanted })
+    const neededCount = window.offset + window.limit + 1
+    const evaluate = () => this.#evaluate({ reading, query, evaluation, collector, timeSlice, neededCount })
     const archetype = this.#haveFacts() ? countedArchetype(query) : undefined
     const grouping = this.#haveFacts() ? recogniseFactGrouping(query) : undefined
     const page = { hasMore: false }
@@ -202,19 +202,19 @@ export class Queries {
     const ehrs = new EhrScan(db, reader, plan, this.#findWithheld)
     const withheldIds = [...(await ehrs.withheldIds())]
     const ids = plan.compositions ? await ehrs.ids() : []
-    const counted = <S extends { filter: DatabaseFilter }>(search: S): S =>
+    const excludeWithheld = <S extends { filter: DatabaseFilter }>(search: S): S =>
       withheldIds.length === 0
         ? search
         : { ...search, filter: { $and: [search.filter, { ehrId: { $nin: withheldIds } }] } }
-    const search = plan.compositions ? counted(planCompositionSearch(plan, reader, ids)) : undefined
+    const search = plan.compositions ? excludeWithheld(planCompositionSearch(plan, reader, ids)) : undefined
     const searches = planViewSearches({ caller: reader, plan, views: this.#views }, ids)
     const measurements = searches.map(async (one) => ({
       name: one.view.kind.name,
       index: one.index,
-      candidates: await countShownRecords(db, counted(one)),
+      candidates: await countShownRecords(db, excludeWithheld(one)),
     }))
     const access = { type: Composition.collection, asked: `aql explain: ${withoutValues(request.q)}` }
-    await audit.record(...(await queryAccesses(audit, caller, access, await ehrs.searched())))
+    await audit.record(...(await queryAccesses(audit, caller, access, await ehrs.findSearchedEhrs())))
     return {
       plan,
       conditions: allOf([plan.candidates, plan.facts]) ?? {},
@@ -235,11 +235,11 @@ export class Queries {
     const { audit } = this.#records
     const access = { type: Composition.collection, asked: `aql: ${withoutValues(request.q)}` }
     // Asked beside the first batch of rows, which waits for it.
-    const searched = ehrs.searched()
-    searched.catch(() => {})
+    const searchedEhrs = ehrs.findSearchedEhrs()
+    searchedEhrs.catch(() => {})
     let isReported = false
     const report = async (rows: readonly ResultRow[]): Promise<void> => {
-      const found = isReported ? NO_EHRS : await searched
+      const found = isReported ? NO_EHRS : await searchedEhrs
       const accesses = await queryAccesses(audit, caller, access, found, sourcesOf(rows))
       isReported = true
       await audit.record(...accesses)

@@ -21,7 +21,10 @@ export function recordView(kind: ClassKind, form: EvaluationForm): CompositionVi
   const { concept, elements } = form
   const archetype = `openEHR-EHR-EVALUATION.hrs_${concept}.v1`
   const head = compositionHead(concept, archetype, kind.noun)
-  const typed = elements.map((one) => ({ ...one, type: dataTypeOf(kind.fields[one.field] as TSchema) }))
+  const typedElements = elements.map((one) => ({
+    ...one,
+    type: dataTypeOf(kind.fields[one.field] as TSchema),
+  }))
   const { fromStored } = createParseFormat(kind.schema)
   return {
     kind,
@@ -29,14 +32,14 @@ export function recordView(kind: ClassKind, form: EvaluationForm): CompositionVi
     archetype,
     path: concept,
     startField: RECORDED_AT_FIELD,
-    values: typed.flatMap(({ field, type }, at) =>
+    values: typedElements.flatMap(({ field, type }, at) =>
       type === 'DV_COUNT' ? [{ field, path: 'data/items', nodeId: nodeIdOf(at) }] : [],
     ),
     ehrIndex: 'list_ofEhr',
     indexOf: (field) => (field === RECORDED_AT_FIELD ? RECORDED_AT_INDEX : undefined),
     toComposition(record) {
       const values: Values = fromStored(record)
-      const found = typed.flatMap((one, at) => {
+      const found = typedElements.flatMap((one, at) => {
         const value = values[one.field]
         if (value === undefined || value === null) return []
         return namedElement(nodeIdOf(at), one.name, toDataValue(one, value, values))
@@ -44,8 +47,8 @@ export function recordView(kind: ClassKind, form: EvaluationForm): CompositionVi
       const entry = entryOf('EVALUATION', archetype, head.name, treeOf(TREE_NODE, found))
       return compositionOf(head, record, dvDateTime(record[RECORDED_AT_FIELD]), entry)
     },
-    example: exampleOf(typed),
-    createTemplate: () => templateXml(head, evaluationXml(archetype, head, typed)),
+    example: exampleOf(typedElements),
+    createTemplate: () => templateXml(head, evaluationXml(archetype, head, typedElements)),
   }
 }
 

@@ -36,17 +36,17 @@ export class ViewCompositions {
     if (!found) return undefined
     const { view, record } = found
     const { collection } = view.kind
-    const wanted =
+    const requestedRecord =
       version === undefined || version === record.version
         ? record
         : await findVersion(this.#records.db, { collection, ...key }, version)
     await this.#records.audit.record(...accessesByEhr(view.kind, caller, { action: 'read' }, [key]))
-    if (!wanted) throw new ServiceError('NotFound')
-    const { uid: _, ...composition } = view.toComposition(wanted)
+    if (!requestedRecord) throw new ServiceError('NotFound')
+    const { uid: _, ...composition } = view.toComposition(requestedRecord)
     const { archetypes, ...head } = view.head
     return {
       ...key,
-      version: wanted.version,
+      version: requestedRecord.version,
       template: '',
       links: [],
       facts: [],
@@ -55,7 +55,7 @@ export class ViewCompositions {
       archetypes: [...archetypes],
       json: JSON.stringify(composition),
       createdAt: record._created_at.toISOString(),
-      updatedAt: wanted._updated_at.toISOString(),
+      updatedAt: requestedRecord._updated_at.toISOString(),
     }
   }
 

@@ -43,7 +43,7 @@ interface VersionSelector {
 
 /** Valid content of a composition, ready to be saved. */
 export interface CompositionContent {
-  kept: Omit<CompositionRecord, 'ehrId' | 'carePlanId'>
+  fields: Omit<CompositionRecord, 'ehrId' | 'carePlanId'>
   uid: string | undefined
 }
 
@@ -95,11 +95,11 @@ export class Compositions {
   create(
     caller: Caller,
     place: ParentIds,
-    sent: SentComposition,
+    input: SentComposition,
     { newUuid, isRetry, restrict }: { newUuid: string; isRetry: boolean } & Pick<InsertOptions, 'restrict'>,
   ) {
     return auditRefusal(this.#records, caller, Composition.collection, place.ehrId, async () => {
-      const content = await this.read(caller, sent)
+      const content = await this.read(caller, input)
       const { uid } = content
       try {
         return await this.insert(caller, place, content, { newUuid, restrict })
@@ -119,15 +119,15 @@ export class Compositions {
   async insert(
     caller: Caller,
     place: ParentIds,
-    { kept, uid }: CompositionContent,
+    { fields, uid }: CompositionContent,
     { newUuid, tx, restrict = (target) => target }: InsertOptions,
   ): Promise<SavedComposition> {
     const id = uid ?? newUuid
     if (id.toLowerCase() === statusIdOf(place.ehrId)) throw takenUidError()
-    const record = { ...kept, ...place, id } as CompositionRecord & { id: string }
+    const record = { ...fields, ...place, id } as CompositionRecord & { id: string }
     const where = {
       ...restrict(insertTargetFor({ permissions: ehrPermissions }, id, place)),
-      referencedRecord: this.#templates.lockFor(kept.template),
+      referencedRecord: this.#templates.lockFor(fields.template),
     }
     const [created] = await this.#store.createAll(caller, [record], where, { tx })
     return created as SavedComposition
@@ -146,12 +146,12 @@ export class Compositions {
     { versionUid: requestedUid, at }: VersionSelector = {},
   ): Promise<SavedComposition> {
     const { id, version } = parseVersionUid(uid)
-    const named = requestedUid === undefined ? { id, version } : parseVersionUid(requestedUid)
-    if (named.id !== id) throw new ServiceError('NotFound')
-    const viewComposition = await this.#viewCompositions.get(caller, { ehrId, id }, named.version)
+    const versionKey = requestedUid === undefined ? { id, version } : parseVersionUid(requestedUid)
+    if (versionKey.id !== id) throw new ServiceError('NotFound')
+    const viewComposition = await this.#viewCompositions.get(caller, { ehrId, id }, versionKey.version)
     if (viewComposition) return viewComposition
     const now = await this.#store.get(caller, { id, ehrId }, { without: SEARCH_FIELD_NAMES })
-    return readVersion(now, { version: named.version, at }, (version) =>
+    return readVersion(now, { version: versionKey.version, at }, (version) =>
       this.#store.findFormerVersion(caller, now, version),
     )
   }
@@ -177,13 +177,13 @@ export class Compositions {
   async replace(
     caller: Caller,
     { ehrId, uid }: CompositionKey,
-    sent: SentComposition,
+    input: SentComposition,
     expected: ExpectedVersions,
   ): Promise<SavedComposition> {
     const { id } = await this.#parseChangeable(caller, { ehrId, uid })
-    const needsTemplate = 'format' in sent && sent.templateId === undefined
+    const needsTemplate = 'format' in input && input.templateId === undefined
     const { templateId } = needsTemplate ? await this.#store.get(caller, { id, ehrId }) : {}
-    const content = await this.read(caller, needsTemplate ? { ...sent, templateId } : sent)
+    const content = await this.read(caller, needsTemplate ? { ...input, templateId } : input)
     return this.update(caller, { ehrId, id }, content, { expected })
   }
 
@@ -191,7 +191,7 @@ export class Compositions {
   update(
     caller: Caller,
     { ehrId, id }: { ehrId: string; id: string },
-    { kept, uid: sentUid }: CompositionContent,
+    { fields, uid: sentUid }: CompositionContent,
     options: ConditionalWriteOptions,
   ): Promise<SavedComposition> {
     if (sentUid !== undefined && sentUid !== id)
@@ -202,7 +202,7 @@ export class Compositions {
         { id, ehrId },
         (now) => {
           if (now.json === undefined) throw new ServiceError('NotFound')
-          if (now.template !== kept.template)
+          if (now.template !== fields.template)
             requireNoViolations([
               {
                 path: 'archetype_details.template_id.value',
@@ -210,7 +210,7 @@ export class Compositions {
                 message: `must stay ${now.templateId}`,
               },
             ])
-          return withContent(now, kept)
+          return withContent(now, fields)
         },
         options,
       ),
@@ -231,10 +231,10 @@ export class Compositions {
     const { id } = await this.#parseChangeable(caller, { ehrId, uid })
     const key = { id, ehrId }
     const write = async () => {
-      const { kept } = await this.#readFormer(caller, key, version)
+      const { fields } = await this.#readFormer(caller, key, version)
       return runStoreTransaction(this.#records, async (tx) => {
-        await this.#templates.keep(tx, kept.template)
-        const change = (now: SavedComposition) => withContent(now, kept)
+        await this.#templates.keep(tx, fields.template)
+        const change = (now: SavedComposition) => withContent(now, fields)
         return (await this.#store.replace(caller, key, change, { ...options, tx })).record
       })
     }
@@ -298,7 +298,7 @@ export class Compositions {
     const now = await this.get(caller, key)
     const { ehrId, id } = now
     const own = findLinks(toRmObject(now))
-    const known = await this.#findLinkTargets(
+    const targetsById = await this.#findLinkTargets(
       caller,
       ehrId,
       own.flatMap(({ target }) => targetIds(target)),
@@ -306,7 +306,7 @@ export class Compositions {
     const where = { ehrId, links: id } as never
     const { items } = await this.#store.list(caller, 'linked', { where, limit: MAX_LINKS })
     const outgoing = own.slice(0, MAX_LINKS).map((link) => {
-      const composition = targetIds(link.target).flatMap((target) => known.get(target) ?? [])[0]
+      const composition = targetIds(link.target).flatMap((target) => targetsById.get(target) ?? [])[0]
       return {
         direction: 'outgoing',
         ...link,
@@ -343,9 +343,9 @@ export class Compositions {
   }
 
   /** Reads content and checks it against the model and its template. @throws as create */
-  async read(caller: Caller, sent: SentComposition): Promise<CompositionContent> {
+  async read(caller: Caller, input: SentComposition): Promise<CompositionContent> {
     const { object, template } = await readComposition(
-      sent,
+      input,
       (templateId) => this.#findTemplate(caller, templateId),
       this.#records.clock(),
     )
@@ -355,7 +355,7 @@ export class Compositions {
     const { uid, ...rest } = object
     const uidText = valueAt(uid, 'value')
     return {
-      kept: {
+      fields: {
         template: template.head.id,
         templateId: template.head.templateId,
         name: String(valueAt(object, 'name', 'value')),
@@ -374,7 +374,7 @@ export class Compositions {
 /** The composition with other content, which may lack a start. */
 const withContent = (
   { start: _, ...now }: SavedComposition,
-  content: CompositionContent['kept'],
+  content: CompositionContent['fields'],
 ): CompositionRecord => ({ ...now, ...content })
 
 /** A composition as the target or source of a link. */

@@ -40,11 +40,11 @@ export function valueAt(object: unknown, ...path: string[]): unknown {
  * violations if it names no template or violates its template
  */
 export async function readComposition<T extends { template: Template }>(
-  sent: SentComposition,
+  input: SentComposition,
   find: (templateId: string) => Promise<T | undefined>,
   now = new Date(),
 ): Promise<{ object: RmObject; template: T }> {
-  const { json, violations: unread } = await readSent(sent, find, now)
+  const { json, violations: unread } = await readSent(input, find, now)
   // A composition may have 4 MB, so each step of its reading lets other requests run.
   await giveWay()
   const { object, violations: found } = readCanonicalJson(json, 'COMPOSITION')
@@ -63,17 +63,17 @@ export async function readComposition<T extends { template: Template }>(
 
 /** The canonical JSON of what was sent, as far as it can be read. */
 async function readSent(
-  sent: SentComposition,
+  input: SentComposition,
   find: (templateId: string) => Promise<{ template: Template } | undefined>,
   now: Date,
 ): Promise<{ json: unknown; violations: Violation[] }> {
-  if ('xml' in sent) return { json: xmlToJson(readXmlRoot(sent.xml), 'COMPOSITION'), violations: [] }
-  if (!('format' in sent)) return { json: sent.json, violations: [] }
-  const template = sent.templateId === undefined ? undefined : await find(sent.templateId)
+  if ('xml' in input) return { json: xmlToJson(readXmlRoot(input.xml), 'COMPOSITION'), violations: [] }
+  if (!('format' in input)) return { json: input.json, violations: [] }
+  const template = input.templateId === undefined ? undefined : await find(input.templateId)
   if (template === undefined)
-    throw new ServiceError('RuleViolated', { violations: [unknownTemplateViolation(sent.templateId)] })
+    throw new ServiceError('RuleViolated', { violations: [unknownTemplateViolation(input.templateId)] })
   const { root, violations } =
-    sent.format === 'flat' ? readFlat(sent.json as Record<string, unknown>) : readStructured(sent.json)
+    input.format === 'flat' ? readFlat(input.json as Record<string, unknown>) : readStructured(input.json)
   const read = fromSimplified(template.template, root, now.toISOString())
   return { json: read.composition, violations: [...violations, ...read.violations].slice(0, MAX_VIOLATIONS) }
 }

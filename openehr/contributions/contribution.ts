@@ -57,9 +57,9 @@ const VERSION_UID = /^([\w-]{1,64})::[\w.-]{1,64}::(\d{1,9})$/
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Reads the parts of a contribution except the data of its versions. @throws InvalidInput */
-export function readContribution(sent: unknown): SentContribution {
+export function readContribution(json: unknown): SentContribution {
   const reader = new ContributionReader()
-  const contribution = reader.read(sent)
+  const contribution = reader.read(json)
   if (reader.violations.length > 0) throw new ServiceError('InvalidInput', { violations: reader.violations })
   return contribution
 }
@@ -67,18 +67,18 @@ export function readContribution(sent: unknown): SentContribution {
 class ContributionReader {
   readonly violations: Violation[] = []
 
-  read(sent: unknown): SentContribution {
-    const uid = valueAt(sent, 'uid', 'value')
+  read(json: unknown): SentContribution {
+    const uid = valueAt(json, 'uid', 'value')
     if (uid !== undefined && !(typeof uid === 'string' && UUID.test(uid)))
       this.#add('uid.value', 'pattern', 'must be a UUID')
-    const versions = valueAt(sent, 'versions')
+    const versions = valueAt(json, 'versions')
     const all = Array.isArray(versions) ? versions : []
     if (all.length === 0 || all.length > MAX_VERSIONS)
       this.#add('versions', 'length', `must be a list of 1 to ${MAX_VERSIONS} versions`)
-    if (valueAt(sent, 'audit') === undefined) this.#add('audit', 'required', 'is required')
+    if (valueAt(json, 'audit') === undefined) this.#add('audit', 'required', 'is required')
     return {
       uid: typeof uid === 'string' ? uid.toLowerCase() : undefined,
-      audit: this.#readAudit(valueAt(sent, 'audit'), 'audit', undefined),
+      audit: this.#readAudit(valueAt(json, 'audit'), 'audit', undefined),
       versions: all.slice(0, MAX_VERSIONS).map((one, i) => this.#readVersion(one, `versions.${i}`)),
     }
   }
@@ -87,13 +87,13 @@ class ContributionReader {
     this.violations.push({ path, code, message })
   }
 
-  #readVersion(sent: unknown, path: string): SentVersion {
-    const preceding = this.#readPreceding(sent, `${path}.preceding_version_uid.value`)
-    const audit = this.#readAudit(valueAt(sent, 'commit_audit'), `${path}.commit_audit`, preceding)
-    const data = valueAt(sent, 'data') ?? undefined
+  #readVersion(json: unknown, path: string): SentVersion {
+    const preceding = this.#readPreceding(json, `${path}.preceding_version_uid.value`)
+    const audit = this.#readAudit(valueAt(json, 'commit_audit'), `${path}.commit_audit`, preceding)
+    const data = valueAt(json, 'data') ?? undefined
     const isDeletion = audit.changeType === DELETED
-    const named = valueAt(data, '_type')
-    const type = VERSIONED_CLASSES.find((one) => one === named)
+    const typeName = valueAt(data, '_type')
+    const type = VERSIONED_CLASSES.find((one) => one === typeName)
     if (data === undefined ? !isDeletion : type === undefined)
       this.#add(`${path}.data`, 'type', `must be a ${VERSIONED_CLASSES.join(', ')}`)
     const isCreation = audit.changeType === CREATION
@@ -103,38 +103,38 @@ class ContributionReader {
         'changeType',
         isCreation ? 'must be absent from a creation' : 'is required except in a creation',
       )
-    const lifecycle = codeIn(sent, 'lifecycle_state') ?? (isDeletion ? DELETED : '532')
+    const lifecycle = codeIn(json, 'lifecycle_state') ?? (isDeletion ? DELETED : '532')
     this.#requireCode(lifecycle, LIFECYCLE_CODES, `${path}.lifecycle_state`)
     return { audit, lifecycle, type, preceding, data: isDeletion ? undefined : { json: data } }
   }
 
-  #readPreceding(sent: unknown, path: string): SentVersion['preceding'] {
-    const uid = valueAt(sent, 'preceding_version_uid', 'value') ?? undefined
+  #readPreceding(json: unknown, path: string): SentVersion['preceding'] {
+    const uid = valueAt(json, 'preceding_version_uid', 'value') ?? undefined
     if (uid === undefined) return undefined
     const [, id, version] = VERSION_UID.exec(String(uid)) ?? []
     if (id === undefined) this.#add(path, 'versionUid', 'must be the uid of a version')
     return { id: (id ?? '').toLowerCase(), version: Number(version) }
   }
 
-  #readAudit(sent: unknown, path: string, preceding: SentVersion['preceding']): SentAudit {
-    const changeType = codeIn(sent, 'change_type') ?? (preceding ? '251' : CREATION)
+  #readAudit(json: unknown, path: string, preceding: SentVersion['preceding']): SentAudit {
+    const changeType = codeIn(json, 'change_type') ?? (preceding ? '251' : CREATION)
     this.#requireCode(changeType, CHANGE_CODES, `${path}.change_type`)
     return {
       changeType,
-      committer: this.#readPart(sent, 'committer', 'PARTY_PROXY', path),
-      description: this.#readPart(sent, 'description', 'DV_TEXT', path),
+      committer: this.#readPart(json, 'committer', 'PARTY_PROXY', path),
+      description: this.#readPart(json, 'description', 'DV_TEXT', path),
     }
   }
 
-  #readPart(sent: unknown, name: string, type: string, path: string): RmObject | undefined {
-    const part = valueAt(sent, name) ?? undefined
+  #readPart(json: unknown, name: string, type: string, path: string): RmObject | undefined {
+    const part = valueAt(json, name) ?? undefined
     if (part === undefined) return undefined
     // Programs leave out the type of a committer.
-    const typed =
+    const typedPart =
       type === 'PARTY_PROXY' && valueAt(part, '_type') === undefined && typeof part === 'object'
         ? { _type: 'PARTY_IDENTIFIED', ...part }
         : part
-    const { object, violations } = readCanonicalJson(typed, type)
+    const { object, violations } = readCanonicalJson(typedPart, type)
     for (const one of violations)
       this.#add([path, name, one.path].filter(Boolean).join('.'), one.code, one.message)
     return object
@@ -146,7 +146,7 @@ class ContributionReader {
   }
 }
 
-const codeIn = (sent: unknown, name: string): string | undefined => {
-  const code = valueAt(sent, name, 'defining_code', 'code_string')
+const codeIn = (json: unknown, name: string): string | undefined => {
+  const code = valueAt(json, name, 'defining_code', 'code_string')
   return code === undefined || code === null ? undefined : String(code)
 }

@@ -61,7 +61,7 @@ export interface VersionedStores {
 
 /** A version that is ready to be written. */
 interface PreparedVersion {
-  sent: SentVersion
+  sentVersion: SentVersion
   type: VersionedClass
   content: CompositionContent | undefined
   newUuid: string
@@ -98,17 +98,17 @@ export class Contributions {
   commit(
     caller: Caller,
     ehrId: string,
-    sent: SentContribution,
+    contribution: SentContribution,
     { newUuid, isRetry, isSingle = false }: CommitOptions,
   ): Promise<CommittedContribution> {
-    const id = sent.uid ?? newUuid()
+    const id = contribution.uid ?? newUuid()
     const locate = isSingle ? (error: unknown) => error : locateInVersion
     return auditRefusal(this.#records, caller, Contribution.collection, ehrId, async () => {
-      const prepared = await this.#prepare(caller, ehrId, sent.versions, newUuid, locate)
+      const preparedVersions = await this.#prepare(caller, ehrId, contribution.versions, newUuid, locate)
       try {
         return await runStoreTransaction(
           this.#records,
-          (tx) => this.#write(caller, tx, { ehrId, id, audit: sent.audit, locate }, prepared),
+          (tx) => this.#write(caller, tx, { ehrId, id, audit: contribution.audit, locate }, preparedVersions),
           { admission: caller.admission },
         )
       } catch (error) {
@@ -165,15 +165,15 @@ export class Contributions {
     locate: LocateError,
   ): Promise<PreparedVersion[]> {
     const found: unknown[] = []
-    const prepared: PreparedVersion[] = []
-    for (const [i, sent] of versions.entries()) {
+    const preparedVersions: PreparedVersion[] = []
+    for (const [i, sentVersion] of versions.entries()) {
       try {
-        const type = sent.type ?? (await this.#typeOf(ehrId, sent.preceding?.id ?? ''))
+        const type = sentVersion.type ?? (await this.#typeOf(ehrId, sentVersion.preceding?.id ?? ''))
         const content =
-          type === 'COMPOSITION' && sent.data
-            ? await this.#stores.compositions.read(caller, sent.data)
+          type === 'COMPOSITION' && sentVersion.data
+            ? await this.#stores.compositions.read(caller, sentVersion.data)
             : undefined
-        prepared.push({ sent, type, content, newUuid: newUuid() })
+        preparedVersions.push({ sentVersion, type, content, newUuid: newUuid() })
       } catch (error) {
         if (!isInputError(error)) throw error
         found.push(locate(error, i))
@@ -185,7 +185,7 @@ export class Contributions {
       throw new ServiceError('InvalidInput', {
         violations: found.flatMap((error) => (isInputError(error) ? error.violations : [])),
       })
-    return prepared
+    return preparedVersions
   }
 
   /** The class of the object with this id, if it exists. */
@@ -201,22 +201,27 @@ export class Contributions {
     caller: Caller,
     tx: Transaction,
     { ehrId, id, audit, locate }: { ehrId: string; id: string; audit: SentAudit; locate: LocateError },
-    prepared: readonly PreparedVersion[],
+    preparedVersions: readonly PreparedVersion[],
   ): Promise<CommittedContribution> {
     const at = this.#records.clock()
     const versions: CommittedVersion[] = []
-    for (const [i, one] of prepared.entries()) {
+    for (const [i, one] of preparedVersions.entries()) {
       const uid = await this.#writeVersion(caller, tx, ehrId, one).catch((error: unknown) => {
         throw locate(error, i)
       })
-      const { sent, type } = one
-      versions.push({ uid, type, audit: toAudit(caller, sent.audit, at), lifecycle: sent.lifecycle })
+      const { sentVersion, type } = one
+      versions.push({
+        uid,
+        type,
+        audit: toAudit(caller, sentVersion.audit, at),
+        lifecycle: sentVersion.lifecycle,
+      })
     }
     const json = JSON.stringify({ audit: toAudit(caller, audit, at), versions })
     const place = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
     const record = { id, ehrId, versions: versions.map(({ uid }) => uid), json }
-    const [saved] = await this.#store.createAll(caller, [record], place, { tx })
-    return toCommitted(saved as SavedContribution)
+    const [savedContribution] = await this.#store.createAll(caller, [record], place, { tx })
+    return toCommitted(savedContribution as SavedContribution)
   }
 
   /** @returns the uid of the new version */
@@ -224,10 +229,10 @@ export class Contributions {
     caller: Caller,
     tx: Transaction,
     ehrId: string,
-    { sent, type, content, newUuid }: PreparedVersion,
+    { sentVersion, type, content, newUuid }: PreparedVersion,
   ): Promise<string> {
     const write = { COMPOSITION: writeComposition, EHR_STATUS: writeStatus, FOLDER: writeDirectory }[type]
-    return versionUidOf(await write(this.#stores, caller, { tx, ehrId, sent, content, newUuid }))
+    return versionUidOf(await write(this.#stores, caller, { tx, ehrId, sentVersion, content, newUuid }))
   }
 
   async #getImplied(
@@ -262,7 +267,7 @@ export class Contributions {
 interface VersionWrite {
   tx: Transaction
   ehrId: string
-  sent: SentVersion
+  sentVersion: SentVersion
   content: CompositionContent | undefined
   newUuid: string
 }
@@ -274,18 +279,18 @@ type WriteVersion = (
 ) => Promise<{ id: string; version: number }>
 
 const writeComposition: WriteVersion = async ({ compositions }, caller, write) => {
-  const { tx, ehrId, sent, content, newUuid } = write
-  if (sent.preceding === undefined)
+  const { tx, ehrId, sentVersion, content, newUuid } = write
+  if (sentVersion.preceding === undefined)
     return compositions.insert(caller, { ehrId }, content as CompositionContent, { newUuid, tx })
-  const { id, version } = sent.preceding
+  const { id, version } = sentVersion.preceding
   const options = { expected: [version], tx }
   if (content === undefined)
-    return compositions.remove(caller, { ehrId, uid: versionUidOf(sent.preceding) }, options)
+    return compositions.remove(caller, { ehrId, uid: versionUidOf(sentVersion.preceding) }, options)
   return compositions.update(caller, { ehrId, id }, content, options)
 }
 
-const writeStatus: WriteVersion = ({ ehrStatuses }, caller, { tx, ehrId, sent }) => {
-  const { preceding, data } = sent
+const writeStatus: WriteVersion = ({ ehrStatuses }, caller, { tx, ehrId, sentVersion }) => {
+  const { preceding, data } = sentVersion
   if (!preceding || !data || !('json' in data))
     throw new ServiceError('InvalidInput', {
       violations: [{ path: 'data', code: 'changeType', message: 'of an EHR_STATUS can be modified only' }],
@@ -294,8 +299,8 @@ const writeStatus: WriteVersion = ({ ehrStatuses }, caller, { tx, ehrId, sent })
   return withVersionUid(statusIdOf(ehrId), () => ehrStatuses.replace(caller, ehrId, data.json, expected, tx))
 }
 
-const writeDirectory: WriteVersion = ({ directories }, caller, { tx, ehrId, sent, newUuid }) => {
-  const { preceding, data } = sent
+const writeDirectory: WriteVersion = ({ directories }, caller, { tx, ehrId, sentVersion, newUuid }) => {
+  const { preceding, data } = sentVersion
   const json = data && 'json' in data ? data.json : undefined
   if (!preceding) return directories.create(caller, ehrId, json, { newUuid, isRetry: false }, tx)
   const expectedOf = (id: string) => (id === preceding.id ? [preceding.version] : [])

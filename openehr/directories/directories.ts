@@ -45,11 +45,11 @@ export class Directories {
   create(
     caller: Caller,
     ehrId: string,
-    sent: unknown,
+    input: unknown,
     { newUuid, isRetry }: { newUuid: string; isRetry: boolean },
     tx?: Transaction,
   ): Promise<SavedDirectory> {
-    const folder = readFolder(sent)
+    const folder = readFolder(input)
     return auditRefusal(this.#records, caller, Directory.collection, ehrId, async () => {
       const now = await this.#find(caller, ehrId)
       const id = sentIdOf(folder) ?? now?.id ?? newUuid
@@ -72,10 +72,10 @@ export class Directories {
   async get(
     caller: Caller,
     ehrId: string,
-    { id: wanted, ...selector }: VersionSelector & { id?: string | undefined } = {},
+    { id: requestedId, ...selector }: VersionSelector & { id?: string | undefined } = {},
   ): Promise<SavedDirectory> {
     const found = (await this.#find(caller, ehrId))?.id ?? NO_DIRECTORY
-    const id = (wanted ?? found) === found ? found : NO_DIRECTORY
+    const id = (requestedId ?? found) === found ? found : NO_DIRECTORY
     const now = await this.#store.get(caller, { id, ehrId })
     return readVersion(now, selector, (version) => this.#store.findFormerVersion(caller, now, version))
   }
@@ -96,11 +96,11 @@ export class Directories {
   async replace(
     caller: Caller,
     ehrId: string,
-    sent: unknown,
+    input: unknown,
     expectedOf: ExpectedOf,
     tx?: Transaction,
   ): Promise<SavedDirectory> {
-    const folder = readFolder(sent)
+    const folder = readFolder(input)
     const { id } = await this.#requireExisting(caller, ehrId)
     const change = (now: SavedDirectory) => {
       if (now.json === undefined) throw new ServiceError('NotFound')

@@ -8,8 +8,8 @@ const foldersIn = ({ folders = [] }: RmObject): RmObject[] => folders as RmObjec
 const nameOf = (folder: RmObject): string => String(valueAt(folder, 'name', 'value'))
 
 /** Reads a FOLDER. @throws InvalidInput */
-export function readFolder(sent: unknown): RmObject {
-  const { object, violations } = readCanonicalJson(sent, 'FOLDER')
+export function readFolder(input: unknown): RmObject {
+  const { object, violations } = readCanonicalJson(input, 'FOLDER')
   if (object === undefined || violations.length > 0) throw new ServiceError('InvalidInput', { violations })
   return object
 }

@@ -69,18 +69,18 @@ export class EhrStatuses {
   /**
    * Creates the only EHR of the caller about a subject. Without a status, or with one that names nobody, a user
    * is the subject, and the EHR of a connected system is about an unnamed person.
-   * @param sent canonical JSON of an EHR_STATUS
+   * @param input canonical JSON of an EHR_STATUS
    * @throws InvalidInput; Conflict when the id is taken or the caller can write an EHR about the subject
    */
-  createOnly(caller: Caller, id: string, sent: unknown): Promise<StoredEhr> {
+  createOnly(caller: Caller, id: string, input: unknown): Promise<StoredEhr> {
     const isSystem = isSystemId(caller.userId)
     const object =
-      sent === undefined
+      input === undefined
         ? { ...defaultStatus(caller.userId), ...(isSystem && { subject: { _type: 'PARTY_SELF' } }) }
-        : readEhrStatus(requireType(sent))
-    const named = subjectOfStatus(object)
-    const subjectId = named ? subjectIdOf(named) : isSystem ? `unnamed::${id}` : caller.userId
-    requireSubjectId(subjectId, named)
+        : readEhrStatus(requireType(input))
+    const subject = subjectOfStatus(object)
+    const subjectId = subject ? subjectIdOf(subject) : isSystem ? `unnamed::${id}` : caller.userId
+    requireSubjectId(subjectId, subject)
     return this.#ehrs.createOnly(caller, subjectId, id, this.#createFirst(caller, id, object))
   }
 
@@ -94,14 +94,14 @@ export class EhrStatuses {
   /** @throws NotFound, also for an unknown version */
   async get(caller: Caller, ehrId: string, selector: VersionSelector = {}): Promise<VersionedStatus> {
     const ehr = await this.#ehrs.get(caller, ehrId)
-    const unnamed = (await findAnonymizedEhrs(this.#records, caller)).has(ehrId)
+    const isAnonymized = (await findAnonymizedEhrs(this.#records, caller)).has(ehrId)
     const id = statusIdOf(ehrId)
     const stored = await this.#store.find(caller, { id, ehrId })
     const now = stored ?? toFirstStatus(ehr)
     const { version, updatedAt, json } = await readVersion(now, selector, async (former) =>
       stored ? this.#store.findFormerVersion(caller, stored, former) : undefined,
     )
-    const subjectId = unnamed ? undefined : ehr.subjectId
+    const subjectId = isAnonymized ? undefined : ehr.subjectId
     const object = toStatusResponse(JSON.parse(json) as RmObject, { id, version, subjectId })
     return { id, object, version, updatedAt }
   }
@@ -139,11 +139,11 @@ export class EhrStatuses {
   async replace(
     caller: Caller,
     ehrId: string,
-    sent: unknown,
+    input: unknown,
     expected: ExpectedVersions,
     outer?: Transaction,
   ): Promise<VersionedStatus> {
-    const object = readEhrStatus(sent)
+    const object = readEhrStatus(input)
     const id = statusIdOf(ehrId)
     const { subjectId } =
       (await this.#ehrs.store.find(caller, { id: ehrId })) ?? (await this.#ehrs.get(caller, ehrId))
@@ -206,9 +206,9 @@ const toFirstStatus = ({ subjectId, createdAt }: StoredEhr) => ({
 })
 
 /** @throws InvalidInput for a subject without a namespace, or one that is too long to be stored */
-function requireSubjectId(subjectId: string, named: NamedSubject | undefined): void {
+function requireSubjectId(subjectId: string, subject: NamedSubject | undefined): void {
   const isFit = subjectId.length <= MAX_SUBJECT_ID_LENGTH && !/\p{Cc}/u.test(subjectId)
-  if (isFit && named?.namespace !== '') return
+  if (isFit && subject?.namespace !== '') return
   const message = `and its namespace must have 1 to ${MAX_SUBJECT_ID_LENGTH} characters, in one line`
   throw new ServiceError('InvalidInput', {
     violations: [{ path: 'subject.external_ref.id.value', code: 'length', message }],
@@ -231,16 +231,19 @@ function requireSubject(status: RmObject | undefined, subjectId: string, place =
 }
 
 /** ITS-REST requires the type of a body. @throws InvalidInput */
-function requireType(sent: unknown): unknown {
-  if (valueAt(sent, '_type') !== undefined) return sent
+function requireType(input: unknown): unknown {
+  if (valueAt(input, '_type') !== undefined) return input
   const violation = { path: '_type', code: 'required', message: 'is required' }
   throw new ServiceError('InvalidInput', { violations: [violation] })
 }
 
 /** @throws InvalidInput */
-function readEhrStatus(sent: unknown, place = ''): RmObject {
-  const { object, violations } = readCanonicalJson(sent, 'EHR_STATUS')
+function readEhrStatus(input: unknown, place = ''): RmObject {
+  const { object, violations } = readCanonicalJson(input, 'EHR_STATUS')
   if (object !== undefined && violations.length === 0) return object
-  const placed = violations.map((one) => ({ ...one, path: [place, one.path].filter(Boolean).join('.') }))
-  throw new ServiceError('InvalidInput', { violations: placed })
+  const prefixedViolations = violations.map((one) => ({
+    ...one,
+    path: [place, one.path].filter(Boolean).join('.'),
+  }))
+  throw new ServiceError('InvalidInput', { violations: prefixedViolations })
 }

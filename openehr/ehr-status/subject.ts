@@ -23,6 +23,6 @@ export const subjectIdOf = ({ id, namespace }: NamedSubject): string =>
 
 /** Whether a status names the subject of its EHR, or nobody. */
 export function namesSubject(status: RmObject | undefined, subjectId: string): boolean {
-  const named = subjectOfStatus(status)
-  return named === undefined || named.id === subjectId || subjectIdOf(named) === subjectId
+  const subject = subjectOfStatus(status)
+  return subject === undefined || subject.id === subjectId || subjectIdOf(subject) === subjectId
 }

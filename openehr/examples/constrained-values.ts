@@ -36,17 +36,17 @@ export function constrainedValues(node: ObjectConstraint, type: string): Attribu
 
 const attributeConstraint = (
   { attributes }: ObjectConstraint,
-  wanted: string,
-): ObjectConstraint | undefined => attributes.find(({ name }) => name === wanted)?.children[0]
+  attributeName: string,
+): ObjectConstraint | undefined => attributes.find(({ name }) => name === attributeName)?.children[0]
 
 /** The number in a range that is closest to the wanted one. */
-function nearestNumberInRange(range: Interval | undefined, wanted: number, step = 1): number {
-  if (!range) return wanted
+function nearestNumberInRange(range: Interval | undefined, target: number, step = 1): number {
+  if (!range) return target
   const { lower, upper, lowerIncluded, upperIncluded } = range
   const least = lower === undefined ? Number.NEGATIVE_INFINITY : lowerIncluded ? lower : lower + step
   const most = upper === undefined ? Number.POSITIVE_INFINITY : upperIncluded ? upper : upper - step
   if (least > most) return ((lower ?? 0) + (upper ?? 0)) / 2
-  return Math.min(Math.max(wanted, least), most)
+  return Math.min(Math.max(target, least), most)
 }
 
 function quantityValues({ quantity }: ObjectConstraint): AttributeValues {
@@ -89,11 +89,11 @@ function constrainedCodePhrase(node: ObjectConstraint): ReturnType<typeof codePh
 function proportionValues(node: ObjectConstraint): AttributeValues {
   const kind = attributeConstraint(node, 'type')?.primitive
   const type = kind?.type === 'number' ? (kind.list?.[0] ?? 0) : 0
-  const of = (name: string, wanted: number) => {
+  const of = (name: string, target: number) => {
     const primitive = attributeConstraint(node, name)?.primitive
     return primitive?.type === 'number'
-      ? (primitive.list?.[0] ?? nearestNumberInRange(primitive.range, wanted))
-      : wanted
+      ? (primitive.list?.[0] ?? nearestNumberInRange(primitive.range, target))
+      : target
   }
   return {
     type,

@@ -22,9 +22,9 @@ const CONCRETE_CLASSES: Readonly<Record<string, string>> = {
   CARE_ENTRY: 'EVALUATION',
 }
 
-export function concreteClassOf(rmType: string, declared: string): string {
+export function concreteClassOf(rmType: string, declaredType: string): string {
   const type = rmType.replace(/<.*$/, '')
-  if (findRmClass(type) === undefined) return declared
+  if (findRmClass(type) === undefined) return declaredType
   return lookUp(CONCRETE_CLASSES, type) ?? type
 }
 

@@ -59,9 +59,9 @@ const minOf = ({ lower = 0 }: Interval): number => lower
 function createObject(
   node: ObjectConstraint,
   making: ExampleContext,
-  { isRoot = false, declared = node.rmType }: { isRoot?: boolean; declared?: string } = {},
+  { isRoot = false, declaredType = node.rmType }: { isRoot?: boolean; declaredType?: string } = {},
 ): RmObject {
-  const type = concreteClassOf(node.rmType, declared)
+  const type = concreteClassOf(node.rmType, declaredType)
   const rm = findRmClass(type)
   const object: RmObject = { _type: type }
   if (isSubclassOf(type, 'LOCATABLE')) Object.assign(object, locatableHead(node, making, isRoot))
@@ -144,7 +144,7 @@ function createSingle(
   if (child === undefined)
     return children.length > 0 ? undefined : defaultValue(attribute.type, attribute.name)
   if (child.primitive) return constrainedValues(child, child.rmType).value
-  return createObject(child, making, { declared: attribute.type })
+  return createObject(child, making, { declaredType: attribute.type })
 }
 
 function createMembers(
@@ -155,21 +155,21 @@ function createMembers(
 ): unknown[] | undefined {
   const children = (constraint?.children ?? []).filter(({ slot }) => !slot)
   const { upper = Number.POSITIVE_INFINITY } = constraint?.cardinality ?? {}
-  const wanted = Math.max(minOf(constraint?.cardinality ?? NO_INTERVAL), demanded ? 1 : 0)
+  const minCount = Math.max(minOf(constraint?.cardinality ?? NO_INTERVAL), demanded ? 1 : 0)
   const members: RmObject[] = []
   for (const child of children)
     for (let i = 0; i < minOf(child.occurrences); i++)
-      members.push(createObject(child, making, { declared: attribute.type }))
+      members.push(createObject(child, making, { declaredType: attribute.type }))
   for (const child of children) {
     const isFull = members.length >= upper || child.occurrences.upper === 0
     const isOptional = minOf(child.occurrences) === 0
-    if (!isOptional || isFull || (making.level === 'required' && members.length >= wanted)) continue
+    if (!isOptional || isFull || (making.level === 'required' && members.length >= minCount)) continue
     for (const member of createOptional(child, attribute, making).slice(0, upper - members.length)) {
-      if (members.length >= wanted) making.optional.add(member)
+      if (members.length >= minCount) making.optional.add(member)
       members.push(member)
     }
   }
-  if (members.length < wanted && children.length === 0) {
+  if (members.length < minCount && children.length === 0) {
     const member = defaultValue(attribute.type, attribute.name)
     if (member !== undefined) members.push(member as RmObject)
   }
@@ -187,14 +187,14 @@ function sortByTemplate(members: RmObject[], children: readonly ObjectConstraint
  * Creates an optional node: once, but at level `complete` an element once for each alternative of its value.
  */
 function createOptional(child: ObjectConstraint, { type }: RmAttribute, making: ExampleContext): RmObject[] {
-  const first = createObject(child, making, { declared: type })
+  const first = createObject(child, making, { declaredType: type })
   const values = child.attributes.find(({ name }) => name === 'value')
   const most = child.occurrences.upper ?? Number.POSITIVE_INFINITY
   if (making.level !== 'complete' || child.rmType !== 'ELEMENT' || !values || most < 2) return [first]
   const others = values.children.slice(1).map((value) => {
     const only = { ...values, children: [value] }
     const attributes = child.attributes.map((one) => (one === values ? only : one))
-    return createObject({ ...child, attributes }, making, { declared: type })
+    return createObject({ ...child, attributes }, making, { declaredType: type })
   })
   return [first, ...others].slice(0, most)
 }

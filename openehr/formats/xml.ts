@@ -58,11 +58,11 @@ export function readXml(bytes: Uint8Array, depth: number): XmlElement {
 
 function createElement(
   name: string,
-  given: readonly { local: string; uri: string; value: string }[],
+  xmlAttributes: readonly { local: string; uri: string; value: string }[],
 ): XmlElement {
   const attributes: Record<string, string> = Object.create(null)
   let type: string | undefined
-  for (const { local, uri, value } of given) {
+  for (const { local, uri, value } of xmlAttributes) {
     if (uri === XSI_NAMESPACE && local === 'type') type = value.trim().replace(/^.*:/, '')
     else if (uri !== XMLNS_NAMESPACE && uri !== XSI_NAMESPACE) attributes[local] = value
   }
@@ -96,14 +96,14 @@ function detectEncoding(bytes: Uint8Array): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be'
   const head = Buffer.from(bytes.subarray(0, 200)).toString('latin1')
-  const named = /^(?:\xef\xbb\xbf)?<\?xml[^>]*\sencoding\s*=\s*["']([\w.-]+)["']/
+  const encoding = /^(?:\xef\xbb\xbf)?<\?xml[^>]*\sencoding\s*=\s*["']([\w.-]+)["']/
     .exec(head)?.[1]
     ?.toLowerCase()
-  if (named === undefined) return 'utf-8'
+  if (encoding === undefined) return 'utf-8'
   // The declaration was readable as single bytes, so the encoding cannot be UTF-16.
-  if (!ALLOWED_ENCODINGS.has(named) || named.startsWith('utf-16'))
+  if (!ALLOWED_ENCODINGS.has(encoding) || encoding.startsWith('utf-16'))
     throw unreadableXml('its encoding is not supported; use UTF-8')
-  return named
+  return encoding
 }
 const ESCAPES: Record<string, string> = {
   '&': '&amp;',

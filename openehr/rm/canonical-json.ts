@@ -56,14 +56,14 @@ const isMissingOrEmpty = (value: unknown): boolean =>
 
 function readObject(
   json: unknown,
-  declared: string,
+  declaredType: string,
   path: string,
   faults: ViolationList,
 ): RmObject | undefined {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
-    return faults.add(path, 'type', `must be an object, a ${declared}`)
+    return faults.add(path, 'type', `must be an object, a ${declaredType}`)
   const members = json as Record<string, unknown>
-  const rm = determineClass(members, declared, path, faults)
+  const rm = determineClass(members, declaredType, path, faults)
   if (rm === undefined) return undefined
   const object: RmObject = { _type: rm.name }
   for (const attribute of rm.attributes.values()) {
@@ -98,38 +98,38 @@ const isIgnoredAttribute = (rm: RmClass, name: string): boolean =>
   IGNORED_ATTRIBUTES.some(([of, attribute]) => attribute === name && rm.isA.has(of))
 
 function determineClass(
-  given: Record<string, unknown>,
-  declared: string,
+  members: Record<string, unknown>,
+  declaredType: string,
   path: string,
   faults: ViolationList,
 ): RmClass | undefined {
-  const named = given._type ?? inferClass(given, declared)
-  const rm = typeof named === 'string' ? findRmClass(named) : undefined
+  const typeName = members._type ?? inferClass(members, declaredType)
+  const rm = typeof typeName === 'string' ? findRmClass(typeName) : undefined
   if (rm === undefined || rm.abstract) {
-    const known = given._type !== undefined || findRmClass(declared)?.abstract !== true
-    const message = known ? 'must be a class of the reference model' : 'is required'
+    const hasType = members._type !== undefined || findRmClass(declaredType)?.abstract !== true
+    const message = hasType ? 'must be a class of the reference model' : 'is required'
     return faults.add(joinPath(path, '_type'), '_type', message)
   }
-  if (!isSubclassOf(rm.name, declared))
-    return faults.add(joinPath(path, '_type'), '_type', `must be ${withArticle(declared)}`)
+  if (!isSubclassOf(rm.name, declaredType))
+    return faults.add(joinPath(path, '_type'), '_type', `must be ${withArticle(declaredType)}`)
   return rm
 }
 
 /** Infers the class of an object without `_type` from the declared type and its attributes. */
-function inferClass(given: Record<string, unknown>, declared: string): string {
-  switch (declared) {
+function inferClass(members: Record<string, unknown>, declaredType: string): string {
+  switch (declaredType) {
     case 'DV_TEXT':
-      return isMissingOrEmpty(given.defining_code) ? declared : 'DV_CODED_TEXT'
+      return isMissingOrEmpty(members.defining_code) ? declaredType : 'DV_CODED_TEXT'
     case 'EVENT':
-      return isMissingOrEmpty(given.width) ? 'POINT_EVENT' : 'INTERVAL_EVENT'
+      return isMissingOrEmpty(members.width) ? 'POINT_EVENT' : 'INTERVAL_EVENT'
     case 'UID_BASED_ID':
-      return String(given.value).includes('::') ? 'OBJECT_VERSION_ID' : 'HIER_OBJECT_ID'
+      return String(members.value).includes('::') ? 'OBJECT_VERSION_ID' : 'HIER_OBJECT_ID'
     case 'OBJECT_ID':
-      return isMissingOrEmpty(given.scheme) ? 'HIER_OBJECT_ID' : 'GENERIC_ID'
+      return isMissingOrEmpty(members.scheme) ? 'HIER_OBJECT_ID' : 'GENERIC_ID'
     case 'ITEM':
-      return isMissingOrEmpty(given.items) ? 'ELEMENT' : 'CLUSTER'
+      return isMissingOrEmpty(members.items) ? 'ELEMENT' : 'CLUSTER'
     default:
-      return declared
+      return declaredType
   }
 }
 
@@ -183,15 +183,15 @@ function checkTerminologyGroup(
 }
 
 /** Missing flags of an interval's ends follow from the ends that are given. */
-function completeInterval(given: RmObject, path: string, faults: ViolationList): RmObject {
+function completeInterval(interval: RmObject, path: string, faults: ViolationList): RmObject {
   const {
     lower,
     upper,
     lower_unbounded = !lower,
     upper_unbounded = !upper,
-  } = given as unknown as IntervalEnds
+  } = interval as unknown as IntervalEnds
   const { lower_included = !lower_unbounded, upper_included = !upper_unbounded } =
-    given as unknown as IntervalEnds
+    interval as unknown as IntervalEnds
   if (!lower && !lower_unbounded)
     faults.add(joinPath(path, 'lower'), 'required', 'is required unless lower_unbounded')
   if (!upper && !upper_unbounded)
@@ -202,7 +202,7 @@ function completeInterval(given: RmObject, path: string, faults: ViolationList):
     faults.add(joinPath(path, 'upper_included'), 'value', 'must be false when there is no upper end')
   if (lower && upper) checkIntervalOrder(lower, upper, joinPath(path, 'upper'), faults)
   return {
-    _type: given._type,
+    _type: interval._type,
     ...(lower && { lower }),
     ...(upper && { upper }),
     lower_included,

@@ -22,24 +22,24 @@ const RENAMED_ELEMENTS: Readonly<Record<string, string>> = { work_flow_id: 'work
  * Converts an XML element to canonical JSON. It does not validate: `readCanonicalJson` reports what violates
  * the model.
  */
-export function xmlToJson(element: XmlElement, declared: string): unknown {
-  if (primitiveReaders[declared] !== undefined) return element.children.length > 0 ? {} : element.text
+export function xmlToJson(element: XmlElement, declaredType: string): unknown {
+  if (primitiveReaders[declaredType] !== undefined) return element.children.length > 0 ? {} : element.text
   const json: Record<string, unknown> = Object.create(null)
   if (element.type !== undefined) json._type = element.type
-  const rm = findRmClass(element.type ?? guessClass(element, declared))
+  const rm = findRmClass(element.type ?? guessClass(element, declaredType))
   for (const [name, value] of Object.entries(element.attributes)) json[name] = value
   for (const child of element.children) addChild(json, child, rm)
   return json
 }
 
 /** Guesses the class of an element without a type. */
-function guessClass({ children }: XmlElement, declared: string): string {
+function guessClass({ children }: XmlElement, declaredType: string): string {
   const has = (name: string) => children.some((child) => child.name === name)
-  if (declared === 'DV_TEXT' && has('defining_code')) return 'DV_CODED_TEXT'
-  if (declared === 'EVENT') return has('width') ? 'INTERVAL_EVENT' : 'POINT_EVENT'
-  if (declared === 'OBJECT_ID') return 'GENERIC_ID'
-  if (declared === 'ITEM') return has('items') ? 'CLUSTER' : 'ELEMENT'
-  return declared
+  if (declaredType === 'DV_TEXT' && has('defining_code')) return 'DV_CODED_TEXT'
+  if (declaredType === 'EVENT') return has('width') ? 'INTERVAL_EVENT' : 'POINT_EVENT'
+  if (declaredType === 'OBJECT_ID') return 'GENERIC_ID'
+  if (declaredType === 'ITEM') return has('items') ? 'CLUSTER' : 'ELEMENT'
+  return declaredType
 }
 
 function addChild(json: Record<string, unknown>, child: XmlElement, rm: RmClass | undefined): void {
@@ -62,9 +62,9 @@ export function toXml(object: RmObject, root: string): string {
   return parts.join('')
 }
 
-function writeObject(parts: string[], tag: string, object: RmObject, declared: string, head = ''): void {
+function writeObject(parts: string[], tag: string, object: RmObject, declaredType: string, head = ''): void {
   const rm = findWrittenClass(object._type) as RmClass
-  const type = object._type === declared ? '' : ` xsi:type="${object._type}"`
+  const type = object._type === declaredType ? '' : ` xsi:type="${object._type}"`
   const attributes = [...rm.attributes.values()]
   const inTag = attributes
     .filter(({ inTag, name }) => inTag && object[name] !== undefined)
@@ -78,7 +78,7 @@ function writeObject(parts: string[], tag: string, object: RmObject, declared: s
   parts.push(`</${tag}>`)
 }
 
-function writeXmlValue(parts: string[], tag: string, value: unknown, declared: string): void {
-  if (typeof value === 'object' && value !== null) writeObject(parts, tag, value as RmObject, declared)
+function writeXmlValue(parts: string[], tag: string, value: unknown, declaredType: string): void {
+  if (typeof value === 'object' && value !== null) writeObject(parts, tag, value as RmObject, declaredType)
   else parts.push(`<${tag}>${escapeText(String(value))}</${tag}>`)
 }

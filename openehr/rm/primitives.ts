@@ -38,29 +38,27 @@ const faultUnless = (holds: boolean, fault: string): string | undefined => (hold
 const readOneOf =
   (...values: string[]) =>
   (value: unknown): PrimitiveResult =>
-    readText(value, (given) => faultUnless(values.includes(given), `must be one of ${values.join(', ')}`))
+    readText(value, (text) => faultUnless(values.includes(text), `must be one of ${values.join(', ')}`))
 
 const readIso8601 =
   (parse: (text: string) => unknown, example: string) =>
   (value: unknown): PrimitiveResult =>
-    readText(value, (given) =>
-      faultUnless(parse(given) !== undefined, `must be ISO 8601, such as ${example}`),
-    )
+    readText(value, (text) => faultUnless(parse(text) !== undefined, `must be ISO 8601, such as ${example}`))
 
-const isUri = (given: string): boolean => /^[a-z][a-z0-9+.-]*:\S*$/i.test(given) || /^[^\s:]+$/.test(given)
+const isUri = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\S*$/i.test(text) || /^[^\s:]+$/.test(text)
 
 /** The types of attributes that are not classes. */
 export const primitiveReaders: Readonly<Record<string, (value: unknown) => PrimitiveResult>> = {
   String: (value) => readText(value),
-  Code: (value) => readText(value, (given) => faultUnless(given !== '', 'must not be empty')),
-  Identifier: (value) => readText(value, (given) => faultUnless(given.trim() !== '', 'must not be empty')),
+  Code: (value) => readText(value, (text) => faultUnless(text !== '', 'must not be empty')),
+  Identifier: (value) => readText(value, (text) => faultUnless(text.trim() !== '', 'must not be empty')),
   Boolean: readBoolean,
   Real: readReal,
   Integer: readInteger,
   ProportionKind: (value) => {
     const read = readInteger(value)
-    const known = 'value' in read && Number(read.value) >= 0 && Number(read.value) <= 4
-    return known ? read : { fault: 'must be a whole number from 0 to 4' }
+    const isInRange = 'value' in read && Number(read.value) >= 0 && Number(read.value) <= 4
+    return isInRange ? read : { fault: 'must be a whole number from 0 to 4' }
   },
   MagnitudeStatus: readOneOf('=', '<', '>', '<=', '>=', '~'),
   Match: readOneOf('>', '=', '<', '?'),
@@ -68,15 +66,15 @@ export const primitiveReaders: Readonly<Record<string, (value: unknown) => Primi
   Time: readIso8601(parseTime, '08:30:00'),
   DateTime: readIso8601(parseDateTime, '2026-03-01T08:30:00Z'),
   Duration: (value) =>
-    readText(value, (given) =>
+    readText(value, (text) =>
       faultUnless(
-        isWellFormedDuration(given),
+        isWellFormedDuration(text),
         'must be an ISO 8601 duration, such as P1DT2H, with a point and a fraction only in the last part (PT1.5S)',
       ),
     ),
   Base64: (value) =>
-    readText(value, (given) => faultUnless(/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(given), 'must be in Base64')),
-  Uri: (value) => readText(value, (given) => faultUnless(isUri(given), 'must be a URI')),
+    readText(value, (text) => faultUnless(/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text), 'must be in Base64')),
+  Uri: (value) => readText(value, (text) => faultUnless(isUri(text), 'must be a URI')),
   EhrUri: (value) =>
-    readText(value, (given) => faultUnless(/^ehr:\S*$/.test(given), 'must be a URI of the scheme ehr')),
+    readText(value, (text) => faultUnless(/^ehr:\S*$/.test(text), 'must be a URI of the scheme ehr')),
 }

@@ -194,5 +194,7 @@ export class CompositionDefaults {
 }
 
 /** A coded text of openEHR's terminology, by its code or its text. */
-const readCode = (sent: string): RmObject =>
-  openehrRubric(sent) === undefined ? openehrText(findOpenehrCode(sent) ?? sent) : openehrText(sent)
+const readCode = (codeOrText: string): RmObject =>
+  openehrRubric(codeOrText) === undefined
+    ? openehrText(findOpenehrCode(codeOrText) ?? codeOrText)
+    : openehrText(codeOrText)

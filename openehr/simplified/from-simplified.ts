@@ -58,12 +58,12 @@ class CompositionReader {
   /** Adds the structures that the model or the template demands, although nothing is in them. */
   #addStructures(object: RmObject, constraint: ObjectConstraint | undefined): void {
     for (const { name: attribute, existence, children } of constraint?.attributes ?? []) {
-      const declared = findRmClass(object._type)?.attributes.get(attribute)
-      const isDemanded = declared?.mandatory || (existence.lower ?? 0) > 0
+      const rmAttribute = findRmClass(object._type)?.attributes.get(attribute)
+      const isDemanded = rmAttribute?.mandatory || (existence.lower ?? 0) > 0
       const found = children.find(
         ({ rmType, slot }) => !slot && STRUCTURES.some((one) => isSubclassOf(rmType, one)),
       )
-      if (!isDemanded || declared?.multiple || !found || object[attribute] !== undefined) continue
+      if (!isDemanded || rmAttribute?.multiple || !found || object[attribute] !== undefined) continue
       const step = { attribute, multiple: false, constraint: found }
       this.#attach(object, step, this.#newObject(step, found.rmType))
     }
@@ -111,8 +111,8 @@ class CompositionReader {
       this.#attach(parent, step, readRaw(raw))
       return
     }
-    const known = step.multiple ? undefined : (parent[attribute] as RmObject | undefined)
-    const object = known ?? this.#attach(parent, step, this.#newObject(step, classOf(form, node)))
+    const existingObject = step.multiple ? undefined : (parent[attribute] as RmObject | undefined)
+    const object = existingObject ?? this.#attach(parent, step, this.#newObject(step, classOf(form, node)))
     this.#fill(form, node, object)
     if (form.rmType === 'ISM_TRANSITION') object.current_state ??= stateOfStep(form, object)
   }

@@ -28,8 +28,8 @@ export class SimpleNode {
   child(name: string, number = 0, isNumbered = false): SimpleNode {
     const siblings = this.children.get(name) ?? new Map<number, SimpleNode>()
     this.children.set(name, siblings)
-    const known = siblings.get(number)
-    if (known) return known
+    const existingNode = siblings.get(number)
+    if (existingNode) return existingNode
     const place = number === 0 && !isNumbered ? name : `${name}:${number}`
     const child = new SimpleNode(this.path === '' ? place : `${this.path}/${place}`)
     siblings.set(number, child)

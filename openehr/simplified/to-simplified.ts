@@ -25,8 +25,8 @@ function writeForm(form: FormNode, value: unknown, node: SimpleNode): void {
   }
   writeChildren(form, value, node)
   writeParts(value, node)
-  const shown = new Set(form.children.map(({ steps }) => steps[0]?.attribute))
-  writeOwn(value, node, form.steps.at(-1), (attribute) => !shown.has(attribute))
+  const formAttributes = new Set(form.children.map(({ steps }) => steps[0]?.attribute))
+  writeOwn(value, node, form.steps.at(-1), (attribute) => !formAttributes.has(attribute))
 }
 
 /** Attributes of locatable objects that follow from the template, or that are written by themselves. */

@@ -145,8 +145,8 @@ export class ArchetypeStore {
     )
     for (const { templateId, archetypes } of await this.#templates.all(caller))
       for (const use of archetypes) {
-        const known = archetypesById.get(use.id)
-        if (known) known.templates.push(templateId)
+        const archetype = archetypesById.get(use.id)
+        if (archetype) archetype.templates.push(templateId)
         else archetypesById.set(use.id, { ...use, templates: [templateId] })
       }
     return [...archetypesById.values()].sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -79,11 +79,11 @@ const childNodes = ({ attributes }: ObjectConstraint): ObjectConstraint[] =>
 const NO_CODES = { terminology: '', list: [] }
 
 function nodeCodes(value: ObjectConstraint): ArchetypeNode['codes'] {
-  const named = (code: Code) => ({ code: code.code, text: findCodeTerm(value, code)?.text ?? '' })
+  const describeCode = (code: Code) => ({ code: code.code, text: findCodeTerm(value, code)?.text ?? '' })
   const phrases = value.attributes.flatMap(({ children }) =>
     children.flatMap(({ codes: { terminology, list } = NO_CODES }) =>
       list.map((code) => ({ terminology, code })),
     ),
   )
-  return [...phrases, ...(value.ordinals ?? []).map(({ symbol }) => symbol)].map(named)
+  return [...phrases, ...(value.ordinals ?? []).map(({ symbol }) => symbol)].map(describeCode)
 }

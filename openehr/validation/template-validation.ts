@@ -155,8 +155,10 @@ function occurrencesViolations(
   return children.flatMap((node) => {
     const { occurrences } = node
     if (isInInterval(occurrences, counts.get(node) ?? 0)) return []
-    const named = [nodeIdOf(node) || node.rmType, allowedNames(node)?.[0]].filter(Boolean).join(', ')
-    return [{ path, code: 'occurrences', message: `must have ${describeInterval(occurrences)} of ${named}` }]
+    const nodeLabel = [nodeIdOf(node) || node.rmType, allowedNames(node)?.[0]].filter(Boolean).join(', ')
+    return [
+      { path, code: 'occurrences', message: `must have ${describeInterval(occurrences)} of ${nodeLabel}` },
+    ]
   })
 }
 
@@ -167,10 +169,10 @@ function findNodeFor(children: ObjectConstraint[], value: unknown): ObjectConstr
   const id = value.archetype_node_id
   const same = children.filter((node) => nodeIdOf(node) === id && !node.slot)
   const name = (value.name as RmObject | undefined)?.value
-  const named = same.find((node) => allowedNames(node)?.includes(String(name)))
+  const namedNode = same.find((node) => allowedNames(node)?.includes(String(name)))
   const free = same.filter((node) => allowedNames(node) === undefined)
   const fitting = free.find((node) => matchesRmType(node, value)) ?? free[0]
-  return named ?? fitting ?? same[0] ?? findSlotFor(children, value)
+  return namedNode ?? fitting ?? same[0] ?? findSlotFor(children, value)
 }
 
 const findSlotFor = (children: ObjectConstraint[], value: RmObject): ObjectConstraint | undefined =>

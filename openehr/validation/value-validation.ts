@@ -101,14 +101,14 @@ function codeViolations(
   path: string,
 ): Violation[] {
   const { terminology_id, code_string = '' } = value as CodePhrase
-  const named = terminology_id?.value ?? ''
+  const terminologyId = terminology_id?.value ?? ''
   const faults: Violation[] = []
-  if (terminology !== '' && named.toLowerCase() !== terminology.toLowerCase() && list.length > 0)
+  if (terminology !== '' && terminologyId.toLowerCase() !== terminology.toLowerCase() && list.length > 0)
     faults.push(...violationAt(`${path}.terminology_id.value`, 'terminology', `must be ${terminology}`))
   if (list.length > 0 && !list.includes(code_string))
     faults.push(...violationAt(`${path}.code_string`, 'code', `must be one of ${formatList(list)}`))
   else if (
-    isLocalTerminology(named) &&
+    isLocalTerminology(terminologyId) &&
     /^at\d/.test(code_string) &&
     findTerm(node, code_string) === undefined
   )

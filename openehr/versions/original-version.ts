@@ -31,28 +31,29 @@ export const objectVersionId = (of: { id: string; version: number }): RmObject =
 })
 
 /** The ORIGINAL_VERSION of a record's version, without its contribution and data. */
-export function toOriginalVersion(head: VersionHead, made: VersionAuthorship | undefined): RmObject {
+export function toOriginalVersion(head: VersionHead, authorship: VersionAuthorship | undefined): RmObject {
   const { id, version } = head
   return {
     _type: 'ORIGINAL_VERSION',
     uid: objectVersionId(head),
     ...(version > 1 && { preceding_version_uid: objectVersionId({ id, version: version - 1 }) }),
-    commit_audit: toAuditDetails(head, made),
-    lifecycle_state: made?.action === 'delete' ? codedText('deleted', '523') : codedText('complete', '532'),
+    commit_audit: toAuditDetails(head, authorship),
+    lifecycle_state:
+      authorship?.action === 'delete' ? codedText('deleted', '523') : codedText('complete', '532'),
   }
 }
 
 /** The AUDIT_DETAILS of a version. */
 export function toAuditDetails(
   { version, updatedAt }: Omit<VersionHead, 'id'>,
-  made: VersionAuthorship | undefined,
+  authorship: VersionAuthorship | undefined,
 ): RmObject {
   return {
     _type: 'AUDIT_DETAILS',
     system_id: SYSTEM_ID,
-    time_committed: dvDateTime(made?.at ?? updatedAt),
-    change_type: CHANGE_TYPES[made?.action ?? (version === 1 ? 'create' : 'update')],
-    ...(made && { committer: toCommitter(made.userId) }),
+    time_committed: dvDateTime(authorship?.at ?? updatedAt),
+    change_type: CHANGE_TYPES[authorship?.action ?? (version === 1 ? 'create' : 'update')],
+    ...(authorship && { committer: toCommitter(authorship.userId) }),
   }
 }
 

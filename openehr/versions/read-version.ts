@@ -18,8 +18,8 @@ export async function readVersion<R extends { version: number; updatedAt: string
   { version, at }: VersionSelector,
   findFormer: (version: number) => Promise<R | undefined>,
 ): Promise<R> {
-  const get = async (wanted: number): Promise<R> => {
-    const found = wanted === now.version ? now : await findFormer(wanted)
+  const get = async (versionNumber: number): Promise<R> => {
+    const found = versionNumber === now.version ? now : await findFormer(versionNumber)
     if (!found) throw new ServiceError('NotFound')
     return found
   }

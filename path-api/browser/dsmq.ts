@@ -139,10 +139,9 @@ interface DsmqOptions {
    * True if a retry would get the same response. Otherwise the request may have been carried out, or still be
    * running.
    */
-  function isFinal(thrown: unknown): boolean {
-    if (!(thrown instanceof Refused) || thrown.status >= 500 || [408, 429].includes(thrown.status))
-      return false
-    return (thrown.problem as { code?: unknown } | undefined)?.code !== 'idempotency-key-in-use'
+  function isFinal(error: unknown): boolean {
+    if (!(error instanceof Refused) || error.status >= 500 || [408, 429].includes(error.status)) return false
+    return (error.problem as { code?: unknown } | undefined)?.code !== 'idempotency-key-in-use'
   }
 
   async function answerOf(response: Response): Promise<unknown> {
@@ -303,15 +302,15 @@ interface DsmqOptions {
       this.#lock(true)
       try {
         this.#stored(await answerOf(await this.#request()))
-      } catch (thrown) {
+      } catch (error) {
         this.#lock(false)
-        const status = thrown instanceof Refused ? thrown.status : 500
-        const final = isFinal(thrown)
+        const status = error instanceof Refused ? error.status : 500
+        const final = isFinal(error)
         if (final) this.#attempt = undefined
         const { notAllowed, notAccepted, notStored } = this.#words
         const why = final ? notAccepted : notStored
         this.#tell('alert', [401, 403, 404].includes(status) ? notAllowed : why)
-        fail(this.#element, this.#options, thrown)
+        fail(this.#element, this.#options, error)
       }
     }
 
@@ -356,8 +355,8 @@ interface DsmqOptions {
   const keyOf = (): string =>
     [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-  function fail(element: HTMLElement, { onError }: DsmqOptions, thrown: unknown): void {
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  function fail(element: HTMLElement, { onError }: DsmqOptions, failure: unknown): void {
+    const error = failure instanceof Error ? failure : new Error(String(failure))
     element.dispatchEvent(new CustomEvent('dsmq:error', { bubbles: true, detail: error }))
     onError?.(error)
   }
@@ -373,9 +372,9 @@ interface DsmqOptions {
       const load = () => fetch(`${baseUrl}${path}dsmq.wizard.json${query}`, { headers }).then(answerOf)
       const questionnaire = definition ?? ((await load()) as DsmqDefinition)
       new Questionnaire(element, options, questionnaire).show()
-    } catch (thrown) {
+    } catch (error) {
       element.replaceChildren(make('p', { role: 'alert' }, wordsIn(language).notLoaded))
-      fail(element, options, thrown)
+      fail(element, options, error)
     }
   }
 

@@ -130,8 +130,8 @@ function createDocumentOperation(openApi: () => Json): Operation {
   const texts = new Map<DocumentFamily | undefined, CompressedText>()
   const createText = (family: DocumentFamily | undefined): CompressedText => {
     document ??= openApi()
-    const shown = family ? selectFamily(document, family) : document
-    const text = new CompressedText(JSON.stringify(shown), 'application/json')
+    const content = family ? selectFamily(document, family) : document
+    const text = new CompressedText(JSON.stringify(content), 'application/json')
     texts.set(family, text)
     return text
   }

@@ -78,7 +78,7 @@ export function createOpenApiDocument(
     ).map(([, name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: schemas.named,
+      schemas: schemas.schemasByName,
       responses: { ...refusals, ...ofClasses.responses },
       examples: createProblemExamples(refusals),
       parameters: { ...HEADER_PARAMETERS, ...ofClasses.parameters },

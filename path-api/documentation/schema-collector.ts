@@ -6,7 +6,7 @@ export type Json = Record<string, unknown>
 /** Collects schemas for an OpenAPI document. Each named schema appears once and is referenced elsewhere. */
 export class SchemaCollector {
   /** Schemas by name, for `components.schemas`. */
-  readonly named: Record<string, unknown> = {}
+  readonly schemasByName: Record<string, unknown> = {}
 
   /** @throws Error when two different schemas have the same name */
   collect(schema: TSchema): unknown {
@@ -21,10 +21,10 @@ export class SchemaCollector {
       Object.entries(members).map(([key, member]) => [key, this.#walk(member)]),
     )
     if (typeof $id !== 'string') return plain
-    if ($id in this.named && !isDeepStrictEqual(this.named[$id], plain)) {
+    if ($id in this.schemasByName && !isDeepStrictEqual(this.schemasByName[$id], plain)) {
       throw new Error(`Two different schemas have the $id ${$id}: rename one`)
     }
-    this.named[$id] = plain
+    this.schemasByName[$id] = plain
     return { $ref: `#/components/schemas/${$id}` }
   }
 }
@@ -38,12 +38,12 @@ function toPortableSchema(schema: Json): Json {
   const { pattern, inWords, description, properties, required, ...rest } = splitEnumByType(
     addDocumentedRules(checked, documented as Json | undefined),
   )
-  const known = typeof pattern !== 'string' || !pattern.includes('\\p{')
-  const fullDescription = known ? description : `${description}; ${inWords}`
+  const isPortable = typeof pattern !== 'string' || !pattern.includes('\\p{')
+  const fullDescription = isPortable ? description : `${description}; ${inWords}`
   return {
     ...rest,
     ...(fullDescription === undefined ? {} : { description: fullDescription }),
-    ...(known && pattern !== undefined ? { pattern } : {}),
+    ...(isPortable && pattern !== undefined ? { pattern } : {}),
     ...(required === undefined ? {} : { required }),
     ...(properties === undefined ? {} : { properties: withoutDefaults(properties as Json, required) }),
   }

@@ -43,9 +43,13 @@ interface RecordRule {
   /** Path parameter that names the EHR, user or topic. */
   place: 'ehrId' | 'mvUid' | 'id'
   /**
-   * @param reached EHRs in which a store let the caller reach a record, and users connected with the caller
+   * @param reachedIds EHRs in which a store let the caller reach a record, and users connected with the caller
    */
-  suffices(reached: ReadonlySet<string>, place: string | undefined, principal: Principal | undefined): boolean
+  suffices(
+    reachedIds: ReadonlySet<string>,
+    place: string | undefined,
+    principal: Principal | undefined,
+  ): boolean
 }
 
 /** `who` describes the permitted users in the documentation. */
@@ -53,7 +57,7 @@ type AccessRule = { who: string } & (PrincipalRule | RecordRule)
 
 const EHR_RULE: RecordRule = {
   place: 'ehrId',
-  suffices: (reached, ehrId) => ehrId !== undefined && reached.has(ehrId),
+  suffices: (reachedIds, ehrId) => ehrId !== undefined && reachedIds.has(ehrId),
 }
 
 /** The access rules by name; each operation names one. */
@@ -85,17 +89,17 @@ export const accessRules = {
     who: 'the user named in the path, users who can write an EHR about that user, and participants of its care plans',
     place: 'mvUid',
     // A user may have no EHR yet.
-    suffices: (reached, mvUid, principal) => reached.size > 0 || principal?.mvUid === mvUid,
+    suffices: (reachedIds, mvUid, principal) => reachedIds.size > 0 || principal?.mvUid === mvUid,
   },
   chat: {
     who: 'users who can see the subject of the topic; for a topic between two users, both while they are connected',
     place: 'id',
-    suffices: (reached) => reached.size > 0,
+    suffices: (reachedIds) => reachedIds.size > 0,
   },
   record: {
     who: 'users who can read the record',
     place: 'id',
-    suffices: (reached) => reached.size > 0,
+    suffices: (reachedIds) => reachedIds.size > 0,
   },
   'ehr:create': { who: 'anyone who is logged in', ...EHR_RULE },
   'ehr:read': {
@@ -192,9 +196,9 @@ export function requirePermissionChecked(
   { id, access }: { id: string; access: Access },
   params: PathParameters,
   principal: Principal | undefined,
-  reached: ReadonlySet<string>,
+  reachedIds: ReadonlySet<string>,
 ): void {
   const rule = accessRuleOf(access)
-  if (rule && 'place' in rule && !rule.suffices(reached, params[rule.place], principal))
+  if (rule && 'place' in rule && !rule.suffices(reachedIds, params[rule.place], principal))
     throw new Error(`${id} responded without a permission check on its records`)
 }

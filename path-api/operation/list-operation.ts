@@ -175,7 +175,7 @@ function definePagedOperation<
 >(
   definition: ListDefinition<Path, P, Q, I, A>,
   parameters: Partial<typeof pagingParameters>,
-  answered: TSchema,
+  replySchema: TSchema,
   bodyOf: (found: FoundPage<Static<I>>, page: PageRequest) => unknown,
 ): Operation {
   const { item: _, uncounted: __, handle, query, order: defaultOrder, ...about } = definition
@@ -187,7 +187,7 @@ function definePagedOperation<
       ...parameters,
       ...(defaultOrder && createOrderParameter(defaultOrder)),
     } as typeof pagingParameters,
-    reply: [200, answered],
+    reply: [200, replySchema],
     handle: async (input, context) => {
       const {
         limit = 100,

@@ -28,7 +28,7 @@ interface RecordOperationsOptions {
   parameter: string
   descriptions?: Partial<Record<PlainOperation, string>>
   /** For kinds that are addressed by another value than the id: its schema, and the lookup. */
-  named?: { schema: TSchema; keyOf(params: object, services: Services): Promise<EhrRecordKey> }
+  alternateKey?: { schema: TSchema; keyOf(params: object, services: Services): Promise<EhrRecordKey> }
 }
 
 type Representation = Record<string, unknown>
@@ -71,7 +71,7 @@ export function defineRecordOperations(
   path: string,
   about: RecordOperationsOptions,
 ): Operation[] {
-  const { source, parameter, descriptions = {}, without = [], extra = [], named } = about
+  const { source, parameter, descriptions = {}, without = [], extra = [], alternateKey } = about
   const ofEhr = kind.parentType === 'EHR'
   const represent = createRepresent(kind, path)
   const operationsContext: RecordOperationsContext = {
@@ -79,13 +79,15 @@ export function defineRecordOperations(
     paths: {
       all: path,
       one: `${path}/{${parameter}}`,
-      params: { [parameter]: named?.schema ?? createRecordIdSchema(`Id of the ${kind.noun}`, kind.example) },
+      params: {
+        [parameter]: alternateKey?.schema ?? createRecordIdSchema(`Id of the ${kind.noun}`, kind.example),
+      },
     },
     one: withArticle(kind.noun),
     access: { read: ofEhr ? 'ehr:read' : 'plan:read', write: ofEhr ? 'ehr:write' : 'plan:write' },
     records: ({ recordsOf }) => recordsOf(kind),
     keyOf:
-      named?.keyOf ??
+      alternateKey?.keyOf ??
       ((params) => ({ id: textParameterOf(params, parameter), ehrId: textParameterOf(params, 'ehrId') })),
     about: (what) => ({
       source,
@@ -169,8 +171,12 @@ export const defineHistoryOperation = ({
     handle: async ({ params, page }, context) => {
       const { items, ...rest } = await read(params, page, context)
       const { caller, profiles } = context
-      const named = await profiles.persons.nameAuthors(caller, textParameterOf(params, 'ehrId'), items)
-      return mapPage({ ...rest, items: named }, ({ before, changed, ...change }) => ({
+      const itemsWithAuthors = await profiles.persons.nameAuthors(
+        caller,
+        textParameterOf(params, 'ehrId'),
+        items,
+      )
+      return mapPage({ ...rest, items: itemsWithAuthors }, ({ before, changed, ...change }) => ({
         ...change,
         changed: namesForClients(changed),
         before: before && represent(before),
@@ -214,7 +220,7 @@ export const pluralize = (noun: string): string =>
 const textParameterOf = (params: object, name: string): string =>
   (params as Record<string, string>)[name] ?? ''
 
-const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) => Operation> = {
+const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext) => Operation> = {
   list: ({ kind, paths, records, about, represent }) =>
     defineListOperation({
       ...about('list'),

@@ -77,15 +77,15 @@ export const auditPages = [
       const { language } = view
       if (caller === undefined) return renderLoginPage(view, failed)
       const all = await ehrs.listAboutCaller(caller)
-      const chosen = (all.find(({ id }) => id === ehrId) ?? all[0])?.id
-      if (chosen === undefined)
+      const selectedEhrId = (all.find(({ id }) => id === ehrId) ?? all[0])?.id
+      if (selectedEhrId === undefined)
         return renderPage(
           view,
           'accesses',
           renderLogoutForm(lang, language),
           markup`<p>${translate(language, 'noRecord')}</p>`,
         )
-      const accesses = await ehrs.listAccesses(caller, chosen, {
+      const accesses = await ehrs.listAccesses(caller, selectedEhrId, {
         limit: own ? LINES_PER_PAGE : MAX_ENTRIES_READ,
         cursor,
       })
@@ -93,7 +93,7 @@ export const auditPages = [
       const names = await profiles.persons.namesOf(items.map(({ userId }) => userId))
       names.set(caller.userId, translate(language, 'you'))
       const { next } = accesses
-      return renderAccessPage(view, { items, next, cursor, names, own, ehrId: chosen, all, lang })
+      return renderAccessPage(view, { items, next, cursor, names, own, ehrId: selectedEhrId, all, lang })
     },
   }),
   defineOperation({
@@ -185,8 +185,8 @@ const kindLabel = (collection: string, language: InterfaceLanguage): string =>
 /** Name of the person, or a description of an unnamed user. */
 function personLabel(userId: string, names: Map<string, string>, language: InterfaceLanguage): string {
   const [kind = '', ...name] = userId.split(' ')
-  const known = names.get(userId)
-  if (known !== undefined) return known
+  const personName = names.get(userId)
+  if (personName !== undefined) return personName
   if (kind === 'operator') return `${translate(language, 'operator')} ${name.join(' ')}`.trim()
   if (userId === 'service' || userId === 'nobody') return translate(language, userId)
   return translate(language, 'unnamed', { user: userId })

@@ -82,9 +82,9 @@ export async function createPageView(
     profiles,
   }: Pick<Context<'optional'>, 'language' | 'terms' | 'appUrl' | 'caller' | 'profiles'>,
 ): Promise<PageView> {
-  const chosen = lang ?? (caller && (await profiles.persons.findLanguage(caller.userId)))
+  const tag = lang ?? (caller && (await profiles.persons.findLanguage(caller.userId)))
   const timeZone = caller && (await profiles.persons.findTimeZone(caller.userId))
-  return { terms, appUrl, timeZone, language: chosen === undefined ? language : pageLanguageOf(chosen) }
+  return { terms, appUrl, timeZone, language: tag === undefined ? language : pageLanguageOf(tag) }
 }
 
 /** Returns a text in the language of the page; `{name}` is replaced by a value. */

@@ -33,8 +33,8 @@ export class CompressedText {
 
   /** @param coding the coding that the client accepts; undefined: none */
   reply(coding: ContentCoding | undefined): Promise<TextReply> {
-    const known = this.#replies.get(coding)
-    if (known) return known
+    const cachedReply = this.#replies.get(coding)
+    if (cachedReply) return cachedReply
     const reply = this.#createReply(coding)
     this.#replies.set(coding, reply)
     // A failure, as of memory, concerns only the requests that wait for it.

@@ -46,7 +46,7 @@ export interface RequestContext {
   response: Response
   requestId: string
   /** Converts an error to a problem document, and logs unexpected errors. */
-  respondToError(thrown: unknown): RenderedResponse
+  respondToError(error: unknown): RenderedResponse
 }
 
 export type HandleRequest = (
@@ -111,8 +111,8 @@ function createInputHandler(
     await limitGuardedAttempts(operation, input, exchange, consume)
     if (!(await isAccessPermitted(operation.access, principal, input.params, services)))
       throw new ServiceError('NotFound')
-    const reached = new Set<string>()
-    const caller = toCaller(exchange, principal, reached, admission)
+    const reachedIds = new Set<string>()
+    const caller = toCaller(exchange, principal, reachedIds, admission)
     const facts = new OperationContext({
       ...exchange,
       operation,
@@ -126,13 +126,14 @@ function createInputHandler(
       async (attempt) => {
         try {
           const context = Object.assign(facts, attempt)
-          const sent = input.readOnly
-          if (readOnly && sent) context.current = await requireUnchanged(readOnly, sent, input, context)
+          const readOnlyValues = input.readOnly
+          if (readOnly && readOnlyValues)
+            context.current = await requireUnchanged(readOnly, readOnlyValues, input, context)
           const result = await handle(input, context)
-          requirePermissionChecked(operation, input.params, principal, reached)
+          requirePermissionChecked(operation, input.params, principal, reachedIds)
           return renderResponse(operation, result)
-        } catch (thrown) {
-          return exchange.respondToError(locateInInput(thrown, input))
+        } catch (error) {
+          return exchange.respondToError(locateInInput(error, input))
         }
       },
     )
@@ -171,7 +172,7 @@ async function authenticate(
 function toCaller(
   { requestId }: RequestContext,
   principal: Principal | undefined,
-  reached: Set<string>,
+  reachedIds: Set<string>,
   admission: Admission | undefined,
 ): Caller | undefined {
   if (principal === undefined) return undefined
@@ -184,7 +185,7 @@ function toCaller(
     ...(acting && { acting }),
     ...(app && appLimitsOf(app)),
     ...(admission && { admission }),
-    onAccess: (ehrId) => reached.add(ehrId),
+    onAccess: (ehrId) => reachedIds.add(ehrId),
   }
 }
 
@@ -227,13 +228,13 @@ function toIdempotentRequest(
 
 function toNotModified(request: Request, rendered: RenderedResponse): RenderedResponse {
   const { etag, vary, 'last-modified': lastModified } = rendered.headers
-  const known = request.headers['if-none-match']
+  const knownEtags = request.headers['if-none-match']
   const since = request.headers['if-modified-since']
   // If-None-Match is more exact: the other one has no smaller unit than a second.
   const isKnown =
-    known === undefined
+    knownEtags === undefined
       ? rendered.status === 200 && Date.parse(lastModified ?? '') <= Date.parse(since ?? '')
-      : etag !== undefined && isUnchanged(known, etag)
+      : etag !== undefined && isUnchanged(knownEtags, etag)
   if (!isKnown) return rendered
   if (rendered.body instanceof Readable) rendered.body.destroy()
   const headers = { ...(etag && { etag }), ...(lastModified && { 'last-modified': lastModified }) }

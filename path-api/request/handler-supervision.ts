@@ -31,16 +31,16 @@ export function superviseHandler(operation: Operation): OperationHandler {
 async function callHandler(operation: Operation, ...about: Parameters<OperationHandler>): Promise<unknown> {
   try {
     return await operation.handle(...about)
-  } catch (thrown) {
-    const { error, violations } = toServiceError(thrown)
+  } catch (failure) {
+    const { error, violations } = toServiceError(failure)
     if (isInputErrorName(error) && violations.length === 0)
       throw new Error(
         `${operation.id} answers ${error} without a violation: pass the violations to the error`,
-        { cause: thrown },
+        { cause: failure },
       )
-    if (impliedErrors(operation).includes(error) || operation.errors?.includes(error)) throw thrown
+    if (impliedErrors(operation).includes(error) || operation.errors?.includes(error)) throw failure
     throw new Error(`${operation.id} answers ${error}: add it to the errors of the operation`, {
-      cause: thrown,
+      cause: failure,
     })
   }
 }

@@ -35,11 +35,12 @@ export function findReadOnlyProperties(
   return read && names.size > 0 ? { names, read } : undefined
 }
 
-export function separateReadOnly(sent: unknown, names: ReadonlySet<string> | undefined): SeparatedBody {
-  if (!names || typeof sent !== 'object' || sent === null || Array.isArray(sent)) return { body: sent }
-  const entries = Object.entries(sent)
+export function separateReadOnly(sentBody: unknown, names: ReadonlySet<string> | undefined): SeparatedBody {
+  if (!names || typeof sentBody !== 'object' || sentBody === null || Array.isArray(sentBody))
+    return { body: sentBody }
+  const entries = Object.entries(sentBody)
   const readOnly = entries.filter(([name]) => names.has(name))
-  if (readOnly.length === 0) return { body: sent }
+  if (readOnly.length === 0) return { body: sentBody }
   return {
     body: Object.fromEntries(entries.filter(([name]) => !names.has(name))),
     readOnly: Object.fromEntries(readOnly),
@@ -53,7 +54,7 @@ export function separateReadOnly(sent: unknown, names: ReadonlySet<string> | und
  */
 export async function requireUnchanged(
   { read }: ReadOnlyProperties,
-  sent: Record<string, unknown>,
+  readOnlyValues: Record<string, unknown>,
   input: Parameters<Operation['handle']>[0],
   context: Context,
 ): Promise<Record<string, unknown>> {
@@ -65,7 +66,9 @@ export async function requireUnchanged(
   if (context.ifMatch && !context.ifMatch.includes(Number(head.version)))
     throw new ServiceError('PreconditionFailed', { version: Number(head.version) })
   const current = JSON.parse(JSON.stringify(body)) as Record<string, unknown>
-  const changed = Object.keys(sent).filter((name) => !isDeepStrictEqual(sent[name], current[name]))
+  const changed = Object.keys(readOnlyValues).filter(
+    (name) => !isDeepStrictEqual(readOnlyValues[name], current[name]),
+  )
   if (changed.length === 0) return current
   throw new InvalidInput(
     changed.map((path) =>

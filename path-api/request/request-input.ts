@@ -66,20 +66,20 @@ export function createInputReader(operation: Operation, readOnly?: ReadonlySet<s
  * Locates the violations of a rule in the request. Rules know records, not requests: `carePlanId` is a
  * property of the body unless the path contains it.
  */
-export function locateInInput(thrown: unknown, { params, body }: RequestInput): unknown {
-  if (!(thrown instanceof ServiceError) || thrown instanceof InputError) return thrown
-  const { error, detail } = thrown
-  if (!isInputErrorName(error)) return thrown
+export function locateInInput(failure: unknown, { params, body }: RequestInput): unknown {
+  if (!(failure instanceof ServiceError) || failure instanceof InputError) return failure
+  const { error, detail } = failure
+  if (!isInputErrorName(error)) return failure
   const rest = body === undefined ? 'query' : 'body'
-  const sent = typeof body === 'object' && body !== null ? body : {}
-  const violations = thrown.violations.map((violation) => {
+  const bodyProperties = typeof body === 'object' && body !== null ? body : {}
+  const violations = failure.violations.map((violation) => {
     const isNamed = (name: string) => name.toLowerCase() === violation.path.toLowerCase()
-    const path = Object.hasOwn(sent, violation.path) ? undefined : Object.keys(params).find(isNamed)
+    const path = Object.hasOwn(bodyProperties, violation.path) ? undefined : Object.keys(params).find(isNamed)
     return path === undefined
       ? locateViolation(rest)(violation)
       : locateViolation('path')({ ...violation, path })
   })
-  return new InputError(error, violations, { cause: thrown, ...(detail && { detail }) })
+  return new InputError(error, violations, { cause: failure, ...(detail && { detail }) })
 }
 
 /** Validates the query parameters. */

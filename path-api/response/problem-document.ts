@@ -39,11 +39,11 @@ export function impliedErrors(operation: Operation): ErrorName[] {
  * Converts any thrown value to an error of the catalogue. Unexpected errors become `Internal`, with the
  * cause.
  */
-export function toServiceError(thrown: unknown): ServiceError {
-  if (thrown instanceof ServiceError) return thrown
-  if (isDeadlineError(thrown)) return new ServiceError('DeadlineExceeded', { cause: thrown })
-  if (isOutage(thrown)) return unavailableError(thrown)
-  return new ServiceError('Internal', { cause: thrown })
+export function toServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (isDeadlineError(error)) return new ServiceError('DeadlineExceeded', { cause: error })
+  if (isOutage(error)) return unavailableError(error)
+  return new ServiceError('Internal', { cause: error })
 }
 
 const textSchema = (description: string) => Type.String({ description })

@@ -94,8 +94,8 @@ export class Accounts {
     emails: readonly string[],
   ): Promise<Account[]> {
     const addresses = emails.map((email) => email.toLowerCase())
-    const named = { $or: [{ _id: { $in: [...mvUids] } }, { email: { $in: addresses } }] }
-    const visible = isAdmin(caller) ? named : { $and: [named, { _id: caller.userId }] }
+    const filter = { $or: [{ _id: { $in: [...mvUids] } }, { email: { $in: addresses } }] }
+    const visible = isAdmin(caller) ? filter : { $and: [filter, { _id: caller.userId }] }
     return this.#toAccounts(await usersOf(this.#db).find(visible).sort({ _id: 1 }).toArray())
   }
 

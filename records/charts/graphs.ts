@@ -171,9 +171,9 @@ export class Graphs {
   /** The audit entry names kinds instead of records, because there may be a hundred thousand records. */
   async #report(caller: Caller, ehrId: string, collections: readonly string[]): Promise<void> {
     const { audit } = this.#records
-    const searched = { searched: [ehrId], denied: [] }
+    const searchedEhrs = { searched: [ehrId], denied: [] }
     const accesses = collections.map((type) =>
-      queryAccesses(audit, caller, { type, asked: 'medgraph' }, searched),
+      queryAccesses(audit, caller, { type, asked: 'medgraph' }, searchedEhrs),
     )
     await audit.record(...(await Promise.all(accesses)).flat())
   }
@@ -212,7 +212,7 @@ function buildGraphSeries(
   const stats = calculateStats(points)
   const total = x.length
   const most = query.points === 0 ? MAX_POINTS : query.points
-  const chosen = stats ? samplePoints(points, most, stats.at) : []
+  const indexes = stats ? samplePoints(points, most, stats.at) : []
   return {
     id: `${path}.${name}`,
     measure: path,
@@ -223,10 +223,10 @@ function buildGraphSeries(
     axis,
     kind: 'line',
     total,
-    returned: chosen.length,
-    sampling: { algorithm: total > chosen.length ? 'lttb' : 'none', points: chosen.length },
+    returned: indexes.length,
+    sampling: { algorithm: total > indexes.length ? 'lttb' : 'none', points: indexes.length },
     stats: stats?.stats ?? null,
-    points: chosen.map((i) => ({ x: x[i] as number, y: y[i] as number })),
+    points: indexes.map((i) => ({ x: x[i] as number, y: y[i] as number })),
     bands,
   }
 }

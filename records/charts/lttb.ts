@@ -15,15 +15,15 @@ export function lttb({ x, y }: Points, most: number): number[] {
   if (most < 3) return [0, total - 1].slice(-most)
   const width = (total - 2) / (most - 2)
   const edge = (bucket: number): number => Math.floor(bucket * width) + 1
-  const chosen = [0]
+  const indexes = [0]
   for (let bucket = 0; bucket < most - 2; bucket++) {
     const from = edge(bucket)
     const to = edge(bucket + 1)
     const next = meanPointOf(x, y, to, Math.min(edge(bucket + 2), total))
-    chosen.push(findLargestTriangle(x, y, from, to, chosen.at(-1) as number, next))
+    indexes.push(findLargestTriangle(x, y, from, to, indexes.at(-1) as number, next))
   }
-  chosen.push(total - 1)
-  return chosen
+  indexes.push(total - 1)
+  return indexes
 }
 
 function meanPointOf(x: Float64Array, y: Float64Array, from: number, to: number): [x: number, y: number] {
@@ -65,15 +65,15 @@ function findLargestTriangle(
  */
 export function samplePoints(points: Points, most: number, extremes: readonly number[]): number[] {
   const { y } = points
-  const chosen = lttb(points, most)
-  const values = new Set(chosen.map((i) => y[i]))
+  const indexes = lttb(points, most)
+  const values = new Set(indexes.map((i) => y[i]))
   const absent = extremes.filter((i) => !values.has(y[i]))
   for (const extreme of absent) {
     const farFrom = (i: number): number => Math.abs(i - extreme)
-    const needed = extremes.map((one) => chosen.find((i) => y[i] === y[one]))
-    const others = chosen.slice(1, -1).filter((i) => !needed.includes(i))
+    const extremeIndexes = extremes.map((one) => indexes.find((i) => y[i] === y[one]))
+    const others = indexes.slice(1, -1).filter((i) => !extremeIndexes.includes(i))
     const [nearest] = others.sort((a, b) => farFrom(a) - farFrom(b))
-    if (nearest !== undefined) chosen[chosen.indexOf(nearest)] = extreme
+    if (nearest !== undefined) indexes[indexes.indexOf(nearest)] = extreme
   }
-  return absent.length === 0 ? chosen : chosen.sort((a, b) => a - b)
+  return absent.length === 0 ? indexes : indexes.sort((a, b) => a - b)
 }

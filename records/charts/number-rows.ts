@@ -31,8 +31,8 @@ export class NumberRows {
 
   /** @param fields stored fields; `anxiety.score` is one inside an object */
   constructor(fields: readonly string[]) {
-    const named = fields.map((field, i) => [String.fromCharCode(FIRST_COLUMN_NAME + i), `$${field}`])
-    this.projection = { _id: 0, ...Object.fromEntries(named) }
+    const entries = fields.map((field, i) => [String.fromCharCode(FIRST_COLUMN_NAME + i), `$${field}`])
+    this.projection = { _id: 0, ...Object.fromEntries(entries) }
     this.#columns = fields.map(() => new Float64Array(1024))
   }
 

@@ -255,10 +255,13 @@ function streamsOf(source: TimelineKind, { from, to, kinds }: TimelineQuery): Ti
 const MIN_DATE = new Date(-8.64e15)
 
 /** The filter that selects only the requested parts. */
-function partFilter({ kind, parts = [] }: TimelineDefinition, wanted: readonly string[]): FieldValues {
+function partFilter(
+  { kind, parts = [] }: TimelineDefinition,
+  requestedKinds: readonly string[],
+): FieldValues {
   const types = (those: boolean) =>
-    parts.flatMap((part) => (wanted.includes(part.kind) === those ? [part.type] : []))
-  if (!wanted.includes(kind)) return { type: { $in: types(true) } }
+    parts.flatMap((part) => (requestedKinds.includes(part.kind) === those ? [part.type] : []))
+  if (!requestedKinds.includes(kind)) return { type: { $in: types(true) } }
   const unwanted = types(false)
   return unwanted.length > 0 ? { type: { $nin: unwanted } } : {}
 }
@@ -287,12 +290,12 @@ async function readStream(
   { direction, after, limit, limits }: StreamReading,
 ): Promise<ReadList<ParseDocument> & { matches: TimelineMatch[] }> {
   const { documents, kind } = source
-  const reached = after ? afterPositionFilter(kind.collection, key, direction, after) : {}
-  const bounds = narrowBounds(filter[key] as DateBounds, reached[key] as DateBounds | undefined)
+  const positionFilter = after ? afterPositionFilter(kind.collection, key, direction, after) : {}
+  const bounds = narrowBounds(filter[key] as DateBounds, positionFilter[key] as DateBounds | undefined)
   const conditions = {
     ...readable,
     ...filter,
-    ...(reached.$or ? combineFilters(filter, reached) : {}),
+    ...(positionFilter.$or ? combineFilters(filter, positionFilter) : {}),
     [key]: bounds,
   }
   const found = documents

@@ -28,7 +28,7 @@ export interface ChatSubject {
   /** The users who may read and write. */
   permissions: Permissions
   /** Whether participants stay anonymous. */
-  unnamed: boolean
+  isAnonymous: boolean
 }
 
 interface ConnectionCheck {
@@ -54,8 +54,8 @@ async function recordDenial(
   )
   const audited = { collection, ehr: about === 'ehr' ? 'id' : 'ehrId' } as const
   const denied = { action: 'read', outcome: 'denied' } as const
-  const wanted = { id, ehrId: found?.ehrId }
-  if (found) await records.audit.record(...accessWithoutRecords(audited, caller, denied, wanted))
+  const target = { id, ehrId: found?.ehrId }
+  if (found) await records.audit.record(...accessWithoutRecords(audited, caller, denied, target))
 }
 
 /** @returns undefined if the caller may not see the subject */
@@ -86,7 +86,7 @@ export async function findChatSubject(
       ...(RELATED_RECORD_FIELD_NAMES.includes(`${about}Id`) && { [`${about}Id`]: id }),
     },
     permissions: fromStoredPermissions(found),
-    unnamed:
+    isAnonymous:
       (about === 'careplan' ? found.anonymous === true : await isAnonymousPlan(records, carePlanId)) ||
       (await findAnonymizedEhrs(records, caller)).has(ehrId),
   }
@@ -107,7 +107,7 @@ async function findNetworkSubject(
     about: 'network',
     aboutId: both.join('-'),
     permissions: { read: [`role:${networkRole(userId, other)}`], write: both },
-    unnamed: false,
+    isAnonymous: false,
   }
 }
 

@@ -338,9 +338,9 @@ export class Chats {
     return topics.map((topic) => ({ topic, unread: unread.get(topic.id) ?? 0, names }))
   }
 
-  #namesOf({ unnamed }: ChatSubject, authored: readonly Authored[]): Promise<NamesById> | NamesById {
-    const named = authored.flatMap(({ createdBy, onBehalfOf = [] }) => [createdBy, onBehalfOf].flat())
-    return unnamed ? NO_NAMES : this.#dependencies.persons.namesOf(named)
+  #namesOf({ isAnonymous }: ChatSubject, authored: readonly Authored[]): Promise<NamesById> | NamesById {
+    const userIds = authored.flatMap(({ createdBy, onBehalfOf = [] }) => [createdBy, onBehalfOf].flat())
+    return isAnonymous ? NO_NAMES : this.#dependencies.persons.namesOf(userIds)
   }
 
   #message(

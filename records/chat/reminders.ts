@@ -94,8 +94,8 @@ export class Reminders {
   /** The users who may read a topic and have not switched these mails off. */
   async #readersOf({ _rperm }: ParseDocument): Promise<string[]> {
     const roles = _rperm.flatMap((who) => /^role:(.*)$/.exec(who)?.[1] ?? [])
-    const named = _rperm.filter((who) => /^[A-Za-z0-9]{10}$/.test(who))
-    const all = [...new Set([...named, ...(await findUsersWithRoles(this.#records, roles))])]
+    const userIds = _rperm.filter((who) => /^[A-Za-z0-9]{10}$/.test(who))
+    const all = [...new Set([...userIds, ...(await findUsersWithRoles(this.#records, roles))])]
     const wanting = { _id: { $in: all }, chatMails: { $ne: false } }
     const found = await usersOf(this.#records.db)
       .find(wanting, { projection: { _id: 1 } })

@@ -220,8 +220,8 @@ function timelineIndexes(
   lists: readonly Pick<ListDefinition<Record<string, unknown>>, 'by' | 'sort'>[],
 ): IndexDescription[] {
   if (!timeline || timeline.overlapFilters) return []
-  const listed = lists.flatMap(({ by, sort }) => (by.join() === 'ehrId' ? [sort] : []))
-  const starts = timeline.start.filter((field) => !listed.includes(field))
+  const sortFields = lists.flatMap(({ by, sort }) => (by.join() === 'ehrId' ? [sort] : []))
+  const starts = timeline.start.filter((field) => !sortFields.includes(field))
   return starts.map((field) => ({
     name: `timeline_${field}`,
     key: { ehrId: 1, [field === 'createdAt' ? '_created_at' : field]: -1, _id: -1 },
@@ -235,8 +235,8 @@ const recordedAtIndex: IndexDescription = { name: RECORDED_AT_INDEX, key: { _cre
 /** Concurrent writers do not see each other's records; the unique index rejects all but one. */
 const NATURAL_KEY_INDEX: IndexDescription = { name: 'known', key: { ehrId: 1, knownBy: 1 }, unique: true }
 
-const withNaturalKey = (rules: Rules, known: NaturalKey): Rules => ({
+const withNaturalKey = (rules: Rules, naturalKey: NaturalKey): Rules => ({
   ...rules,
-  dependentFields: [...rules.dependentFields, ...known.fields],
-  derived: (values) => ({ ...rules.derived?.(values), knownBy: known.keysOf(values) }),
+  dependentFields: [...rules.dependentFields, ...naturalKey.fields],
+  derived: (values) => ({ ...rules.derived?.(values), knownBy: naturalKey.keysOf(values) }),
 })

@@ -52,10 +52,10 @@ const MAX_KNOWN_PLANS = 10_000
 /** Remembers the EHRs that it has found, which the service never changes. */
 export function cachedEhrFinder(database: Database): FindEhrId {
   const find = batchedEhrFinder(database)
-  const known = new LRUCache<string, string>({ max: MAX_KNOWN_PLANS })
+  const cache = new LRUCache<string, string>({ max: MAX_KNOWN_PLANS })
   return async (carePlanId) => {
-    const ehrId = known.get(carePlanId) ?? (await find(carePlanId))
-    if (ehrId !== undefined) known.set(carePlanId, ehrId)
+    const ehrId = cache.get(carePlanId) ?? (await find(carePlanId))
+    if (ehrId !== undefined) cache.set(carePlanId, ehrId)
     return ehrId
   }
 }
@@ -185,9 +185,9 @@ export const runWithEhrLock = <T>(
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> =>
   runStoreTransaction(records, async (tx) => {
-    const done = await work(tx)
+    const result = await work(tx)
     await lockEhrExclusively(records, tx, ehrId)
-    return done
+    return result
   })
 
 /** Replaces a plan or a goal, under the exclusive lock of the EHR if that closes it. */

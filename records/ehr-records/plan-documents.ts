@@ -86,7 +86,7 @@ export class PlanDocuments<T extends object> {
   ): Promise<PlanDocument<T>> {
     const place = { ehrId, carePlanId }
     const dueAt = this.dueTimeOf(value)?.toISOString()
-    const saved = { ...place, json: JSON.stringify(value), ...(dueAt && { dueAt }) }
+    const fields = { ...place, json: JSON.stringify(value), ...(dueAt && { dueAt }) }
     return auditRefusal(this.#records, caller, this.#kind.collection, ehrId, () =>
       runStoreTransaction(this.#records, async (tx) => {
         const permissions = await requireWritablePlan(this.#records, tx, caller, place)
@@ -98,8 +98,8 @@ export class PlanDocuments<T extends object> {
         }
         const { version } =
           id === undefined
-            ? await this.#store.create(caller, saved, permissions, { tx, id: carePlanId })
-            : (await this.#store.replace(caller, { id, ...place }, () => saved, { tx, expected })).record
+            ? await this.#store.create(caller, fields, permissions, { tx, id: carePlanId })
+            : (await this.#store.replace(caller, { id, ...place }, () => fields, { tx, expected })).record
         await this.afterSave(tx, place, value)
         return { value, version }
       }),

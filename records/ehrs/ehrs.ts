@@ -80,11 +80,11 @@ export class Ehrs {
    * subject.
    */
   async list(caller: Caller, page: PageRequest, where: { subjectId?: string } = {}): Promise<Page<EhrView>> {
-    const [{ items, ...rest }, unnamed] = await Promise.all([
+    const [{ items, ...rest }, anonymizedIds] = await Promise.all([
       this.#list(caller, page, where),
       findAnonymizedEhrs(this.#records, caller),
     ])
-    return { ...rest, items: items.map((ehr) => hideSubject(ehr, unnamed)) }
+    return { ...rest, items: items.map((ehr) => hideSubject(ehr, anonymizedIds)) }
   }
 
   async #list(caller: Caller, page: PageRequest, where: { subjectId?: string }): Promise<Page<StoredEhr>> {
@@ -120,10 +120,10 @@ export class Ehrs {
 
   /** Finds the newest EHR about a subject that the caller may read, and whose subject they see. @throws NotFound */
   async findAboutSubject(caller: Caller, subjectId: string): Promise<StoredEhr> {
-    const unnamed = await findAnonymizedEhrs(this.#records, caller)
-    const page = { where: { subjectId }, limit: unnamed.size + 1 }
+    const anonymizedIds = await findAnonymizedEhrs(this.#records, caller)
+    const page = { where: { subjectId }, limit: anonymizedIds.size + 1 }
     const { items } = await this.store.list(caller, 'aboutSubject', page)
-    const ehr = items.find(({ id }) => !unnamed.has(id))
+    const ehr = items.find(({ id }) => !anonymizedIds.has(id))
     if (!ehr) throw new ServiceError('NotFound')
     return ehr
   }
@@ -189,9 +189,9 @@ export class Ehrs {
     const work = async (tx: Transaction) => {
       const ehr = { _id: id, subjectId }
       if (isOnly) await this.#requireOnly(tx, caller, ehr)
-      const { permissions, ...kept } = await prepareEhrCreation(this.#records, tx, caller, ehr)
+      const { permissions, ...fields } = await prepareEhrCreation(this.#records, tx, caller, ehr)
       await keep?.(tx, permissions)
-      return this.store.insert(caller, { subjectId, ...kept }, permissions, { tx, id })
+      return this.store.insert(caller, { subjectId, ...fields }, permissions, { tx, id })
     }
     const queueFor = ehrCreationQueue(caller)
     return runStoreTransaction(this.#records, work, { queueFor }).catch(throwConflict)
@@ -284,8 +284,8 @@ export class Ehrs {
   /** Lists the EHRs that an administrator can restore, the last deleted one first, without their contents. */
   async listDeleted(caller: Caller, page: PageRequest): Promise<Page<DeletedEhr>> {
     const found = await listDeletedEhrs(this.#records, page)
-    const shown = found.items.map(({ _id }) => ({ id: _id }))
-    await this.#records.audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, shown))
+    const ehrs = found.items.map(({ _id }) => ({ id: _id }))
+    await this.#records.audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, ehrs))
     return found
   }
 
@@ -311,8 +311,8 @@ export class Ehrs {
 
   /** @throws Forbidden, after auditing the refusal */
   async #refuse(caller: Caller, id: string, action: 'query' | 'update'): Promise<never> {
-    const refused = { action, outcome: 'refused' } as const
-    await this.#records.audit.record(...accessWithoutRecords(EHR_RESOURCE, caller, refused, { id }))
+    const access = { action, outcome: 'refused' } as const
+    await this.#records.audit.record(...accessWithoutRecords(EHR_RESOURCE, caller, access, { id }))
     throw new ServiceError('Forbidden')
   }
 }

@@ -64,8 +64,8 @@ export function conceptTextElement(field: string, path: string): FhirElement {
 }
 
 /** The moment in UTC of a time with an offset; a day alone, or anything else, stays as sent. */
-export const momentOf = (sent: unknown): unknown =>
-  (typeof sent === 'string' && sent.includes('T') && parseIsoTime(sent)?.utc) || sent
+export const momentOf = (value: unknown): unknown =>
+  (typeof value === 'string' && value.includes('T') && parseIsoTime(value)?.utc) || value
 
 /** A field with a moment. */
 export function momentElement(field: string, path: string): FhirElement {
@@ -168,8 +168,8 @@ const REFERENCE = /^([A-Za-z]+)\/([A-Za-z0-9.-]{1,64})(?:\/_history\/\d+)?$/
 /** The id in a relative reference to a resource of this type; undefined for others, such as those of other servers. */
 export function referencedId(reference: unknown, type: string): string | undefined {
   if (typeof reference !== 'string') return undefined
-  const [, named, id] = REFERENCE.exec(reference) ?? []
-  return named === type ? id : undefined
+  const [, referencedType, id] = REFERENCE.exec(reference) ?? []
+  return referencedType === type ? id : undefined
 }
 
 /** The id of the Practitioner of a user; undefined if the user id has characters that neither has. */

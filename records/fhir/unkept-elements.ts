@@ -7,10 +7,10 @@ const PARAPHRASES = ['display', 'unit']
 const NOTHING: readonly string[] = Object.freeze([])
 
 /** Compares dates by their moment, and decimals by their digits. */
-function isSameValue(sent: unknown, shown: unknown): boolean {
-  if (sent instanceof Decimal) return shown instanceof Decimal && sent.text === shown.text
-  if (typeof sent !== 'string' || typeof shown !== 'string') return false
-  return sent.includes('T') && shown.includes('T') && Date.parse(sent) === Date.parse(shown)
+function isSameValue(input: unknown, output: unknown): boolean {
+  if (input instanceof Decimal) return output instanceof Decimal && input.text === output.text
+  if (typeof input !== 'string' || typeof output !== 'string') return false
+  return input.includes('T') && output.includes('T') && Date.parse(input) === Date.parse(output)
 }
 
 interface Comparison {
@@ -22,40 +22,42 @@ interface Comparison {
  * A text beside codes says in words what they mean, and a user is the same by reference and by identifier. Alone, these
  * would be all that an element says.
  */
-function isParaphrase(name: string, sent: FhirJson, shown: FhirJson): boolean {
-  if (name === 'reference') return shown.type === 'Practitioner'
+function isParaphrase(name: string, input: FhirJson, output: FhirJson): boolean {
+  if (name === 'reference') return output.type === 'Practitioner'
   return name === 'text'
-    ? Array.isArray(sent.coding) && Array.isArray(shown.coding)
-    : PARAPHRASES.includes(name) && Object.keys(sent).some((other) => !PARAPHRASES.includes(other))
+    ? Array.isArray(input.coding) && Array.isArray(output.coding)
+    : PARAPHRASES.includes(name) && Object.keys(input).some((other) => !PARAPHRASES.includes(other))
 }
 
 /**
- * The paths of everything in a sent element that the shown one does not contain, so that it would be lost.
+ * The paths of everything in an element of the input that the output does not contain, so that it would be lost.
  * @param path the path of the element, for the results
  */
 export function unkeptPaths(
-  sent: unknown,
-  shown: unknown,
+  input: unknown,
+  output: unknown,
   path: string,
   comparison: Comparison,
 ): readonly string[] {
-  if (sent === shown) return NOTHING
-  if (Array.isArray(sent)) return unkeptItems(sent, Array.isArray(shown) ? shown : [], path, comparison)
-  if (isElement(sent)) {
-    if (!isElement(shown)) return [path]
+  if (input === output) return NOTHING
+  if (Array.isArray(input)) return unkeptItems(input, Array.isArray(output) ? output : [], path, comparison)
+  if (isElement(input)) {
+    if (!isElement(output)) return [path]
     let lost: string[] | undefined
-    for (const name of Object.keys(sent)) {
-      const value = sent[name]
-      const own = memberOf(shown, name)
+    for (const name of Object.keys(input)) {
+      const value = input[name]
+      const own = memberOf(output, name)
       // Most are the same, so that nobody needs the path.
-      if (value === own || isParaphrase(name, sent, shown)) continue
+      if (value === own || isParaphrase(name, input, output)) continue
       lost = addPaths(lost, unkeptPaths(value, own, `${path}.${name}`, comparison))
     }
     return lost ?? NOTHING
   }
   const [, ...names] = path.replace(/\[\d+\]/g, '').split('.')
   const accepted = memberOf(comparison.accepted, names.join('.'))
-  return (Array.isArray(accepted) && accepted.includes(sent)) || isSameValue(sent, shown) ? NOTHING : [path]
+  return (Array.isArray(accepted) && accepted.includes(input)) || isSameValue(input, output)
+    ? NOTHING
+    : [path]
 }
 
 /** Nearly all elements lose nothing, and need no list. A list that is there grows, since thousands of items may be lost. */
@@ -66,18 +68,18 @@ function addPaths(lost: string[] | undefined, more: readonly string[]): string[]
   return lost
 }
 
-/** Each sent item needs a shown one that contains it; otherwise the most similar one tells what is lost. */
+/** Each item of the input needs one of the output that contains it; otherwise the most similar one tells what is lost. */
 function unkeptItems(
-  sent: readonly unknown[],
-  shown: readonly unknown[],
+  input: readonly unknown[],
+  output: readonly unknown[],
   path: string,
   comparison: Comparison,
 ): readonly string[] {
   let lost: string[] | undefined
-  for (const [position, item] of sent.entries()) {
+  for (const [position, item] of input.entries()) {
     const place = `${path}[${position}]`
     let least: readonly string[] | undefined
-    for (const one of shown) {
+    for (const one of output) {
       const unkept = unkeptPaths(item, one, place, comparison)
       if (least === undefined || unkept.length < least.length) least = unkept
       if (unkept.length === 0) break

@@ -80,8 +80,8 @@ export class Handovers {
   /** @throws NotFound */
   async history(caller: Caller, id: string, page: PageRequest): Promise<Page<HandoverChange>> {
     const { items, ...rest } = await this.#store.history(caller, { id }, page)
-    const named = await this.#persons.nameAuthors(caller, null, items)
-    const changes = named.map(async ({ before, changed, ...change }) => ({
+    const namedChanges = await this.#persons.nameAuthors(caller, null, items)
+    const changes = namedChanges.map(async ({ before, changed, ...change }) => ({
       ...change,
       changed: changed.filter((name) => name !== 'changesAt'),
       before: before && (await this.#withName(before)),

@@ -87,8 +87,8 @@ export async function createRateLimiter(
   }
   return async (policy, key, answer, requests = 1) => {
     const { count, exceeded } = await limiters[policy].consume(key, requests).then(
-      (spent) => ({ count: spent, exceeded: false }),
-      (refused: unknown) => ({ count: refused, exceeded: true }),
+      (result) => ({ count: result, exceeded: false }),
+      (reason: unknown) => ({ count: reason, exceeded: true }),
     )
     if (!(count instanceof RateLimiterRes)) throw count
     const resetSeconds = Math.ceil(count.msBeforeNext / 1000)

@@ -163,8 +163,8 @@ export class ChangeFeed {
     for (let at = from.batch - 1; at < to.batch; ) {
       const batches = await this.#log.batchesAfter(at, BATCH_READ_SIZE)
       for (const batch of batches.filter(({ _id }) => _id <= to.batch)) {
-        const wanted = wantedChangesIn(batch, concerns, batch._id === from.batch ? from.changes : 0)
-        if (wanted.length > 0) yield await loadRecordChanges(this.#db, wanted)
+        const changes = wantedChangesIn(batch, concerns, batch._id === from.batch ? from.changes : 0)
+        if (changes.length > 0) yield await loadRecordChanges(this.#db, changes)
       }
       at = batches.at(-1)?._id ?? to.batch
     }

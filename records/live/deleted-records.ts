@@ -107,19 +107,19 @@ export class DeletedRecords {
     const limits = createReadLimits(caller)
     const end = performance.now() + MAX_SEARCH_MS
     const found: HistoryEntry[] = []
-    let reached = from
+    let position = from
     do {
-      const { documents, isCut } = await readDocuments(this.#read(caller, ehrId, reached), limits)
+      const { documents, isCut } = await readDocuments(this.#read(caller, ehrId, position), limits)
       found.push(...(await this.#keepLast(documents, type)))
       const last = documents.at(-1)
       const isEnd = !isCut && documents.length < ROUND_SIZE
-      reached = last && !isEnd ? positionOf(last) : undefined
+      position = last && !isEnd ? positionOf(last) : undefined
       if (isCut || isEnd) break
     } while (found.length <= limit && performance.now() < end)
     const last = found[limit - 1]
     return found.length > limit && last
       ? { found: found.slice(0, limit), next: positionOf(last) }
-      : { found, next: reached }
+      : { found, next: position }
   }
 
   /** Who could read a record before its deletion may read its history. */
@@ -170,8 +170,8 @@ export class DeletedRecords {
     const asked = DELETED_LIST
     const records = found.map(({ _id }) => parseChangeId(_id))
     const accesses = [...this.#kinds.keys()].flatMap((collection) => {
-      const shown = records.filter((one) => one.collection === collection)
-      return accessesByEhr({ collection, ehr: 'ehrId' }, caller, { action: 'query', asked }, shown)
+      const recordsOfKind = records.filter((one) => one.collection === collection)
+      return accessesByEhr({ collection, ehr: 'ehrId' }, caller, { action: 'query', asked }, recordsOfKind)
     })
     const ofNone = () =>
       scopedQueryAccesses(this.#records, caller, { type: 'Ehr', asked }, { ehrIds: [ehrId] })

@@ -78,16 +78,16 @@ export async function listChanges(db: Db, caller: Caller, query: ChangeQuery): P
   const hidden = await findHiddenDeletions(db, caller, query)
   const byId = new Map(hidden.map((one) => [one.changeId, one]))
   const found = [...(await findReadableChanges(db, caller, query)), ...hidden].sort(compareNewestFirst)
-  const listed = found.slice(0, query.limit).map(({ changeId }) => changeId)
-  const stored = listed.filter((changeId) => !byId.has(changeId))
+  const changeIds = found.slice(0, query.limit).map(({ changeId }) => changeId)
+  const stored = changeIds.filter((changeId) => !byId.has(changeId))
   const loaded = await loadRecordChanges(
     db,
     stored.map((changeId) => ({ changeId, position: changeId })),
   )
-  const deletions = listed.flatMap((changeId) => byId.get(changeId) ?? [])
-  const known = [...loaded, ...(await loadHiddenDeletions(db, caller, deletions))]
-  const changes = new Map(known.map((one) => [one.position, { ...one, changeId: one.position }]))
-  return listed.flatMap((changeId) => changes.get(changeId) ?? [])
+  const deletions = changeIds.flatMap((changeId) => byId.get(changeId) ?? [])
+  const recordChanges = [...loaded, ...(await loadHiddenDeletions(db, caller, deletions))]
+  const changes = new Map(recordChanges.map((one) => [one.position, { ...one, changeId: one.position }]))
+  return changeIds.flatMap((changeId) => changes.get(changeId) ?? [])
 }
 
 async function findReadableChanges(db: Db, caller: Caller, query: ChangeQuery): Promise<FoundChange[]> {

@@ -163,9 +163,9 @@ class Subscription implements FeedSubscriber {
   /** Delivers missed changes before new ones. */
   start(feed: ChangeFeed, position: FeedPosition): void {
     this.#enqueue(async () => {
-      const missed = await this.#findMissed(feed, position)
-      if (!missed) this.#listener.onReset()
-      else for await (const changes of missed) await this.#deliver(changes)
+      const batches = await this.#findMissed(feed, position)
+      if (!batches) this.#listener.onReset()
+      else for await (const changes of batches) await this.#deliver(changes)
       this.#position = position
       this.#listener.onPosition(formatPosition(position), this.#caller)
     })
@@ -176,8 +176,8 @@ class Subscription implements FeedSubscriber {
     const { from, lookBack = 0 } = this.#subscriber
     const concerns = (change: ChangedRecord) => this.concerns(change)
     if (from !== undefined) {
-      const known = parsePosition(from)
-      return known && feed.changesBetween(known, position, concerns)
+      const fromPosition = parsePosition(from)
+      return fromPosition && feed.changesBetween(fromPosition, position, concerns)
     }
     if (lookBack === 0) return []
     const recent = await feed.changesShortlyBefore(position, lookBack * 1000, concerns)

@@ -58,15 +58,15 @@ export class MeasurementBatches {
    * @throws NotFound when the caller sees none of the plans, or not the EHR; Forbidden when they may write to
    * none; DeadlineExceeded when it takes too long to check them, before any is stored
    */
-  async store(caller: Caller, ehrId: string, sent: readonly BatchItem[]): Promise<BatchItemOutcome[]> {
+  async store(caller: Caller, ehrId: string, items: readonly BatchItem[]): Promise<BatchItemOutcome[]> {
     const slice = new TimeSlice({ admission: caller.admission, timeoutMs: VALIDATION_TIMEOUT_MS })
     const checked: (ValidBatchItem | BatchItemOutcome)[] = []
-    for (const one of sent) {
+    for (const one of items) {
       checked.push(await this.#validate(ehrId, one))
       if (slice.isOver()) await slice.yieldToOthers()
     }
     const ready = checked.flatMap((one) => ('record' in one ? [one] : []))
-    const attempts = sent.flatMap((one, i) =>
+    const attempts = items.flatMap((one, i) =>
       'status' in (checked[i] ?? {}) ? refusedAttempt(caller, ehrId, one, 'refused') : [],
     )
     const first = ready[0]
@@ -155,19 +155,19 @@ export class MeasurementBatches {
       const matches = await store.list(caller, 'same', { where: same, limit: MAX_STORED_MATCHES } as never, {
         tx,
       })
-      const known = new Map(
+      const idsByFingerprint = new Map(
         (matches.items as unknown as StoredFingerprint[]).map((one) => [one.fingerprint, one.id]),
       )
       const fresh: ValidBatchItem[] = []
       for (const one of ofKind) {
         const { fingerprint, warnings } = one.record
-        const before = known.get(fingerprint)
+        const before = idsByFingerprint.get(fingerprint)
         // An earlier attempt of the same request may have stored this item.
         const status = before === undefined || before === one.id ? 'stored' : 'known'
         outcomes.set(one, { status, id: before ?? one.id, warnings })
         if (before !== undefined) continue
         fresh.push(one)
-        known.set(fingerprint, one.id)
+        idsByFingerprint.set(fingerprint, one.id)
       }
       const admitted = await this.#applyQuota(tx, kind, fresh, outcomes)
       const inputs = admitted.map(({ record, id }) => ({ ...record, id }))

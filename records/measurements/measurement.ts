@@ -224,12 +224,12 @@ function formsOfMeasurement(
     },
   })
   const { properties, $id = '' } = forms.resource
-  const answered = {
+  const responseProperties = {
     ...responsePropertiesOf(properties),
     ...responseForm(comparison?.fields ?? {}),
     links: RecordLinks,
   }
-  return { ...forms, resource: closedObject($id, about.description, answered) }
+  return { ...forms, resource: closedObject($id, about.description, responseProperties) }
 }
 
 /** A measurement from a composition may be in no plan; a manually entered one is a composition of its own. */
@@ -284,8 +284,8 @@ function createDescriber({
   const units = [...new Set(lines.map(([, { unit }]) => unit))]
   const title = words.en.replace(/^./, (first) => first.toUpperCase())
   const [first, second] = Object.values(series)
-  const known = about.code ?? (second ? undefined : first?.code)
-  const code = known === undefined ? undefined : loincCoding(known)
+  const loincCode = about.code ?? (second ? undefined : first?.code)
+  const code = loincCode === undefined ? undefined : loincCoding(loincCode)
   return (record) => {
     const values = lines.flatMap(([name, one]) => {
       const value = seriesValueOf(one, record)

@@ -44,8 +44,8 @@ export class MeasurementsWithChange<S extends TObject, L extends string> extends
   }
 
   async #withChange<R extends object>(caller: Caller, record: R): Promise<R> {
-    const [compared] = await this.#withChanges(caller, [record])
-    return compared ?? record
+    const [recordWithChange] = await this.#withChanges(caller, [record])
+    return recordWithChange ?? record
   }
 
   /**

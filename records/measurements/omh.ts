@@ -21,17 +21,17 @@ export interface OmhBody {
 /** A member of a body, in both directions. */
 interface OmhMember {
   /** There is no body without this member. */
-  needed?: true
+  isRequired?: true
   of(record: Values): unknown
-  parse(said: unknown): Values
+  parse(json: unknown): Values
 }
 
 /** A quantity with its unit. */
 export const quantityMember = (quantity: Quantity, name: string): OmhMember => ({
-  needed: true,
+  isRequired: true,
   of: (record) => omhUnitValue(quantity, name, record),
-  parse(said) {
-    const { value, unit } = asObject(said)
+  parse(json) {
+    const { value, unit } = asObject(json)
     return { [name]: value, [`${name}Unit`]: unit }
   },
 })
@@ -39,7 +39,7 @@ export const quantityMember = (quantity: Quantity, name: string): OmhMember => (
 /** A coded field with other words in Open mHealth; a code without such a word is omitted. */
 export const codedMember = (field: string, words: ReadonlyMap<unknown, string>): OmhMember => ({
   of: (record) => words.get(record[field]),
-  parse: (said) => ({ [field]: [...words].find(([, word]) => word === said)?.[0] }),
+  parse: (json) => ({ [field]: [...words].find(([, word]) => word === json)?.[0] }),
 })
 
 /** A member that is the same for all our records. */
@@ -53,13 +53,13 @@ export const defineOmhBody = (
 ): OmhBody => ({
   schema: { namespace: 'omh', name, version },
   body(record) {
-    const said = Object.entries(members).map(([member, { of, needed }]) => ({
+    const memberValues = Object.entries(members).map(([member, { of, isRequired }]) => ({
       member,
-      needed,
+      isRequired,
       value: of(record),
     }))
-    if (said.some(({ needed, value }) => needed && value === undefined)) return undefined
-    const values = said.map(({ member, value }) => [member, value])
+    if (memberValues.some(({ isRequired, value }) => isRequired && value === undefined)) return undefined
+    const values = memberValues.map(({ member, value }) => [member, value])
     return { ...Object.fromEntries(values), effective_time_frame: { date_time: localTimeOf(record) } }
   },
   parse(body) {
@@ -78,8 +78,8 @@ export const localTimeOf = ({ timestamp, utcOffset }: Values): unknown =>
     ? toLocalTime(timestamp, utcOffset)
     : timestamp
 
-const asObject = (said: unknown): JsonObject =>
-  typeof said === 'object' && said !== null ? (said as JsonObject) : {}
+const asObject = (json: unknown): JsonObject =>
+  typeof json === 'object' && json !== null ? (json as JsonObject) : {}
 
 const SOURCE_NAME = 'health-record-service'
 
@@ -89,8 +89,8 @@ export function toDataPoint(
   collection: string,
   record: SavedRecord<Values & { ehrId: string }>,
 ): DataPoint | undefined {
-  const said = body(record)
-  if (!said) return undefined
+  const content = body(record)
+  if (!content) return undefined
   const { id, version, ehrId, createdAt, updatedAt } = record
   const uuid = uuidFromText(`${ehrId}/${collection}/${id}`)
   const modality = (record.source as OmhBody['modality']) ?? defaultModality
@@ -104,7 +104,7 @@ export function toDataPoint(
   }
   const times = { source_creation_date_time: createdAt, creation_date_time: createdAt }
   const header = { uuid, id: uuid, schema_id: schema, ...times, user_id: ehrId, ...how }
-  return { header: { ...header, acquisition_provenance: provenance }, body: { ...said } }
+  return { header: { ...header, acquisition_provenance: provenance }, body: { ...content } }
 }
 
 /** A UUID that is always the same for the same text: version 8 of RFC 9562, from its SHA-256. */

@@ -72,14 +72,14 @@ function completenessFaults(pack: TextPack): string[] {
     { path: 'scale', scale: pack.scale },
     ...allItems.flatMap(({ path, scale }) => (scale ? [{ path: `${path}.scale`, scale }] : [])),
   ]
-  const offered = allItems.filter(({ notRequired }) => notRequired)
+  const itemsWithOption = allItems.filter(({ notRequired }) => notRequired)
   const offering = takesNotRequired
-    ? pack.notRequired === undefined && offered.length > 0
-      ? [`notRequired is required because ${offered[0]?.path} offers this option`]
+    ? pack.notRequired === undefined && itemsWithOption.length > 0
+      ? [`notRequired is required because ${itemsWithOption[0]?.path} offers this option`]
       : []
     : [
         ...(pack.notRequired === undefined ? [] : ['notRequired']),
-        ...offered.map(({ path }) => `${path}.notRequired`),
+        ...itemsWithOption.map(({ path }) => `${path}.notRequired`),
       ].map((path) => `${path} must be left out because the ${pack.instrument} has no such answer`)
   return [
     ...blankTextFaults(pack),
@@ -111,17 +111,17 @@ const blankTextFaults = (value: unknown, path = ''): string[] =>
 
 /** The numbers that are missing, duplicate or unknown. */
 function coverageFaults(
-  wanted: readonly number[],
+  expectedNumbers: readonly number[],
   found: readonly { path: string; value: number }[],
   { within, noun }: { within: string; noun: string },
 ): string[] {
   const values = found.map(({ value }) => value)
   return [
-    ...wanted
+    ...expectedNumbers
       .filter((value) => !values.includes(value))
       .map((value) => `${within}: ${noun} ${value} is missing`),
     ...found.flatMap(({ path, value }, i) => {
-      if (!wanted.includes(value)) return [`${path}: ${noun} ${value} does not exist`]
+      if (!expectedNumbers.includes(value)) return [`${path}: ${noun} ${value} does not exist`]
       return values.indexOf(value) < i ? [`${path}: ${noun} ${value} occurs twice`] : []
     }),
   ]

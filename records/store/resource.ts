@@ -64,11 +64,11 @@ export function accessWithoutRecords(
   audited: AuditedResource,
   caller: Caller,
   what: AccessDescription & Pick<AuditedAccess, 'outcome'>,
-  wanted: Record<string, unknown>,
+  target: Record<string, unknown>,
 ): AuditedAccess[] {
   if (audited.ehr === undefined) return []
-  const ids = typeof wanted.id === 'string' && wanted.id !== '' ? [wanted.id] : []
-  const ehrId = stringOrNull(wanted[audited.ehr])
+  const ids = typeof target.id === 'string' && target.id !== '' ? [target.id] : []
+  const ehrId = stringOrNull(target[audited.ehr])
   return [{ ...requesterOf(caller), ...what, ehrId, type: audited.collection, ids }]
 }
 

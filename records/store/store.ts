@@ -320,14 +320,14 @@ export class Store<S extends TObject, L extends string> {
   async returnDeleted(
     caller: Caller,
     deleted: RecordOf<S>,
-    wanted: number,
+    version: number,
     rule: (former: RecordOf<S>) => Static<S>,
     { parent, tx }: { parent: RecordParent; tx: Transaction },
   ): Promise<RecordOf<S>> {
     const record = historyKeyOf(this.#resource, deleted)
-    const former = await findVersion(this.#context.db, record, wanted)
+    const former = await findVersion(this.#context.db, record, version)
     const last = await findDeletedVersion(this.#context.db, record)
-    if (!former || !last) throw unknownVersionError(wanted)
+    if (!former || !last) throw unknownVersionError(version)
     const key = { id: deleted.id } as RecordSelector<S>
     const inputs = [{ ...rule(this.toRecord(former)), ...key }]
     const first = { version: versionAfterDeletion(last), createdAt: last._created_at }
@@ -427,8 +427,8 @@ export class Store<S extends TObject, L extends string> {
     error: ServiceError,
   ): Promise<never> {
     const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
-    const refused = accessWithoutRecords(this.#resource, caller, { action, outcome }, { ...key })
-    await this.#reportAccesses(undefined, refused)
+    const accesses = accessWithoutRecords(this.#resource, caller, { action, outcome }, { ...key })
+    await this.#reportAccesses(undefined, accesses)
     throw error
   }
 

@@ -211,9 +211,9 @@ export function requireExpectedVersion(expected: ExpectedVersions, version: numb
 
 /** Whether a document has the fields of a selector. */
 export const isSelected = <T>(format: ParseFormat<T>, key: object, document: ParseDocument): boolean =>
-  Object.entries(key).every(([name, wanted]) => {
+  Object.entries(key).every(([name, value]) => {
     const field = format.field(name)
-    return wanted === undefined || isDeepStrictEqual(document[field.key] ?? null, field.store(wanted))
+    return value === undefined || isDeepStrictEqual(document[field.key] ?? null, field.store(value))
   })
 
 /** The permissions of new records of the parent. @throws NotFound; Forbidden without write access to it */

@@ -9,8 +9,8 @@ export function getCachedDefinition<T extends object>(
   key: string,
   look: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  const known = definitions.get(key) as Promise<T> | undefined
-  if (known) return known
+  const cachedDefinition = definitions.get(key) as Promise<T> | undefined
+  if (cachedDefinition) return cachedDefinition
   const looking = look()
   definitions.set(key, looking)
   const forget = () => definitions.get(key) === looking && definitions.delete(key)

@@ -61,8 +61,8 @@ export class TypeDefinitions {
     const existing = documentCollection(this.#records, typeCollectionOf(this.#family)).find({
       _id: { $in: ids },
     })
-    const known = new Set((await existing.project({ _id: 1 }).toArray()).map(({ _id }) => _id))
-    const missing = usual.filter(({ id }) => !known.has(id))
+    const existingIds = new Set((await existing.project({ _id: 1 }).toArray()).map(({ _id }) => _id))
+    const missing = usual.filter(({ id }) => !existingIds.has(id))
     if (missing.length === 0) return
     await runStoreTransaction(this.#records, (tx) =>
       this.#store.createAll(serviceCaller, missing as never[], TYPE_PERMISSIONS, { tx }),

@@ -53,13 +53,13 @@ export class UserData {
     const about = { subjectId: mvUid, pending: { $ne: true }, ...permissionFilter('_rperm', caller) }
     const found = documentCollection(this.#records, 'Ehr').find(about, { projection: { _id: 1 } })
     const ids = (await found.sort({ _created_at: 1 }).toArray()).map(({ _id }) => _id)
-    const named = caller.userId === mvUid ? ids : await this.#withoutAnonymized(caller, ids)
-    if (named.length === 0 && caller.userId !== mvUid) {
+    const visibleIds = caller.userId === mvUid ? ids : await this.#withoutAnonymized(caller, ids)
+    if (visibleIds.length === 0 && caller.userId !== mvUid) {
       await this.#recordDenial(caller, mvUid)
       throw new ServiceError('NotFound')
     }
-    for (const id of named) caller.onAccess?.(id)
-    return named
+    for (const id of visibleIds) caller.onAccess?.(id)
+    return visibleIds
   }
 
   /** Each EHR about a user tells who wanted the data of that user. */
@@ -74,8 +74,8 @@ export class UserData {
   }
 
   async #withoutAnonymized(caller: Caller, ids: readonly string[]): Promise<string[]> {
-    const unnamed = await findAnonymizedEhrs(this.#records, caller)
-    return ids.filter((id) => !unnamed.has(id))
+    const anonymizedIds = await findAnonymizedEhrs(this.#records, caller)
+    return ids.filter((id) => !anonymizedIds.has(id))
   }
 
   /** Lists the data, newest first. @throws NotFound, also for an unknown event type */
@@ -91,10 +91,10 @@ export class UserData {
     if (ehrs.length === 0) return { items: [], next: null, prev: null, ...(page.count && { total: 0 }) }
     const { store } = this.#kinds[kind]
     const [only] = ehrs
-    const typed = type !== undefined && { [kind === 'measurements' ? 'dataType' : 'eventType']: type }
+    const typeFilter = type !== undefined && { [kind === 'measurements' ? 'dataType' : 'eventType']: type }
     const where = {
       ...(ehrs.length === 1 ? { ehrId: only } : carePlanId !== undefined && { ehrId: { in: ehrs } }),
-      ...typed,
+      ...typeFilter,
       carePlanId,
       timestamp: { from, to },
       ...(device !== undefined && { deviceSerial: device }),
@@ -111,18 +111,18 @@ export class UserData {
    * @throws NotFound when the caller sees none of the EHRs or none of the plans; Forbidden when they may
    * write to none
    */
-  async store(caller: Caller, mvUid: string, sent: readonly BatchItem[]): Promise<OutcomeInEhr[]> {
+  async store(caller: Caller, mvUid: string, items: readonly BatchItem[]): Promise<OutcomeInEhr[]> {
     const ehrs = await this.findEhrs(caller, mvUid)
-    const plans = await this.#findEhrsOfPlans(sent.map(({ body }) => carePlanIdOf(body)))
+    const plans = await this.#findEhrsOfPlans(items.map(({ body }) => carePlanIdOf(body)))
     const placeOf = ({ body }: BatchItem): string => {
       const ehrId = plans.get(carePlanIdOf(body))
       return ehrId !== undefined && ehrs.includes(ehrId) ? ehrId : (ehrs[0] ?? '')
     }
     const outcomes = new Map<BatchItem, OutcomeInEhr>()
     const faults: ServiceError[] = []
-    const groups = [...new Set(sent.map(placeOf))]
+    const groups = [...new Set(items.map(placeOf))]
     for (const ehrId of groups) {
-      const those = sent.filter((one) => placeOf(one) === ehrId)
+      const those = items.filter((one) => placeOf(one) === ehrId)
       const stored = await this.#batches.store(caller, ehrId, those).catch((error: unknown) => {
         if (!(error instanceof ServiceError) || !['NotFound', 'Forbidden'].includes(error.error)) throw error
         faults.push(error)
@@ -131,7 +131,7 @@ export class UserData {
       for (const [i, one] of those.entries()) outcomes.set(one, { ...(stored[i] as BatchItemOutcome), ehrId })
     }
     if (faults.length === groups.length && faults[0]) throw faults[0]
-    return sent.map((one) => outcomes.get(one) as OutcomeInEhr)
+    return items.map((one) => outcomes.get(one) as OutcomeInEhr)
   }
 
   /** @throws NotFound, also for an unknown event type; Forbidden; RuleViolated; TooManyRequests */

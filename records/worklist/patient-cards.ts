@@ -42,10 +42,10 @@ export class PatientCards {
     const ehrs = (await documentCollection(this.#records, 'Ehr')
       .find(readable)
       .toArray()) as EhrAccessFields[]
-    const named = ehrs.filter(({ _id }) => !anonymized.has(_id))
-    const persons = await this.#persons.cardsOf(named.flatMap((ehr) => subjectOf(ehr) ?? []))
+    const namedEhrs = ehrs.filter(({ _id }) => !anonymized.has(_id))
+    const persons = await this.#persons.cardsOf(namedEhrs.flatMap((ehr) => subjectOf(ehr) ?? []))
     return new Map(
-      named.map((ehr) => {
+      namedEhrs.map((ehr) => {
         const person = persons.get(subjectOf(ehr) ?? '')
         const { name, birthDate = null, gender = null } = person ?? {}
         return [ehr._id, { ehrId: ehr._id, name: name?.displayName ?? referenceIn(ehr), birthDate, gender }]

@@ -52,10 +52,10 @@ export class Worklists {
     const page = rest.slice(0, limit)
     const query = { type: Event.collection, asked: 'worklist' }
     const ehrs = { searched: patients, denied: [] }
-    const shown = new Map(
+    const shownRecords = new Map(
       page.map(({ entry: { ehrId, openAlerts } }) => [ehrId, openAlerts.map(({ id }) => id)]),
     )
-    const entries = await queryAccesses(this.#records.audit, caller, query, ehrs, shown)
+    const entries = await queryAccesses(this.#records.audit, caller, query, ehrs, shownRecords)
     await this.#records.audit.record(...entries)
     const items = await this.#patients.addNames(
       caller,

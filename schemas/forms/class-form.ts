@@ -45,13 +45,17 @@ export function createClassForms({
       markedFieldNames(fields, 'status').map((field) => [field, Type.Optional(ClosingStatusEnum)]),
     ),
   }
-  const placed = Object.fromEntries(Object.entries(place).map(([id, { examples }]) => [id, examples?.[0]]))
+  const placeExamples = Object.fromEntries(
+    Object.entries(place).map(([id, { examples }]) => [id, examples?.[0]]),
+  )
   const exampleBodies = (examples ?? []).map((example) => toClassForm(fields, example))
   return {
     stored: closedObject(name, description, { ...systemFields, ...place, ...stored }),
     create: Type.Object(create, {
       ...schemaOptions(`${name}Create`, description),
-      ...(exampleBodies.length > 0 && { examples: exampleBodies.map((one) => ({ ...placed, ...one })) }),
+      ...(exampleBodies.length > 0 && {
+        examples: exampleBodies.map((one) => ({ ...placeExamples, ...one })),
+      }),
     }),
     update: Type.Object(update, {
       ...schemaOptions(`${name}Update`, `Changes of this object: ${description}`),

@@ -95,10 +95,10 @@ export function createPathNamer(fields: TProperties): <V extends object>(values:
   const own = new Map(renamed)
   return <V extends object>(values: V) => {
     const fields = values as Record<string, unknown>
-    const named: Record<string, unknown> = {}
-    for (const name in fields) if (!own.has(name)) named[name] = fields[name]
-    for (const [name, inPath] of renamed) if (name in fields) named[inPath] = fields[name]
-    return named as V
+    const pathValues: Record<string, unknown> = {}
+    for (const name in fields) if (!own.has(name)) pathValues[name] = fields[name]
+    for (const [name, inPath] of renamed) if (name in fields) pathValues[inPath] = fields[name]
+    return pathValues as V
   }
 }
 
@@ -129,9 +129,10 @@ export function fromPathNames(fields: TProperties, values: object): Record<strin
   const byPath = fieldNamesByPathName(fields)
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
-      const named = byPath.get(name) ?? [name]
-      const field = named.length > 1 && named.find((one) => hasSchemaType(fields[one] as TSchema, value))
-      return [field || (named.at(-1) as string), value]
+      const fieldNames = byPath.get(name) ?? [name]
+      const field =
+        fieldNames.length > 1 && fieldNames.find((one) => hasSchemaType(fields[one] as TSchema, value))
+      return [field || (fieldNames.at(-1) as string), value]
     }),
   )
 }

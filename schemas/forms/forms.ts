@@ -115,8 +115,8 @@ export function defineForms<
 >(about: FormsOptions<R, N, P>): Forms<R, N, P> {
   const { parentType, fields, namesPlan = parentType === 'either', ehrFollows = false } = about
   const place: TProperties = PARENT_IDS[parentType]
-  const { carePlanId, ...unnamed } = place
-  const named: TProperties = carePlanId && namesPlan ? { carePlanId: fixedField(carePlanId) } : {}
+  const { carePlanId, ...pathParentIds } = place
+  const bodyParentIds: TProperties = carePlanId && namesPlan ? { carePlanId: fixedField(carePlanId) } : {}
   const follows = 'Id of the EHR; default: the EHR of the care plan'
   const classPlace = ehrFollows
     ? { ...place, ehrId: Type.Optional({ ...parentEhrIdField, description: follows }) }
@@ -130,6 +130,10 @@ export function defineForms<
     fields,
     record: Type.Object({ ...place, ...fields }),
     ...createClassForms({ ...about, place: classPlace }),
-    ...createPathForms({ ...about, place: namesPlan ? unnamed : place, fields: { ...named, ...fields } }),
+    ...createPathForms({
+      ...about,
+      place: namesPlan ? pathParentIds : place,
+      fields: { ...bodyParentIds, ...fields },
+    }),
   } as unknown as Forms<R, N, P>
 }

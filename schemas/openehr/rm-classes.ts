@@ -332,19 +332,19 @@ export interface RmClass {
   attributes: ReadonlyMap<string, RmAttribute>
 }
 
-function parseAttribute(name: string, declared: string): RmAttribute {
+function parseAttribute(name: string, declaration: string): RmAttribute {
   return {
     name,
-    type: declared.replace(/[@!*]/g, ''),
-    mandatory: declared.includes('!'),
-    multiple: declared.includes('*'),
-    inTag: declared.startsWith('@'),
+    type: declaration.replace(/[@!*]/g, ''),
+    mandatory: declaration.includes('!'),
+    multiple: declaration.includes('*'),
+    inTag: declaration.startsWith('@'),
   }
 }
 
 function buildClass(name: string): RmClass {
-  const declared: Record<string, ClassDeclaration> = { ...CLASSES, ...CHANGE_CONTROL_CLASSES }
-  const { abstract, parent, attributes } = declared[name] as ClassDeclaration
+  const declarations: Record<string, ClassDeclaration> = { ...CLASSES, ...CHANGE_CONTROL_CLASSES }
+  const { abstract, parent, attributes } = declarations[name] as ClassDeclaration
   const inherited = parent === undefined ? undefined : buildClass(parent)
   const own = Object.entries(attributes).map(([of, type]) => [of, parseAttribute(of, type)] as const)
   return {

@@ -16,17 +16,17 @@ export const documentRmClass = (name: string): TSchema =>
 /** Types whose classes without `_type` follow from the attributes. */
 const INFERRED_TYPES = new Set(['EVENT', 'UID_BASED_ID', 'OBJECT_ID', 'ITEM'])
 
-function describeClass(declared: string, depth: number): JsonSchema {
-  const rm = findRmClass(declared)
+function describeClass(className: string, depth: number): JsonSchema {
+  const rm = findRmClass(className)
   const attributes = [...(rm?.attributes.values() ?? [])].filter(
     ({ mandatory }) => mandatory || depth === DESCRIBED_DEPTH,
   )
-  const classes = rmClassNames.filter((name) => isSubclassOf(name, declared) && !findRmClass(name)?.abstract)
-  const isNamed = rm?.abstract === true && !INFERRED_TYPES.has(declared)
+  const classes = rmClassNames.filter((name) => isSubclassOf(name, className) && !findRmClass(name)?.abstract)
+  const isNamed = rm?.abstract === true && !INFERRED_TYPES.has(className)
   const isWhole = depth === DESCRIBED_DEPTH && classes.length === 1
   return {
     type: 'object',
-    description: declared,
+    description: className,
     additionalProperties: !isWhole,
     properties: {
       // Generators cannot tell `_type` from an attribute `type`.

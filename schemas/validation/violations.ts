@@ -23,11 +23,11 @@ export type ValidPart<T> = { [name in keyof T]?: T[name] | undefined }
 
 /** Returns the properties that fit their schema, because rules cannot judge the others. */
 export function withoutInvalidProperties<T extends object>(
-  sent: T,
+  values: T,
   bySchema: readonly Violation[],
 ): ValidPart<T> {
   const faulty = invalidPropertyNames(bySchema)
-  return Object.fromEntries(Object.entries(sent).filter(([name]) => !faulty.has(name))) as ValidPart<T>
+  return Object.fromEntries(Object.entries(values).filter(([name]) => !faulty.has(name))) as ValidPart<T>
 }
 
 /** Converts errors of ajv to violations. An object with its own sentence (a Date) is one violation. */

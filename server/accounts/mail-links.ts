@@ -1,7 +1,7 @@
 import type { MailLinks } from '../../records/accounts/user/mails.ts'
 
 /** Tells the page to ask for acceptance of the terms. */
-const termsParameterOf = (agreed: boolean) => (agreed ? {} : { terms: 'true' })
+const termsParameterOf = (hasAgreed: boolean) => (hasAgreed ? {} : { terms: 'true' })
 
 /**
  * Creates the links in mails. They lead to our own pages, which require a click on a button, because mail
@@ -14,10 +14,10 @@ export function createMailLinks(publicUrl: string) {
     return url.href
   }
   const links: MailLinks = {
-    activation: (token, lang, agreed) =>
-      link('/auth/account/register/activation', { token, lang, ...termsParameterOf(agreed) }),
-    password: (token, lang, agreed) =>
-      link('/auth/account/password/choice', { token, lang, ...termsParameterOf(agreed) }),
+    activation: (token, lang, hasAgreed) =>
+      link('/auth/account/register/activation', { token, lang, ...termsParameterOf(hasAgreed) }),
+    password: (token, lang, hasAgreed) =>
+      link('/auth/account/password/choice', { token, lang, ...termsParameterOf(hasAgreed) }),
   }
   /** The page that mails a link for choosing a new password. */
   const newPassword = (lang: string | undefined) => link('/auth/link', { link: 'password', lang })

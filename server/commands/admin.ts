@@ -182,9 +182,10 @@ async function disableAdministrator(
 /** @throws Error for another role */
 function readSystemRoles(text: string): SystemRole[] {
   const roles = text.split(',').filter(Boolean)
-  const known = SYSTEM_ROLES.filter((role) => roles.includes(role))
-  if (known.length < new Set(roles).size) throw new Error(`--roles must be ${SYSTEM_ROLES.join(' or ')}`)
-  return known
+  const systemRoles = SYSTEM_ROLES.filter((role) => roles.includes(role))
+  if (systemRoles.length < new Set(roles).size)
+    throw new Error(`--roles must be ${SYSTEM_ROLES.join(' or ')}`)
+  return systemRoles
 }
 
 async function registerSystem(

@@ -81,7 +81,7 @@ async function readPassword({ env, stdin, stderr }: Terminal): Promise<string> {
   if (env.IMPORT_PASSWORD) return env.IMPORT_PASSWORD
   if (!stdin.isTTY) return (await text(stdin)).replace(/\r?\n$/, '')
   stderr.write('Password: ')
-  const silent = new Writable({ write: (_, __, done) => done() })
+  const silent = new Writable({ write: (_, __, callback) => callback() })
   const terminal = createInterface({ input: stdin, output: silent, terminal: true })
   const password = await terminal.question('')
   terminal.close()
@@ -106,13 +106,13 @@ function openResumePoint({ file, ehr, carePlan, map, url }: ImportOptions, tell:
   let keeps = true
   return {
     done: read(),
-    keep(done: ImportTally): void {
+    keep(tally: ImportTally): void {
       if (!keeps) return
       // Writes the file atomically: the run may be killed, and another one may be in progress.
-      const written = `${stateFile}.${process.pid}~`
+      const temporaryFile = `${stateFile}.${process.pid}~`
       try {
-        writeFileSync(written, JSON.stringify({ key, done }))
-        renameSync(written, stateFile)
+        writeFileSync(temporaryFile, JSON.stringify({ key, done: tally }))
+        renameSync(temporaryFile, stateFile)
       } catch (error) {
         keeps = false
         tell(
@@ -152,8 +152,8 @@ async function importFile(options: ImportOptions, terminal: Terminal): Promise<n
     terminal.stdout.write(`Continuing after entry ${done.entries}; the totals include the earlier run.
 `)
   const tally = await importEntries(client, { ehrId, carePlanId }, entries, {
-    done,
-    refused(at, reason) {
+    previousTally: done,
+    onRefusal(at, reason) {
       bar.end()
       terminal.stdout.write(`Rejected, ${at}: ${reason}\n`)
     },

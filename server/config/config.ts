@@ -9,13 +9,13 @@ type SettingValue<S> = S extends { kind: { read(text: string): infer T } } ? Exc
 
 /** Validated configuration; settings with a default or a generated value are always present. */
 export type Config = {
-  [N in SettingName as Settings[N] extends { default: string } | { made: true } ? N : never]: SettingValue<
-    Settings[N]
-  >
+  [N in SettingName as Settings[N] extends { default: string } | { isGenerated: true }
+    ? N
+    : never]: SettingValue<Settings[N]>
 } & {
-  [N in SettingName as Settings[N] extends { default: string } | { made: true } ? never : N]?: SettingValue<
-    Settings[N]
-  >
+  [N in SettingName as Settings[N] extends { default: string } | { isGenerated: true }
+    ? never
+    : N]?: SettingValue<Settings[N]>
 } & {
   /** The open test environment: no sessions, no validation, a separate database. */
   open: boolean
@@ -55,7 +55,7 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean, newDatabase = 
     const setting: Setting<unknown> = SETTINGS[name]
     const text = env[environmentVariableOf(name)] || (open && setting.openDefault) || setting.default
     if (text === undefined) {
-      if (setting.made) missing.push(name)
+      if (setting.isGenerated) missing.push(name)
       continue
     }
     const value = setting.kind.read(text)
@@ -87,15 +87,15 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean, newDatabase = 
 function keysFromFile(
   path: string,
   missing: readonly SettingName[],
-  given: Record<string, unknown>,
+  values: Record<string, unknown>,
 ): Pick<Config, 'keyFile'> {
   if (missing.length === 0) return { keyFile: { path, stored: [], generated: [] } }
   const inFile = readStoredKeys(path)
-  const wanted = SETTING_NAMES.filter((name) => {
+  const keyNames = SETTING_NAMES.filter((name) => {
     const setting: Setting<unknown> = SETTINGS[name]
-    return missing.includes(name) || (setting.stored && given[name] === undefined)
+    return missing.includes(name) || (setting.stored && values[name] === undefined)
   })
-  const stored = wanted.filter((name) => inFile[name] !== undefined)
+  const stored = keyNames.filter((name) => inFile[name] !== undefined)
   const generated = missing.filter((name) => !stored.includes(name))
   const read = (name: SettingName): unknown => {
     const value = SETTINGS[name].kind.read(inFile[name] ?? '')
@@ -112,8 +112,8 @@ function keysFromFile(
 /** True if DATA_DIR is used for the database, generated keys, or mails. */
 const isDirectoryNeeded = (
   { mongodbUri, smtpUrl }: Record<string, unknown>,
-  made: readonly string[],
-): boolean => mongodbUri === undefined || smtpUrl === undefined || made.length > 0
+  missing: readonly string[],
+): boolean => mongodbUri === undefined || smtpUrl === undefined || missing.length > 0
 
 /** Required values of URI options for write acknowledgement and read preference. */
 const REQUIRED_URI_OPTIONS: Record<string, string> = {
@@ -140,7 +140,7 @@ function findWeakUriOptions(address: unknown): string[] {
 function findSharedSecrets(values: Record<string, unknown>): string[] {
   const secrets = SETTING_NAMES.filter((name) => {
     const setting: Setting<unknown> = SETTINGS[name]
-    return (setting.made || setting.kind === key) && values[name] !== undefined
+    return (setting.isGenerated || setting.kind === key) && values[name] !== undefined
   })
   return secrets.flatMap((name, i) =>
     secrets
@@ -155,7 +155,7 @@ export function createConfigurationRows(): string[][] {
   return SETTING_NAMES.map((name) => {
     const setting: Setting<unknown> = SETTINGS[name]
     const open = setting.openDefault ? ` (open: ${setting.openDefault})` : ''
-    const fallback = setting.made
+    const fallback = setting.isGenerated
       ? 'generated once and stored in DATA_DIR'
       : `${setting.default ?? ''}${open}`
     return [environmentVariableOf(name), setting.kind.mustBe, fallback, setting.about]

@@ -22,7 +22,7 @@ import {
 
 /**
  * A setting of the service. Its environment variable is the name in capitals: `dataDir` is DATA_DIR.
- * `openDefault` replaces the default in the open test environment. A `made` setting is a secret that is
+ * `openDefault` replaces the default in the open test environment. A setting with `isGenerated` is a secret that is
  * generated once and stored in DATA_DIR; production requires it. A `stored` setting is read from there but
  * never generated.
  */
@@ -31,7 +31,7 @@ export interface Setting<T> {
   about: string
   default?: string
   openDefault?: string
-  made?: true
+  isGenerated?: true
   stored?: true
 }
 
@@ -82,16 +82,16 @@ export const SETTINGS = {
   },
   applicationId: {
     kind: applicationId,
-    made: true,
+    isGenerated: true,
     about: 'Application id that clients of the class family send',
   },
-  restApiKey: { kind: key, made: true, about: 'Key that REST clients of the class family send' },
-  javascriptKey: { kind: key, made: true, about: 'Key that JavaScript SDK clients send' },
-  clientKey: { kind: key, made: true, about: 'Key that the SDKs for Android, Apple and Flutter send' },
-  dotnetKey: { kind: key, made: true, about: 'Key that the SDK for .NET sends' },
+  restApiKey: { kind: key, isGenerated: true, about: 'Key that REST clients of the class family send' },
+  javascriptKey: { kind: key, isGenerated: true, about: 'Key that JavaScript SDK clients send' },
+  clientKey: { kind: key, isGenerated: true, about: 'Key that the SDKs for Android, Apple and Flutter send' },
+  dotnetKey: { kind: key, isGenerated: true, about: 'Key that the SDK for .NET sends' },
   masterKey: {
     kind: key,
-    made: true,
+    isGenerated: true,
     about: 'Key that bypasses every access rule; accepted from this machine only',
   },
   readOnlyMasterKey: {
@@ -101,7 +101,7 @@ export const SETTINGS = {
   },
   keyEncryptionKey: {
     kind: key,
-    made: true,
+    isGenerated: true,
     about:
       'Key that encrypts the signing keys of access tokens in the database; change it only with audit rekey',
   },
@@ -145,7 +145,7 @@ export const SETTINGS = {
   },
   auditKey: {
     kind: key,
-    made: true,
+    isGenerated: true,
     about: 'Key that chains the entries of the audit; change it only with audit rekey',
   },
   auditKeysBefore: {

@@ -48,14 +48,14 @@ export async function copyDatabase(
     const from = source.collection(name)
     const to = target.collection(name)
     await createCollection(target, name)
-    const wanted = await copyDocuments(from, to, tell)
+    const sourceContents = await copyDocuments(from, to, tell)
     const indexes = (await from.listIndexes().toArray()).filter(({ name }) => name !== '_id_')
     await copyIndexes(
       to,
       indexes.filter(({ expireAfterSeconds }) => expireAfterSeconds === undefined),
     )
     const found = await readContents(to)
-    if (found.documents !== wanted.documents || found.digest !== wanted.digest)
+    if (found.documents !== sourceContents.documents || found.digest !== sourceContents.digest)
       throw new Error(`The collection ${name} differs in the target. Empty the target and move again.`)
     copied.set(name, found)
   }
@@ -116,8 +116,8 @@ async function copyDocuments(
     const documents = batch.map((bytes) => BSON.deserialize(sum.add(bytes), EXACT_READ_OPTIONS))
     const ids = { _id: { $in: documents.map(({ _id }) => _id) } }
     const there = await to.find(ids as object, { projection: { _id: 1 }, ...EXACT_READ_OPTIONS }).toArray()
-    const known = new Set(there.map(documentKeyOf))
-    const missing = documents.filter((document) => !known.has(documentKeyOf(document)))
+    const existingKeys = new Set(there.map(documentKeyOf))
+    const missing = documents.filter((document) => !existingKeys.has(documentKeyOf(document)))
     if (missing.length > 0) await to.insertMany(missing as never[], EXACT_READ_OPTIONS)
     tell({ collection: from.collectionName, documents: sum.documents, of })
   }
@@ -165,6 +165,6 @@ class ContentsDigest {
 
 async function copyIndexes(collection: Collection, indexes: readonly IndexDescriptionInfo[]): Promise<void> {
   // Drops fields that the source adds itself.
-  const declared = indexes.map(({ v: _, ns: __, ...index }: Document) => index)
-  if (declared.length > 0) await collection.createIndexes(declared as never[])
+  const descriptions = indexes.map(({ v: _, ns: __, ...index }: Document) => index)
+  if (descriptions.length > 0) await collection.createIndexes(descriptions as never[])
 }

@@ -27,11 +27,13 @@ export async function waitForDatabase(
   const start = performance.now()
   const elapsed = () => performance.now() - start
   const describe = (ms: number) => {
-    const known = addresses.map((address) => [address, reasons.get(address) ?? 'no connection yet'] as const)
+    const serverReasons = addresses.map(
+      (address) => [address, reasons.get(address) ?? 'no connection yet'] as const,
+    )
     const why =
-      known.length === 1
-        ? known[0]?.[1]
-        : known.map(([address, reason]) => `${address}: ${reason}`).join(', ')
+      serverReasons.length === 1
+        ? serverReasons[0]?.[1]
+        : serverReasons.map(([address, reason]) => `${address}: ${reason}`).join(', ')
     return `${name}: no answer from ${srvHost ?? addresses.join(', ')} for ${(ms / 1000).toFixed(1)} s (${why})`
   }
   const report = () => {

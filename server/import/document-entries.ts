@@ -159,12 +159,12 @@ function fromObservation(one: JsonObject): PartialEntry {
       ? createMeasurementEntry({ kind: 'bmi', ...at, bmi })
       : { fault: `has a BMI in ${bmiUnit} instead of ${bodyMassIndex.unit}` }
   }
-  const known = codes.map((code) => QUANTITIES_BY_CODE.get(code)).find((found) => found)
-  if (!known) return { skipped: `Observation ${codes[0] ?? 'without a code'}` }
+  const measuredQuantity = codes.map((code) => QUANTITIES_BY_CODE.get(code)).find((found) => found)
+  if (!measuredQuantity) return { skipped: `Observation ${codes[0] ?? 'without a code'}` }
   return createMeasurementEntry({
-    kind: known.kind,
+    kind: measuredQuantity.kind,
     ...at,
-    ...toQuantityFields(one.valueQuantity, known.field),
+    ...toQuantityFields(one.valueQuantity, measuredQuantity.field),
   })
 }
 
@@ -198,10 +198,10 @@ const toImpreciseTime = (one: JsonObject, name: string): string | undefined => {
  * `onset: 2010`.
  */
 function withDays(days: JsonObject, remark: string | undefined, loose: JsonObject = {}): JsonObject {
-  const known = Object.entries(definedMembers(days))
-  const dates = known.flatMap(([name, value]) => (isPartialDate(value) ? [] : [[name, toDay(value)]]))
+  const dayEntries = Object.entries(definedMembers(days))
+  const dates = dayEntries.flatMap(([name, value]) => (isPartialDate(value) ? [] : [[name, toDay(value)]]))
   const partial = [
-    ...known.filter(([, value]) => isPartialDate(value)),
+    ...dayEntries.filter(([, value]) => isPartialDate(value)),
     ...Object.entries(definedMembers(loose)),
   ]
   const lines = [remark ?? [], ...partial.map(([name, value]) => `${name}: ${value}`)].flat()

@@ -19,9 +19,9 @@ export const EMPTY_TALLY: ImportTally = { entries: 0, stored: 0, known: 0, refus
 
 export interface ImportProgress {
   /** Result of an earlier run; this run continues after its entries. */
-  done: ImportTally
+  previousTally: ImportTally
   /** Called for each refused row. */
-  refused(at: string, reason: string): void
+  onRefusal(at: string, reason: string): void
   /** Called after each step, when all entries so far are stored. */
   step(tally: ImportTally, read: number): void
 }
@@ -48,10 +48,10 @@ export async function importEntries(
   entries: AsyncIterable<ImportEntry>,
   progress: ImportProgress,
 ): Promise<ImportTally> {
-  const { done } = progress
-  const tally: ImportTally = { ...done, skipped: { ...done.skipped } }
+  const { previousTally } = progress
+  const tally: ImportTally = { ...previousTally, skipped: { ...previousTally.skipped } }
   const storer = new ImportWriter(client, target, tally, progress)
-  let seen = 0
+  let entryCount = 0
   let step: ImportEntry[] = []
   const flush = async (): Promise<void> => {
     await storer.store(step)
@@ -60,8 +60,8 @@ export async function importEntries(
     step = []
   }
   for await (const entry of entries) {
-    seen += 1
-    if (seen <= done.entries) continue
+    entryCount += 1
+    if (entryCount <= previousTally.entries) continue
     step.push(entry)
     if (step.length === ENTRIES_PER_ROUND) await flush()
   }
@@ -154,15 +154,15 @@ class ImportWriter {
   }
 
   async #storeOnce(at: string, resource: NumberedResource, body: JsonObject): Promise<void> {
-    const known = this.#known.get(resource) ?? (await this.#loadKnown(resource))
-    this.#known.set(resource, known)
+    const knownKeys = this.#known.get(resource) ?? (await this.#loadKnown(resource))
+    this.#known.set(resource, knownKeys)
     const same = recordKeyOf(resource, body)
-    if (known.has(same)) {
+    if (knownKeys.has(same)) {
       this.#tally.known += 1
       return
     }
     const isStored = await this.#count(at, this.#add(resource, body))
-    if (isStored) known.add(same)
+    if (isStored) knownKeys.add(same)
   }
 
   async #add(resource: NumberedResource, record: JsonObject) {
@@ -208,20 +208,20 @@ class ImportWriter {
   }
 
   async #loadKnown(resource: NumberedResource): Promise<Set<string>> {
-    const known = new Set<string>()
+    const knownKeys = new Set<string>()
     try {
       for await (const one of this.#client[resource].list(this.#target.ehrId, { limit: 1000 }))
-        known.add(recordKeyOf(resource, one))
+        knownKeys.add(recordKeyOf(resource, one))
     } catch (problem) {
       if (!isRefusal(problem)) throw problem
       throw new Error(`The existing records could not be read: ${describeProblem(problem)}`)
     }
-    return known
+    return knownKeys
   }
 
   #reportRefusal(at: string, reason: string): void {
     this.#tally.refused += 1
-    this.#progress.refused(at, reason)
+    this.#progress.onRefusal(at, reason)
   }
 }
 

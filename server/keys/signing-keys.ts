@@ -101,7 +101,7 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
 async function loadKeys(
   keys: Collection<StoredKey>,
   options: SigningKeyOptions,
-  known?: SigningKey,
+  loadedKey?: SigningKey,
 ): Promise<LoadedKeys> {
   const now = options.clock()
   const usable = () =>
@@ -112,7 +112,7 @@ async function loadKeys(
   let stored = await usable()
   const newest = stored[0]
   const tooOld = newest && now.getTime() - newest.createdAt.getTime() > options.maxAgeDays * DAY_MS
-  let current = newest && !tooOld ? await decryptKey(newest, options.seal, known) : undefined
+  let current = newest && !tooOld ? await decryptKey(newest, options.seal, loadedKey) : undefined
   if (!current) {
     current = await createKey(keys, options)
     stored = await usable()
@@ -159,10 +159,10 @@ export async function replaceSigningKeys(session: ClientSession, options: NewKey
 async function decryptKey(
   { _id, sealed }: StoredKey,
   seal: KeyEncryption,
-  known: SigningKey | undefined,
+  loadedKey: SigningKey | undefined,
 ): Promise<SigningKey | undefined> {
   // The key may have been re-encrypted; a running instance continues to sign with it.
-  if (known?.kid === _id) return known
+  if (loadedKey?.kid === _id) return loadedKey
   const jwk = seal.decrypt(sealed)
   if (jwk === undefined) return undefined
   return { kid: _id, key: (await importJWK(JSON.parse(jwk), SIGNING_ALGORITHM)) as CryptoKey }

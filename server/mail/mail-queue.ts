@@ -90,9 +90,9 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
   return {
     enqueue: async (mail, session) => {
       const now = new Date()
-      const queued = { ...mail, _id: randomUUID(), attempts: 0, createdAt: now, dueAt: now }
+      const queuedMail = { ...mail, _id: randomUUID(), attempts: 0, createdAt: now, dueAt: now }
       const insertion = mails
-        .insertOne(queued, session ? { session } : {})
+        .insertOne(queuedMail, session ? { session } : {})
         .finally(() => keeping.delete(insertion))
       keeping.add(insertion)
       await insertion

@@ -16,9 +16,15 @@ export function renderMail(
   language: string | undefined,
   data: Record<string, string>,
 ): RenderedMail {
-  const wanted = language?.toLowerCase().split('-')[0]
-  const chosen = wanted === 'nl' ? 'nl' : 'en'
-  const { subject, before, action, link = '{{link}}', after }: MailTemplate = mailTemplates[name][chosen]
+  const primaryLanguage = language?.toLowerCase().split('-')[0]
+  const mailLanguage = primaryLanguage === 'nl' ? 'nl' : 'en'
+  const {
+    subject,
+    before,
+    action,
+    link = '{{link}}',
+    after,
+  }: MailTemplate = mailTemplates[name][mailLanguage]
   const plain = (line: string) => fillTemplate(line, data)
   const address = action ? plain(link) : ''
   const paragraphs = (lines: string[]) =>
@@ -29,7 +35,7 @@ export function renderMail(
     subject: plain(subject),
     text: [...before.map(plain), address, ...after.map(plain)].filter(Boolean).join('\n\n'),
     html: [
-      `<!doctype html><html lang="${chosen}"><body style="font-family:sans-serif;line-height:1.5;max-width:36em">`,
+      `<!doctype html><html lang="${mailLanguage}"><body style="font-family:sans-serif;line-height:1.5;max-width:36em">`,
       ...paragraphs(before),
       ...anchor,
       ...paragraphs(after),

@@ -20,13 +20,13 @@ const findChangeViolations = createValidator(ClassAccountChange)
  * @throws Refusal
  */
 export function parseSignUp(body: BodyFields): Static<typeof ClassSignUp> {
-  const sent = withoutSystemFields(body)
-  if (!sent.username) throw new Refusal(400, parseErrorCode.usernameMissing, 'bad or missing username')
-  if (!sent.password) throw new Refusal(400, parseErrorCode.passwordMissing, 'password is required')
-  if (sent.email === undefined || sent.email === null)
+  const fields = withoutSystemFields(body)
+  if (!fields.username) throw new Refusal(400, parseErrorCode.usernameMissing, 'bad or missing username')
+  if (!fields.password) throw new Refusal(400, parseErrorCode.passwordMissing, 'password is required')
+  if (fields.email === undefined || fields.email === null)
     throw new Refusal(400, parseErrorCode.scriptFailed, 'Missing required properties: email')
-  requireEmail(sent.email)
-  return requireFit<Static<typeof ClassSignUp>>(sent, findSignUpViolations)
+  requireEmail(fields.email)
+  return requireFit<Static<typeof ClassSignUp>>(fields, findSignUpViolations)
 }
 
 /**
@@ -39,12 +39,12 @@ export function parseAccountChange(
   user: User,
   sessionToken: string | undefined,
 ): Static<typeof ClassAccountChange> {
-  const sent = withoutSystemFields(body, user, sessionToken)
+  const fields = withoutSystemFields(body, user, sessionToken)
   for (const key of ['email', 'username', 'name', 'language', 'chatMails'] as const)
-    if (sent[key] === user[key]) delete sent[key]
-  for (const key of ['name', 'language']) if (isDeleteOperation(sent[key])) sent[key] = null
-  if (sent.email !== undefined) requireEmail(sent.email)
-  const change = requireFit<Static<typeof ClassAccountChange>>(sent, findChangeViolations)
+    if (fields[key] === user[key]) delete fields[key]
+  for (const key of ['name', 'language']) if (isDeleteOperation(fields[key])) fields[key] = null
+  if (fields.email !== undefined) requireEmail(fields.email)
+  const change = requireFit<Static<typeof ClassAccountChange>>(fields, findChangeViolations)
   // A user who logs in with the address continues to do so: the name changes when the new address is
   // confirmed.
   if (change.username === change.email) delete change.username
@@ -63,20 +63,20 @@ export function requireKnownProperties(body: BodyFields, { properties }: TObject
 
 /** Drops system fields: clients may send them back but cannot change them. */
 function withoutSystemFields(body: BodyFields, user?: User, ownToken?: string): BodyFields {
-  const { objectId: _id, createdAt: _created, updatedAt: _updated, ACL, ...sent } = body
+  const { objectId: _id, createdAt: _created, updatedAt: _updated, ACL, ...fields } = body
   const ownAcl = user && toAcl({ read: user._rperm ?? [], write: user._wperm ?? [] })
   if (ACL !== undefined && !isDeepStrictEqual(ACL, ownAcl))
     throw new Refusal(400, parseErrorCode.invalidAcl, 'ACL must not be set by clients.')
   // Parse shows the session in the account.
-  if (ownToken !== undefined && sent.sessionToken === ownToken) delete sent.sessionToken
+  if (ownToken !== undefined && fields.sessionToken === ownToken) delete fields.sessionToken
   for (const path of [...SERVICE_USER_FIELDS, 'emailVerified'] as const) {
     const storedValue = user?.[path as keyof User]
     const readable = storedValue instanceof Date ? toDateObject(storedValue.toISOString()) : storedValue
-    if (path in sent && !isDeepStrictEqual(sent[path], readable))
+    if (path in fields && !isDeepStrictEqual(fields[path], readable))
       throw new Refusal(400, parseErrorCode.validation, `${path} must not be set by clients`)
-    delete sent[path]
+    delete fields[path]
   }
-  return sent
+  return fields
 }
 
 function requireEmail(email: unknown): void {
@@ -85,10 +85,10 @@ function requireEmail(email: unknown): void {
 }
 
 /** @throws Refusal 400/142 */
-export function requireFit<T>(sent: BodyFields, faultsOf: ReturnType<typeof createValidator>): T {
-  const faults = faultsOf(sent)
+export function requireFit<T>(fields: BodyFields, faultsOf: ReturnType<typeof createValidator>): T {
+  const faults = faultsOf(fields)
   if (faults.length > 0) throw new Refusal(400, parseErrorCode.validation, formatViolations(faults))
-  return sent as T
+  return fields as T
 }
 
 const isDeleteOperation = (value: unknown): boolean =>

@@ -14,10 +14,10 @@ export async function signUp({
   registrations,
   limitAttempts,
 }: AccountRequest): Promise<AccountResponse> {
-  const wanted = parseSignUp(bodyFieldsOf(req.body))
-  await limitAttempts('registerAccount', wanted.email)
+  const account = parseSignUp(bodyFieldsOf(req.body))
+  await limitAttempts('registerAccount', account.email)
   const objectId = newId()
-  await registrations.signUp({ ...wanted, id: objectId })
+  await registrations.signUp({ ...account, id: objectId })
   return { status: 201, body: { objectId, createdAt: new Date().toISOString() } }
 }
 

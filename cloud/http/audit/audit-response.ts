@@ -62,9 +62,9 @@ async function findAccesses(
   const accesses = await findObjectAccesses(asking, request, answer)
   if (action === 'read') return accesses
   const found = new Set(accesses.flatMap(({ type, ehrId }) => (type === className ? [ehrId] : [])))
-  const searched = [
+  const searchAccesses = [
     ...subqueries.map((subquery) => findSearchAccesses(asking, subquery, new Set())),
     ...(isClassName(className) ? [findSearchAccesses(asking, { className, where }, found)] : []),
   ]
-  return [...accesses, ...(await Promise.all(searched)).flat()]
+  return [...accesses, ...(await Promise.all(searchAccesses)).flat()]
 }

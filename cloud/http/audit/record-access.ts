@@ -94,10 +94,10 @@ type NamingRequest = Pick<RecordAccess, 'className' | 'action' | 'where' | 'subq
  */
 export function requireFewNamedIds(requests: readonly (NamingRequest | undefined)[]): void {
   const queries = requests.flatMap((one) => (one?.action === 'query' ? [one, ...one.subqueries] : []))
-  const named = queries.flatMap(({ className, where }) =>
+  const ids = queries.flatMap(({ className, where }) =>
     (className === 'Ehr' ? ['objectId'] : PARENT_FIELDS).flatMap((field) => idsInQuery(where, field)),
   )
-  if (new Set(named).size > MAX_NAMED_IDS)
+  if (new Set(ids).size > MAX_NAMED_IDS)
     throw new Refusal(
       400,
       parseErrorCode.invalidQuery,

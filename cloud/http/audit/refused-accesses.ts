@@ -49,11 +49,11 @@ export async function findSearchAccesses(
   const ids = new Map(places.map(({ ehrId, id }) => [ehrId, id === undefined ? [] : [id]]))
   const hidden = narrowest > 0 ? ehrsWithoutReadable(places, caller) : []
   const ehrIds = places.map(({ ehrId }) => String(ehrId)).filter((ehrId) => !hidden.includes(ehrId))
-  const named = await findSearchedEhrs(records, caller, { ehrIds })
-  const { searched } = narrowest > 0 ? named : await findSearchedEhrs(records, caller, {})
+  const namedEhrs = await findSearchedEhrs(records, caller, { ehrIds })
+  const { searched } = narrowest > 0 ? namedEhrs : await findSearchedEhrs(records, caller, {})
   const ehrs = {
     searched: searched.filter((ehrId) => !found.has(ehrId)),
-    denied: [...new Set([...named.denied, ...hidden])],
+    denied: [...new Set([...namedEhrs.denied, ...hidden])],
   }
   if (found.size > 0 && ehrs.searched.length + ehrs.denied.length === 0) return []
   const asked = describeAuditedQuery({ ...request, action: 'query' }).asked ?? ''
@@ -87,17 +87,17 @@ async function findNamedLocations(
   { className, where }: Pick<ClassQuery, 'where'> & { className: string },
   required = false,
 ): Promise<AccessLocation[]> {
-  const named = (field: string) => idsInQuery(where, field, required)
+  const idsOf = (field: string) => idsInQuery(where, field, required)
   const idsByClass = [
-    [className, named('objectId')],
-    ['CarePlan', named('carePlanId')],
-    ['Goal', named('goalId')],
+    [className, idsOf('objectId')],
+    ['CarePlan', idsOf('carePlanId')],
+    ['Goal', idsOf('goalId')],
   ] as const
   const found = idsByClass.map(async ([container, ids]) => {
     const places = await findNamedObjects(records, container, ids)
     return container === className ? places : places.map(({ id: _, ...place }) => place)
   })
-  const places = [...named('ehrId').map((ehrId) => ({ ehrId })), ...(await Promise.all(found)).flat()]
+  const places = [...idsOf('ehrId').map((ehrId) => ({ ehrId })), ...(await Promise.all(found)).flat()]
   return places.filter(({ ehrId }) => typeof ehrId === 'string')
 }
 

@@ -62,13 +62,13 @@ export async function findEhrsOfObjects(
   className: string,
   objects: ObjectFields[],
 ): Promise<{ id: string; ehrId: unknown }[]> {
-  const known = objects.map(({ objectId, ehrId }) => ({ id: objectId as string, ehrId }))
-  const unknown = known.filter(({ ehrId }) => ehrId === undefined).map(({ id }) => id)
-  if (className === 'Ehr') return known.map(({ id }) => ({ id, ehrId: id }))
-  if (unknown.length === 0) return known
+  const locations = objects.map(({ objectId, ehrId }) => ({ id: objectId as string, ehrId }))
+  const unknown = locations.filter(({ ehrId }) => ehrId === undefined).map(({ id }) => id)
+  if (className === 'Ehr') return locations.map(({ id }) => ({ id, ehrId: id }))
+  if (unknown.length === 0) return locations
   const found = await documentCollection(records, className)
     .find({ _id: { $in: unknown } }, { projection: { ehrId: 1 } })
     .toArray()
   const ehrOf = new Map(found.map(({ _id, ehrId }) => [_id, ehrId]))
-  return known.map(({ id, ehrId }) => ({ id, ehrId: ehrId ?? ehrOf.get(id) }))
+  return locations.map(({ id, ehrId }) => ({ id, ehrId: ehrId ?? ehrOf.get(id) }))
 }

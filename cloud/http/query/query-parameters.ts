@@ -28,8 +28,8 @@ export function readParameters<Q>(
     if (Object.hasOwn(REFUSED_PARAMETERS, name))
       rejectParameter(`${name} is not available: ${REFUSED_PARAMETERS[name]}.`)
     if (!Object.hasOwn(readers, name)) rejectParameter(`This query has no parameter ${quoteInput(name)}.`)
-    const typed = readers[name as keyof Q](value, name)
-    if (typed !== undefined) read[name] = typed
+    const parsedValue = readers[name as keyof Q](value, name)
+    if (parsedValue !== undefined) read[name] = parsedValue
   }
   return read as Q
 }

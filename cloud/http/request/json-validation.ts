@@ -50,10 +50,10 @@ function normalizeDate(date: { iso: string }): void {
 
 /** @param name the type or operation, as sent */
 const describeMismatch = (kind: '__type' | '__op', name: unknown): string => {
-  const known = kind === '__type' ? TYPED_VALUES : FIELD_OPERATIONS
-  return typeof name === 'string' && Object.hasOwn(known, name)
+  const forms = kind === '__type' ? TYPED_VALUES : FIELD_OPERATIONS
+  return typeof name === 'string' && Object.hasOwn(forms, name)
     ? `A value with ${kind} "${name}" lacks a field, or has one of another type.`
-    : `${kind} must be one of ${Object.keys(known).join(', ')}.`
+    : `${kind} must be one of ${Object.keys(forms).join(', ')}.`
 }
 
 const matchesForm = (

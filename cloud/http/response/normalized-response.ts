@@ -75,7 +75,7 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
   // Parse responds according to `_method` in the body, but the client of a POST waits for a body.
   const { originalMethod } = res.req as { originalMethod?: string }
   if (originalMethod !== undefined && res.req.method === 'HEAD') res.req.method = originalMethod
-  const asJson = (sent: unknown) => express.response.json.call(res, sent)
+  const asJson = (value: unknown) => express.response.json.call(res, value)
   res.statusCode = status
   const parts = Array.isArray(body) ? body.map(normalizeBatchPart) : []
   // No request of the batch was carried out, so a client can safely retry all of it.
@@ -140,10 +140,10 @@ export function respondToUnhandled(error: unknown, res: Response, log: Logger): 
     return
   }
   const { status, retryAfter } = error as { status?: unknown; retryAfter?: number }
-  const refused = typeof status === 'number' && status >= 400 && status < 500
-  if (!refused) log.error({ err: error }, 'A request failed')
+  const isClientError = typeof status === 'number' && status >= 400 && status < 500
+  if (!isClientError) log.error({ err: error }, 'A request failed')
   if (retryAfter !== undefined) res.set('Retry-After', String(retryAfter))
-  res.status(refused ? status : 500).json({})
+  res.status(isClientError ? status : 500).json({})
 }
 
 function toErrorBody(status: number, body: unknown): ErrorBody {
@@ -172,9 +172,9 @@ function toErrorBody(status: number, body: unknown): ErrorBody {
   if (status === 503 || (parseCode === parseErrorCode.internal && text === UNAVAILABLE_MESSAGE))
     return { status: 503, code: parseErrorCode.internal, error: UNAVAILABLE_MESSAGE }
   if (status >= 500) return { status, code: parseErrorCode.internal, error: 'Internal server error' }
-  const known =
+  const errorCode =
     typeof parseCode === 'number' ? parseCode : (CODE_BY_STATUS[status] ?? parseErrorCode.invalidJson)
-  return { status, code: known, error: text ?? 'The request cannot be read.' }
+  return { status, code: errorCode, error: text ?? 'The request cannot be read.' }
 }
 
 const UNAUTHORIZED_MESSAGE =

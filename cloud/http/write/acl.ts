@@ -5,7 +5,7 @@ export const isAcl = (value: unknown): boolean =>
     (rights) =>
       isPlainObject(rights) &&
       Object.entries(rights).every(
-        ([right, given]) => /^(read|write)$/.test(right) && typeof given === 'boolean',
+        ([right, flag]) => /^(read|write)$/.test(right) && typeof flag === 'boolean',
       ),
   )
 

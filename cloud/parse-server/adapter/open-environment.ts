@@ -45,8 +45,8 @@ export function adaptToOpenEnvironment({ adapter, rest, fieldTypes }: ParseParts
 function acceptAnyType(types: FieldTypes): void {
   const { enforceFieldExists } = types
   types.enforceFieldExists = function (className, fieldName, type, ...more) {
-    const known = this.getExpectedType(className, fieldName)
-    if (isStoredAsSent(known) && isStoredAsSent(type)) return undefined
+    const expectedType = this.getExpectedType(className, fieldName)
+    if (isStoredAsSent(expectedType) && isStoredAsSent(type)) return undefined
     return enforceFieldExists.call(this, className, fieldName, type, ...more)
   }
 }

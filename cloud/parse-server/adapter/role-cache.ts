@@ -17,9 +17,9 @@ export function preventStaleRoles(cache: RoleCache): () => Promise<void> {
   const get = cache.get.bind(cache)
   const put = cache.put.bind(cache)
   cache.get = async (userId) => {
-    const noted = await get(userId)
-    if (!noted && !lookups.has(userId)) lookups.set(userId, changes)
-    return noted
+    const roles = await get(userId)
+    if (!roles && !lookups.has(userId)) lookups.set(userId, changes)
+    return roles
   }
   cache.put = (userId, roles, ttl) => {
     const since = lookups.get(userId)

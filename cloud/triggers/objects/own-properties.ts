@@ -20,9 +20,9 @@ export const ownProperties = (body: Readonly<Record<string, unknown>>): Record<s
  * Refuses an ACL, because the service sets the permissions.
  * @param current permissions of the stored object; a client may send them back with the whole object
  */
-export function aclViolations(sent: ClassForm['ACL'], current?: Permissions): Violation[] {
-  const isCurrent = sent && current && isDeepStrictEqual(sorted(fromAcl(sent)), sorted(current))
-  return sent === undefined || isCurrent ? [] : [{ path: 'ACL', code: 'fixed', message: ACL_MESSAGE }]
+export function aclViolations(acl: ClassForm['ACL'], current?: Permissions): Violation[] {
+  const isCurrent = acl && current && isDeepStrictEqual(sorted(fromAcl(acl)), sorted(current))
+  return acl === undefined || isCurrent ? [] : [{ path: 'ACL', code: 'fixed', message: ACL_MESSAGE }]
 }
 
 const ACL_MESSAGE =

@@ -48,9 +48,9 @@ function judgeUpdate({ checks, fields }: ClassKind, before: Values, update: Valu
   const changed = names.filter((name) => !isDeepStrictEqual(next[name], before[name]))
   const repeated = names.filter((name) => !changed.includes(name))
   const computed = computedFieldNames(update)
-  const sent = Object.entries(withoutNulls(update)).filter(([name]) => !computed.includes(rootOf(name)))
+  const entries = Object.entries(withoutNulls(update)).filter(([name]) => !computed.includes(rootOf(name)))
   // No date is computed, so this is the class form of all that the update names.
-  const results = { ...Object.fromEntries(sent), ...pickValues(next, computed) }
+  const results = { ...Object.fromEntries(entries), ...pickValues(next, computed) }
   const unwritable = invalidPropertyNames(checks.update(pickValues(results, repeated)))
   const writable = Object.entries(changes).filter(([name]) => !unwritable.has(rootOf(name)))
   return {

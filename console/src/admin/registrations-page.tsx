@@ -38,12 +38,12 @@ export function RegistrationsPage<T extends { id: string }>(props: Registrations
     queryKey: [...queryKey, pages.position],
     queryFn: () => read(pageOf(CLIENTS_PER_PAGE, pages.position)),
   })
-  const [shown, show] = useState<RegisteredClient>()
+  const [registeredClient, show] = useState<RegisteredClient>()
   return (
     <>
       <Heading title={t(`${texts}.title`)} />
       <p>{t(`${texts}.help`)}</p>
-      {shown && <ClientSecretNote client={shown} />}
+      {registeredClient && <ClientSecretNote client={registeredClient} />}
       <Loaded query={clients} lines={4}>
         {({ items, page }) => (
           <>

@@ -22,8 +22,8 @@ type Helper = components['schemas']['Helper']
 export function HelpingBanner() {
   const t = useText()
   const session = useSession()
-  const { mvUid, helped, ended } = session.status === 'in' ? session : { mvUid: '' }
-  const { data } = useQuery({ ...helpingQuery(mvUid), enabled: helped !== undefined })
+  const { mvUid, helpedPerson, ended } = session.status === 'in' ? session : { mvUid: '' }
+  const { data } = useQuery({ ...helpingQuery(mvUid), enabled: helpedPerson !== undefined })
   useEffect(() => {
     if (data) obeyAgreement(data)
   }, [data])
@@ -33,10 +33,10 @@ export function HelpingBanner() {
         {t('helping.ended', { name: ended.name })}
       </p>
     )
-  if (!helped) return null
+  if (!helpedPerson) return null
   return (
     <section className="helping" aria-label={t('helping.title')}>
-      <p>{t('helping.banner', { name: helped.name })}</p>
+      <p>{t('helping.banner', { name: helpedPerson.name })}</p>
       <button type="button" onClick={showOwnRecord}>
         {t('helping.stop')}
       </button>
@@ -50,8 +50,8 @@ export function HelpingBanner() {
  */
 function obeyAgreement(agreements: readonly Helper[]): void {
   const session = currentSession()
-  if (session.status !== 'in' || !session.helped) return
-  const { mvUid, acts } = session.helped
+  if (session.status !== 'in' || !session.helpedPerson) return
+  const { mvUid, acts } = session.helpedPerson
   const agreement = agreements.find((one) => one.mvUid === mvUid && one.state === 'ACTIVE')
   if (!agreement) stopHelping(true)
   else if (agreement.acts.join() !== acts.join()) changeHelperActs(agreement.acts)
@@ -65,7 +65,7 @@ function showOwnRecord(): void {
 /** The persons whom the user helps, and invitations. */
 export function HelpedPersons() {
   const session = useSession()
-  const mvUid = session.status === 'in' && !session.helped ? session.mvUid : ''
+  const mvUid = session.status === 'in' && !session.helpedPerson ? session.mvUid : ''
   const { data = [] } = useQuery({ ...helpingQuery(mvUid), enabled: mvUid !== '' })
   const now = new Date().toISOString()
   return data.map((one) =>

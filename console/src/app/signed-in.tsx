@@ -29,19 +29,19 @@ findPage(pages, currentPath())
 
 export default function SignedIn() {
   const session = useSession()
-  const { mvUid, helped } = session.status === 'in' ? session : { mvUid: '' }
+  const { mvUid, helpedPerson } = session.status === 'in' ? session : { mvUid: '' }
   const [queries] = useState(createQueryClient)
   return (
-    <QueryClientProvider client={queries} key={`${mvUid} ${helped?.mvUid}`}>
-      <Start mvUid={mvUid} helped={helped} />
+    <QueryClientProvider client={queries} key={`${mvUid} ${helpedPerson?.mvUid}`}>
+      <Start mvUid={mvUid} helpedPerson={helpedPerson} />
     </QueryClientProvider>
   )
 }
 
-function Start({ mvUid, helped }: { mvUid: string; helped?: HelpedPerson | undefined }) {
-  const me = useQuery(helped ? helpedQuery(helped) : meQuery(mvUid))
+function Start({ mvUid, helpedPerson }: { mvUid: string; helpedPerson?: HelpedPerson | undefined }) {
+  const me = useQuery(helpedPerson ? helpedQuery(helpedPerson) : meQuery(mvUid))
   useLiveAccount(mvUid)
-  const acts = helped && { acts: helped.acts }
+  const acts = helpedPerson && { acts: helpedPerson.acts }
   return <Loaded query={me}>{(loaded) => <Pages me={{ ...loaded, ...acts }} />}</Loaded>
 }
 

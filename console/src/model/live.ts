@@ -32,8 +32,8 @@ async function readAgain(queries: QueryClient, queryKey: readonly unknown[]): Pr
  * six connections to the service, for all its windows.
  */
 async function followOnce(name: string, follow: Follow, onChange: () => void, options: FollowOptions) {
-  const { mvUid, helped } = { mvUid: '', helped: undefined, ...currentSession() }
-  const shared = `${mvUid} ${helped?.mvUid} ${name}`
+  const { mvUid, helpedPerson } = { mvUid: '', helpedPerson: undefined, ...currentSession() }
+  const shared = `${mvUid} ${helpedPerson?.mvUid} ${name}`
   const windows = new BroadcastChannel(shared)
   windows.onmessage = onChange
   const open = async () => {

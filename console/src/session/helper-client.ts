@@ -17,7 +17,7 @@ export interface Helping {
 
 /** The token with which the user acts for a person; it exists in memory only. */
 function createHelperTokens({ ownApi, mvUid, personId, onEnd }: Helping) {
-  let known: Promise<{ authToken: string; endsAt: number }> | undefined
+  let cachedToken: Promise<{ authToken: string; endsAt: number }> | undefined
   const ask = async () => {
     const params = { path: { mvUid, personId } }
     const { data } = await ownApi.POST('/profile/{mvUid}/helping/{personId}/act', { params })
@@ -25,9 +25,9 @@ function createHelperTokens({ ownApi, mvUid, personId, onEnd }: Helping) {
   }
   return {
     async load(): Promise<Tokens> {
-      if (!known || (await known).endsAt < Date.now()) known = ask()
-      return known.catch((error: unknown) => {
-        known = undefined
+      if (!cachedToken || (await cachedToken).endsAt < Date.now()) cachedToken = ask()
+      return cachedToken.catch((error: unknown) => {
+        cachedToken = undefined
         if (isProblem(error) && error.status === 404) onEnd?.()
         throw error
       })

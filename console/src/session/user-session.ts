@@ -12,10 +12,10 @@ export interface HelpedPerson {
   acts: readonly HelperAct[]
 }
 
-/** `helped`: the pages show this person's record. `ended`: they did until a moment ago. */
+/** `helpedPerson`: the pages show this person's record. `ended`: they did until a moment ago. */
 export type Session =
   | { status: 'starting' }
-  | { status: 'in'; mvUid: string; helped?: HelpedPerson; ended?: HelpedPerson }
+  | { status: 'in'; mvUid: string; helpedPerson?: HelpedPerson; ended?: HelpedPerson }
   /** `ended`: the service ended the session, so that drafts remain. */
   | { status: 'out'; ended: boolean }
 
@@ -57,15 +57,15 @@ api = ownApi
 const HELPING = 'helping'
 
 /** Sends requests of the user for somebody, whoever's record the pages show. */
-export const clientFor = (mvUid: string, helped: HelpedPerson | undefined): Client =>
-  helped ? createHelperClient({ ownApi, mvUid, personId: helped.mvUid }) : ownApi
+export const clientFor = (mvUid: string, helpedPerson: HelpedPerson | undefined): Client =>
+  helpedPerson ? createHelperClient({ ownApi, mvUid, personId: helpedPerson.mvUid }) : ownApi
 
 /** Shows the record of somebody whom the user helps. */
-export function startHelping(helped: HelpedPerson): void {
+export function startHelping(helpedPerson: HelpedPerson): void {
   if (current.status !== 'in') return
   const { mvUid } = current
-  api = createHelperClient({ ownApi, mvUid, personId: helped.mvUid, onEnd: () => stopHelping(true) })
-  showHelped(mvUid, helped)
+  api = createHelperClient({ ownApi, mvUid, personId: helpedPerson.mvUid, onEnd: () => stopHelping(true) })
+  showHelped(mvUid, helpedPerson)
 }
 
 /** After the page was loaded again, it must not show another record than before. */
@@ -76,21 +76,21 @@ function resumeHelping(): void {
 
 /** The person has changed what the user may do for them. The token stays the same. */
 export function changeHelperActs(acts: readonly HelperAct[]): void {
-  if (current.status !== 'in' || !current.helped) return
-  showHelped(current.mvUid, { ...current.helped, acts })
+  if (current.status !== 'in' || !current.helpedPerson) return
+  showHelped(current.mvUid, { ...current.helpedPerson, acts })
 }
 
-function showHelped(mvUid: string, helped: HelpedPerson): void {
-  sessionStorage.setItem(HELPING, JSON.stringify({ by: mvUid, helped }))
-  change({ status: 'in', mvUid, helped })
+function showHelped(mvUid: string, helpedPerson: HelpedPerson): void {
+  sessionStorage.setItem(HELPING, JSON.stringify({ by: mvUid, helped: helpedPerson }))
+  change({ status: 'in', mvUid, helpedPerson })
 }
 
 /** @param isEnded the agreement has ended, or the person's account */
 export function stopHelping(isEnded = false): void {
-  if (current.status !== 'in' || !current.helped) return
+  if (current.status !== 'in' || !current.helpedPerson) return
   api = ownApi
   sessionStorage.removeItem(HELPING)
-  change({ status: 'in', mvUid: current.mvUid, ...(isEnded && { ended: current.helped }) })
+  change({ status: 'in', mvUid: current.mvUid, ...(isEnded && { ended: current.helpedPerson }) })
 }
 
 /** Continues the session of the cookie, if there may be one. */

@@ -4,8 +4,9 @@ const STORED = 'language'
 
 /** The language chosen on this device, otherwise the browser's. */
 export function preferredLanguage(): Language {
-  const chosen = localStorage.getItem(STORED) ?? navigator.languages.find((one) => /^(en|nl)\b/i.test(one))
-  return chosen?.toLowerCase().startsWith('nl') ? 'nl' : 'en'
+  const languageTag =
+    localStorage.getItem(STORED) ?? navigator.languages.find((one) => /^(en|nl)\b/i.test(one))
+  return languageTag?.toLowerCase().startsWith('nl') ? 'nl' : 'en'
 }
 
 /** Keeps the choice on this device, so that the login page has it, too. */

@@ -99,9 +99,9 @@ export async function searchPersons(
   find: (ids: readonly string[] | undefined) => Promise<readonly FhirResource[]>,
 ): Promise<FoundResources> {
   const { criteria } = search
-  const named = criteria.find(({ name, modifier }) => name === '_id' && modifier === undefined)
-  const rest = criteria.filter((one) => one !== named)
-  const found = await find(named && [...new Set(named.values)])
+  const idCriterion = criteria.find(({ name, modifier }) => name === '_id' && modifier === undefined)
+  const rest = criteria.filter((one) => one !== idCriterion)
+  const found = await find(idCriterion && [...new Set(idCriterion.values)])
   return pageOfPersons(
     found.filter((person) => rest.every((criterion) => fitsPerson(person, criterion))),
     search,
@@ -148,15 +148,15 @@ function fitsValue(person: FhirResource, name: string, text: string, modifier: s
 }
 
 /** Whether a text begins with another one, whatever the case and the diacritics. */
-export const startsWithText = (text: string, sought: string): boolean =>
-  foldText(text).startsWith(foldText(unescapeText(sought)))
+export const startsWithText = (text: string, prefix: string): boolean =>
+  foldText(text).startsWith(foldText(unescapeText(prefix)))
 
-function fitsText(texts: readonly string[], sought: string, modifier: string | undefined): boolean {
-  if (modifier === 'exact') return texts.includes(sought)
+function fitsText(texts: readonly string[], searchText: string, modifier: string | undefined): boolean {
+  if (modifier === 'exact') return texts.includes(searchText)
   return texts.some((one) =>
     modifier === 'contains'
-      ? foldText(one).includes(foldText(sought))
-      : foldText(one).startsWith(foldText(sought)) ||
-        searchWordsOf(one).some((word) => word.startsWith(foldText(sought))),
+      ? foldText(one).includes(foldText(searchText))
+      : foldText(one).startsWith(foldText(searchText)) ||
+        searchWordsOf(one).some((word) => word.startsWith(foldText(searchText))),
   )
 }

@@ -15,13 +15,15 @@ function usersIn(value: unknown): string[] {
   return isUserReference(value) ? [String(userIdOf(value))] : Object.values(value).flatMap(usersIn)
 }
 
-function addReferences(value: unknown, known: ReadonlySet<string>): unknown {
-  if (Array.isArray(value)) return value.map((one) => addReferences(one, known))
+function addReferences(value: unknown, knownUserIds: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map((one) => addReferences(one, knownUserIds))
   if (!isElement(value)) return value
   if (!isUserReference(value))
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, addReferences(one, known)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([name, one]) => [name, addReferences(one, knownUserIds)]),
+    )
   const user = String(userIdOf(value))
-  const id = known.has(user) ? practitionerIdOf(user) : undefined
+  const id = knownUserIds.has(user) ? practitionerIdOf(user) : undefined
   return id === undefined ? value : { reference: `Practitioner/${id}`, ...value }
 }
 
@@ -33,8 +35,8 @@ export async function showKnownPractitioners<T extends FhirResource>(
 ): Promise<T[]> {
   const users = [...new Set(resources.flatMap(usersIn))]
   if (users.length === 0) return [...resources]
-  const known = await connections.findKnown(caller.userId, users)
-  return resources.map((one) => addReferences(one, known) as T)
+  const knownUserIds = await connections.findKnown(caller.userId, users)
+  return resources.map((one) => addReferences(one, knownUserIds) as T)
 }
 
 type WritableSource = Required<Omit<ResourceSource, 'readContent'>>
@@ -46,11 +48,11 @@ export function withKnownPractitioners(source: WritableSource, profiles: Profile
   const show = async (caller: Caller, resource: FhirResource) =>
     (await showAll(caller, [resource]))[0] as FhirResource
   const showVersions = async (caller: Caller, versions: readonly ResourceVersion[]) => {
-    const shown = await showAll(
+    const resources = await showAll(
       caller,
       versions.flatMap(({ resource }) => resource ?? []),
     )
-    return versions.map((one) => ({ ...one, resource: one.resource && shown.shift() }))
+    return versions.map((one) => ({ ...one, resource: one.resource && resources.shift() }))
   }
   return {
     read: async (caller, id) => show(caller, await source.read(caller, id)),

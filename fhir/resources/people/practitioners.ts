@@ -25,8 +25,8 @@ class Practitioners implements ResourceSource {
 
   async read(caller: Caller, id: string): Promise<FhirResource> {
     const mvUid = userIdOfPractitioner(id)
-    const known = await this.#profiles.connections.findKnown(caller.userId, [mvUid])
-    if (!known.has(mvUid)) throw new ServiceError('NotFound')
+    const knownUserIds = await this.#profiles.connections.findKnown(caller.userId, [mvUid])
+    if (!knownUserIds.has(mvUid)) throw new ServiceError('NotFound')
     caller.onAccess?.(mvUid)
     return this.#show(await this.#profiles.persons.get(asConnection(caller, mvUid), mvUid))
   }

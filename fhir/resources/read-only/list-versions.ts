@@ -20,7 +20,7 @@ const MAX_VERSIONS = 100
 
 /** Where a page begins: at a change, of whose versions some have been shown. */
 interface Position extends ChangePlace {
-  shown: number
+  offset: number
 }
 
 /**
@@ -39,8 +39,8 @@ export async function listVersions(
   const count = Math.min(limit, MAX_VERSIONS)
   const from = cursor === undefined ? undefined : decodePosition(cursor)
   const since = parseSince(parameters)
-  const named = await searchedEhrIds(context, caller, parsePatients(parameters, base))
-  const ehrs = await findSearchedEhrs(context, caller, { ehrIds: named })
+  const patientIds = await searchedEhrIds(context, caller, parsePatients(parameters, base))
+  const ehrs = await findSearchedEhrs(context, caller, { ehrIds: patientIds })
   const changes = await listChanges(context.db, caller, {
     ehrIds: ehrs.searched,
     collections: sources.flatMap(({ collections = [] }) => collections),
@@ -51,15 +51,15 @@ export async function listVersions(
   const all = changes.flatMap((change) =>
     sources
       .flatMap((source) => source.versionsOf?.(change) ?? [])
-      .map((version, shown) => ({ version, change, shown })),
+      .map((version, offset) => ({ version, change, offset })),
   )
-  const start = from && changes[0]?.changeId === from.changeId ? from.shown : 0
+  const start = from && changes[0]?.changeId === from.changeId ? from.offset : 0
   const page = all.slice(start, start + count)
   const following = all[start + count]
   await auditChanges(context, caller, ehrs, new Set(page.map(({ change }) => change)))
   return {
     versions: page.map(({ version }) => version),
-    next: following ? encodePosition({ ...following.change, shown: following.shown }) : null,
+    next: following ? encodePosition({ ...following.change, offset: following.offset }) : null,
   }
 }
 
@@ -71,7 +71,7 @@ async function auditChanges(
   changes: ReadonlySet<ListedChange>,
 ): Promise<void> {
   const collections = new Set([...changes].map(({ collection }) => collection))
-  const shown = [...collections].flatMap((collection) =>
+  const accesses = [...collections].flatMap((collection) =>
     accessesByEhr(
       { collection, ehr: 'ehrId' },
       caller,
@@ -79,22 +79,22 @@ async function auditChanges(
       [...changes].filter((one) => one.collection === collection),
     ),
   )
-  const without = searched.filter((ehrId) => !shown.some((one) => one.ehrId === ehrId))
+  const without = searched.filter((ehrId) => !accesses.some((one) => one.ehrId === ehrId))
   const others =
-    without.length + denied.length > 0 || shown.length === 0
+    without.length + denied.length > 0 || accesses.length === 0
       ? await queryAccesses(audit, caller, { type: 'Ehr', asked: 'history' }, { searched: without, denied })
       : []
-  await audit.record(...shown, ...others)
+  await audit.record(...accesses, ...others)
 }
 
-const encodePosition = ({ at, changeId, shown }: Position): string =>
-  encodeSearchCursor([at.getTime(), changeId, shown])
+const encodePosition = ({ at, changeId, offset }: Position): string =>
+  encodeSearchCursor([at.getTime(), changeId, offset])
 
 /** @throws InvalidInput */
 function decodePosition(cursor: string): Position {
-  const [at, changeId, shown] = decodeSearchCursor(cursor)
-  if (!isTime(at) || typeof changeId !== 'string' || typeof shown !== 'number') throw invalidSearchCursor()
-  return { at: new Date(at), changeId, shown }
+  const [at, changeId, offset] = decodeSearchCursor(cursor)
+  if (!isTime(at) || typeof changeId !== 'string' || typeof offset !== 'number') throw invalidSearchCursor()
+  return { at: new Date(at), changeId, offset }
 }
 
 /** A page of the changes of a record that is hidden with what it belongs to, newest first. The caller could read it. */
@@ -108,6 +108,6 @@ export async function listHiddenHistory(
   const query = { ehrIds: [ehrId], collections: [collection], id, since: undefined, from, limit: limit + 1 }
   const found = await listChanges(db, caller, query)
   const following = found[limit]
-  const next = following ? encodePosition({ ...following, shown: 0 }) : null
+  const next = following ? encodePosition({ ...following, offset: 0 }) : null
   return { changes: found.slice(0, limit), next }
 }

@@ -109,12 +109,12 @@ function createNodeTest(
   { allVersions, inFolder }: Surroundings,
 ): (node: TreeNode) => boolean {
   const accepts: ObjectTest = predicate ? createObjectTest(predicate) : () => true
-  const known = new Map<string, boolean>()
+  const cache = new Map<string, boolean>()
   const isOfClass = (type: string): boolean => {
-    let is = known.get(type)
+    let is = cache.get(type)
     if (is === undefined) {
       is = type === rmType || isSubclassOf(type, rmType) || (isVersionClass(rmType) && isVersionClass(type))
-      known.set(type, is)
+      cache.set(type, is)
     }
     return is
   }

@@ -58,9 +58,9 @@ export function prepareCheck(
     case 'or':
       return prepareJoined(condition, joins, context)
     case 'not': {
-      const prepared = prepareCheck(condition.term, joins, context)
+      const createCheck = prepareCheck(condition.term, joins, context)
       return () => {
-        const { of, about } = prepared()
+        const { of, about } = createCheck()
         return { about, of: (row) => negateTruth(of(row)) }
       }
     }
@@ -88,10 +88,10 @@ function prepareJoined(
   joins: PathJoins,
   context: EvaluationContext,
 ): () => ConditionCheck {
-  const prepared = terms.map((term) => prepareCheck(term, joins, context))
+  const checkFactories = terms.map((term) => prepareCheck(term, joins, context))
   const decisive = kind === 'or'
   return () => {
-    const checks = prepared.map((one) => one())
+    const checks = checkFactories.map((one) => one())
     const of = (row: BindingRow): Truth => {
       let unknown = false
       for (const one of checks) {

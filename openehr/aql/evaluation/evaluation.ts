@@ -39,12 +39,14 @@ export function createEvaluation(query: QueryTree, now: Date): Evaluation {
   const orderBy = query.orderBy.map(({ operand, column }) =>
     column === undefined ? joins.addPath(operand) : (columns[column] as OperandGetter),
   )
-  const prepared = splitConjuncts(query.where).map((condition) => prepareCheck(condition, joins, context))
+  const checkFactories = splitConjuncts(query.where).map((condition) =>
+    prepareCheck(condition, joins, context),
+  )
   const variables = new MatchVariables({
     ...patterns,
     steps: joins.steps,
-    conditions: prepared.map((one) => one()),
-    said: [...columns, ...orderBy].flatMap(({ about }) => about),
+    conditions: checkFactories.map((one) => one()),
+    rowVariables: [...columns, ...orderBy].flatMap(({ about }) => about),
   })
   const effort = new TryBudget()
   return {

@@ -35,11 +35,11 @@ function createNodeTest({ id, name }: Extract<Predicate, { kind: 'node' }>): Obj
 function createNameTest(name: Constant | CodeLiteral): (name: unknown) => boolean {
   if (name.kind !== 'code') {
     const text = constantValue(name)
-    return (given) => isRmObject(given) && given.value === text
+    return (actualName) => isRmObject(actualName) && actualName.value === text
   }
   const { code, terminology } = name
-  return (given) => {
-    const phrase = isRmObject(given) ? (given.defining_code as RmObject | undefined) : undefined
+  return (actualName) => {
+    const phrase = isRmObject(actualName) ? (actualName.defining_code as RmObject | undefined) : undefined
     const of = (phrase?.terminology_id as RmObject | undefined)?.value
     return phrase?.code_string === code && (terminology === undefined || terminology === of)
   }

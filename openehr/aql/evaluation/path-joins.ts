@@ -98,18 +98,18 @@ export class PathJoins {
     const accepts = predicate && last === undefined ? createObjectTest(predicate) : undefined
     for (const step of parts) {
       const key = pathStepKey(last, slot, step.attribute, step.predicate)
-      const known = rest.length === 0 && !accepts ? this.#stepNumbers.get(key) : undefined
-      if (known === undefined) rest.push(step)
-      else last = known
+      const existingStep = rest.length === 0 && !accepts ? this.#stepNumbers.get(key) : undefined
+      if (existingStep === undefined) rest.push(step)
+      else last = existingStep
     }
     const { of, about } = this.#createGetter(slot, last)
-    const reached = createPathEvaluator(rest)
+    const evaluateRest = createPathEvaluator(rest)
     return {
       about,
       of: (row) => {
         const { value } = of(row)
         if (accepts && !(isRmObject(value) && accepts(value))) return false
-        return reached(value).some((term) => term.value !== undefined && term.value !== null)
+        return evaluateRest(value).some((term) => term.value !== undefined && term.value !== null)
       },
     }
   }
@@ -121,8 +121,8 @@ export class PathJoins {
     predicate: Predicate | undefined,
   ): number {
     const key = pathStepKey(parent, slot, attribute, predicate)
-    const known = this.#stepNumbers.get(key)
-    if (known !== undefined) return known
+    const existingStep = this.#stepNumbers.get(key)
+    if (existingStep !== undefined) return existingStep
     const accepts = predicate && createObjectTest(predicate)
     const step = this.steps.push({ slot, parent, attribute, accepts, isEnd: false, next: [] }) - 1
     this.#stepNumbers.set(key, step)

@@ -37,31 +37,31 @@ export class KnownStructures {
   }
 
   #readerOf(archetypeId: string): () => Promise<Structures | undefined> {
-    const known = new Map<string, RmObject>()
-    return createSharedRead(() => this.#read(archetypeId, known))
+    const structures = new Map<string, RmObject>()
+    return createSharedRead(() => this.#read(archetypeId, structures))
   }
 
-  async #read(archetypeId: string, known: Map<string, RmObject>): Promise<Structures | undefined> {
+  async #read(archetypeId: string, structures: Map<string, RmObject>): Promise<Structures | undefined> {
     for (;;) {
-      const json = await this.#findUnknown(archetypeId, [...known.keys()].sort())
-      if (json === undefined) return known
+      const json = await this.#findUnknown(archetypeId, [...structures.keys()].sort())
+      if (json === undefined) return structures
       const examples = findExamples(JSON.parse(json), archetypeId)
-      const fresh = [...examples].filter(([key]) => !known.has(key))
+      const fresh = [...examples].filter(([key]) => !structures.has(key))
       const isLarge = fresh.some(([, example]) => JSON.stringify(example).length > MAX_EXAMPLE_LENGTH)
-      if (fresh.length === 0 || isLarge || known.size + fresh.length > MAX_STRUCTURES) return undefined
-      for (const [key, example] of fresh) known.set(key, example)
+      if (fresh.length === 0 || isLarge || structures.size + fresh.length > MAX_STRUCTURES) return undefined
+      for (const [key, example] of fresh) structures.set(key, example)
     }
   }
 
   /** A composition with a structure beside these: between two of them, before the first, behind the last. */
-  async #findUnknown(archetypeId: string, known: readonly string[]): Promise<string | undefined> {
+  async #findUnknown(archetypeId: string, keys: readonly string[]): Promise<string | undefined> {
     const k = shortKey(structurePlace(archetypeId))
-    const gaps = [...known, undefined].map((next, i) => ({
-      ...(i > 0 && { $gt: known[i - 1] }),
+    const gaps = [...keys, undefined].map((next, i) => ({
+      ...(i > 0 && { $gt: keys[i - 1] }),
       ...(next !== undefined && { $lt: next }),
     }))
     const filters = gaps.map((v) => ({
-      facts: { $elemMatch: { k, ...(known.length > 0 && { v }) } },
+      facts: { $elemMatch: { k, ...(keys.length > 0 && { v }) } },
     }))
     const [only, ...others] = filters
     const filter = others.length > 0 ? { $or: filters } : (only ?? {})

@@ -89,12 +89,12 @@ function parsePredicateComparison(reader: TokenReader): Predicate {
       reader.peek().at,
       'regular expressions are not supported: use =, !=, <, <=, > or >=',
     )
-  const compared = parseOperator(reader)
+  const operator = parseOperator(reader)
   const { kind, text, at } = reader.peek()
   if (kind === 'code') {
     reader.take()
-    return { kind: 'comparison', path: parts, operator: compared, to: { kind: 'literal', value: text, at } }
+    return { kind: 'comparison', path: parts, operator, to: { kind: 'literal', value: text, at } }
   }
   const to = reader.readConstant() ?? { kind: 'relative' as const, path: parseSteps(reader) }
-  return { kind: 'comparison', path: parts, operator: compared, to }
+  return { kind: 'comparison', path: parts, operator, to }
 }

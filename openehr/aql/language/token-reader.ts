@@ -43,9 +43,9 @@ export class TokenReader {
 
   /** @throws TextSyntaxError */
   fail(expected: string, token = this.peek()): never {
-    const shown =
+    const tokenText =
       token.kind === 'end' ? 'the end of the query' : quoteToken(this.text.slice(token.at, token.to))
-    throw new TextSyntaxError(token.at, `expected ${expected}, found ${shown}`)
+    throw new TextSyntaxError(token.at, `expected ${expected}, found ${tokenText}`)
   }
 
   isWord(word: string, ahead = 0): boolean {
@@ -103,10 +103,10 @@ export class TokenReader {
     if (kind === 'string') return { kind: 'literal', value: this.take().text, at }
     if (kind === 'number') return { kind: 'literal', value: this.#number(), at }
     if (this.isSymbol('-')) return { kind: 'literal', value: this.#negative(), at }
-    const named = kind === 'word' ? lookUp(NAMED_LITERALS, text.toUpperCase()) : undefined
-    if (named === undefined || this.isSymbol('/', 1) || this.isSymbol('[', 1)) return undefined
+    const literal = kind === 'word' ? lookUp(NAMED_LITERALS, text.toUpperCase()) : undefined
+    if (literal === undefined || this.isSymbol('/', 1) || this.isSymbol('[', 1)) return undefined
     this.take()
-    return { kind: 'literal', value: named.value, at }
+    return { kind: 'literal', value: literal.value, at }
   }
 
   #negative(): number {

@@ -5,17 +5,17 @@ export type DatabaseFilter = Record<string, unknown>
 
 /** The filter that must hold if all of these must; undefined: no restriction. */
 export function allOf(filters: readonly (DatabaseFilter | undefined)[]): DatabaseFilter | undefined {
-  const known = filters.filter((filter) => filter !== undefined)
-  return known.length > 1 ? { $and: known } : known[0]
+  const restrictions = filters.filter((filter) => filter !== undefined)
+  return restrictions.length > 1 ? { $and: restrictions } : restrictions[0]
 }
 
 /**
  * The filter that must hold if one of these must; undefined: no restriction, because one of them has none.
  */
 export function anyOf(filters: readonly (DatabaseFilter | undefined)[]): DatabaseFilter | undefined {
-  const known = filters.filter((filter) => filter !== undefined)
-  if (known.length < filters.length || known.length === 0) return undefined
-  return known.length > 1 ? { $or: known } : known[0]
+  const restrictions = filters.filter((filter) => filter !== undefined)
+  if (restrictions.length < filters.length || restrictions.length === 0) return undefined
+  return restrictions.length > 1 ? { $or: restrictions } : restrictions[0]
 }
 
 /** The conditions of a filter that must all hold, each once. */
@@ -42,23 +42,30 @@ export const FLIPPED_OPERATORS: Readonly<Record<Operator, Operator>> = {
 }
 
 /**
- * @param compared the filter for a comparison of an operand with one of several others; undefined: no
+ * @param comparisonFilter the filter for a comparison of an operand with one of several others; undefined: no
  * restriction
  */
 export function conditionFilter(
   condition: Condition | undefined,
-  compared: (left: Operand, operator: Operator, others: readonly Operand[]) => DatabaseFilter | undefined,
+  comparisonFilter: (
+    left: Operand,
+    operator: Operator,
+    others: readonly Operand[],
+  ) => DatabaseFilter | undefined,
 ): DatabaseFilter | undefined {
   switch (condition?.kind) {
     case 'and':
     case 'or':
-      return joinFilters(condition, (term) => conditionFilter(term, compared))
+      return joinFilters(condition, (term) => conditionFilter(term, comparisonFilter))
     case 'comparison': {
       const { left, operator, right } = condition
-      return compared(left, operator, [right]) ?? compared(right, FLIPPED_OPERATORS[operator], [left])
+      return (
+        comparisonFilter(left, operator, [right]) ??
+        comparisonFilter(right, FLIPPED_OPERATORS[operator], [left])
+      )
     }
     case 'matches':
-      return compared(condition.left, '=', condition.values)
+      return comparisonFilter(condition.left, '=', condition.values)
     default:
       return undefined
   }

@@ -88,7 +88,7 @@ export function rangeOfPath(
   place: QueryPlace,
 ): { range: FactRange; isRequired: boolean } {
   const same = contentKey(place.path)
-  const compared = splitConjuncts(where).flatMap((condition) => {
+  const comparisons = splitConjuncts(where).flatMap((condition) => {
     if (condition.kind !== 'comparison') return []
     const { left, operator, right } = condition
     if (right.kind === 'literal' && contentKey(left) === same) return [{ operator, value: right.value }]
@@ -96,9 +96,9 @@ export function rangeOfPath(
       return [{ operator: FLIPPED_OPERATORS[operator], value: left.value }]
     return []
   })
-  const ranges = compared.flatMap(({ operator, value }) => toFactRange(place, operator, value) ?? [])
+  const ranges = comparisons.flatMap(({ operator, value }) => toFactRange(place, operator, value) ?? [])
   const range = ranges.reduce<FactRange>(narrowRange, {})
-  return { range, isRequired: compared.length > 0 }
+  return { range, isRequired: comparisons.length > 0 }
 }
 
 const narrowRange = (one: FactRange, other: FactRange): FactRange => {

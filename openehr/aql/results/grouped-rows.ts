@@ -35,8 +35,8 @@ export function createGroupingCollector(
   const groupOf = (terms: readonly Term[]): RowGroup => {
     const cells = terms.map((term, i) => (columns[i] ? undefined : toCellJson(term)))
     const key = cells.filter((cell) => cell !== undefined).join('\n')
-    const known = groups.get(key)
-    if (known) return known
+    const existingGroup = groups.get(key)
+    if (existingGroup) return existingGroup
     budget.reserve(2 * key.length + 200 * columns.length)
     const group = createGroup(columns, cells, terms.map(sortKeyOf), budget)
     groups.set(key, group)

@@ -33,13 +33,13 @@ export function createRowCollector(
 type RowMaker = (row: PatternMatch, ehrId: string) => Generator<undefined, ResultRow>
 
 function createRowMaker({ columns, orderBy, steps }: Evaluation, budget: MemoryBudget): RowMaker {
-  const known = new WeakMap<object, string>()
+  const jsonByObject = new WeakMap<object, string>()
   /** Writes an object that occurs in many rows only once. */
   const cell = (term: Term): string => {
     const { value } = term
     if (!isRmObject(value)) return toCellJson(term)
-    const text = known.get(value) ?? toCellJson(term)
-    known.set(value, text)
+    const text = jsonByObject.get(value) ?? toCellJson(term)
+    jsonByObject.set(value, text)
     return text
   }
   return function* make(row, ehrId) {
@@ -63,23 +63,24 @@ function createRowMaker({ columns, orderBy, steps }: Evaluation, budget: MemoryB
 }
 
 /** The multiplicity of a row in the result. */
-type RowRepetition = (made: ResultRow, row: PatternMatch) => number
+type RowRepetition = (resultRow: ResultRow, row: PatternMatch) => number
 
 const everyTime: RowRepetition = (_, { times }) => times
 
 /** Once, unless an equal row has been added before. */
 function distinctOnly(budget: MemoryBudget): RowRepetition {
-  const known = new Set<string>()
+  const keys = new Set<string>()
   return ({ cells }) => {
     const key = cells.join('\n')
-    if (known.has(key)) return 0
+    if (keys.has(key)) return 0
     budget.reserve(2 * key.length + 50)
-    known.add(key)
+    keys.add(key)
     return 1
   }
 }
 
-const repeatRow = (made: ResultRow, times: number): ResultRow[] => new Array<ResultRow>(times).fill(made)
+const repeatRow = (resultRow: ResultRow, times: number): ResultRow[] =>
+  new Array<ResultRow>(times).fill(resultRow)
 
 function createPlainCollector(
   make: RowMaker,
@@ -87,24 +88,24 @@ function createPlainCollector(
   { offset, limit }: RowWindow,
   budget: MemoryBudget,
 ): RowCollector {
-  let seen = 0
+  let rowCount = 0
   return {
     *add(row, ehrId) {
-      if (timesOf === everyTime && seen + row.times <= offset) {
-        seen += row.times
+      if (timesOf === everyTime && rowCount + row.times <= offset) {
+        rowCount += row.times
         return []
       }
       const resultRow = yield* make(row, ehrId)
-      const first = Math.max(seen, offset)
-      seen += timesOf(resultRow, row)
-      const wanted = Math.max(0, Math.min(seen, offset + limit) - first)
-      budget.reserve(wanted * rowSizeBytes(resultRow))
-      return repeatRow(resultRow, wanted)
+      const first = Math.max(rowCount, offset)
+      rowCount += timesOf(resultRow, row)
+      const times = Math.max(0, Math.min(rowCount, offset + limit) - first)
+      budget.reserve(times * rowSizeBytes(resultRow))
+      return repeatRow(resultRow, times)
     },
     end: () => [],
-    isFull: () => seen > offset + limit,
+    isFull: () => rowCount > offset + limit,
     isSettled: () => false,
-    hasMore: () => seen > offset + limit,
+    hasMore: () => rowCount > offset + limit,
   }
 }
 
@@ -117,21 +118,21 @@ function createOrderedCollector(
   budget: MemoryBudget,
 ): RowCollector {
   const compare = createRowComparator(query)
-  const wanted = offset + limit + 1
+  const neededCount = offset + limit + 1
   let first: ResultRow[] = []
   let more = false
   const trim = (): void => {
     first.sort(compare)
-    for (const one of first.slice(wanted)) budget.release(rowSizeBytes(one))
-    first = first.slice(0, wanted)
+    for (const one of first.slice(neededCount)) budget.release(rowSizeBytes(one))
+    first = first.slice(0, neededCount)
   }
   return {
     *add(row, ehrId, rank = 0) {
       const resultRow = { ...(yield* make(row, ehrId)), rank }
-      const times = Math.min(timesOf(resultRow, row), wanted)
+      const times = Math.min(timesOf(resultRow, row), neededCount)
       budget.reserve(times * rowSizeBytes(resultRow))
       first.push(...repeatRow(resultRow, times))
-      if (first.length >= 2 * wanted) trim()
+      if (first.length >= 2 * neededCount) trim()
       return []
     },
     end() {
@@ -142,7 +143,7 @@ function createOrderedCollector(
     isFull: () => false,
     isSettled(bound) {
       trim()
-      const last = first[wanted - 1]
+      const last = first[neededCount - 1]
       if (!last) return false
       const order = compareSortKeys(last.keys[0], bound) * (query.orderBy[0]?.descending ? -1 : 1)
       return query.orderBy.length > 1 ? order < 0 : order <= 0

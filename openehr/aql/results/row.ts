@@ -49,9 +49,9 @@ export function sourcesOf(rows: readonly ResultRow[]): Map<string, string[]> {
   // All groups share one set of sources, so each set is added only once.
   for (const from of new Set(rows.map((one) => one.from)))
     for (const { ehrId, records } of from) {
-      const known = sources.get(ehrId) ?? new Set()
-      for (const id of records) known.add(id)
-      sources.set(ehrId, known)
+      const recordIds = sources.get(ehrId) ?? new Set()
+      for (const id of records) recordIds.add(id)
+      sources.set(ehrId, recordIds)
     }
   return new Map([...sources].map(([ehrId, ids]) => [ehrId, [...ids]]))
 }

@@ -43,12 +43,12 @@ export async function countArchetypeByIndex(
   const hidden = withheldIds.size > 0 && { ehrId: { $in: [...withheldIds] } }
   const compositions = documentCollection({ db }, Composition.collection)
   const hasArchetype = { archetypes: archetypeId }
-  const counted = { maxTimeMS: AQL_TIMEOUT_MS, hint: COMPOSITION_INDEX_KEYS.archetypes }
+  const options = { maxTimeMS: AQL_TIMEOUT_MS, hint: COMPOSITION_INDEX_KEYS.archetypes }
   const archetypeViews = views.filter(({ head }) => head.archetypes.includes(archetypeId))
   const [repeating, all, some, ...counts] = await Promise.all([
     findRepeating(db, archetypeId),
-    compositions.countDocuments(hasArchetype, counted),
-    hidden ? compositions.countDocuments({ ...hasArchetype, ...hidden }, counted) : 0,
+    compositions.countDocuments(hasArchetype, options),
+    hidden ? compositions.countDocuments({ ...hasArchetype, ...hidden }, options) : 0,
     ...archetypeViews.map((view) => countShown(db, view, hidden)),
   ])
   if (repeating.length > MAX_COUNTED_SINGLY) return undefined

@@ -56,14 +56,14 @@ export class EhrScan {
   }
 
   /** The EHRs that the query could find, for the audit. */
-  async searched(): Promise<SearchedEhrs> {
-    const named = this.#namedIds()
+  async findSearchedEhrs(): Promise<SearchedEhrs> {
+    const namedIds = this.#namedIds()
     const readable = await this.ids()
     const withheldIds = await this.withheldIds()
-    const ehrIds = readable ?? named
+    const ehrIds = readable ?? namedIds
     if (ehrIds === undefined) return { searched: [EVERY_EHR], denied: [] }
     const searched = ehrIds.filter((id) => !withheldIds.has(id))
-    return { searched, denied: (named ?? []).filter((id) => !searched.includes(id)) }
+    return { searched, denied: (namedIds ?? []).filter((id) => !searched.includes(id)) }
   }
 
   /** The EHRs that queries over all EHRs leave out. */
@@ -105,7 +105,7 @@ export class EhrScan {
     const records = await documentCollection({ db: this.#db }, EhrStatus.collection)
       .find({ ehrId: { $in: documents.map(({ _id }) => _id) } }, { maxTimeMS: AQL_TIMEOUT_MS })
       .toArray()
-    const known = new Map(records.map((record) => [record.ehrId, record]))
+    const recordsByEhr = new Map(records.map((record) => [record.ehrId, record]))
     const toFirstStatus = ({ _id: id, ...ehr }: ParseDocument): ParseDocument => ({
       ...ehr,
       _id: statusIdOf(id),
@@ -113,7 +113,7 @@ export class EhrScan {
       version: 1,
       json: undefined,
     })
-    const statuses = documents.map((ehr) => known.get(ehr._id) ?? toFirstStatus(ehr))
+    const statuses = documents.map((ehr) => recordsByEhr.get(ehr._id) ?? toFirstStatus(ehr))
     const subjects = new Map(documents.map(({ _id, subjectId }) => [_id, String(subjectId)]))
     const objectOf = (version: ParseDocument) => this.#statusIn(version, subjects)
     const versions = await this.#versionsOf(statuses, objectOf)

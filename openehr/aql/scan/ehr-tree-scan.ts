@@ -57,9 +57,9 @@ export async function* scanSingleDocuments(
   batches: AsyncGenerator<ScannedRecord[]>,
 ): AsyncGenerator<EhrTree> {
   for await (const batch of batches) {
-    const known = needsEhr ? await ehrs.get([...new Set(batch.map(({ ehrId }) => ehrId))]) : undefined
+    const ehrsById = needsEhr ? await ehrs.get([...new Set(batch.map(({ ehrId }) => ehrId))]) : undefined
     for (const { ehrId, documents } of batch) {
-      const object = known ? known.get(ehrId)?.object : ehrWithIdOnly(ehrId)
+      const object = ehrsById ? ehrsById.get(ehrId)?.object : ehrWithIdOnly(ehrId)
       if (object === undefined) continue
       for (const document of documents()) yield buildEhrTree(object, ehrId, [document])
     }

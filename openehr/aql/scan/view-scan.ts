@@ -43,8 +43,8 @@ export const planViewSearches = (
     if (candidates === false) return []
     const of = ehrIds && { ehrId: { $in: [...ehrIds] } }
     const own = candidates === true ? undefined : candidates
-    const shown = view.filters?.shown as DatabaseFilter | undefined
-    const filter = allOf([shown, of, own, permissionFilter('_rperm', caller)]) ?? {}
+    const shownFilter = view.filters?.shown as DatabaseFilter | undefined
+    const filter = allOf([shownFilter, of, own, permissionFilter('_rperm', caller)]) ?? {}
     return [{ view, filter, index: areMany(ehrIds) ? chooseIndex(view, filter) : view.ehrIndex }]
   })
 
@@ -74,16 +74,16 @@ function toRecordFilter(
   { candidates = {}, facts = {} }: QueryPlan,
   view: CompositionView,
 ): DatabaseFilter | boolean {
-  const known: Readonly<Record<string, string | readonly string[]>> = { ...view.head }
+  const head: Readonly<Record<string, string | readonly string[]>> = { ...view.head }
   const fields = fieldsByPlace(view)
   return translateFilter({ $and: [candidates, facts] }, (name, condition) => {
     const field = fields[name]
-    const values = known[name]
+    const values = head[name]
     if (field !== undefined)
       return { [field]: isTimeField(view, field) ? toDateRange(condition as FactRange) : condition }
     if (values === undefined) return isRecordField(name) && { [name]: condition }
-    const wanted = typeof condition === 'string' ? [condition] : (condition as { $in: string[] }).$in
-    return wanted.some((one) => [values].flat().includes(one))
+    const allowedValues = typeof condition === 'string' ? [condition] : (condition as { $in: string[] }).$in
+    return allowedValues.some((one) => [values].flat().includes(one))
   })
 }
 
@@ -145,8 +145,8 @@ export async function scanViewsByEhr(
         throw new ServiceError('DeadlineExceeded', {
           detail: 'The query combines too many measurements. Name their archetypes in FROM.',
         })
-      const known = versionsByEhr.get(one.ehrId)
-      if (known) known.push(...documents)
+      const versions = versionsByEhr.get(one.ehrId)
+      if (versions) versions.push(...documents)
       else versionsByEhr.set(one.ehrId, documents)
     }
   return versionsByEhr

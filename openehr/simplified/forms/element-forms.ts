@@ -34,13 +34,13 @@ export function formsOfElement(element: FormNode, drafts: readonly DraftForm[]):
   return isOpen && flavours.length === 0 ? [{ ...coded, form: { ...coded.form, isOpen: true } }] : choices
 }
 
-const describedAs = ({ name, nodeId, named }: FormNode) => ({
+const describedAs = ({ name, nodeId, termConstraint }: FormNode) => ({
   name,
   ...(nodeId && { nodeId }),
-  ...(named && { named }),
+  ...(termConstraint && { termConstraint }),
 })
 
-function anyValue({ name, named, aqlPath }: FormNode, rmType: string): DraftForm {
+function anyValue({ name, termConstraint, aqlPath }: FormNode, rmType: string): DraftForm {
   const form: FormNode = {
     id: '',
     name,
@@ -49,7 +49,7 @@ function anyValue({ name, named, aqlPath }: FormNode, rmType: string): DraftForm
     max: 1,
     aqlPath: `${aqlPath}/value`,
     inContext: true,
-    ...(named && { named }),
+    ...(termConstraint && { termConstraint }),
     steps: [{ attribute: 'value', multiple: false, rmType }],
     children: [],
     cardinalities: [],

@@ -19,7 +19,7 @@ export interface FormNode {
   /** Node id of the object, or of the element that contains the value. */
   nodeId?: string
   /** The constraint whose term describes the form. */
-  named?: ObjectConstraint
+  termConstraint?: ObjectConstraint
   min: number
   /** -1: unlimited. */
   max: number
@@ -69,11 +69,11 @@ export function nameByClass(form: FormNode): void {
 
 /** Notes the place of each among siblings of the same id. */
 export function numberDrafts(drafts: DraftForm[]): DraftForm[] {
-  const seen = new Map<string, number>()
+  const countsById = new Map<string, number>()
   for (const draft of drafts) {
     if (draft.isSlot) continue
-    draft.number = (seen.get(draft.form.id) ?? 0) + 1
-    seen.set(draft.form.id, draft.number)
+    draft.number = (countsById.get(draft.form.id) ?? 0) + 1
+    countsById.set(draft.form.id, draft.number)
   }
   return drafts
 }
@@ -98,11 +98,11 @@ export function flattenDraft(draft: DraftForm): FormNode[] {
 
 /** Adds a number to the second and later of equal ids. */
 function withUniqueIds(forms: FormNode[]): FormNode[] {
-  const seen = new Set<string>()
+  const usedIds = new Set<string>()
   return forms.map((form) => {
     let id = form.id
-    for (let number = 2; seen.has(id); number++) id = `${form.id}${number}`
-    seen.add(id)
+    for (let number = 2; usedIds.has(id); number++) id = `${form.id}${number}`
+    usedIds.add(id)
     return { ...form, id }
   })
 }

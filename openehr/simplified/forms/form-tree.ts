@@ -49,8 +49,8 @@ function draftForms(constraint: ObjectConstraint, step: FormStep, parentPath: st
   const path = step.attribute === '' ? '' : `${parentPath}/${step.attribute}`
   const [first, ...others] = nodeNames(constraint)
   return [first, ...others].map((name) => {
-    const named = name === undefined ? step : { ...step, name }
-    return draftForm(constraint, named, path && withPredicate(path, id, name))
+    const namedStep = name === undefined ? step : { ...step, name }
+    return draftForm(constraint, namedStep, path && withPredicate(path, id, name))
   })
 }
 
@@ -73,7 +73,7 @@ function draftForm(constraint: ObjectConstraint, step: FormStep, aqlPath: string
     archetype,
     steps: [step],
     children: [],
-    ...(nodeId && { nodeId, named: constraint }),
+    ...(nodeId && { nodeId, termConstraint: constraint }),
     min: occurrences.lower ?? 0,
     max: occurrences.upper ?? -1,
     cardinalities: [],

@@ -51,7 +51,7 @@ export function webInputsOf(node: InputNode, language: string): WebInput[] {
       return quantityInputs(node, language)
     case 'DV_ORDINAL':
     case 'DV_SCALE':
-      return [{ type: 'CODED_TEXT', ...listed(ordinalCodes(node, language)) }]
+      return [{ type: 'CODED_TEXT', ...toOptionalList(ordinalCodes(node, language)) }]
     case 'DV_PROPORTION':
       return proportionInputs(node)
     case 'DV_DURATION':
@@ -73,7 +73,7 @@ export const openInputs = (inputs: readonly WebInput[]): WebInput[] => [
   ...textInputs('other'),
 ]
 
-const listed = (list: WebCode[]): { list?: WebCode[] } => (list.length > 0 ? { list } : {})
+const toOptionalList = (list: WebCode[]): { list?: WebCode[] } => (list.length > 0 ? { list } : {})
 
 const SIMPLE_INPUTS: Readonly<Record<string, [type: string, attribute: string]>> = {
   DV_TEXT: ['TEXT', 'value'],
@@ -97,7 +97,7 @@ function simpleInputs(node: InputNode): WebInput[] {
   return [
     {
       type,
-      ...listed(list),
+      ...toOptionalList(list),
       ...(isText && { listOpen: primitive.isOpen === true }),
       ...toValidation(primitive),
     },
@@ -166,7 +166,7 @@ function quantityInputs({ quantity, archetype }: InputNode, language: string): W
   const validation = others.length === 0 && only?.validation ? { validation: only.validation } : {}
   return [
     { suffix: 'magnitude', type: 'DECIMAL', ...validation },
-    { suffix: 'unit', type: quantity ? 'CODED_TEXT' : 'TEXT', ...listed(list) },
+    { suffix: 'unit', type: quantity ? 'CODED_TEXT' : 'TEXT', ...toOptionalList(list) },
   ]
 }
 

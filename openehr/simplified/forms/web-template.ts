@@ -74,9 +74,13 @@ function inputsOf(form: FormNode, language: string): WebInput[] {
 }
 
 /** The names, descriptions and comments of the template. */
-function describe({ name, named }: FormNode, language: string): Partial<WebNode> {
-  if (named === undefined) return {}
-  const { text: _, description = name, ...annotations } = findTerm(named, named.nodeId) ?? {}
+function describe({ name, termConstraint }: FormNode, language: string): Partial<WebNode> {
+  if (termConstraint === undefined) return {}
+  const {
+    text: _,
+    description = name,
+    ...annotations
+  } = findTerm(termConstraint, termConstraint.nodeId) ?? {}
   return {
     localizedNames: { [language]: name },
     localizedDescriptions: { [language]: description },

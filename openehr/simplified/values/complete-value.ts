@@ -83,14 +83,17 @@ function completeCodedText(
   const usual = codes?.terminology || (OPENEHR_ATTRIBUTES.has(attribute) ? 'openehr' : 'local')
   const coded = (object.defining_code ?? { _type: 'CODE_PHRASE' }) as RmObject
   const terminology = (coded.terminology_id as RmObject | undefined)?.value ?? usual
-  const sent = coded.code_string ?? object.value
+  const codeOrText = coded.code_string ?? object.value
   // A text in the place of a code.
   const found = [...(codes?.list ?? [])].find(
-    (code) => textOf(constraint, String(terminology), code) === sent,
+    (code) => textOf(constraint, String(terminology), code) === codeOrText,
   )
-  const known = codes?.list.includes(String(coded.code_string)) ? undefined : found
-  const code = known ?? coded.code_string ?? (usual === 'openehr' ? findOpenehrCode(String(sent)) : undefined)
-  const text = object.value ?? textOf(constraint, String(terminology), String(code)) ?? sent
+  const matchingCode = codes?.list.includes(String(coded.code_string)) ? undefined : found
+  const code =
+    matchingCode ??
+    coded.code_string ??
+    (usual === 'openehr' ? findOpenehrCode(String(codeOrText)) : undefined)
+  const text = object.value ?? textOf(constraint, String(terminology), String(code)) ?? codeOrText
   if (text !== undefined) object.value = text
   if (code === undefined) return
   const { preferred_term } = coded
@@ -109,13 +112,13 @@ function completeUnits(object: RmObject, constraint: ObjectConstraint | undefine
 function completeOrdinal(object: RmObject, constraint: ObjectConstraint | undefined): void {
   const symbol = (object.symbol ?? { _type: 'DV_CODED_TEXT' }) as RmObject
   const code = (symbol.defining_code as RmObject | undefined)?.code_string
-  const known = constraint?.ordinals?.find((one) => one.symbol.code === code)
-  if (known) {
-    object.value ??= known.value
-    symbol.value ??= findCodeTerm(constraint as ObjectConstraint, known.symbol)?.text
+  const ordinal = constraint?.ordinals?.find((one) => one.symbol.code === code)
+  if (ordinal) {
+    object.value ??= ordinal.value
+    symbol.value ??= findCodeTerm(constraint as ObjectConstraint, ordinal.symbol)?.text
   }
   const defining = symbol.defining_code as RmObject | undefined
-  if (defining) defining.terminology_id ??= terminologyId(known?.symbol.terminology || 'local')
+  if (defining) defining.terminology_id ??= terminologyId(ordinal?.symbol.terminology || 'local')
   object.symbol = symbol
 }
 

@@ -63,11 +63,11 @@ export function readAttributes(
 ): void {
   for (const name of names) {
     const attribute = attributeOfNode(object._type, name)
-    const declared = attribute && findRmClass(object._type)?.attributes.get(attribute)
-    if (!attribute || !declared) continue
-    const expected = { rmType: declared.type, attribute, bounds }
+    const rmAttribute = attribute && findRmClass(object._type)?.attributes.get(attribute)
+    if (!attribute || !rmAttribute) continue
+    const expected = { rmType: rmAttribute.type, attribute, bounds }
     const values = node.takeAll(name).map((one) => readValue(one, expected, reading))
-    object[attribute] = declared.multiple ? values : values[0]
+    object[attribute] = rmAttribute.multiple ? values : values[0]
   }
 }
 
@@ -80,8 +80,8 @@ function concreteClass(node: SimpleNode, { rmType, bounds, isOpen }: ExpectedVal
   switch (type) {
     case 'PARTY_PROXY':
     case 'PARTY_IDENTIFIED': {
-      const named = node.take('_type')
-      if (typeof named === 'string' && isSubclassOf(named, type)) return named
+      const typeName = node.take('_type')
+      if (typeof typeName === 'string' && isSubclassOf(typeName, type)) return typeName
       if (node.children.has('relationship') || node.children.has('_relationship')) return 'PARTY_RELATED'
       const isIdentified = has('name', 'id') || node.children.has('_identifier')
       return isIdentified || type === 'PARTY_IDENTIFIED' ? 'PARTY_IDENTIFIED' : 'PARTY_SELF'

@@ -9,21 +9,21 @@ export function writeValue(value: unknown, node: SimpleNode): void {
     if (['string', 'number', 'boolean'].includes(typeof value)) node.parts.set('', value as string)
     return
   }
-  const written = writeParts(value, node)
-  writeAttributes(value, node, (attribute) => !written.has(attribute))
+  const writtenAttributes = writeParts(value, node)
+  writeAttributes(value, node, (attribute) => !writtenAttributes.has(attribute))
 }
 
 /** @returns the attributes of which the parts say all */
 export function writeParts(object: RmObject, node: SimpleNode): Set<string> {
-  const written = new Set<string>()
+  const writtenAttributes = new Set<string>()
   if (object._type === 'PARTY_SELF') node.parts.set('_type', object._type)
   for (const { names, path } of valueParts(object._type)) {
-    written.add(path[0])
+    writtenAttributes.add(path[0])
     const found = path.reduce<unknown>((one, name) => (isRmObject(one) ? one[name] : undefined), object)
     if (found === undefined || isRmObject(found) || isUsual(object, path, found)) continue
     node.parts.set(names[0], found as string)
   }
-  return written
+  return writtenAttributes
 }
 
 /** The reader's defaults: a bound that exists is included, and one that is missing is unbounded. */

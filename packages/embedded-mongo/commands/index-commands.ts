@@ -40,7 +40,7 @@ const buildIndexes = async (
   specs: Document[],
 ): Promise<[number, number]> => {
   const { engine, timer } = context
-  let [before, built, done]: [number, Index[], Buffer | undefined] = [0, [], undefined]
+  let [before, built, lastId]: [number, Index[], Buffer | undefined] = [0, [], undefined]
   const registered = await engine.changeDefinition(ns, (view, collection) => {
     timer.startSlice()
     before = collection.indexes.length
@@ -51,11 +51,11 @@ const buildIndexes = async (
       const tallied = isFirstToTally(spec, [...collection.indexes, ...built])
       built.push({ ...engine.catalog.newIndex(view, spec, tallied), ready: false })
     }
-    done = fillIndexes(view, collection, built, undefined, timer)
-    if (!done) for (const index of built) index.ready = true
+    lastId = fillIndexes(view, collection, built, undefined, timer)
+    if (!lastId) for (const index of built) index.ready = true
     return engine.catalog.setIndexes(view, collection, [...collection.indexes, ...built])
   })
-  if (done) await fillInSlices(context, registered, built, done)
+  if (lastId) await fillInSlices(context, registered, built, lastId)
   return [before, registered.indexes.length]
 }
 
@@ -144,11 +144,11 @@ export const batchSizeOf = (cursor: unknown, name: string, otherwise = 1e6): num
   return readInteger(cursor.batchSize, `${name}.cursor.batchSize`, otherwise)
 }
 
-const indexesToDrop = (collection: Collection, wanted: unknown): Index[] => {
-  if (wanted === '*' || (Array.isArray(wanted) && wanted.includes('*')))
+const indexesToDrop = (collection: Collection, selection: unknown): Index[] => {
+  if (selection === '*' || (Array.isArray(selection) && selection.includes('*')))
     return collection.indexes.filter(({ name }) => name !== '_id_')
-  const names = Array.isArray(wanted) ? wanted : [wanted]
-  if (!names.every((name) => typeof name === 'string' || (isObject(name) && !Array.isArray(wanted))))
+  const names = Array.isArray(selection) ? selection : [selection]
+  if (!names.every((name) => typeof name === 'string' || (isObject(name) && !Array.isArray(selection))))
     fail(14, "BSON field 'dropIndexes.index' is the wrong type, expected types '[string, object]'")
   if (new Set(names).size < names.length) fail(27, 'two indexes have the same name')
   return names.map((name) => {

@@ -12,10 +12,10 @@ import type { Command, CommandContext } from './context.ts'
 const SESSION_ID_FIELDS = ['id', 'uid', 'txnNumber', 'txnUUID', 'stmtId']
 
 /** A session's id as text. @throws 14, 40414, 40415, 207 for an invalid id */
-export const sessionId = (given: unknown, name: string): string => {
-  if (!isObject(given)) return wrongType(name, 'object')
-  checkKnown(given, name, SESSION_ID_FIELDS)
-  const { id } = given
+export const sessionId = (value: unknown, name: string): string => {
+  if (!isObject(value)) return wrongType(name, 'object')
+  checkKnown(value, name, SESSION_ID_FIELDS)
+  const { id } = value
   if (isNullish(id)) return fail(40414, `BSON field '${name}.id' is missing but a required field`)
   if (bsonType(id) !== 'Binary' || (id as Binary).sub_type !== 4) return wrongType(`${name}.id`, 'binData')
   if ((id as Binary).length() !== 16) fail(207, 'uuid must be a 16-byte binary field with UUID (4) subtype')
@@ -98,9 +98,9 @@ const killAllSessions: Command = {
   },
 }
 
-const checkUser = (given: unknown): void => {
-  const user: Document = isObject(given)
-    ? given
+const checkUser = (value: unknown): void => {
+  const user: Document = isObject(value)
+    ? value
     : fail(14, "BSON field 'killAllSessions' must be an array of users")
   checkKnown(user, 'user', ['user', 'db'])
   for (const key of ['user', 'db']) {

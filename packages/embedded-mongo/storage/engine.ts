@@ -50,13 +50,13 @@ export class Engine {
   async write<T>(run: (view: WritableView) => T, commandTimer?: CommandTimer): Promise<T> {
     for (;;) {
       try {
-        let written: WritableView | undefined
+        let writtenView: WritableView | undefined
         const result = await this.storage.write((view) => {
           commandTimer?.startSlice()
-          written = view
+          writtenView = view
           return run(this.transactions.guard(view))
         })
-        if (written) markFlagsStored(written)
+        if (writtenView) markFlagsStored(writtenView)
         return result
       } catch (error) {
         if (!(error instanceof BlockedByTransaction)) throw error
@@ -77,8 +77,8 @@ export class Engine {
   /** Returns the collection; creates it if it does not exist. */
   async ensure(db: string, name: string): Promise<Collection> {
     const ns = `${db}.${checkNamespace(db, name)}`
-    const known = this.catalog.find(ns)
-    return known ?? this.write((view) => this.catalog.find(ns) ?? this.catalog.create(view, db, name))
+    const collection = this.catalog.find(ns)
+    return collection ?? this.write((view) => this.catalog.find(ns) ?? this.catalog.create(view, db, name))
   }
 
   /** Removes a collection; its bytes are removed in the background. */
@@ -88,12 +88,12 @@ export class Engine {
   }
 
   dropIndexes(view: WritableView, collection: Collection, dropped: readonly Index[]): void {
-    const known = collection.indexes.filter((index) => dropped.includes(index))
-    this.discard(view, known)
+    const existingIndexes = collection.indexes.filter((index) => dropped.includes(index))
+    this.discard(view, existingIndexes)
     this.catalog.setIndexes(
       view,
       collection,
-      collection.indexes.filter((index) => !known.includes(index)),
+      collection.indexes.filter((index) => !existingIndexes.includes(index)),
     )
   }
 

@@ -90,8 +90,8 @@ export class LastWrites {
   }
 
   /** Stores the results of consecutive statements, in the job that carried them out. */
-  record(view: WritableView, write: WriteId, from: number, done: readonly StatementResult[]): void {
-    if (done.some(isDone)) this.#record(view, write, from, done)
+  record(view: WritableView, write: WriteId, from: number, results: readonly StatementResult[]): void {
+    if (results.some(isDone)) this.#record(view, write, from, results)
   }
 
   /** Stores that a transaction has been committed. */
@@ -99,20 +99,20 @@ export class LastWrites {
     this.#record(view, write, 0, [])
   }
 
-  #record(view: WritableView, write: WriteId, from: number, done: readonly StatementResult[]): void {
+  #record(view: WritableView, write: WriteId, from: number, results: readonly StatementResult[]): void {
     const { session, number } = write
     if (this.#sessions.get(session)?.number !== number) this.#forget(view, session)
     const parts = this.#sessions.get(session)?.parts.length ?? 0
     const key = keyOf(parts === 0 ? session : `${session}/${parts}`)
     const at = Date.now()
-    const statements = done.length
+    const statements = results.length
     const stored = {
       session,
       number: Long.fromBigInt(number),
       at,
       from,
       statements,
-      done: mergeEqualResults(done),
+      done: mergeEqualResults(results),
     }
     const value = encode(stored)
     view.put(key, value)
@@ -139,9 +139,9 @@ export class LastWrites {
 }
 
 /** Merges equal results, such as those of inserts. */
-const mergeEqualResults = (done: readonly StatementResult[]): Document[] => {
+const mergeEqualResults = (results: readonly StatementResult[]): Document[] => {
   const rows: (StatementResult & { times: number })[] = []
-  for (const changed of done) {
+  for (const changed of results) {
     const last = rows.at(-1)
     const same = last?.matched === changed.matched && last.modified === changed.modified
     if (same && isCount(last) && isCount(changed)) last.times++

@@ -43,19 +43,19 @@ export const verifyAll = (view: View, catalog: Catalog): void => {
   for (const collection of catalog.list()) {
     const indexes = collection.indexes.filter(({ ready }) => ready)
     const entries = new Map(indexes.map((index) => [index, 0]))
-    const tallied = indexes.filter(isTallied).map((index) => new TallyCheck(index))
+    const tallyChecks = indexes.filter(isTallied).map((index) => new TallyCheck(index))
     for (const { id, bytes } of scanRecords(view, collection)) {
       if (bytes.length < 5 || bytes.readInt32LE(0) !== bytes.length)
         throw new Error(`a record of ${collection.ns} is incomplete`)
       const document = decode(bytes)
-      for (const tallies of tallied) tallies.add(document)
+      for (const tallies of tallyChecks) tallies.add(document)
       for (const { index, key, value } of storedEntries(indexes, id, document)) {
         if (!view.get(key)?.equals(value))
           throw new Error(`the index ${index.name} of ${collection.ns} lacks a document`)
         entries.set(index, (entries.get(index) ?? 0) + 1)
       }
     }
-    for (const tallies of tallied) tallies.compare(view)
+    for (const tallies of tallyChecks) tallies.compare(view)
     for (const [index, count] of entries)
       if (view.count(...spaceBounds(index.space)) !== count)
         throw new Error(`the index ${index.name} of ${collection.ns} has more entries than documents`)

@@ -33,7 +33,7 @@ const commands: Record<string, Command> = {
 }
 
 /** Commands that drivers and tools may try, by the feature that is missing. */
-const refused: Record<string, string> = {
+const unsupportedCommands: Record<string, string> = {
   authentication: 'saslStart saslContinue authenticate createUser',
   'map-reduce': 'mapReduce',
   'geospatial search': 'geoSearch',
@@ -79,7 +79,9 @@ export class Dispatcher {
     const name = Object.keys(request)[0] ?? ''
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined
     if (!command) {
-      const feature = Object.keys(refused).find((key) => refused[key]?.split(' ').includes(name))
+      const feature = Object.keys(unsupportedCommands).find((key) =>
+        unsupportedCommands[key]?.split(' ').includes(name),
+      )
       if (feature) fail(115, `${name}: ${feature} is not supported by this engine`)
       return fail(59, `no such command: '${name}'`)
     }
@@ -191,12 +193,12 @@ const databaseOf = (command: Document): string => {
 
 /** `let` variables are expressions without access to a document. */
 const constants = (variables: Document): Document => {
-  const known: Document = {}
+  const values: Document = {}
   for (const [name, value] of Object.entries(variables)) {
     if (name === 'NOW' || name === 'CLUSTER_TIME') fail(4738901, `${name} is a system variable`)
-    known[checkVariable(name)] = evaluateConstant(value, known)
+    values[checkVariable(name)] = evaluateConstant(value, values)
   }
-  return known
+  return values
 }
 
 /** The context of a command inside a transaction. */
@@ -224,7 +226,7 @@ const insideOf = (
 }
 
 /** The options of each command. */
-const known = new Map(
+const optionsByCommand = new Map(
   Object.entries(commands).map(([name, { options }]) => [
     name,
     options === undefined ? undefined : new Set(`${general} ${options}`.split(' ')),
@@ -233,7 +235,7 @@ const known = new Map(
 
 /** @throws 40415 for an unknown option, 246 for a read concern that needs a replica set */
 const checkOptions = (name: string, request: Document): void => {
-  const options = known.get(name)
+  const options = optionsByCommand.get(name)
   for (const option of Object.keys(request).slice(1))
     if (options && !options.has(option)) fail(40415, `BSON field '${name}.${option}' is an unknown field.`)
   checkTypes(name, request)

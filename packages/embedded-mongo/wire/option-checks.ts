@@ -55,7 +55,7 @@ const types: Record<string, { check: Check; null?: 'refused' }> = {
   hint: { check: hint, null: 'refused' },
 }
 
-const typed = Object.entries(types)
+const optionChecks = Object.entries(types)
 
 /**
  * Commands without writes take no write concern. Commands that keep state take only the weakest read concern.
@@ -108,7 +108,7 @@ const levels = ['local', 'available', 'majority', 'linearizable', 'snapshot']
  * concern
  */
 export const checkTypes = (name: string, request: Document): void => {
-  for (const [option, { check, null: nullIs }] of typed) {
+  for (const [option, { check, null: nullIs }] of optionChecks) {
     const value = request[option]
     if (value !== undefined && (value !== null || nullIs)) check(value, `${name}.${option}`)
   }
@@ -129,8 +129,8 @@ const checkProvenance = (value: unknown): void => {
     fail(2, `Enumeration value '${value}' for provenance is not valid`)
 }
 
-const checkReadConcern = (name: string, given: unknown): void => {
-  const concern: Document = isObject(given) ? given : wrongType('readConcern', 'object')
+const checkReadConcern = (name: string, value: unknown): void => {
+  const concern: Document = isObject(value) ? value : wrongType('readConcern', 'object')
   checkKnown(concern, 'readConcern', ['level', 'afterClusterTime', 'atClusterTime', 'provenance'])
   const { level } = concern
   if (!isNullish(level)) text(level, 'readConcern.level')
@@ -148,8 +148,8 @@ const checkReadConcern = (name: string, given: unknown): void => {
     fail(72, `Command ${name} does not support read concern ${level}`)
 }
 
-const checkWriteConcern = (given: unknown): void => {
-  const concern: Document = isObject(given) ? given : wrongType('writeConcern', 'object')
+const checkWriteConcern = (value: unknown): void => {
+  const concern: Document = isObject(value) ? value : wrongType('writeConcern', 'object')
   checkKnown(concern, 'writeConcern', ['w', 'j', 'fsync', 'wtimeout', 'provenance'])
   const { w, wtimeout } = concern
   for (const name of ['j', 'fsync'])

@@ -34,7 +34,7 @@ export class MongoServer {
   #accept(socket: Socket): void {
     const connectionId = ++this.#connections
     let rest: Buffer[] = []
-    let wanted = 0
+    let messageSize = 0
     let size = 0
     this.#sockets.set(socket, Promise.resolve())
     this.#engine.clients.set(connectionId, `${socket.remoteAddress}:${socket.remotePort}`)
@@ -48,13 +48,13 @@ export class MongoServer {
     socket.on('data', (chunk) => {
       rest.push(chunk)
       size += chunk.length
-      if (size < wanted) return
+      if (size < messageSize) return
       try {
         const bytes = rest.length === 1 ? (rest[0] as Buffer) : Buffer.concat(rest)
         const split = splitMessages(bytes)
         rest = split.rest.length > 0 ? [split.rest] : []
         size = split.rest.length
-        wanted = size >= 4 ? split.rest.readInt32LE(0) : 0
+        messageSize = size >= 4 ? split.rest.readInt32LE(0) : 0
         for (const request of split.messages.map(parseMessage)) this.#enqueue(socket, request, connectionId)
       } catch {
         socket.destroy()
@@ -65,13 +65,13 @@ export class MongoServer {
   /** Runs a connection's requests one after the other. */
   #enqueue(socket: Socket, request: Request, connectionId: number): void {
     const before = this.#sockets.get(socket) ?? Promise.resolve()
-    const answered = before.then(async () => {
+    const answer = before.then(async () => {
       if (socket.destroyed) return
       const reply = await this.#dispatcher.run(request, connectionId)
       if (request.silent || socket.destroyed) return
       send(socket, headOfReply(request, reply.length), reply)
     })
-    this.#sockets.set(socket, answered.catch(() => socket.destroy()) as Promise<void>)
+    this.#sockets.set(socket, answer.catch(() => socket.destroy()) as Promise<void>)
   }
 
   /**

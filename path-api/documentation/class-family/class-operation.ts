@@ -155,8 +155,8 @@ export const createDescribeOperation =
         },
         ...(header && VERSION_RESPONSES[header]),
         ...Object.fromEntries(
-          Object.entries(ERROR_RESPONSES).map(([refused, [name]]) => [
-            refused,
+          Object.entries(ERROR_RESPONSES).map(([errorStatus, [name]]) => [
+            errorStatus,
             { $ref: `#/components/responses/${name}` },
           ]),
         ),

@@ -60,8 +60,8 @@ export function parseCommitDetails({ rawHeaders }: Pick<Request, 'rawHeaders'>):
 
 /** The template of a composition in a simplified format, which does not name it; releases before 1.1 wrote `template_id`. */
 export function parseTemplateId({ headers }: Pick<Request, 'headers'>): string | undefined {
-  const sent = headers['openehr-template-id'] ?? headers['openehr-template_id']
-  return typeof sent === 'string' && sent !== '' ? sent : undefined
+  const header = headers['openehr-template-id'] ?? headers['openehr-template_id']
+  return typeof header === 'string' && header !== '' ? header : undefined
 }
 
 /** The name and secret of `Authorization: Basic` (RFC 6749, 2.3.1). */

@@ -110,8 +110,8 @@ class HttpRequestFacts implements Omit<RequestFacts<'optional'>, 'newId' | 'newU
   }
 
   get isKnown(): Context['isKnown'] {
-    const known = ifNoneMatch(this.parts.request)
-    return known === undefined ? undefined : (version) => isUnchanged(known, etagOf(version))
+    const knownEtags = ifNoneMatch(this.parts.request)
+    return knownEtags === undefined ? undefined : (version) => isUnchanged(knownEtags, etagOf(version))
   }
 
   get isAbandoned(): Context['isAbandoned'] {

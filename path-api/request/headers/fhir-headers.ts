@@ -8,12 +8,16 @@ const preferenceIn = (text: string, name: string): string | undefined =>
 export function parseFhirPreferences({ headers }: Request): FhirPreferences {
   const prefer = [headers.prefer].flat().join(',')
   const handling = preferenceIn(prefer, 'handling')
-  const shown = preferenceIn(prefer, 'return')
+  const returnPreference = preferenceIn(prefer, 'return')
   const ifNoneExist = headers['if-none-exist']
   return {
     handling: handling === 'strict' || handling === 'lenient' ? handling : undefined,
     return:
-      shown === 'minimal' || shown === 'representation' || shown === 'OperationOutcome' ? shown : undefined,
+      returnPreference === 'minimal' ||
+      returnPreference === 'representation' ||
+      returnPreference === 'OperationOutcome'
+        ? returnPreference
+        : undefined,
     respondAsync: /(?:^|[;,])\s*respond-async\s*(?:[;,]|$)/.test(prefer),
     ifNoneExist: typeof ifNoneExist === 'string' ? ifNoneExist : undefined,
   }

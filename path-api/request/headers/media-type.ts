@@ -19,22 +19,25 @@ export const mediaTypesOfReply = ({ reply: [, body] }: Operation): readonly stri
  * @returns undefined if the client accepts no type that the operation has
  */
 export function negotiateMediaType(request: Request, operation: Operation): string | undefined {
-  const offered = mediaTypesOfReply(operation)
+  const offeredTypes = mediaTypesOfReply(operation)
   const format = operation.api === 'fhir' ? formatIn(request.url) : undefined
   if (format !== undefined)
-    return JSON_FORMATS.includes(format) ? offered.find((type) => type === FHIR_JSON) : undefined
-  return request.accepts([...offered]) || acceptedWithoutParameters(request.headers.accept ?? '', offered)
+    return JSON_FORMATS.includes(format) ? offeredTypes.find((type) => type === FHIR_JSON) : undefined
+  return (
+    request.accepts([...offeredTypes]) ||
+    acceptedWithoutParameters(request.headers.accept ?? '', offeredTypes)
+  )
 }
 
 const formatIn = (url: string): string | undefined =>
   new URLSearchParams(url.split('?', 2)[1]).get('_format')?.replace(' ', '+') || undefined
 
 /** Clients send parameters that change nothing, such as a charset. */
-function acceptedWithoutParameters(accept: string, offered: readonly string[]): string | undefined {
+function acceptedWithoutParameters(accept: string, offeredTypes: readonly string[]): string | undefined {
   const ranges = accept.split(',').map((range) => range.split(';').map((part) => part.trim().toLowerCase()))
   const accepted = ranges.filter(
     ([, ...parameters]) =>
       !parameters.some((one) => /^q=0(\.0*)?$/.test(one) || OTHER_FHIR_VERSION.test(one)),
   )
-  return offered.find((type) => accepted.some(([range]) => range === type))
+  return offeredTypes.find((type) => accepted.some(([range]) => range === type))
 }

@@ -72,8 +72,8 @@ export const accountOperations = [
     reply: [200, Account, 'versioned'],
     errors: ['RuleViolated', 'PasswordRequired', 'WrongPassword', 'AccountLocked', 'Conflict'],
     handle: async ({ params, body }, { accounts, passwords, caller, principal, ifMatch, current }) => {
-      const { currentPassword, ...sent } = body
-      const change = current ? withoutUnchanged(sent, current) : sent
+      const { currentPassword, ...fields } = body
+      const change = current ? withoutUnchanged(fields, current) : fields
       if (change.email !== undefined && caller.userId === params.mvUid)
         await passwords.requireProof(params.mvUid, principal.sessionId, currentPassword)
       const { account, version } = await accounts.update(caller, params.mvUid, change, ifMatch)
@@ -136,11 +136,11 @@ export const accountOperations = [
 
 /** A client that sends back what it has read changes only what differs. */
 const withoutUnchanged = <T extends object>(
-  sent: T,
+  fields: T,
   current: Readonly<Record<string, unknown>>,
 ): Partial<T> =>
   Object.fromEntries(
-    Object.entries(sent).filter(([name, value]) => !isDeepStrictEqual(value, current[name])),
+    Object.entries(fields).filter(([name, value]) => !isDeepStrictEqual(value, current[name])),
   ) as Partial<T>
 
 /** @throws RuleViolated */

@@ -123,6 +123,6 @@ export const refreshCookieHeader = (pathPrefix: string, token: string, maxAgeS: 
 /** Keeps the lasting tokens from the scripts of a page: one becomes a cookie, the other is left out. */
 function replyWithGrant(grant: TokenGrant, inCookie: boolean | undefined, pathPrefix: string) {
   if (!inCookie) return grant
-  const { refreshToken, sessionToken: _, ...shown } = grant
-  return replyWith(shown, { headers: refreshCookieHeader(pathPrefix, refreshToken, grant.refreshExpiresIn) })
+  const { refreshToken, sessionToken: _, ...body } = grant
+  return replyWith(body, { headers: refreshCookieHeader(pathPrefix, refreshToken, grant.refreshExpiresIn) })
 }

@@ -39,13 +39,13 @@ const namesParameter = (name: TString | TUnsafe<string>, description: string, ex
  * Data types are known only in the database.
  * @throws InvalidInput for a name that is neither a measure nor a data type
  */
-async function requireMeasures(sent: readonly string[] = [], types: Services['types']) {
-  const others = sent.filter((name) => !GRAPH_MEASURES.includes(name))
+async function requireMeasures(measures: readonly string[] = [], types: Services['types']) {
+  const others = measures.filter((name) => !GRAPH_MEASURES.includes(name))
   const existing = await types.data.filterExisting(others.map(typeOfMeasure))
-  const known = [...GRAPH_MEASURES, ...existing.flatMap((type) => [type, `${type}.${VALUE_SERIES}`])]
-  const message = `must be one of ${known.join(', ')}`
-  const violations = sent.flatMap((name) =>
-    known.includes(name) ? [] : [{ path: 'measures', code: 'enum', message }],
+  const knownMeasures = [...GRAPH_MEASURES, ...existing.flatMap((type) => [type, `${type}.${VALUE_SERIES}`])]
+  const message = `must be one of ${knownMeasures.join(', ')}`
+  const violations = measures.flatMap((name) =>
+    knownMeasures.includes(name) ? [] : [{ path: 'measures', code: 'enum', message }],
   )
   if (violations.length > 0) throw new InvalidInput(violations.map(locateViolation('query')))
 }

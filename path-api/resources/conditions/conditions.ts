@@ -75,7 +75,7 @@ const reactionOperations = [
     parameter: 'substance',
     without: ['add', 'replace'],
     extra: ['delete'],
-    named: {
+    alternateKey: {
       schema: {
         ...substanceParameter,
         description: `${substanceParameter.description}; or the id of the adverse reaction`,

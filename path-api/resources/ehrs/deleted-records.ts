@@ -28,8 +28,8 @@ export const deletedRecordOperations = [
     handle: async ({ params: { ehrId }, query: { type }, page }, context) => {
       const { caller, deletedRecords, profiles, historyAddressOf } = context
       const { items, ...rest } = await deletedRecords.list(caller, ehrId, page, type)
-      const named = await profiles.persons.nameAuthors(caller, ehrId, items)
-      return mapPage({ ...rest, items: named }, ({ record, ...deleted }) => ({
+      const itemsWithAuthors = await profiles.persons.nameAuthors(caller, ehrId, items)
+      return mapPage({ ...rest, items: itemsWithAuthors }, ({ record, ...deleted }) => ({
         ...deleted,
         id: record.id,
         version: record.version,

@@ -83,7 +83,7 @@ export const withGeneralParameters = (operation: Operation): Operation => ({
 })
 
 /** The values in a resource of Parameters, by their names. @throws InvalidInput for names that the operation does not have */
-function valuesInParameters(body: RawContent, known: object): Record<string, string[]> {
+function valuesInParameters(body: RawContent, allowedParameters: object): Record<string, string[]> {
   if (body.bytes.length === 0) return {}
   const { parameter = [] } = sentResource(body, 'Parameters')
   const values: Record<string, string[]> = {}
@@ -92,7 +92,7 @@ function valuesInParameters(body: RawContent, known: object): Record<string, str
     const [, value] = Object.entries(rest).find(([key]) => key.startsWith('value')) ?? []
     const text = elementAt(value, 'reference') ?? value
     const isScalar = ['string', 'number', 'boolean'].includes(typeof text)
-    if (typeof name !== 'string' || !Object.hasOwn(known, name) || !isScalar)
+    if (typeof name !== 'string' || !Object.hasOwn(allowedParameters, name) || !isScalar)
       throw parameterError(
         `Parameters.parameter[${i}]`,
         'not-supported',
@@ -112,8 +112,11 @@ export const withPost = (operation: Operation): Operation[] => [
     method: 'post',
     body: resourceBody('Parameters'),
     handle: ({ params, query, body }, context) => {
-      const sent = valuesInParameters(body as RawContent, operation.query.properties)
-      const single = Object.entries(sent).map(([name, texts]) => [name, texts.length > 1 ? texts : texts[0]])
+      const values = valuesInParameters(body as RawContent, operation.query.properties)
+      const single = Object.entries(values).map(([name, texts]) => [
+        name,
+        texts.length > 1 ? texts : texts[0],
+      ])
       return operation.handle(
         { params, query: { ...query, ...Object.fromEntries(single) }, body: undefined },
         context,
@@ -136,9 +139,9 @@ export const sentResource = (body: RawContent, type: string): FhirResource =>
   requireResource(sentFhirJson(body), type)
 
 /** @throws MalformedRequest for anything but a resource; InvalidInput for one of another type */
-export function requireResource(sent: unknown, type: string): FhirResource {
-  if (!isElement(sent)) throw malformedInput('body', '', 'type', 'must be a resource in JSON')
-  const resource = sent as FhirResource
+export function requireResource(value: unknown, type: string): FhirResource {
+  if (!isElement(value)) throw malformedInput('body', '', 'type', 'must be a resource in JSON')
+  const resource = value as FhirResource
   if (resource.resourceType === type) return resource
   throw new ServiceError('InvalidInput', {
     violations: [{ path: 'resourceType', code: 'enum', message: `must be ${type}` }],

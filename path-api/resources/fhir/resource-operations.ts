@@ -79,8 +79,10 @@ const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operati
         access: 'record',
         reply: [200, resourceBody(of.type), 'versioned'],
         errors: ['Gone'],
-        handle: async ({ params: given }, { caller, fhir }) =>
-          replyWithResource(await fhir.readVersion(caller, of.type, String(given.id), given.versionId)),
+        handle: async ({ params: pathParameters }, { caller, fhir }) =>
+          replyWithResource(
+            await fhir.readVersion(caller, of.type, String(pathParameters.id), pathParameters.versionId),
+          ),
       }),
     ]
   },

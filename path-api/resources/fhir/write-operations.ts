@@ -105,8 +105,8 @@ export const WRITE_OPERATIONS: Partial<
         const ifNoneExist = condition === undefined ? undefined : parseSearchQuery(condition)
         const resource = sentResource(body, of.type)
         const creation = fhir.create(caller, resource, newId(), { ...options, ifNoneExist })
-        const written = await creation.catch(inIfNoneExist)
-        return replyToWrite(written, context, paths)
+        const result = await creation.catch(inIfNoneExist)
+        return replyToWrite(result, context, paths)
       },
     }),
   ],
@@ -175,8 +175,8 @@ export const WRITE_OPERATIONS: Partial<
           const { caller, fhir, ifMatch: expected } = context
           const { paths, options } = unkeptCollector(context)
           const one = { type: of.type, id: String(id) }
-          const written = await fhir.patch(caller, one, sentPatch(body), { ...options, expected })
-          return replyToWrite(written, context, paths)
+          const result = await fhir.patch(caller, one, sentPatch(body), { ...options, expected })
+          return replyToWrite(result, context, paths)
         },
       }),
       defineOperation({
@@ -193,8 +193,8 @@ export const WRITE_OPERATIONS: Partial<
           const { paths, options } = unkeptCollector(context)
           const conditions = { ...options, expected }
           const patch = fhir.patchFound(caller, of.type, query, sentPatch(body), conditions)
-          const written = await patch.catch(inQuery)
-          return replyToWrite(written, context, paths)
+          const result = await patch.catch(inQuery)
+          return replyToWrite(result, context, paths)
         },
       }),
     ]

@@ -125,10 +125,12 @@ export const changeStreamOperations = [
         topic,
         query,
         async (change, caller): Promise<Static<typeof TopicChangeEvent>> => {
-          const written = await chats.messageOfChange(caller, place, change)
+          const messageWithNames = await chats.messageOfChange(caller, place, change)
           return {
             ...toChangeEvent(change),
-            message: written ? toChatMessage(written.message, written.names, addressOf) : null,
+            message: messageWithNames
+              ? toChatMessage(messageWithNames.message, messageWithNames.names, addressOf)
+              : null,
           }
         },
       )

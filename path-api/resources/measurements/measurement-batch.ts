@@ -42,8 +42,8 @@ export const measurementBatchOperations = [
         (item) => readBatchItem(item, nextId()),
         new TimeSlice({ admission: caller.admission }),
       )
-      const sent = read.flatMap((one) => ('body' in one ? [one] : []))
-      const stored = (await batches.store(caller, ehrId, sent)).values()
+      const validItems = read.flatMap((one) => ('body' in one ? [one] : []))
+      const stored = (await batches.store(caller, ehrId, validItems)).values()
       const outcomes = read.map((one) => ('body' in one ? (stored.next().value as BatchItemOutcome) : one))
       return summarizeOutcomes(
         outcomes.map((outcome, index) =>
@@ -61,8 +61,8 @@ export const measurementBatchOperations = [
 
 /** Validates an item like the body of its kind's own operation. */
 function readBatchItem(item: unknown, id: string): BatchItem | BatchItemOutcome {
-  const unnamed = validateKindName(item)
-  if (unnamed.length > 0) return refuseItem(unnamed)
+  const kindViolations = validateKindName(item)
+  if (kindViolations.length > 0) return refuseItem(kindViolations)
   const { kind: name, ...body } = item as NamedItem
   const { kind, check } = kindsByPath.get(name) as NonNullable<ReturnType<typeof kindsByPath.get>>
   const violations = check(body)

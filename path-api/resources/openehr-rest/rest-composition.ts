@@ -49,20 +49,20 @@ export const restCompositionOperations = [
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { ehrId }, body }, context) => {
       const { caller, compositions, ehrStatuses, newUuid, isRetry, accepted, templateId } = context
-      const sent = sentComposition(body, templateId)
+      const input = sentComposition(body, templateId)
       const create = () => {
         const restrict = (target: RecordParent) => ehrStatuses.whenModifiable(target)
-        return compositions.create(caller, { ehrId }, sent, { newUuid: newUuid(), isRetry, restrict })
+        return compositions.create(caller, { ehrId }, input, { newUuid: newUuid(), isRetry, restrict })
       }
       const commitDescribed = async () => {
         await ehrStatuses.requireModifiable(caller, ehrId)
-        const version = { type: 'COMPOSITION', preceding: undefined, data: sent } as const
+        const version = { type: 'COMPOSITION', preceding: undefined, data: input } as const
         const { versions } = await commitAlone(context, ehrId, version)
         return compositions.get(caller, { ehrId, uid: versions[0]?.uid ?? '' })
       }
-      const saved = await (isDescribed(context) ? commitDescribed() : create())
-      const change = changeOf(ehrId, 'composition', saved, true)
-      return replyToChange(change, context, () => composeText(saved, accepted, context))
+      const composition = await (isDescribed(context) ? commitDescribed() : create())
+      const change = changeOf(ehrId, 'composition', composition, true)
+      return replyToChange(change, context, () => composeText(composition, accepted, context))
     },
   }),
   defineOperation({
@@ -79,11 +79,11 @@ export const restCompositionOperations = [
     handle: async ({ params: { ehrId, compositionId: uid }, query }, context) => {
       const { caller, compositions, accepted, isKnown } = context
       const at = parseVersionTime(query.version_at_time)
-      const known = at === undefined && (await compositions.findKnownUid(caller, { ehrId, uid }, isKnown))
-      if (known) return replyWithObject('', { uid: known }, context)
-      const saved = await compositions.get(caller, { ehrId, uid }, { at })
-      const text = saved.json && (await composeText(saved, accepted, context))
-      return replyWithVersion(text, saved, context)
+      const knownUid = at === undefined && (await compositions.findKnownUid(caller, { ehrId, uid }, isKnown))
+      if (knownUid) return replyWithObject('', { uid: knownUid }, context)
+      const composition = await compositions.get(caller, { ehrId, uid }, { at })
+      const text = composition.json && (await composeText(composition, accepted, context))
+      return replyWithVersion(text, composition, context)
     },
   }),
   defineOperation({
@@ -104,17 +104,17 @@ export const restCompositionOperations = [
       await ehrStatuses.requireModifiable(caller, ehrId)
       const expected = ifMatchOf(id)
       const [version] = expected ?? []
-      const sent = sentComposition(body, templateId)
-      const saved =
+      const input = sentComposition(body, templateId)
+      const composition =
         isDescribed(context) && version !== undefined
           ? await commitAlone(context, ehrId, {
               type: 'COMPOSITION',
               preceding: { id, version },
-              data: sent,
+              data: input,
             }).then(() => compositions.get(caller, { ehrId, uid: id }))
-          : await compositions.replace(caller, { ehrId, uid: id }, sent, expected)
-      const change = changeOf(ehrId, 'composition', saved)
-      return replyToChange(change, context, () => composeText(saved, accepted, context))
+          : await compositions.replace(caller, { ehrId, uid: id }, input, expected)
+      const change = changeOf(ehrId, 'composition', composition)
+      return replyToChange(change, context, () => composeText(composition, accepted, context))
     },
   }),
   defineOperation({
@@ -134,8 +134,8 @@ export const restCompositionOperations = [
       const { id, version } = parseVersionUid(uid)
       const expected = ifMatchOf(id)
       if (!isDescribed(context) || version === undefined) {
-        const saved = await compositions.remove(caller, { ehrId, uid }, { expected })
-        return replyWith(undefined, { version: uidOf(saved) })
+        const composition = await compositions.remove(caller, { ehrId, uid }, { expected })
+        return replyWith(undefined, { version: uidOf(composition) })
       }
       const { versions } = await commitAlone(context, ehrId, {
         type: 'COMPOSITION',
@@ -153,8 +153,8 @@ export const restCompositionOperations = [
     isNamed: true,
     read: async ({ caller, compositions }, ehrId, id, { version, at }) => {
       const versionUid = version === undefined ? undefined : uidOf({ id, version })
-      const saved = await compositions.get(caller, { ehrId, uid: id }, { versionUid, at })
-      return { ...saved, data: toRmObject(saved) }
+      const composition = await compositions.get(caller, { ehrId, uid: id }, { versionUid, at })
+      return { ...composition, data: toRmObject(composition) }
     },
     changes: ({ caller, compositions }, ehrId, uid, page) =>
       compositions.history(caller, { ehrId, uid }, page),

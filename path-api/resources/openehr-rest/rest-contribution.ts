@@ -55,10 +55,10 @@ export const restContributionOperations = [
     errors: ['Conflict'],
     handle: async ({ params: { ehrId }, body }, context) => {
       const { caller, contributions, ehrStatuses, newUuid, isRetry } = context
-      const sent = readContribution(body.json)
-      if (sent.versions.some(({ type }) => type !== 'EHR_STATUS'))
+      const input = readContribution(body.json)
+      if (input.versions.some(({ type }) => type !== 'EHR_STATUS'))
         await ehrStatuses.requireModifiable(caller, ehrId)
-      const contribution = await contributions.commit(caller, ehrId, sent, { newUuid, isRetry })
+      const contribution = await contributions.commit(caller, ehrId, input, { newUuid, isRetry })
       const location = `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/contribution/${contribution.uid}`
       return replyToChange({ uid: contribution.uid, location, isNew: true }, context, () =>
         toContributionObject(contribution),

@@ -32,9 +32,9 @@ const pathQuery = {
   ),
 }
 
-function replyWithFolder(saved: SavedDirectory, path: string | undefined, context: { accepted: string }) {
-  const root = toFolder(saved)
-  return replyWithVersion(root && folderAt(root, path ?? ''), saved, context)
+function replyWithFolder(directory: SavedDirectory, path: string | undefined, context: { accepted: string }) {
+  const root = toFolder(directory)
+  return replyWithVersion(root && folderAt(root, path ?? ''), directory, context)
 }
 
 export const restDirectoryOperations = [
@@ -52,12 +52,12 @@ export const restDirectoryOperations = [
     handle: async ({ params: { ehrId }, body }, context) => {
       const { caller, directories, ehrStatuses, newUuid, isRetry } = context
       await ehrStatuses.requireModifiable(caller, ehrId)
-      const saved = await directories.create(caller, ehrId, sentJson(body, 'FOLDER'), {
+      const directory = await directories.create(caller, ehrId, sentJson(body, 'FOLDER'), {
         newUuid: newUuid(),
         isRetry,
       })
-      const change = changeOf(ehrId, 'directory', saved, true)
-      return replyToChange(change, context, () => toFolder(saved) as RmObject)
+      const change = changeOf(ehrId, 'directory', directory, true)
+      return replyToChange(change, context, () => toFolder(directory) as RmObject)
     },
   }),
   defineOperation({
@@ -72,8 +72,8 @@ export const restDirectoryOperations = [
     gone: 'The directory is deleted in this version',
     handle: async ({ params: { ehrId }, query }, context) => {
       const at = parseVersionTime(query.version_at_time)
-      const saved = await context.directories.get(context.caller, ehrId, { at })
-      return replyWithFolder(saved, query.path, context)
+      const directory = await context.directories.get(context.caller, ehrId, { at })
+      return replyWithFolder(directory, query.path, context)
     },
   }),
   defineOperation({
@@ -89,8 +89,8 @@ export const restDirectoryOperations = [
     gone: 'The directory is deleted in this version',
     handle: async ({ params: { ehrId, versionUid }, query }, context) => {
       const [id, , version] = versionUid.split('::')
-      const saved = await context.directories.get(context.caller, ehrId, { id, version: Number(version) })
-      return replyWithFolder(saved, query.path, context)
+      const directory = await context.directories.get(context.caller, ehrId, { id, version: Number(version) })
+      return replyWithFolder(directory, query.path, context)
     },
   }),
   defineOperation({
@@ -108,8 +108,12 @@ export const restDirectoryOperations = [
     handle: async ({ params: { ehrId }, body }, context) => {
       const { caller, directories, ehrStatuses, ifMatchOf } = context
       await ehrStatuses.requireModifiable(caller, ehrId)
-      const saved = await directories.replace(caller, ehrId, sentJson(body, 'FOLDER'), ifMatchOf)
-      return replyToChange(changeOf(ehrId, 'directory', saved), context, () => toFolder(saved) as RmObject)
+      const directory = await directories.replace(caller, ehrId, sentJson(body, 'FOLDER'), ifMatchOf)
+      return replyToChange(
+        changeOf(ehrId, 'directory', directory),
+        context,
+        () => toFolder(directory) as RmObject,
+      )
     },
   }),
   defineOperation({
@@ -125,8 +129,8 @@ export const restDirectoryOperations = [
     errors: ['Conflict'],
     handle: async ({ params: { ehrId } }, { caller, directories, ehrStatuses, ifMatchOf }) => {
       await ehrStatuses.requireModifiable(caller, ehrId)
-      const saved = await directories.remove(caller, ehrId, ifMatchOf)
-      return replyWith(undefined, { version: uidOf(saved) })
+      const directory = await directories.remove(caller, ehrId, ifMatchOf)
+      return replyWith(undefined, { version: uidOf(directory) })
     },
   }),
 ]

@@ -22,10 +22,10 @@ const WEB_TEMPLATE = 'application/openehr.wt+json'
 const templateTag = (templateId: string): string => encodeURI(templateId).replaceAll('%20', ' ')
 
 const replyWithShown = (
-  { head, shown }: { head: { templateId: string }; shown: string | Buffer },
+  { head, content }: { head: { templateId: string }; content: string | Buffer },
   { accepted }: { accepted: string },
 ) =>
-  replyWith(shown, {
+  replyWith(content, {
     version: templateTag(head.templateId),
     headers: { 'content-type': accepted, vary: 'Accept' },
   })

@@ -42,15 +42,15 @@ export function writeComposition(template: Template, composition: RmObject, medi
 
 /** A saved composition in the format of a media type; empty if this version marks it as deleted. */
 export async function composeText(
-  saved: SavedComposition,
+  composition: SavedComposition,
   mediaType: string,
   { caller, templates }: Pick<Context<'plan:read'>, 'caller' | 'templates'>,
 ): Promise<string> {
   // The stored text is canonical JSON.
-  if (mediaType === COMPOSITION_TYPES.json) return toRmJson(saved) ?? ''
-  const object = toRmObject(saved)
+  if (mediaType === COMPOSITION_TYPES.json) return toRmJson(composition) ?? ''
+  const object = toRmObject(composition)
   if (object === undefined) return ''
   if (mediaType === COMPOSITION_TYPES.xml) return toXml(object, 'composition')
-  const { template } = await templates.getCached(caller, saved.templateId)
+  const { template } = await templates.getCached(caller, composition.templateId)
   return writeComposition(template, object, mediaType)
 }

@@ -45,10 +45,10 @@ const versionParameters = {
 }
 
 /** Response to the creation of a version. */
-const toCreatedVersion = (saved: SavedComposition) => ({
-  compositionId: saved.id,
-  uid: uidOf(saved),
-  ehrId: saved.ehrId,
+const toCreatedVersion = (composition: SavedComposition) => ({
+  compositionId: composition.id,
+  uid: uidOf(composition),
+  ehrId: composition.ehrId,
 })
 
 /** The two formats of the paths: names and bodies. JSON may also be in the simplified formats. */
@@ -110,12 +110,12 @@ const addComposition = ({ format, name, body, alsoAs }: CompositionFormat) =>
     handle: async ({ params: { ehrId }, query, body }, context) => {
       const { caller, compositions, newUuid, isRetry, sentAs } = context
       const place = { ehrId, ...(query.carePlanId && { carePlanId: query.carePlanId }) }
-      const sent = sentComposition(body, sentAs, query)
-      const saved = await compositions.create(caller, place, sent, { newUuid: newUuid(), isRetry })
-      const version = uidOf(saved)
-      return replyWith(toCreatedVersion(saved), {
+      const input = sentComposition(body, sentAs, query)
+      const composition = await compositions.create(caller, place, input, { newUuid: newUuid(), isRetry })
+      const version = uidOf(composition)
+      return replyWith(toCreatedVersion(composition), {
         version,
-        location: `/med/ehr/${ehrId}/composition/${saved.id}`,
+        location: `/med/ehr/${ehrId}/composition/${composition.id}`,
       })
     },
   })
@@ -138,11 +138,11 @@ const getComposition = ({ format, name, reply }: CompositionFormat) =>
       const { caller, compositions, accepted, isKnown } = context
       const version = { versionUid: query.version_uid, at: query.version_at_time }
       const isLatest = Object.values(version).every((one) => one === undefined)
-      const known = isLatest ? await compositions.findKnownUid(caller, { ehrId, uid }, isKnown) : undefined
+      const knownUid = isLatest ? await compositions.findKnownUid(caller, { ehrId, uid }, isKnown) : undefined
       // XML has two media types, of which the response names the first.
       const type = format === 'xml' ? COMPOSITION_TYPES.xml : accepted
       const headers = { 'content-type': type, vary: 'Accept' }
-      if (known !== undefined) return replyWith('', { version: known, headers })
+      if (knownUid !== undefined) return replyWith('', { version: knownUid, headers })
       const found = await compositions.get(caller, { ehrId, uid }, version)
       const gone = found.json === undefined
       const text = await composeText(found, type, context)
@@ -168,9 +168,9 @@ const replaceComposition = ({ format, name, body, alsoAs }: CompositionFormat) =
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { ehrId, compositionId: uid }, query, body }, context) => {
       const { caller, compositions, ifMatch, sentAs } = context
-      const sent = sentComposition(body, sentAs, query)
-      const saved = await compositions.replace(caller, { ehrId, uid }, sent, ifMatch)
-      return replyWith(toCreatedVersion(saved), { version: uidOf(saved) })
+      const input = sentComposition(body, sentAs, query)
+      const composition = await compositions.replace(caller, { ehrId, uid }, input, ifMatch)
+      return replyWith(toCreatedVersion(composition), { version: uidOf(composition) })
     },
   })
 
@@ -266,8 +266,8 @@ export const compositionOperations = [
     restore: async (params, version, { caller, compositions, ifMatch }) => {
       const { ehrId, compositionId } = params as { ehrId: string; compositionId: string }
       const key = { ehrId, uid: compositionId }
-      const saved = await compositions.restore(caller, key, version, { expected: ifMatch })
-      return replyWith(toCreatedVersion(saved), { version: uidOf(saved) })
+      const composition = await compositions.restore(caller, key, version, { expected: ifMatch })
+      return replyWith(toCreatedVersion(composition), { version: uidOf(composition) })
     },
   }),
 ]

@@ -69,10 +69,10 @@ type ReadContext = Pick<Context<'user'>, 'caller' | 'templates' | 'accepted'>
 export async function showTemplate({ caller, templates, accepted }: ReadContext, name: string) {
   if (accepted !== 'application/xml') {
     const { head, template } = await templates.get(caller, name)
-    return { head, shown: JSON.stringify(toWebTemplate(template)) }
+    return { head, content: JSON.stringify(toWebTemplate(template)) }
   }
   const { head, bytes } = await templates.file(caller, name)
-  return { head, shown: bytes }
+  return { head, content: bytes }
 }
 
 /** An example composition of a template. @param accepted its media type */
@@ -84,7 +84,7 @@ export async function showExample(
   const { head, template } = await templates.get(caller, name)
   const generated = createExample(template, detail_level)
   const example = type === 'output' ? withExampleUid(generated) : generated
-  return { head, shown: writeComposition(template, example, accepted) }
+  return { head, content: writeComposition(template, example, accepted) }
 }
 
 export const templateOperations = [
@@ -130,9 +130,9 @@ export const templateOperations = [
     reply: [200, rawBody('application/json', 'application/xml'), 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { concept } }, context) => {
-      const { head, shown } = await showTemplate(context, concept)
+      const { head, content } = await showTemplate(context, concept)
       const headers = { 'content-type': context.accepted, vary: 'Accept' }
-      return replyWith(shown, { version: head.version, headers })
+      return replyWith(content, { version: head.version, headers })
     },
   }),
   defineOperation({
@@ -154,9 +154,9 @@ export const templateOperations = [
       { caller, templates },
     ) => {
       const accepted = COMPOSITION_TYPES[format]
-      const { head, shown } = await showExample({ caller, templates, accepted }, concept, options)
+      const { head, content } = await showExample({ caller, templates, accepted }, concept, options)
       const headers = { 'content-type': format === 'xml' ? 'application/xml' : 'application/json' }
-      return replyWith(shown, { version: head.version, headers })
+      return replyWith(content, { version: head.version, headers })
     },
   }),
   defineOperation({

@@ -102,9 +102,9 @@ const replaceType = ({ family, name, noun, one, params, forms, versioned }: Type
     reply: [200, forms.resource, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
     handle: async ({ params: { type }, body }, { caller, types, ifMatch }) => {
-      const sent = body as TypeBody
-      requireSameId('type', sent.type, type)
-      return versioned(await types[family].replace(caller, type, sent, ifMatch))
+      const typeBody = body as TypeBody
+      requireSameId('type', typeBody.type, type)
+      return versioned(await types[family].replace(caller, type, typeBody, ifMatch))
     },
   })
 

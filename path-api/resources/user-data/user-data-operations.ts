@@ -135,8 +135,8 @@ const addMeasurementsOperation = defineOperation({
       (item) => readMeasurement(item, nextId()),
       new TimeSlice({ admission: caller.admission }),
     )
-    const sent = read.flatMap((one) => ('body' in one ? [one] : []))
-    const stored = (await userData.store(caller, mvUid, sent)).values()
+    const validItems = read.flatMap((one) => ('body' in one ? [one] : []))
+    const stored = (await userData.store(caller, mvUid, validItems)).values()
     const outcomes = read.map((one) => ('body' in one ? (stored.next().value as OutcomeInEhr) : one))
     if (!Array.isArray(body) && outcomes[0]?.status === 'refused') throw outcomes[0].error
     const items = outcomes.map((outcome, index) =>
@@ -191,8 +191,8 @@ const occurrenceOperations = [
     reply: [201, Occurrence.resource, 'versioned'],
     errors: ['Forbidden', 'RuleViolated', 'TooManyRequests', 'Conflict'],
     handle: async ({ params: { mvUid, eventId }, body }, { caller, userData, newId }) => {
-      const sent = { ...body, eventType: eventId }
-      const stored = await userData.addOccurrence(caller, mvUid, sent, newId())
+      const newOccurrence = { ...body, eventType: eventId }
+      const stored = await userData.addOccurrence(caller, mvUid, newOccurrence, newId())
       const occurrence = toOccurrence(stored) as never
       return replyWith(occurrence, {
         version: stored.version,

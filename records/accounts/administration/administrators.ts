@@ -56,10 +56,10 @@ export class Administrators {
    */
   async appoint(email: string, name: string): Promise<Account> {
     const { accounts, invitations } = this.#parts
-    const known = await this.#findAccount(email)
-    if (known === undefined)
+    const account = await this.#findAccount(email)
+    if (account === undefined)
       return (await invitations.create({ email, name, roles: ['admin'], invite: false })).account
-    return (await accounts.update(operatorCaller, known.mvUid, { roles: addAdminRole(known) }, undefined))
+    return (await accounts.update(operatorCaller, account.mvUid, { roles: addAdminRole(account) }, undefined))
       .account
   }
 

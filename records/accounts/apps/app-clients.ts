@@ -25,7 +25,7 @@ interface AppClientDependencies {
   verifyAssertion: VerifyAssertion
 }
 
-const refused = () => new ServiceError('ClientRefused')
+const clientRefusedError = () => new ServiceError('ClientRefused')
 
 /** Finds out which app calls the token endpoint. */
 export class AppClients {
@@ -44,7 +44,7 @@ export class AppClients {
       app?.authentication === 'secret'
         ? secret !== undefined && (await apps.hasSecret(app.id, secret))
         : app?.authentication === 'public' && secret === undefined
-    if (!app || !isRight) throw refused()
+    if (!app || !isRight) throw clientRefusedError()
     return app
   }
 
@@ -52,8 +52,8 @@ export class AppClients {
     const { apps, authorizations, verifyAssertion } = this.#parts
     const proof = await verifyAssertion(assertion, (id) => apps.find(id))
     const app = proof && (await apps.find(proof.clientId))
-    if (!proof || app?.authentication !== 'key' || (clientId ?? app.id) !== app.id) throw refused()
-    if (!(await authorizations.isFirstUse(app.id, proof.jti, proof.expiresAt))) throw refused()
+    if (!proof || app?.authentication !== 'key' || (clientId ?? app.id) !== app.id) throw clientRefusedError()
+    if (!(await authorizations.isFirstUse(app.id, proof.jti, proof.expiresAt))) throw clientRefusedError()
     return app
   }
 }

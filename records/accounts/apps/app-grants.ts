@@ -203,11 +203,11 @@ export class AppGrants {
   async #issue(
     app: App,
     { _id: sid, mvUid: sub, patient, nonce }: StoredGrant,
-    given: readonly string[],
+    grantedScopes: readonly string[],
     refreshToken: string | undefined,
   ): Promise<AppTokenGrant> {
     const { appTokens } = this.#parts
-    const scopes = reduceScopes(given.join(' '), app.scopes)
+    const scopes = reduceScopes(grantedScopes.join(' '), app.scopes)
     const clientId = app.id
     const fhirUser = scopes.includes('fhirUser') ? await this.findFhirUser(sub) : undefined
     return {

@@ -67,10 +67,10 @@ export function reduceScopes(requested: string, permitted: readonly string[]): s
   const limits = resourceScopesOf(permitted)
   const granted = requested.split(' ').flatMap((text): string[] => {
     if (isContextScope(text)) return permitted.includes(text) ? [text] : []
-    const wanted = parseResourceScope(text)
-    if (!wanted) return []
-    const own = formatScope(wanted)
-    const common = limits.flatMap((limit) => commonScope(wanted, limit) ?? []).map(formatScope)
+    const scope = parseResourceScope(text)
+    if (!scope) return []
+    const own = formatScope(scope)
+    const common = limits.flatMap((limit) => commonScope(scope, limit) ?? []).map(formatScope)
     return common.includes(own) ? [text] : common
   })
   return [...new Set(granted)]

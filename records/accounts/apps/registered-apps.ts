@@ -144,11 +144,11 @@ export class RegisteredApps {
 
   /** Whether pages of an app have this origin. */
   async hasOrigin(origin: string): Promise<boolean> {
-    const known =
+    const isRegistered =
       this.#origins.get(origin) ??
       (await this.#apps.findOne({ origins: origin }, { projection: { _id: 1 } })) !== null
-    this.#origins.set(origin, known)
-    return known
+    this.#origins.set(origin, isRegistered)
+    return isRegistered
   }
 
   /** @throws RuleViolated */

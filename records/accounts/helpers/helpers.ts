@@ -84,20 +84,20 @@ export class Helpers {
     const now = this.#records.clock()
     const { relation, from = now.toISOString(), until } = terms
     const acts = HELPER_ACTS.filter((act) => act === 'READ' || terms.acts.includes(act))
-    const agreed = { mvUid, helperId, relation, acts, from, until }
+    const agreement = { mvUid, helperId, relation, acts, from, until }
     const { id } = keyOf(caller, 'person', helperId)
     return this.#change('person', async (tx) => {
       const helper = { _id: helperId, ...ACCOUNT_STATE_FILTERS.ACTIVE }
       const user = await usersOf(this.#records.db).findOne(helper, { session: tx.session })
-      requireNoViolations(invitationViolations(agreed, user !== null, now))
-      const known = await this.#store.find(caller, { id }, { tx })
-      const isNew = !known || this.#stateOf(known) === 'ENDED'
+      requireNoViolations(invitationViolations(agreement, user !== null, now))
+      const storedAgreement = await this.#store.find(caller, { id }, { tx })
+      const isNew = !storedAgreement || this.#stateOf(storedAgreement) === 'ENDED'
       if (isNew) await this.#mailInvitation(helperId, tx)
-      const state = isNew ? 'INVITED' : known.state
+      const state = isNew ? 'INVITED' : storedAgreement.state
       const permissions = { read: [mvUid, helperId], write: [mvUid, helperId] }
-      return known
-        ? this.#store.update(caller, { id }, () => ({ ...agreed, state }), { tx })
-        : this.#store.create(caller, { ...agreed, state }, permissions, { tx, id })
+      return storedAgreement
+        ? this.#store.update(caller, { id }, () => ({ ...agreement, state }), { tx })
+        : this.#store.create(caller, { ...agreement, state }, permissions, { tx, id })
     })
   }
 
@@ -159,10 +159,10 @@ export class Helpers {
   async #toViews(side: Side, agreements: readonly Agreement[]): Promise<AgreementView[]> {
     const others = agreements.map((one) => (side === 'person' ? one.helperId : one.mvUid))
     const states = agreements.map((one) => this.#stateOf(one))
-    const named = others.filter(
+    const namedIds = others.filter(
       (_, i) => states[i] === 'ACTIVE' || (side === 'helper' && states[i] === 'INVITED'),
     )
-    const names = await this.#names.namesOf(named)
+    const names = await this.#names.namesOf(namedIds)
     return agreements.map(({ relation, acts, from, until, createdAt, updatedAt, version }, i) => {
       const [mvUid = '', state = 'ENDED'] = [others[i], states[i]]
       const terms = { relation, acts, from, until }

@@ -82,12 +82,12 @@ export class Logins {
     const { credentials, unknownAddresses, db } = this.#parts
     const lowerCase = name.toLowerCase()
     const user = await findUserByLogin(db, lowerCase)
-    const known = user !== undefined && accountStateOf(user) === 'ACTIVE'
+    const isActive = user !== undefined && accountStateOf(user) === 'ACTIVE'
     try {
-      return await credentials.logIn(known ? user.email : newSecret(), password, installationId)
+      return await credentials.logIn(isActive ? user.email : newSecret(), password, installationId)
     } catch (error) {
       const wrong = error instanceof ServiceError && error.error === 'InvalidCredentials'
-      if (wrong && !known) await unknownAddresses.recordFailure(lowerCase)
+      if (wrong && !isActive) await unknownAddresses.recordFailure(lowerCase)
       throw error
     }
   }

@@ -34,12 +34,12 @@ export class SessionGuesses {
     const now = this.#clock()
     await this.#guesses.deleteOne({ _id: sid, expiresAt: { $lte: now } })
     const expiresAt = new Date(now.getTime() + ACCOUNT_LOCKOUT_S * 1000)
-    const counted = await this.#guesses.findOneAndUpdate(
+    const counter = await this.#guesses.findOneAndUpdate(
       { _id: sid },
       { $inc: { count: 1 }, $setOnInsert: { expiresAt } },
       { upsert: true, returnDocument: 'after' },
     )
-    if ((counted?.count ?? 1) > this.#threshold) throw accountLockedError()
+    if ((counter?.count ?? 1) > this.#threshold) throw accountLockedError()
   }
 
   /** Forgets the guesses after the right password. */

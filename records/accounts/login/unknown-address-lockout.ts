@@ -44,14 +44,14 @@ export class UnknownAddressLockout {
   async recordFailure(email: string): Promise<void> {
     const now = this.#clock().getTime()
     const _id = hashSecret(email)
-    const known = await this.#failures.findOne({ _id })
-    if (known?.lockedUntil && known.lockedUntil.getTime() > now) throw accountLockedError()
-    const counted = await this.#failures.findOneAndUpdate(
+    const lockout = await this.#failures.findOne({ _id })
+    if (lockout?.lockedUntil && lockout.lockedUntil.getTime() > now) throw accountLockedError()
+    const counter = await this.#failures.findOneAndUpdate(
       { _id },
       { $inc: { count: 1 }, $set: { expiresAt: new Date(now + DAY_MS) } },
       { upsert: true, returnDocument: 'after' },
     )
-    const count = counted?.count ?? 1
+    const count = counter?.count ?? 1
     if (count < this.#threshold) return
     await this.#failures.updateOne(
       { _id },

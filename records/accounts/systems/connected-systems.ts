@@ -67,10 +67,10 @@ export class ConnectedSystems {
    */
   async register(
     id: string,
-    { name, roles: sent }: { name: string; roles: readonly SystemRole[] },
+    { name, roles: requestedRoles }: { name: string; roles: readonly SystemRole[] },
   ): Promise<SystemWithKey> {
     const { database, clock } = this.#parts
-    const roles = [...new Set(sent)]
+    const roles = [...new Set(requestedRoles)]
     const _id = systemIdFrom(id)
     const clientSecret = newSecret()
     const system = { name, roles, keyHash: hashSecret(clientSecret), createdAt: clock() }

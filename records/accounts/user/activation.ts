@@ -9,11 +9,11 @@ import { type User, usersOf } from './user.ts'
  */
 export async function activateAccount(
   db: Db,
-  { _id, email, termsVersion: agreed, activatedAt }: User,
+  { _id, email, termsVersion: acceptedVersion, activatedAt }: User,
   { termsVersion, now }: { termsVersion: string | undefined; now: Date },
   still: { _email_verify_token?: string } = {},
 ): Promise<boolean> {
-  const agrees = agreed === undefined && termsVersion !== undefined
+  const agrees = acceptedVersion === undefined && termsVersion !== undefined
   const terms = agrees ? { termsVersion, termsAcceptedAt: now } : {}
   const { matchedCount } = await usersOf(db).updateOne(
     { _id, email, ...still },

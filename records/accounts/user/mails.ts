@@ -29,8 +29,8 @@ export type SendMail = <Name extends keyof MailData>(
 
 /** URLs of our own pages, for links in mails. */
 export interface MailLinks {
-  /** @param agreed whether the person has agreed to the terms; otherwise the page asks */
-  activation(token: string, language: string | undefined, agreed: boolean): string
-  /** @param agreed as for activation */
-  password(token: string, language: string | undefined, agreed: boolean): string
+  /** @param hasAgreed whether the person has agreed to the terms; otherwise the page asks */
+  activation(token: string, language: string | undefined, hasAgreed: boolean): string
+  /** @param hasAgreed as for activation */
+  password(token: string, language: string | undefined, hasAgreed: boolean): string
 }

@@ -192,11 +192,11 @@ export class Participants {
     change: (now: StoredParticipation, takesPartToo: boolean) => StoredFields,
   ): Promise<StoredParticipation> {
     return runStoreTransaction(this.#records, async (tx) => {
-      const known = await documentCollection(this.#records, Participation.collection).findOne(
+      const participation = await documentCollection(this.#records, Participation.collection).findOne(
         { _id: key.id },
         { session: tx.session },
       )
-      const of = { carePlanId: key.carePlanId, mvUid: String(known?.mvUid) }
+      const of = { carePlanId: key.carePlanId, mvUid: String(participation?.mvUid) }
       const takesPartToo = await this.#isParticipating(tx, { ...of, otherwiseThan: key.id })
       const next = (now: StoredParticipation) => this.#withNextChange(change(now, takesPartToo))
       const updated = await this.#store.update(caller, key, next, { tx, expected })

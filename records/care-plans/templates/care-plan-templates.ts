@@ -88,9 +88,15 @@ function translatedTextsOf({ description, goals }: CarePlanTemplateFile): Record
   return [description, ...parts.flatMap((part) => [part.name, part.description ?? part.name])]
 }
 
-function translateTemplate(file: CarePlanTemplateFile, wanted: string | undefined): CarePlanTemplate {
+function translateTemplate(
+  file: CarePlanTemplateFile,
+  requestedLanguage: string | undefined,
+): CarePlanTemplate {
   const languages = Object.keys(file.name)
-  const language = wanted !== undefined && languages.includes(wanted) ? wanted : (languages[0] ?? '')
+  const language =
+    requestedLanguage !== undefined && languages.includes(requestedLanguage)
+      ? requestedLanguage
+      : (languages[0] ?? '')
   const words = <T extends { name: Record<string, string>; description?: Record<string, string> }>(
     part: T,
   ) => {

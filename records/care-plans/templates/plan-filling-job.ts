@@ -69,8 +69,8 @@ export const createPlanFillingJob =
           const { session } = tx
           const plan = await documentCollection(records, 'CarePlan').findOne({ _id: id }, { session })
           if (!plan) return
-          const known = { _id: { $in: batch.map((member) => member.id) } }
-          const found = documentCollection(records, of[members].kind.collection).find(known, { session })
+          const filter = { _id: { $in: batch.map((member) => member.id) } }
+          const found = documentCollection(records, of[members].kind.collection).find(filter, { session })
           const existing = new Set((await found.toArray()).map(({ _id }) => _id))
           const missing = batch.filter((member) => !existing.has(member.id))
           const permissions = fromStoredPermissions(plan)

@@ -106,8 +106,8 @@ export class Aggregates {
   async #report(caller: Caller, scope: QueryScope): Promise<void> {
     const { audit } = this.#records
     const access = { type: Measurement.collection, asked: AGGREGATE_LIST }
-    const searched = await findSearchedEhrs(this.#records, caller, scope)
-    await audit.record(...(await queryAccesses(audit, caller, access, searched)))
+    const searchedEhrs = await findSearchedEhrs(this.#records, caller, scope)
+    await audit.record(...(await queryAccesses(audit, caller, access, searchedEhrs)))
   }
 }
 

@@ -13,7 +13,7 @@ const ATTACHMENT_TYPES: Readonly<Record<string, string>> = {
 }
 
 /** The service alone writes messages, so nothing is read. */
-const shown = (show: FhirElement['show']): FhirElement => ({ paths: {}, show, read: () => ({}) })
+const readOnlyElement = (show: FhirElement['show']): FhirElement => ({ paths: {}, show, read: () => ({}) })
 
 const attachmentReference = ({ type, id }: { type: string; id: string }) => ({
   contentReference: { reference: `${ATTACHMENT_TYPES[type] ?? 'Observation'}/${id}` },
@@ -28,20 +28,24 @@ const statusParameter = alternativeToken('Status: completed; entered-in-error af
 export const communicationMapping: FhirMapping = {
   type: 'Communication',
   elements: [
-    shown(({ deleted }) => ({ status: deleted === true ? 'entered-in-error' : 'completed' })),
+    readOnlyElement(({ deleted }) => ({ status: deleted === true ? 'entered-in-error' : 'completed' })),
     referenceElement('ehrId', 'subject', 'Patient'),
-    shown(({ carePlanId }) =>
+    readOnlyElement(({ carePlanId }) =>
       carePlanId === undefined ? {} : { about: [{ reference: `CarePlan/${carePlanId}` }] },
     ),
-    shown(({ goalId }) => (goalId === undefined ? {} : { about: [{ reference: `Goal/${goalId}` }] })),
-    shown(({ taskId }) => (taskId === undefined ? {} : { about: [{ reference: `Task/${taskId}` }] })),
-    shown(({ eventId }) =>
+    readOnlyElement(({ goalId }) =>
+      goalId === undefined ? {} : { about: [{ reference: `Goal/${goalId}` }] },
+    ),
+    readOnlyElement(({ taskId }) =>
+      taskId === undefined ? {} : { about: [{ reference: `Task/${taskId}` }] },
+    ),
+    readOnlyElement(({ eventId }) =>
       eventId === undefined ? {} : { about: [{ reference: `Appointment/${eventId}` }] },
     ),
-    shown(({ createdAt }) => ({ sent: createdAt })),
-    { ...shown(({ createdBy }) => ({ sender: userReference(createdBy) })), namesUsers: true },
+    readOnlyElement(({ createdAt }) => ({ sent: createdAt })),
+    { ...readOnlyElement(({ createdBy }) => ({ sender: userReference(createdBy) })), namesUsers: true },
     referenceElement('replyTo', 'inResponseTo[0]', 'Communication'),
-    shown(({ deleted, text, attachments = [] }) => {
+    readOnlyElement(({ deleted, text, attachments = [] }) => {
       const references = (attachments as { type: string; id: string }[]).map(attachmentReference)
       const payload = [...(text ? [{ contentString: text }] : []), ...references]
       return deleted === true || payload.length === 0 ? {} : { payload }

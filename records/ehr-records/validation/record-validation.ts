@@ -93,9 +93,13 @@ const FIXED_MESSAGE = 'cannot be changed'
 const fixedViolation = (path: string): Violation => ({ path, code: 'fixed', message: FIXED_MESSAGE })
 
 /** Reports a known property that clients may not set as `fixed` in place of `unknown`. */
-const explainFixedFields = (violations: readonly Violation[], known: object, message: string): Violation[] =>
+const explainFixedFields = (
+  violations: readonly Violation[],
+  knownFields: object,
+  message: string,
+): Violation[] =>
   violations.map((one) =>
-    one.code === 'unknown' && Object.hasOwn(known, one.path) ? { ...one, code: 'fixed', message } : one,
+    one.code === 'unknown' && Object.hasOwn(knownFields, one.path) ? { ...one, code: 'fixed', message } : one,
   )
 
 /** Adds the derived fields to a new record. @throws RuleViolated for a record that breaks a rule */
@@ -118,10 +122,10 @@ export function validateChangedRecord<T extends object>(kind: ClassKind, now: T,
     ...closedRecordViolations(kind.fields, before, changed),
   ])
   const ours = derivedFieldNames(kind)
-  const sent = Object.entries(next).filter(([name]) => !ours.includes(name))
+  const sentFields = Object.entries(next).filter(([name]) => !ours.includes(name))
   const fixedFields = (kind.rules.fixedDerived ?? []).map((name) => [name, (now as Values)[name]])
   return {
-    ...Object.fromEntries(sent),
+    ...Object.fromEntries(sentFields),
     ...kind.rules.derived?.(after),
     ...Object.fromEntries(fixedFields),
     ...kind.rules.afterChange?.(now as Values, next as Values),

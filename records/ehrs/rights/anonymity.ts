@@ -25,8 +25,8 @@ export async function findAnonymizedEhrs(
     .toArray()
   const ehrsOf = (anonymous: boolean) =>
     found.filter((plan) => (plan.anonymous === true) === anonymous).map(({ ehrId }) => String(ehrId))
-  const named = new Set(ehrsOf(false))
-  return new Set(ehrsOf(true).filter((ehrId) => !named.has(ehrId) && !hasEhrWriteRole(caller, ehrId)))
+  const namedEhrIds = new Set(ehrsOf(false))
+  return new Set(ehrsOf(true).filter((ehrId) => !namedEhrIds.has(ehrId) && !hasEhrWriteRole(caller, ehrId)))
 }
 
 /** A participant of an anonymous care plan cannot end its anonymity; other writers of the EHR can. */

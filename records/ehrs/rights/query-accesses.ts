@@ -67,7 +67,7 @@ export async function queryAccesses(
   caller: Caller,
   { type, asked }: AuditedQuery,
   { searched, denied }: SearchedEhrs,
-  shown: ShownRecords = new Map(),
+  shownRecords: ShownRecords = new Map(),
 ): Promise<AuditedAccess[]> {
   const entry = (
     ehrId: string | null,
@@ -84,13 +84,15 @@ export async function queryAccesses(
   })
   const covered = async (ehrIds: readonly string[], most: number, all = ehrIds) =>
     ehrIds.length > most ? [await audit.saveScope(all)] : ehrIds
-  const others = searched.filter((ehrId) => !shown.has(ehrId))
+  const others = searched.filter((ehrId) => !shownRecords.has(ehrId))
   const entries = [
-    ...(await covered([...shown.keys()], MAX_SHOWN_EHRS)).map((id) => entry(id, shown.get(id) ?? [], 'done')),
+    ...(await covered([...shownRecords.keys()], MAX_SHOWN_EHRS)).map((id) =>
+      entry(id, shownRecords.get(id) ?? [], 'done'),
+    ),
     ...(await covered(others, MAX_SEARCHED_EHRS, searched)).map((id) => entry(id, [], 'done')),
     ...denied.map((id) => entry(id, [], 'denied')),
   ]
-  for (const ehrId of [...searched, ...shown.keys()]) caller.onAccess?.(ehrId)
+  for (const ehrId of [...searched, ...shownRecords.keys()]) caller.onAccess?.(ehrId)
   return entries.length > 0 ? entries : [entry(null, [], 'done')]
 }
 
@@ -103,16 +105,19 @@ export async function scopedQueryAccesses(
   caller: Caller,
   query: AuditedQuery,
   scope: QueryScope & { ehrIds: readonly string[] },
-  { shown = new Map(), session }: { shown?: ShownRecords; session?: ClientSession | undefined } = {},
+  {
+    shownRecords = new Map(),
+    session,
+  }: { shownRecords?: ShownRecords; session?: ClientSession | undefined } = {},
 ): Promise<AuditedAccess[]> {
-  const hidden = scope.ehrIds.filter((ehrId) => !shown.has(ehrId))
-  const isNarrowed = scope.carePlanId !== undefined && shown.size > 0
+  const hidden = scope.ehrIds.filter((ehrId) => !shownRecords.has(ehrId))
+  const isNarrowed = scope.carePlanId !== undefined && shownRecords.size > 0
   const ehrs =
     hidden.length === 0 || isNarrowed
       ? { searched: [], denied: [] }
       : await findSearchedEhrs({ db }, caller, { ...scope, ehrIds: hidden }, session)
-  const entries = await queryAccesses(audit, caller, query, ehrs, shown)
-  if (shown.size > 0 || ehrs.searched.length > 0) return entries
+  const entries = await queryAccesses(audit, caller, query, ehrs, shownRecords)
+  if (shownRecords.size > 0 || ehrs.searched.length > 0) return entries
   await audit.record(...entries)
   throw new ServiceError('NotFound')
 }
@@ -129,18 +134,18 @@ export async function accessesOfList(
 ): Promise<AuditedAccess[]> {
   const { ehr, collection: type } = resource
   if (ehr === undefined) return []
-  const seen = accessesByEhr(resource, caller, { action: 'query', asked }, items)
+  const accesses = accessesByEhr(resource, caller, { action: 'query', asked }, items)
   const scope = ehr === 'ehrId' ? scopeOfQuery(query) : undefined
   // The reads of one response, and writes, decide about the EHR once.
-  const reached = [...seen, ...(tx?.accesses ?? [])].filter(({ outcome }) => outcome === 'done')
-  const isReached = scope?.ehrIds.every((ehrId) => reached.some((one) => one.ehrId === ehrId)) ?? true
-  if (seen.length > 0 && isReached) return seen
+  const doneAccesses = [...accesses, ...(tx?.accesses ?? [])].filter(({ outcome }) => outcome === 'done')
+  const isReached = scope?.ehrIds.every((ehrId) => doneAccesses.some((one) => one.ehrId === ehrId)) ?? true
+  if (accesses.length > 0 && isReached) return accesses
   const what = { type, asked }
   if (isReached)
     return queryAccesses(context.audit, caller, what, { searched: scope?.ehrIds ?? [], denied: [] })
-  const shown = new Map(seen.map(({ ehrId, ids }) => [ehrId ?? '', ids]))
+  const shownRecords = new Map(accesses.map(({ ehrId, ids }) => [ehrId ?? '', ids]))
   return scopedQueryAccesses(context, caller, what, scope as NonNullable<typeof scope>, {
-    shown,
+    shownRecords,
     session: tx?.session,
   })
 }
@@ -150,10 +155,10 @@ function scopeOfQuery({
   where,
   either = [{}],
 }: AuditedList['query']): { ehrIds: string[]; carePlanId?: string } | undefined {
-  const named = either.map((one) => ehrIdsInCondition({ ...(where as object), ...(one as object) }))
-  if (named.some((ids) => ids.length === 0)) return undefined
+  const ehrIdLists = either.map((one) => ehrIdsInCondition({ ...(where as object), ...(one as object) }))
+  if (ehrIdLists.some((ids) => ids.length === 0)) return undefined
   const { carePlanId } = where as { carePlanId?: unknown }
-  return { ehrIds: [...new Set(named.flat())], ...(typeof carePlanId === 'string' && { carePlanId }) }
+  return { ehrIds: [...new Set(ehrIdLists.flat())], ...(typeof carePlanId === 'string' && { carePlanId }) }
 }
 
 /** The EHRs that a condition of a list names: one, several, or one that other conditions imply. */

@@ -25,17 +25,17 @@ export const EHR_ACCESS_FIELDS = { subjectId: 1, pending: 1, creatorId: 1 } as c
 /**
  * Finds the care plans of a caller who only takes part in plans, so that a search skips all other records of
  * the EHR. Returns undefined when the caller may see the whole EHR, or has too many plans.
- * @param known the EHR, if its access fields have been read
+ * @param ehrDocument the EHR, if its access fields have been read
  */
 export async function findParticipantPlans(
   database: Pick<Database, 'db'>,
   caller: Caller,
   ehrId: string,
-  known?: ParseDocument,
+  ehrDocument?: ParseDocument,
 ): Promise<string[] | undefined> {
   if (caller.unrestricted || caller.roles.includes(ehrRole(ehrId, 'write'))) return undefined
   const ehr =
-    known ??
+    ehrDocument ??
     (await documentCollection(database, 'Ehr').findOne({ _id: ehrId }, { projection: EHR_ACCESS_FIELDS }))
   if (ehr && isPermitted(ehrPermissions(ehr).write, caller)) return undefined
   const ids = await findReadablePlans(database, caller, ehrId, MAX_PARTICIPANT_PLANS + 1)

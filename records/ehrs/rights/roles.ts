@@ -174,8 +174,8 @@ export async function findRolesOfUser(database: Database, userId: string): Promi
     roles = (await findOwningRoles(database, 'roles', roles)).filter((id) => !roleIds.has(id))
   }
   if (roleIds.size === 0) return []
-  const named = roleCollection(database).find({ _id: { $in: [...roleIds] } }, { projection: { name: 1 } })
-  return (await named.toArray()).map(({ name }) => name)
+  const cursor = roleCollection(database).find({ _id: { $in: [...roleIds] } }, { projection: { name: 1 } })
+  return (await cursor.toArray()).map(({ name }) => name)
 }
 
 /** Finds those of the given roles that users hold directly: `{ <userId>: [<role>, …] }`, by role ids. */
@@ -227,13 +227,13 @@ async function findOwningRoles(
 /** Finds the users who hold one of these roles, directly or by inheritance. */
 export async function findUsersWithRoles(database: Database, names: readonly string[]): Promise<string[]> {
   const roles = new Set(names)
-  let reached = [...names]
-  while (reached.length > 0) {
+  let newRoles = [...names]
+  while (newRoles.length > 0) {
     const children = await membershipCollection(database, 'roles')
-      .find({ owningId: { $in: reached } })
+      .find({ owningId: { $in: newRoles } })
       .toArray()
-    reached = children.map(({ relatedId }) => relatedId).filter((id) => !roles.has(id))
-    for (const id of reached) roles.add(id)
+    newRoles = children.map(({ relatedId }) => relatedId).filter((id) => !roles.has(id))
+    for (const id of newRoles) roles.add(id)
   }
   const rows = await membershipCollection(database, 'users')
     .find({ owningId: { $in: [...roles] } })

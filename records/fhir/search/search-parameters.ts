@@ -281,10 +281,10 @@ export const referenceParameter = (
   field,
   modifiers: types,
   where: ({ text, modifier }) => {
-    const named = types.map((type) => referencedId(text, type)).find((id) => id !== undefined)
+    const targetId = types.map((type) => referencedId(text, type)).find((id) => id !== undefined)
     const isPlain = /^[A-Za-z0-9.-]{1,64}$/.test(text)
     if (modifier !== undefined && !types.includes(modifier)) return false
-    return named !== undefined || isPlain ? { [field]: named ?? text } : false
+    return targetId !== undefined || isPlain ? { [field]: targetId ?? text } : false
   },
 })
 

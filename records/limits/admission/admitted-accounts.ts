@@ -46,8 +46,8 @@ export class AdmittedAccounts<A> {
   }
 
   findOrCreate(name: string, initial: Pick<AdmittedAccount<A>, 'usedMs' | 'costMs'>): AdmittedAccount<A> {
-    const known = this.#accounts.get(name)
-    if (known) return known
+    const existingAccount = this.#accounts.get(name)
+    if (existingAccount) return existingAccount
     if (this.#accounts.size >= MAX_ACCOUNTS)
       for (const [other, account] of this.#accounts) if (isIdle(account)) this.#accounts.delete(other)
     const account = {

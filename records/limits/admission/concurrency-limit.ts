@@ -97,8 +97,10 @@ export class ConcurrencyLimit {
   }
 
   #learnIdleLatency(latencyMs: number): void {
-    const known = this.#idleLatencyMs ?? latencyMs
-    this.#idleLatencyMs = known + (latencyMs < known ? FASTER_WEIGHT : SLOWER_WEIGHT) * (latencyMs - known)
+    const idleLatencyMs = this.#idleLatencyMs ?? latencyMs
+    this.#idleLatencyMs =
+      idleLatencyMs +
+      (latencyMs < idleLatencyMs ? FASTER_WEIGHT : SLOWER_WEIGHT) * (latencyMs - idleLatencyMs)
   }
 
   #count(nowMs: number): void {

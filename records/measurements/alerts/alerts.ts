@@ -201,8 +201,8 @@ export function findAlertBands(
   path: string,
   { json }: { [field: string]: unknown },
 ): AlertBands | undefined {
-  const saved = (JSON.parse(String(json)) as Partial<Record<string, Thresholds>>)[path]
-  return saved === undefined ? undefined : toAlertBands(thresholdTarget, saved)
+  const thresholds = (JSON.parse(String(json)) as Partial<Record<string, Thresholds>>)[path]
+  return thresholds === undefined ? undefined : toAlertBands(thresholdTarget, thresholds)
 }
 
 /** Levels from the worst band down, because the worst of only one or two bands need not be critical. */

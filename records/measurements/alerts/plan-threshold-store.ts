@@ -21,16 +21,16 @@ export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
   readonly #checks: ReadonlyMap<string, ThresholdCheck>
 
   /**
-   * @param typed finds what thresholds of a data type can limit; undefined if no numeric data type has this
+   * @param findTypeTarget finds what thresholds of a data type can limit; undefined if no numeric data type has this
    * name
    */
   constructor(
     records: StoreContext,
     kinds: readonly MeasurementKind[],
-    typed: (name: string) => Promise<ThresholdTarget | undefined>,
+    findTypeTarget: (name: string) => Promise<ThresholdTarget | undefined>,
   ) {
     super(records, PlanThresholds)
-    this.#findTypeTarget = typed
+    this.#findTypeTarget = findTypeTarget
     this.#checks = thresholdChecksOf(kinds)
   }
 

@@ -62,13 +62,13 @@ const unknownFormViolation: Violation = {
  * Does for a threshold set what {@link withoutInvalidProperties} does, band by band; each band keeps its
  * index.
  */
-function validPartOfSet(sent: ThresholdSet, bySchema: readonly Violation[]) {
+function validPartOfSet(thresholdSet: ThresholdSet, bySchema: readonly Violation[]) {
   const isFaulty = (place: string): boolean => bySchema.some(({ path }) => path === place)
   const isFaultyIn = (place: string): boolean =>
     bySchema.some(({ path }) => `${path}.`.startsWith(`${place}.`))
-  const bands = isFaulty('bands') ? [] : sent.bands.map((band, i) => [i, band] as const)
+  const bands = isFaulty('bands') ? [] : thresholdSet.bands.map((band, i) => [i, band] as const)
   return {
-    unit: isFaulty('unit') ? undefined : sent.unit,
+    unit: isFaulty('unit') ? undefined : thresholdSet.unit,
     bands: bands.filter(([i]) => !isFaultyIn(`bands.${i}`)),
   }
 }

@@ -180,10 +180,10 @@ const observation = (
   search: { ...observationSearch(category, code), ...search },
   sortedBy: 'date',
   isMeant: (resource) => {
-    const sent = CODINGS.read(resource)
+    const codings = CODINGS.read(resource)
     return (
-      Array.isArray(sent) &&
-      code.accepted.some((own) => sent.some((one) => one?.system === LOINC && one.code === own.code))
+      Array.isArray(codings) &&
+      code.accepted.some((own) => codings.some((one) => one?.system === LOINC && one.code === own.code))
     )
   },
   ...(parts && { parts }),

@@ -27,10 +27,10 @@ function showQuantity(name: string, quantity: Quantity, record: FieldValues): Fh
   const value = record[name]
   const unit = record[`${name}Unit`] ?? quantity.unit
   if (value === undefined) return undefined
-  const sent = plainQuantity(value, unit)
-  if (!CONVERTED_UNITS.includes(ucumCodeOf(unit))) return sent
+  const sentQuantity = plainQuantity(value, unit)
+  if (!CONVERTED_UNITS.includes(ucumCodeOf(unit))) return sentQuantity
   const own = ownValueOf(name, quantity, { ...record, [name]: numberOf(value) })
-  const extension = [{ url: SENT_QUANTITY, valueQuantity: sent }]
+  const extension = [{ url: SENT_QUANTITY, valueQuantity: sentQuantity }]
   return { extension, ...plainQuantity(own, quantity.unit) }
 }
 
@@ -38,15 +38,17 @@ function showQuantity(name: string, quantity: Quantity, record: FieldValues): Fh
 export const readUnit = ({ unit, code }: FhirJson): unknown =>
   unit !== undefined && ucumCodeOf(unit) === code ? unit : code
 
-function readQuantity(name: string, quantity: Quantity, shown: unknown): FieldValues {
-  const said = (typeof shown === 'object' && shown !== null ? shown : {}) as FhirJson
-  const extensions = Array.isArray(said.extension) ? said.extension : []
-  const sent = extensions.find((one) => one?.url === SENT_QUANTITY)?.valueQuantity as FhirJson | undefined
+function readQuantity(name: string, quantity: Quantity, element: unknown): FieldValues {
+  const fhirQuantity = (typeof element === 'object' && element !== null ? element : {}) as FhirJson
+  const extensions = Array.isArray(fhirQuantity.extension) ? fhirQuantity.extension : []
+  const sentQuantity = extensions.find((one) => one?.url === SENT_QUANTITY)?.valueQuantity as
+    | FhirJson
+    | undefined
   const fields = ({ value, ...unit }: FhirJson) => ({ [name]: value, [`${name}Unit`]: readUnit(unit) })
-  const original = sent && fields(sent)
+  const original = sentQuantity && fields(sentQuantity)
   const plain = original && { ...original, [name]: numberOf(original[name]) }
-  const isSame = plain && ownValueOf(name, quantity, plain) === numberOf(said.value)
-  return isSame ? original : fields(said)
+  const isSame = plain && ownValueOf(name, quantity, plain) === numberOf(fhirQuantity.value)
+  return isSame ? original : fields(fhirQuantity)
 }
 
 /** A quantity and its unit. @param path `valueQuantity` */

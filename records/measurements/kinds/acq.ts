@@ -20,10 +20,10 @@ const { version, ...acqFactFields } = AcqParams.properties
 
 /** The parameters of the score; undefined if they violate their schema, which then reports the error. */
 function acqParamsOf({ acqVersion, ...values }: Values): AcqParams | undefined {
-  const sent = Object.keys(acqFactFields).flatMap((name) =>
+  const facts = Object.keys(acqFactFields).flatMap((name) =>
     values[name] == null ? [] : [[name, values[name]]],
   )
-  const params = { version: acqVersion, ...Object.fromEntries(sent) }
+  const params = { version: acqVersion, ...Object.fromEntries(facts) }
   return checkAcqParams(params).length === 0 ? (params as AcqParams) : undefined
 }
 

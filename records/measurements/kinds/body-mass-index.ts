@@ -57,8 +57,8 @@ export const BodyMassIndex = defineMeasurement({
   rules: {
     dependentFields: ['bmi', 'age'],
     missing: (values) => {
-      const known = isPresent(values, 'bmi') || BODY_FIELDS.some((name) => isPresent(values, name))
-      return known ? missingDependentFields(values, BODY_FIELDS) : [...BODY_FIELDS]
+      const hasAnyValue = isPresent(values, 'bmi') || BODY_FIELDS.some((name) => isPresent(values, name))
+      return hasAnyValue ? missingDependentFields(values, BODY_FIELDS) : [...BODY_FIELDS]
     },
     violations: (values, changed) => [
       ...(isPresent(values, 'weight') && changed.includes('bmi') && isPresent(values, 'bmi')
@@ -87,7 +87,7 @@ export const BodyMassIndex = defineMeasurement({
   omh: defineOmhBody('body-mass-index', '3.0', {
     body_mass_index: {
       of: ({ bmi }) => ({ value: bmi, unit: 'kg/m^2' }),
-      parse: (said) => ({ bmi: (said as Values | undefined)?.value }),
+      parse: (json) => ({ bmi: (json as Values | undefined)?.value }),
     },
   }),
   warnings: (values) => quantityWarnings(bodyMassIndex, 'bmi', exactBmi(values)?.toNumber(), 'kg/m2'),

@@ -31,9 +31,9 @@ const checkItems = createValidator(answersSchema)
 
 /** The answers as they are scored; undefined if they violate their schema, which then reports the error. */
 function hadsAnswersOf(values: Values): (number | null)[] | undefined {
-  const sent = values.answers ?? values.optionIndex
-  if (checkItems(sent).length > 0) return undefined
-  const answers = sent as (number | null)[]
+  const items = values.answers ?? values.optionIndex
+  if (checkItems(items).length > 0) return undefined
+  const answers = items as (number | null)[]
   return isPresent(values, 'answers') ? answers : hadsAnswersFromOptions(answers)
 }
 
@@ -109,8 +109,8 @@ export const Hads = defineMeasurement({
   },
   presets: { zigmond: zigmondPreset },
   exactValues: (record) => {
-    const counted = hadsAnswersOf(record)
-    return counted ? exactHadsScores(counted) : {}
+    const answers = hadsAnswersOf(record)
+    return answers ? exactHadsScores(answers) : {}
   },
   fields: {
     answers: Type.Optional(answersSchema),
@@ -132,8 +132,8 @@ export const Hads = defineMeasurement({
         ? [{ path: 'optionIndex', code: 'twice', message: 'must be left out when answers are given' }]
         : [],
     derived: (values) => {
-      const counted = hadsAnswersOf(values)
-      return counted ? scoreHads(counted) : {}
+      const answers = hadsAnswersOf(values)
+      return answers ? scoreHads(answers) : {}
     },
   },
 })

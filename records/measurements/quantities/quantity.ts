@@ -39,12 +39,13 @@ export interface Quantity {
 /** Decimals to which a converted value is stored. */
 const STORED_DECIMALS = 4
 
-const isFiniteNumber = (sent: unknown): sent is number => typeof sent === 'number' && Number.isFinite(sent)
+const isFiniteNumber = (sentValue: unknown): sentValue is number =>
+  typeof sentValue === 'number' && Number.isFinite(sentValue)
 
 /** The exact value in the quantity's own unit; undefined if it is no number or its unit does not convert. */
-export function toOwnUnit(quantity: Quantity, sent: unknown, unitName: unknown): Fraction | undefined {
-  const fits = isFiniteNumber(sent) && typeof unitName === 'string' && isUnitOf(quantity.kind, unitName)
-  return fits ? convertExactly(sent, unitName, quantity.unit) : undefined
+export function toOwnUnit(quantity: Quantity, sentValue: unknown, unitName: unknown): Fraction | undefined {
+  const fits = isFiniteNumber(sentValue) && typeof unitName === 'string' && isUnitOf(quantity.kind, unitName)
+  return fits ? convertExactly(sentValue, unitName, quantity.unit) : undefined
 }
 
 const isBetween = (value: Fraction, min: number, max: number): boolean =>
@@ -63,7 +64,7 @@ function isWithinRange(converted: Fraction, [min, max]: readonly [number, number
 export function quantityViolations(
   quantity: Quantity,
   name: string,
-  sent: unknown,
+  sentValue: unknown,
   unitName: unknown,
   unitProperty = `${name}Unit`,
 ): Violation[] {
@@ -71,7 +72,7 @@ export function quantityViolations(
   const { kind, unit, hard } = quantity
   if (!isUnitOf(kind, unitName))
     return [{ path: unitProperty, code: 'unit', message: `must be one of ${unitNames(kind).join(', ')}` }]
-  const converted = toOwnUnit(quantity, sent, unitName)
+  const converted = toOwnUnit(quantity, sentValue, unitName)
   if (converted === undefined || isWithinRange(converted, hard)) return []
   return [{ path: name, code: 'range', message: `must be from ${hard[0]} to ${hard[1]} ${unit}` }]
 }
@@ -80,11 +81,11 @@ export function quantityViolations(
 export function quantityWarnings(
   quantity: Quantity,
   name: string,
-  sent: unknown,
+  sentValue: unknown,
   unitName: unknown,
 ): Violation[] {
   const { warn, unit } = quantity
-  const converted = toOwnUnit(quantity, sent, unitName)
+  const converted = toOwnUnit(quantity, sentValue, unitName)
   if (!warn || converted === undefined || isWithinRange(converted, warn)) return []
   return [{ path: name, code: 'unusual', message: `lies outside of ${warn[0]} to ${warn[1]} ${unit}` }]
 }
@@ -137,11 +138,11 @@ export function omhUnitValue(
   name: string,
   record: Values,
 ): { value: number; unit: string } | undefined {
-  const sent = record[name]
+  const sentValue = record[name]
   const own = record[quantity.inUnit]
-  if (!isFiniteNumber(sent) || !isFiniteNumber(own)) return undefined
+  if (!isFiniteNumber(sentValue) || !isFiniteNumber(own)) return undefined
   const unit = omhUnitOf(record[`${name}Unit`])
   return unit === undefined
     ? { value: own, unit: omhUnitOf(quantity.unit) ?? quantity.unit }
-    : { value: sent, unit }
+    : { value: sentValue, unit }
 }

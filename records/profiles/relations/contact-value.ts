@@ -46,10 +46,10 @@ export function internationalNumberOf(
   country: unknown,
 ): string | null {
   if (!NUMBER_TYPES.includes(type)) return null
-  const known = typeof country === 'string' && phoneNumbers().isSupportedCountry(country)
+  const isSupported = typeof country === 'string' && phoneNumbers().isSupportedCountry(country)
   const parsed = phoneNumbers().parsePhoneNumberFromString(
     value,
-    known ? (country as CountryCode) : undefined,
+    isSupported ? (country as CountryCode) : undefined,
   )
   return parsed?.isValid() ? parsed.number : null
 }

@@ -67,9 +67,9 @@ export class Relations {
   }
 
   /** @throws Conflict when the id in the input is taken */
-  create(caller: Caller, mvUid: string, { id: wanted, ...input }: RelationCreate, newId: string) {
+  create(caller: Caller, mvUid: string, { id: requestedId, ...input }: RelationCreate, newId: string) {
     const id = ownedRecordId(mvUid, newId)
-    const number = typeof wanted === 'string' ? relationNumberOf(wanted) : undefined
+    const number = typeof requestedId === 'string' ? relationNumberOf(requestedId) : undefined
     return createOrFindExisting(
       () =>
         runStoreTransaction(this.#records, async (tx) => {

@@ -34,13 +34,14 @@ export async function assignRelationNumber(
   records: StoreContext,
   { session, locks }: Transaction,
   mvUid: string,
-  wanted: number | undefined,
+  requestedNumber: number | undefined,
 ): Promise<number> {
   locks.contendFor(mvUid)
-  const change = wanted === undefined ? { $inc: { relations: 1 } } : { $max: { relations: wanted } }
+  const change =
+    requestedNumber === undefined ? { $inc: { relations: 1 } } : { $max: { relations: requestedNumber } }
   const options = { upsert: true, returnDocument: 'after', session } as const
   const after = await profileStatesOf(records).findOneAndUpdate({ _id: mvUid }, change, options)
-  return wanted ?? after?.relations ?? 1
+  return requestedNumber ?? after?.relations ?? 1
 }
 
 export async function recordProfileDeletion(

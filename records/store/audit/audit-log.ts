@@ -46,8 +46,8 @@ export interface AuditOptions {
 /** Runs CPU work while accesses are written to disk, and waits for both. */
 export async function runWhileRecording<T>(recorded: Promise<void>, work: () => T | Promise<T>): Promise<T> {
   // The next turn of the event loop starts after the command has been sent.
-  const [done] = await Promise.all([setImmediate().then(work), recorded])
-  return done
+  const [result] = await Promise.all([setImmediate().then(work), recorded])
+  return result
 }
 
 export const auditEntryCollection = (db: Db): Collection<StoredAuditEntry> =>
@@ -165,12 +165,12 @@ export async function listAccesses(
   const after = page.cursor === undefined ? {} : filterAfter('at', -1, decodeCursor('audit', page.cursor))
   const scopes = await findScopeIds(db, [ehrId])
   // A query over every EHR is about those that existed.
-  const wanted = {
+  const accessFilter = {
     ...(from !== undefined && { at: { $gte: new Date(from) } }),
     ...(except !== undefined && { userId: { $ne: except } }),
   }
   const filters = [{ ehrId }, { ehrId: { $in: scopes } }, { ehrId: EVERY_EHR, at: { $gte: createdAt } }].map(
-    (where) => ({ $and: [where, wanted] }),
+    (where) => ({ $and: [where, accessFilter] }),
   )
   const pages = filters.map((where) =>
     auditEntryCollection(db)

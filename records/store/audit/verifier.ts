@@ -184,7 +184,7 @@ async function verifyScopes(task: Task): Promise<void> {
     if (await checkForm(_id, () => scopeIdOf(ehrIds) !== _id))
       throw new ChainFault(_id, 'the list of its EHRs was changed')
   const about = { ehrId: { $gt: 'ehrs-', $lt: 'ehrs.' } }
-  const known = auditScopeCollection(db)
+  const scopes = auditScopeCollection(db)
   let last = ''
   for await (const { _id, ehrId } of inSlices(
     task,
@@ -192,7 +192,7 @@ async function verifyScopes(task: Task): Promise<void> {
   )) {
     if (ehrId === null || ehrId === last) continue
     last = ehrId
-    if (!(await known.findOne({ _id: ehrId }, { projection: { _id: 1 } })))
+    if (!(await scopes.findOne({ _id: ehrId }, { projection: { _id: 1 } })))
       throw new ChainFault(_id, 'the list of its EHRs is missing')
   }
 }

@@ -182,9 +182,9 @@ export class Backfill {
       writes.push(...(some ?? []))
     }
     const updates = writes.filter((write) => 'updateOne' in write).length
-    const done = writes.length > 0 ? await documents.bulkWrite(writes) : undefined
+    const result = writes.length > 0 ? await documents.bulkWrite(writes) : undefined
     // A concurrent request changed or removed some of them: derive the batch again.
-    if (done && done.matchedCount < updates) return this.#deriveBatch(derivation, after)
+    if (result && result.matchedCount < updates) return this.#deriveBatch(derivation, after)
     return { last: found.at(-1)?._id, count: found.length, failed }
   }
 

@@ -16,7 +16,7 @@ const MAX_READING_AGE_MS = 10_000
 export class LogicalClock {
   /** Each service has a client of its own, so services in one process share nothing. */
   static readonly #ofClients = new WeakMap<MongoClient, LogicalClock>()
-  readonly #readNewest: (known: number) => Promise<number>
+  readonly #readNewest: (knownTime: number) => Promise<number>
   #newest = 0
   #newestAt = 0
   #readAt = Number.NEGATIVE_INFINITY
@@ -24,14 +24,14 @@ export class LogicalClock {
   readonly #readNow = createSharedRead(() => this.refresh(0))
 
   /** @param readNewest finds the newest time in the database, if it is later than the known one */
-  constructor(readNewest: (known: number) => Promise<number>) {
+  constructor(readNewest: (knownTime: number) => Promise<number>) {
     this.#readNewest = readNewest
   }
 
   /** The clock of a database, shared by all parts of the service. */
   static of(db: Db): LogicalClock {
     const ofClient = LogicalClock.#ofClients.get(db.client)
-    const clock = ofClient ?? new LogicalClock((known) => readNewestTime(db, known))
+    const clock = ofClient ?? new LogicalClock((knownTime) => readNewestTime(db, knownTime))
     LogicalClock.#ofClients.set(db.client, clock)
     return clock
   }
@@ -74,12 +74,12 @@ export class LogicalClock {
   }
 }
 
-async function readNewestTime(db: Db, known: number): Promise<number> {
+async function readNewestTime(db: Db, knownTime: number): Promise<number> {
   const newest = await db
     .collection<{ logicalTime: number }>('history.changes')
     .findOne(
-      { logicalTime: { $gt: known } },
+      { logicalTime: { $gt: knownTime } },
       { sort: { logicalTime: -1 }, projection: { _id: 0, logicalTime: 1 } },
     )
-  return newest?.logicalTime ?? known
+  return newest?.logicalTime ?? knownTime
 }

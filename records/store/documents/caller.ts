@@ -84,9 +84,9 @@ export function permissionFilter(
 }
 
 /** Checks a loaded permission list in the same way as {@link permissionFilter}. */
-export function isPermitted(listed: readonly string[] | undefined, caller: Caller): boolean {
+export function isPermitted(allowedKeys: readonly string[] | undefined, caller: Caller): boolean {
   const { unrestricted, compartment } = caller
   if (unrestricted) return true
-  const has = (keys: readonly string[]) => keys.some((key) => listed?.includes(key))
+  const has = (keys: readonly string[]) => keys.some((key) => allowedKeys?.includes(key))
   return has(permissionKeysOf(caller)) && (compartment === undefined || has(compartmentKeysOf(compartment)))
 }

@@ -17,33 +17,35 @@ const MAX_RETRIES = 10
  */
 export async function syncIndexes(
   collection: IndexedCollection,
-  declared: readonly IndexDescription[],
+  declarations: readonly IndexDescription[],
   tell: (index: string) => Promise<void> = async () => {},
 ): Promise<void> {
-  const needed = declared.filter((one) => !declared.some(hasPrefix(one))).map(withDefaultName)
+  const requiredIndexes = declarations
+    .filter((one) => !declarations.some(hasPrefix(one)))
+    .map(withDefaultName)
   for (let meetings = 0; ; meetings++) {
     try {
-      return await syncIndexesOnce(collection, needed, tell)
+      return await syncIndexesOnce(collection, requiredIndexes, tell)
     } catch (error) {
-      const met = error instanceof MongoServerError && CONCURRENT_CHANGE_CODES.has(error.code)
-      if (!met || meetings === MAX_RETRIES) throw error
+      const isConflict = error instanceof MongoServerError && CONCURRENT_CHANGE_CODES.has(error.code)
+      if (!isConflict || meetings === MAX_RETRIES) throw error
     }
   }
 }
 
 async function syncIndexesOnce(
   collection: IndexedCollection,
-  declared: readonly NamedIndex[],
+  declarations: readonly NamedIndex[],
   tell: (index: string) => Promise<void>,
 ): Promise<void> {
   // A missing collection has no indexes; creating the first index creates it.
   const present = (await collection.listIndexes().toArray().catch(ignoreErrorCode(26))) ?? []
-  if (present.length === 0 && declared.length > 0) {
-    await collection.createIndexes([...declared])
+  if (present.length === 0 && declarations.length > 0) {
+    await collection.createIndexes([...declarations])
     return
   }
-  const foreign = present.filter(({ name }) => !declared.some((index) => hasNameOfIndex(name, index)))
-  for (const index of declared) {
+  const foreign = present.filter(({ name }) => !declarations.some((index) => hasNameOfIndex(name, index)))
+  for (const index of declarations) {
     const versions = present.filter(({ name }) => hasNameOfIndex(name, index))
     const old = versions.filter((one) => !isSameIndex(one, index))
     if (old.length === versions.length) {
@@ -54,7 +56,8 @@ async function syncIndexesOnce(
     }
     for (const { name } of old) await dropIndexIfPresent(collection, name)
   }
-  for (const one of present) if (declared.some(hasPrefix(one))) await dropIndexIfPresent(collection, one.name)
+  for (const one of present)
+    if (declarations.some(hasPrefix(one))) await dropIndexIfPresent(collection, one.name)
 }
 
 /** The name belongs to a current or former version of the declared index. */

@@ -107,12 +107,12 @@ const MAX_DEPTH = 8
  * Classifies any thrown value. An error that is a fault by itself has the kind of the first other error that
  * it wraps: a bulk write wraps the error that interrupts it, Parse Server and promises wrap others.
  */
-export function errorKindOf(thrown: unknown, depth = 0): ErrorKind {
-  if (!(thrown instanceof Error) || depth > MAX_DEPTH) return 'fault'
-  if (thrown instanceof ServiceError) return SERVICE_ERROR_KINDS[thrown.error] ?? 'fault'
-  const own = ownKindOf(thrown)
+export function errorKindOf(error: unknown, depth = 0): ErrorKind {
+  if (!(error instanceof Error) || depth > MAX_DEPTH) return 'fault'
+  if (error instanceof ServiceError) return SERVICE_ERROR_KINDS[error.error] ?? 'fault'
+  const own = ownKindOf(error)
   if (own !== 'fault') return own
-  const { cause, errorResponse, errors } = thrown as Error & { errorResponse?: unknown; errors?: unknown }
+  const { cause, errorResponse, errors } = error as Error & { errorResponse?: unknown; errors?: unknown }
   const wrapped = [cause, errorResponse, ...(Array.isArray(errors) ? errors : [])]
   return wrapped.map((one) => errorKindOf(one, depth + 1)).find((kind) => kind !== 'fault') ?? 'fault'
 }
@@ -130,14 +130,14 @@ export const unavailableError = (cause?: unknown): ServiceError =>
   new ServiceError('Unavailable', { retryAfter: REQUEST_WAIT_TIMEOUT_MS / 1000, cause })
 
 /** The request itself is not at fault: the database is unavailable, or conflicts did not end. */
-export function isOutage(thrown: unknown): boolean {
-  const kind = errorKindOf(thrown)
+export function isOutage(error: unknown): boolean {
+  const kind = errorKindOf(error)
   return kind === 'outage' || kind === 'conflict'
 }
 
 /** An outage that may end within seconds; a full disk does not. */
-export const isTransientOutage = (thrown: unknown): boolean =>
-  isOutage(thrown) && !(thrown instanceof MongoError && thrown.code === DISK_FULL_CODE)
+export const isTransientOutage = (error: unknown): boolean =>
+  isOutage(error) && !(error instanceof MongoError && error.code === DISK_FULL_CODE)
 
 /** The database replied that a concurrent transaction wrote the same document. */
-export const isWriteConflict = (thrown: unknown): boolean => errorKindOf(thrown) === 'conflict'
+export const isWriteConflict = (error: unknown): boolean => errorKindOf(error) === 'conflict'

@@ -13,8 +13,8 @@ export const qualifiedListName = (collection: string, list: string): string => `
 
 /** An opaque, URL-safe cursor, valid for one list only. */
 export function encodeCursor(list: string, { value, id, isBackward }: CursorPosition): string {
-  const [tag, kept] = value instanceof Date ? ['d', value.getTime()] : ['v', value]
-  const parts = [list, tag, kept, id, ...(isBackward ? [BACKWARD_TAG] : [])]
+  const [tag, encodedValue] = value instanceof Date ? ['d', value.getTime()] : ['v', value]
+  const parts = [list, tag, encodedValue, id, ...(isBackward ? [BACKWARD_TAG] : [])]
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }
 
@@ -22,8 +22,8 @@ const BACKWARD_TAG = 'back'
 
 /** @throws MalformedRequest for anything but a cursor of this list */
 export function decodeCursor(list: string, cursor: string): CursorPosition {
-  const [of, tag, kept, id, way] = parseCursor(cursor)
-  const value = tag === 'd' && typeof kept === 'number' ? new Date(kept) : kept
+  const [of, tag, encodedValue, id, way] = parseCursor(cursor)
+  const value = tag === 'd' && typeof encodedValue === 'number' ? new Date(encodedValue) : encodedValue
   if (of !== list || typeof id !== 'string' || !isSortableValue(value)) throw invalidCursorError()
   return way === BACKWARD_TAG ? { value, id, isBackward: true } : { value, id }
 }

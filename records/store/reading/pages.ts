@@ -97,14 +97,14 @@ export async function readPage<T>(
   const field = format.field(sort)
   const from = query.cursor === undefined ? query.after : decodeListCursor(name, field, query.cursor)
   const direction = (order === 'asc') === !from?.isBackward ? 1 : -1
-  const reached = from && filterAfter(field.key, direction, from, field.isOptional)
+  const positionFilter = from && filterAfter(field.key, direction, from, field.isOptional)
   const matching = filters.map(
     (one) => ({ ...toMongoFilter(format, one), ...readable }) as Filter<ParseDocument>,
   )
   const options = session ? { session } : {}
   const pages = await Promise.all(
     matching.map((one) => {
-      const conditions = reached ? combineConditions(field.key, one, reached) : one
+      const conditions = positionFilter ? combineConditions(field.key, one, positionFilter) : one
       const found = documents.find(conditions, { ...options, projection: HIDDEN_FIELDS })
       const sorted = found.sort({ [field.key]: direction, _id: direction }).limit(limit + 1)
       return readDocuments(sorted, limits)
@@ -163,10 +163,10 @@ function combineConditions(
   matching: Filter<ParseDocument>,
   position: Record<string, unknown>,
 ): Filter<ParseDocument> {
-  const wanted = matching[key] as { $gte?: unknown } | undefined
-  const reached = position[key] as { $gte?: unknown } | undefined
-  const bounds = { ...wanted, ...reached }
-  if (isBefore(reached?.$gte, wanted?.$gte)) bounds.$gte = wanted?.$gte
+  const queryBounds = matching[key] as { $gte?: unknown } | undefined
+  const positionBounds = position[key] as { $gte?: unknown } | undefined
+  const bounds = { ...queryBounds, ...positionBounds }
+  if (isBefore(positionBounds?.$gte, queryBounds?.$gte)) bounds.$gte = queryBounds?.$gte
   return { ...matching, ...position, ...(key in matching || key in position ? { [key]: bounds } : {}) }
 }
 

@@ -30,10 +30,10 @@ export type ReadCheck = (read: Read) => Partial<Omit<Read, 'collection'>> & { be
 /** Applies checks, one after the other, to every read of a database. */
 export function checkReads(db: Db, checks: readonly ReadCheck[]): void {
   const collection = db.collection.bind(db)
-  const known = new Map<string, Collection>()
+  const cache = new Map<string, Collection>()
   db.collection = ((name: string, options?: object) => {
-    const checked = (options ? undefined : known.get(name)) ?? checkReadsOf(collection(name, options), checks)
-    if (!options) known.set(name, checked)
+    const checked = (options ? undefined : cache.get(name)) ?? checkReadsOf(collection(name, options), checks)
+    if (!options) cache.set(name, checked)
     return checked
   }) as typeof db.collection
 }
@@ -55,24 +55,24 @@ function checkReadsOf(collection: Collection, checks: readonly ReadCheck[]): Col
     return { ...read, options: read.options as object, steps }
   }
   return Object.assign(collection, {
-    find(query: Read['filter'] = {}, given: ReadOptions = {}) {
-      const { filter, options, steps } = check(query, given)
+    find(query: Read['filter'] = {}, readOptions: ReadOptions = {}) {
+      const { filter, options, steps } = check(query, readOptions)
       return runBeforeSending(find(filter, options), steps)
     },
-    aggregate(pipeline: object[] = [], given: ReadOptions = {}) {
+    aggregate(pipeline: object[] = [], readOptions: ReadOptions = {}) {
       const [first, ...rest] = pipeline as { $match?: Read['filter'] }[]
       const $match = first?.$match ?? {}
-      const { filter, options, steps } = check($match, given)
+      const { filter, options, steps } = check($match, readOptions)
       const narrowed = [{ $match: filter }, ...(first?.$match ? rest : pipeline)]
       return runBeforeSending(aggregate(filter === $match ? pipeline : narrowed, options), steps)
     },
-    async distinct(key: string, query: Read['filter'] = {}, given: ReadOptions = {}) {
-      const { filter, options, steps } = check(query, given)
+    async distinct(key: string, query: Read['filter'] = {}, readOptions: ReadOptions = {}) {
+      const { filter, options, steps } = check(query, readOptions)
       for (const step of steps) await step({ query: [{ [key]: 1 }, filter], map: keepValues })
       return distinct(key, filter, options)
     },
     /** Reads no document, so it only gets the options. */
-    estimatedDocumentCount: (given: ReadOptions = {}) => estimate(check({}, given).options),
+    estimatedDocumentCount: (readOptions: ReadOptions = {}) => estimate(check({}, readOptions).options),
   })
 }
 

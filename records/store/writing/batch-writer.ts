@@ -110,8 +110,8 @@ export class BatchWriter {
       if (isCommitInDoubt(error) || isOver || (retry && writes.length === 1)) throw error
       const parts = retry ? writes.map((one) => [one]) : splitByRecord(writes)
       const outcomes = parts.flatMap((part) => {
-        const written = this.#writeBatch(part, true)
-        return part.map((write, i) => [write, written.then((all) => all[i])] as const)
+        const partOutcomes = this.#writeBatch(part, true)
+        return part.map((write, i) => [write, partOutcomes.then((all) => all[i])] as const)
       })
       const byWrite = new Map(outcomes)
       return writes.map((write) => byWrite.get(write) as Promise<WriteOutcome<unknown>>)
@@ -127,15 +127,15 @@ export class BatchWriter {
 
   async #execute<R>(tx: Transaction, writes: WriteRequest<R>[]): Promise<WriteOutcome<R>[]> {
     const { session, changes, accesses } = tx
-    const wanted = writes.flatMap(({ parent }) => parent ?? [])
-    const { parentDocuments, references } = await this.#findParents(tx, wanted)
+    const requestedParents = writes.flatMap(({ parent }) => parent ?? [])
+    const { parentDocuments, references } = await this.#findParents(tx, requestedParents)
     const ids = writes.flatMap(({ id }) => id ?? [])
     for (const id of ids) tx.locks.contendFor(id)
-    const written = new DocumentWrites(await findDocumentsById(this.#documents, ids, session))
+    const documentWrites = new DocumentWrites(await findDocumentsById(this.#documents, ids, session))
     const outcomes = writes.map((write) => {
       const parentDocument = parentDocuments.get(write.parent?.key._id ?? '') ?? null
-      const outcome = outcomeOf(() => write.decide(written.find(write.id ?? ''), parentDocument))
-      written.add(outcome.decision?.writes)
+      const outcome = outcomeOf(() => write.decide(documentWrites.find(write.id ?? ''), parentDocument))
+      documentWrites.add(outcome.decision?.writes)
       return outcome
     })
     const decisions = outcomes.flatMap(({ decision }) => (decision ? [decision] : []))
@@ -146,15 +146,21 @@ export class BatchWriter {
     const ehrIds = parents.flatMap(({ ehrId }) => ehrId ?? [])
     lockShared(this.#context, tx, ehrIds, referencedRecords)
     this.#updateParents(tx, parents)
-    tx.pending.add(this.#documents, written.operations())
+    tx.pending.add(this.#documents, documentWrites.operations())
     for (const decision of decisions) {
       changes.push(...decision.changes)
       accesses.push(...decision.accesses)
     }
     if (this.#derivation) {
       const derivedWrites = decisions.flatMap((decision) => decision.derivedWrites ?? [])
-      const known = joinedRulesOf(this.#derivation, parentDocuments)
-      await writeDerivedRecords(this.#context, tx, this.#derivation.rulesCollections, derivedWrites, known)
+      const knownRules = joinedRulesOf(this.#derivation, parentDocuments)
+      await writeDerivedRecords(
+        this.#context,
+        tx,
+        this.#derivation.rulesCollections,
+        derivedWrites,
+        knownRules,
+      )
     }
     return outcomes
   }

@@ -51,11 +51,11 @@ export async function writeDerivedRecords(
   tx: Transaction,
   rules: readonly string[],
   writes: readonly DerivedWrite[],
-  known: RulesByParentId = new Map(),
+  knownRules: RulesByParentId = new Map(),
 ): Promise<void> {
   if (writes.length === 0) return
-  const unknown = writes.flatMap(({ parentId }) => (known.has(parentId) ? [] : [parentId]))
-  const all = new Map([...(await findRules(records, tx, rules, unknown)), ...known])
+  const unknown = writes.flatMap(({ parentId }) => (knownRules.has(parentId) ? [] : [parentId]))
+  const all = new Map([...(await findRules(records, tx, rules, unknown)), ...knownRules])
   for (const [name, ofOne] of groupByCollection(writes)) {
     const following = await writeToCollection(records, tx, name, ofOne, all)
     await writeDerivedRecords(records, tx, rules, following, all)
@@ -97,10 +97,10 @@ async function writeToCollection(
   })
   const there = identified.flatMap(({ id, isNew }) => (isNew ? [] : [id]))
   if (there.length > 0) await tx.pending.flushBeforeReading(collection)
-  const written = new DocumentWrites(await findDocumentsById(documents, there, tx.session))
+  const documentWrites = new DocumentWrites(await findDocumentsById(documents, there, tx.session))
   const following: DerivedWrite[] = []
   for (const { id, parentId, isNew, decide } of identified) {
-    const state = { found: written.find(id), rules: rules.get(parentId) ?? {}, at: clock() }
+    const state = { found: documentWrites.find(id), rules: rules.get(parentId) ?? {}, at: clock() }
     let decision = decide({ ...state, first: { version: 1 } })
     const [write] = decision?.writes ?? []
     if (write && !write.filter && !isNew) {
@@ -108,12 +108,12 @@ async function writeToCollection(
       const last = await findDeletedVersion(db, { collection, id, ehrId }, tx)
       if (last) decision = decide({ ...state, first: { version: versionAfterDeletion(last), deleted: last } })
     }
-    written.add(decision?.writes)
+    documentWrites.add(decision?.writes)
     tx.changes.push(...(decision?.changes ?? []))
     tx.accesses.push(...(decision?.accesses ?? []))
     following.push(...(decision?.derivedWrites ?? []))
   }
-  tx.pending.add(documents, written.operations())
+  tx.pending.add(documents, documentWrites.operations())
   return following
 }
 

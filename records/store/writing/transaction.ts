@@ -92,7 +92,7 @@ export async function runStoreTransaction<T>(
   const locks = records.ehrLocks.beginTransaction()
   for (const ehrId of queueFor) locks.contendFor(ehrId)
   let queuedJobs: Job[] = []
-  let written = 0
+  let changeCount = 0
   const attempt = async (session: ClientSession): Promise<T> => {
     queuedJobs = []
     await locks.queueAfterConflict()
@@ -100,7 +100,7 @@ export async function runStoreTransaction<T>(
     const pending = new PendingWrites(records, session)
     const tx: Transaction = { session, locks, pending, ...own }
     const result = await work(tx)
-    written = tx.changes.length
+    changeCount = tx.changes.length
     await addHistory(records.db, tx.changes, pending)
     await audit.write(tx.accesses, pending)
     await pending.flush()
@@ -117,7 +117,7 @@ export async function runStoreTransaction<T>(
   } finally {
     locks.release()
   }
-  await admission?.pause(written * RECORD_WORK_MS)
+  await admission?.pause(changeCount * RECORD_WORK_MS)
   return result
 }
 

@@ -28,9 +28,9 @@ export function createClientKeys(internalHosts: readonly string[]): FindClientKe
   const remote = new LRUCache<string, JWTVerifyGetKey>({ max: MAX_KEY_SETS })
   return ({ jwks, jwksUri }) => {
     if (jwksUri === undefined) return jwks && createLocalJWKSet(jwks as JSONWebKeySet)
-    const known = remote.get(jwksUri) ?? createRemoteKeys(jwksUri, options)
-    remote.set(jwksUri, known)
-    return known
+    const keys = remote.get(jwksUri) ?? createRemoteKeys(jwksUri, options)
+    remote.set(jwksUri, keys)
+    return keys
   }
 }
 

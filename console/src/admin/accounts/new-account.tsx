@@ -19,7 +19,7 @@ interface Draft {
 export function NewAccount({ mvUid }: { mvUid: string }) {
   const t = useText()
   const queries = useQueryClient()
-  const [made, setMade] = useState<string>()
+  const [invitedEmail, setInvitedEmail] = useState<string>()
   const { draft, change, clear } = useDraft<Draft>(`${mvUid} new account`, () => ({
     name: '',
     email: '',
@@ -30,14 +30,14 @@ export function NewAccount({ mvUid }: { mvUid: string }) {
     const body = { name: name.trim(), email: email.trim(), roles, invite: true }
     await api.POST('/auth/manage/account', { body })
     clear()
-    setMade(body.email)
+    setInvitedEmail(body.email)
     await queries.invalidateQueries({ queryKey: ACCOUNTS_KEY })
   })
   return (
     <Form form={form} submit={t('accounts.make')}>
-      {made !== undefined && (
+      {invitedEmail !== undefined && (
         <p role="status" className="note">
-          {t('accounts.made', { email: made })}
+          {t('accounts.made', { email: invitedEmail })}
         </p>
       )}
       <TextField

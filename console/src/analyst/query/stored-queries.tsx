@@ -114,14 +114,14 @@ function StoreForm({ mvUid, q, stored }: StoreFormProps) {
         label={t('query.name')}
         help={t('query.nameHelp')}
         value={name}
-        onChange={(typed) => change({ name: typed })}
+        onChange={(text) => change({ name: text })}
       />
       <TextField
         {...form.field('description')}
         label={t('query.description')}
         required={false}
         value={description}
-        onChange={(typed) => change({ description: typed })}
+        onChange={(text) => change({ description: text })}
       />
     </Form>
   )

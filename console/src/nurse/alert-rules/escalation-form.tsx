@@ -37,9 +37,14 @@ export function EscalationForm(props: EscalationFormProps) {
   const { draft, form, edit, merge } = useEscalationDraft(props)
   const theirs = textsOf(rules)
   const { base, mine } = draft
-  const chosen = idsIn(mine.participants)
+  const participantIds = idsIn(mine.participants)
   const toggle = (mvUid: string, isChosen: boolean) =>
-    edit({ participants: (isChosen ? [...chosen, mvUid] : chosen.filter((one) => one !== mvUid)).join() })
+    edit({
+      participants: (isChosen
+        ? [...participantIds, mvUid]
+        : participantIds.filter((one) => one !== mvUid)
+      ).join(),
+    })
   const labels = { participants: t('escalation.who'), afterMinutes: t('escalation.after') }
   return (
     <>
@@ -56,8 +61,8 @@ export function EscalationForm(props: EscalationFormProps) {
           {writers.map((mvUid) => (
             <CheckField
               key={mvUid}
-              label={placeText(chosen, mvUid, nameOf(mvUid))}
-              isChecked={chosen.includes(mvUid)}
+              label={placeText(participantIds, mvUid, nameOf(mvUid))}
+              isChecked={participantIds.includes(mvUid)}
               onChange={(isChosen) => toggle(mvUid, isChosen)}
             />
           ))}
@@ -74,8 +79,8 @@ export function EscalationForm(props: EscalationFormProps) {
 }
 
 /** The name of a participant with the place in the order, once chosen. */
-function placeText(chosen: readonly string[], mvUid: string, name: string): string {
-  const place = chosen.indexOf(mvUid) + 1
+function placeText(participantIds: readonly string[], mvUid: string, name: string): string {
+  const place = participantIds.indexOf(mvUid) + 1
   return place > 0 ? `${name} (${place})` : name
 }
 

@@ -14,31 +14,31 @@ export function SideForm({ me }: { me: Me }) {
   const t = useText()
   const id = useId()
   const [path, setPath] = useState('')
-  const named = useRefused(me) ?? undefined
-  const refused = path === '' ? named : undefined
-  const [saved, setSaved] = useState<SavedReading>()
-  const [chosen, setPlan] = useState<string>()
+  const linkedMeasurement = useRefused(me) ?? undefined
+  const refusedMeasurement = path === '' ? linkedMeasurement : undefined
+  const [savedReading, setSavedReading] = useState<SavedReading>()
+  const [chosenPlanId, setPlan] = useState<string>()
   const { plans, isReader } = useWritablePlans(me)
-  const kind = kinds.find((one) => one.path === (refused?.kind ?? path))
-  if (!plans || (isReader && !named)) return null
-  const plan = plans.find((one) => one.id === refused?.body.carePlanId) ?? plans[0]
-  const planId = chosen ?? plan?.id
+  const kind = kinds.find((one) => one.path === (refusedMeasurement?.kind ?? path))
+  if (!plans || (isReader && !linkedMeasurement)) return null
+  const plan = plans.find((one) => one.id === refusedMeasurement?.body.carePlanId) ?? plans[0]
+  const planId = chosenPlanId ?? plan?.id
   return (
     <section className="panel" aria-labelledby={id}>
       <h2 id={id}>{t('measure.start')}</h2>
-      <p role="status">{saved && t(saved.isQueued ? 'queue.kept' : 'measure.saved')}</p>
+      <p role="status">{savedReading && t(savedReading.isQueued ? 'queue.kept' : 'measure.saved')}</p>
       <KindField
         value={kind?.path ?? ''}
         onChange={(value) => {
           setPath(value)
-          setSaved(undefined)
+          setSavedReading(undefined)
         }}
       />
       {kind && plans.length > 1 && <PlanField plans={plans} value={planId ?? ''} onChange={setPlan} />}
       {kind && (
         <ReadingForm
-          key={refused?.key ?? path}
-          refused={refused}
+          key={refusedMeasurement?.key ?? path}
+          refusedMeasurement={refusedMeasurement}
           me={me}
           kind={kind}
           planId={planId}
@@ -49,7 +49,7 @@ export function SideForm({ me }: { me: Me }) {
           }
           onSaved={(record) => {
             setPath('')
-            setSaved(record)
+            setSavedReading(record)
           }}
         />
       )}

@@ -35,10 +35,16 @@ const limitNames = ({ thresholds: { names } }: MeasurementKind): string[] =>
   names.flatMap((name) => [`${name}Low`, `${name}High`])
 
 function textsOf(kind: MeasurementKind, { thresholds }: LoadedThresholds): Texts {
-  const saved = thresholds[kind.path]
-  const limits = typeof saved === 'object' && !('bands' in saved) ? saved : {}
+  const kindThresholds = thresholds[kind.path]
+  const limits = typeof kindThresholds === 'object' && !('bands' in kindThresholds) ? kindThresholds : {}
   const choice =
-    typeof saved === 'string' ? saved : saved === undefined ? NONE : 'bands' in saved ? BANDS : LIMITS
+    typeof kindThresholds === 'string'
+      ? kindThresholds
+      : kindThresholds === undefined
+        ? NONE
+        : 'bands' in kindThresholds
+          ? BANDS
+          : LIMITS
   return {
     choice: choice ?? '',
     ...Object.fromEntries(
@@ -55,12 +61,12 @@ function thresholdsFrom(kind: MeasurementKind, texts: Texts, before: Thresholds[
   if (texts.choice === NONE) return undefined
   if (texts.choice === BANDS) return before
   if (texts.choice !== LIMITS) return texts.choice
-  const typed = limitNames(kind).filter((name) => texts[name]?.trim())
-  const faults = typed
+  const filledNames = limitNames(kind).filter((name) => texts[name]?.trim())
+  const faults = filledNames
     .filter((name) => parseDecimal(texts[name] ?? '') === undefined)
     .map((field) => ({ field, message: translate('violation.number', { name: limitLabel(kind, field) }) }))
   if (faults.length > 0) throw fieldsProblem(faults)
-  const numbers = typed.map((name) => [name, parseDecimal(texts[name] ?? '') ?? 0])
+  const numbers = filledNames.map((name) => [name, parseDecimal(texts[name] ?? '') ?? 0])
   return { unit: kind.thresholds.unit, ...Object.fromEntries(numbers) }
 }
 

@@ -127,7 +127,7 @@ function HandOverForm({ mvUid, colleagues }: { mvUid: string; colleagues: readon
     clear()
     await queries.invalidateQueries({ queryKey: WORKLIST_KEY })
   })
-  const chosen = colleagues.find(({ mvUid }) => mvUid === draft.to)
+  const colleague = colleagues.find(({ mvUid }) => mvUid === draft.to)
   const field = (name: 'from' | 'until' | 'reason') => ({
     ...form.field(name),
     value: draft[name],
@@ -138,7 +138,7 @@ function HandOverForm({ mvUid, colleagues }: { mvUid: string; colleagues: readon
       <SelectField
         {...form.field('to')}
         label={t('handover.to')}
-        help={chosen && t('handover.covers', { count: chosen.carePlans, all: chosen.ofCarePlans })}
+        help={colleague && t('handover.covers', { count: colleague.carePlans, all: colleague.ofCarePlans })}
         value={draft.to}
         options={colleagues.map(({ mvUid: value, name }) => ({ value, label: personName(name) }))}
         onChange={(to) => change({ to })}

@@ -76,7 +76,7 @@ function SaveView({ mvUid, filter }: SavedViewsProps) {
         {...form.field('views')}
         label={t('views.name')}
         value={name}
-        onChange={(typed) => type({ name: typed })}
+        onChange={(text) => type({ name: text })}
       />
     </Form>
   )

@@ -59,7 +59,7 @@ export function TaskRow({ ehrId, task, mayClose, more }: TaskRowProps) {
   const queries = useQueryClient()
   const { carePlanId: careplanId, goalId, id: taskId, name, dueDate, description } = task
   const isLate = dueDate !== null && dueDate < today()
-  const done = useSubmit(async () => {
+  const closing = useSubmit(async () => {
     const params = { path: { ehrId, careplanId, goalId, taskId }, header: {} }
     await api.POST('/ehr/{ehrId}/careplan/{careplanId}/goal/{goalId}/task/{taskId}/close', {
       params,
@@ -78,11 +78,11 @@ export function TaskRow({ ehrId, task, mayClose, more }: TaskRowProps) {
           </span>
         )}
         {description && <p className="help">{description}</p>}
-        {done.problem && <FailureNote error={done.problem} />}
+        {closing.problem && <FailureNote error={closing.problem} />}
       </div>
       {more}
       {mayClose && (
-        <button type="button" aria-disabled={done.isBusy} onClick={done.submit}>
+        <button type="button" aria-disabled={closing.isBusy} onClick={closing.submit}>
           {t('task.done')} <span className="unseen">{name}</span>
         </button>
       )}

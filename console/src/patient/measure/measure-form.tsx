@@ -12,25 +12,25 @@ import { SavedNote, type SavedReading } from './saved-note.tsx'
 interface MeasureFormProps {
   me: Me
   kind: MeasurementKind
-  refused?: QueuedMeasurement | undefined
+  refusedMeasurement?: QueuedMeasurement | undefined
 }
 
 /** Asks for a measurement, and then shows what was saved. */
-export function MeasureForm({ me, kind, refused }: MeasureFormProps) {
+export function MeasureForm({ me, kind, refusedMeasurement }: MeasureFormProps) {
   const t = useText()
-  const [saved, setSaved] = useState<SavedReading[]>([])
+  const [savedReadings, setSavedReadings] = useState<SavedReading[]>([])
   const [isOpen, setOpen] = useState(true)
-  if (!isOpen) return <SavedNote kind={kind} saved={saved} onAgain={() => setOpen(true)} />
+  if (!isOpen) return <SavedNote kind={kind} saved={savedReadings} onAgain={() => setOpen(true)} />
   return (
     <>
       <Heading title={kindName(kind.path)} />
       <ReadingForm
         me={me}
         kind={kind}
-        refused={refused}
+        refusedMeasurement={refusedMeasurement}
         more={<Link to="/measure">{t('back')}</Link>}
         onSaved={(record) => {
-          setSaved([...saved, record])
+          setSavedReadings([...savedReadings, record])
           setOpen(false)
         }}
       />

@@ -14,10 +14,11 @@ import { MeasureForm } from './measure-form.tsx'
 export default function MeasurePage({ me }: PageProps) {
   const t = useText()
   const { query } = useAddress()
-  const refused = useRefused(me)
-  const chosen = kinds.find(({ path }) => path === query.get('kind'))
-  if (refused === null) return <Skeleton />
-  if (chosen) return <MeasureForm key={query.toString()} me={me} kind={chosen} refused={refused} />
+  const refusedMeasurement = useRefused(me)
+  const kind = kinds.find(({ path }) => path === query.get('kind'))
+  if (refusedMeasurement === null) return <Skeleton />
+  if (kind)
+    return <MeasureForm key={query.toString()} me={me} kind={kind} refusedMeasurement={refusedMeasurement} />
   return (
     <>
       <Heading title={t('measure.title')} />

@@ -19,10 +19,10 @@ interface ReadingFormProps {
   /** The care plan; by default the first one. */
   planId?: string | undefined
   /** A measurement that the service refused, to be corrected. */
-  refused?: QueuedMeasurement | undefined
+  refusedMeasurement?: QueuedMeasurement | undefined
   /** Further buttons. */
   more: ReactNode
-  onSaved: (saved: SavedReading) => void
+  onSaved: (savedReading: SavedReading) => void
 }
 
 /** Large fields for the numbers; the time is now unless the person says otherwise. */
@@ -65,9 +65,9 @@ export function ReadingForm({ more, ...options }: ReadingFormProps) {
 }
 
 /** The form for a reading. It asks once about an unusual value. */
-function useReadingForm({ me, kind, planId, refused, onSaved }: Omit<ReadingFormProps, 'more'>) {
+function useReadingForm({ me, kind, planId, refusedMeasurement, onSaved }: Omit<ReadingFormProps, 'more'>) {
   // It leaves the queue before the form closes.
-  const [corrected] = useState(refused)
+  const [corrected] = useState(refusedMeasurement)
   const { draft, change, clear } = useDraft<Reading>(
     [me.mvUid, 'measure', me.ehrId, kind.path, ...(corrected ? [corrected.key] : [])].join(':'),
     () => corrected?.reading ?? emptyReading(kind),

@@ -51,16 +51,16 @@ function toMeasurement({ me, kind, planId }: SaveOptions, reading: Reading): Mea
 function useToQueued({ me }: SaveOptions) {
   const queries = useQueryClient()
   const session = useSession()
-  const { mvUid: account = '', helped } = session.status === 'in' ? session : {}
-  return ({ typed, measurement }: Sending): QueuedMeasurement => {
+  const { mvUid: account = '', helpedPerson } = session.status === 'in' ? session : {}
+  return ({ reading, measurement }: Sending): QueuedMeasurement => {
     const name = queries.getQueryData(bannerQuery(me.ehrId).queryKey)?.name
     // Shown again, the form must not take the time of that moment.
-    const time = typed.time || toLocalTime(new Date(measurement.body.timestamp))
+    const time = reading.time || toLocalTime(new Date(measurement.body.timestamp))
     return {
       ...measurement,
       account,
-      reading: { ...typed, time },
-      ...(helped && { helped }),
+      reading: { ...reading, time },
+      ...(helpedPerson && { helped: helpedPerson }),
       ...(!me.isPatient && { patient: name ?? translate('patient.unnamed', { ehrId: me.ehrId }) }),
     }
   }
@@ -68,7 +68,7 @@ function useToQueued({ me }: SaveOptions) {
 
 /** The typed reading, and the request that saves it. */
 interface Sending {
-  typed: Reading
+  reading: Reading
   measurement: MeasurementToSend
 }
 
@@ -80,10 +80,10 @@ export function useSaveReading(options: SaveOptions) {
   const last = useRef<Sending & { text: string }>(undefined)
 
   /** The same reading has one key and one time, so that a second tap or a retry stores it once. */
-  function sendingOf(typed: Reading): Sending {
-    const text = JSON.stringify([typed, planId])
+  function sendingOf(reading: Reading): Sending {
+    const text = JSON.stringify([reading, planId])
     if (last.current?.text !== text)
-      last.current = { text, typed, measurement: toMeasurement(options, typed) }
+      last.current = { text, reading, measurement: toMeasurement(options, reading) }
     return last.current
   }
 
@@ -94,25 +94,25 @@ export function useSaveReading(options: SaveOptions) {
     } catch (error) {
       // Its key would get the same answer again, although the reason may be gone.
       if (isRefusal(error)) last.current = undefined
-      const queued = toQueued(sending)
-      if (!isUnanswered(error) || !mayQueue(queued.account)) throw error
-      await addToQueue(queued).catch((fault) => {
+      const queuedMeasurement = toQueued(sending)
+      if (!isUnanswered(error) || !mayQueue(queuedMeasurement.account)) throw error
+      await addToQueue(queuedMeasurement).catch((fault) => {
         throw isProblem(fault) ? fault : error
       })
-      await refreshQueue(queries, queued.account)
-      return { ...queued.body, id: queued.key, isQueued: true }
+      await refreshQueue(queries, queuedMeasurement.account)
+      return { ...queuedMeasurement.body, id: queuedMeasurement.key, isQueued: true }
     }
   }
 
   return async (reading: Reading): Promise<SavedReading> => {
-    const saved = await sendOrQueue(sendingOf(reading))
+    const savedReading = await sendOrQueue(sendingOf(reading))
     last.current = undefined
     rememberUnits(reading)
     if (corrected) {
       await removeFromQueue(corrected)
       await refreshQueue(queries, corrected.account)
     }
-    if (!saved.isQueued) await queries.invalidateQueries({ queryKey: ehrKey(me.ehrId) })
-    return saved
+    if (!savedReading.isQueued) await queries.invalidateQueries({ queryKey: ehrKey(me.ehrId) })
+    return savedReading
   }
 }

@@ -13,8 +13,8 @@ const isPeriod = (name: string | null): name is Period => name !== null && name 
 
 /** The period in the address. */
 export function usePeriod(): Period {
-  const named = useAddress().query.get('period')
-  return isPeriod(named) ? named : 'month'
+  const period = useAddress().query.get('period')
+  return isPeriod(period) ? period : 'month'
 }
 
 /** Buttons for the period, which is in the address. */

@@ -100,7 +100,7 @@ function Goal({ me, goal, mayChange }: { me: Me; goal: PlanGoal; mayChange: bool
   const open = goal.tasks.filter((task) => !isClosed(task))
   const closed = goal.tasks.filter(isClosed)
   const path = pathOf(goal)
-  const done = t('plan.done', { count: closed.length })
+  const summary = t('plan.done', { count: closed.length })
   return (
     <>
       <h3>{goal.name}</h3>
@@ -120,12 +120,12 @@ function Goal({ me, goal, mayChange }: { me: Me; goal: PlanGoal; mayChange: bool
       {closed.length > 0 && (
         <ClosedList
           me={me}
-          summary={done}
+          summary={summary}
           items={closed.map((task) => ({ ...task, path: `${path}/task/${task.id}` }))}
         />
       )}
       <p className="help">
-        {closed.length === 0 && done}{' '}
+        {closed.length === 0 && summary}{' '}
         {mayChange && (
           <span className="screen-only">
             <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}/task/new`}>

@@ -71,10 +71,10 @@ export function mayQueue(account: string): boolean {
 }
 
 /** @throws Problem if too many wait already */
-export async function addToQueue(queued: QueuedMeasurement): Promise<void> {
-  const { length } = await store.readAll(queued.account)
+export async function addToQueue(measurement: QueuedMeasurement): Promise<void> {
+  const { length } = await store.readAll(measurement.account)
   if (length >= MAX_QUEUED) throw new Problem({ status: 0, code: 'queue-full', title: '' })
-  await store.put(queued)
+  await store.put(measurement)
 }
 
 export const { replace: replaceInQueue, remove: removeFromQueue, removeAll: clearQueue } = store

@@ -17,8 +17,8 @@ export function QueueSetting({ account }: { account: string }) {
     await refreshQueue(queries, account)
   }
   const { ask, dialog } = useQuestion(turnOff)
-  const change = (wanted: boolean) => {
-    if (!wanted) return count > 0 ? ask() : turnOff()
+  const change = (isChecked: boolean) => {
+    if (!isChecked) return count > 0 ? ask() : turnOff()
     turnQueueOn(account)
     setOn(true)
   }

@@ -11,43 +11,43 @@ import { type QueuedMeasurement, refreshQueue, removeFromQueue, useQueue } from 
 import { correctionPath, isShownTo } from './refused-measurement.ts'
 
 function useShown(me: Me): QueuedMeasurement[] {
-  return (useQueue() ?? []).filter((queued) => isShownTo(me, queued))
+  return (useQueue() ?? []).filter((measurement) => isShownTo(me, measurement))
 }
 
 /** The measurements that wait on this device, and those that the service refused. */
 export function QueuedMeasurements({ me }: { me: Me }) {
   const t = useText()
   const id = useId()
-  const shown = useShown(me)
-  if (shown.length === 0) return null
-  const isWaiting = shown.some(({ refusal }) => !refusal)
+  const measurements = useShown(me)
+  if (measurements.length === 0) return null
+  const isWaiting = measurements.some(({ refusal }) => !refusal)
   return (
     <section className="panel" aria-labelledby={id}>
       <h2 id={id}>{t(isWaiting ? 'queue.title' : 'queue.refusedTitle')}</h2>
       {isWaiting && <p className="help">{t('queue.help')}</p>}
       <ul className="rows">
-        {shown.map((queued) => (
-          <QueuedRow key={queued.key} me={me} queued={queued} />
+        {measurements.map((measurement) => (
+          <QueuedRow key={measurement.key} me={me} measurement={measurement} />
         ))}
       </ul>
     </section>
   )
 }
 
-function QueuedRow({ me, queued }: { me: Me; queued: QueuedMeasurement }) {
+function QueuedRow({ me, measurement }: { me: Me; measurement: QueuedMeasurement }) {
   const t = useText()
   const queries = useQueryClient()
-  const { kind, body, account } = queued
+  const { kind, body, account } = measurement
   const kindOf = kinds.find(({ path }) => path === kind)
   const about = `${kindOf ? numbersText(kindOf, body) : kindName(kind)}, ${formatMoment(body.timestamp)}`
-  const person = queued.patient ?? queued.helped?.name
+  const person = measurement.patient ?? measurement.helped?.name
   return (
     <li>
       <div className="grow">
         <strong>{kindName(kind)}</strong>
         <p>{about}</p>
         {person && <p className="help">{t('queue.for', { name: person })}</p>}
-        {queued.refusal && <Refusal me={me} queued={queued} code={queued.refusal.code} />}
+        {measurement.refusal && <Refusal me={me} measurement={measurement} code={measurement.refusal.code} />}
       </div>
       <ConfirmButton
         label={t('queue.delete')}
@@ -55,7 +55,7 @@ function QueuedRow({ me, queued }: { me: Me; queued: QueuedMeasurement }) {
         question={t('queue.deleteQuestion')}
         yes={t('queue.deleteYes')}
         onConfirm={async () => {
-          await removeFromQueue(queued)
+          await removeFromQueue(measurement)
           await refreshQueue(queries, account)
         }}
       />
@@ -63,16 +63,16 @@ function QueuedRow({ me, queued }: { me: Me; queued: QueuedMeasurement }) {
   )
 }
 
-function Refusal({ me, queued, code }: { me: Me; queued: QueuedMeasurement; code: string }) {
+function Refusal({ me, measurement, code }: { me: Me; measurement: QueuedMeasurement; code: string }) {
   const t = useText()
-  const path = correctionPath(me, queued)
+  const path = correctionPath(me, measurement)
   return (
     <p className="error">
       {t('queue.refused')} {translateName(`problem.${code}`, '')}{' '}
       {path ? (
         <Link to={path}>{t('queue.correct')}</Link>
       ) : (
-        t('queue.actFirst', { name: queued.helped?.name })
+        t('queue.actFirst', { name: measurement.helped?.name })
       )}
     </p>
   )
@@ -81,11 +81,11 @@ function Refusal({ me, queued, code }: { me: Me; queued: QueuedMeasurement; code
 /** Says on the other pages that the service refused something that waited. */
 export function RefusalNote({ me }: { me: Me }) {
   const t = useText()
-  const refused = useShown(me).filter(({ refusal }) => refusal)
-  if (refused.length === 0) return null
+  const refusedMeasurements = useShown(me).filter(({ refusal }) => refusal)
+  if (refusedMeasurements.length === 0) return null
   return (
     <p role="alert" className="note bad">
-      {t('queue.refusedCount', { count: refused.length })} <Link to="/">{t('queue.show')}</Link>
+      {t('queue.refusedCount', { count: refusedMeasurements.length })} <Link to="/">{t('queue.show')}</Link>
     </p>
   )
 }

@@ -3,12 +3,12 @@ import type { Me } from '../../model/me.ts'
 import { isQueueOn, type QueuedMeasurement, useQueue, useQueueAccount } from './measurement-queue.ts'
 
 /** Own pages show all that waits for the user, pages about somebody only theirs. */
-export const isShownTo = ({ ehrId, isPatient, acts }: Me, queued: QueuedMeasurement): boolean =>
-  (isPatient && !acts) || queued.ehrId === ehrId
+export const isShownTo = ({ ehrId, isPatient, acts }: Me, measurement: QueuedMeasurement): boolean =>
+  (isPatient && !acts) || measurement.ehrId === ehrId
 
 /** The page whose form corrects a refused measurement; undefined if the user must act for the person first. */
-export function correctionPath({ mvUid, acts }: Me, queued: QueuedMeasurement): string | undefined {
-  const { ehrId, patient, kind, key, helped } = queued
+export function correctionPath({ mvUid, acts }: Me, measurement: QueuedMeasurement): string | undefined {
+  const { ehrId, patient, kind, key, helped } = measurement
   if (patient !== undefined) return `/patients/${ehrId}?queued=${key}`
   return helped?.mvUid === (acts && mvUid) ? `/measure?kind=${kind}&queued=${key}` : undefined
 }

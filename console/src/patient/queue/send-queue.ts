@@ -18,25 +18,25 @@ import {
 const RETRY_INTERVAL_MS = 10_000
 
 /** Sends one that waits. @returns false if no other one need be tried now */
-async function sendQueued(queued: QueuedMeasurement, signal: AbortSignal): Promise<boolean> {
-  const { account, helped } = queued
+async function sendQueued(measurement: QueuedMeasurement, signal: AbortSignal): Promise<boolean> {
+  const { account, helped } = measurement
   try {
-    await sendMeasurement(clientFor(account, helped), queued, { keep: replaceInQueue, signal })
-    await removeFromQueue(queued)
+    await sendMeasurement(clientFor(account, helped), measurement, { keep: replaceInQueue, signal })
+    await removeFromQueue(measurement)
   } catch (error) {
     if (!isProblem(error)) throw error
     if (isUnanswered(error)) return false
-    if (isRefusal(error)) await replaceInQueue({ ...queued, refusal: refusalOf(error) })
+    if (isRefusal(error)) await replaceInQueue({ ...measurement, refusal: refusalOf(error) })
   }
   return true
 }
 
 async function sendQueue(queries: QueryClient, account: string, signal: AbortSignal): Promise<void> {
-  for (const queued of await queries.fetchQuery(queueQuery(account))) {
-    if (queued.refusal) continue
-    if (!(await sendQueued(queued, signal))) return
+  for (const measurement of await queries.fetchQuery(queueQuery(account))) {
+    if (measurement.refusal) continue
+    if (!(await sendQueued(measurement, signal))) return
     await refreshQueue(queries, account)
-    queries.invalidateQueries({ queryKey: ehrKey(queued.ehrId) })
+    queries.invalidateQueries({ queryKey: ehrKey(measurement.ehrId) })
   }
 }
 

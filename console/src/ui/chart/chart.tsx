@@ -28,7 +28,7 @@ export function Chart(props: ChartProps) {
   const id = useId()
   const [isTable, setTable] = useState(false)
   const { title, unit, series, from, to } = props
-  const shown = useMemo(
+  const visibleSeries = useMemo(
     () => series.map((one) => ({ ...one, points: pointsBetween(one.points, from, to) })),
     [series, from, to],
   )
@@ -45,9 +45,13 @@ export function Chart(props: ChartProps) {
           ))}
         </ul>
       </figcaption>
-      <Summary series={shown} unit={unit} />
+      <Summary series={visibleSeries} unit={unit} />
       {areas && <BandList bands={areas.bands} label={areas.label} unit={unit} />}
-      {isTable ? <ValueTable {...props} series={shown} /> : <Graph key={language} {...props} shown={shown} />}
+      {isTable ? (
+        <ValueTable {...props} series={visibleSeries} />
+      ) : (
+        <Graph key={language} {...props} visibleSeries={visibleSeries} />
+      )}
       <button type="button" aria-expanded={isTable} onClick={() => startTransition(() => setTable(!isTable))}>
         {t(isTable ? 'chart.graph' : 'chart.table')} <span className="unseen">{title}</span>
       </button>
@@ -97,11 +101,18 @@ const plotOptions = (series: readonly PlotSeries[]): PlotOptions => ({
   formatValue: formatNumber,
 })
 
-function Graph({ title, unit, series, shown, from, to }: ChartProps & { shown: readonly PlotSeries[] }) {
+function Graph({
+  title,
+  unit,
+  series,
+  visibleSeries,
+  from,
+  to,
+}: ChartProps & { visibleSeries: readonly PlotSeries[] }) {
   const t = useText()
   const target = useRef<HTMLDivElement>(null)
   const plot = useRef<Plot>(undefined)
-  const { announced, onKeyDown, leave } = usePointWalk(shown, unit, plot)
+  const { announced, onKeyDown, leave } = usePointWalk(visibleSeries, unit, plot)
   useEffect(() => {
     let isGone = false
     async function draw() {

@@ -33,8 +33,8 @@ export function ConflictView<Name extends string>({
   const t = useText()
   const id = useId()
   const names = (Object.keys(labels) as Name[]).filter((name) => theirs[name] !== base[name])
-  const [chosen, setChosen] = useState<Partial<Record<Name, Side>>>({})
-  const sideOf = (name: Name): Side => chosen[name] ?? (mine[name] === base[name] ? 'theirs' : 'mine')
+  const [sides, setSides] = useState<Partial<Record<Name, Side>>>({})
+  const sideOf = (name: Name): Side => sides[name] ?? (mine[name] === base[name] ? 'theirs' : 'mine')
   const merged = () =>
     Object.fromEntries(
       (Object.keys(labels) as Name[]).map((name) => [
@@ -56,7 +56,7 @@ export function ConflictView<Name extends string>({
                 type="radio"
                 name={`${id}-${name}`}
                 checked={sideOf(name) === side}
-                onChange={() => setChosen({ ...chosen, [name]: side })}
+                onChange={() => setSides({ ...sides, [name]: side })}
               />
               {t(`conflict.${side}`, { text: textOf(name, (side === 'mine' ? mine : theirs)[name]) || '–' })}
             </label>

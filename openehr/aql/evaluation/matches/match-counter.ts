@@ -49,12 +49,12 @@ export class MatchCounter {
   }
 
   #countsOf(pattern: ClassPattern): ClassCounts {
-    let known = this.#known[pattern.slot]
-    if (known === undefined) {
-      known = { candidates: findCandidates(this.#tree, pattern), ways: [], is: [] }
-      this.#known[pattern.slot] = known
+    let counts = this.#known[pattern.slot]
+    if (counts === undefined) {
+      counts = { candidates: findCandidates(this.#tree, pattern), ways: [], is: [] }
+      this.#known[pattern.slot] = counts
     }
-    return known
+    return counts
   }
 
   /**
@@ -96,8 +96,8 @@ export class MatchCounter {
   /** Counts the matches in which a class is bound to this candidate. */
   countMatchesAt(pattern: ClassPattern, i: number): number {
     const { ways, candidates } = this.#countsOf(pattern)
-    const known = ways[i]
-    if (known !== undefined) return known
+    const cachedCount = ways[i]
+    if (cachedCount !== undefined) return cachedCount
     const at = candidates[i] as number
     const { slot } = pattern
     this.#row.bound[slot] = this.nodeAt(at)
@@ -198,9 +198,9 @@ export class MatchCounter {
   indexByKey(pattern: ClassPattern, { of, own, steps }: JoinEquality): Map<string | undefined, number[]> {
     const slotsByVariable = new Map<string | undefined, number[]>()
     const add = (key: string | undefined, i: number): void => {
-      const known = slotsByVariable.get(key)
-      if (known === undefined) slotsByVariable.set(key, [i])
-      else if (known.at(-1) !== i) known.push(i)
+      const indexes = slotsByVariable.get(key)
+      if (indexes === undefined) slotsByVariable.set(key, [i])
+      else if (indexes.at(-1) !== i) indexes.push(i)
     }
     const keys = this.candidates(of).map((at) => this.#keysAt(at, of.slot, own, steps))
     for (const [i, at] of this.candidates(pattern).entries()) {
@@ -214,8 +214,8 @@ export class MatchCounter {
     const row = this.#row
     row.bound[slot] = this.nodeAt(at)
     const keys = new Set<string | undefined>()
-    const take = (taken: number): void => {
-      const step = steps[taken]
+    const take = (stepIndex: number): void => {
+      const step = steps[stepIndex]
       if (step === undefined) {
         const term = own.of(row)
         if (term.value !== undefined && term.value !== null) keys.add(equalityKey(term))
@@ -223,7 +223,7 @@ export class MatchCounter {
       }
       for (const member of this.#joins.members(step, row)) {
         row.values[step] = member
-        take(taken + 1)
+        take(stepIndex + 1)
       }
     }
     take(0)

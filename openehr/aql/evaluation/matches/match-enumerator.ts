@@ -157,7 +157,7 @@ export class MatchEnumerator {
 
   /** Skips values that cannot equal the already bound side of a join. */
   #filterByEquality(at: number, pattern: ClassPattern, equality: JoinEquality): void {
-    const term = equality.known.of(this.#match)
+    const term = equality.knownOperand.of(this.#match)
     const key = equalityKey(term)
     if (term.value === undefined || term.value === null) this.#end[at] = 0
     if (key === undefined) return
@@ -172,7 +172,7 @@ export class MatchEnumerator {
   }
 
   /** Binds the next value of a level. @returns the number of counted matches with it */
-  #takeNextValue({ slot, step, pattern, checks, counted }: EnumeratedVariable, at: number): number {
+  #takeNextValue({ slot, step, pattern, checks, countedSteps }: EnumeratedVariable, at: number): number {
     const next = this.#next[at] as number
     this.#next[at] = next + 1
     const i = this.#picked[at]?.[next] ?? next
@@ -186,7 +186,7 @@ export class MatchEnumerator {
       row.bound[slot] = node
     }
     for (const { of } of checks) if (of(row) !== true) return 0
-    const ways = counted.length === 0 ? 1 : this.#counter.countStepMatches(counted, row)
+    const ways = countedSteps.length === 0 ? 1 : this.#counter.countStepMatches(countedSteps, row)
     if (ways === 0 || !node || !pattern?.inner) return ways
     const inside = this.#countInside(pattern, value as number, node)
     return inside === 0 ? 0 : ways * inside

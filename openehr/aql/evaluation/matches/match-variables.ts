@@ -10,7 +10,7 @@ export interface EnumeratedVariable {
   /** Set if the variable is a step. */
   step?: number
   /** The steps directly after it that are only counted. */
-  counted: readonly number[]
+  countedSteps: readonly number[]
   /** Conditions that can be decided once the variable has a value. */
   checks: readonly ConditionCheck[]
   /** An equality with a variable of an earlier level. */
@@ -19,7 +19,7 @@ export interface EnumeratedVariable {
 
 /** An equality join: a value of the class, or inside it, must equal an already known value. */
 export interface JoinEquality {
-  known: OperandGetter
+  knownOperand: OperandGetter
   /** The class that contains the joined value, its operand, and the steps to it. */
   of: ClassPattern
   own: OperandGetter
@@ -31,7 +31,7 @@ interface VariablesInput extends QueryPattern {
   steps: readonly PathJoinStep[]
   conditions: readonly ConditionCheck[]
   /** Variables that rows contain. */
-  said: readonly BindingVariable[]
+  rowVariables: readonly BindingVariable[]
 }
 
 /**
@@ -51,7 +51,7 @@ export class MatchVariables {
   readonly #classes: { steps: number[]; filters: ConditionCheck[] }[]
   readonly #enumerated = new Set<ContainmentPattern>()
 
-  constructor({ pattern, slots, steps, conditions, said }: VariablesInput) {
+  constructor({ pattern, slots, steps, conditions, rowVariables }: VariablesInput) {
     this.pattern = pattern
     this.slots = slots
     this.#given = steps
@@ -61,12 +61,12 @@ export class MatchVariables {
       (parent === undefined ? this.stepsOf(slot) : this.stepsBehind(parent)).push(i)
     const never = new Set(unmatchableSlots(pattern, true))
     const canBe = ({ slot }: BindingVariable) => !never.has(slot)
-    const listed = { classes: new Set<number>(), steps: new Set<number>() }
+    const enumeratedVariables = { classes: new Set<number>(), steps: new Set<number>() }
     const list = ({ slot, step }: BindingVariable): void => {
-      listed.classes.add(slot)
-      for (let at = step; at !== undefined; at = steps[at]?.parent) listed.steps.add(at)
+      enumeratedVariables.classes.add(slot)
+      for (let at = step; at !== undefined; at = steps[at]?.parent) enumeratedVariables.steps.add(at)
     }
-    said.filter(canBe).forEach(list)
+    rowVariables.filter(canBe).forEach(list)
     const constants: ConditionCheck[] = []
     const crossing: { check: ConditionCheck; about: BindingVariable[] }[] = []
     for (const check of conditions) {
@@ -80,8 +80,8 @@ export class MatchVariables {
       }
     }
     this.constants = constants
-    this.#findEnumerated(pattern, listed.classes)
-    this.levels = this.#buildLevels(listed.steps, crossing)
+    this.#findEnumerated(pattern, enumeratedVariables.classes)
+    this.levels = this.#buildLevels(enumeratedVariables.steps, crossing)
   }
 
   /** The first steps of the paths that begin at a class. */
@@ -107,15 +107,15 @@ export class MatchVariables {
   }
 
   #buildLevels(
-    listed: ReadonlySet<number>,
+    enumeratedSteps: ReadonlySet<number>,
     crossing: readonly { check: ConditionCheck; about: readonly BindingVariable[] }[],
   ): EnumeratedVariable[] {
     const variables: (Omit<EnumeratedVariable, 'checks'> & { checks: ConditionCheck[] })[] = []
     const addSteps = (slot: number, steps: readonly number[]): void => {
-      for (const step of steps.filter((one) => listed.has(one))) {
+      for (const step of steps.filter((one) => enumeratedSteps.has(one))) {
         const behind = this.stepsBehind(step)
-        const counted = behind.filter((one) => !listed.has(one))
-        variables.push({ slot, step, counted, checks: [...this.filtersOf({ slot, step })] })
+        const countedSteps = behind.filter((one) => !enumeratedSteps.has(one))
+        variables.push({ slot, step, countedSteps, checks: [...this.filtersOf({ slot, step })] })
         addSteps(slot, behind)
       }
     }
@@ -127,8 +127,8 @@ export class MatchVariables {
       }
       const { slot, inner, negated } = pattern
       const steps = this.stepsOf(slot)
-      const counted = steps.filter((one) => !listed.has(one))
-      variables.push({ slot, pattern, counted, checks: [...this.filtersOf({ slot })] })
+      const countedSteps = steps.filter((one) => !enumeratedSteps.has(one))
+      variables.push({ slot, pattern, countedSteps, checks: [...this.filtersOf({ slot })] })
       addSteps(slot, steps)
       if (inner && !negated) add(inner)
     }
@@ -142,17 +142,17 @@ export class MatchVariables {
   }
 
   #addEqualities({ equal }: ConditionCheck, levels: EnumeratedVariable[]): void {
-    for (const [known, own] of equal ? [equal, [equal[1], equal[0]] as const] : []) {
+    for (const [knownOperand, own] of equal ? [equal, [equal[1], equal[0]] as const] : []) {
       const [variable, ...others] = own.about
       const isOf = ({ slot, step }: BindingVariable) =>
         levels.findIndex((one) => one.slot === slot && one.step === step)
-      const before = Math.max(...known.about.map(isOf))
-      if (variable === undefined || others.length > 0 || known.about.length === 0) continue
+      const before = Math.max(...knownOperand.about.map(isOf))
+      if (variable === undefined || others.length > 0 || knownOperand.about.length === 0) continue
       const around = this.#enclosingClasses(this.pattern, variable.slot)
       const of = around.at(-1)
       for (const level of levels.slice(before + 1))
         if (of && level.pattern && around.includes(level.pattern))
-          level.equality ??= { known, own, of, steps: this.#stepsLeadingTo(variable.step) }
+          level.equality ??= { knownOperand, own, of, steps: this.#stepsLeadingTo(variable.step) }
     }
   }
 

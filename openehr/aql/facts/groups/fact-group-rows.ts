@@ -14,8 +14,8 @@ export function rowsOfGroups(
   const found = groups.filter(({ count, empty }) => count + empty > 0)
   const isByEhr = columns.some(({ kind }) => kind === 'ehrId')
   const from = isByEhr ? found.map(({ ehrId = '' }) => ({ ehrId, records: [] })) : []
-  const shown = isByEhr ? found.toSorted(byEhrId) : [merge(found)]
-  const rows = shown
+  const resultGroups = isByEhr ? found.toSorted(byEhrId) : [merge(found)]
+  const rows = resultGroups
     .map((group) => toRow(query, columns, { group, ehrs: isByEhr ? 1 : found.length, from }))
     .sort(createRowComparator(query))
   return { rows: rows.slice(offset, offset + limit), hasMore: rows.length > offset + limit }
@@ -39,12 +39,12 @@ interface ShownGroup {
   from: ResultRow['from']
 }
 
-function toRow({ orderBy }: QueryTree, columns: readonly GroupColumn[], shown: ShownGroup): ResultRow {
-  const values = columns.map((column) => shownValue(column, shown))
+function toRow({ orderBy }: QueryTree, columns: readonly GroupColumn[], shownGroup: ShownGroup): ResultRow {
+  const values = columns.map((column) => shownValue(column, shownGroup))
   return {
     cells: values.map((value) => JSON.stringify(value ?? null)),
     keys: orderBy.map(({ column = 0 }) => values[column]),
-    from: shown.from,
+    from: shownGroup.from,
   }
 }
 

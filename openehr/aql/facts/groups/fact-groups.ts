@@ -62,8 +62,8 @@ export class ValueGroups {
 
   #groupOf(id: string | null): ValueGroup {
     const ehrId = id ?? undefined
-    const known = this.#groups.get(ehrId)
-    if (known) return known
+    const existingGroup = this.#groups.get(ehrId)
+    if (existingGroup) return existingGroup
     const group = createValueGroup(ehrId)
     this.#groups.set(ehrId, group)
     return group

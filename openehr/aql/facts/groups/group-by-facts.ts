@@ -35,8 +35,10 @@ export async function groupByFacts(about: GroupingInput): Promise<ValueGroup[] |
   const ids = await ehrs.ids()
   const withheldIds = await ehrs.withheldIds()
   if (ids?.length === 0) return []
-  const known = grouping.place && (await structures.of(grouping.archetypeId))
-  const rows = grouping.place ? known && rowsOfStructures(about, known) : EVERY_OCCURRENCE
+  const archetypeStructures = grouping.place && (await structures.of(grouping.archetypeId))
+  const rows = grouping.place
+    ? archetypeStructures && rowsOfStructures(about, archetypeStructures)
+    : EVERY_OCCURRENCE
   if (!rows) return undefined
   const filter = allOf([
     ids && { ehrId: { $in: [...ids] }, archetypes: grouping.archetypeId },
@@ -46,11 +48,11 @@ export async function groupByFacts(about: GroupingInput): Promise<ValueGroup[] |
     withheldIds.size > 0 || grouping.columns.some(({ kind }) => kind !== 'values' && kind !== 'rows')
   const groups = new ValueGroups()
   const compositions = { db, filter: filter ?? {}, byEhr }
-  const done = await Promise.all([
+  const results = await Promise.all([
     groupCompositions(compositions, grouping, { rows, isOfEhrs: ids !== undefined, groups }),
     ...planViewSearches(reading, ids).map((search) => groupView(about, search, byEhr, groups)),
   ])
-  if (done.includes(false)) return undefined
+  if (results.includes(false)) return undefined
   return groups.all().filter(({ ehrId }) => ehrId === undefined || !withheldIds.has(ehrId))
 }
 
@@ -66,12 +68,12 @@ const needsEmptyRows = ({ range, columns }: FactGrouping): boolean =>
   Object.keys(range).length === 0 && columns.some(({ kind }) => kind !== 'values')
 
 /** @returns undefined if the facts of some structure are not exactly the rows of the query */
-function rowsOfStructures({ query, grouping }: GroupingInput, known: Structures): EmptyRows | undefined {
+function rowsOfStructures({ query, grouping }: GroupingInput, structures: Structures): EmptyRows | undefined {
   const { node, place, archetypeId } = grouping
   const examples = place && new ExampleEvaluation(node, place.path, query)
   if (!examples?.isDecided) return undefined
   const empty: string[] = []
-  for (const [key, example] of known) {
+  for (const [key, example] of structures) {
     const rows = examples.keysOf(example)
     const values = rows.filter((value) => value !== undefined).sort()
     const facts = factValuesOf(example, place?.place ?? '')

@@ -25,7 +25,7 @@ interface OrderedSearch {
   /** The structures of the archetype; undefined: they do not help. */
   structures: Structures | undefined
   /** The number of rows that are needed. */
-  wanted: number
+  neededCount: number
 }
 
 /**
@@ -50,12 +50,20 @@ async function isSelective({ db, search }: OrderedSearch): Promise<boolean> {
 }
 
 function openByFact(about: OrderedSearch): OrderedStream[] {
-  const { db, order, search, ehrIds, wanted } = about
+  const { db, order, search, ehrIds, neededCount } = about
   const { place, archetypeId, descending } = order
   const { filter } = search
   const field = ehrIds ? 'times' : 'facts'
   const range = ehrIds ? rangeOfEnds(order) : order.range
-  const valued = new FactOrderStream(db, { filter, field, place, archetypeId, range, descending, wanted })
+  const valued = new FactOrderStream(db, {
+    filter,
+    field,
+    place,
+    archetypeId,
+    range,
+    descending,
+    neededCount,
+  })
   const empty = order.isRequired ? undefined : emptyFilter(about)
   if (!empty) return [valued]
   const index = empty === filter ? search.index : 'facts'
@@ -80,19 +88,19 @@ function emptyFilter({ query, order, search, structures }: OrderedSearch): Datab
   return { $and: [search.filter, { facts: { $elemMatch: element } }] }
 }
 
-const openUnordered = ({ db, wanted }: OrderedSearch, { index, filter }: CompositionSearch) =>
+const openUnordered = ({ db, neededCount }: OrderedSearch, { index, filter }: CompositionSearch) =>
   new FieldOrderStream(db, {
     collection: Composition.collection,
     filter,
     field: undefined,
     isEmpty: true,
     descending: false,
-    wanted,
+    neededCount,
     hint: index === '_id' ? '_id_' : COMPOSITION_INDEX_KEYS[index],
   })
 
 async function openByStart(about: OrderedSearch): Promise<OrderedStream[] | undefined> {
-  const { db, order, search, ehrIds, wanted } = about
+  const { db, order, search, ehrIds, neededCount } = about
   const { range, descending, isRequired } = order
   const isOfArchetype = requiresField(search.filter, 'archetypes')
   const index = ehrIds ? (isOfArchetype ? 'archetypes' : 'list_ofEhr') : 'start'
@@ -105,7 +113,7 @@ async function openByStart(about: OrderedSearch): Promise<OrderedStream[] | unde
     field: 'start',
     isEmpty: false,
     descending,
-    wanted,
+    neededCount,
     hint: COMPOSITION_INDEX_KEYS[index],
   })
   if (isRequired) return [valued]
@@ -117,10 +125,10 @@ async function openByStart(about: OrderedSearch): Promise<OrderedStream[] | unde
 const SKIP_COST = 0.1
 
 /** Whether so many compositions have the archetype that a page in the order of all starts takes less. */
-async function isFrequent({ db, search, wanted }: OrderedSearch): Promise<boolean> {
+async function isFrequent({ db, search, neededCount }: OrderedSearch): Promise<boolean> {
   const [all, some] = await Promise.all([
     documentCollection({ db }, Composition.collection).estimatedDocumentCount(),
     countCompositions(db, search),
   ])
-  return some > 0 && wanted * (1 + (all / some) * SKIP_COST) < some
+  return some > 0 && neededCount * (1 + (all / some) * SKIP_COST) < some
 }

@@ -26,7 +26,7 @@ interface OrderedEvaluation {
   collector: RowCollector
   timeSlice: TimeSlice
   /** The number of rows that are needed. */
-  wanted: number
+  neededCount: number
 }
 
 /** A stream, and how its records become documents. */
@@ -34,7 +34,7 @@ interface Source {
   stream: OrderedStream
   read(records: readonly ParseDocument[]): AsyncGenerator<ScannedRecord[]>
   /** The ids of the records of this collection that have been evaluated. */
-  seen: Set<string>
+  evaluatedIds: Set<string>
   /** The rank of the last record. Rows with equal values are in the order of their stream, and of the streams. */
   rank: number
 }
@@ -61,22 +61,25 @@ export async function evaluateInOrder(
 }
 
 async function openSources(
-  { reading, query, order, wanted }: OrderedEvaluation,
+  { reading, query, order, neededCount }: OrderedEvaluation,
   ehrIds: readonly string[] | undefined,
   structures: Structures | undefined,
 ): Promise<Source[] | undefined> {
   const { db, plan, caller } = reading
   const search = planCompositionSearch(plan, caller, ehrIds)
-  const streams = await openCompositionStreams({ db, query, order, search, ehrIds, structures, wanted })
+  const streams = await openCompositionStreams({ db, query, order, search, ehrIds, structures, neededCount })
   if (!streams) return undefined
   const read = (records: readonly ParseDocument[]) => readVersionsOf(db, plan, records)
-  const seen = new Set<string>()
+  const evaluatedIds = new Set<string>()
   const isOfEhrs = ehrIds !== undefined
   const viewSources = planViewSearches(reading, ehrIds).flatMap((one) => {
-    const own = { read: viewReader(reading, one.view), seen: new Set<string>() }
-    return openViewStreams({ db, order, search: one, isOfEhrs, wanted }).map((stream) => ({ stream, ...own }))
+    const own = { read: viewReader(reading, one.view), evaluatedIds: new Set<string>() }
+    return openViewStreams({ db, order, search: one, isOfEhrs, neededCount }).map((stream) => ({
+      stream,
+      ...own,
+    }))
   })
-  const all = [...streams.map((stream) => ({ stream, read, seen })), ...viewSources]
+  const all = [...streams.map((stream) => ({ stream, read, evaluatedIds })), ...viewSources]
   return all.map((source, i) => ({ ...source, rank: i * RANKS_PER_STREAM }))
 }
 
@@ -125,7 +128,7 @@ async function evaluateRecords(
   records: readonly ParseDocument[],
 ): Promise<void> {
   const withheldIds = await reading.ehrs.withheldIds()
-  const fresh = records.filter(({ _id }) => !source.seen.has(_id) && source.seen.add(_id))
+  const fresh = records.filter(({ _id }) => !source.evaluatedIds.has(_id) && source.evaluatedIds.add(_id))
   for await (const tree of scanSingleDocuments(reading, source.read(fresh))) {
     source.rank++
     if (withheldIds.has(tree.ehrId)) continue

@@ -25,7 +25,7 @@ const MAX_BATCH = 50
 /** A page of 10, the row that tells whether there are more, and one composition that occurs twice. */
 const MIN_BATCH = 12
 
-const batchSizeFor = (wanted: number): number => Math.min(MAX_BATCH, Math.max(MIN_BATCH, wanted))
+const batchSizeFor = (neededCount: number): number => Math.min(MAX_BATCH, Math.max(MIN_BATCH, neededCount))
 
 const firstBound = (descending: boolean): number =>
   descending ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
@@ -39,7 +39,7 @@ interface FactOrder {
   range: FactRange
   descending: boolean
   /** The number of records that probably suffice. */
-  wanted: number
+  neededCount: number
 }
 
 /**
@@ -65,7 +65,7 @@ export class FactOrderStream implements OrderedStream {
     this.#conditions = conditionsOf(order.filter).filter(
       ({ archetypes }) => archetypes === undefined || archetypes !== order.archetypeId,
     )
-    this.#size = Math.max(MIN_BATCH, order.wanted)
+    this.#size = Math.max(MIN_BATCH, order.neededCount)
     this.bound = firstBound(order.descending)
   }
 
@@ -137,7 +137,7 @@ interface FieldOrder {
   isEmpty: boolean
   descending: boolean
   hint: string | Readonly<Record<string, 1 | -1>>
-  wanted: number
+  neededCount: number
 }
 
 /** Records in the order of a field, or in any order. */
@@ -146,13 +146,13 @@ export class FieldOrderStream implements OrderedStream {
   readonly #field: string | undefined
   readonly #cursor: FindCursor<ParseDocument>
 
-  constructor(db: Db, { collection, filter, field, isEmpty, descending, hint, wanted }: FieldOrder) {
+  constructor(db: Db, { collection, filter, field, isEmpty, descending, hint, neededCount }: FieldOrder) {
     const isComposition = collection === Composition.collection
     this.#field = field
     this.#cursor = documentCollection({ db }, collection)
       .find(filter, {
         maxTimeMS: AQL_TIMEOUT_MS,
-        batchSize: batchSizeFor(wanted),
+        batchSize: batchSizeFor(neededCount),
         projection: isComposition ? UNREAD_FIELDS : {},
       })
       .hint(hint)

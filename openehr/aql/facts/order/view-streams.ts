@@ -16,11 +16,11 @@ interface ViewOrder {
   search: ViewSearch
   /** Whether only some EHRs are searched. */
   isOfEhrs: boolean
-  wanted: number
+  neededCount: number
 }
 
 /** The records of a view in the order of a place, and those in which it is empty. */
-export function openViewStreams({ db, order, search, isOfEhrs, wanted }: ViewOrder): OrderedStream[] {
+export function openViewStreams({ db, order, search, isOfEhrs, neededCount }: ViewOrder): OrderedStream[] {
   const { view, filter, index } = search
   const { descending, range, isRequired } = order
   const unordered = {
@@ -29,7 +29,7 @@ export function openViewStreams({ db, order, search, isOfEhrs, wanted }: ViewOrd
     hint: index,
     field: undefined,
     descending,
-    wanted,
+    neededCount,
   }
   const { field, isDecided } = placeInView(view, order, new ExampleEvaluation(order.node, order.path))
   const empty = (filter: DatabaseFilter) => new FieldOrderStream(db, { ...unordered, filter, isEmpty: true })

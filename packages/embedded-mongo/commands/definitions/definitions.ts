@@ -103,15 +103,15 @@ const listCollections: Command = {
     checkEach(command, 'listCollections', { nameOnly: boolean, authorizedCollections: boolean })
     const test = compileFilter(command.filter ?? {})
     const described = engine.catalog.list(db).map(describeCollection)
-    const listed = (
+    const collections = (
       command.nameOnly ? described.map(({ name, type }) => ({ name, type })) : described
     ).filter(test)
     const size = batchSizeOf(command.cursor, 'listCollections')
     return cursorReply(
       await engine.cursors.start(
-        { ns: `${db}.$cmd.listCollections`, documents: listed.map(encode), timer, owner },
+        { ns: `${db}.$cmd.listCollections`, documents: collections.map(encode), timer, owner },
         // Asking for one more than exist tells the cursor that none are left.
-        size === listed.length ? size + 1 : size,
+        size === collections.length ? size + 1 : size,
       ),
       'firstBatch',
     )

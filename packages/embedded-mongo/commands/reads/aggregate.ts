@@ -63,7 +63,7 @@ export const aggregate: Command = {
     const documentsOf = await runAggregation(context, pipeline)
     return cursorReply(
       await engine.cursors.start(
-        { ns: `${db}.${name}`, documents: documentsOf, timer, owner, isDropped: isDropped },
+        { ns: `${db}.${name}`, documents: documentsOf, timer, owner, isDropped },
         size,
       ),
       'firstBatch',
@@ -116,11 +116,11 @@ const runAggregation = async (
   const { collation, hint, let: variables } = command
   const frugal = command.allowDiskUse === false
   const query: Query = { ...head, collation, hint, variables, timer, limitsSortMemory: frugal }
-  const counted = countField(rest)
+  const countGroup = countField(rest)
   const collection = collectionOf(context)
-  if (counted) {
+  if (countGroup) {
     const n = await countMatches(context, command.aggregate, query)
-    return n > 0 ? [encode({ _id: counted[0], [counted[1]]: n })] : []
+    return n > 0 ? [encode({ _id: countGroup[0], [countGroup[1]]: n })] : []
   }
   if (rest.length === 0) return encodeMatches(findRecords(view, collection, query))
   const environment = environmentOf(context)

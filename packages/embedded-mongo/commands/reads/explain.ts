@@ -91,10 +91,10 @@ const describeRequest = (
   query: Document,
 ): Document => {
   const [host, port] = address.split(':')
-  const { lsid: _lsid, let: _let, ...shown } = command
+  const { lsid: _lsid, let: _let, ...commandFields } = command
   return {
     explainVersion: '1',
-    command: { ...shown, $db: db },
+    command: { ...commandFields, $db: db },
     serverInfo: { host, port: Number(port), version: MONGODB_VERSION },
     serverParameters: {},
     queryShapeHash: createHash('sha256')
@@ -141,22 +141,22 @@ export const explainCommand = async (
     }
     return { queryPlanner, executionStats, ...description, ok: 1 }
   }
-  const prepared = prepareQuery(collection, query)
-  const reader = name === 'find' ? createCoveringReader(prepared.plan, inner.projection) : undefined
-  const scan = scanStage(prepared.plan, reader !== undefined)
-  const winningPlan = prepared.plan.ordered
+  const preparedQuery = prepareQuery(collection, query)
+  const reader = name === 'find' ? createCoveringReader(preparedQuery.plan, inner.projection) : undefined
+  const scan = scanStage(preparedQuery.plan, reader !== undefined)
+  const winningPlan = preparedQuery.plan.ordered
     ? scan
     : { stage: 'SORT', sortPattern: query.sort, inputStage: scan }
   const queryPlanner = { namespace: ns, parsedQuery: query.filter, winningPlan, rejectedPlans: [] }
   if (verbosity === 'queryPlanner') return { queryPlanner, ...description, ok: 1 }
-  const examined: ExaminedCounts = { keys: 0, documents: 0 }
+  const counts: ExaminedCounts = { keys: 0, documents: 0 }
   let nReturned = 0
-  const rowOf = createRowReader(prepared, undefined)
+  const rowOf = createRowReader(preparedQuery, undefined)
   const found: Iterable<Step<unknown>> = reader
-    ? readCoveredRows(context.view, collection, query, { ...prepared, reader, rowOf }, examined)
-    : findRecords(context.view, collection, query, prepared, examined)
+    ? readCoveredRows(context.view, collection, query, { ...preparedQuery, reader, rowOf }, counts)
+    : findRecords(context.view, collection, query, preparedQuery, counts)
   await forEachItem(found, context.timer, (one) => {
     nReturned += reader ? headOf(one as Run).count : 1
   })
-  return { queryPlanner, executionStats: describeExamined(examined, nReturned), ...description, ok: 1 }
+  return { queryPlanner, executionStats: describeExamined(counts, nReturned), ...description, ok: 1 }
 }

@@ -77,15 +77,15 @@ const findCommand: Command = {
       command.batchSize === undefined
         ? DEFAULT_BATCH_SIZE
         : readInteger(command.batchSize, 'batchSize', DEFAULT_BATCH_SIZE)
-    const prepared = collection && prepareQuery(collection, query)
-    const reader = prepared && createCoveringReader(prepared.plan, command.projection)
+    const preparedQuery = collection && prepareQuery(collection, query)
+    const reader = preparedQuery && createCoveringReader(preparedQuery.plan, command.projection)
     const documents = reader
       ? readCoveredRows(view, collection as Collection, query, {
-          ...prepared,
+          ...preparedQuery,
           reader,
-          rowOf: createRowReader(prepared, project),
+          rowOf: createRowReader(preparedQuery, project),
         })
-      : encodeMatches(findRecords(view, collection, query, prepared), project)
+      : encodeMatches(findRecords(view, collection, query, preparedQuery), project)
     const source = { ns, documents, timer, owner, isDropped: createDropCheck(context, collection) }
     // A batch that can hold the whole limit asks for one more document. So it learns that none are left, and
     // opens no cursor.
@@ -196,10 +196,10 @@ export const countMatches = async (context: CommandContext, name: string, query:
     })
     return found
   }
-  const counted = plan
+  const total = plan
     ? await countKeys(view, collection as Collection, plan, timer)
     : countRecords(view, collection as Collection)
-  const rest = Math.max(0, counted - skip)
+  const rest = Math.max(0, total - skip)
   return limit ? Math.min(rest, limit) : rest
 }
 

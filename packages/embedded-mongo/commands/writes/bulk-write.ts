@@ -64,11 +64,11 @@ export const databaseOfBulkWrite = (command: Document): string => {
   return db
 }
 
-/** @param sent as it came: encoded in a sequence, decoded in an array of the command */
-const readOperation = (sent: unknown, names: readonly string[]): Operation => {
-  const bytes = sent instanceof Uint8Array ? (sent as Buffer) : undefined
+/** @param entry as it came: encoded in a sequence, decoded in an array of the command */
+const readOperation = (entry: unknown, names: readonly string[]): Operation => {
+  const bytes = entry instanceof Uint8Array ? (entry as Buffer) : undefined
   if (bytes) checkFields(bytes, 'document')
-  const operation: Document = bytes ? decode(bytes) : (sent as Document)
+  const operation: Document = bytes ? decode(bytes) : (entry as Document)
   const kind = Object.keys(operation)[0] as Kind
   if (!Object.hasOwn(OPTIONS, kind)) fail(40415, `BSON field 'bulkWrite.ops.${kind}' is an unknown field.`)
   checkKnown(operation, 'bulkWrite.ops', OPTIONS[kind])

@@ -63,8 +63,8 @@ const update = (context: CommandContext, name: string, query: Query): Statement 
 
 const runStatement = async (context: CommandContext, statement: Statement): Promise<StatementResult> => {
   const changed = await context.write((view) => {
-    const done = findEarlierResult(context, view, 0)
-    if (done) return done
+    const earlierResult = findEarlierResult(context, view, 0)
+    if (earlierResult) return earlierResult
     const changed = runInOneSlice(context, view, statement)
     recordResults(context, view, statement, [changed])
     return changed

@@ -155,10 +155,10 @@ export const recordResults = (
   { engine, retryable }: CommandContext,
   view: WritableView,
   { position = 0, shows }: Pick<Statement, 'position' | 'shows'>,
-  done: readonly (StatementResult | undefined)[],
+  statementResults: readonly (StatementResult | undefined)[],
 ): void => {
   if (!retryable) return
-  const results = done.map((changed = emptyResult()): StatementResult => {
+  const results = statementResults.map((changed = emptyResult()): StatementResult => {
     const { matched, modified, upsertedId } = changed
     return {
       matched,
@@ -227,8 +227,8 @@ const runInOneJob = (
       if (ordered) break
     }
   }
-  const done = outcomes.map(({ changed, isRepeat }) => (isRepeat ? undefined : changed))
-  recordResults(context, view, { position: from }, done)
+  const newResults = outcomes.map(({ changed, isRepeat }) => (isRepeat ? undefined : changed))
+  recordResults(context, view, { position: from }, newResults)
   return outcomes
 }
 

@@ -22,7 +22,7 @@ import type { Stage, StageEnvironment } from './stage.ts'
 /** An output field: the value that each document adds, and the accumulator of each group. */
 interface Field {
   name: string
-  /** See `shown`. */
+  /** See `wrapExtreme`. */
   wraps?: boolean
   of(document: Document): unknown
   begin(): Accumulator
@@ -42,7 +42,7 @@ export const group = (body: unknown, environment: StageEnvironment): Stage => {
   const outputs = Object.entries(documentFields(body)).filter(([name]) => name !== '_id')
   const gathered = outputs.map(([name, spec]) => field(name, spec, compile, collation))
   return function* (input) {
-    const groups = new Map<string, { id: unknown; kept: Accumulator[] }>()
+    const groups = new Map<string, { id: unknown; fieldAccumulators: Accumulator[] }>()
     for (const document of input) {
       if (document === PAUSE) {
         yield PAUSE
@@ -50,13 +50,13 @@ export const group = (body: unknown, environment: StageEnvironment): Stage => {
       }
       const key = id(document) ?? null
       const name = identityOf(key, collation)
-      const found = groups.get(name) ?? { id: key, kept: gathered.map(({ begin }) => begin()) }
+      const found = groups.get(name) ?? { id: key, fieldAccumulators: gathered.map(({ begin }) => begin()) }
       groups.set(name, found)
-      for (const [i, { of }] of gathered.entries()) found.kept[i]?.add(of(document))
+      for (const [i, { of }] of gathered.entries()) found.fieldAccumulators[i]?.add(of(document))
     }
-    for (const { id, kept } of groups.values()) {
+    for (const { id, fieldAccumulators } of groups.values()) {
       if (timer.isSliceOver()) yield PAUSE
-      yield groupDocument(isConstant ? id : shownId(id), gathered, kept)
+      yield groupDocument(isConstant ? id : toResultId(id), gathered, fieldAccumulators)
     }
   }
 }
@@ -69,20 +69,25 @@ const checkId = (id: unknown): void => {
       fail(17390, '$group does not support inclusion-style expressions')
 }
 
-const groupDocument = (id: unknown, gathered: Field[], kept: Accumulator[]): Step<Document> => {
+const groupDocument = (id: unknown, gathered: Field[], fieldAccumulators: Accumulator[]): Step<Document> => {
   const document: Document = { _id: id }
   for (const [i, { name, wraps }] of gathered.entries()) {
-    const value = kept[i]?.value
-    setMember(document, name, !wraps ? value : Array.isArray(value) ? value.map(shown) : shown(value))
+    const value = fieldAccumulators[i]?.value
+    setMember(
+      document,
+      name,
+      !wraps ? value : Array.isArray(value) ? value.map(wrapExtreme) : wrapExtreme(value),
+    )
   }
   return document
 }
 
 /** Groups of MongoDB return MinKey and MaxKey inside a document. */
-const shown = (value: unknown): unknown => (isExtreme(value) ? { '': value } : value)
+const wrapExtreme = (value: unknown): unknown => (isExtreme(value) ? { '': value } : value)
 
 /** An _id is wrapped in the same way; code becomes text. */
-const shownId = (id: unknown): unknown => (bsonType(id) === 'Code' ? String((id as Code).code) : shown(id))
+const toResultId = (id: unknown): unknown =>
+  bsonType(id) === 'Code' ? String((id as Code).code) : wrapExtreme(id)
 
 /** Whether values are wrapped: with some accumulators always, with others only constants. */
 const wraps = (operator: string, operand: unknown): boolean =>
@@ -147,10 +152,10 @@ const keepingSeveral = (
   const { end, sign, single } = sortingAccumulators[operator] as (typeof sortingAccumulators)[string]
   if (!isObject(operand)) return fail(5787801, `${operator} needs an object as its argument`)
   const sorting = /top|bottom/.test(operator)
-  const known = sorting ? ['sortBy', 'output', ...(single ? [] : ['n'])] : ['input', 'n']
+  const argumentNames = sorting ? ['sortBy', 'output', ...(single ? [] : ['n'])] : ['input', 'n']
   for (const key of Object.keys(operand))
-    if (!known.includes(key)) fail(5787901, `Unknown argument to ${operator}: ${key}`)
-  for (const key of known)
+    if (!argumentNames.includes(key)) fail(5787901, `Unknown argument to ${operator}: ${key}`)
+  for (const key of argumentNames)
     if (!(key in operand))
       fail(
         key === 'n' ? (sorting ? 5788003 : 5787906) : key === 'sortBy' ? 5788005 : 5788004,
@@ -171,15 +176,15 @@ const sortedCount = (value: unknown): number =>
     ? toNumber(value)
     : fail(7548606, "Value for 'n' must be a positive whole number")
 
-const skippingNulls = (kept: Accumulator, skip: boolean): Accumulator =>
+const skippingNulls = (accumulator: Accumulator, skip: boolean): Accumulator =>
   skip
     ? {
-        add: (value) => isNullish(value) || kept.add(value),
+        add: (value) => isNullish(value) || accumulator.add(value),
         get value() {
-          return kept.value
+          return accumulator.value
         },
       }
-    : kept
+    : accumulator
 
 interface Row {
   by: unknown[]

@@ -54,21 +54,21 @@ const lookupOptions = (body: unknown): Document => {
 
 /** The source of the foreign documents: a collection, or the first stage of the pipeline. */
 const othersOf = (
-  given: Document,
+  spec: Document,
   environment: StageEnvironment,
   compileNested: CompileNested,
 ): [ForeignCollection, Document] => {
-  const [first, ...rest] = Array.isArray(given.pipeline) ? given.pipeline : []
+  const [first, ...rest] = Array.isArray(spec.pipeline) ? spec.pipeline : []
   if (!isObject(first) || !('$documents' in first)) {
-    if (given.from !== undefined) checkFrom(given.from)
-    return [foreignOf(given.from, environment, '$lookup'), given]
+    if (spec.from !== undefined) checkFrom(spec.from)
+    return [foreignOf(spec.from, environment, '$lookup'), spec]
   }
-  if (given.from !== undefined) fail(9, '$lookup with $documents in its pipeline has no from')
-  if (!('localField' in given)) return [none, given]
+  if (spec.from !== undefined) fail(9, '$lookup with $documents in its pipeline has no from')
+  if (!('localField' in spec)) return [none, spec]
   const source = compileNested([first], environment)
   return [
     { ...none, find: () => source([]) },
-    { ...given, pipeline: rest },
+    { ...spec, pipeline: rest },
   ]
 }
 
@@ -86,13 +86,13 @@ export const lookupStage = (
   environment: StageEnvironment,
   compileNested: CompileNested,
 ): Stage => {
-  const [others, given] = othersOf(lookupOptions(body), environment, compileNested)
-  const targetField = splitFieldPath(given.as)
+  const [others, spec] = othersOf(lookupOptions(body), environment, compileNested)
+  const targetField = splitFieldPath(spec.as)
   const partners =
-    'localField' in given
-      ? byField(splitFieldPath(given.localField), splitFieldPath(given.foreignField), others, environment)
+    'localField' in spec
+      ? byField(splitFieldPath(spec.localField), splitFieldPath(spec.foreignField), others, environment)
       : () => others.find({})
-  const refine = 'pipeline' in given ? byPipeline(given, environment, compileNested) : undefined
+  const refine = 'pipeline' in spec ? byPipeline(spec, environment, compileNested) : undefined
   return function* (input) {
     for (const document of input) {
       if (document === PAUSE) {
@@ -161,9 +161,9 @@ const byField = (
     all.push(document)
   }
   return function* (document: Document): Iterable<Step<Document>> {
-    const wanted = localValues(document, local)
-    if (others.indexed(field) && !wanted.some(isRegex)) {
-      yield* others.find({ [field]: { $in: wanted } })
+    const values = localValues(document, local)
+    if (others.indexed(field) && !values.some(isRegex)) {
+      yield* others.find({ [field]: { $in: values } })
       return
     }
     if (!table) {
@@ -173,7 +173,7 @@ const byField = (
         if (other !== PAUSE) add(other)
       }
     }
-    const names = new Set(wanted.map((value) => identityOf(value, collation)))
+    const names = new Set(values.map((value) => identityOf(value, collation)))
     const positions = new Set([...names].flatMap((name) => table?.get(name) ?? []))
     // In the order of the foreign documents, not of the values.
     for (const position of [...positions].sort((a, b) => a - b)) yield all[position] as Document

@@ -173,18 +173,19 @@ const sample: CreateStage = (body, { timer }) => {
   const size = roundToWhole(body.size)
   if (!(size > 0)) fail(28747, 'size argument to $sample must be a positive integer')
   return function* (input) {
-    const chosen: Document[] = []
-    let seen = 0
+    const selection: Document[] = []
+    let documentCount = 0
     for (const document of input) {
       if (document === PAUSE) {
         yield PAUSE
         continue
       }
-      const place = chosen.length < size ? chosen.length : Math.floor(Math.random() * (seen + 1))
-      if (place < size) chosen[place] = document
-      seen++
+      const place =
+        selection.length < size ? selection.length : Math.floor(Math.random() * (documentCount + 1))
+      if (place < size) selection[place] = document
+      documentCount++
     }
-    const order = chosen.map((document) => ({ document, at: Math.random() }))
+    const order = selection.map((document) => ({ document, at: Math.random() }))
     for (const { document } of yield* sortInSteps(order, (a, b) => a.at - b.at, timer)) yield document
   }
 }

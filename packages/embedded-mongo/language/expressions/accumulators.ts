@@ -66,11 +66,11 @@ const extreme =
   }
 
 const first = (): Accumulator => {
-  let [seen, found]: [boolean, unknown] = [false, null]
+  let [hasValue, found]: [boolean, unknown] = [false, null]
   return {
     add(value) {
-      if (!seen) found = value ?? null
-      seen = true
+      if (!hasValue) found = value ?? null
+      hasValue = true
     },
     get value() {
       return found

@@ -60,12 +60,12 @@ const tokens = new RegExp(token, 'gi')
 /** Option x also ignores blanks and comments. */
 const extendedTokens = new RegExp(`${token.source}|\\s+|#.*`, 'gi')
 
-const escaped = (name: string, known: Record<string, string>): string => {
+const escaped = (name: string, translations: Record<string, string>): string => {
   const letter = name[0] as string
   if (letter === 'x') return `\\x{${name.replace(/[x{}]/g, '') || '0'}}`
   if (letter === 'c' && name.length > 1) return `\\x{${(name.toUpperCase().charCodeAt(1) ^ 64).toString(16)}}`
   if (letter === '0') return `\\x{${Number.parseInt(name, 8).toString(16)}}`
-  return known[letter] ?? `\\${name}`
+  return translations[letter] ?? `\\${name}`
 }
 
 const inClass = (text: string): string =>
@@ -150,9 +150,9 @@ const countRepetitions = (pattern: string): number =>
   [...pattern.matchAll(/\{(\d*),?(\d*)\}/g)].reduce((sum, [, low, high]) => sum + Number(high || low), 0)
 
 const expression = (compiled: Compiled): RegularExpression => {
-  const named = compiled.namedGroups()
-  const endings = Object.keys(named).filter((name) => name.startsWith(ending))
-  const hidden = new Set(endings.map((name) => named[name]))
+  const namedGroups = compiled.namedGroups()
+  const endings = Object.keys(namedGroups).filter((name) => name.startsWith(ending))
+  const hidden = new Set(endings.map((name) => namedGroups[name]))
   const captures = Array.from({ length: compiled.groupCount() }, (_, i) => i + 1).filter(
     (n) => !hidden.has(n),
   )

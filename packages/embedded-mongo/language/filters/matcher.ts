@@ -191,8 +191,8 @@ export const fieldOperators: Readonly<Record<string, FieldOperator>> = {
   $in: (operand, options) => options.reach(oneOf('$in', operand, options)),
   $nin: (operand, options) => not(options.reach(oneOf('$nin', operand, options))),
   $exists: (operand) => {
-    const wanted = isTrue(operand)
-    return (values) => values.some((value) => value !== undefined) === wanted
+    const mustExist = isTrue(operand)
+    return (values) => values.some((value) => value !== undefined) === mustExist
   },
   $type: (operand, { reach }) => reach(typePredicate(operand)),
   $regex: (operand, { reach, steps }, siblings) =>
@@ -251,12 +251,12 @@ export const fieldOperators: Readonly<Record<string, FieldOperator>> = {
 const MAX_COMPARED_VALUES = 8
 
 const containsAll =
-  (wanted: unknown[], collation?: Collation): FieldPredicate =>
+  (requiredValues: unknown[], collation?: Collation): FieldPredicate =>
   (values) => {
     const present = new ValueSet([], collation)
     for (const value of values)
       for (const one of Array.isArray(value) ? [value, ...value] : [value]) present.add(one ?? null)
-    return wanted.every((value) => present.has(value ?? null))
+    return requiredValues.every((value) => present.has(value ?? null))
   }
 
 const isFiniteNumber = (value: unknown): boolean => isNumeric(value) && Number.isFinite(toNumber(value))

@@ -99,15 +99,15 @@ interface WholeFields {
 export const wholeFields = (spec: unknown): WholeFields | undefined => {
   if (!isObject(spec)) return undefined
   const { _id: id, ...others } = spec
-  const named = Object.entries(others)
-  const dropped = named.length > 0 ? !isTruthy(named[0]?.[1]) : !isTruthy(id)
+  const fields = Object.entries(others)
+  const dropped = fields.length > 0 ? !isTruthy(fields[0]?.[1]) : !isTruthy(id)
   const isPlain = (value: unknown) => typeof value === 'boolean' || isNumeric(value)
   const isWhole = ([name, value]: [string, unknown]) =>
     isPlain(value) && isTruthy(value) !== dropped && !name.includes('.')
-  if (!named.every(isWhole) || !(id === undefined || isPlain(id))) return undefined
-  if (named.length === 0 && id === undefined) return undefined
+  if (!fields.every(isWhole) || !(id === undefined || isPlain(id))) return undefined
+  if (fields.length === 0 && id === undefined) return undefined
   const namesId = dropped ? id !== undefined && !isTruthy(id) : id === undefined || isTruthy(id)
-  return { names: [...(namesId ? ['_id'] : []), ...named.map(([name]) => name)], dropped }
+  return { names: [...(namesId ? ['_id'] : []), ...fields.map(([name]) => name)], dropped }
 }
 
 /** The requested fields with their original or new names; undefined: the projection does more. */

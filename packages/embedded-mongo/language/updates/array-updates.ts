@@ -27,12 +27,12 @@ const arrayAt = (value: unknown, path: string): unknown[] => {
  * The elements that an operand adds, and its other clauses.
  * @throws for a clause that is not among the known ones
  */
-const addition = (operand: unknown, name: string, known: string[], wrongEach: number) => {
+const addition = (operand: unknown, name: string, allowedClauses: string[], wrongEach: number) => {
   if (!isObject(operand) || !('$each' in operand)) return { added: [operand], clauses: undefined }
   const { $each, ...clauses } = operand
   if (!Array.isArray($each)) return fail(wrongEach, `The argument to $each in ${name} must be an array`)
   for (const clause of Object.keys(clauses))
-    if (!known.includes(clause)) fail(2, `Unrecognized clause in ${name}: ${clause}`)
+    if (!allowedClauses.includes(clause)) fail(2, `Unrecognized clause in ${name}: ${clause}`)
   return { added: $each, clauses }
 }
 

@@ -40,10 +40,12 @@ const requiredValues = (condition: unknown): unknown[] => {
   if (isRegex(condition)) return []
   if (!isOperators(condition)) return [condition]
   const { $eq, $in, $all } = condition
-  const chosen = Array.isArray($in) && $in.length === 1 ? $in : []
+  const inValues = Array.isArray($in) && $in.length === 1 ? $in : []
   // Lists may contain patterns and $elemMatch, which are conditions rather than values.
-  const listed = [...chosen, ...($all ?? [])].filter((value) => !isRegex(value) && !isOperators(value))
-  return [...($eq === undefined ? [] : [$eq]), ...listed]
+  const listedValues = [...inValues, ...($all ?? [])].filter(
+    (value) => !isRegex(value) && !isOperators(value),
+  )
+  return [...($eq === undefined ? [] : [$eq]), ...listedValues]
 }
 
 const checkDistinct = (equalities: readonly Equality[]): void => {

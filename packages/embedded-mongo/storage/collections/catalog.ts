@@ -236,11 +236,11 @@ const fromStored = (view: View, stored: Document): Collection => ({
   options: stored.options,
   space: toNumber(stored.space),
   version: 0,
-  indexes: (stored.indexes as Document[]).map(({ spec, space, building, ...kept }) => {
-    const tracksArrays = kept.tracksArrays === true
-    const tracksLosses = kept.tracksLosses === true
-    const tracksElements = kept.tracksElements === true
-    const tracks = { tracksArrays, tracksLosses, tracksElements, tallied: kept.tallied === true }
+  indexes: (stored.indexes as Document[]).map(({ spec, space, building, ...options }) => {
+    const tracksArrays = options.tracksArrays === true
+    const tracksLosses = options.tracksLosses === true
+    const tracksElements = options.tracksElements === true
+    const tracks = { tracksArrays, tracksLosses, tracksElements, tallied: options.tallied === true }
     const index = buildIndex(spec, toNumber(space), tracks)
     index.ready = building !== true
     const isFlagSet = (flag: Flag): boolean => {

@@ -27,8 +27,8 @@ export class IdSet {
   }
 
   #chunkOf(number: number): Uint32Array {
-    const known = this.#chunks.get(number)
-    if (known) return known
+    const existingChunk = this.#chunks.get(number)
+    if (existingChunk) return existingChunk
     const chunk = new Uint32Array(CHUNK_WORDS)
     this.#chunks.set(number, chunk)
     return chunk

@@ -80,8 +80,8 @@ const UNSUPPORTED_OPTIONS =
  * @param collation of the collection
  * @throws 2, 9, 14, 67, 197
  */
-export const checkIndexSpec = (given: Document, collation: Document | undefined): Document => {
-  const spec = 'collation' in given || !collation ? given : { ...given, collation }
+export const checkIndexSpec = (input: Document, collation: Document | undefined): Document => {
+  const spec = 'collation' in input || !collation ? input : { ...input, collation }
   const { key } = spec
   if (key === undefined) return fail(9, "The 'key' field is a required property of an index specification")
   if (!isObject(key)) return fail(14, "The field 'key' must be an object")

@@ -42,10 +42,10 @@ const talliedArrayIn = (index: Index, document: Document): TalliedArray | undefi
   const elements = [...new Set(texts)].sort().map((text) => Buffer.from(text, 'latin1'))
   const hash = createHash('sha1')
   for (const element of elements) hash.update(element)
-  const tallied = { elements, hash: hash.digest() }
+  const talliedArray = { elements, hash: hash.digest() }
   if (arraysByText.size === MAX_TALLIES) arraysByText.clear()
-  if (name !== undefined) arraysByText.set(name, tallied)
-  return tallied
+  if (name !== undefined) arraysByText.set(name, talliedArray)
+  return talliedArray
 }
 
 const beginningOf = (index: Index, element: unknown): Buffer =>

@@ -222,21 +222,21 @@ class Pages {
     if (count === 0) return
     if (!(from > 1 && from + count - 1 <= this.#lastPage))
       throw new DamagedFile(`uses page ${from}, which does not exist`)
-    const seen = this.#seen
-    for (let page = from; seen && page < from + count; page++) {
+    const seenPages = this.#seen
+    for (let page = from; seenPages && page < from + count; page++) {
       const bit = 1 << (page & 7)
-      if ((seen[page >> 3] as number) & bit) throw new DamagedFile(`uses page ${page} twice`)
-      seen[page >> 3] = (seen[page >> 3] as number) | bit
+      if ((seenPages[page >> 3] as number) & bit) throw new DamagedFile(`uses page ${page} twice`)
+      seenPages[page >> 3] = (seenPages[page >> 3] as number) | bit
     }
   }
 
   #read(at: number, length: number): Buffer {
     if (at + length > this.#size) throw this.#pageSize === 0 ? noDatabase() : tooShort()
     const bytes = Buffer.allocUnsafe(length)
-    for (let done = 0; done < length; ) {
-      const read = readSync(this.#handle, bytes, done, length - done, at + done)
+    for (let bytesRead = 0; bytesRead < length; ) {
+      const read = readSync(this.#handle, bytes, bytesRead, length - bytesRead, at + bytesRead)
       if (read === 0) throw tooShort()
-      done += read
+      bytesRead += read
     }
     return bytes
   }

@@ -47,9 +47,9 @@ interface FinishedJob {
 /** Jobs whose changes become durable together. */
 interface Group {
   changes: Overlay
-  done: FinishedJob[]
+  finishedJobs: FinishedJob[]
   /** Resolves when the changes are on disk, with an error if the write failed. */
-  written?: Promise<CommandError | undefined>
+  commit?: Promise<CommandError | undefined>
 }
 
 /** If a commit fails with less free space than this, the disk is full. */
@@ -248,18 +248,18 @@ export class Storage implements View {
     await new Promise(setImmediate)
     let before: Group | undefined
     do {
-      const group: Group = { changes: new Overlay(before?.changes ?? this), done: [] }
+      const group: Group = { changes: new Overlay(before?.changes ?? this), finishedJobs: [] }
       this.#group = group.changes
       await this.#runQueued(group, before)
-      const fault = await before?.written
+      const fault = await before?.commit
       if (fault) {
         this.onFailedCommit()
-        for (const { job } of [...(before?.done ?? []), ...group.done]) job.reject(fault)
-      } else if (group.done.length > 0) {
+        for (const { job } of [...(before?.finishedJobs ?? []), ...group.finishedJobs]) job.reject(fault)
+      } else if (group.finishedJobs.length > 0) {
         group.changes.rebase(this)
-        group.written = this.#commit(group)
+        group.commit = this.#commit(group)
       }
-      before = group.written && group
+      before = group.commit && group
     } while (before || this.#queue.length > 0)
     this.#group = undefined
     this.#committing = undefined
@@ -271,7 +271,7 @@ export class Storage implements View {
    */
   async #runQueued(group: Group, before: Group | undefined): Promise<void> {
     let writing = before !== undefined
-    before?.written?.then(() => {
+    before?.commit?.then(() => {
       writing = false
       this.#wake()
     })
@@ -291,20 +291,20 @@ export class Storage implements View {
         continue
       }
       const start = performance.now()
-      group.done.push({ job, answer: runJob(group.changes, job) })
+      group.finishedJobs.push({ job, answer: runJob(group.changes, job) })
       const took = performance.now() - start
       worked += took
       slice += took
     }
   }
 
-  async #commit({ changes, done }: Group): Promise<CommandError | undefined> {
+  async #commit({ changes, finishedJobs }: Group): Promise<CommandError | undefined> {
     try {
       if (!changes.empty) await this.#apply(changes)
     } catch (error) {
       return this.#isFull() ? createFullDiskError() : createWriteError(error)
     }
-    for (const { answer } of done) answer()
+    for (const { answer } of finishedJobs) answer()
     return undefined
   }
 

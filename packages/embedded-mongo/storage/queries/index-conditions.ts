@@ -107,7 +107,7 @@ export const impliesFilter = (
   if (collation && [...required.values()].flat().some(({ operand }) => hasText(operand))) return false
   if (countConditions(required) !== countClauses(partial)) return false
   return [...required].every(([field, list]) =>
-    list.every((one) => (conditions.get(field) ?? []).some((given) => covers(given, one))),
+    list.every((one) => (conditions.get(field) ?? []).some((condition) => covers(condition, one))),
   )
 }
 
@@ -122,25 +122,32 @@ export const countClauses = (filter: Document): number =>
     return sum + (isOperators(value) ? Object.keys(value).length : 1)
   }, 0)
 
-/** Returns true if meeting `given` guarantees meeting `required`. */
-export const covers = (given: IndexCondition, required: IndexCondition): boolean => {
+/** Returns true if meeting `condition` guarantees meeting `required`. */
+export const covers = (condition: IndexCondition, required: IndexCondition): boolean => {
   if (required.operator === '$exists')
-    return given.operator === '$exists'
-      ? isTruthy(given.operand) === isTruthy(required.operand)
-      : isTruthy(required.operand) && excludesNull(given)
+    return condition.operator === '$exists'
+      ? isTruthy(condition.operand) === isTruthy(required.operand)
+      : isTruthy(required.operand) && excludesNull(condition)
   const values =
-    given.operator === '$eq' ? [given.operand] : given.operator === '$in' ? (given.operand as unknown[]) : []
+    condition.operator === '$eq'
+      ? [condition.operand]
+      : condition.operator === '$in'
+        ? (condition.operand as unknown[])
+        : []
   if (values.length > 0) {
     const test = compileFilter({ value: { [required.operator]: required.operand } })
     return required.operator !== 'prefix' && values.every((value) => !Array.isArray(value) && test({ value }))
   }
-  if ([given, required].some(({ operator }) => operator === 'element' || operator === 'fields')) return false
-  if (given.operator.slice(0, 3) !== required.operator.slice(0, 3) || given.operator === '$in') return false
-  if (given.operator === 'prefix') return given.operand === required.operand
-  if (typeOrder(given.operand) !== typeOrder(required.operand)) return false
-  const order = compare(given.operand, required.operand) * (given.operator.startsWith('$g') ? 1 : -1)
+  if ([condition, required].some(({ operator }) => operator === 'element' || operator === 'fields'))
+    return false
+  if (condition.operator.slice(0, 3) !== required.operator.slice(0, 3) || condition.operator === '$in')
+    return false
+  if (condition.operator === 'prefix') return condition.operand === required.operand
+  if (typeOrder(condition.operand) !== typeOrder(required.operand)) return false
+  const order = compare(condition.operand, required.operand) * (condition.operator.startsWith('$g') ? 1 : -1)
   return (
-    order > 0 || (order === 0 && (required.operator.endsWith('e') || given.operator === required.operator))
+    order > 0 ||
+    (order === 0 && (required.operator.endsWith('e') || condition.operator === required.operator))
   )
 }
 

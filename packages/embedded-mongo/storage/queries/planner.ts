@@ -103,9 +103,11 @@ const planByHint = (
 }
 
 /** The index with that name or that key; undefined if none exists. */
-export const findIndex = (collection: IndexedCollection, wanted: unknown): Index | undefined =>
+export const findIndex = (collection: IndexedCollection, nameOrKey: unknown): Index | undefined =>
   collection.indexes.find(({ name, spec }) =>
-    typeof wanted === 'string' ? name === wanted : isObject(wanted) && sameShape(spec.key, wanted),
+    typeof nameOrKey === 'string'
+      ? name === nameOrKey
+      : isObject(nameOrKey) && sameShape(spec.key, nameOrKey),
   )
 
 const sameShape = (a: Document, b: Document): boolean =>
@@ -195,8 +197,8 @@ const fitFields = (index: Index, { collation }: QueryShape, conditions: Conditio
     if (parts.some(isIndex) || (!ofElement && roots.has(root))) break
     // No other component shares an array with one that holds none.
     if (mayHoldArrays(index, at)) roots.add(root)
-    const wanted = ofElement ?? conditions.get(field) ?? []
-    const usable = wanted.filter((condition) => isUsable(condition, index, collation))
+    const fieldConditions = ofElement ?? conditions.get(field) ?? []
+    const usable = fieldConditions.filter((condition) => isUsable(condition, index, collation))
     if (usable.some(excludesNull)) fit.excludesNull = true
     const choices = pointValues(usable)
     if (choices && choices.length * fit.points.length <= MAX_POINTS) {

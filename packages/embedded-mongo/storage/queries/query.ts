@@ -73,19 +73,26 @@ export function* findRecords(
   view: View,
   collection: Collection | undefined,
   query: Query,
-  prepared = prepareQuery(collection ?? NO_COLLECTION, query),
-  examined: ExaminedCounts = { keys: 0, documents: 0 },
+  preparedQuery = prepareQuery(collection ?? NO_COLLECTION, query),
+  counts: ExaminedCounts = { keys: 0, documents: 0 },
 ): Iterable<Step<MatchedRecord>> {
   if (!collection) return
   const { skip = 0, limit = 0, timer = new CommandTimer() } = query
-  const found = matches(view, collection, timer, prepared, neededFields(query.filter, prepared), examined)
-  const ordered = prepared.plan.ordered
+  const found = matches(
+    view,
+    collection,
+    timer,
+    preparedQuery,
+    neededFields(query.filter, preparedQuery),
+    counts,
+  )
+  const ordered = preparedQuery.plan.ordered
     ? found
     : sortRecords(
         view,
         collection,
         query.limitsSortMemory ? limitSortMemory(found) : found,
-        prepared,
+        preparedQuery,
         limit && skip + limit,
         timer,
       )
@@ -104,10 +111,10 @@ function* matches(
   timer: CommandTimer,
   { plan, test }: PreparedQuery,
   neededFields: Buffer[] | undefined,
-  examined: ExaminedCounts,
+  counts: ExaminedCounts,
 ): Iterable<Step<FoundRecord>> {
-  for (const record of candidates(view, collection, plan, examined)) {
-    examined.documents++
+  for (const record of candidates(view, collection, plan, counts)) {
+    counts.documents++
     if (timer.isSliceOver()) yield PAUSE
     const found = new FoundRecord(record, neededFields)
     if (test(found.part)) yield found
@@ -145,11 +152,11 @@ function* candidates(
   view: View,
   collection: Collection,
   plan: Plan,
-  examined: ExaminedCounts,
+  counts: ExaminedCounts,
 ): Iterable<StoredRecord> {
   const { index, branches } = plan
   if (branches) {
-    yield* withoutDuplicates(branches.map((branch) => candidates(view, collection, branch, examined)))
+    yield* withoutDuplicates(branches.map((branch) => candidates(view, collection, branch, counts)))
     return
   }
   if (!index) {
@@ -159,7 +166,7 @@ function* candidates(
   const isNew = index.multikey || plan.bounds.length > 1 ? createDuplicateCheck() : () => true
   for (const entry of entriesIn(view, index, plan)) {
     const id = recordIdOf(index, entry)
-    examined.keys++
+    counts.keys++
     if (!isNew(id)) continue
     const bytes = readRecord(view, collection, id)
     if (bytes) yield { id, bytes }
@@ -224,24 +231,24 @@ export async function countKeys(
 ): Promise<number> {
   if (!index) return 0
   const plain = leading && !index.descending[0] && !index.collation
-  const tallied = indexes.find((one) => isTallied(one) && one.fields[0] === index.fields[0])
-  if (index.multikey && plain && tallied)
+  const talliedIndex = indexes.find((one) => isTallied(one) && one.fields[0] === index.fields[0])
+  if (index.multikey && plain && talliedIndex)
     return countTallied(
       view,
-      tallied,
+      talliedIndex,
       bounds.map(({ low }) => low),
     )
   const counts = bounds.map((one) => ({ ...one, keys: view.count(one.low, one.high) }))
   const filled = counts.filter(({ keys }) => keys > 0)
   if (!index.multikey || filled.length < 2) return filled.reduce((sum, { keys }) => sum + keys, 0)
-  const seen = new IdSet()
+  const ids = new IdSet()
   const visitor: Visitor = (bytes, _, end) => {
-    seen.add(bytes, end)
+    ids.add(bytes, end)
     return true
   }
   const plan = { bounds: filled, reverse: false }
   for (const _ of visitKeys(view, index, plan, visitor)) if (timer.isSliceOver()) await timer.pause()
-  return seen.size
+  return ids.size
 }
 
 const lookUp = (view: View, key: Buffer): Entry[] => {
@@ -256,8 +263,8 @@ function* withoutDuplicates(sources: Iterable<StoredRecord>[]): Iterable<StoredR
 
 /** Returns a function that tells whether an id is new. */
 export const createDuplicateCheck = (): IdSet['add'] => {
-  const seen = new IdSet()
-  return (bytes, end) => seen.add(bytes, end)
+  const ids = new IdSet()
+  return (bytes, end) => ids.add(bytes, end)
 }
 
 const MAX_SORTED_BYTES = 100 * 1024 * 1024

@@ -74,8 +74,8 @@ export const collationOf = (spec: unknown): Collation | undefined => {
   const first = options.caseFirst ?? 'off'
   if (strength < 3 && first !== 'off') fail(2, 'collation.caseFirst needs a strength of 3 or more')
   const name = `${locale}/${strength}/${first}`
-  const known = cache.get(name)
-  if (known) return known
+  const cachedCollation = cache.get(name)
+  if (cachedCollation) return cachedCollation
   const collation = buildCollation(locale, strength, first)
   if (TAILORED_LANGUAGES.test(locale) && (strength < 3 || locale.startsWith('ja')))
     fail(115, `collations of ${locale} with strength ${strength} are not supported by this engine`)

@@ -39,13 +39,13 @@ export const oneOf =
   }
 
 /** Checks each option; null counts as absent. */
-export const checkEach = (given: Document, name: string, checks: Readonly<Record<string, Check>>): void => {
+export const checkEach = (options: Document, name: string, checks: Readonly<Record<string, Check>>): void => {
   for (const [option, check] of Object.entries(checks))
-    if (!isNullish(given[option])) check(given[option], `${name}.${option}`)
+    if (!isNullish(options[option])) check(options[option], `${name}.${option}`)
 }
 
 /** @throws 40415 */
-export const checkKnown = (given: Document, name: string, known: readonly string[]): void => {
-  for (const key of Object.keys(given))
-    if (!known.includes(key)) fail(40415, `BSON field '${name}.${key}' is an unknown field.`)
+export const checkKnown = (document: Document, name: string, allowedFields: readonly string[]): void => {
+  for (const key of Object.keys(document))
+    if (!allowedFields.includes(key)) fail(40415, `BSON field '${name}.${key}' is an unknown field.`)
 }

@@ -71,14 +71,14 @@ const oneExport = {
 } as const
 
 const manifestOf = (base: string, { startedAt, request, output, deleted }: ExportStatus) => {
-  const listed = (files: ExportStatus['output']) =>
+  const toFileEntries = (files: ExportStatus['output']) =>
     files.map(({ type, name, count }) => ({ type, url: `${base}/${name}`, count }))
   return {
     transactionTime: startedAt,
     request,
     requiresAccessToken: true,
-    output: listed(output),
-    deleted: listed(deleted),
+    output: toFileEntries(output),
+    deleted: toFileEntries(deleted),
     error: [],
   }
 }

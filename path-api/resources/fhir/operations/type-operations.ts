@@ -57,7 +57,7 @@ function sentTrial(body: RawContent, type: string, mode: TrialMode): Trial {
   const json = sentFhirJson(body)
   const { resourceType, parameter } = (json ?? {}) as FhirResource
   if (resourceType !== 'Parameters') return { mode, resource: requireResource(json, type) }
-  const sent: Trial = { mode, resource: undefined }
+  const trial: Trial = { mode, resource: undefined }
   for (const [i, one] of (Array.isArray(parameter) ? parameter : []).entries()) {
     const {
       name,
@@ -66,9 +66,9 @@ function sentTrial(body: RawContent, type: string, mode: TrialMode): Trial {
       valueUri,
       valueCanonical = valueUri,
     } = (one ?? {}) as Record<string, unknown>
-    if (name === 'mode' && TRIAL_MODES.includes(valueCode as TrialMode)) sent.mode = valueCode as TrialMode
-    else if (name === 'profile' && typeof valueCanonical === 'string') sent.profile = valueCanonical
-    else if (name === 'resource') sent.resource = requireResource(resource, type)
+    if (name === 'mode' && TRIAL_MODES.includes(valueCode as TrialMode)) trial.mode = valueCode as TrialMode
+    else if (name === 'profile' && typeof valueCanonical === 'string') trial.profile = valueCanonical
+    else if (name === 'resource') trial.resource = requireResource(resource, type)
     else
       throw new ServiceError('InvalidInput', {
         violations: [
@@ -80,7 +80,7 @@ function sentTrial(body: RawContent, type: string, mode: TrialMode): Trial {
         ],
       })
   }
-  return sent
+  return trial
 }
 
 /** The answer to a request that tries a write. */
@@ -89,8 +89,8 @@ async function answerTrial(
   { body, id, mode, profile }: { body: RawContent; id: string | undefined } & Omit<Trial, 'resource'>,
   { caller, fhir, fhirPreferences, newId }: Context<'user'>,
 ) {
-  const sent = sentTrial(body, type, mode)
-  const trial = { mode: sent.mode, resource: claimProfile({ profile, ...sent }) }
+  const input = sentTrial(body, type, mode)
+  const trial = { mode: input.mode, resource: claimProfile({ profile, ...input }) }
   const isLenient = fhirPreferences.handling === 'lenient'
   return replyWithBundle(await fhir.validate(caller, type, { ...trial, id, newId: newId(), isLenient }))
 }

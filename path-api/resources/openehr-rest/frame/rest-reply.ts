@@ -14,9 +14,9 @@ const ROOT_ELEMENTS: Readonly<Record<string, string>> = {
 
 const rootElementOf = ({ _type }: RmObject): string => ROOT_ELEMENTS[_type] ?? _type.toLowerCase()
 
-const serialize = (shown: RmObject | string, accepted: string): string => {
-  if (typeof shown === 'string') return shown
-  return accepted === 'application/xml' ? toXml(shown, rootElementOf(shown)) : JSON.stringify(shown)
+const serialize = (object: RmObject | string, accepted: string): string => {
+  if (typeof object === 'string') return object
+  return accepted === 'application/xml' ? toXml(object, rootElementOf(object)) : JSON.stringify(object)
 }
 
 interface Negotiated {
@@ -49,12 +49,12 @@ export const uidOf = (version: Pick<SavedVersion, 'id' | 'version'>): string => 
 /** Replies with the object in a version; undefined: it is deleted in it. */
 export function replyWithVersion(
   object: RmObject | string | undefined,
-  saved: SavedVersion,
+  version: SavedVersion,
   negotiated: Negotiated,
 ) {
-  const uid = uidOf(saved)
+  const uid = uidOf(version)
   if (object === undefined) return replyWith('', { version: uid, gone: true })
-  return replyWithObject(object, { uid, updatedAt: saved.updatedAt }, negotiated)
+  return replyWithObject(object, { uid, updatedAt: version.updatedAt }, negotiated)
 }
 
 interface Changed {
@@ -66,10 +66,10 @@ interface Changed {
 }
 
 /** A version of an object in an EHR that was committed. @param resource its segment in the path */
-export function changeOf(ehrId: string, resource: string, saved: SavedVersion, isNew = false): Changed {
-  const uid = uidOf(saved)
+export function changeOf(ehrId: string, resource: string, version: SavedVersion, isNew = false): Changed {
+  const uid = uidOf(version)
   const location = `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/${resource}/${uid}`
-  return { uid, location, updatedAt: saved.updatedAt, isNew }
+  return { uid, location, updatedAt: version.updatedAt, isNew }
 }
 
 /** Replies to a change with as much of the object as the client prefers. */

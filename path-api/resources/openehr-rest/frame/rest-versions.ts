@@ -112,9 +112,9 @@ function objectOperations(resource: VersionedResource) {
       params,
       summary: `Show the versioned object of a ${type}`,
       reply: [200, rmReply(`VERSIONED_${type}`), 'versioned'],
-      handle: async ({ params: given }, context) => {
-        const { ehrId } = given
-        const now = await read(context, ehrId, objectIdIn(given), {})
+      handle: async ({ params: pathParameters }, context) => {
+        const { ehrId } = pathParameters
+        const now = await read(context, ehrId, objectIdIn(pathParameters), {})
         const object = toVersionedObject(type, { ...now, ehrId: toRestEhrId(ehrId) })
         return replyWithVersion(object, now, context)
       },
@@ -127,11 +127,11 @@ function objectOperations(resource: VersionedResource) {
       summary: `Show the revision history of a ${type}`,
       description: 'The most recent version is the last one.',
       reply: [200, rmReply('REVISION_HISTORY'), 'versioned'],
-      handle: async ({ params: given }, context) => {
-        const now = await read(context, given.ehrId, objectIdIn(given), {})
-        const changes = await allChanges(resource, context, given.ehrId, now.id)
+      handle: async ({ params: pathParameters }, context) => {
+        const now = await read(context, pathParameters.ehrId, objectIdIn(pathParameters), {})
+        const changes = await allChanges(resource, context, pathParameters.ehrId, now.id)
         const uids = changes.map(({ version }) => uidOf({ id: now.id, version }))
-        const described = await context.contributions.describedAudits(given.ehrId, uids)
+        const described = await context.contributions.describedAudits(pathParameters.ehrId, uids)
         const history = toRevisionHistory(now.id, changes, described)
         return replyWithObject(history, { uid: uidOf(now) }, context)
       },
@@ -151,10 +151,10 @@ function singleVersionOperations(resource: VersionedResource) {
       query: atTimeQuery,
       summary: `Show the version of a ${type} at a time, by default the latest one`,
       reply: [200, rmReply('ORIGINAL_VERSION'), 'versioned'],
-      handle: async ({ params: given, query }, context) => {
+      handle: async ({ params: pathParameters, query }, context) => {
         const at = parseVersionTime(query.version_at_time)
-        const version = await read(context, given.ehrId, objectIdIn(given), { at })
-        return replyWithOriginalVersion(resource, context, given.ehrId, version)
+        const version = await read(context, pathParameters.ehrId, objectIdIn(pathParameters), { at })
+        return replyWithOriginalVersion(resource, context, pathParameters.ehrId, version)
       },
     }),
     defineOperation({
@@ -165,13 +165,13 @@ function singleVersionOperations(resource: VersionedResource) {
       summary: `Show a version of a ${type}`,
       reply: [200, rmReply('ORIGINAL_VERSION'), 'versioned'],
       errors: ['IdMismatch'],
-      handle: async ({ params: given }, context) => {
-        const [id = '', , version] = given.versionUid.split('::')
-        const now = await read(context, given.ehrId, objectIdIn(given), {})
+      handle: async ({ params: pathParameters }, context) => {
+        const [id = '', , version] = pathParameters.versionUid.split('::')
+        const now = await read(context, pathParameters.ehrId, objectIdIn(pathParameters), {})
         if (id.toLowerCase() !== now.id.toLowerCase())
           throw isNamed ? mismatchError() : new ServiceError('NotFound')
-        const found = await read(context, given.ehrId, now.id, { version: Number(version) })
-        return replyWithOriginalVersion(resource, context, given.ehrId, found)
+        const found = await read(context, pathParameters.ehrId, now.id, { version: Number(version) })
+        return replyWithOriginalVersion(resource, context, pathParameters.ehrId, found)
       },
     }),
   ]

@@ -11,7 +11,8 @@ const acqLimitsAt = (age: unknown) =>
     : { uncontrolled: 1.5, important: 0.5 }
 
 /** The exact mean of the answers. */
-export const acqMeanOf = (sum: number, answered: number): Fraction => Fraction.of(sum).dividedBy(answered)
+export const acqMeanOf = (sum: number, answerCount: number): Fraction =>
+  Fraction.of(sum).dividedBy(answerCount)
 
 /** Scores the answers. null is a missing answer; the questionnaire has no rule that fills it in. */
 function scoreItems(items: readonly (number | null)[], age: number | undefined): AcqResult {

@@ -62,8 +62,8 @@ export function isSameMac(a: string, b: string): boolean {
 export function macOfEntry(key: string, previous: string, entry: Omit<AuditEntry, 'mac'>): string {
   const { _id, at, requestId, userId, application, action, ehrId, type, ids, outcome, asked, ...others } =
     entry
-  const known = [_id, at, requestId, userId, application, action, ehrId, type, ids, outcome, asked ?? null]
-  return computeMac(key, [previous, ...known, ...Object.entries(others)])
+  const values = [_id, at, requestId, userId, application, action, ehrId, type, ids, outcome, asked ?? null]
+  return computeMac(key, [previous, ...values, ...Object.entries(others)])
 }
 
 /** At most 200 characters, which the database returns unchanged: the MAC must match the text that is read. */
@@ -88,18 +88,18 @@ const MAX_IDS_PER_ENTRY = 1000
 /** Merges accesses of one request to the same kind and EHR with the same action into one access. */
 export function mergeAccesses(accesses: readonly AuditedAccess[]): AuditedAccess[] {
   if (accesses.length < 2) return [...accesses]
-  const merged = new Map<string, AuditedAccess & { known: Set<string>; asks: Set<string> }>()
+  const merged = new Map<string, AuditedAccess & { uniqueIds: Set<string>; asks: Set<string> }>()
   for (const access of accesses) {
     const { requestId, userId, ehrId, type, action, outcome, ids, asked } = access
     const key = [requestId, userId, ehrId, type, action, outcome].join('\n')
-    const one = merged.get(key) ?? { ...access, known: new Set<string>(), asks: new Set<string>() }
-    for (const id of ids) one.known.add(id)
+    const one = merged.get(key) ?? { ...access, uniqueIds: new Set<string>(), asks: new Set<string>() }
+    for (const id of ids) one.uniqueIds.add(id)
     if (asked !== undefined) one.asks.add(asked)
     merged.set(key, one)
   }
-  return [...merged.values()].flatMap(({ known, asks, ...access }) => {
-    const said = asks.size > 0 ? { ...access, asked: [...asks].join('; ') } : access
-    return splitIds([...known]).map((ids) => ({ ...said, ids }))
+  return [...merged.values()].flatMap(({ uniqueIds, asks, ...access }) => {
+    const mergedAccess = asks.size > 0 ? { ...access, asked: [...asks].join('; ') } : access
+    return splitIds([...uniqueIds]).map((ids) => ({ ...mergedAccess, ids }))
   })
 }
 

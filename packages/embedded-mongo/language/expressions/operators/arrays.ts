@@ -60,11 +60,11 @@ const $indexOfArray = withOperands(2, 4, (values, { collation }, name) => {
   if (isNullish(array)) return null
   if (!Array.isArray(array))
     return fail(40090, `${name} requires an array as a first argument, found: ${typeName(array)}`)
-  const position = (which: 2 | 3, given: unknown, fallback: number): number => {
+  const position = (which: 2 | 3, index: unknown, fallback: number): number => {
     if (values.length <= which) return fallback
     const at =
-      toInt32(given) ??
-      fail(9711600, `${name} requires an integral index, found a value of type: ${typeName(given)}`)
+      toInt32(index) ??
+      fail(9711600, `${name} requires an integral index, found a value of type: ${typeName(index)}`)
     return at >= 0 ? at : fail(9711601, `${name} requires a nonnegative index, found: ${at}`)
   }
   const from = position(2, start, 0)

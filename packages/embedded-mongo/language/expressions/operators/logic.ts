@@ -45,8 +45,8 @@ const $cond: ExpressionOperator = (operand, compiler, name) => {
   return (scope) => (isTrue(test(scope)) ? then : otherwise)(scope)
 }
 
-const pick = (given: Document, ...names: string[]): Document =>
-  Object.fromEntries(names.map((name) => [name, given[name]]))
+const pick = (operands: Document, ...names: string[]): Document =>
+  Object.fromEntries(names.map((name) => [name, operands[name]]))
 
 const $ifNull: ExpressionOperator = (operand, compiler, name) => {
   if (!Array.isArray(operand) || operand.length < 2) fail(1257300, `${name} needs at least two arguments`)

@@ -6,8 +6,8 @@ import { checkVariable, type ExpressionOperator } from '../expression.ts'
 import { checkEvaluationTime, isTrue, toInt32, typeName, withNamedOperands } from './operands.ts'
 
 /** The variable of the element: `as`, or `this`. */
-const elementName = (given: Document): string => {
-  const name = 'as' in given ? given.as : 'this'
+const elementName = (operands: Document): string => {
+  const name = 'as' in operands ? operands.as : 'this'
   return typeof name === 'string'
     ? checkVariable(name)
     : fail(9, `'as' must be a string, found ${typeName(name)}`)

@@ -94,8 +94,8 @@ export const withNamedOperands = (
 }
 
 /** Compiles the given operands. */
-export const compileNamedOperands = (given: Document, compiler: Compiler): Record<string, Expression> =>
-  Object.fromEntries(Object.entries(given).map(([key, value]) => [key, compiler.compile(value)]))
+export const compileNamedOperands = (operands: Document, compiler: Compiler): Record<string, Expression> =>
+  Object.fromEntries(Object.entries(operands).map(([key, value]) => [key, compiler.compile(value)]))
 
 const names: Record<string, string> = {
   Int32: 'int',

@@ -70,11 +70,11 @@ const isContinuation = (byte: number | undefined): boolean => byte !== undefined
 
 const $substrCP = withOperands(3, 3, ([value, start, length], _, name) => {
   const text = toLenientText(value)
-  const index = (given: unknown, type: number, integral: number, what: string): number => {
-    if (!isNumeric(given))
-      fail(type, `${name}: ${what} must be a numeric type (is BSON type ${typeName(given)})`)
+  const index = (operand: unknown, type: number, integral: number, what: string): number => {
+    if (!isNumeric(operand))
+      fail(type, `${name}: ${what} must be a numeric type (is BSON type ${typeName(operand)})`)
     return (
-      toInt32(given) ?? fail(integral, `${name}: ${what} cannot be represented as a 32-bit integral value`)
+      toInt32(operand) ?? fail(integral, `${name}: ${what} cannot be represented as a 32-bit integral value`)
     )
   }
   const from = index(start, 34450, 34451, 'starting index')
@@ -94,16 +94,16 @@ const lengthOf = (code: number, measure: (text: string) => number): ExpressionOp
 /** Positions count bytes or characters. */
 const indexOf = (split: (text: string) => Buffer | string[], codes: [number, number]): ExpressionOperator =>
   withOperands(2, 4, (values, _, name) => {
-    const [value, wanted, start, end] = values
+    const [value, substring, start, end] = values
     if (isNullish(value)) return null
     if (typeof value !== 'string')
       return fail(codes[0], `${name} requires a string as the first argument, found: ${typeName(value)}`)
-    if (typeof wanted !== 'string')
-      return fail(codes[1], `${name} requires a string as the second argument, found: ${typeName(wanted)}`)
+    if (typeof substring !== 'string')
+      return fail(codes[1], `${name} requires a string as the second argument, found: ${typeName(substring)}`)
     const units = split(value)
     const from = values.length > 2 ? position(start, name) : 0
     const to = values.length > 3 ? Math.min(position(end, name), units.length) : units.length
-    const part = split(wanted)
+    const part = split(substring)
     if (!Buffer.isBuffer(part)) {
       // For characters, only the start of the match must lie before the end.
       for (let at = from; at < to || (at === to && units.length === 0); at++)

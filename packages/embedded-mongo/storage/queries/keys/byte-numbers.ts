@@ -43,8 +43,8 @@ function hashOf(bytes: Uint8Array, from: number, to: number): number {
   return (hash ^ (hash >>> 15)) >>> 0
 }
 
-function areEqual(known: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
-  if (known.length !== to - from) return false
-  for (let at = 0; at < known.length; at++) if (known[at] !== bytes[from + at]) return false
+function areEqual(knownBytes: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
+  if (knownBytes.length !== to - from) return false
+  for (let at = 0; at < knownBytes.length; at++) if (knownBytes[at] !== bytes[from + at]) return false
   return true
 }

@@ -45,7 +45,7 @@ export function* readCoveredRows(
     reader,
     rowOf,
   }: { plan: Plan; reader: KeyReader; rowOf(record: MatchedRecord): Buffer | undefined },
-  examined: ExaminedCounts = { keys: 0, documents: 0 },
+  counts: ExaminedCounts = { keys: 0, documents: 0 },
 ): Iterable<Step<Run>> {
   const index = plan.index as Index
   const [first] = plan.bounds
@@ -56,7 +56,7 @@ export function* readCoveredRows(
   let found = 0
   let ambiguousId: Buffer | undefined
   const visitor: Visitor = (bytes, start, end) => {
-    examined.keys++
+    counts.keys++
     if (isNew && !isNew(bytes, end)) return true
     if (!reader.append(bytes, start)) ambiguousId = idAtEnd(Buffer.from(bytes.subarray(start, end)))
     else if (++found <= skip) reader.undo()
@@ -65,7 +65,7 @@ export function* readCoveredRows(
   for (const _ of visitKeys(view, index, plan, visitor)) {
     yield* reader.take()
     if (ambiguousId) {
-      examined.documents++
+      counts.documents++
       const row = readRow(view, collection, ambiguousId, rowOf)
       ambiguousId = undefined
       if (row && ++found > skip) yield row

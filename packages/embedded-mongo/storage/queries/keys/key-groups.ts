@@ -155,8 +155,8 @@ export class KeyGroups {
   #firstBehind(low: Uint8Array, shared: number, masks: readonly number[]): [first: number, offset: number] {
     let first = 0
     let offset = SPACE_BYTES
-    const needed = [this.#grouping.by ?? -1, ...this.#summed]
-    while (offset < shared && !needed.includes(first)) {
+    const neededComponents = [this.#grouping.by ?? -1, ...this.#summed]
+    while (offset < shared && !neededComponents.includes(first)) {
       const mask = masks[first] as number
       const end = endOfComponent(low, offset, typeAt(low, offset, mask), mask)
       if (end < 0 || end > shared) break

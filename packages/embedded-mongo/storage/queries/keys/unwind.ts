@@ -65,12 +65,12 @@ export const planUnwind = (
   [unwind, match, sort]: Document[],
 ): UnwindPlan | undefined => {
   const root = /^\$([^.$]+)$/.exec(String(unwind?.$unwind))?.[1]
-  const wanted: unknown = match?.$match
-  if (root === undefined || !isObject(wanted) || shape.collation) return undefined
-  const conditions = collectConditions(wanted)
-  if (countConditions(conditions) !== countClauses(wanted)) return undefined
-  const named = isNullish(shape.hint) ? indexes : [findIndex({ indexes }, shape.hint)]
-  for (const index of named) {
+  const matchFilter: unknown = match?.$match
+  if (root === undefined || !isObject(matchFilter) || shape.collation) return undefined
+  const conditions = collectConditions(matchFilter)
+  if (countConditions(conditions) !== countClauses(matchFilter)) return undefined
+  const candidates = isNullish(shape.hint) ? indexes : [findIndex({ indexes }, shape.hint)]
+  for (const index of candidates) {
     const fit =
       index && isSuited(index, root)
         ? fitElements(index, collectConditions(shape.filter), conditions)
@@ -144,8 +144,10 @@ const decides = (
   { root, conditions }: { root: string; conditions: ConditionsByField },
 ): boolean => {
   const head = collectConditions(filter)
-  const isMet = (field: string, wanted: readonly IndexCondition[]): boolean =>
-    wanted.every((required) => (conditions.get(field) ?? []).some((given) => covers(given, required)))
+  const isMet = (field: string, requirements: readonly IndexCondition[]): boolean =>
+    requirements.every((required) =>
+      (conditions.get(field) ?? []).some((condition) => covers(condition, required)),
+    )
   const isMetByElement = ({ operator, operand }: IndexCondition): boolean => {
     if (operator !== 'fields') return false
     const { conditions: inner, isComplete } = operand as ElementConditions

@@ -19,8 +19,8 @@ export const readDateOperand = (value: unknown, name: string, code = 16006): num
 }
 
 /** undefined: the zone is null, so the result is null. */
-export const readZoneOperand = (value: unknown, given: boolean): Zone | undefined => {
-  if (!given) return utc
+export const readZoneOperand = (value: unknown, isPresent: boolean): Zone | undefined => {
+  if (!isPresent) return utc
   if (isNullish(value)) return undefined
   return typeof value === 'string'
     ? zoneOf(value)

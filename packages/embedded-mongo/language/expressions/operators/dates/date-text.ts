@@ -23,8 +23,8 @@ const ISO_FORM =
 export const parseDateText = (text: string, zone?: Zone): Date => {
   const found = ISO_FORM.exec(text.replace(/^[ \t]+|[ \t]+$/g, ''))
   if (!found) return failParsing(text)
-  const [, year, month, day = '1', hour = '0', minute = '0', second = '0', fraction = '', named] = found
-  if (named && zone)
+  const [, year, month, day = '1', hour = '0', minute = '0', second = '0', fraction = '', zoneName] = found
+  if (zoneName && zone)
     fail(241, `you cannot pass in a date/time string with time zone information and a timezone: '${text}'`)
   const parts: Parts = {
     year: Number(year),
@@ -38,7 +38,7 @@ export const parseDateText = (text: string, zone?: Zone): Date => {
   return new Date(
     fromLocal(
       localOf(parts, text),
-      named ? zoneOf(named.toUpperCase() === 'Z' ? 'UTC' : named) : (zone ?? utc),
+      zoneName ? zoneOf(zoneName.toUpperCase() === 'Z' ? 'UTC' : zoneName) : (zone ?? utc),
     ),
   )
 }

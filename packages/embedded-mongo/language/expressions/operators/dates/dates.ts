@@ -136,8 +136,8 @@ const offset = (at: number, where: Zone, step: number): number =>
   step === 3_600_000 ? where(at) % 3_600_000 : 0
 
 /** 1: Monday; undefined: the result is null. */
-const firstDay = (unit: Unit, value: unknown, given: boolean): number | undefined => {
-  if (unit !== 'week' || !given) return 7
+const firstDay = (unit: Unit, value: unknown, isPresent: boolean): number | undefined => {
+  if (unit !== 'week' || !isPresent) return 7
   if (isNullish(value)) return undefined
   if (typeof value !== 'string')
     return fail(5439015, `startOfWeek must be a string, found ${typeName(value)}`)
