@@ -78,9 +78,9 @@ const { values, positionals } = parseArgs({
   },
   allowPositionals: true,
 })
-const chosen = benches[positionals[0] ?? '']
+const bench = benches[positionals[0] ?? '']
 
-if (values.help || !chosen) {
+if (values.help || !bench) {
   const list = Object.entries(benches).map(([name, { about }]) => `  ${name.padEnd(16)}${about}\n`)
   process.stdout.write(`Usage: npm run bench <name> [-- <options>]
 
@@ -95,7 +95,7 @@ ${list.join('')}
 `)
   process.exitCode = values.help ? 0 : 1
 } else {
-  await chosen.run(values).catch((error: unknown) => {
+  await bench.run(values).catch((error: unknown) => {
     if (!(error instanceof RangeError)) throw error
     process.stderr.write(`${error.message}\n`)
     process.exitCode = 1

@@ -51,12 +51,12 @@ function report(
   unit: string,
   { least, most }: { least?: number; most?: number } = {},
 ) {
-  const met = value >= (least ?? -Infinity) && value <= (most ?? Infinity)
+  const isMet = value >= (least ?? -Infinity) && value <= (most ?? Infinity)
   figures.push({
     figure,
     measured: `${value >= 100 ? Math.round(value) : value.toFixed(2)} ${unit}`,
     aim: least !== undefined ? `>= ${least}` : most !== undefined ? `<= ${most}` : '',
-    met: least === undefined && most === undefined ? '' : met ? 'yes' : 'NO',
+    met: least === undefined && most === undefined ? '' : isMet ? 'yes' : 'NO',
   })
 }
 
@@ -81,13 +81,13 @@ async function measureRate(
 
 /** The median of `times` runs, in ms. */
 async function measureMedian(times: number, work: (n: number) => Promise<unknown>): Promise<number> {
-  const taken: number[] = []
+  const durations: number[] = []
   for (let n = 0; n < times; n++) {
     const begin = performance.now()
     await work(n)
-    taken.push(performance.now() - begin)
+    durations.push(performance.now() - begin)
   }
-  return taken.sort((a, b) => a - b)[Math.floor(times / 2)] ?? Number.NaN
+  return durations.sort((a, b) => a - b)[Math.floor(times / 2)] ?? Number.NaN
 }
 
 async function writes(readings: Collection<Reading>, documents: number) {
@@ -148,9 +148,9 @@ async function readsMeanwhile(
   })
   const took: number[] = []
   while (running) {
-    const begun = performance.now()
+    const startTime = performance.now()
     await probes.findOne({ _id: 1 })
-    took.push(performance.now() - begun)
+    took.push(performance.now() - startTime)
   }
   await command
   took.sort((a, b) => a - b)

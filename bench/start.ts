@@ -14,9 +14,9 @@ const seconds = new Map<string, number[]>(Object.keys(scripts).map((name) => [na
 // The first start of each creates its collections and indexes.
 for (let round = -1; round < ROUNDS; round++) {
   for (const [name, script] of Object.entries(scripts)) {
-    const begun = performance.now()
+    const startTime = performance.now()
     const side = await launchParseSide(name, script, engine.uri)
-    const took = (performance.now() - begun) / 1000
+    const took = (performance.now() - startTime) / 1000
     if (round >= 0) seconds.get(name)?.push(took)
     await stopSide(side)
   }

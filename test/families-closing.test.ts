@@ -162,10 +162,12 @@ describe('after a closing, both families', () => {
         assertStatus(await patient.call('POST', `${path}/close`, {}))
         const { at, method, body, object, change, deletes } = kinds[name]
         const { post, put, delete: remove } = byClass(patient)
-        const named = 'carePlanId' in classKindOf(name).body.properties && { carePlanId: place.carePlanId }
+        const planReference = 'carePlanId' in classKindOf(name).body.properties && {
+          carePlanId: place.carePlanId,
+        }
         const answers = {
           create: [
-            await patient.call(method, at(place, body), { ...body, ...named }),
+            await patient.call(method, at(place, body), { ...body, ...planReference }),
             await post(name, object(place)),
           ],
           change: change

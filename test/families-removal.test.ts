@@ -59,9 +59,9 @@ describe('for both families', () => {
           const remove = (version: number) =>
             owner.call('DELETE', pathOf(name, place, id), undefined, { 'if-match': `"${version}"` })
           // An EHR has no property to change, and keeps its version.
-          const seen = change ? 2 : 1
-          assertProblem(await remove(seen + 1), 412, 'precondition-failed')
-          assertStatus(await remove(seen), 204)
+          const currentVersion = change ? 2 : 1
+          assertProblem(await remove(currentVersion + 1), 412, 'precondition-failed')
+          assertStatus(await remove(currentVersion), 204)
           assertError(await byClass(owner).get(name, id), 101)
           assertError(await byClass(owner).put(name, id, change ?? { version: 1 }), 101)
           assertError(await byClass(owner).delete(name, id), 101)
@@ -98,13 +98,13 @@ describe('for both families', () => {
     await byClass(one).get('CarePlan', plan).expect(200)
     assert.equal((await byClass(one).list('Task', {}).expect(200)).body.results.length, 1)
 
-    const kept = await createPlan(other)
+    const planId = await createPlan(other)
     await byClass(other).delete('Ehr', other.ehrId).expect(200)
     assert.deepEqual(assertStatus(await other.call('GET', '/ehr')).items, [])
     assertProblem(await other.call('GET', `/ehr/${other.ehrId}/careplan`), 404, 'not-found')
     assert.equal(assertStatus(await admin.call('POST', `/med/ehr/${other.ehrId}/restore`)).version, 3)
-    assertStatus(await other.call('POST', `careplan/${kept}/goal`, { name: 'x' }), 201)
-    await byClass(other).post('Goal', { ehrId: other.ehrId, carePlanId: kept, name: 'y' }).expect(201)
-    assert.equal(assertStatus(await other.call('GET', `careplan/${kept}`)).goals.length, 2)
+    assertStatus(await other.call('POST', `careplan/${planId}/goal`, { name: 'x' }), 201)
+    await byClass(other).post('Goal', { ehrId: other.ehrId, carePlanId: planId, name: 'y' }).expect(201)
+    assert.equal(assertStatus(await other.call('GET', `careplan/${planId}`)).goals.length, 2)
   })
 })

@@ -42,7 +42,7 @@ describe('both families', () => {
 
   for (const name of KIND_NAMES) {
     const { change, history } = kinds[name]
-    const counted = (version: number) => (tellsVersion(name) ? version : kinds[name].body.version)
+    const expectedVersion = (version: number) => (tellsVersion(name) ? version : kinds[name].body.version)
     const ehrOf = (id: string) => (name === 'Ehr' ? id : place.ehrId)
 
     describe(`share the ${name}, which`, () => {
@@ -52,8 +52,8 @@ describe('both families', () => {
         const { body } = await byClass(patient).get(name, id).expect(200)
         agree(name, created, body)
         agree(name, (await readByPath(patient, name, place, id)).resource, body)
-        const sent: Json = { ...kinds[name].object(place), ...differing(id), version: 1 }
-        for (const [field, value] of Object.entries(sent)) assert.deepEqual(body[field], value, field)
+        const expected: Json = { ...kinds[name].object(place), ...differing(id), version: 1 }
+        for (const [field, value] of Object.entries(expected)) assert.deepEqual(body[field], value, field)
         assertError(await byClass(stranger).get(name, id), 101)
       })
 
@@ -62,8 +62,9 @@ describe('both families', () => {
         const id = String(object.objectId)
         const { resource } = await readByPath(patient, name, place, id)
         agree(name, resource, object)
-        const sent: Json = { ...expectedOf(name, id), version: counted(1) }
-        for (const [field, value] of Object.entries(sent)) assert.deepEqual(resource?.[field], value, field)
+        const expected: Json = { ...expectedOf(name, id), version: expectedVersion(1) }
+        for (const [field, value] of Object.entries(expected))
+          assert.deepEqual(resource?.[field], value, field)
         assert.equal((await readByPath(stranger, name, place, id)).resource, undefined)
       })
 
@@ -88,7 +89,7 @@ describe('both families', () => {
           assert.equal(now.version, 3)
           await put(name, id, { ...now, ...change }).expect(200)
           const after = await readByPath(patient, name, place, id)
-          assert.equal(after.resource?.version, counted(4))
+          assert.equal(after.resource?.version, expectedVersion(4))
           if (etag !== undefined) {
             const unless = (value = '') =>
               patient.call('GET', pathOf(name, place, id), undefined, { 'if-none-match': value })
@@ -137,8 +138,8 @@ describe('both families', () => {
           assert.deepEqual(
             items.map(({ version, changed, before }: Json) => [version, changed, (before as Json)?.version]),
             [
-              [3, Object.keys(change ?? {}), counted(2)],
-              [2, Object.keys(change ?? {}), counted(1)],
+              [3, Object.keys(change ?? {}), expectedVersion(2)],
+              [2, Object.keys(change ?? {}), expectedVersion(1)],
               [1, [], undefined],
             ],
           )
@@ -148,14 +149,14 @@ describe('both families', () => {
   }
 
   it('keep the time of day that only one of them shows', async () => {
-    const sent = { name: 'x', ehrId: patient.ehrId, actualStartDate: parseDate('2026-01-02T15:04:05.678Z') }
-    const { objectId } = (await byClass(patient).post('CarePlan', sent).expect(201)).body
+    const object = { name: 'x', ehrId: patient.ehrId, actualStartDate: parseDate('2026-01-02T15:04:05.678Z') }
+    const { objectId } = (await byClass(patient).post('CarePlan', object).expect(201)).body
     const plan = assertStatus(await patient.call('GET', `careplan/${objectId}`))
     assert.equal(plan.actualStartDate, '2026-01-02')
     const body = { name: 'y', actualStartDate: plan.actualStartDate }
     assertStatus(await patient.call('PUT', `careplan/${objectId}`, body))
     const after = (await byClass(patient).get('CarePlan', objectId).expect(200)).body
-    assert.deepEqual([after.name, after.actualStartDate], ['y', sent.actualStartDate])
+    assert.deepEqual([after.name, after.actualStartDate], ['y', object.actualStartDate])
   })
 
   it('write into an EHR that the other one created', async () => {

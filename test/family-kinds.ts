@@ -91,8 +91,8 @@ export async function newPlace(): Promise<{ patient: Patient; place: Place }> {
 }
 
 /** The distinguishing fields of the records created here. */
-const made = new Map<string, Json>()
-export const differing = (id: string): Json => made.get(id) ?? {}
+const fieldsById = new Map<string, Json>()
+export const differing = (id: string): Json => fieldsById.get(id) ?? {}
 
 /** Other values for a kind whose natural key an EHR has only once. */
 const another = (name: KindName): Json => {
@@ -103,7 +103,10 @@ const another = (name: KindName): Json => {
 }
 
 /** The expected fields of a record in the path form. */
-export const expectedOf = (name: KindName, id: string): Json => ({ ...kinds[name].body, ...made.get(id) })
+export const expectedOf = (name: KindName, id: string): Json => ({
+  ...kinds[name].body,
+  ...fieldsById.get(id),
+})
 
 /** The path of one record; an EHR has no path of its own. */
 export const pathOf = (name: KindName, place: Place, id: string): string =>
@@ -113,9 +116,9 @@ export async function createByPath(who: Person, name: KindName, place: Place): P
   const { at, method } = kinds[name]
   const own = another(name)
   const body = { ...kinds[name].body, ...own }
-  const named = 'carePlanId' in classKindOf(name).body.properties && { carePlanId: place.carePlanId }
-  const created = assertStatus(await who.call(method, at(place, body), { ...body, ...named }), 201)
-  made.set(String(created.id), own)
+  const planReference = 'carePlanId' in classKindOf(name).body.properties && { carePlanId: place.carePlanId }
+  const created = assertStatus(await who.call(method, at(place, body), { ...body, ...planReference }), 201)
+  fieldsById.set(String(created.id), own)
   return created
 }
 
@@ -123,7 +126,7 @@ export async function createByClass(who: Person, name: KindName, place: Place): 
   const own = another(name)
   const { body } = await byClass(who).post(name, { ...kinds[name].object(place), ...own })
   assert.ok(body.objectId, JSON.stringify(body))
-  made.set(body.objectId, own)
+  fieldsById.set(body.objectId, own)
   return body
 }
 
@@ -152,8 +155,8 @@ export function agree(name: KindName, resource: Json | undefined, object: Json):
   const common = Object.keys(classKinds[name].stored.properties).filter((field) => field in fields)
   assert.ok(common.includes('version') === tellsVersion(name) && common.length > 2, String(common))
   // In the path family a manually entered measurement is its own composition.
-  const said: Json = { compositionId: object.objectId, ...object }
-  for (const field of common) assert.deepEqual(objectForm(field, fields[field]), said[field], field)
+  const expected: Json = { compositionId: object.objectId, ...object }
+  for (const field of common) assert.deepEqual(objectForm(field, fields[field]), expected[field], field)
 }
 
 /**

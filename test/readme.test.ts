@@ -30,12 +30,12 @@ describe('the documents', () => {
 
   it('name commands that exist', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
-    const named = texts.flatMap(({ path, text }) =>
+    const commands = texts.flatMap(({ path, text }) =>
       [...text.matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name = '']) => ({ path, name })),
     )
-    assert.ok(named.length > 30)
+    assert.ok(commands.length > 30)
     assert.deepEqual(
-      named.filter(({ name }) => !Object.hasOwn(scripts, name)),
+      commands.filter(({ name }) => !Object.hasOwn(scripts, name)),
       [],
     )
   })
@@ -54,10 +54,10 @@ describe('the documents', () => {
   it('name files that exist', () => {
     const rooms = readdirSync('.', { withFileTypes: true }).filter((entry) => entry.isDirectory())
     const inRoom = new RegExp(`^(${rooms.map(({ name }) => name).join('|')})/[\\w./-]+\\.\\w+$`)
-    const named = texts.flatMap(({ path, text }) =>
+    const codeSpans = texts.flatMap(({ path, text }) =>
       [...text.matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => ({ path, name })),
     )
-    const files = named.filter(({ name }) => inRoom.test(name) && !name.startsWith('data/'))
+    const files = codeSpans.filter(({ name }) => inRoom.test(name) && !name.startsWith('data/'))
     assert.ok(files.length > 50)
     const isThere = (path: string, name: string) => [name, join(dirname(path), name)].some(existsSync)
     assert.deepEqual(
@@ -74,14 +74,14 @@ describe('the documents', () => {
       .filter((path) => path.endsWith('.ts'))
       .map((path) => readFileSync(path, 'utf8'))
       .join('\n')
-    const named = texts
+    const calls = texts
       .filter(({ path }) => path.startsWith('docs/adding-'))
       .flatMap(({ path, text }) =>
         [...text.matchAll(/\b([a-z]+[A-Z]\w*|raw|form)\(/g)].map(([, name = '']) => ({ path, name })),
       )
-    assert.ok(named.length > 20)
+    assert.ok(calls.length > 20)
     assert.deepEqual(
-      named.filter(({ name }) => !new RegExp(`\\b${name}\\b`).test(code)),
+      calls.filter(({ name }) => !new RegExp(`\\b${name}\\b`).test(code)),
       [],
     )
   })

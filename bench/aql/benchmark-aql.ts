@@ -170,24 +170,24 @@ function writeAims(table: Map<string, Figures[]>, size: number, { items }: Size)
   for (const [name, figures] of table)
     for (const [what, aim] of Object.entries(aims[name] ?? {})) {
       const value = figures[size]?.[what as keyof Figures] ?? Number.NaN
-      const met = what === 'rate' ? value >= aim : value <= aim
+      const isMet = what === 'rate' ? value >= aim : value <= aim
       process.stdout.write(
-        `${items}: ${name}: ${what} ${value.toFixed(1)}, aim ${aim}: ${describeVerdict(met)}\n`,
+        `${items}: ${name}: ${what} ${value.toFixed(1)}, aim ${aim}: ${describeVerdict(isMet)}\n`,
       )
     }
 }
 
 /**
  * @param sizes numbers of compositions, separated by commas; the growth is from the last but one to the last
- * @param kept the directory that keeps the loaded data; undefined: none
+ * @param directory the directory that keeps the loaded data; undefined: none
  * @throws RangeError for a number out of range
  */
-export async function benchmarkAql(sizes: string, kept?: string): Promise<void> {
+export async function benchmarkAql(sizes: string, directory?: string): Promise<void> {
   const numbers = sizes.split(',').map(Number)
   if (!numbers.every((items) => items >= MIN_COMPOSITIONS && items <= 2_000_000))
     throw new RangeError(`--items takes numbers from ${MIN_COMPOSITIONS} to 2000000, separated by commas`)
   const scratch = mkdtempSync(join(tmpdir(), 'bench-'))
-  const data = kept ?? scratch
+  const data = directory ?? scratch
   // The largest size comes first, since the others are compared with the first one.
   const all: Size[] = []
   for (const items of numbers.reverse())

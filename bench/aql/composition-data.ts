@@ -62,23 +62,23 @@ export async function loadCompositions(uri: string, subjectId: string, items: nu
   const db = client.db()
   const { templateId, name } = view.head
   const [template] = await db.collection('openehr.templates').find({ templateId }).toArray()
-  const kept = { template: String(template?._id), templateId, name }
+  const templateFields = { template: String(template?._id), templateId, name }
   const ehrs = planEhrs(items)
   const found: LoadedEhrs = { small: [], large: undefined }
   let compositions: ParseDocument[] = []
-  let made = 0
+  let compositionCount = 0
   for (const { ehrId, count } of ehrs) {
     await insertDocuments(db, 'Ehr', [createDocument(ehrId, ehrId, subjectId, { subjectId })])
     for (let nth = 0; nth < count; nth++) {
-      const composition = createPressureComposition(made++)
+      const composition = createPressureComposition(compositionCount++)
       const own = { ...searchFieldsOf(composition as never), json: JSON.stringify(composition) }
       const compositionId = newUuid()
-      compositions.push(createDocument(compositionId, ehrId, subjectId, { ehrId, ...kept, ...own }))
+      compositions.push(createDocument(compositionId, ehrId, subjectId, { ehrId, ...templateFields, ...own }))
       if (nth === 0 && count === COMPOSITIONS_OF_SMALL) found.small.push({ ehrId, compositionId })
       if (compositions.length < COMPOSITIONS_PER_BATCH) continue
       await insertDocuments(db, Composition.collection, compositions)
       compositions = []
-      process.stderr.write(`\r${made} of ${items} compositions`)
+      process.stderr.write(`\r${compositionCount} of ${items} compositions`)
     }
     if (count === COMPOSITIONS_OF_LARGE) found.large = ehrId
   }

@@ -133,8 +133,10 @@ function reportSizes(): void {
 
 /** Waits until a page is usable. @returns ms since its request */
 async function untilUsable(page: Page, name: PageName): Promise<number> {
-  const told = await page.waitForEvent('console', (message) => message.text().startsWith(`usable ${name} `))
-  return Number(told.text().split(' ')[2])
+  const consoleMessage = await page.waitForEvent('console', (message) =>
+    message.text().startsWith(`usable ${name} `),
+  )
+  return Number(consoleMessage.text().split(' ')[2])
 }
 
 /** Reloads a page. @returns ms until it is usable */
@@ -177,10 +179,10 @@ async function measureRound(page: Page, url: string): Promise<Record<string, num
 }
 
 /** The console shows a user's first EHR, which is empty in a new account. */
-async function removeOtherEhrs({ url, headers }: Side, kept: string): Promise<void> {
+async function removeOtherEhrs({ url, headers }: Side, ehrId: string): Promise<void> {
   const { items } = (await (await fetch(`${url}/ehr`, { headers })).json()) as { items: { id: string }[] }
   for (const { id } of items)
-    if (id !== kept) await fetch(`${url}/med/ehr/${id}`, { method: 'DELETE', headers })
+    if (id !== ehrId) await fetch(`${url}/med/ehr/${id}`, { method: 'DELETE', headers })
 }
 
 const ROWS: [key: string, name: string, aim: number][] = [

@@ -45,10 +45,10 @@ async function measureDelay(
   const seeing = page.waitForEvent('console', (message) => message.text().startsWith(`seen ${text} `))
   const body = { carePlanId, weight, weightUnit: 'kg', timestamp: new Date().toISOString() }
   await postJson(nurse, `/ehr/${ehrId}/procedure/bodyweight`, body)
-  const answered = Date.now()
-  const seen = Number((await seeing).text().split(' ').at(-1))
+  const answeredAt = Date.now()
+  const seenAt = Number((await seeing).text().split(' ').at(-1))
   await sleep(PAUSE_MS)
-  return Math.max(0, seen - answered)
+  return Math.max(0, seenAt - answeredAt)
 }
 
 const setSlowDown = (session: CDPSession, rate: number) =>

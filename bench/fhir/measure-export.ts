@@ -29,7 +29,7 @@ const POLL_INTERVAL_MS = 1_050
 
 /** Repeats exports until the signal. @returns resources a second */
 async function exportUntil({ url, headers }: Side, signal: AbortSignal): Promise<number> {
-  const begun = performance.now()
+  const startTime = performance.now()
   let exported = 0
   do {
     const order = { ...headers, prefer: 'respond-async', accept: 'application/fhir+json' }
@@ -45,7 +45,7 @@ async function exportUntil({ url, headers }: Side, signal: AbortSignal): Promise
     for (const { count } of output) exported += count
     await fetch(state, { method: 'DELETE', headers })
   } while (!signal.aborted)
-  return (exported / (performance.now() - begun)) * 1000
+  return (exported / (performance.now() - startTime)) * 1000
 }
 
 /** Prints the rate of a bulk export, and the rate of readers beside it. */

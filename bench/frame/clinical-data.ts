@@ -51,8 +51,8 @@ export async function loadClinicalRecords(
     ehrId: ehrIds[Math.floor(i / PLANS_PER_EHR)] ?? '',
   }))
   for (let i = 0; i < plans.length; i += PLANS_PER_BATCH) {
-    const done = Math.round((i / plans.length) * items)
-    process.stderr.write(`\r${name}: ${done} of ${items} items`)
+    const loadedCount = Math.round((i / plans.length) * items)
+    process.stderr.write(`\r${name}: ${loadedCount} of ${items} items`)
     const some = plans
       .slice(i, i + PLANS_PER_BATCH)
       .map(({ id, ehrId }) => createPlanRecords(id, ehrId, subjectId))

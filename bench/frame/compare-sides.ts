@@ -191,10 +191,10 @@ async function measure<S extends Side>(
   load: Load,
 ): Promise<Omit<Figures, 'ratio'>> {
   const before = processorMs(side.child?.pid)
-  const { latency, requests: answered, took } = await runRequests(side, requests, load)
-  const processor = (processorMs(side.child?.pid) - before) / answered.total
+  const { latency, requests: requestStatistics, took } = await runRequests(side, requests, load)
+  const processor = (processorMs(side.child?.pid) - before) / requestStatistics.total
   return {
-    rate: (answered.total / took) * 1000,
+    rate: (requestStatistics.total / took) * 1000,
     p50: latency.p50,
     p90: latency.p90,
     p99: latency.p99,
@@ -219,12 +219,12 @@ export async function runRequests(
     const from = (clients++ * share) % requests.length
     client.setRequests(requests.slice(from, from + share))
   }
-  const begun = performance.now()
+  const startTime = performance.now()
   let took = 0
   const options = { url, headers, requests, setupClient, ...how } as autocannon.Options
   const asking = autocannon(options) as Promise<autocannon.Result> & autocannon.Instance
   asking.on('response', () => {
-    took = performance.now() - begun
+    took = performance.now() - startTime
   })
   const result = await asking
   if (result.non2xx > 0 || result.errors > 0)
@@ -246,7 +246,7 @@ function processorMs(pid: number | undefined): number {
 }
 
 /** The printed text for an aim that is met or missed. */
-export const describeVerdict = (met: boolean): string => (met ? 'met' : 'MISSED')
+export const describeVerdict = (isMet: boolean): string => (isMet ? 'met' : 'MISSED')
 
 export const median = (values: number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0

@@ -65,18 +65,18 @@ async function listen({ url, session, carePlanId }: Listener, className: string,
 async function writeRecords(listeners: readonly Listener[]): Promise<number[]> {
   const took: number[] = []
   const writing: Promise<void>[] = []
-  const begun = performance.now()
-  for (let i = 0; performance.now() - begun < PHASE_MS; i++) {
-    await sleep(Math.max(0, begun + (i * 1000) / WRITES_A_SECOND - performance.now()))
+  const startTime = performance.now()
+  for (let i = 0; performance.now() - startTime < PHASE_MS; i++) {
+    await sleep(Math.max(0, startTime + (i * 1000) / WRITES_A_SECOND - performance.now()))
     const one = listeners[i % listeners.length] as Listener
-    const sent = performance.now()
+    const sentAt = performance.now()
     const timestamp = { __type: 'Date', iso: new Date().toISOString() }
     const body = { carePlanId: one.carePlanId, weight: 60 + (i % 40), weightUnit: 'kg', timestamp }
-    const done = postJson(one, '/1/classes/BodyWeight', body).then(({ objectId = '' }) => {
+    const write = postJson(one, '/1/classes/BodyWeight', body).then(({ objectId = '' }) => {
       respondedAt.set(objectId, performance.now())
-      took.push(performance.now() - sent)
+      took.push(performance.now() - sentAt)
     })
-    writing.push(done)
+    writing.push(write)
   }
   await Promise.all(writing)
   await sleep(1000)
@@ -97,11 +97,13 @@ async function runPhase(name: string, listeners: readonly Listener[], ofEach: nu
     const then = respondedAt.get(id)
     return then === undefined ? [] : [Math.max(0, at - then)]
   })
-  const wanted = respondedAt.size * ofEach
+  const expectedCount = respondedAt.size * ofEach
   const p99 = quantile(delays, 0.99)
-  const met = p99 <= MAX_DELAY_MS && delays.length === wanted ? 'met' : 'MISSED'
-  const delivered = `${delays.length} of ${wanted} events, ${inMs(delays)}, aim <= ${MAX_DELAY_MS} ms: ${met}`
-  process.stdout.write(`${name}: ${took.length} writes, ${inMs(took)}${wanted > 0 ? `; ${delivered}` : ''}\n`)
+  const verdict = p99 <= MAX_DELAY_MS && delays.length === expectedCount ? 'met' : 'MISSED'
+  const delivered = `${delays.length} of ${expectedCount} events, ${inMs(delays)}, aim <= ${MAX_DELAY_MS} ms: ${verdict}`
+  process.stdout.write(
+    `${name}: ${took.length} writes, ${inMs(took)}${expectedCount > 0 ? `; ${delivered}` : ''}\n`,
+  )
 }
 
 /** Opens a socket that reads no events. @returns whether the service closed it, as a text */

@@ -133,9 +133,9 @@ async function classQueries(all: readonly StartedSides[]): Promise<Table> {
   })
   const names = Object.keys(createQueryRequests({ userId: '', ehrId: '', carePlanId: '' }))
   const nursed = names.filter((name) => /^newest|^systolic|^count/.test(name))
-  const by = async (who: 'ours' | 'nurse', those: readonly string[], named: (name: string) => string) => {
+  const by = async (who: 'ours' | 'nurse', those: readonly string[], labelOf: (name: string) => string) => {
     const sides = all.map((one) => createClassSide(one[who], one.patients.ours))
-    return compareInTurn(sides, [], Object.fromEntries(those.map((name) => [named(name), alone(name)])))
+    return compareInTurn(sides, [], Object.fromEntries(those.map((name) => [labelOf(name), alone(name)])))
   }
   const ofPatient = await by('ours', names, (name) => name)
   return new Map([...ofPatient, ...(await by('nurse', nursed, (name) => `${name}: nurse`))])
@@ -163,13 +163,13 @@ async function storeInOnePlan(all: readonly StartedSides[]): Promise<Table> {
 async function batches(all: readonly StartedSides[]): Promise<Table> {
   // A device of this run, since a measurement that is already there would not be stored again.
   const deviceId = `device ${Date.now()}`
-  let sent = 0
+  let sentCount = 0
   const batch = (carePlanId: string) => ({
     items: Array.from({ length: BATCH_SIZE }, () => ({
       kind: 'bloodpressure',
       carePlanId,
       deviceId,
-      ...pressure(MINUTES_BEFORE_DATA - sent++),
+      ...pressure(MINUTES_BEFORE_DATA - sentCount++),
     })),
   })
   const onResponse = (status: number, body: string) => {
@@ -246,8 +246,8 @@ function writeTable(table: Table, sizes: readonly number[]): void {
     const { ratio, rate, p50 = MAX_CLASS_MS } = aims[name] ?? {}
     const cells = ours.map((one, i) => {
       if (ratio) {
-        const reached = one.rate / (others[i]?.rate ?? Number.NaN)
-        return `${reached.toFixed(2)}, ${describeVerdict(reached >= ratio)}`
+        const measuredRatio = one.rate / (others[i]?.rate ?? Number.NaN)
+        return `${measuredRatio.toFixed(2)}, ${describeVerdict(measuredRatio >= ratio)}`
       }
       if (rate)
         return `${Math.round(one.rate * BATCH_SIZE)}/s, ${describeVerdict(one.rate * BATCH_SIZE >= rate)}`
@@ -262,27 +262,28 @@ function writeTable(table: Table, sizes: readonly number[]): void {
 /**
  * @param sizes numbers of blood pressures, separated by commas; the growth is from the first to the last
  * @param part the parts to run, separated by commas; default: all
- * @param kept the directory that keeps the loaded data; undefined: none
+ * @param directory the directory that keeps the loaded data; undefined: none
  * @throws RangeError unless each number is a multiple of the number of people
  */
 export async function benchmarkMeasurements(
   sizes: string,
   part = ['charts', ...Object.keys(parts)].join(),
-  kept?: string,
+  directory?: string,
 ): Promise<void> {
   const numbers = parseSizes(sizes, 1000)
-  const wanted = part.split(',')
-  const unknown = wanted.filter((name) => name !== 'charts' && !(name in parts))
+  const partNames = part.split(',')
+  const unknown = partNames.filter((name) => name !== 'charts' && !(name in parts))
   if (unknown.length > 0) throw new RangeError(`--parts has no ${unknown.join(', ')}`)
-  const data = kept ?? mkdtempSync(join(tmpdir(), 'bench-'))
-  if (wanted.includes('charts')) writeTable(await charts(join(data, 'charts')), [CHARTED_POINTS])
-  const chosen = Object.entries(parts).filter(([name]) => wanted.includes(name))
+  const data = directory ?? mkdtempSync(join(tmpdir(), 'bench-'))
+  if (partNames.includes('charts')) writeTable(await charts(join(data, 'charts')), [CHARTED_POINTS])
+  const selectedParts = Object.entries(parts).filter(([name]) => partNames.includes(name))
   const all: StartedSides[] = []
-  for (const items of chosen.length > 0 ? numbers : [])
+  for (const items of selectedParts.length > 0 ? numbers : [])
     all.push(await startSides(join(data, String(items)), items))
   const table: Table = new Map()
-  for (const [, measure] of chosen) for (const [what, figures] of await measure(all)) table.set(what, figures)
+  for (const [, measure] of selectedParts)
+    for (const [what, figures] of await measure(all)) table.set(what, figures)
   writeTable(table, numbers)
   for (const one of all) await one.stop()
-  if (kept === undefined) rmSync(data, { recursive: true, force: true })
+  if (directory === undefined) rmSync(data, { recursive: true, force: true })
 }

@@ -105,7 +105,7 @@ const mixNumber = (i: number): number => Math.floor(i / PEOPLE) * 31 + i * 7919
 
 /** A blood pressure in the stored form. */
 function createStoredPressure({ ehrId, carePlanId }: Patient, i: number): Record<string, unknown> {
-  const sent = {
+  const fields = {
     ehrId,
     carePlanId,
     timestamp: new Date(START_TIME_MS + i * MINUTE_MS).toISOString(),
@@ -114,7 +114,7 @@ function createStoredPressure({ ehrId, carePlanId }: Patient, i: number): Record
     diastolic: 60 + (mixNumber(i) % 30),
     diastolicUnit: 'mm[Hg]',
   }
-  return format.toStored({ ...sent, ...BloodPressure.rules.derived?.(sent) } as never)
+  return format.toStored({ ...fields, ...BloodPressure.rules.derived?.(fields) } as never)
 }
 
 const createPressure = (patient: Patient, i: number) => ({

@@ -84,14 +84,14 @@ async function measureRate(side: Side, people: readonly BenchPerson[], capacity:
   const acceptedShare = accepted.length / ((2 * PHASE_MS) / 1000) / capacity
   const proper = refusals.every(({ status, retryAfter }) => [503, 429].includes(status) && retryAfter)
   const p99 = quantile(accepted, 0.99)
-  const met =
+  const isMet =
     percent < 100 ||
     (p99 <= MAX_P99_MS && acceptedShare >= MIN_ACCEPTED_SHARE && proper && probes.every(isOk))
   write(
     `${percent} %`.padEnd(8) +
       `accepted ${accepted.length}, ${inMs(accepted)}; refused ${refusals.length}, ${inMs(refusals.map(({ ms }) => ms))}, ` +
       `${proper ? 'all' : 'NOT all'} with Retry-After; accepted ${(acceptedShare * 100).toFixed(0)} % of capacity; ` +
-      `probes ${probes.filter(isOk).length} of ${probes.length}, ${inMs(probes.map(({ ms }) => ms))}: ${describeVerdict(met)}`,
+      `probes ${probes.filter(isOk).length} of ${probes.length}, ${inMs(probes.map(({ ms }) => ms))}: ${describeVerdict(isMet)}`,
   )
 }
 

@@ -21,15 +21,15 @@ export const openPool = ({ url }: Side, connections: number): Pool =>
 
 /** @returns status 0 if the connection failed */
 export async function send(pool: Pool, call: Call): Promise<Answer> {
-  const begun = performance.now()
+  const startTime = performance.now()
   try {
     const { statusCode: status, headers, body } = await pool.request({ ...call, body: call.body ?? null })
     for await (const _ of body) {
       // The time includes the whole body.
     }
-    return { status, ms: performance.now() - begun, retryAfter: headers['retry-after'] !== undefined }
+    return { status, ms: performance.now() - startTime, retryAfter: headers['retry-after'] !== undefined }
   } catch {
-    return { status: 0, ms: performance.now() - begun, retryAfter: false }
+    return { status: 0, ms: performance.now() - startTime, retryAfter: false }
   }
 }
 
@@ -58,14 +58,14 @@ export async function runAtRate(
   callOf: (nth: number) => Call,
 ): Promise<Answer[]> {
   const pool = openPool(side, 2_000)
-  const sent: Promise<Answer>[] = []
-  const begun = performance.now()
-  while (performance.now() - begun < durationMs) {
-    const due = Math.floor(((performance.now() - begun) * perSecond) / 1000)
-    while (sent.length < due) sent.push(send(pool, callOf(sent.length)))
+  const requests: Promise<Answer>[] = []
+  const startTime = performance.now()
+  while (performance.now() - startTime < durationMs) {
+    const due = Math.floor(((performance.now() - startTime) * perSecond) / 1000)
+    while (requests.length < due) requests.push(send(pool, callOf(requests.length)))
     await sleep(1)
   }
-  const answers = await Promise.all(sent)
+  const answers = await Promise.all(requests)
   await pool.destroy()
   return answers
 }

@@ -67,7 +67,7 @@ const makeAnalyst = (client: MongoClient, db: Db, userId: string) =>
     session.withTransaction(() => setRole({ client, db }, session, userId, 'analyst', true)),
   )
 
-let written = 1_000
+let weightIndex = 1_000
 
 /** The most frequent requests: reads one measurement, lists the newest ones, or adds one, in both families. */
 export function ordinaryCall(
@@ -93,7 +93,7 @@ export function ordinaryCall(
     case 6:
       return { method: 'GET', path: `/ehr/${ehrId}/careplan`, headers: pathHeaders }
     default: {
-      const body = JSON.stringify({ carePlanId, ...weight(written++) })
+      const body = JSON.stringify({ carePlanId, ...weight(weightIndex++) })
       return { method: 'POST', path: weights, headers: pathHeaders, body }
     }
   }

@@ -64,8 +64,8 @@ async function createPlanInOwnEhr({ url, headers }: Side, other: string): Promis
   await fetch(`${url}/med/ehr/${other}`, { method: 'DELETE', headers })
   const { items } = (await (await fetch(`${url}/ehr`, { headers })).json()) as { items: { id: string }[] }
   const body = JSON.stringify({ name: 'bench' })
-  const made = await fetch(`${url}/ehr/${items[0]?.id}/careplan`, { method: 'POST', headers, body })
-  return { carePlanId: ((await made.json()) as { id: string }).id }
+  const response = await fetch(`${url}/ehr/${items[0]?.id}/careplan`, { method: 'POST', headers, body })
+  return { carePlanId: ((await response.json()) as { id: string }).id }
 }
 
 async function startExpress(engineUri: string): Promise<UserDataSide & { userId: string }> {
@@ -89,8 +89,8 @@ async function copyMeasurements(engineUri: string, owner: string): Promise<void>
 
 /** A request whose measurements are new each time. */
 function createStoreRequest({ data, carePlanId }: UserDataSide & { carePlanId: string }): Request {
-  let sent = 0
-  const batch = () => Array.from({ length: BATCH_SIZE }, () => steps(carePlanId, sent++))
+  let sentCount = 0
+  const batch = () => Array.from({ length: BATCH_SIZE }, () => steps(carePlanId, sentCount++))
   const setupRequest = (request: Request) => ({ ...request, body: JSON.stringify(batch()) })
   const onResponse = (status: number, body: string) => {
     if (!body.includes(`"stored":${BATCH_SIZE},`))
@@ -123,12 +123,12 @@ export async function benchmarkOwnData(): Promise<void> {
     [`batch of ${BATCH_SIZE}`]: { requests: () => [request], connections: 4, warmUp: 8 },
   })
   await copyMeasurements(engine.uri, express.userId)
-  const compared = await compareSides<UserDataSide>([us, express], {
+  const comparison = await compareSides<UserDataSide>([us, express], {
     'list of 100': { requests: ({ data }) => [createGet(`${data}?limit=100`)] },
     'read 100': { requests: ({ topic }) => [createGet(`${topic}?limit=100`)] },
     post: { requests: ({ topic }) => [createRequest('POST', topic, { text })] },
   })
-  writeAims(new Map([...stored, ...compared]))
+  writeAims(new Map([...stored, ...comparison]))
   for (const side of [us, express]) await stopSide(side)
   await engine.stop()
   rmSync(dataDir, { recursive: true, force: true })

@@ -27,12 +27,12 @@ describe('attack: queries that reveal something without an audit entry', () => {
   async function tracesOf(work: () => PromiseLike<unknown>): Promise<string[]> {
     const read = async () =>
       assertStatus(await patient.call('GET', `/ehr/${ehrId}/audit?limit=100&count=true`))
-    const known = (await read()).items.length
+    const previousCount = (await read()).items.length
     await work()
     const { items } = await read()
     return items
       .filter(({ userId }: { userId: string }) => userId === nurse.mvUid)
-      .slice(0, items.length - known - 1)
+      .slice(0, items.length - previousCount - 1)
       .map(
         (entry: Record<string, string>) =>
           `${entry.action} ${entry.type} ${entry.outcome} ${entry.asked} ${entry.scope}`,
@@ -99,19 +99,19 @@ describe('attack: queries that reveal something without an audit entry', () => {
         .post('Ehr', { subjectId: `patient ${i}` })
         .expect(201)
     const entries = service.db.collection('audit.entries')
-    const known = await entries.countDocuments({ userId: many.mvUid })
+    const previousCount = await entries.countDocuments({ userId: many.mvUid })
     await request()
       .get('/1/classes/Custom')
       .set(many.headers)
       .query({ where: JSON.stringify(hiv) })
       .expect(200)
-    assert.equal(await entries.countDocuments({ userId: many.mvUid }), known + 1)
+    assert.equal(await entries.countDocuments({ userId: many.mvUid }), previousCount + 1)
     for (const one of patients) {
       const id = await ehrOf(one)
       const { items, page } = assertStatus(await one.call('GET', `/ehr/${id}/audit?limit=100&count=true`))
-      const seen = items.filter(({ userId }: { userId: string }) => userId === many.mvUid)
+      const auditEntries = items.filter(({ userId }: { userId: string }) => userId === many.mvUid)
       assert.deepEqual(
-        seen.map(({ type, asked, scope }: Record<string, string>) => [type, asked, scope]),
+        auditEntries.map(({ type, asked, scope }: Record<string, string>) => [type, asked, scope]),
         [['Custom', 'modelClassName payload.hiv', 'readable']],
       )
       assert.equal(page.total, items.length)

@@ -19,9 +19,9 @@ describe('attack: a flood of audit entries', () => {
   /** The audit entries that some work leaves in the patient's EHR. */
   async function entriesOf(work: () => PromiseLike<unknown>) {
     const entries = service.db.collection('audit.entries')
-    const known = await entries.countDocuments({ ehrId })
+    const previousCount = await entries.countDocuments({ ehrId })
     await work()
-    return (await entries.find({ ehrId }).sort({ at: 1, _id: 1 }).toArray()).slice(known)
+    return (await entries.find({ ehrId }).sort({ at: 1, _id: 1 }).toArray()).slice(previousCount)
   }
   const query = (where: object, asker = stranger) =>
     request().post('/1/classes/Goal').set(asker.headers).send({ _method: 'GET', where }).timeout(5_000)
@@ -49,9 +49,11 @@ describe('attack: a flood of audit entries', () => {
     )
     assert.equal(entries.length, 1)
     const read = { method: 'GET', path: `/1/classes/CarePlan/${carePlanId}` }
-    const seen = await entriesOf(() => createClassClient(patient).batch(Array(50).fill(read)).expect(200))
+    const batchEntries = await entriesOf(() =>
+      createClassClient(patient).batch(Array(50).fill(read)).expect(200),
+    )
     assert.deepEqual(
-      seen.map(({ action, ids }) => [action, ids]),
+      batchEntries.map(({ action, ids }) => [action, ids]),
       [['read', [carePlanId]]],
     )
   })

@@ -53,8 +53,8 @@ describe('attack: claiming the address of somebody else', () => {
     const looked = commands.filter(({ find }) => find === '_User')
     assert.ok(looked.some(({ filter }) => '_created_at' in filter))
     await assertNoScan(looked)
-    const kept = await users.find({ email: { $in: [late, recent, used] } }).toArray()
-    assert.deepEqual(kept.map(({ email }) => email).sort(), [recent, used].sort())
+    const remainingUsers = await users.find({ email: { $in: [late, recent, used] } }).toArray()
+    assert.deepEqual(remainingUsers.map(({ email }) => email).sort(), [recent, used].sort())
   })
 
   it('allows a different kind of name, which reveals nobody’s address', async () => {

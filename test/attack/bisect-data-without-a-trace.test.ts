@@ -89,8 +89,8 @@ describe('attack: find out values by queries that leave no trace', () => {
     'a live query': async (is) => {
       const { answer, socket } = await openRawSocket()
       await answer(createConnectMessage({ sessionToken: nurse.sessionToken }))
-      const asked = { className: 'BloodPressure', where: systolic(is) }
-      const { op } = await answer({ op: 'subscribe', requestId: 1, query: asked })
+      const liveQuery = { className: 'BloodPressure', where: systolic(is) }
+      const { op } = await answer({ op: 'subscribe', requestId: 1, query: liveQuery })
       assert.equal(op, 'subscribed')
       socket.close()
     },
@@ -135,9 +135,9 @@ describe('attack: find out values by queries that leave no trace', () => {
 
   it('leaves a refused entry for an EHR that the caller may not read', async () => {
     const other = await createPatient()
-    const named = pressures(SYSTOLIC, 0, `AND e/ehr_id/value = '${other.ehrId}'`)
+    const pressureQuery = pressures(SYSTOLIC, 0, `AND e/ehr_id/value = '${other.ehrId}'`)
     for (const path of ['/med/aql', '/med/aql/explain'])
-      assert.deepEqual(await tracesOf(() => aql(named, {}, path)), [`${other.ehrId} query denied`])
+      assert.deepEqual(await tracesOf(() => aql(pressureQuery, {}, path)), [`${other.ehrId} query denied`])
   })
 })
 
@@ -194,9 +194,9 @@ describe('attack: data that queries of all EHRs must not count', () => {
     const { uid: _, ...own } = assertStatus(await planter.call('GET', at))
     const forged = structuredClone(own)
     forged.subject.external_ref.id.value = victim.mvUid
-    const refused = await planter.call('PUT', at, forged, { 'if-match': '"1"' })
-    assert.equal(refused.status, 422)
-    assert.deepEqual(refused.body.errors[0].path, 'body.subject.external_ref.id.value')
+    const refusal = await planter.call('PUT', at, forged, { 'if-match': '"1"' })
+    assert.equal(refusal.status, 422)
+    assert.deepEqual(refusal.body.errors[0].path, 'body.subject.external_ref.id.value')
     const another = { subjectId: planter.mvUid, status: forged }
     const created = await planter.call('POST', '/med/ehr', another)
     assert.equal(created.status, 422)
@@ -207,9 +207,9 @@ describe('attack: data that queries of all EHRs must not count', () => {
       .collection('openehr.ehr_statuses')
       .updateOne({ ehrId: planter.ehrId }, { $set: { json: JSON.stringify(forged) } })
     assert.equal(assertStatus(await planter.call('GET', at)).subject.external_ref.id.value, planter.mvUid)
-    const named = (who: string) =>
+    const countAbout = (who: string) =>
       ask(pressures('COUNT(*)', 211, `AND e/ehr_status/subject/external_ref/id/value = '${who}'`))
-    assert.deepEqual((await named(victim.mvUid)).rows, [[0]])
-    assert.deepEqual((await named(planter.mvUid)).rows, [[1]])
+    assert.deepEqual((await countAbout(victim.mvUid)).rows, [[0]])
+    assert.deepEqual((await countAbout(planter.mvUid)).rows, [[1]])
   })
 })

@@ -43,13 +43,13 @@ describe('attack: a flood of EHRs', function suite() {
   it('queues requests that arrive together, and never answers 503', async () => {
     const flooder = await createPerson()
     const statuses = await bothWays(flooder, 130)
-    const counts = [201, 422, 400, 429].map((wanted) => statuses.filter((one) => one === wanted).length)
+    const counts = [201, 422, 400, 429].map((status) => statuses.filter((one) => one === status).length)
     assert.equal(
       counts.reduce((sum, count) => sum + count, 0),
       130,
       `${statuses}`,
     )
-    assert.equal(counts[0], await heldBy(flooder).then((held) => held - 1))
+    assert.equal(counts[0], await heldBy(flooder).then((count) => count - 1))
     if (counts[3] === 0) assert.equal(counts[0], MAX_EHRS)
   })
 

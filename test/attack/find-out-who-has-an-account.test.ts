@@ -106,10 +106,10 @@ describe('attack: finding out who has an account', () => {
       }
       return found
     }
-    const [known, ofFree, ofPending] = await Promise.all([taken, free, pending].map(codes))
-    assert.match(known?.at(-1) ?? '', /locked/)
-    assert.deepEqual(ofFree, known)
-    assert.deepEqual(ofPending, known)
+    const [ofTaken, ofFree, ofPending] = await Promise.all([taken, free, pending].map(codes))
+    assert.match(ofTaken?.at(-1) ?? '', /locked/)
+    assert.deepEqual(ofFree, ofTaken)
+    assert.deepEqual(ofPending, ofTaken)
   })
 
   it('reveals nothing by the database work of a response', async () => {

@@ -45,12 +45,12 @@ describe('attack: endless requests and guesses', function suite() {
   /** Calls the instances in turn, on each route. @returns how many calls were refused */
   async function refusals(paths: readonly string[], body: (i: number) => object): Promise<number> {
     const clients = instances.map(createProcessClient)
-    let refused = 0
+    let refusedCount = 0
     for (let i = 0; i < many; i++) {
       const answer = await clients[i % clients.length]?.(paths[i % paths.length] ?? '', body(i))
-      if (answer?.status === 429) refused++
+      if (answer?.status === 429) refusedCount++
     }
-    return refused
+    return refusedCount
   }
 
   const kinds: [what: string, paths: string[], body: (i: number) => object][] = [
@@ -77,10 +77,10 @@ describe('attack: endless requests and guesses', function suite() {
   ]
   for (const [what, paths, body] of kinds)
     it(`applies one limit to ${what}, across families and instances`, async () => {
-      const named = (i: number) => {
-        const sent = body(i) as { email: string }
-        return paths[i % paths.length] === '/1/users' ? { username: sent.email, ...sent } : sent
+      const createBody = (i: number) => {
+        const fields = body(i) as { email: string }
+        return paths[i % paths.length] === '/1/users' ? { username: fields.email, ...fields } : fields
       }
-      assert.equal(await refusals(paths, named), many - allowed)
+      assert.equal(await refusals(paths, createBody), many - allowed)
     })
 })

@@ -32,12 +32,12 @@ describe('attack: having mails sent to strangers by changes of the address', fun
 
   it('counts them as registrations of the account, in both families', async () => {
     const { mvUid, authToken, headers, email } = await createPerson()
-    const put = async (path: string, sent: Record<string, string>, change: object) => {
+    const put = async (path: string, credentials: Record<string, string>, change: object) => {
       const type = { 'content-type': 'application/json' }
       const body = JSON.stringify(change)
       const answer = await fetch(`${instance.url}${path}`, {
         method: 'PUT',
-        headers: { ...type, ...sent },
+        headers: { ...type, ...credentials },
         body,
       })
       return answer.status

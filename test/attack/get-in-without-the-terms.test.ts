@@ -60,8 +60,8 @@ describe('attack: getting an account without agreeing to the terms', () => {
     const token = tokenInLink({ link })
     const body = { token, newPassword: 'another long password' }
     assertProblem(await call('POST', '/auth/account/password/update', body), 422, 'rule-violated')
-    const agreed = await call('POST', '/auth/account/password/update', { ...body, termsAccepted: true })
-    assert.equal(agreed.status, 204)
+    const response = await call('POST', '/auth/account/password/update', { ...body, termsAccepted: true })
+    assert.equal(response.status, 204)
     await logInAs(email, body.newPassword)
   })
 

@@ -138,13 +138,13 @@ describe('attack: names that every object inherits', function suite() {
     for (const operation of operationTable.filter(isHarmless)) {
       const { method, body, query, id } = operation
       const callAs = method === 'get' || /^\/(med\/knowledge|data)/.test(operation.path) ? modeller : patient
-      const call = async (path: string, sent?: string) => {
+      const call = async (path: string, text?: string) => {
         const headers = {
           'if-match': '"1"',
-          ...(sent !== undefined && { 'content-type': 'application/json' }),
+          ...(text !== undefined && { 'content-type': 'application/json' }),
         }
-        const bytes = sent === undefined ? undefined : Buffer.from(sent)
-        noteFault(await callAs.call(method.toUpperCase(), path, bytes, headers), `${id} ${path} ${sent}`)
+        const bytes = text === undefined ? undefined : Buffer.from(text)
+        noteFault(await callAs.call(method.toUpperCase(), path, bytes, headers), `${id} ${path} ${text}`)
       }
       const schema = body instanceof RawBody || body instanceof FormBody ? undefined : body
       for (const name of isFullSize ? NAMES : [NAMES[turn++ % NAMES.length] as string]) {
@@ -158,7 +158,7 @@ describe('attack: names that every object inherits', function suite() {
         if (!schema) continue
         const example = bodyOf(operation)
         const bodies = isFullSize ? withNames(example, name) : withNamesTogether(schema, example, name)
-        for (const sent of bodies) await call(pathOf(operation), sent)
+        for (const requestBody of bodies) await call(pathOf(operation), requestBody)
       }
     }
   })
@@ -239,16 +239,16 @@ describe('attack: names that every object inherits', function suite() {
             const example = await patient.call('GET', `${at}/example?detail_level=${level}&format=${format}`)
             noteFault(example, `${about}: ${level} example in ${format}`)
             if (format !== 'json' || example.status !== 200) continue
-            const kept = await patient.call(
+            const response = await patient.call(
               'POST',
               `/med/ehr/${patient.ehrId}/composition/json`,
               example.body,
             )
-            noteFault(kept, `${about}: the ${level} example stored`)
+            noteFault(response, `${about}: the ${level} example stored`)
           }
-        const sent = createPressureComposition(id, 120)
+        const composition = createPressureComposition(id, 120)
         noteFault(
-          await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, sent),
+          await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, composition),
           `${about}: composition`,
         )
         const archetype = `/med/knowledge/archetype/${encodeURIComponent(name)}`
@@ -294,8 +294,8 @@ describe('attack: names that every object inherits', function suite() {
       ]) {
         const dataType = `names-${randomUUID()}`
         const body = { type: dataType, name: 'Names', schema }
-        const made = await modeller.call('POST', '/data/type/data', body)
-        noteFault(made, JSON.stringify(body))
+        const response = await modeller.call('POST', '/data/type/data', body)
+        noteFault(response, JSON.stringify(body))
         for (const value of [{ [name]: 'x' }, {}, { x: name }]) {
           const data = { carePlanId, dataType, value, timestamp: '2026-03-01T20:00:00Z' }
           const answer = await owner.call('POST', `/data/${owner.mvUid}/measurement`, data)

@@ -56,13 +56,13 @@ describe('attack: large responses', function suite() {
 
   it('have at most 16 MB in the class family', async () => {
     const { list: find, batch } = createClassClient(patient)
-    const refused = await find('Custom', { modelClassName: 'Large' }, { limit: 1000 })
-    assert.deepEqual([refused.status, refused.body.code], [400, 102])
-    assert.match(refused.body.error, /at most 5000 objects and 16 MB. Lower limit, or select keys/)
+    const refusal = await find('Custom', { modelClassName: 'Large' }, { limit: 1000 })
+    assert.deepEqual([refusal.status, refusal.body.code], [400, 102])
+    assert.match(refusal.body.error, /at most 5000 objects and 16 MB. Lower limit, or select keys/)
     const some = await find('Custom', { modelClassName: 'Large' }, { limit: 10 }).expect(200)
     assert.equal(some.body.results.length, 10)
-    const named = { limit: 1000, keys: 'modelClassName' }
-    const keys = await find('Custom', { modelClassName: 'Large' }, named).expect(200)
+    const options = { limit: 1000, keys: 'modelClassName' }
+    const keys = await find('Custom', { modelClassName: 'Large' }, options).expect(200)
     assert.equal(keys.body.results.length, LARGE_OBJECTS + 1)
     const ten = list('Large', { limit: 10 })
     const one = await batch([ten]).expect(200)
@@ -93,16 +93,16 @@ describe('attack: large responses', function suite() {
 
   it('are not read for a batch after its timeout', async () => {
     let answer = () => {}
-    const answered = new Promise<void>((resolve) => {
+    const answerPromise = new Promise<void>((resolve) => {
       answer = resolve
     })
-    let begun = 0
+    let listCount = 0
     const isList = (command: Document) => command.find === 'Custom' && command.limit === 1000
     await withAnsweredCommands(
       (command, pass) => {
         if (!isList(command)) return undefined
-        begun += 1
-        return answered.then(pass)
+        listCount += 1
+        return answerPromise.then(pass)
       },
       async () => {
         const late = await createClassClient(patient).batch(
@@ -113,7 +113,7 @@ describe('attack: large responses', function suite() {
         await createClassClient(patient).list('Custom', {}, { limit: 1 }).expect(200)
       },
     )
-    assert.equal(begun, 2)
+    assert.equal(listCount, 2)
   })
 
   it('are shorter pages in the path family, on which clients get everything', async () => {

@@ -31,8 +31,8 @@ describe('attack: malformed requests to the class family', () => {
     assert.deepEqual([typeof body.code, typeof body.error], ['number', 'string'], message)
     assert.notEqual(body.code, 1, message)
   }
-  const refused = async (sent: Test, what: unknown): Promise<void> =>
-    assertRefused(await sent.timeout(2_000), what)
+  const expectRefusal = async (sentRequest: Test, what: unknown): Promise<void> =>
+    assertRefused(await sentRequest.timeout(2_000), what)
 
   it('refuses invalid methods in `_method`, with and without keys', async () => {
     const paths = [
@@ -48,7 +48,7 @@ describe('attack: malformed requests to the class family', () => {
     for (const headers of [{}, apiKeys(), user.headers])
       for (const _method of ['HEAD', 'head', 'OPTIONS', 'PATCH', 'TRACE', 'CONNECT', 'PROPFIND', 'EXPLODE'])
         for (const path of paths)
-          await refused(request().post(`/1/${path}`).set(headers).send({ _method }), [path, _method])
+          await expectRefusal(request().post(`/1/${path}`).set(headers).send({ _method }), [path, _method])
     await request().head('/1/classes/Ehr').set(user.headers).expect(200)
   })
 
@@ -56,14 +56,17 @@ describe('attack: malformed requests to the class family', () => {
     const names = ['constructor', 'toString', 'valueOf', 'hasOwnProperty', '__proto__', 'isPrototypeOf']
     for (const name of [...names, 'prototype', 'Nope', '_Session', '_Join:users:_Role', 'x'.repeat(300)]) {
       const { get, post, put, delete: remove, list, batch } = createClassClient(user)
-      await refused(list(name), name)
-      await refused(get(name, 'x'), name)
-      await refused(post(name, { a: 1 }), name)
-      await refused(put(name, 'x', { a: 1 }), name)
-      await refused(remove(name, 'x'), name)
-      await refused(batch([{ method: 'GET', path: `/1/classes/${name}` }]), name)
-      await refused(list('Ehr', { subjectId: { $select: { key: 'a', query: { className: name } } } }), name)
-      await refused(request().post(`/1/functions/${name}`).set(user.headers).send({}), name)
+      await expectRefusal(list(name), name)
+      await expectRefusal(get(name, 'x'), name)
+      await expectRefusal(post(name, { a: 1 }), name)
+      await expectRefusal(put(name, 'x', { a: 1 }), name)
+      await expectRefusal(remove(name, 'x'), name)
+      await expectRefusal(batch([{ method: 'GET', path: `/1/classes/${name}` }]), name)
+      await expectRefusal(
+        list('Ehr', { subjectId: { $select: { key: 'a', query: { className: name } } } }),
+        name,
+      )
+      await expectRefusal(request().post(`/1/functions/${name}`).set(user.headers).send({}), name)
     }
   })
 
@@ -96,11 +99,11 @@ describe('attack: malformed requests to the class family', () => {
       { $relatedTo: { object: { __type: 'Pointer', className: '_Role', objectId: 'x' }, key: 'users' } },
     ]
     for (const where of conditions) {
-      await refused(
+      await expectRefusal(
         request().post('/1/classes/BloodPressure').set(user.headers).send({ _method: 'GET', where }),
         where,
       )
-      await refused(
+      await expectRefusal(
         createClassClient(user).batch([{ method: 'GET', path: '/1/classes/BloodPressure', body: { where } }]),
         where,
       )
@@ -111,7 +114,7 @@ describe('attack: malformed requests to the class family', () => {
     const where = { carePlanId: { $select: { key: 'carePlanId', query: { className: 'Custom' } } } }
     const query = { method: 'GET', path: '/1/classes/BloodPressure', body: { where } }
     await createClassClient(user).batch(Array(10).fill(query)).expect(200)
-    await refused(createClassClient(user).batch(Array(11).fill(query)), 'eleven subqueries')
+    await expectRefusal(createClassClient(user).batch(Array(11).fill(query)), 'eleven subqueries')
   })
 
   it('refuses keys in the body that are not strings', async () => {
@@ -158,21 +161,23 @@ describe('attack: malformed requests to the class family', () => {
       '/1/batch//',
       '/1/%62atch',
     ])
-      await refused(request().post(address).set(user.headers).send({ requests }), address)
+      await expectRefusal(request().post(address).set(user.headers).send({ requests }), address)
   })
 
   it('refuses accounts without their required fields', async () => {
     for (const ACL of [{}, null, { '*': { read: true } }, { x: {} }, 5]) {
       const email = createAddress()
       const signUp = { username: email, email, password, ACL }
-      await refused(request().post('/1/users').set(apiKeys()).send(signUp), { ACL })
+      await expectRefusal(request().post('/1/users').set(apiKeys()).send(signUp), { ACL })
       assert.equal(await service.db.collection('_User').countDocuments({ email }), 0)
-      await refused(createClassClient(user).put('_User', user.mvUid, { ACL }), { ACL })
+      await expectRefusal(createClassClient(user).put('_User', user.mvUid, { ACL }), { ACL })
     }
     for (const name of ['username', 'email', 'password'])
       for (const value of [null, 5, {}, [], { __op: 'Delete' }, 'a\u0000b']) {
-        await refused(createClassClient(user).put('_User', user.mvUid, { [name]: value }), { [name]: value })
-        await refused(
+        await expectRefusal(createClassClient(user).put('_User', user.mvUid, { [name]: value }), {
+          [name]: value,
+        })
+        await expectRefusal(
           request()
             .post('/1/login')
             .set(apiKeys())
@@ -182,13 +187,13 @@ describe('attack: malformed requests to the class family', () => {
       }
     for (const name of ['ACL.*', 'username.x', 'email.x', 'password.x', 'authData.x', 'createdAt.x'])
       for (const value of [1, { read: true }, { __op: 'Delete' }])
-        await refused(createClassClient(user).put('_User', user.mvUid, { [name]: value }), name)
+        await expectRefusal(createClassClient(user).put('_User', user.mvUid, { [name]: value }), name)
   })
 
   it('refuses paths into properties that have no parts', async () => {
     for (const name of ['ACL.*', 'ACL.x', 'createdAt.x', 'objectId.x', 'version.x', 'name.x', 'dueDate.iso'])
       for (const value of [1, { read: true }, { __op: 'Delete' }])
-        await refused(createClassClient(user).put('Task', ids.Task ?? '', { [name]: value }), {
+        await expectRefusal(createClassClient(user).put('Task', ids.Task ?? '', { [name]: value }), {
           [name]: value,
         })
   })

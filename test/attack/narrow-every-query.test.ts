@@ -64,9 +64,9 @@ describe('attack: narrow a query step by step', function suite() {
         .post(name, { ...parentIdsOf(name, place), ...exampleObject(name) })
         .expect(201)
     const taskId = await createTask(patient, place.carePlanId, place.goalId)
-    const sent = createPressureComposition(await getStoredTemplate(), 120)
+    const composition = createPressureComposition(await getStoredTemplate(), 120)
     const path = `/med/ehr/${place.ehrId}/composition/json?carePlanId=${place.carePlanId}`
-    const { compositionId } = assertStatus(await patient.call('POST', path, sent), 201)
+    const { compositionId } = assertStatus(await patient.call('POST', path, composition), 201)
     const eventId = 'fall'
     ids = { ...place, ownerId: place.carePlanId, mvUid: patient.mvUid, taskId, compositionId, eventId }
     const own = (await nurse.call('GET', '/ehr')).body.items
@@ -83,13 +83,16 @@ describe('attack: narrow a query step by step', function suite() {
   for (const operation of narrowed)
     it(`leaves the same entries however ${operation.id} is narrowed`, async () => {
       const { properties, required = [] } = operation.query
-      const needed = required.map((name) => [name, String(exampleOf(properties[name] as TSchema))])
+      const requiredParameters = required.map((name) => [
+        name,
+        String(exampleOf(properties[name] as TSchema)),
+      ])
       const path = fillPath(
         operation.path,
         operation.api === 'openehr' ? await restIdsOf(operation, patient, ids) : ids,
       )
       const ask = async (...more: string[][]): Promise<[Answer, string[]]> => {
-        const query = new URLSearchParams([...needed, ...more] as [string, string][])
+        const query = new URLSearchParams([...requiredParameters, ...more] as [string, string][])
         let answer: Answer | undefined
         const traces = await tracesOf(nurse, async () => {
           answer = await nurse.call('GET', `${path}?${query}`)
@@ -103,7 +106,7 @@ describe('attack: narrow a query step by step', function suite() {
         [place.ehrId],
         operation.id,
       )
-      let answered = 0
+      let answeredCount = 0
       for (const [name, schema] of Object.entries<TSchema>(properties))
         for (const value of valuesOf(schema)) {
           const [answer, traces] = await ask([name, value])
@@ -111,10 +114,10 @@ describe('attack: narrow a query step by step', function suite() {
             assert.ok([400, 404, 422].includes(answer.status), `${name}=${value}: ${answer.status}`)
             continue
           }
-          answered++
+          answeredCount++
           assert.deepEqual(traces, expected, `${name}=${value}`)
         }
-      assert.ok(answered > 0)
+      assert.ok(answeredCount > 0)
     })
 
   const far = { createdAt: { $gt: parseDate(LATER) } }
@@ -230,8 +233,8 @@ describe('attack: narrow a query step by step', function suite() {
         await byClass(ehr)
           .post(name, { ...parentIdsOf(name, at), ...exampleObject(name) })
           .expect(201)
-      const sent = createPressureComposition(template, 120)
-      assertStatus(await ehr.call('POST', `/med/ehr/${ehr.ehrId}/composition/json`, sent), 201)
+      const composition = createPressureComposition(template, 120)
+      assertStatus(await ehr.call('POST', `/med/ehr/${ehr.ehrId}/composition/json`, composition), 201)
     }
     const [deleted, hidden] = await Promise.all([createPatient(), createPatient()])
     for (const ehr of [await createEhrAbout(patient, planter), deleted, hidden]) await plant(ehr)

@@ -118,8 +118,8 @@ describe('attack: values of another type', function suite() {
     const client = createClassClient(cast.patient)
     const { ehrId } = cast.patient
     const { careplanId: carePlanId } = ids
-    const note = ({ status }: { status: number }, sent: unknown) => {
-      if (status >= 500) faults.push(JSON.stringify(sent))
+    const note = ({ status }: { status: number }, input: unknown) => {
+      if (status >= 500) faults.push(JSON.stringify(input))
     }
     const timestamp = parseDate('2026-03-01T08:30:00.000Z')
     const weight = { ehrId, carePlanId, timestamp, weight: 70, weightUnit: 'kg', ACL: { x: { read: true } } }

@@ -87,9 +87,9 @@ describe('attack: an EHR planted on a victim', () => {
       for (const change of [{ pending: false }, { creatorId: accomplice.mvUid }])
         assertError(await createClassClient(planter).put('Ehr', ehrId, change), 142)
     }
-    const named = { subjectId: victim.mvUid, pending: false }
-    assertError(await createClassClient(planter).post('Ehr', named), 142, /pending/)
-    assertProblem(await planter.call('POST', '/ehr', named), 400, 'invalid-input')
+    const body = { subjectId: victim.mvUid, pending: false }
+    assertError(await createClassClient(planter).post('Ehr', body), 142, /pending/)
+    assertProblem(await planter.call('POST', '/ehr', body), 400, 'invalid-input')
   })
 
   it('reveals to nobody if an id belongs to a user', async () => {

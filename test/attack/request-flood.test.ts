@@ -35,13 +35,13 @@ describe('attack: a flood of requests', function suite() {
   after(() => stopProcess(service))
 
   it('is refused for one account, in single requests and in batches', async () => {
-    const answered = await statuses(8, () => call('/1/classes/Ehr', user.headers))
-    assert.deepEqual(answered, Array(8).fill(200))
+    const acceptedStatuses = await statuses(8, () => call('/1/classes/Ehr', user.headers))
+    assert.deepEqual(acceptedStatuses, Array(8).fill(200))
     const requests = Array.from({ length: 3 }, () => ({ method: 'GET', path: '/1/classes/Ehr' }))
-    const refused = await call('/1/batch', user.headers, { requests })
-    assert.equal(refused.status, 429)
-    assert.equal(((await refused.json()) as { code: number }).code, 155)
-    assert.ok(Number(refused.headers.get('retry-after')) > 0)
+    const refusal = await call('/1/batch', user.headers, { requests })
+    assert.equal(refusal.status, 429)
+    assert.equal(((await refusal.json()) as { code: number }).code, 155)
+    assert.ok(Number(refusal.headers.get('retry-after')) > 0)
     assert.equal((await call('/1/users/me', user.headers)).status, 429)
   })
 
@@ -53,12 +53,12 @@ describe('attack: a flood of requests', function suite() {
     assert.equal((await call('/1/batch', headers, { requests })).status, 200)
     const bmi = { weight: 70, weightUnit: 'kg', height: 175, heightUnit: 'cm' }
     assert.deepEqual(await statuses(5, () => call('/functions/bmi', headers, bmi)), [200, 200, 200, 429, 429])
-    const refused = await call('/1/classes/Ehr', { ...apiKeys(), ...address })
+    const refusal = await call('/1/classes/Ehr', { ...apiKeys(), ...address })
     assert.deepEqual(
-      [refused.status, refused.headers.get('content-type')],
+      [refusal.status, refusal.headers.get('content-type')],
       [429, 'application/json; charset=utf-8'],
     )
-    assert.equal(((await refused.json()) as { code: number }).code, 155)
+    assert.equal(((await refusal.json()) as { code: number }).code, 155)
     assert.equal((await call('/openapi.json', address)).status, 429)
     // Load balancers must still learn the state of the service.
     for (const path of ['/health/live', '/health/ready', '/1/health', '/metrics'])

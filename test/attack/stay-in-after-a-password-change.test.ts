@@ -38,9 +38,9 @@ describe('attack: staying logged in after a password change', () => {
     it(`ends the other sessions and drops pending addresses with a change ${how}`, async () => {
       const owner = await createPerson()
       const attacker = await logInAs(owner.email)
-      const wanted = createAddress()
-      await attacker.call('PUT', `/auth/account/${owner.mvUid}`, { email: wanted })
-      const token = tokenInLink(await waitForMail(wanted))
+      const newAddress = createAddress()
+      await attacker.call('PUT', `/auth/account/${owner.mvUid}`, { email: newAddress })
+      const token = tokenInLink(await waitForMail(newAddress))
 
       await change(owner)
       assertProblem(await call('POST', '/auth/account/register/activate', { token }), 410, 'link-expired')

@@ -49,9 +49,9 @@ describe('attack: a write in the name of another object', () => {
         (await createClassClient(attacker).get(name, id).expect(200)).body,
       ]
       const before = await stored()
-      for (const named of [{ objectId: target }, { id: target }])
+      for (const idField of [{ objectId: target }, { id: target }])
         assertError(
-          await createClassClient(attacker).put(name, id, { ...named, ...change }),
+          await createClassClient(attacker).put(name, id, { ...idField, ...change }),
           142,
           'objectId cannot be changed',
         )

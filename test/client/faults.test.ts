@@ -13,11 +13,11 @@ const refuse = (status: number, retryAfter: string): Response =>
   Response.json({ title: 'Not now', code: 'unavailable' }, { status, headers: { 'retry-after': retryAfter } })
 
 /** Refuses the first requests, and lets the others through. */
-function refuseFirst(times: number, retryAfter: string): { fetch: Send; sent: () => number } {
-  let sent = 0
+function refuseFirst(times: number, retryAfter: string): { fetch: Send; requestCount: () => number } {
+  let requestCount = 0
   return {
-    fetch: async (url, init) => (++sent <= times ? refuse(503, retryAfter) : fetch(url, init)),
-    sent: () => sent,
+    fetch: async (url, init) => (++requestCount <= times ? refuse(503, retryAfter) : fetch(url, init)),
+    requestCount: () => requestCount,
   }
 }
 
@@ -37,11 +37,11 @@ describe('the client, when something fails', () => {
     ({ carePlanId, timestamp: '2026-03-01T08:30:00Z', weight, weightUnit: 'kg' }) as const
 
   it('sends again what is refused twice', async () => {
-    const { fetch, sent } = refuseFirst(2, '0')
+    const { fetch, requestCount } = refuseFirst(2, '0')
     const waits: string[] = []
     const client = createClientOf(patient, { fetch, retry: { onWait: ({ code }) => waits.push(code) } })
     await client.bodyWeight.add(patient.ehrId, weightOf(61))
-    assert.deepEqual([sent(), waits], [3, ['unavailable', 'unavailable']])
+    assert.deepEqual([requestCount(), waits], [3, ['unavailable', 'unavailable']])
     assert.equal((await weightsOf(patient)).filter((weight) => weight === 61).length, 1)
   })
 
@@ -50,12 +50,12 @@ describe('the client, when something fails', () => {
       ['0', 3],
       ['31', 1],
     ] as const) {
-      const { fetch, sent } = refuseFirst(9, retryAfter)
+      const { fetch, requestCount } = refuseFirst(9, retryAfter)
       await assert.rejects(createClientOf(patient, { fetch }).GET('/ehr'), (problem: Problem) => {
         assert.deepEqual([problem.status, problem.retryAfter], [503, Number(retryAfter)])
         return isProblem(problem)
       })
-      assert.equal(sent(), attempts)
+      assert.equal(requestCount(), attempts)
     }
   })
 
@@ -78,21 +78,21 @@ describe('the client, when something fails', () => {
 
   it('does not repeat a PUT without If-Match', async () => {
     const compositionId = await createWeight(patient, carePlanId, 63)
-    let sent = 0
+    let requestCount = 0
     const fetch: Send = async () => {
-      sent += 1
+      requestCount += 1
       throw new TypeError('fetch failed')
     }
     const params = { path: { ehrId: patient.ehrId, compositionId } }
     const body = { ...weightOf(64) }
     const client = createClientOf(patient, { fetch })
     await assert.rejects(client.PUT(ITEM, { params, body }), (problem) => isProblem(problem, 'network-error'))
-    assert.equal(sent, 1)
+    assert.equal(requestCount, 1)
     const headers = { 'if-match': '"1"' }
     await assert.rejects(client.PUT(ITEM, { params, body, headers }), (problem) =>
       isProblem(problem, 'network-error'),
     )
-    assert.equal(sent, 4)
+    assert.equal(requestCount, 4)
   })
 
   it('ends a call at its deadline, and at the signal of the caller', async () => {
@@ -117,10 +117,10 @@ describe('the client, when something fails', () => {
       onStart: () => starts++,
       onInterruption: ({ code }) => interruptions.push(code),
     })
-    const seen = changes.next()
+    const nextChange = changes.next()
     await waitUntil(() => starts === 1)
     await createWeight(patient, carePlanId, 65)
-    const first = await seen
+    const first = await nextChange
     assert.ok(first.value?.event === 'change' && first.value.change.type === 'BodyWeight')
     proxy.cut()
     const id = await createWeight(patient, carePlanId, 66)

@@ -50,19 +50,19 @@ describe('the client', () => {
     const compositionId = await createWeight(patient, await createPlan(patient))
     const params = { path: { ehrId: patient.ehrId, compositionId } }
     const client = createClientOf(patient)
-    const asked: unknown[] = []
+    const calls: unknown[] = []
     const changed = await client.update(WEIGHT, { params }, async (current, conflict) => {
-      asked.push([current.comment, conflict?.comment])
+      calls.push([current.comment, conflict?.comment])
       if (!conflict) await client.update(WEIGHT, { params }, (same) => ({ ...same, comment: 'theirs' }))
       return { ...current, weight: 75 }
     })
-    assert.deepEqual(asked, [
+    assert.deepEqual(calls, [
       [null, undefined],
       ['theirs', null],
     ])
     assert.deepEqual([changed.weight, changed.comment, changed.version], [75, 'theirs', 3])
-    const kept = await client.update(WEIGHT, { params }, () => undefined)
-    assert.equal(kept.version, 3)
+    const unchangedRecord = await client.update(WEIGHT, { params }, () => undefined)
+    assert.equal(unchangedRecord.version, 3)
   })
 
   it('has the usual methods of each resource', async () => {

@@ -60,27 +60,27 @@ const isWording = (name: string, parent: Json, path: string): boolean =>
   ['display', 'unit'].includes(name) ||
   (name === 'text' && (Array.isArray(parent.coding) || !path.includes('.')))
 
-const isSame = (sent: unknown, shown: unknown): boolean =>
-  sent === shown ||
-  (typeof sent === 'string' &&
-    typeof shown === 'string' &&
-    sent.includes('T') &&
-    Date.parse(sent) === Date.parse(shown))
+const isSame = (input: unknown, output: unknown): boolean =>
+  input === output ||
+  (typeof input === 'string' &&
+    typeof output === 'string' &&
+    input.includes('T') &&
+    Date.parse(input) === Date.parse(output))
 
 /** The paths of what was sent and is not shown. Written anew, so that it does not share faults with the service. */
-function lostIn(sent: unknown, shown: unknown, path: string): string[] {
-  if (Array.isArray(sent)) {
-    const items = Array.isArray(shown) ? shown : []
-    return sent.flatMap((one, i) => {
+function lostIn(input: unknown, output: unknown, path: string): string[] {
+  if (Array.isArray(input)) {
+    const items = Array.isArray(output) ? output : []
+    return input.flatMap((one, i) => {
       const lost = items.map((item) => lostIn(one, item, `${path}[${i}]`))
       return lost.sort((a, b) => a.length - b.length)[0] ?? [`${path}[${i}]`]
     })
   }
-  if (!isObject(sent)) return isSame(sent, shown) ? [] : [path]
-  return Object.entries(sent).flatMap(([name, value]) =>
-    isWording(name, sent, path)
+  if (!isObject(input)) return isSame(input, output) ? [] : [path]
+  return Object.entries(input).flatMap(([name, value]) =>
+    isWording(name, input, path)
       ? []
-      : lostIn(value, isObject(shown) ? shown[name] : undefined, `${path}.${name}`),
+      : lostIn(value, isObject(output) ? output[name] : undefined, `${path}.${name}`),
   )
 }
 
@@ -125,8 +125,8 @@ describe('the official examples of FHIR R4', function () {
       return 'refused'
     }
     const path = lenient.headers.get('location')?.replace(/^.*\/fhir\/R4\/|\/_history.*$/g, '') ?? ''
-    const told: string[] = lenient.body.issue.flatMap(({ expression = [] }: Json) => expression)
-    const places = told.map(withoutPositions)
+    const expressions: string[] = lenient.body.issue.flatMap(({ expression = [] }: Json) => expression)
+    const places = expressions.map(withoutPositions)
     const lost = lostIn(resource, await readFhir(patient, path), type).map(withoutPositions)
     const untold = lost.filter((one) => !places.some((place) => one === place || one.startsWith(`${place}.`)))
     assert.deepEqual(untold, [], about)
@@ -144,7 +144,7 @@ describe('the official examples of FHIR R4', function () {
       for (const example of examples) tally[await tryExample(aboutPatient(example, patient.ehrId))] += 1
     }
     console.table(tallies)
-    const taken = Object.values(tallies).reduce((sum, { whole, warned }) => sum + whole + warned, 0)
-    assert.ok(taken > 0)
+    const storedCount = Object.values(tallies).reduce((sum, { whole, warned }) => sum + whole + warned, 0)
+    assert.ok(storedCount > 0)
   })
 })

@@ -68,7 +68,12 @@ describe('measurements as data points', () => {
   it('contain value, method and time, and show the present value of a corrected measurement', async () => {
     const own = await createPatient()
     const timestamp = '2026-03-01T08:30:00.000Z'
-    const said = { carePlanId: await createPlan(own), timestamp, position: 'lying', location: 'left-arm' }
+    const commonFields = {
+      carePlanId: await createPlan(own),
+      timestamp,
+      position: 'lying',
+      location: 'left-arm',
+    }
     const pressure = {
       systolic: 16,
       systolicUnit: 'kPa',
@@ -77,7 +82,7 @@ describe('measurements as data points', () => {
       source: 'sensed',
     }
     const path = `/ehr/${own.ehrId}/procedure/bloodpressure`
-    const { id } = assertStatus(await own.call('POST', path, { ...said, ...pressure }), 201)
+    const { id } = assertStatus(await own.call('POST', path, { ...commonFields, ...pressure }), 201)
     const [first] = assertStatus(await own.call('GET', `${path}/omh`))
     assert.deepEqual(first.body, {
       systolic_blood_pressure: { value: 120.0099, unit: 'mmHg' },
@@ -89,7 +94,7 @@ describe('measurements as data points', () => {
     const { header } = first
     assert.deepEqual(header.schema_id, { namespace: 'omh', name: 'blood-pressure', version: '4.0' })
     assert.deepEqual([header.user_id, header.modality, header.uuid], [own.ehrId, 'sensed', header.id])
-    assertStatus(await own.call('PUT', `${path}/${id}`, { ...said, ...pressure, diastolic: 79 }))
+    assertStatus(await own.call('PUT', `${path}/${id}`, { ...commonFields, ...pressure, diastolic: 79 }))
     const [second] = assertStatus(await own.call('GET', `${path}/omh`))
     assert.equal(second.body.diastolic_blood_pressure.value, 79)
     assert.equal(second.header.uuid, header.uuid)

@@ -209,8 +209,8 @@ describe('a care plan in the console', () => {
         await page.getByRole('textbox', { name: label, exact: true }).fill(value)
       await button(page, 'Save').click()
       await page.getByRole('heading', { name: 'Saved' }).waitFor()
-      const [saved] = assertStatus(await patient.call('GET', `procedure/${kind}`)).items
-      assert.equal(saved.carePlanId, planId, kind)
+      const [measurement] = assertStatus(await patient.call('GET', `procedure/${kind}`)).items
+      assert.equal(measurement.carePlanId, planId, kind)
     }
     const alerts = `/med/${patient.ehrId}/event?type=measurement-alert&carePlanId=${watching}`
     assert.equal(assertStatus(await patient.call('GET', alerts)).items.length, 1)

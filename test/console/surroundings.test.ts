@@ -159,16 +159,16 @@ describe('the console', () => {
     await page.getByRole('heading', { name: 'Saved' }).waitFor()
     const { items } = assertStatus(await patient.call('GET', 'procedure/heartrate'))
     assert.equal(items[0].timestamp, '2026-03-02T13:30:00.000Z')
-    for (const [timezoneId, typed, stored] of [
+    for (const [timezoneId, enteredTime, stored] of [
       ['America/New_York', '2 March 2026 at 08:30', '1 March 2026 at 07:00'],
       ['Europe/Amsterdam', '2 March 2026 at 14:30', '1 March 2026 at 13:00'],
     ] as const) {
-      const shown = await opened.open({ timezoneId })
-      await logInOn(shown, patient)
-      await goTo(shown, 'overview?period=all')
-      await button(shown, 'Show a table Heart rate').click()
-      await shown.getByText(typed).waitFor()
-      await shown.getByText(stored).waitFor()
+      const otherPage = await opened.open({ timezoneId })
+      await logInOn(otherPage, patient)
+      await goTo(otherPage, 'overview?period=all')
+      await button(otherPage, 'Show a table Heart rate').click()
+      await otherPage.getByText(enteredTime).waitFor()
+      await otherPage.getByText(stored).waitFor()
     }
   })
 })

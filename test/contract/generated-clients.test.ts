@@ -85,10 +85,10 @@ describe('the OpenAPI document, for generators of clients', () => {
       schemas: Record<string, { properties?: Record<string, Json> }>
     }
     // Data types have units of their own.
-    const sent = Object.entries(schemas).filter(([name]) =>
+    const requestSchemas = Object.entries(schemas).filter(([name]) =>
       /^(?!DataType|Measurement).*(Body|Replacement|Create|Update|Params)$/.test(name),
     )
-    const units = sent.flatMap(([, { properties = {} }]) =>
+    const units = requestSchemas.flatMap(([, { properties = {} }]) =>
       Object.entries(properties).filter(([name]) => /^unit$|Unit$/.test(name)),
     )
     assert.ok(units.length >= 36)

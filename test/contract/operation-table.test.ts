@@ -73,10 +73,10 @@ describe('the table of operations', () => {
   it('has the operations that messages and documents name', () => {
     const withoutNames = (title: string) => title.replace(/\{\w+\}/g, '{}')
     const titles = new Set(operationTable.map((operation) => withoutNames(titleOf(operation))))
-    const named = namedOperations()
-    assert.ok(named.length > 15)
+    const operations = namedOperations()
+    assert.ok(operations.length > 15)
     assert.deepEqual(
-      named.filter(({ title }) => !titles.has(withoutNames(title))),
+      operations.filter(({ title }) => !titles.has(withoutNames(title))),
       [],
     )
   })
@@ -129,18 +129,18 @@ describe('the table of operations', () => {
     const ofPrograms = ['issueSystemToken', 'issueAppToken', 'introspectAppToken', 'revokeAppToken']
     assert.deepEqual(uncounted, [...ofPrograms, 'makeFirstAdministrator'])
     for (const { id, countedAs } of guarded) {
-      const counted = guarded.find((one) => one.id === countedAs)
-      assert.ok(countedAs === undefined || (counted && counted.countedAs === undefined), id)
+      const countedOperation = guarded.find((one) => one.id === countedAs)
+      assert.ok(countedAs === undefined || (countedOperation && countedOperation.countedAs === undefined), id)
     }
   })
 
   it('names the password that confirms a change currentPassword: those of logins and registrations need no token', () => {
-    const named = operationTable.filter(({ body }) => {
+    const operations = operationTable.filter(({ body }) => {
       const schema = body instanceof FormBody ? body.schema : body
       return schema !== undefined && !(schema instanceof RawBody) && 'password' in (schema.properties ?? {})
     })
-    assert.ok(named.length > 3)
-    for (const { id, access } of named) assert.equal(access, 'public', `${id}: call it currentPassword`)
+    assert.ok(operations.length > 3)
+    for (const { id, access } of operations) assert.equal(access, 'public', `${id}: call it currentPassword`)
   })
 
   it('routes to every operation: none shadows another', () => {
@@ -195,18 +195,18 @@ describe('the table of operations', () => {
 
       it('documents exactly its query parameters, and a closed body', () => {
         const { parameters = [], requestBody } = paths[operation.path]?.[operation.method] ?? {}
-        const named = parameters.flatMap((one) => (one.in === 'query' ? [one.name] : []))
-        assert.deepEqual(named.sort(), Object.keys(operation.query.properties).sort())
+        const names = parameters.flatMap((one) => (one.in === 'query' ? [one.name] : []))
+        assert.deepEqual(names.sort(), Object.keys(operation.query.properties).sort())
         const { body } = operation
         if (body === undefined || body instanceof RawBody || body instanceof FormBody) return
-        const given = requestBody?.content['application/json']?.schema
-        const shown = given?.$ref ? components.schemas[given.$ref.replace(/.*\//, '')] : given
+        const schema = requestBody?.content['application/json']?.schema
+        const resolvedSchema = schema?.$ref ? components.schemas[schema.$ref.replace(/.*\//, '')] : schema
         // The model of openEHR closes the documents that the schema leaves open.
         const isClosed = body.additionalProperties === false || body.documented !== undefined
-        assert.equal(shown?.additionalProperties === false, isClosed)
+        assert.equal(resolvedSchema?.additionalProperties === false, isClosed)
         if (body.documented === undefined)
           assert.deepEqual(
-            Object.keys(shown?.properties ?? {}).sort(),
+            Object.keys(resolvedSchema?.properties ?? {}).sort(),
             Object.keys(body.properties ?? {}).sort(),
           )
       })

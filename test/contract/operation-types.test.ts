@@ -22,7 +22,7 @@ describe('the types of an operation', () => {
         query: { stars: Type.Optional(Type.Integer()) },
         reply: [200, Note],
         handle: ({ params, query, body }, { principal }) => {
-          const known: [string, number | undefined, string, string] = [
+          const values: [string, number | undefined, string, string] = [
             params.mvUid,
             query.stars,
             body.title,
@@ -34,7 +34,7 @@ describe('the types of an operation', () => {
           const unknownParameter = params.ehrId
           // @ts-expect-error the query has no such parameter
           const unknownQuery = query.moons
-          return { title: [known, unknownField, unknownParameter, unknownQuery].join() }
+          return { title: [values, unknownField, unknownParameter, unknownQuery].join() }
         },
       }),
       defineOperation({

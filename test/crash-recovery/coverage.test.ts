@@ -39,16 +39,18 @@ function codePathOf({ id, method, path, kind, access }: Operation): string {
 describe('the crash trials', () => {
   it('include all writes of the path family to an EHR, a chat, and a user’s own data', () => {
     const place = { headers: {}, name: 'x', guests: ['x', 'x'] } as unknown as TrialEhr
-    const ids = new Proxy(place, { get: (known, name) => Reflect.get(known, name) ?? 'x' })
+    const ids = new Proxy(place, { get: (target, name) => Reflect.get(target, name) ?? 'x' })
     const tried = WRITES_BY_FAMILY['path family'].map(({ name, ask }) => {
       const { method, path } = ask(ids)
       const found = match(path.split('?')[0] ?? '')?.routes.get(method.toLowerCase() as Operation['method'])
       assert.ok(found, name)
       return codePathOf(found)
     })
-    const offered = operationTable.filter(isWriteOperation)
-    assert.ok(offered.length > 50)
-    const missing = offered.filter((operation) => !tried.includes(codePathOf(operation))).map(({ id }) => id)
+    const operations = operationTable.filter(isWriteOperation)
+    assert.ok(operations.length > 50)
+    const missing = operations
+      .filter((operation) => !tried.includes(codePathOf(operation)))
+      .map(({ id }) => id)
     assert.deepEqual(missing, [], `add these writes to trials/clinical-writes.ts: ${missing}`)
   })
 })

@@ -46,8 +46,8 @@ for (const [family, writes] of WRITE_GROUPS)
     })
 
     it('is killed at every chosen crash point', () => {
-      const { tried, missed } = found
-      assert.deepEqual(missed, [], `of ${tried}`)
+      const { tried, missedTrials } = found
+      assert.deepEqual(missedTrials, [], `of ${tried}`)
     })
 
     for (const write of writes)

@@ -61,9 +61,9 @@ describe(`${OPERATION_COUNT} random operations of both families, while processes
       const current = await cluster.db
         .collection(CLASS_OF[record])
         .findOne({ _id: clients.ids.get(record) as never })
-      const sent = clients.sent.get(record) ?? []
-      assert.ok(sent.length > OPERATION_COUNT / 20)
-      assert.deepEqual(findUnexplained(versionsOf(record, await changesOf(record), current), sent), [])
+      const operations = clients.operations.get(record) ?? []
+      assert.ok(operations.length > OPERATION_COUNT / 20)
+      assert.deepEqual(findUnexplained(versionsOf(record, await changesOf(record), current), operations), [])
     })
 
   it('leave one audit entry for each version, and no version missing or twice', async () => {
@@ -75,14 +75,14 @@ describe(`${OPERATION_COUNT} random operations of both families, while processes
     const entries = await auditEntryCollection(cluster.db)
       .find({ action: { $in: ['create', 'update', 'delete'] }, outcome: { $exists: false } })
       .toArray()
-    const written = new Map<string, string[]>()
+    const idsByRequest = new Map<string, string[]>()
     for (const { requestId, ids } of entries)
-      written.set(String(requestId), [...(written.get(String(requestId)) ?? []), ...ids])
-    for (const [record, sent] of clients.sent)
-      for (const { number, operation, status } of sent) {
+      idsByRequest.set(String(requestId), [...(idsByRequest.get(String(requestId)) ?? []), ...ids])
+    for (const [record, operations] of clients.operations)
+      for (const { number, operation, status } of operations) {
         const id = String(clients.ids.get(record))
         // A pressure has the id of its alert.
-        const own = new Set(written.get(requestIdOf(number)) ?? [])
+        const own = new Set(idsByRequest.get(requestIdOf(number)) ?? [])
         if (status === 0) continue
         const isWritten = operation.action !== 'read' && status < 300
         assert.deepEqual(

@@ -48,8 +48,8 @@ describe('a service and its replica set', function suite() {
   })
 
   it('writes to the journals of a majority and reads from the primary, unless the address says otherwise', async () => {
-    const sent: Document[] = []
-    faulty.findFault = (command) => void sent.push(command)
+    const commands: Document[] = []
+    faulty.findFault = (command) => void commands.push(command)
     const MONGODB_URI = `${faulty.uri}/${service.db.databaseName}`
     const [instance, patient] = await Promise.all([
       startSecondInstance({
@@ -82,18 +82,18 @@ describe('a service and its replica set', function suite() {
     await send('DELETE', `/med/ehr/${ehrId}`)
     await stopProcess(instance)
 
-    const named = (names: string[]) =>
-      sent.flatMap((command): Document[] => {
+    const findCommands = (names: string[]) =>
+      commands.flatMap((command): Document[] => {
         const name = Object.keys(command)[0] ?? ''
         return names.includes(name) ? [{ ...command, what: `${name} ${command[name]}` }] : []
       })
     // Writes in a transaction become durable with its commit.
-    const writes = named(WRITES).filter(
+    const writes = findCommands(WRITES).filter(
       ({ autocommit, commitTransaction }) => commitTransaction || autocommit !== false,
     )
     for (const { what, writeConcern } of writes)
       assert.deepEqual([writeConcern?.w, writeConcern?.j ?? writeConcern?.journal], ['majority', true], what)
-    for (const { what, $readPreference } of named(READS))
+    for (const { what, $readPreference } of findCommands(READS))
       assert.equal($readPreference?.mode ?? 'primary', 'primary', what)
     const kinds = new Set(writes.map(({ what }) => what))
     for (const what of ['commitTransaction 1', 'insert audit.entries'])

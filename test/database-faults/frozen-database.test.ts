@@ -124,7 +124,7 @@ describe('a frozen database', function suite() {
 
   /** Sends all calls, freezes the database after a while, and awaits the answers. */
   const answersAcrossFreeze = async (delayMs: number) => {
-    const answered = calls().map(async ([method, path, body]) => {
+    const pendingAnswers = calls().map(async ([method, path, body]) => {
       const response = await send(method, path, body)
       const text = await response.text()
       return { what: `${method} ${path}: ${response.status} ${text}`, response, text, at: performance.now() }
@@ -133,7 +133,10 @@ describe('a frozen database', function suite() {
     process.kill(engine, 'SIGSTOP')
     const frozenAt = performance.now()
     try {
-      return (await Promise.all(answered)).map(({ at, ...answer }) => ({ ...answer, ms: at - frozenAt }))
+      return (await Promise.all(pendingAnswers)).map(({ at, ...answer }) => ({
+        ...answer,
+        ms: at - frozenAt,
+      }))
     } finally {
       process.kill(engine, 'SIGCONT')
     }
@@ -142,8 +145,8 @@ describe('a frozen database', function suite() {
   for (const delayMs of [0, 5, 20, 60])
     it(`is answered within 5 s with 503 and Retry-After, ${delayMs} ms after the requests began`, async () => {
       const answers = await answersAcrossFreeze(delayMs)
-      const refused = answers.filter(({ response }) => !response.ok)
-      assert.ok(refused.length > 0)
+      const refusals = answers.filter(({ response }) => !response.ok)
+      assert.ok(refusals.length > 0)
       for (const { what, response, text, ms } of answers) {
         assert.ok(ms < PROMISED_MS + MACHINE_MS, `${Math.round(ms)} ms: ${what}`)
         if (response.ok) continue

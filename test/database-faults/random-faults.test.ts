@@ -130,23 +130,23 @@ describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
     await Promise.all([...workers, becomesWritable()])
     faulty.findFault = () => undefined
 
-    const made = bySize(6, 200)
-    const counted = async (collection: string, where: Document = {}) =>
+    const planCount = bySize(6, 200)
+    const countInEhr = async (collection: string, where: Document = {}) =>
       service.db.collection(collection).countDocuments({ ehrId: patient.ehrId, ...where })
     assert.deepEqual(
       [
-        await counted('CarePlan'),
-        await counted('Goal'),
-        await counted('Task'),
-        await counted('Task', { status: 'COMPLETED' }),
+        await countInEhr('CarePlan'),
+        await countInEhr('Goal'),
+        await countInEhr('Task'),
+        await countInEhr('Task', { status: 'COMPLETED' }),
       ],
-      [made, made, 2 * made, made],
+      [planCount, planCount, 2 * planCount, planCount],
     )
     const changes = service.db.collection<{ _id: string; action: string }>('history.changes')
     const range = { $gte: `${patient.ehrId}/`, $lt: `${patient.ehrId}0` }
     // One entry belongs to the EHR itself.
-    assert.equal(await changes.countDocuments({ _id: range, action: 'create' }), 4 * made + 1)
-    assert.equal(await changes.countDocuments({ _id: range, action: 'update' }), made)
+    assert.equal(await changes.countDocuments({ _id: range, action: 'create' }), 4 * planCount + 1)
+    assert.equal(await changes.countDocuments({ _id: range, action: 'update' }), planCount)
     for (const kind of ['conflict', 'unlabelled conflict', 'lost commit', 'cut answer', 'not writable'])
       assert.ok(happened.has(kind), `${kind}: ${JSON.stringify([...happened])}`)
     assert.deepEqual([...levels], ['snapshot'])

@@ -87,10 +87,10 @@ describe('an unreachable database', function suite() {
       assert.equal((await send(method, path)).status, 200, path)
   }
 
-  const refuses = async (refused: ReturnType<typeof requests>) => {
-    const answers = await Promise.all(refused.map((request) => send(...request)))
+  const refuses = async (calls: ReturnType<typeof requests>) => {
+    const answers = await Promise.all(calls.map((request) => send(...request)))
     for (const [i, answer] of answers.entries()) {
-      const what = `${refused[i]?.slice(0, 2)}: ${await answer.text()}`
+      const what = `${calls[i]?.slice(0, 2)}: ${await answer.text()}`
       assert.equal(answer.status, 503, what)
       assert.ok(Number(answer.headers.get('retry-after')) > 0, what)
       assert.doesNotMatch(what, /ECONN|127\.0\.0\.1|Mongo|disk/)
@@ -99,19 +99,19 @@ describe('an unreachable database', function suite() {
 
   const nothingWasDone = async () => {
     const plans = service.db.collection('CarePlan')
-    const refused = await plans.countDocuments({ ehrId: patient.ehrId, name: /^Refused/ })
+    const planCount = await plans.countDocuments({ ehrId: patient.ehrId, name: /^Refused/ })
     const pressures = await service.db.collection('BloodPressure').countDocuments({ carePlanId: plan })
-    assert.deepEqual([refused, pressures], [0, 0])
+    assert.deepEqual([planCount, pressures], [0, 0])
   }
 
   it('is told by metrics, without numbers that nobody could read', async () => {
     const ofDatabase = /^(database_up|audit_entries|mails_waiting|mails_oldest_seconds) (.*)$/gm
-    const told = async () => [...(await (await send('GET', '/metrics')).text()).matchAll(ofDatabase)]
-    const before = await told()
+    const readMetrics = async () => [...(await (await send('GET', '/metrics')).text()).matchAll(ofDatabase)]
+    const before = await readMetrics()
     assert.equal(before.length, 4)
     assert.equal(before.find(([, name]) => name === 'database_up')?.[2], '1')
     await faulty.stopListening()
-    const gone = (await told()).map(([line]) => line)
+    const gone = (await readMetrics()).map(([line]) => line)
     await faulty.resumeListening()
     assert.deepEqual(gone, ['database_up 0'])
     await isReady()

@@ -101,9 +101,9 @@ for (const family of ['path', 'class'] as const)
         withoutTimes((await step(who, id, values)).handling)
       assert.deepEqual(await handling(nurse, { action: 'SEE' }), { alertState: 'SEEN', seenBy: a })
       assert.deepEqual(await handling(colleague, { action: 'SEE' }), { alertState: 'SEEN', seenBy: a })
-      const taken = { alertState: 'TAKEN', seenBy: a, takenBy: b }
-      assert.deepEqual(await handling(colleague, { action: 'TAKE' }), taken)
-      const resolved = { ...taken, alertState: 'RESOLVED', resolution: 'Called' }
+      const takenHandling = { alertState: 'TAKEN', seenBy: a, takenBy: b }
+      assert.deepEqual(await handling(colleague, { action: 'TAKE' }), takenHandling)
+      const resolved = { ...takenHandling, alertState: 'RESOLVED', resolution: 'Called' }
       assert.deepEqual(await handling(colleague, { action: 'RESOLVE', note: 'Called' }), resolved)
       assert.deepEqual(withoutTimes(await read(nurse, id)), resolved)
     })
@@ -134,9 +134,9 @@ for (const family of ['path', 'class'] as const)
     it('is refused for an alert that another user has taken, until it is released', async () => {
       const id = await createAlert(patient, planId)
       await step(nurse, id, { action: 'TAKE' })
-      const refused = { status: 422, paths: 'action' }
-      assert.deepEqual(await step(colleague, id, { action: 'TAKE' }), refused)
-      assert.deepEqual(await step(colleague, id, { action: 'RESOLVE', note: 'Done' }), refused)
+      const refusal = { status: 422, paths: 'action' }
+      assert.deepEqual(await step(colleague, id, { action: 'TAKE' }), refusal)
+      assert.deepEqual(await step(colleague, id, { action: 'RESOLVE', note: 'Done' }), refusal)
       await step(colleague, id, { action: 'RELEASE' })
       const { handling } = await step(colleague, id, { action: 'TAKE' })
       assert.equal(handling?.takenBy, colleague.mvUid)
@@ -145,10 +145,10 @@ for (const family of ['path', 'class'] as const)
     it('is final once the alert is resolved', async () => {
       const id = await createAlert(patient, planId)
       await step(nurse, id, { action: 'RESOLVE', note: 'Called' })
-      const refused = { status: 422, paths: 'action' }
-      assert.deepEqual(await step(nurse, id, { action: 'TAKE' }), refused)
-      assert.deepEqual(await step(nurse, id, { action: 'RESOLVE', note: 'Called twice' }), refused)
-      assert.deepEqual(await step(colleague, id, { action: 'RESOLVE', note: 'Called' }), refused)
+      const refusal = { status: 422, paths: 'action' }
+      assert.deepEqual(await step(nurse, id, { action: 'TAKE' }), refusal)
+      assert.deepEqual(await step(nurse, id, { action: 'RESOLVE', note: 'Called twice' }), refusal)
+      assert.deepEqual(await step(colleague, id, { action: 'RESOLVE', note: 'Called' }), refusal)
     })
 
     it('needs a note to resolve, and no other step takes one', async () => {
@@ -185,7 +185,7 @@ for (const family of ['path', 'class'] as const)
 
     it('stays when the alert is corrected, deleted with its measurement and restored', async () => {
       const id = await createAlert(patient, planId)
-      const taken = { alertState: 'TAKEN', seenBy: nurse.mvUid, takenBy: nurse.mvUid }
+      const takenHandling = { alertState: 'TAKEN', seenBy: nurse.mvUid, takenBy: nurse.mvUid }
       await step(nurse, id, { action: 'TAKE' })
       const pressure = `procedure/bloodpressure/${id}`
       const { version: _, ...values } = assertStatus(await patient.call('GET', pressure))
@@ -197,11 +197,11 @@ for (const family of ['path', 'class'] as const)
         [190, 115],
       ] as const) {
         await correct(systolic, diastolic)
-        assert.deepEqual(withoutTimes(await read(nurse, id)), taken)
+        assert.deepEqual(withoutTimes(await read(nurse, id)), takenHandling)
       }
       assert.equal((await patient.call('DELETE', pressure)).status, 204)
       assertStatus(await patient.call('POST', `${pressure}/restore`, { version: 1 }))
-      assert.deepEqual(withoutTimes(await read(nurse, id)), taken)
+      assert.deepEqual(withoutTimes(await read(nurse, id)), takenHandling)
     })
 
     it('cannot be written like other fields', async () => {

@@ -173,8 +173,8 @@ for (const family of ['path', 'class'] as const)
       assert.equal(await handle(colleague, id, { action: 'TAKE' }), 422)
       const { id: handoverId } = await handOverTo(colleague)
       assert.equal(await handle(other, id, { action: 'TAKE' }), 422)
-      const taken = async () => (await itemsOf(colleague, '/worklist')).map((entry) => entry.taken)
-      assert.deepEqual(await taken(), [1])
+      const readTakenCounts = async () => (await itemsOf(colleague, '/worklist')).map((entry) => entry.taken)
+      assert.deepEqual(await readTakenCounts(), [1])
       assert.equal(await handle(colleague, id, { action: 'RESOLVE', note: 'Called' }), 200)
       const { takenBy, resolution } = await readAlert(id)
       assert.deepEqual([takenBy, resolution], [colleague.mvUid, 'Called'])
@@ -192,12 +192,12 @@ for (const family of ['path', 'class'] as const)
       const { result } = await end(nurse, String(planned.id))
       assert.equal(result?.until, planned.from)
       await handOverTo(colleague, { from: hoursFromNow(0.5), until: hoursFromNow(2) })
-      const begun = { from: new Date(Date.now() - 1000), changesAt: new Date(Date.now() - 1000) }
+      const times = { from: new Date(Date.now() - 1000), changesAt: new Date(Date.now() - 1000) }
       assert.equal((await readAlert(id)).assignedTo, nurse.mvUid)
       const handovers = service.db.collection('profile.handovers')
       await handovers.updateOne(
         { by: nurse.mvUid, until: { $gt: new Date() }, from: { $lt: new Date(hoursFromNow(0.9)) } },
-        { $set: begun },
+        { $set: times },
       )
       await waitForAssignee(id, colleague, nurse)
     })
@@ -209,16 +209,16 @@ for (const family of ['path', 'class'] as const)
       await addParticipant(planId, reader, 'read')
       const displayName = 'Nurse Bo'
       assertStatus(await colleague.call('PUT', `/profile/${colleague.mvUid}`, { name: { displayName } }))
-      const offered = { mvUid: colleague.mvUid, name: displayName, carePlans: 1, ofCarePlans: 2 }
-      assert.deepEqual(await colleagues(nurse), [offered])
+      const offeredColleague = { mvUid: colleague.mvUid, name: displayName, carePlans: 1, ofCarePlans: 2 }
+      assert.deepEqual(await colleagues(nurse), [offeredColleague])
       assert.deepEqual(await colleagues(await createPerson()), [])
     })
 
     it('is refused with every fault', async () => {
       const stranger = await createPerson()
-      const refused = { status: 422, paths: 'until,until,to' }
+      const refusal = { status: 422, paths: 'until,until,to' }
       const until = hoursFromNow(-1)
-      assert.deepEqual(await handOver(nurse, { to: stranger.mvUid, until }), refused)
+      assert.deepEqual(await handOver(nurse, { to: stranger.mvUid, until }), refusal)
       for (const to of [nurse.mvUid, 'nobody'])
         assert.deepEqual(await handOver(nurse, { to, until: hoursFromNow(1) }), { status: 422, paths: 'to' })
       await handOverTo(colleague)
@@ -246,9 +246,9 @@ for (const family of ['path', 'class'] as const)
         [nurse.mvUid, colleague.mvUid, 'On holiday'],
       )
       const stranger = await createPerson()
-      const listed = async (who: Person) => (await list(who)).map((one) => one.id)
+      const listIds = async (who: Person) => (await list(who)).map((one) => one.id)
       assert.deepEqual(
-        [await listed(nurse), await listed(colleague), await listed(stranger)],
+        [await listIds(nurse), await listIds(colleague), await listIds(stranger)],
         [[id], [id], []],
       )
       assert.equal((await end(stranger, String(id))).status, 404)

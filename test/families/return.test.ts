@@ -88,16 +88,16 @@ interface Prepared {
 
 async function prepare(name: ClassName): Promise<Prepared> {
   const [{ patient, place }, nurse] = await Promise.all([newPlace(), createPerson()])
-  const sent = { mvUid: nurse.mvUid, access: 'READ', role: 'NURSE' }
-  assertStatus(await patient.call('POST', `careplan/${place.carePlanId}/participant`, sent), 201)
+  const participant = { mvUid: nurse.mvUid, access: 'READ', role: 'NURSE' }
+  assertStatus(await patient.call('POST', `careplan/${place.carePlanId}/participant`, participant), 201)
   const taskId = await createTask(patient, place.carePlanId, place.goalId)
-  const known: Partial<Record<ClassName, string>> = {
+  const idsByClass: Partial<Record<ClassName, string>> = {
     CarePlan: place.carePlanId,
     Goal: place.goalId,
     Task: taskId,
   }
   const object = withOtherKey(name, { ...parentIdsOf(name, place), ...exampleObject(name) })
-  const id = known[name] ?? (await byClass(patient).post(name, object).expect(201)).body.objectId
+  const id = idsByClass[name] ?? (await byClass(patient).post(name, object).expect(201)).body.objectId
   const weight = await createWeight(patient, place.carePlanId)
   const topic = { title: 'Question', text: 'How are you?' }
   const about = { CarePlan: 'careplan', Goal: 'goal', Task: 'task', Event: 'event' }[name as string]
@@ -160,8 +160,8 @@ describe('a deletion', () => {
         assertProblem(await stranger.call('GET', pathTo('history')), 404, 'not-found')
         const restore = (who: Pick<Patient, 'call'>) => who.call('POST', pathTo('restore'), { version: 1 })
         assertProblem(await restore(stranger), 404, 'not-found')
-        const refused = await restore(nurse)
-        assert.equal(refused.status, name === 'CarePlan' ? 404 : 403)
+        const refusal = await restore(nurse)
+        assert.equal(refusal.status, name === 'CarePlan' ? 404 : 403)
         const restored = await restore(patient)
         assertStatus(restored)
         assert.match(restored.etag, /^"3/)
@@ -190,8 +190,8 @@ describe('a deletion', () => {
     const message = assertStatus(await patient.call('POST', `${chat}/${topic}`, { text: 'z' }), 201).id
     const invite = async () => {
       const { mvUid } = await createPerson()
-      const sent = { mvUid, access: 'READ', role: 'NURSE' }
-      const added = await patient.call('POST', `careplan/${carePlanId}/participant`, sent)
+      const participant = { mvUid, access: 'READ', role: 'NURSE' }
+      const added = await patient.call('POST', `careplan/${carePlanId}/participant`, participant)
       return assertStatus(added, 201).participationId
     }
     const deletions = [

@@ -38,8 +38,8 @@ describe('both families without rights', () => {
       const id = String((await createByPath(patient, name, place)).id)
       for (const [who, caller] of Object.entries(callers)) {
         const body = expectedOf(name, id)
-        const path = async (method: string, at: string, sent?: object): Promise<Outcome> => {
-          const { status } = await caller.call(method, at, sent)
+        const path = async (method: string, at: string, requestBody?: object): Promise<Outcome> => {
+          const { status } = await caller.call(method, at, requestBody)
           return status < 300 ? 'done' : status
         }
         const inClass = async (
@@ -56,8 +56,10 @@ describe('both families without rights', () => {
           both.push(['change', await path('PUT', one, body), await inClass(put(name, id, change))])
         if (name !== 'Ehr') {
           const { at, method, object, body: own } = kinds[name]
-          const named = 'carePlanId' in classKindOf(name).body.properties && { carePlanId: place.carePlanId }
-          const created = await path(method, at(place, own), { ...own, ...named })
+          const planReference = 'carePlanId' in classKindOf(name).body.properties && {
+            carePlanId: place.carePlanId,
+          }
+          const created = await path(method, at(place, own), { ...own, ...planReference })
           both.push(['create', created, await inClass(post(name, object(place)))])
         }
         if (deletes) both.push(['delete', await path('DELETE', one), await inClass(remove(name, id))])

@@ -80,10 +80,10 @@ describe('what GET answers', () => {
     const { kind, body, path } = operation
     if (path.includes('/composition/')) return createPressureComposition(template, 120) as Json
     const example = isClassName(kind) ? exampleBody(kind) : (exampleOf(body as TObject) as Json)
-    const named = isClassName(kind) && 'carePlanId' in classKindOf(kind).body.properties
+    const hasCarePlanId = isClassName(kind) && 'carePlanId' in classKindOf(kind).body.properties
     return {
       ...example,
-      ...(named && { carePlanId: place.carePlanId }),
+      ...(hasCarePlanId && { carePlanId: place.carePlanId }),
       ...('mvUid' in example && { mvUid: (await createPerson()).mvUid }),
       ...(path.startsWith('/data/type') && { type: `t-${randomUUID()}` }),
       ...(path.endsWith('/relation') && { id: undefined }),
@@ -94,7 +94,7 @@ describe('what GET answers', () => {
   }
 
   /** Creates what a PUT replaces. @returns its path, and the response that shows it */
-  async function show(put: Operation): Promise<{ path: string; shown: Answer }> {
+  async function show(put: Operation): Promise<{ path: string; response: Answer }> {
     const { call } = callerOf(put)
     // A message is added to its topic, and shown there.
     const list = put.path.replace(/(\/message)?\/\{\w+\}(\/(json|xml))?$/, '')
@@ -103,21 +103,21 @@ describe('what GET answers', () => {
         ? undefined
         : (find('post', list) ?? find('post', `${list}/json`) ?? find('put', list))
     let path = fillPath(put.path, ids)
-    let shown: Answer | undefined
+    let latestResponse: Answer | undefined
     if (add && (add.reply[0] === 201 || add.creates)) {
       const posted = await call(add.method.toUpperCase(), fillPath(add.path, ids), await bodyOf(add))
       assertStatus(posted, 201)
       const [, format = ''] = /(\/(?:json|xml))$/.exec(put.path) ?? []
       path = posted.headers.get('location') + format
-      shown = posted
+      latestResponse = posted
     } else if (put.creates) {
       const body = await bodyOf(put)
       path = fillPath(put.path, { ...ids, ...body })
       assertStatus(await call('PUT', path, body), 201)
     }
-    if (find('get', put.path)) shown = await call('GET', path)
-    assert.ok(shown, put.id)
-    return { path, shown }
+    if (find('get', put.path)) latestResponse = await call('GET', path)
+    assert.ok(latestResponse, put.id)
+    return { path, response: latestResponse }
   }
 
   it('is known for every PUT that answers what a GET shows', () => {
@@ -135,11 +135,11 @@ describe('what GET answers', () => {
   for (const put of replacements) {
     it(`is taken by ${put.id}, and a changed read-only property is named`, async () => {
       const { call } = callerOf(put)
-      const { path, shown } = await show(put)
-      const type = shown.headers.get('content-type') ?? ''
+      const { path, response } = await show(put)
+      const type = response.headers.get('content-type') ?? ''
       const isXml = type.includes('xml')
-      const body = isXml ? Buffer.from(shown.body) : shown.body
-      const headers = { 'if-match': shown.etag, ...(isXml && { 'content-type': 'application/xml' }) }
+      const body = isXml ? Buffer.from(response.body) : response.body
+      const headers = { 'if-match': response.etag, ...(isXml && { 'content-type': 'application/xml' }) }
       const same = await call('PUT', path, body, headers)
       assertStatus(same)
       const readOnly = findReadOnlyProperties(put, operationTable)?.names ?? new Set<string>()
@@ -147,9 +147,9 @@ describe('what GET answers', () => {
       const names = [...readOnly].filter((name) => name in same.body)
       const { etag } = same
       const changed = Object.fromEntries(names.map((name) => [name, changedFrom(same.body[name])]))
-      const refused = await call('PUT', path, { ...same.body, ...changed }, { 'if-match': etag })
+      const refusal = await call('PUT', path, { ...same.body, ...changed }, { 'if-match': etag })
       assert.deepEqual(
-        assertProblemPlaces(refused, 400, 'invalid-input').sort(),
+        assertProblemPlaces(refusal, 400, 'invalid-input').sort(),
         names.map((name) => `body.${name}`).sort(),
       )
       const stale = await call('PUT', path, { ...same.body, ...changed }, { 'if-match': '"999"' })
@@ -165,25 +165,25 @@ describe('what GET answers', () => {
       const { body } = await get(name, id).expect(200)
       const history = service.db.collection('history.changes')
       const changes = () => history.countDocuments({ _id: { $regex: `/${name}/${id}/` } as never })
-      const known = await changes()
+      const changeCount = await changes()
       const { className: _, ...object } = body
-      for (const sent of [body, {}, { version: body.version }]) {
-        const answer = await put(name, id, sent)
+      for (const fields of [body, {}, { version: body.version }]) {
+        const answer = await put(name, id, fields)
         assert.deepEqual([answer.status, answer.body, answer.headers.etag], [200, object, '"1"'])
       }
       const [{ success }] = (await batch([{ method: 'PUT', path: `/1/classes/${name}/${id}`, body }])).body
       assert.deepEqual(success, object)
       assert.deepEqual((await get(name, id).expect(200)).body, body)
-      assert.equal(await changes(), known)
-      const written = { type: name, ids: id, action: 'update' }
-      assert.equal(await service.db.collection('audit.entries').countDocuments(written), 0)
+      assert.equal(await changes(), changeCount)
+      const filter = { type: name, ids: id, action: 'update' }
+      assert.equal(await service.db.collection('audit.entries').countDocuments(filter), 0)
     })
 
   it('is taken by the class family, without a version: the account', async () => {
     const { get, put } = byClass(patient)
     const { body } = await get('_User', patient.mvUid).expect(200)
-    for (const sent of [body, {}]) {
-      const { status, body: answer } = await put('_User', patient.mvUid, sent)
+    for (const fields of [body, {}]) {
+      const { status, body: answer } = await put('_User', patient.mvUid, fields)
       assert.equal(status, 200, JSON.stringify([answer, body]))
       assert.deepEqual((await get('_User', patient.mvUid).expect(200)).body, body)
     }

@@ -87,28 +87,31 @@ describe('a time', () => {
 
     it(`has any form of ISO 8601 in the ${name} of the class family`, async () => {
       const { post, put, list } = byClass(patient)
-      for (const [sent, utc] of FORMS) {
-        const date = { __type: 'Date', iso: sent }
+      for (const [timeText, utc] of FORMS) {
+        const date = { __type: 'Date', iso: timeText }
         const object = { ...kinds[name].object(place), [field]: date }
         const answer = await post(name, object)
         // Conditions may exist only once.
         if (answer.status === 400) assert.notEqual(answer.body.code, 107, JSON.stringify(answer.body))
-        else assert.deepEqual(answer.body[field], parseDate(utc), `${sent} ${JSON.stringify(answer.body)}`)
+        else
+          assert.deepEqual(answer.body[field], parseDate(utc), `${timeText} ${JSON.stringify(answer.body)}`)
         const found = async (where: Json) =>
           (await list(name, where as never).expect(200)).body.results.map(({ objectId }: Json) => objectId)
-        const inForm = CONDITIONS[FORMS.findIndex(([form]) => form === sent) % CONDITIONS.length]
+        const inForm = CONDITIONS[FORMS.findIndex(([form]) => form === timeText) % CONDITIONS.length]
         assert.ok(inForm)
         assert.deepEqual(
           await found(inForm(field, date)),
           await found(inForm(field, parseDate(utc))),
-          `${sent} ${JSON.stringify(inForm(field, date))}`,
+          `${timeText} ${JSON.stringify(inForm(field, date))}`,
         )
         if (answer.status !== 400) assert.ok((await found({ [field]: date })).includes(answer.body.objectId))
       }
       const { objectId } = await createByClass(patient, name, place)
       for (const [i, other] of [field, ...others].entries()) {
-        const [sent, utc] = FORMS[(i + 5) % FORMS.length] ?? []
-        const { status, body } = await put(name, String(objectId), { [other]: { __type: 'Date', iso: sent } })
+        const [otherTime, utc] = FORMS[(i + 5) % FORMS.length] ?? []
+        const { status, body } = await put(name, String(objectId), {
+          [other]: { __type: 'Date', iso: otherTime },
+        })
         if (status === 200) assert.deepEqual(body[other], parseDate(utc ?? ''), other)
         else assert.equal(body.code, 142, JSON.stringify(body))
       }

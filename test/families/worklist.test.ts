@@ -167,8 +167,11 @@ for (const family of ['path', 'class'] as const)
       assert.equal((data as Values).kind, 'bloodpressure')
       const headers = { 'if-match': `"${alert.version}"` }
       assertStatus(await nurse.call('POST', `/ehr/${ehrId}/alert/${id}/handle`, { action: 'TAKE' }, headers))
-      const [taken] = ((await read(nurse)).items[0]?.openAlerts ?? []) as Values[]
-      assert.deepEqual([taken?.alertState, taken?.takenBy, taken?.version], ['TAKEN', nurse.mvUid, 2])
+      const [takenAlert] = ((await read(nurse)).items[0]?.openAlerts ?? []) as Values[]
+      assert.deepEqual(
+        [takenAlert?.alertState, takenAlert?.takenBy, takenAlert?.version],
+        ['TAKEN', nurse.mvUid, 2],
+      )
     })
 
     it('has the alerts that others have taken, with their names, for those who ask', async () => {
@@ -224,8 +227,8 @@ for (const family of ['path', 'class'] as const)
       assert.deepEqual(await READ_CARD[family](nurse, ehrId), unnamed)
       const [alert] = (entry?.openAlerts ?? []) as Values[]
       await nurse.call('POST', `/ehr/${ehrId}/alert/${alert?.id}/handle`, { action: 'TAKE' })
-      const [taken] = ((await read(nurse)).items[0]?.openAlerts ?? []) as Values[]
-      assert.deepEqual([taken?.takenBy, taken?.takenByName], [nurse.mvUid, null])
+      const [takenAlert] = ((await read(nurse)).items[0]?.openAlerts ?? []) as Values[]
+      assert.deepEqual([takenAlert?.takenBy, takenAlert?.takenByName], [nurse.mvUid, null])
       await addParticipant(await createPlan(patient), nurse, 'read')
       assert.equal(((await READ_CARD[family](nurse, ehrId)) as Values).name, 'Anna de Vries')
     })
@@ -344,8 +347,8 @@ describe('a worklist', () => {
     const none = await nurse.call('GET', '/worklist/views')
     assert.deepEqual([assertStatus(none), none.etag], [{ views: [] }, '"0"'])
     const views = [{ name: 'Urgent', reason: 'ALERT', severity: 'HIGH', mine: true }]
-    const saved = await nurse.call('PUT', '/worklist/views', { views }, { 'if-match': '"0"' })
-    assert.deepEqual([assertStatus(saved), saved.etag], [{ views }, '"1"'])
+    const response = await nurse.call('PUT', '/worklist/views', { views }, { 'if-match': '"0"' })
+    assert.deepEqual([assertStatus(response), response.etag], [{ views }, '"1"'])
     const stale = await nurse.call('PUT', '/worklist/views', { views: [] }, { 'if-match': '"0"' })
     assertProblem(stale, 412, 'precondition-failed')
     const changed = await nurse.call('PUT', '/worklist/views', { views: [] }, { 'if-match': '"1"' })

@@ -44,8 +44,8 @@ describe('bundles in FHIR', () => {
       entry.map(({ response }: Json) => response.status),
       ['200', '201', '201'],
     )
-    const [shown, measured, created] = entry.map(({ resource }: Json) => resource)
-    assert.equal(shown.id, patient.ehrId)
+    const [patientResource, measured, created] = entry.map(({ resource }: Json) => resource)
+    assert.equal(patientResource.id, patient.ehrId)
     assert.deepEqual(measured.basedOn, [{ reference: `CarePlan/${created.id}` }])
     assertStatus(await patient.call('DELETE', `careplan/${created.id}`), 204)
   })
@@ -104,8 +104,8 @@ describe('bundles in FHIR', () => {
       ],
     )
     const ifNoneMatch = entry[4].response.etag
-    const known = { request: { method: 'GET', url: `Patient/${patient.ehrId}`, ifNoneMatch } }
-    const [again] = assertStatus(await post(patient, 'batch', [known])).entry
+    const conditionalRead = { request: { method: 'GET', url: `Patient/${patient.ehrId}`, ifNoneMatch } }
+    const [again] = assertStatus(await post(patient, 'batch', [conditionalRead])).entry
     assert.deepEqual([again.response.status, again.resource], ['304', undefined])
   })
 
@@ -125,9 +125,9 @@ describe('bundles in FHIR', () => {
       { resourceType: 'Binary', data: base64(Array(1001).fill({ op: 'remove', path: '/note' })) },
     ]) {
       const request = { method: 'PATCH', url: 'CarePlan/unknown123' }
-      const refused = await post(patient, 'transaction', [{ request, resource }])
-      assert.equal(refused.status, 400)
-      assert.deepEqual(issuesIn(refused), ['value Bundle.entry[0].resource'])
+      const refusal = await post(patient, 'transaction', [{ request, resource }])
+      assert.equal(refusal.status, 400)
+      assert.deepEqual(issuesIn(refusal), ['value Bundle.entry[0].resource'])
     }
   })
 
@@ -136,9 +136,9 @@ describe('bundles in FHIR', () => {
       { method: 'GET', url: `Patient/${patient.ehrId}/_history/1` },
       { method: 'DELETE', url: `Patient/${patient.ehrId}` },
     ]) {
-      const refused = await post(patient, 'transaction', [{ request }])
-      assert.equal(refused.status, 405, JSON.stringify(refused.body))
-      assert.deepEqual(issuesIn(refused), ['not-supported Bundle.entry[0]'])
+      const refusal = await post(patient, 'transaction', [{ request }])
+      assert.equal(refusal.status, 405, JSON.stringify(refusal.body))
+      assert.deepEqual(issuesIn(refusal), ['not-supported Bundle.entry[0]'])
     }
   })
 
@@ -171,12 +171,12 @@ describe('bundles in FHIR', () => {
     const twice = await post(patient, 'transaction', [allergyTo('nuts'), ...many, allergyTo('Nuts')])
     assert.deepEqual(issuesIn(twice), ['conflict Bundle.entry[46]'])
     const { entry } = assertStatus(await post(patient, 'transaction', [allergyTo('nuts'), ...many]))
-    const shown = entry.map(({ resource }: Json) => resource)
+    const resources = entry.map(({ resource }: Json) => resource)
     assert.deepEqual(
-      shown.slice(1).map(({ effectiveDateTime }: Json) => Date.parse(effectiveDateTime)),
+      resources.slice(1).map(({ effectiveDateTime }: Json) => Date.parse(effectiveDateTime)),
       many.map((_, i) => Date.parse(minute(i))),
     )
-    assert.equal(new Set(shown.map(({ id }: Json) => id)).size, 46)
+    assert.equal(new Set(resources.map(({ id }: Json) => id)).size, 46)
     const faulty = many.map((one, i) =>
       i === 30 ? pressure('', { effectiveDateTime: minute(50), status: 'preliminary' }) : one,
     )
@@ -203,7 +203,7 @@ describe('bundles in FHIR', () => {
   })
 
   it('delete, replace and create in a transaction, and find resources by conditions', async () => {
-    const [old, kept] = await Promise.all(
+    const [old, recent] = await Promise.all(
       ['2025-08-01', '2025-08-02'].map(async (day) =>
         assertStatus(await callFhir(patient, 'POST', 'Observation', pressure(day).resource), 201),
       ),
@@ -215,11 +215,11 @@ describe('bundles in FHIR', () => {
         { request: { method: 'DELETE', url: `Observation/${old.id}`, ifMatch: 'W/"1"' } },
       ]),
     )
-    assert.deepEqual([entry[0].resource.id, entry[0].response.status], [kept.id, '200'])
+    assert.deepEqual([entry[0].resource.id, entry[0].response.status], [recent.id, '200'])
     assert.deepEqual(await found('2025-08-01'), [])
     const twice = await post(patient, 'transaction', [
-      { resource: kept, request: { method: 'PUT', url: `Observation/${kept.id}` } },
-      { request: { method: 'DELETE', url: `Observation/${kept.id}` } },
+      { resource: recent, request: { method: 'PUT', url: `Observation/${recent.id}` } },
+      { request: { method: 'DELETE', url: `Observation/${recent.id}` } },
     ])
     assert.equal(twice.status, 422)
     assert.deepEqual(issuesIn(twice), ['duplicate Bundle.entry[1]'])

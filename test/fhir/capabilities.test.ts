@@ -43,13 +43,13 @@ describe('the capabilities of the FHIR API', () => {
       ...interaction.map(({ code }: Json) => `${type} ${INTERACTIONS[code]}`),
       ...operation.map(({ name }: Json) => `${type} $${name}`),
     ])
-    const offered = operationTable.flatMap(({ method, path }) => {
+    const offeredInteractions = operationTable.flatMap(({ method, path }) => {
       const [, type, rest = ''] = /^\/fhir\/R4\/([A-Z]\w+)(\/.*)?$/.exec(path) ?? []
       const name = /\/(\$\w+)$/.exec(rest)?.[1]
       if (type === undefined || IMPLIED.includes(`${method} ${rest}`)) return []
       return [name === undefined ? `${type} ${method} ${rest}` : `${type} ${name}`]
     })
-    assert.deepEqual(stated.sort(), [...new Set(offered)].sort())
+    assert.deepEqual(stated.sort(), [...new Set(offeredInteractions)].sort())
   })
 
   it('include no parameter that a search refuses or ignores', async () => {

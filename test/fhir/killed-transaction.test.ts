@@ -75,10 +75,10 @@ describe('a transaction in FHIR whose instance is killed', function () {
     const outcomes = { none: 0, whole: 0 }
     for (let i = 0; i < KILLS; i++) {
       const before = await count()
-      const sent = send(`killed-${i}`).catch(() => undefined)
+      const response = send(`killed-${i}`).catch(() => undefined)
       await sleep((duration * (i + 0.5)) / KILLS)
       instance.child.kill('SIGKILL')
-      await Promise.all([instance.ended, sent])
+      await Promise.all([instance.ended, response])
       const left = await count()
       const added = left.records - before.records
       assert.ok(added === 0 || added === ENTRIES, `${added} of ${ENTRIES} records after kill ${i}`)

@@ -16,8 +16,8 @@ describe('observations in FHIR', () => {
   const get = (path: string, status = 200) =>
     patient.call('GET', `/fhir/R4/${path}`).then((answer) => assertStatus(answer, status))
   const store = async (kind: string, body: object): Promise<string> => {
-    const sent = { carePlanId, timestamp: '2026-03-01T08:30:00.000Z', ...body }
-    return assertStatus(await patient.call('POST', `procedure/${kind}`, sent), 201).id
+    const measurement = { carePlanId, timestamp: '2026-03-01T08:30:00.000Z', ...body }
+    return assertStatus(await patient.call('POST', `procedure/${kind}`, measurement), 201).id
   }
   const pressure = { systolic: 128, systolicUnit: 'mmHg', diastolic: 82, diastolicUnit: 'mmHg' }
 
@@ -28,12 +28,12 @@ describe('observations in FHIR', () => {
       position: 'sitting',
       comment: 'At home',
     })
-    const shown = await get(`Observation/${id}`)
-    assert.deepEqual(shown.meta.profile, ['http://hl7.org/fhir/StructureDefinition/bp'])
-    assert.equal(shown.subject.reference, `Patient/${patient.ehrId}`)
-    assert.equal(shown.effectiveDateTime, '2026-03-01T08:30:00Z')
+    const observation = await get(`Observation/${id}`)
+    assert.deepEqual(observation.meta.profile, ['http://hl7.org/fhir/StructureDefinition/bp'])
+    assert.equal(observation.subject.reference, `Patient/${patient.ehrId}`)
+    assert.equal(observation.effectiveDateTime, '2026-03-01T08:30:00Z')
     assert.deepEqual(
-      shown.component.map(({ valueQuantity }: Json) => valueQuantity),
+      observation.component.map(({ valueQuantity }: Json) => valueQuantity),
       [128, 82].map((value) => ({
         value,
         unit: 'mmHg',
@@ -42,12 +42,12 @@ describe('observations in FHIR', () => {
       })),
     )
     const words = ({ code }: Json) => [code.coding[0].display, code.coding[1]?.display, code.text]
-    assert.deepEqual([shown, ...shown.component].map(words), [
+    assert.deepEqual([observation, ...observation.component].map(words), [
       ['Blood pressure panel with all children optional', undefined, 'Blood pressure'],
       ['Systolic blood pressure', undefined, 'Systolic pressure'],
       ['Diastolic blood pressure', undefined, 'Diastolic pressure'],
     ])
-    assert.deepEqual(shown.hasMember, [{ reference: `Observation/${id}.hr` }])
+    assert.deepEqual(observation.hasMember, [{ reference: `Observation/${id}.hr` }])
     const rate = await get(`Observation/${id}.hr`)
     assert.equal(rate.valueQuantity.value, 70)
     assert.deepEqual(rate.derivedFrom, [{ reference: `Observation/${id}` }])
@@ -68,9 +68,9 @@ describe('observations in FHIR', () => {
     for (const format of ['json', 'application/fhir+json', 'application%2Ffhir%2Bjson'])
       assert.equal(await read('text/html', `?_format=${format}`), 200, format)
     assert.equal(await read('*/*', '?_format=xml'), 406)
-    const sent = { 'content-type': 'application/fhir+json; fhirVersion=4.0' }
+    const headers = { 'content-type': 'application/fhir+json; fhirVersion=4.0' }
     const copy = await get(place.slice('/fhir/R4/'.length))
-    const { status } = await patient.call('PUT', place, { ...copy, status: 'amended' }, sent)
+    const { status } = await patient.call('PUT', place, { ...copy, status: 'amended' }, headers)
     assert.equal(status, 200)
   })
 
@@ -182,8 +182,8 @@ describe('observations in FHIR', () => {
   })
 
   it('come with the patient', async () => {
-    const shown = await get(`Patient/${patient.ehrId}`)
-    assert.equal(shown.name[0].use, 'official')
+    const resource = await get(`Patient/${patient.ehrId}`)
+    assert.equal(resource.name[0].use, 'official')
     assert.deepEqual(idsIn(await get(`Patient?identifier=${patient.mvUid}`)), [patient.ehrId])
   })
 })

@@ -31,8 +31,8 @@ function assertValidDates({ clinicalStatus, abatementDateTime, period = {}, ...d
 const asJson = (value: unknown): unknown => parseFhirJson(formatFhirJson(value))
 
 /** Digits with a zero at their end, of all numbers that have none as a number. */
-const decimalsOf = (fields: MappedKind['fields'], sent: Readonly<Record<string, unknown>>): object => {
-  const numbers = Object.entries(sent).filter(
+const decimalsOf = (fields: MappedKind['fields'], fieldValues: Readonly<Record<string, unknown>>): object => {
+  const numbers = Object.entries(fieldValues).filter(
     ([name, value]) => fields[name]?.type === 'number' && !String(value).includes('e'),
   )
   const digits = numbers.map(([name, value]) => [name, `${value}${Number.isInteger(value) ? '.' : ''}0`])
@@ -65,9 +65,9 @@ describe('a record of each kind in FHIR', () => {
       const before = await stored()
       const resource = await readFhir(patient, `${fhir.type}/${id}`)
       const answer = await callFhir(patient, 'PUT', `${fhir.type}/${id}`, resource)
-      const written = assertStatus(answer)
-      const { meta: _, status: __, lastModified: ___, ...shown } = written
-      for (const [element, value] of Object.entries(shown))
+      const updatedResource = assertStatus(answer)
+      const { meta: _, status: __, lastModified: ___, ...elements } = updatedResource
+      for (const [element, value] of Object.entries(elements))
         assert.deepEqual(value, resource[element], element)
       assert.deepEqual(await stored(), { ...before, version: 2 })
     })
@@ -77,15 +77,15 @@ describe('a record of each kind in FHIR', () => {
       const values = isMeasurementKind(kind) ? arbitraryMeasurement(kind) : arbitraryValues(kind)
       fc.assert(
         fc.property(values, (body) => {
-          const sent = fromPathNames(kind.fields, body)
+          const fieldValues = fromPathNames(kind.fields, body)
           const parents = { ehrId: 'e1', carePlanId: 'p1', goalId: 'g1' }
           const own = Object.fromEntries(Object.entries(parents).filter(([id]) => id in kind.place))
           const record = {
             ...defaultsOf(kind.fields),
-            ...sent,
-            ...decimalsOf(kind.fields, sent),
+            ...fieldValues,
+            ...decimalsOf(kind.fields, fieldValues),
             ...own,
-            ...kind.rules.derived?.(sent),
+            ...kind.rules.derived?.(fieldValues),
           }
           const meta = {
             id: 'r1',

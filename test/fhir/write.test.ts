@@ -86,16 +86,16 @@ describe('writes in FHIR', () => {
   it('refuse what the service does not keep, or tell it to a lenient client', async () => {
     const more = { method: { text: 'By ear' }, bodySite: { text: 'Left arm' } }
     const body = bloodPressureOf(patient.ehrId, more)
-    const refused = await send('POST', 'Observation', body)
-    assert.equal(refused.status, 422)
-    assert.deepEqual(issuesIn(refused).sort(), [
+    const refusal = await send('POST', 'Observation', body)
+    assert.equal(refusal.status, 422)
+    assert.deepEqual(issuesIn(refusal).sort(), [
       'not-supported Observation.bodySite',
       'not-supported Observation.method',
     ])
-    const told = await send('POST', 'Observation', body, { prefer: 'handling=lenient' })
-    assert.equal(told.status, 201)
+    const lenientAnswer = await send('POST', 'Observation', body, { prefer: 'handling=lenient' })
+    assert.equal(lenientAnswer.status, 201)
     assert.deepEqual(
-      told.body.issue.map(({ severity, expression }: Json) => `${severity} ${expression}`).sort(),
+      lenientAnswer.body.issue.map(({ severity, expression }: Json) => `${severity} ${expression}`).sort(),
       ['warning Observation.bodySite', 'warning Observation.method'],
     )
   })
@@ -144,9 +144,9 @@ describe('writes in FHIR', () => {
       unknown: 'x',
       participant: [{ actor: { reference: `Patient/${patient.ehrId}` }, status: 'accepted' }],
     }
-    const refused = await send('POST', 'Appointment', appointment)
-    assert.equal(refused.status, 422, JSON.stringify(refused.body))
-    assert.ok(issuesIn(refused).includes('value Appointment.start'), String(issuesIn(refused)))
+    const refusal = await send('POST', 'Appointment', appointment)
+    assert.equal(refusal.status, 422, JSON.stringify(refusal.body))
+    assert.ok(issuesIn(refusal).includes('value Appointment.start'), String(issuesIn(refusal)))
   })
 
   it('answer 304 to a client that has the version', async () => {
@@ -216,8 +216,8 @@ describe('writes in FHIR', () => {
       focus: { reference: `Goal/${goalId}` },
     }
     const created = assertStatus(await send('POST', 'Task', task), 201)
-    const done = { ...created, status: 'completed', executionPeriod: { end: '2026-03-02' } }
-    const closed = assertStatus(await send('PUT', `Task/${created.id}`, done))
+    const completedTask = { ...created, status: 'completed', executionPeriod: { end: '2026-03-02' } }
+    const closed = assertStatus(await send('PUT', `Task/${created.id}`, completedTask))
     assert.deepEqual([closed.status, closed.executionPeriod.end], ['completed', '2026-03-02'])
     const open = await send('PUT', `Task/${created.id}`, created)
     assert.equal(open.status, 422, JSON.stringify(open.body))

@@ -162,7 +162,11 @@ export class FuzzRun {
       const actor = random.pick<Actor>(['ann', 'ann', 'ben', 'admin', 'nobody'])
       const socket = await FuzzedSocket.open(this.#service.url)
       let frames: (string | Buffer)[] = [createConnectFrame(world, actor)]
-      for (let sent = 0; socket?.isOpen && sent < FRAMES_PER_SOCKET && !isOver(); sent += frames.length) {
+      for (
+        let frameCount = 0;
+        socket?.isOpen && frameCount < FRAMES_PER_SOCKET && !isOver();
+        frameCount += frames.length
+      ) {
         this.#asks += frames.length
         const { heard, inTime } = await socket.exchange(frames)
         this.tally.countFrames(frames.length, heard)
@@ -179,9 +183,9 @@ export class FuzzRun {
     heard: readonly ReceivedMessage[],
     inTime: boolean,
   ): void {
-    const sent = frames.map((frame) => String(frame.slice(0, 500))).join('\n  ')
+    const frameText = frames.map((frame) => String(frame.slice(0, 500))).join('\n  ')
     const add = (kind: string, detail = '') =>
-      this.#findings.add({ kind, detail: `${detail}\n  ${sent}`, asks: [] })
+      this.#findings.add({ kind, detail: `${detail}\n  ${frameText}`, asks: [] })
     if (!inTime && !this.#isOver) add('frames without an answer')
     for (const { text, message } of heard) {
       if (message?.op === undefined) add('an answer that is not a frame', text)

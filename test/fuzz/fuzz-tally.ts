@@ -5,7 +5,7 @@ const number = (value: number): string => Math.round(value).toLocaleString('en')
 
 /** Counts requests and responses: a run without successes has tested nothing. */
 export class FuzzTally {
-  readonly asked: Record<Family, number> = { path: 0, class: 0 }
+  readonly requestCounts: Record<Family, number> = { path: 0, class: 0 }
   readonly #answered = new Map<string, number>()
   readonly #heard = new Map<string, number>()
   #frames = 0
@@ -18,15 +18,15 @@ export class FuzzTally {
   count({ family, route }: FuzzRequest, { status, ms }: FuzzResponse): void {
     this.#begun ??= performance.now() - ms
     const kind = `${Math.floor(status / 100)}xx`
-    this.asked[family]++
+    this.requestCounts[family]++
     this.#answered.set(kind, (this.#answered.get(kind) ?? 0) + 1)
     this.#routes.set(route, this.#routes.get(route) || status < 300)
     this.#slowest = Math.max(this.#slowest, ms)
   }
 
   /** Counts frames and the messages received on sockets. */
-  countFrames(sent: number, heard: readonly ReceivedMessage[]): void {
-    this.#frames += sent
+  countFrames(frameCount: number, heard: readonly ReceivedMessage[]): void {
+    this.#frames += frameCount
     for (const { message } of heard) {
       const op = String(message?.op)
       this.#heard.set(op, (this.#heard.get(op) ?? 0) + 1)
@@ -34,7 +34,7 @@ export class FuzzTally {
   }
 
   get requests(): number {
-    return this.asked.path + this.asked.class + this.#frames
+    return this.requestCounts.path + this.requestCounts.class + this.#frames
   }
 
   summary(): string[] {
@@ -54,7 +54,7 @@ export class FuzzTally {
     const routes = [...this.#routes]
     const succeeded = routes.filter(([, has]) => has)
     return [
-      `${number(this.asked.path)} requests of the path family, ${number(this.asked.class)} of the class family`,
+      `${number(this.requestCounts.path)} requests of the path family, ${number(this.requestCounts.class)} of the class family`,
       `${number(seconds)} s, ${number(requests / seconds)}/s, the slowest ${number(this.#slowest)} ms`,
       `${shares.join(', ')}; ${succeeded.length} of ${routes.length} routes succeeded`,
     ]

@@ -61,7 +61,7 @@ export const BLOOD_PRESSURE: ObservationArchetype = {
 export const createTemplateXml = (
   templateId: string,
   concept = 'Pressure',
-  observed = TEST_OBSERVATION,
+  observationArchetype = TEST_OBSERVATION,
 ): string => {
   const element = (nodeId: string) =>
     objectXml('C_COMPLEX_OBJECT', 'ELEMENT', nodeId, attributeXml('SINGLE', 'value', QUANTITY_XML))
@@ -77,11 +77,13 @@ export const createTemplateXml = (
   const items = attributeXml(
     'MULTIPLE',
     'items',
-    element('at0004') + element('at0005') + (observed.device ? device(observed.device) : ''),
+    element('at0004') +
+      element('at0005') +
+      (observationArchetype.device ? device(observationArchetype.device) : ''),
   )
   const tree = objectXml('C_COMPLEX_OBJECT', 'ITEM_TREE', 'at0003', items)
   const data = attributeXml('SINGLE', 'data', tree, 1)
-  const event = objectXml('C_COMPLEX_OBJECT', 'EVENT', observed.event, data, '*')
+  const event = objectXml('C_COMPLEX_OBJECT', 'EVENT', observationArchetype.event, data, '*')
   const history = objectXml(
     'C_COMPLEX_OBJECT',
     'HISTORY',
@@ -93,10 +95,10 @@ export const createTemplateXml = (
     'OBSERVATION',
     'at0000',
     attributeXml('SINGLE', 'data', history, 1) +
-      archetypeXml(observed.archetype) +
+      archetypeXml(observationArchetype.archetype) +
       termsXml({
         at0000: 'Blood pressure',
-        [observed.event]: 'Any event',
+        [observationArchetype.event]: 'Any event',
         at0004: 'Systolic',
         at0005: 'Diastolic',
       }),
@@ -168,7 +170,7 @@ export const createPressureComposition = (template: string, systolic: number, mo
 /** The same with several pressures: each has a systolic value, optionally a diastolic value and a time. */
 export function createPressuresComposition(
   template: string,
-  observed: ObservationArchetype,
+  observationArchetype: ObservationArchetype,
   pressures: readonly [systolic: number, diastolic?: number, time?: string][],
   more: object = {},
 ) {
@@ -177,16 +179,16 @@ export function createPressuresComposition(
     const upper = locatable('ELEMENT', 'at0004', 'Systolic', quantityOf(systolic))
     const lower =
       diastolic === undefined ? [] : [locatable('ELEMENT', 'at0005', 'Diastolic', quantityOf(diastolic))]
-    const device = observed.device
+    const device = observationArchetype.device
       ? [
-          locatable('CLUSTER', observed.device, 'Device', {
-            ...archetypeDetails(observed.device),
+          locatable('CLUSTER', observationArchetype.device, 'Device', {
+            ...archetypeDetails(observationArchetype.device),
             items: [locatable('ELEMENT', 'at0004', 'Cuff pressure', quantityOf(1))],
           }),
         ]
       : []
     const data = locatable('ITEM_TREE', 'at0003', 'Tree', { items: [upper, ...lower, ...device] })
-    return locatable('POINT_EVENT', observed.event, 'Any event', {
+    return locatable('POINT_EVENT', observationArchetype.event, 'Any event', {
       time: { ...EXAMPLE_DATE_TIME, value: time },
       data,
     })
@@ -205,8 +207,8 @@ export function createPressuresComposition(
       setting: { _type: 'DV_CODED_TEXT', value: 'home', defining_code: codePhrase('openehr', '225') },
     },
     content: [
-      locatable('OBSERVATION', observed.archetype, 'Blood pressure', {
-        ...archetypeDetails(observed.archetype),
+      locatable('OBSERVATION', observationArchetype.archetype, 'Blood pressure', {
+        ...archetypeDetails(observationArchetype.archetype),
         ...ENTRY_DEFAULTS,
         data: history,
       }),
@@ -218,15 +220,15 @@ export function createPressuresComposition(
 const STORED_TEMPLATES = new Map<ObservationArchetype, Promise<string>>()
 
 /** The id of a stored template, for tests that need any template. */
-export function getStoredTemplate(observed = TEST_OBSERVATION): Promise<string> {
-  const template = STORED_TEMPLATES.get(observed) ?? storeTemplate(observed)
-  STORED_TEMPLATES.set(observed, template)
+export function getStoredTemplate(observationArchetype = TEST_OBSERVATION): Promise<string> {
+  const template = STORED_TEMPLATES.get(observationArchetype) ?? storeTemplate(observationArchetype)
+  STORED_TEMPLATES.set(observationArchetype, template)
   return template
 }
 
-async function storeTemplate(observed: ObservationArchetype): Promise<string> {
+async function storeTemplate(observationArchetype: ObservationArchetype): Promise<string> {
   const id = `Pressure ${randomUUID()}`
-  const xml = createTemplateXml(id, 'Pressure', observed)
+  const xml = createTemplateXml(id, 'Pressure', observationArchetype)
   assertStatus(await sendXml(await createRoleHolder('modeller'), 'POST', '/med/knowledge/template', xml), 201)
   return id
 }

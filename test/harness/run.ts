@@ -40,12 +40,12 @@ async function startRun(): Promise<() => Promise<void>> {
   process.once('SIGINT', () => process.exit(130))
   const directory = createTemporaryDirectory(findMemoryDirectory() ?? tmpdir())
   process.env.TMPDIR = directory
-  const given = process.env.TEST_DATABASE === 'given' && process.env.MONGODB_URI
-  if (given) {
+  const serverUri = process.env.TEST_DATABASE === 'given' && process.env.MONGODB_URI
+  if (serverUri) {
     // Another run may use the same server.
     const prefix = `test-${randomUUID().slice(0, 8)}-`
-    process.env[SHARED_URI] = withDatabase(given, prefix + NAME_PLACEHOLDER)
-    return () => dropDatabases(given, prefix)
+    process.env[SHARED_URI] = withDatabase(serverUri, prefix + NAME_PLACEHOLDER)
+    return () => dropDatabases(serverUri, prefix)
   }
   const engine = await startEmbeddedMongo({ dataDir: join(directory, 'engine') })
   process.env[SHARED_URI] =

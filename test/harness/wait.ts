@@ -11,8 +11,8 @@ export async function waitFor<T>(
   what: string | (() => string) = 'what was awaited',
 ): Promise<T> {
   for (const end = Date.now() + WAIT_TIMEOUT_MS; ; await sleep(25)) {
-    const seen = await look()
-    if (seen !== undefined) return seen
+    const value = await look()
+    if (value !== undefined) return value
     assert.ok(Date.now() < end, `${typeof what === 'string' ? what : what()} did not come in time`)
   }
 }

@@ -37,12 +37,15 @@ describe('the table of kinds', () => {
         colour: 'blue',
       }),
     )
-    const known = new Set([...kinds.map(({ collection }) => collection), ...Object.keys(ABOUT_EHRS)])
+    const knownCollections = new Set([
+      ...kinds.map(({ collection }) => collection),
+      ...Object.keys(ABOUT_EHRS),
+    ])
     const holding: string[] = []
     for (const { name } of await service.db.listCollections({}, { nameOnly: true }).toArray())
       if (await service.db.collection(name).findOne({ ehrId: { $type: 'string' } })) holding.push(name)
     assert.ok(holding.includes('CarePlan') && holding.includes('plan.settings'), String(holding))
-    const unknown = holding.filter((name) => !known.has(name))
+    const unknown = holding.filter((name) => !knownCollections.has(name))
     assert.deepEqual(unknown, [], `add these to records/kinds.ts, or they outlive their EHR: ${unknown}`)
   })
 

@@ -15,18 +15,18 @@ function reference(points: Point[], most: number): Point[] {
   )
   const first = points[0] as Point
   const last = points.at(-1) as Point
-  const chosen = [first]
+  const selectedPoints = [first]
   for (const [i, bucket] of buckets.entries()) {
     const next = buckets[i + 1] ?? [last]
     const [cx, cy] = [0, 1].map(
       (axis) => next.reduce((sum, one) => sum + (one[axis] as number), 0) / next.length,
     )
-    const [ax, ay] = chosen.at(-1) as Point
+    const [ax, ay] = selectedPoints.at(-1) as Point
     const area = ([bx, by]: Point) =>
       Math.abs((ax - (cx as number)) * (by - ay) - (ax - bx) * ((cy as number) - ay))
-    chosen.push(bucket.reduce((best, one) => (area(one) > area(best) ? one : best)))
+    selectedPoints.push(bucket.reduce((best, one) => (area(one) > area(best) ? one : best)))
   }
-  return [...chosen, last]
+  return [...selectedPoints, last]
 }
 
 const columns = (points: Point[]) => ({
@@ -67,8 +67,8 @@ describe('LTTB', () => {
   it('selects the same points as the plain reference', () => {
     fc.assert(
       fc.property(walks, sizes, (points, most) => {
-        const chosen = lttb(columns(points), most).map((i) => points[i])
-        assert.deepEqual(chosen, reference(points, most))
+        const selectedPoints = lttb(columns(points), most).map((i) => points[i])
+        assert.deepEqual(selectedPoints, reference(points, most))
       }),
     )
   })
@@ -79,18 +79,18 @@ describe('LTTB', () => {
         const values = points.map(([, y]) => y)
         const min = Math.min(...values)
         const max = Math.max(...values)
-        const chosen = samplePoints(columns(points), Math.max(4, most), [
+        const indices = samplePoints(columns(points), Math.max(4, most), [
           values.indexOf(min),
           values.indexOf(max),
         ])
-        assert.equal(chosen.length, Math.min(points.length, Math.max(4, most)))
-        assert.deepEqual([chosen[0], chosen.at(-1)], [0, points.length - 1])
+        assert.equal(indices.length, Math.min(points.length, Math.max(4, most)))
+        assert.deepEqual([indices[0], indices.at(-1)], [0, points.length - 1])
         assert.deepEqual(
-          chosen,
-          [...new Set(chosen)].sort((a, b) => a - b),
+          indices,
+          [...new Set(indices)].sort((a, b) => a - b),
         )
-        const kept = chosen.map((i) => values[i] as number)
-        assert.deepEqual([Math.min(...kept), Math.max(...kept)], [min, max])
+        const selectedValues = indices.map((i) => values[i] as number)
+        assert.deepEqual([Math.min(...selectedValues), Math.max(...selectedValues)], [min, max])
       }),
       { numRuns: bySize(1_000, 20_000), examples: [[LOWEST_TWICE, 4]] },
     )

@@ -81,16 +81,16 @@ describe('texts of one line', () => {
     const { patient, place } = await newPlace()
     const plan = `/ehr/${place.ehrId}/careplan`
     const title = 'Walk\r\nBcc: x@example.org'
-    const refused = await patient.call('POST', plan, { name: title })
-    assert.deepEqual(assertProblem(refused, 400, 'invalid-input'), ['format'])
+    const refusal = await patient.call('POST', plan, { name: title })
+    assert.deepEqual(assertProblem(refusal, 400, 'invalid-input'), ['format'])
     const ofClass = { ehrId: place.ehrId, name: title }
     const { status, body } = await request().post('/1/classes/CarePlan').set(patient.headers).send(ofClass)
     assert.deepEqual([status, body.code], [400, 142], JSON.stringify(body))
     assert.match(body.error, /name must be one line/)
     const notes = 'First line\r\nsecond\tline'
-    const kept = await patient.call('POST', plan, { name: 'Walk', notes })
-    assert.equal(kept.status, 201)
-    assert.equal(kept.body.notes, notes)
+    const answer = await patient.call('POST', plan, { name: 'Walk', notes })
+    assert.equal(answer.status, 201)
+    assert.equal(answer.body.notes, notes)
     const substance = encodeURIComponent('Penicillin\n')
     const path = `/ehr/${place.ehrId}/adversereaction/${substance}`
     const reaction = { reactions: [{ manifestation: 'Rash' }] }

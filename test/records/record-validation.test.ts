@@ -6,19 +6,19 @@ import { CLASS_NAMES, type ClassName, classKindOf } from '../../records/kinds.ts
 import { fromClassForm } from '../../schemas/forms/class-form.ts'
 import { formatViolations } from '../../schemas/validation/violations.ts'
 
-function createFaults(name: ClassName, sent: Values) {
+function createFaults(name: ClassName, values: Values) {
   const kind = classKindOf(name)
-  return rules.validateClassCreate(kind, fromClassForm(kind.fields, sent), kind.checks.create(sent))
+  return rules.validateClassCreate(kind, fromClassForm(kind.fields, values), kind.checks.create(values))
 }
 
 function updateFaults(name: ClassName, merged: Values, changed: string[]) {
   const kind = classKindOf(name)
-  const sent = Object.fromEntries(Object.entries(merged).filter(([field]) => changed.includes(field)))
+  const values = Object.fromEntries(Object.entries(merged).filter(([field]) => changed.includes(field)))
   return rules.validateClassUpdate(
     kind,
     fromClassForm(kind.fields, merged),
     changed,
-    kind.checks.update(sent),
+    kind.checks.update(values),
   )
 }
 

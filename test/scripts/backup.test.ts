@@ -27,7 +27,7 @@ describe('scripts/backup.sh', () => {
   beforeEach(() => {
     const directory = mkdtempSync(join(tmpdir(), 'backup-'))
     ;[backups, bin] = [join(directory, 'backups'), join(directory, 'bin')]
-    for (const made of [backups, bin]) mkdirSync(made)
+    for (const folder of [backups, bin]) mkdirSync(folder)
     for (const [name, does] of Object.entries(tools)) {
       writeFileSync(join(bin, name), `#!/bin/sh\necho "${name} $*" >> "${directory}/calls"\n${does}\n`)
       chmodSync(join(bin, name), 0o755)
@@ -37,8 +37,8 @@ describe('scripts/backup.sh', () => {
   const run = (args: string[], env: NodeJS.ProcessEnv = {}) => {
     const PATH = `${bin}:${process.env.PATH}`
     const uri = { MONGO_URI: 'mongodb://there', BACKUP_HOURS: '24', BACKUP_DAYS: '14' }
-    const given = { PATH, BACKUPS: backups, DUMP: '0', RESTORE: '0', ...uri, ...env }
-    return spawnSync('bash', ['scripts/backup.sh', ...args], { env: given, encoding: 'utf8' })
+    const environment = { PATH, BACKUPS: backups, DUMP: '0', RESTORE: '0', ...uri, ...env }
+    return spawnSync('bash', ['scripts/backup.sh', ...args], { env: environment, encoding: 'utf8' })
   }
   const calls = () => readFileSync(join(bin, '../calls'), 'utf8').trim().split('\n')
   const archives = () => readdirSync(backups).filter((name) => name.endsWith('.archive.gz'))
@@ -52,12 +52,12 @@ describe('scripts/backup.sh', () => {
     agedDays('20200101T000000Z.archive.gz', 15)
     agedDays('20200102T000000Z.archive.gz', 13)
     const { stdout } = run(['regularly'], { BACKUP_HOURS: '6' })
-    const [older, made] = archives()
+    const [older, archive] = archives()
     assert.deepEqual([older, archives().length], ['20200102T000000Z.archive.gz', 2])
-    assert.equal(stdout, `Backup ${made} written and verified\n`)
+    assert.equal(stdout, `Backup ${archive} written and verified\n`)
     assert.deepEqual(calls(), [
-      `mongodump --uri=mongodb://there --oplog --gzip --archive=${made}.part --quiet`,
-      `mongorestore --uri=mongodb://there --gzip --archive=${made}.part --dryRun --quiet`,
+      `mongodump --uri=mongodb://there --oplog --gzip --archive=${archive}.part --quiet`,
+      `mongorestore --uri=mongodb://there --gzip --archive=${archive}.part --dryRun --quiet`,
       'sleep 21600',
     ])
   })
@@ -93,16 +93,16 @@ describe('scripts/backup.sh', () => {
 
   it('restores only an unchanged backup', () => {
     run(['once'])
-    const [made = ''] = archives()
-    assert.equal(run(['restore', made]).status, 0)
-    const restore = `mongorestore --uri=mongodb://there --gzip --archive=${made} --oplogReplay --drop`
+    const [archive = ''] = archives()
+    assert.equal(run(['restore', archive]).status, 0)
+    const restore = `mongorestore --uri=mongodb://there --gzip --archive=${archive} --oplogReplay --drop`
     assert.equal(calls().at(-1), restore)
-    writeFileSync(join(backups, made), 'bytes have changed')
-    assert.notEqual(run(['restore', made]).status, 0)
+    writeFileSync(join(backups, archive), 'bytes have changed')
+    assert.notEqual(run(['restore', archive]).status, 0)
     assert.notEqual(run(['restore', 'none.archive.gz']).status, 0)
     assert.notEqual(run(['restore']).status, 0)
     assert.equal(calls().filter((call) => call === restore).length, 1)
-    assert.notEqual(run(['restore', made], { RESTORE: '1' }).status, 0)
+    assert.notEqual(run(['restore', archive], { RESTORE: '1' }).status, 0)
   })
 
   it('prints its usage for an unknown command', () => {

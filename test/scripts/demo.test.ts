@@ -101,11 +101,11 @@ describe('npm run demo', function suite() {
     assert.deepEqual([annas.name, annas.taken], ['Anna de Vries', 1])
     const alert = annas.openAlerts.find(({ takenBy }) => takenBy === null)
     const params = { path: { ehrId: annas.ehrId, alertId: alert?.id ?? '' } }
-    const taken = await kim.client.POST('/ehr/{ehrId}/alert/{alertId}/handle', {
+    const response = await kim.client.POST('/ehr/{ehrId}/alert/{alertId}/handle', {
       params,
       body: { action: 'TAKE' },
     })
-    assert.equal(taken.data.takenBy, kim.mvUid)
+    assert.equal(response.data.takenBy, kim.mvUid)
     const names = (await kim.client.GET('/worklist')).data.items.map(({ name }) => name)
     assert.deepEqual(new Set(names), new Set(['Anna de Vries', 'Emma Smith']))
   })

@@ -81,10 +81,10 @@ describe('seen from outside', () => {
   it("gives every response an id, the caller's own one if it is plain", async () => {
     const { headers } = await request().get('/health/live')
     assert.match(headers['x-request-id'] ?? '', /^[\w-]{8,}$/)
-    const chosen = await request().get('/health/live').set('X-Request-Id', 'trace-12345678')
-    assert.equal(chosen.headers['x-request-id'], 'trace-12345678')
-    const refused = await request().get('/health/live').set('X-Request-Id', 'a b;c')
-    assert.notEqual(refused.headers['x-request-id'], 'a b;c')
+    const plainIdResponse = await request().get('/health/live').set('X-Request-Id', 'trace-12345678')
+    assert.equal(plainIdResponse.headers['x-request-id'], 'trace-12345678')
+    const oddIdResponse = await request().get('/health/live').set('X-Request-Id', 'a b;c')
+    assert.notEqual(oddIdResponse.headers['x-request-id'], 'a b;c')
   })
 
   it('sends security headers to browsers', async () => {

@@ -26,7 +26,7 @@ describe('the records of an earlier version', () => {
   let first: MongoClient
   let events: Collection
   /** The index as this version declares it. */
-  let declared: IndexDescriptionInfo
+  let declaredIndex: IndexDescriptionInfo
 
   before(async () => {
     const { pathname } = new URL(databaseUri('indexes'))
@@ -34,54 +34,55 @@ describe('the records of an earlier version', () => {
     first = clients[0] as MongoClient
     events = first.db().collection('Event')
     await begin(first)
-    declared = (await listed())[0] as IndexDescriptionInfo
+    declaredIndex = (await listIndexes())[0] as IndexDescriptionInfo
   })
   after(async () => {
     for (const client of clients) await client.close()
   })
 
   const indexes = async () => events.indexes() as Promise<IndexDescriptionInfo[]>
-  const listed = async () => (await indexes()).filter(({ name }) => /^list_ofEhr(@|$)/.test(String(name)))
+  const listIndexes = async () =>
+    (await indexes()).filter(({ name }) => /^list_ofEhr(@|$)/.test(String(name)))
 
   /**
    * Replaces the index by that of an earlier version.
    * @returns the index commands that instances send from then on
    */
   async function hadOtherwise(): Promise<string[]> {
-    for (const { name } of await listed()) await events.dropIndex(String(name))
+    for (const { name } of await listIndexes()) await events.dropIndex(String(name))
     await events.createIndex({ title: 1 }, { name: 'list_ofEhr' })
-    const done: string[] = []
+    const commands: string[] = []
     faulty.findFault = (command) => {
-      if (command.createIndexes === 'Event') done.push('create')
-      if (command.dropIndexes === 'Event') done.push('drop')
+      if (command.createIndexes === 'Event') commands.push('create')
+      if (command.dropIndexes === 'Event') commands.push('drop')
       return undefined
     }
-    return done
+    return commands
   }
 
   async function isAsDeclared(): Promise<void> {
-    const found = await listed()
+    const found = await listIndexes()
     assert.deepEqual(
       found.map(({ key, unique, sparse }) => [key, unique, sparse]),
-      [[declared.key, declared.unique, declared.sparse]],
+      [[declaredIndex.key, declaredIndex.unique, declaredIndex.sparse]],
     )
   }
 
   it('get the new indexes before they lose the old ones, from several concurrent instances', async () => {
-    const done = await hadOtherwise()
+    const commands = await hadOtherwise()
     await events.createIndex({ carePlanId: 1 }, { name: 'by_carePlanId' })
     await events.createIndex({ carePlanId: 1, title: 1 }, { name: 'other-owner' })
-    done.length = 0
+    commands.length = 0
     await Promise.all(clients.map((one) => begin(one)))
-    assert.deepEqual([done[0], done.includes('drop')], ['create', true])
+    assert.deepEqual([commands[0], commands.includes('drop')], ['create', true])
     await isAsDeclared()
     const before = await indexes()
     const names = before.map(({ name }) => name)
     assert.ok(names.includes('list_ofPlan') && names.includes('other-owner'))
     assert.ok(!names.includes('by_carePlanId'), 'list_ofPlan begins with its fields')
-    done.length = 0
+    commands.length = 0
     await begin(first)
-    assert.deepEqual([await indexes(), done], [before, []])
+    assert.deepEqual([await indexes(), commands], [before, []])
   })
 
   it('report once for which index the start waits, and its number of documents', async () => {
@@ -103,27 +104,27 @@ describe('the records of an earlier version', () => {
     [86, 'IndexKeySpecsConflict', 'createIndexes'],
   ] as const)
     it(`are updated if another instance comes first: ${codeName}`, async () => {
-      const done = await hadOtherwise()
+      const commands = await hadOtherwise()
       const { findFault: fault } = faulty
-      let met = 0
+      let attempts = 0
       // The proxy reports that another instance has already done it.
-      faulty.findFault = (sent) => {
-        fault(sent)
-        if (sent[command] !== 'Event' || met++ > 0) return undefined
+      faulty.findFault = (sentCommand) => {
+        fault(sentCommand)
+        if (sentCommand[command] !== 'Event' || attempts++ > 0) return undefined
         return { change: () => ({ ok: 0, code, codeName, errmsg: `${codeName}: another was first` }) }
       }
       await begin(first)
-      assert.deepEqual([met, done], [1, ['create', 'drop']])
+      assert.deepEqual([attempts, commands], [1, ['create', 'drop']])
       await isAsDeclared()
     })
 
   it('lose an index with the same key under another name, since both cannot exist', async () => {
-    const done = await hadOtherwise()
+    const commands = await hadOtherwise()
     await events.dropIndex('list_ofEhr')
-    await events.createIndex(declared.key, { name: 'of-an-earlier-version' })
-    done.length = 0
+    await events.createIndex(declaredIndex.key, { name: 'of-an-earlier-version' })
+    commands.length = 0
     await begin(first)
-    assert.deepEqual(done, ['create', 'drop', 'create'])
+    assert.deepEqual(commands, ['create', 'drop', 'create'])
     await isAsDeclared()
     assert.ok((await indexes()).every(({ name }) => name !== 'of-an-earlier-version'))
   })

@@ -55,12 +55,12 @@ describe('a service with more requests than it can answer', () => {
     ['class', readByClass],
   ] as const)
     it(`refuses at once in the ${family} family, before it looks at the session`, async () => {
-      let refused = await read(gone)
+      let answer = await read(gone)
       await waitUntil(async () => {
-        refused = await read(gone)
-        return refused.status === 503
+        answer = await read(gone)
+        return answer.status === 503
       })
-      assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+      assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
     })
 
   it('answers its probes', async () => {

@@ -173,9 +173,9 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
   }
 
   async function assertObjectsHaveLocations(client: Client): Promise<void> {
-    const made = await client.create({ name: 'Walk more' })
-    const location = made.headers.get('location') ?? ''
-    assert.ok(made.status === 201 && location.startsWith(`${PREFIX}/ehr/`), `${made.status} ${location}`)
+    const answer = await client.create({ name: 'Walk more' })
+    const location = answer.headers.get('location') ?? ''
+    assert.ok(answer.status === 201 && location.startsWith(`${PREFIX}/ehr/`), `${answer.status} ${location}`)
     assert.equal((await client.follow(location)).status, 200)
     await client.create({ name: 'Eat less salt' })
     await assertBodiesHaveRootedPaths(client, `/ehr/${session.ehrId}`, location)
@@ -237,8 +237,8 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
   async function assertPageLogsIn(base: string): Promise<void> {
     const page = `${base}/ehr/audit`
     const [, action = ''] = /<form[^>]*action="([^"]+)"/.exec(await (await fetch(page)).text()) ?? []
-    const sent = { method: 'POST', body: new URLSearchParams(ADDRESS), redirect: 'manual' } as const
-    const loggedIn = await fetch(new URL(action, page), sent)
+    const loginRequest = { method: 'POST', body: new URLSearchParams(ADDRESS), redirect: 'manual' } as const
+    const loggedIn = await fetch(new URL(action, page), loginRequest)
     assert.equal(loggedIn.status, 303)
     const cookie = loggedIn.headers.get('set-cookie') ?? ''
     assert.ok(cookie.includes(`; Path=${PREFIX};`), cookie)
@@ -288,13 +288,13 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
         ;[keeps, removes] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
         const env = { PATH: process.env.PATH, HOME: directory }
         const child = spawn(file, configure(directory, keeps, removes, service.url), { env, stdio: 'pipe' })
-        let said = ''
+        let errorOutput = ''
         child.stderr.on('data', (text) => {
-          said += text
+          errorOutput += text
         })
         proxy = child
         await waitUntil(async () => {
-          assert.equal(child.exitCode, null, said)
+          assert.equal(child.exitCode, null, errorOutput)
           return fetch(`http://${removes}/`).then(
             () => true,
             () => false,

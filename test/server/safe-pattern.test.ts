@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { isSafePattern } from '../../cloud/http/query/safe-pattern.ts'
 
 describe('regular expressions of clients', () => {
-  const taken = [
+  const safePatterns = [
     '',
     '^\\Qann@example.org\\E',
     '\\Q(a+)+$\\E',
@@ -19,12 +19,12 @@ describe('regular expressions of clients', () => {
     '^\\p{L}+$',
     '(?i)ann',
   ]
-  for (const pattern of taken)
+  for (const pattern of safePatterns)
     it(`accept ${pattern || 'an empty one'}`, () => {
       assert.equal(isSafePattern(pattern), true)
     })
 
-  const refused: Record<string, string> = {
+  const unsafePatterns: Record<string, string> = {
     'a range without end': 'a{1001}',
     'ranges in ranges': '((a{100}){100}){100}',
     'many repetitions': '(?:a{500}b){4}',
@@ -39,7 +39,7 @@ describe('regular expressions of clients', () => {
     'half a class': '[a',
     'too long a text': 'a'.repeat(201),
   }
-  for (const [name, pattern] of Object.entries(refused))
+  for (const [name, pattern] of Object.entries(unsafePatterns))
     it(`refuse ${name}`, () => {
       assert.equal(isSafePattern(pattern), false)
     })

@@ -33,13 +33,16 @@ describe('an address at which there is nothing', () => {
   ] as const)
     it(`shows a page to browsers, with the policy of other pages (${language})`, async () => {
       const headers = { accept, 'accept-language': language }
-      const { status, body, headers: sent } = await call('GET', '/nowhere', undefined, headers)
+      const { status, body, headers: responseHeaders } = await call('GET', '/nowhere', undefined, headers)
       assert.equal(status, 404)
-      assert.match(sent.get('content-type') ?? '', /^text\/html/)
+      assert.match(responseHeaders.get('content-type') ?? '', /^text\/html/)
       assert.ok(body.includes(`<html lang="${language}">`) && body.includes(`<h1>${heading}</h1>`), body)
       assert.match(body, /<a href="\/">/)
       const start = await call('GET', '/')
-      assert.equal(sent.get('content-security-policy'), start.headers.get('content-security-policy'))
+      assert.equal(
+        responseHeaders.get('content-security-policy'),
+        start.headers.get('content-security-policy'),
+      )
     })
 
   it('is a problem document to programs', async () => {

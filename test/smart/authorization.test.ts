@@ -29,8 +29,11 @@ describe('the authorization of apps', () => {
 
   const startWith = (change: Record<string, string | undefined>, of = app) => {
     const parameters = { ...authorizationOf(of, SCOPES.join(' '), newVerifier()), ...change }
-    const sent = Object.entries(parameters).filter(([, value]) => value !== undefined) as [string, string][]
-    return call('GET', `/auth/smart/authorize?${new URLSearchParams(sent)}`)
+    const entries = Object.entries(parameters).filter(([, value]) => value !== undefined) as [
+      string,
+      string,
+    ][]
+    return call('GET', `/auth/smart/authorize?${new URLSearchParams(entries)}`)
   }
 
   it('gives an app a code for its tokens, with the patient and who the user is', async () => {
@@ -91,8 +94,8 @@ describe('the authorization of apps', () => {
   })
 
   it('gives at most the scopes that are registered', async () => {
-    const asked = 'launch/patient patient/*.cruds patient/Condition.rs user/Observation.rs unknown'
-    const { tokens } = await admitApp(patient, app, asked, patient.ehrId)
+    const scope = 'launch/patient patient/*.cruds patient/Condition.rs user/Observation.rs unknown'
+    const { tokens } = await admitApp(patient, app, scope, patient.ehrId)
     assert.deepEqual(tokens.scope.split(' '), ['launch/patient', 'patient/Observation.rs'])
     assert.ok(!('refresh_token' in tokens) && !('id_token' in tokens))
   })
@@ -125,8 +128,8 @@ describe('the authorization of apps', () => {
     const nurse = await createPatient()
     await addParticipant(planId, nurse, 'read')
     const page = await openRequest(nurse, authorizationOf(app, SCOPES.join(' '), newVerifier()))
-    const offered = [...page.matchAll(/name="patient" value="([^"]*)"/g)].map(([, id]) => id)
-    assert.deepEqual(offered.sort(), [nurse.ehrId, patient.ehrId].sort())
+    const patientIds = [...page.matchAll(/name="patient" value="([^"]*)"/g)].map(([, id]) => id)
+    assert.deepEqual(patientIds.sort(), [nurse.ehrId, patient.ehrId].sort())
   })
 
   it('exchanges a code once, for the app and the secret that it belongs to', async () => {

@@ -48,14 +48,14 @@ describe('the registration of apps', () => {
     const body = { ...newApp(), launchUrl: 'https://app.example.org/launch' }
     const { id } = assertStatus(await admin.call('POST', '/auth/app', body), 201)
     assertProblem(await admin.call('POST', '/auth/app', body), 409, 'conflict')
-    const shown = await admin.call('GET', `/auth/app/${id}`)
-    assert.equal(assertStatus(shown).launchUrl, body.launchUrl)
+    const response = await admin.call('GET', `/auth/app/${id}`)
+    assert.equal(assertStatus(response).launchUrl, body.launchUrl)
     const { items } = assertStatus(await admin.call('GET', '/auth/app?limit=1000'))
     assert.ok(items.some((one: { id: string }) => one.id === id))
     const changed = { ...body, scopes: ['patient/Condition.rs'] }
-    assertStatus(await admin.call('PUT', `/auth/app/${id}`, changed, { 'if-match': shown.etag }))
+    assertStatus(await admin.call('PUT', `/auth/app/${id}`, changed, { 'if-match': response.etag }))
     assertProblem(
-      await admin.call('PUT', `/auth/app/${id}`, changed, { 'if-match': shown.etag }),
+      await admin.call('PUT', `/auth/app/${id}`, changed, { 'if-match': response.etag }),
       412,
       'precondition-failed',
     )

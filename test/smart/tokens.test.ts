@@ -108,12 +108,12 @@ describe('the tokens of apps', () => {
     const other = await createSmartApp(SCOPES.split(' '))
     const ask = async (client_id: string, token: string) =>
       assertStatus(await postForm('/auth/smart/introspect', { client_id, token }))
-    const shown = await ask(app.id, tokens.access_token)
+    const introspection = await ask(app.id, tokens.access_token)
     assert.deepEqual(
-      [shown.active, shown.client_id, shown.sub, shown.patient],
+      [introspection.active, introspection.client_id, introspection.sub, introspection.patient],
       [true, app.id, patient.mvUid, patient.ehrId],
     )
-    assert.ok(shown.fhirUser.includes('/fhir/R4/Patient/') && shown.exp > Date.now() / 1000)
+    assert.ok(introspection.fhirUser.includes('/fhir/R4/Patient/') && introspection.exp > Date.now() / 1000)
     assert.deepEqual(await ask(other.id, tokens.access_token), { active: false })
     for (const token of ['nonsense', patient.authToken, tokens.refresh_token ?? ''])
       assert.deepEqual(await ask(app.id, token), { active: false })
@@ -161,8 +161,8 @@ describe('the tokens of apps', () => {
     const admission: Admission = await admitApp(patient, own, scope, patient.ehrId)
     const readPatient = () => admission.call('GET', `/fhir/R4/Patient/${patient.ehrId}`)
     assertStatus(await readPatient())
-    const shown = assertStatus(await own.admin.call('GET', `/auth/app/${own.id}`))
-    const { id: _, createdAt: __, ...fields } = shown
+    const registration = assertStatus(await own.admin.call('GET', `/auth/app/${own.id}`))
+    const { id: _, createdAt: __, ...fields } = registration
     const narrower = { ...fields, scopes: ['launch/patient', 'patient/Observation.rs'] }
     assertStatus(await own.admin.call('PUT', `/auth/app/${own.id}`, narrower))
     assertStatus(await readPatient(), 403)

@@ -5,11 +5,11 @@ const MEND =
   'it derives other fields than stored records have: raise derivationVersion in its rules, then run node dist/test/upgrade/derived-samples.js'
 
 describe('the derived fields of', () => {
-  const kept = keptSamples()
+  const samplesByKind = keptSamples()
 
   for (const kind of derivingKinds())
     it(`${kind.name} are those of its derivation version`, () => {
-      const { version, samples = [] } = kept[kind.name] ?? {}
+      const { version, samples = [] } = samplesByKind[kind.name] ?? {}
       assert.equal(
         versionOf(kind),
         version,

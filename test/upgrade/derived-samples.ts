@@ -39,7 +39,7 @@ function valuesOf(kind: ClassKind): Values[] {
   if (isMeasurementKind(kind))
     return fc
       .sample(arbitraryMeasurement(kind), { seed: 1, numRuns: 25 })
-      .map((sent) => fromPathNames(kind.fields, { ...sent, ehrId: 'e1', carePlanId: 'p1' }))
+      .map((values) => fromPathNames(kind.fields, { ...values, ehrId: 'e1', carePlanId: 'p1' }))
   return [fromClassForm(kind.fields, exampleObject(kind.name as (typeof CLASS_NAMES)[number]))]
 }
 

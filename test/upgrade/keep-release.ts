@@ -15,7 +15,7 @@ import { freePort } from '../harness/service/port.ts'
 import { logIn, register, storeSample } from './sample-data.ts'
 
 const [build = '', version = ''] = process.argv.slice(2)
-const kept = join('test/upgrade/releases', version)
+const directory = join('test/upgrade/releases', version)
 const dataDir = mkdtempSync(join(tmpdir(), 'release-'))
 const port = await freePort()
 const service = spawn(process.execPath, ['dist/server/main.js'], {
@@ -30,11 +30,11 @@ await register(target)
 const stored = await storeSample(await logIn(target))
 service.kill('SIGTERM')
 await ended
-mkdirSync(kept, { recursive: true })
+mkdirSync(directory, { recursive: true })
 writeFileSync(
-  join(kept, 'data.mdb.gz'),
+  join(directory, 'data.mdb.gz'),
   gzipSync(readFileSync(join(dataDir, 'database/data.mdb')), { level: 9 }),
 )
-writeFileSync(join(kept, 'keys.json'), readFileSync(join(dataDir, 'keys.json')))
-writeFileSync(join(kept, 'stored.json'), `${JSON.stringify(stored, null, 2)}\n`)
+writeFileSync(join(directory, 'keys.json'), readFileSync(join(dataDir, 'keys.json')))
+writeFileSync(join(directory, 'stored.json'), `${JSON.stringify(stored, null, 2)}\n`)
 rmSync(dataDir, { recursive: true })

@@ -277,11 +277,11 @@ const idIn = (body: Json): string | undefined =>
 
 /** The response of each path, with names in place of this database's ids and times. */
 export async function answersOf(session: Session): Promise<Record<string, unknown>> {
-  const named = new Map(Object.entries(session.ids).map(([name, id]) => [id, `<${name}>`]))
+  const namesById = new Map(Object.entries(session.ids).map(([name, id]) => [id, `<${name}>`]))
   const answers: Record<string, unknown> = {}
   for (const door of DOORS) {
     const { status, body } = await call(session, 'GET', fill(door, session.ids))
-    answers[door] = { status, body: sameForAll(comparable(body, named)) }
+    answers[door] = { status, body: sameForAll(comparable(body, namesById)) }
   }
   return answers
 }
@@ -305,14 +305,17 @@ function sameForAll(body: unknown): unknown {
   return items ? { ...(body as Json), items: items.filter(({ action }) => action !== 'create') } : body
 }
 
-function comparable(value: unknown, named: ReadonlyMap<string, string>): unknown {
-  if (Array.isArray(value)) return value.map((one) => comparable(one, named))
+function comparable(value: unknown, namesById: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((one) => comparable(one, namesById))
   if (typeof value === 'object' && value !== null)
     return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [comparable(name, named), comparable(member, named)]),
+      Object.entries(value).map(([name, member]) => [
+        comparable(name, namesById),
+        comparable(member, namesById),
+      ]),
     )
   if (typeof value !== 'string') return value
   let text = value.replaceAll(UUID, '<uuid>').replaceAll(WHEN_STORED, '<time>')
-  for (const [id, name] of named) text = text.replaceAll(id, name)
+  for (const [id, name] of namesById) text = text.replaceAll(id, name)
   return text
 }

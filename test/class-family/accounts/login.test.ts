@@ -80,8 +80,8 @@ describe('class family: sign-up and login', () => {
 
   it('refuses logins before the address is confirmed', async () => {
     const email = createAddress()
-    const { status: made, body: user } = await signUp(email)
-    assert.equal(made, 201)
+    const { status: signUpStatus, body: user } = await signUp(email)
+    assert.equal(signUpStatus, 201)
     assert.equal(user.sessionToken, undefined)
     const { status, body } = await request()
       .post('/1/login')
@@ -105,12 +105,12 @@ describe('class family: sign-up and login', () => {
     // Each sign-up replaces the account of the one before, after its response. Then one account stays.
     const findIds = async () =>
       (await service.db.collection('_User').find({ email }).toArray()).map(({ _id }) => String(_id))
-    let seen: string[] = []
+    let formerIds: string[] = []
     let since = Date.now()
     await waitUntil(async () => {
       const ids = await findIds()
-      if (ids.length !== 1 || ids[0] !== seen[0]) since = Date.now()
-      seen = ids
+      if (ids.length !== 1 || ids[0] !== formerIds[0]) since = Date.now()
+      formerIds = ids
       return Date.now() - since > 1_000
     })
   })

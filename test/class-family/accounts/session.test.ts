@@ -88,9 +88,9 @@ describe('class family: keys and sessions', () => {
         .set({ ...apiKeys(), ...headers })
         .send({ requests })
     const guardedPart = { method: 'GET', path: '/1/classes/CarePlan' }
-    const refused = await batch([guardedPart])
-    assert.equal(refused.status, 401)
-    assert.equal(refused.body.code, 209)
+    const refusal = await batch([guardedPart])
+    assert.equal(refusal.status, 401)
+    assert.equal(refusal.body.code, 209)
     const passed = await batch([guardedPart], { 'X-Parse-Session-Token': user.sessionToken })
     assert.deepEqual(passed.body, [{ success: { results: [] } }])
     for (const path of [

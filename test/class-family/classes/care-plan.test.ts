@@ -22,7 +22,7 @@ describe('CarePlan', () => {
   })
 
   it('is created ACTIVE and returned completely', async () => {
-    const sent = {
+    const carePlan = {
       ehrId,
       name: 'Lower blood pressure',
       language: 'nl',
@@ -30,9 +30,9 @@ describe('CarePlan', () => {
       proposedStartDate: parseDate('2026-02-01T00:00:00.000Z'),
       notes: 'Ask about salt',
     }
-    const { body } = await createClassClient(owner).post('CarePlan', sent).expect(201)
+    const { body } = await createClassClient(owner).post('CarePlan', carePlan).expect(201)
     const { objectId, createdAt, updatedAt, ACL, ...rest } = body
-    assert.deepEqual(rest, { ...sent, status: 'ACTIVE', anonymous: false, version: 1 })
+    assert.deepEqual(rest, { ...carePlan, status: 'ACTIVE', anonymous: false, version: 1 })
     assert.match(createdAt, /^\d{4}-.*Z$/)
     assert.equal(updatedAt, createdAt)
     assert.ok(ACL[`role:plan-${objectId}-read`].read)
@@ -197,15 +197,15 @@ describe('CarePlan', () => {
         .post('BloodPressure', createPressureObject(shared.carePlanId))
         .expect(201)
       await addParticipant(shared.carePlanId, reader, 'read')
-      const seen = createClassClient(reader)
-      await seen.get('CarePlan', shared.carePlanId).expect(200)
-      await seen.get('BloodPressure', body.objectId).expect(200)
-      await seen.get('Ehr', ehrId).expect(200)
-      assertError(await seen.get('CarePlan', other.carePlanId), 101)
-      assertError(await seen.put('BloodPressure', body.objectId, { systolic: 140 }), 119)
-      assertError(await seen.post('BloodPressure', createPressureObject(shared.carePlanId)), 119)
-      assertError(await seen.delete('CarePlan', shared.carePlanId), 119)
-      assertError(await seen.delete('Ehr', ehrId), 119)
+      const client = createClassClient(reader)
+      await client.get('CarePlan', shared.carePlanId).expect(200)
+      await client.get('BloodPressure', body.objectId).expect(200)
+      await client.get('Ehr', ehrId).expect(200)
+      assertError(await client.get('CarePlan', other.carePlanId), 101)
+      assertError(await client.put('BloodPressure', body.objectId, { systolic: 140 }), 119)
+      assertError(await client.post('BloodPressure', createPressureObject(shared.carePlanId)), 119)
+      assertError(await client.delete('CarePlan', shared.carePlanId), 119)
+      assertError(await client.delete('Ehr', ehrId), 119)
       await createClassClient(owner).get('BloodPressure', body.objectId).expect(200)
     })
 

@@ -128,10 +128,10 @@ describe('Ehr', () => {
     })
 
     it("has the service's permissions, not the client's", async () => {
-      const sent = { subjectId: 'patient 13' }
+      const ehr = { subjectId: 'patient 13' }
       const ACL = { '*': { read: true, write: true } }
-      assertError(await createClassClient(owner).post('Ehr', { ...sent, ACL }), 142, /^ACL must not be set/)
-      const { body } = await createClassClient(owner).post('Ehr', sent).expect(201)
+      assertError(await createClassClient(owner).post('Ehr', { ...ehr, ACL }), 142, /^ACL must not be set/)
+      const { body } = await createClassClient(owner).post('Ehr', ehr).expect(201)
       assert.equal(body.ACL['*'], undefined)
       assertError(await createClassClient(stranger).get('Ehr', body.objectId), 101)
       assertError(await createClassClient(stranger).delete('Ehr', body.objectId), 101)

@@ -18,7 +18,7 @@ describe('Event', () => {
     context = await createPlanInOwnEhr(owner)
     await addParticipant(context.carePlanId, nurse, 'write')
   })
-  const sent = (more: object = {}) => ({
+  const createEventBody = (more: object = {}) => ({
     ...context,
     type: 'appointment',
     title: 'Check-up',
@@ -29,14 +29,14 @@ describe('Event', () => {
   })
 
   it('is created in a care plan, with its derived fields', async () => {
-    const { body } = await createClassClient(nurse).post('Event', sent()).expect(201)
-    for (const [name, value] of Object.entries(sent())) assert.deepEqual(body[name], value)
+    const { body } = await createClassClient(nurse).post('Event', createEventBody()).expect(201)
+    for (const [name, value] of Object.entries(createEventBody())) assert.deepEqual(body[name], value)
     assert.deepEqual([body.allDay, body.version, body.participantIds], [false, 1, ['bW81kPzQ7e']])
     assert.deepEqual(body.last, parseDate('2026-03-01T08:59:59.999Z'))
   })
 
   it('belongs to the EHR if it names no care plan', async () => {
-    const { carePlanId: _, ...event } = sent()
+    const { carePlanId: _, ...event } = createEventBody()
     assertError(await createClassClient(nurse).post('Event', event), 119)
     const { body } = await createClassClient(owner).post('Event', event).expect(201)
     await createClassClient(nurse).get('Event', body.objectId).expect(200)
@@ -46,7 +46,7 @@ describe('Event', () => {
 
   it('changes together with its derived fields', async () => {
     const { put, post, get } = createClassClient(owner)
-    const { objectId } = (await post('Event', sent()).expect(201)).body
+    const { objectId } = (await post('Event', createEventBody()).expect(201)).body
     await put('Event', objectId, { end: null, allDay: true, participants: null }).expect(200)
     const { body } = await get('Event', objectId).expect(200)
     assert.deepEqual([body.last, body.participantIds], [parseDate('2026-03-02T08:29:59.999Z'), []])
@@ -65,12 +65,16 @@ describe('Event', () => {
       end: start,
     }
     assertError(
-      await post('Event', sent({ ...wrong, start: end })),
+      await post('Event', createEventBody({ ...wrong, start: end })),
       142,
       /last .*severity .*end .*participants /,
     )
-    assertError(await post('Event', sent({ participants: [{ mvUid: 'x' }] })), 142, /participants\.0\.status/)
-    assertError(await post('Event', sent({ data: { a: { 'b.c': 1 } } })), 142, /data\.a\.b\.c/)
+    assertError(
+      await post('Event', createEventBody({ participants: [{ mvUid: 'x' }] })),
+      142,
+      /participants\.0\.status/,
+    )
+    assertError(await post('Event', createEventBody({ data: { a: { 'b.c': 1 } } })), 142, /data\.a\.b\.c/)
   })
 
   it('is the same document in the path family, in both directions', async () => {
@@ -81,7 +85,7 @@ describe('Event', () => {
     const path = `/med/${context.ehrId}/event`
     const { objectId } = (
       await createClassClient(owner)
-        .post('Event', sent({ data: { a: [1] } }))
+        .post('Event', createEventBody({ data: { a: [1] } }))
         .expect(201)
     ).body
     const { body } = await call('GET', `${path}/${objectId}`, undefined, bearer)
@@ -89,10 +93,10 @@ describe('Event', () => {
       [body.start, body.end, body.data, body.participants],
       [start.iso, end.iso, { a: [1] }, participants],
     )
-    const listed = await call('GET', `${path}?from=${end.iso}&count=true`, undefined, bearer)
-    assert.ok(!listed.body.items.some(({ id }: { id: string }) => id === objectId))
-    const made = { type: 'x', title: 'Made there', start: start.iso, carePlanId: context.carePlanId }
-    const other = (await call('POST', path, made, bearer)).body
+    const page = await call('GET', `${path}?from=${end.iso}&count=true`, undefined, bearer)
+    assert.ok(!page.body.items.some(({ id }: { id: string }) => id === objectId))
+    const event = { type: 'x', title: 'Made there', start: start.iso, carePlanId: context.carePlanId }
+    const other = (await call('POST', path, event, bearer)).body
     const found = (await createClassClient(owner).get('Event', other.id).expect(200)).body
     assert.deepEqual([found.title, found.start, found.last, found.version], ['Made there', start, start, 1])
   })
@@ -100,7 +104,7 @@ describe('Event', () => {
   it('is deleted with its care plan', async () => {
     const { carePlanId } = await createPlanInOwnEhr(owner)
     const { post, get, delete: remove } = createClassClient(owner)
-    const { objectId } = (await post('Event', sent({ carePlanId })).expect(201)).body
+    const { objectId } = (await post('Event', createEventBody({ carePlanId })).expect(201)).body
     await remove('CarePlan', carePlanId).expect(200)
     assertError(await get('Event', objectId), 101)
   })

@@ -21,14 +21,14 @@ describe('Goal', () => {
   })
 
   it('is created ACTIVE in a care plan', async () => {
-    const sent = {
+    const goal = {
       ...context,
       name: 'Walk',
       dueDate: parseDate('2026-06-01T00:00:00.000Z'),
       description: 'Daily',
     }
-    const { body } = await createClassClient(owner).post('Goal', sent).expect(201)
-    for (const [name, value] of Object.entries(sent)) assert.deepEqual(body[name], value)
+    const { body } = await createClassClient(owner).post('Goal', goal).expect(201)
+    for (const [name, value] of Object.entries(goal)) assert.deepEqual(body[name], value)
     assert.deepEqual([body.status, body.version], ['ACTIVE', 1])
     assertError(await createClassClient(stranger).get('Goal', body.objectId), 101)
   })

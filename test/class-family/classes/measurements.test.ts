@@ -18,7 +18,7 @@ describe('measurements', () => {
 
   describe('BloodPressure', () => {
     it('is stored unchanged, with the EHR of its plan', async () => {
-      const sent = createPressureObject(carePlanId, {
+      const pressure = createPressureObject(carePlanId, {
         systolic: 17.1,
         systolicUnit: 'kPa',
         diastolic: 85,
@@ -32,8 +32,8 @@ describe('measurements', () => {
         comment: 'After coffee',
         source: 'sensed',
       })
-      const { body } = await createClassClient(owner).post('BloodPressure', sent).expect(201)
-      for (const [name, value] of Object.entries(sent)) assert.deepEqual(body[name], value)
+      const { body } = await createClassClient(owner).post('BloodPressure', pressure).expect(201)
+      for (const [name, value] of Object.entries(pressure)) assert.deepEqual(body[name], value)
       assert.deepEqual([body.ehrId, body.version], [ehrId, 1])
       assert.deepEqual((await createClassClient(owner).get('BloodPressure', body.objectId)).body, body)
     })
@@ -88,8 +88,8 @@ describe('measurements', () => {
     })
 
     it('stays valid after updates', async () => {
-      const sent = createPressureObject(carePlanId, { diastolic: 80, diastolicUnit: 'mm[Hg]' })
-      const { objectId } = (await createClassClient(owner).post('BloodPressure', sent).expect(201)).body
+      const pressure = createPressureObject(carePlanId, { diastolic: 80, diastolicUnit: 'mm[Hg]' })
+      const { objectId } = (await createClassClient(owner).post('BloodPressure', pressure).expect(201)).body
       const { put } = createClassClient(owner)
       assertError(
         await put('BloodPressure', objectId, { systolic: 70 }),
@@ -113,8 +113,12 @@ describe('measurements', () => {
     })
 
     it('stays valid after two concurrent updates', async () => {
-      const sent = createPressureObject(carePlanId, { systolic: 120, diastolic: 80, diastolicUnit: 'mm[Hg]' })
-      const { objectId } = (await createClassClient(owner).post('BloodPressure', sent).expect(201)).body
+      const pressure = createPressureObject(carePlanId, {
+        systolic: 120,
+        diastolic: 80,
+        diastolicUnit: 'mm[Hg]',
+      })
+      const { objectId } = (await createClassClient(owner).post('BloodPressure', pressure).expect(201)).body
       for (let round = 0; round < 5; round++) {
         await Promise.all([
           createClassClient(owner).put('BloodPressure', objectId, { systolic: 90 }),
@@ -235,7 +239,7 @@ describe('measurements', () => {
 
   describe('BodyTemperature', () => {
     it('is stored unchanged', async () => {
-      const sent = {
+      const temperature = {
         carePlanId,
         timestamp,
         temperature: 98.6,
@@ -243,14 +247,14 @@ describe('measurements', () => {
         location: 'ear',
         basal: false,
       }
-      const { body } = await createClassClient(owner).post('BodyTemperature', sent).expect(201)
-      for (const [name, value] of Object.entries(sent)) assert.deepEqual(body[name], value)
+      const { body } = await createClassClient(owner).post('BodyTemperature', temperature).expect(201)
+      for (const [name, value] of Object.entries(temperature)) assert.deepEqual(body[name], value)
     })
 
     it('rejects temperatures that no body has', async () => {
-      const sent = { carePlanId, timestamp, temperature: 98.6, temperatureUnit: 'Cel' }
+      const temperature = { carePlanId, timestamp, temperature: 98.6, temperatureUnit: 'Cel' }
       assertError(
-        await createClassClient(owner).post('BodyTemperature', sent),
+        await createClassClient(owner).post('BodyTemperature', temperature),
         142,
         'temperature must be from 20 to 46 Cel',
       )

@@ -23,18 +23,18 @@ describe('Task', () => {
   })
 
   it('is created ACTIVE in a goal', async () => {
-    const sent = {
+    const task = {
       ...context,
       name: 'Buy shoes',
       dueDate: parseDate('2026-06-01T00:00:00.000Z'),
       priority: 'HIGH',
       repeat: { every: 2, period: 'WEEK' },
     }
-    const { body } = await createClassClient(owner).post('Task', sent).expect(201)
-    for (const [name, value] of Object.entries(sent)) assert.deepEqual(body[name], value)
+    const { body } = await createClassClient(owner).post('Task', task).expect(201)
+    for (const [name, value] of Object.entries(task)) assert.deepEqual(body[name], value)
     assert.deepEqual([body.status, body.version], ['ACTIVE', 1])
     assertError(await createClassClient(stranger).get('Task', body.objectId), 101)
-    const wrong = { ...sent, repeat: { every: 0, period: 'YEAR', until: 'x' }, priority: 'huge' }
+    const wrong = { ...task, repeat: { every: 0, period: 'YEAR', until: 'x' }, priority: 'huge' }
     assertError(await createClassClient(owner).post('Task', wrong), 142, /priority .*repeat\.every/)
   })
 
@@ -92,9 +92,9 @@ describe('Task', () => {
       const answers = await Promise.all(
         Array.from({ length: 6 }, () => createClassClient(owner).post(name, body)),
       )
-      const refused = answers.filter(({ status }) => status !== 201)
-      assert.equal(refused.length, 5)
-      for (const answer of refused) assertError(answer, 142, message)
+      const refusals = answers.filter(({ status }) => status !== 201)
+      assert.equal(refusals.length, 5)
+      for (const answer of refusals) assertError(answer, 142, message)
     }
     const task = { ...plan, goalId, name: 'x' }
     await copies('Task', (await createClassClient(owner).post('Task', task).expect(201)).body.objectId)

@@ -31,12 +31,12 @@ describe('the keys of the SDKs', () => {
         .send({ _method: 'GET', username: user.email, password: user.password })
       const { status, body } = login.status === 200 ? login : await login
       assert.equal(status, 200, JSON.stringify(body))
-      const listed = await request()
+      const answer = await request()
         .post('/1/classes/Ehr')
         .set({ ...headers(key()), 'X-Parse-Session-Token': body.sessionToken })
         .send({ _method: 'GET', limit: '10' })
-      assert.equal(listed.status, 200, JSON.stringify(listed.body))
-      assert.equal(listed.body.results.length, 1)
+      assert.equal(answer.status, 200, JSON.stringify(answer.body))
+      assert.equal(answer.body.results.length, 1)
     })
 
     it(`are refused to ${name} if they belong to another SDK`, async () => {

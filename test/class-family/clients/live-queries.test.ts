@@ -37,8 +37,8 @@ describe('live queries', () => {
   const weigh = (carePlanId: string, weight?: number): Promise<string> =>
     createWeight(patient, carePlanId, weight)
 
-  const subscribed = async (...asked: Parameters<typeof subscribeBySdk>) => {
-    const subscription = await subscribeBySdk(...asked)
+  const subscribed = async (...parameters: Parameters<typeof subscribeBySdk>) => {
+    const subscription = await subscribeBySdk(...parameters)
     open.push(subscription)
     return subscription
   }
@@ -46,9 +46,9 @@ describe('live queries', () => {
   it('tell an SDK about creations, changes and deletions by either family', async () => {
     const { next } = await subscribed(nurse, 'BodyWeight')
     const id = await weigh(planId)
-    const [made, object] = await next()
+    const [eventName, object] = await next()
     assert.deepEqual(
-      [made, object.id, object.className, object.get('weight')],
+      [eventName, object.id, object.className, object.get('weight')],
       ['create', id, 'BodyWeight', 70],
     )
     assert.ok(object.get('timestamp') instanceof Date && object.createdAt instanceof Date)
@@ -84,8 +84,8 @@ describe('live queries', () => {
   it('show nobody objects that they may not read', async () => {
     const { received, next } = await subscribed(nurse, 'BodyWeight')
     await weigh(otherPlanId, 60)
-    const seen = await weigh(planId, 61)
-    assert.equal((await next())[1].id, seen)
+    const weightId = await weigh(planId, 61)
+    assert.equal((await next())[1].id, weightId)
     assert.equal(received.length, 1)
   })
 

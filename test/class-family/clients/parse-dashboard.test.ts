@@ -42,7 +42,7 @@ describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
     assert.match(body.parseServerVersion, /^9\./)
     const { addField, removeField, addClass, removeClass, ...more } = body.features.schemas
     assert.ok(addField && removeField && addClass && removeClass)
-    assert.ok(Object.keys(more).length > 0 && Object.values(more).every((offered) => !offered))
+    assert.ok(Object.keys(more).length > 0 && Object.values(more).every((isOffered) => !isOffered))
     assert.deepEqual(body.features.globalConfig, { create: false, read: true, update: false, delete: false })
     const schemas = await send('/schemas')
     const names = schemas.body.results.map(({ className }: { className: string }) => className)
@@ -54,12 +54,12 @@ describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
   it("reads objects; each read is audited under the operator's name", async () => {
     const { body } = await send('/classes/CarePlan', 'GET', { where: { objectId: planId }, limit: 1 })
     assert.equal(body.results[0].objectId, planId)
-    const counted = await send('/classes/CarePlan', 'GET', {
+    const answer = await send('/classes/CarePlan', 'GET', {
       where: { objectId: planId },
       limit: 0,
       count: 1,
     })
-    assert.equal(counted.body.count, 1)
+    assert.equal(answer.body.count, 1)
     const entries = await service.db.collection('audit.entries').find({ ehrId: patient.ehrId }).toArray()
     const ofOperator = entries.filter(({ userId }) => userId === 'operator alice')
     assert.ok(ofOperator.some(({ action, ids }) => action === 'query' && ids.includes(planId)))

@@ -104,17 +104,17 @@ describe('the class family by the JavaScript SDK', () => {
     const { email, password, mvUid } = await createPerson()
     const account = await Parse.User.logIn(email, password)
     const own = { sessionToken: String(account.getSessionToken()) }
-    const wanted = createAddress()
-    await account.save({ email: wanted, username: wanted, name: 'Anna' }, own)
+    const newAddress = createAddress()
+    await account.save({ email: newAddress, username: newAddress, name: 'Anna' }, own)
     assert.deepEqual(
       [account.get('email'), account.get('username'), account.get('name'), account.dirty()],
       [email, email, 'Anna', false],
     )
-    await followLink((await waitForMail(wanted)).link)
+    await followLink((await waitForMail(newAddress)).link)
     const read = await new Parse.Query(Parse.User).get(mvUid, own)
-    assert.deepEqual([read.get('email'), read.get('username')], [wanted, wanted])
+    assert.deepEqual([read.get('email'), read.get('username')], [newAddress, newAddress])
     await read.save({ name: 'Anna de Vries' }, own)
-    assert.deepEqual([read.get('email'), read.get('username')], [wanted, wanted])
+    assert.deepEqual([read.get('email'), read.get('username')], [newAddress, newAddress])
   })
 
   it('runs functions', async () => {

@@ -62,8 +62,8 @@ const body = fc.dictionary(fc.oneof(fc.constantFrom(...NAMES), fc.constantFrom(.
   maxKeys: 6,
 })
 
-function assertAnswered({ status, body: answer }: Response, sent: unknown): void {
-  const message = JSON.stringify(sent).slice(0, 300)
+function assertAnswered({ status, body: answer }: Response, input: unknown): void {
+  const message = JSON.stringify(input).slice(0, 300)
   assert.ok(status < 500, `${message} -> ${status} ${JSON.stringify(answer)}`)
   if (status >= 400)
     assert.deepEqual([typeof answer.code, typeof answer.error], ['number', 'string'], message)
@@ -85,9 +85,9 @@ describe('bad input', () => {
       modelClassName: 'Model',
       temperatureUnit: 'Cel',
     }
-    const created = async (className: string, sent: Record<string, unknown>): Promise<[string, string]> => [
+    const created = async (className: string, object: Record<string, unknown>): Promise<[string, string]> => [
       className,
-      (await post(className, sent).expect(201)).body.objectId,
+      (await post(className, object).expect(201)).body.objectId,
     ]
     ids = Object.fromEntries([
       ['Ehr', await ehrOf(user)],
@@ -105,11 +105,11 @@ describe('bad input', () => {
         fc.constantFrom(...CLASS_NAMES),
         body,
         fc.boolean(),
-        async (className, sent, mixed) => {
+        async (className, object, mixed) => {
           const { post } = createClassClient(user)
-          assertAnswered(await post(className, mixed ? { ...valid, ...sent } : sent).timeout(5000), [
+          assertAnswered(await post(className, mixed ? { ...valid, ...object } : object).timeout(5000), [
             className,
-            sent,
+            object,
           ])
         },
       ),
@@ -121,12 +121,15 @@ describe('bad input', () => {
     this.timeout(120_000)
     const { get, put } = createClassClient(user)
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...Object.keys(ids)), body, async (className, sent) => {
+      fc.asyncProperty(fc.constantFrom(...Object.keys(ids)), body, async (className, object) => {
         const id = ids[className] as string
-        assertAnswered(await put(className, id, sent).timeout(5000), [className, sent])
-        const { body: kept } = await get(className, id).expect(200)
+        assertAnswered(await put(className, id, object).timeout(5000), [className, object])
+        const { body: storedObject } = await get(className, id).expect(200)
         for (const name of classKinds[className as 'Ehr'].stored.required ?? [])
-          assert.ok(kept[name] !== undefined && kept[name] !== null, `${className} has lost ${name}`)
+          assert.ok(
+            storedObject[name] !== undefined && storedObject[name] !== null,
+            `${className} has lost ${name}`,
+          )
       }),
       { numRuns: bySize(100, 300) },
     )

@@ -100,7 +100,7 @@ describe('class family: distinct', () => {
   })
 
   it('refuses protected, internal and unknown fields, and an order by another field', async () => {
-    const refused: [string, Record<string, unknown>][] = [
+    const invalidQueries: [string, Record<string, unknown>][] = [
       ['Custom', { distinct: '_rperm' }],
       ['Custom', { distinct: '_acl' }],
       ['Custom', { distinct: 'ACL' }],
@@ -117,7 +117,7 @@ describe('class family: distinct', () => {
       ['_User', { distinct: 'email.x' }],
       ['_User', { order: 'email' }],
     ]
-    for (const [className, query] of refused) {
+    for (const [className, query] of invalidQueries) {
       const { status, body } = await request().get(`/1/classes/${className}`).set(user.headers).query(query)
       assert.equal(status, 400, JSON.stringify([query, body]))
       assert.equal(body.code, 102)

@@ -13,7 +13,7 @@ function raw(
 ): Promise<{ status: number; type: string; text: string; reused: boolean }> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(service.url)
-    const sent = httpRequest(
+    const clientRequest = httpRequest(
       { hostname, port, method, path, headers, ...(agent ? { agent } : {}) },
       (answer) => {
         let text = ''
@@ -25,13 +25,13 @@ function raw(
             status: answer.statusCode ?? 0,
             type: answer.headers['content-type'] ?? '',
             text,
-            reused: sent.reusedSocket,
+            reused: clientRequest.reusedSocket,
           }),
         )
       },
     )
-    sent.on('error', reject)
-    sent.end(body)
+    clientRequest.on('error', reject)
+    clientRequest.end(body)
   })
 }
 

@@ -46,9 +46,9 @@ describe('class family: known classes of defects', () => {
       { expiresAt: null },
       { user: { __type: 'Pointer', className: '_User', objectId: other.mvUid } },
     ]) {
-      const made = await request().post('/1/classes/_Session').set(user.headers).send(body)
-      assert.ok(made.status >= 400 && made.status < 500, JSON.stringify(made.body))
-      assert.equal(made.body.sessionToken, undefined)
+      const answer = await request().post('/1/classes/_Session').set(user.headers).send(body)
+      assert.ok(answer.status >= 400 && answer.status < 500, JSON.stringify(answer.body))
+      assert.equal(answer.body.sessionToken, undefined)
     }
     const immortal = await service.db
       .collection<{ expiresAt: Date }>('_Session')
@@ -135,9 +135,9 @@ describe('class family: known classes of defects', () => {
           answers.push(await request()[method](path).set(user.headers), await request()[method](path))
     }
     assert.ok(answers.length > 150, String(answers.length))
-    for (const { headers, status, request: asked } of answers) {
-      assert.equal(headers['cache-control'], 'no-store', `${asked.url} ${status}`)
-      assert.equal(headers['x-powered-by'], undefined, `${asked.url} ${status}`)
+    for (const { headers, status, request: sentRequest } of answers) {
+      assert.equal(headers['cache-control'], 'no-store', `${sentRequest.url} ${status}`)
+      assert.equal(headers['x-powered-by'], undefined, `${sentRequest.url} ${status}`)
     }
   })
 

@@ -153,8 +153,8 @@ const pending: Play<PendingCallerName> = {
 
 /** Tries every action as every caller, for a group of classes. */
 export function classRoleMatrix(group: Group): void {
-  const chosen = Object.entries(rows).filter(([, row]) => groupOf(row) === group)
-  matrix(chosen, `${group} of an EHR`, agreed)
+  const selectedRows = Object.entries(rows).filter(([, row]) => groupOf(row) === group)
+  matrix(selectedRows, `${group} of an EHR`, agreed)
 }
 
 /**
@@ -162,11 +162,15 @@ export function classRoleMatrix(group: Group): void {
  * access.
  */
 export function pendingClassRoleMatrix(): void {
-  const chosen = Object.entries(rows).filter(([, row]) => isFullSize || isFirstOfItsKind(row))
-  matrix(chosen, 'an EHR that somebody else made about its subject', pending)
+  const selectedRows = Object.entries(rows).filter(([, row]) => isFullSize || isFirstOfItsKind(row))
+  matrix(selectedRows, 'an EHR that somebody else made about its subject', pending)
 }
 
-const matrix = <Name extends string>(chosen: readonly [string, Row][], what: string, play: Play<Name>) =>
+const matrix = <Name extends string>(
+  selectedRows: readonly [string, Row][],
+  what: string,
+  play: Play<Name>,
+) =>
   describe(`rights to ${what} in the class family`, function () {
     this.timeout(60_000)
     const { callers, owner } = play
@@ -203,7 +207,7 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
     }
     const seenByOwner = async (path: string) => (await request().get(path).set(headersOf(owner))).body
 
-    for (const [title, row] of chosen) {
+    for (const [title, row] of selectedRows) {
       const { className, access } = row
       const few = sampleByVerdict(callers, (name) =>
         Object.values(access).map((action) => expected(name, action)),
@@ -223,13 +227,13 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
         if (way !== 'alone' && !isFullSize && !isFirstOfItsKind(row)) continue
         it(`decide who can create, get, update and delete ${title} ${way}`, async () => {
           const those = way === 'alone' ? asking : few
-          const refused = those.filter(isRefused)
+          const refusedNames = those.filter(isRefused)
           const ids = className === 'CarePlan' ? await plan() : shared
-          const kept = `${all}/${await objectFor(row, ids, false)}`
-          const { version } = await seenByOwner(kept)
-          await Promise.all(refused.map((name) => attempt(name, send, kept, ids)))
-          await Promise.all(refused.map((name) => remove(name, send, kept)))
-          assert.equal((await seenByOwner(kept)).version, version, 'what was refused changed nothing')
+          const objectPath = `${all}/${await objectFor(row, ids, false)}`
+          const { version } = await seenByOwner(objectPath)
+          await Promise.all(refusedNames.map((name) => attempt(name, send, objectPath, ids)))
+          await Promise.all(refusedNames.map((name) => remove(name, send, objectPath)))
+          assert.equal((await seenByOwner(objectPath)).version, version, 'what was refused changed nothing')
           for (const name of those) if (!isRefused(name)) await attemptAlone(name, send)
         })
       }
@@ -247,14 +251,16 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
             body: { ...bodyOf(row, 'update', ids), ...(className === 'Ehr' && { subjectId }) },
           },
         ])
-        const wanted = (['create', 'read', 'update'] as const).map((action) => expected(name, access[action]))
+        const expectedOutcomes = (['create', 'read', 'update'] as const).map((action) =>
+          expected(name, access[action]),
+        )
         assert.deepEqual(
           answers.map(({ outcome }) => outcome),
-          wanted,
+          expectedOutcomes,
           name,
         )
         for (const answer of answers) await requireEntry(answer, cast.patient.ehrId, name)
-        return wanted
+        return expectedOutcomes
       }
 
       async function requireEntry(
@@ -307,9 +313,9 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
             (await list({ count: 1, limit: 0 })).count,
             (await list({ distinct: 'version' })).results,
           ]
-          const seen = [[objectId], 1, answers[2]?.slice(0, 1)]
+          const expectedAnswers = [[objectId], 1, answers[2]?.slice(0, 1)]
           if (outcome === 209) assert.deepEqual(answers, [undefined, undefined, undefined], name)
-          else assert.deepEqual(answers, outcome === 'done' ? seen : [[], 0, []], name)
+          else assert.deepEqual(answers, outcome === 'done' ? expectedAnswers : [[], 0, []], name)
           if (outcome === 'done') assert.equal(answers[2]?.length, 1)
         }
         await Promise.all(asking.map(look))

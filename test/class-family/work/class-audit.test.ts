@@ -52,17 +52,17 @@ describe('the audit of the class family for responses without objects of the cla
       )
 
   it('logs objects that are included through a pointer', async () => {
-    const seen = [`read BloodPressure done ${pressureId}`, `read Custom done ${customId}`]
+    const expectedLines = [`read BloodPressure done ${pressureId}`, `read Custom done ${customId}`]
     for (const query of [{ include: 'payload.pointer' }, { keys: 'payload.pointer.systolic' }]) {
       const lines = await linesOf(async () => {
         const { body } = await get(`classes/Custom/${customId}`, query).expect(200)
         assert.equal(body.payload.pointer.systolic, 128)
       })
-      assert.deepEqual(lines, seen)
+      assert.deepEqual(lines, expectedLines)
     }
     const lines = await linesOf(() => get('classes/Custom', { include: 'payload.pointer' }).expect(200))
     assert.deepEqual(lines, [`query BloodPressure done ${pressureId}`, `query Custom done ${customId}`])
-    assert.deepEqual(await linesOf(() => get(`classes/Custom/${customId}`).expect(200)), [seen[1]])
+    assert.deepEqual(await linesOf(() => get(`classes/Custom/${customId}`).expect(200)), [expectedLines[1]])
   })
 
   it('logs subqueries at any depth', async () => {
@@ -146,10 +146,10 @@ describe('the audit of the class family for responses without objects of the cla
     const unsafe = { requests: [{ method: 'GET', path: '/1/./classes/CarePlan', body }] }
     await request().post('/1/batch').set(patient.headers).send(unsafe).expect(400)
     const nested = { requests: [...requests.slice(0, 2), { method: 'POST', path: '/1/batch', body: {} }] }
-    const refused = await linesOf(() =>
+    const refusalLines = await linesOf(() =>
       request().post('/1/batch').set(patient.headers).send(nested).expect(400),
     )
-    assert.deepEqual(refused, [`read CarePlan refused ${carePlanId}`])
+    assert.deepEqual(refusalLines, [`read CarePlan refused ${carePlanId}`])
   })
 
   it('logs reads with the master key, which opens no other route', async () => {

@@ -11,14 +11,14 @@ describe('removal', () => {
   })
 
   it('leaves other EHRs and care plans unchanged', async () => {
-    const kept = await createPlanInOwnEhr(owner)
+    const otherPlan = await createPlanInOwnEhr(owner)
     const gone = await createPlanInOwnEhr(owner)
     const pressure = await createClassClient(owner)
-      .post('BloodPressure', createPressureObject(kept.carePlanId))
+      .post('BloodPressure', createPressureObject(otherPlan.carePlanId))
       .expect(201)
     await createClassClient(owner).delete('CarePlan', gone.carePlanId).expect(200)
-    await createClassClient(owner).get('CarePlan', kept.carePlanId).expect(200)
+    await createClassClient(owner).get('CarePlan', otherPlan.carePlanId).expect(200)
     await createClassClient(owner).get('BloodPressure', pressure.body.objectId).expect(200)
-    assert.equal(await ehrOf(owner), kept.ehrId)
+    assert.equal(await ehrOf(owner), otherPlan.ehrId)
   })
 })

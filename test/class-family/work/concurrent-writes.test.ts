@@ -76,7 +76,7 @@ describe('concurrent writes of both families', function suite() {
     fc.assert(
       fc.asyncProperty(fc.array(anyOperation, { minLength: 8, maxLength: 40 }), async (operations) => {
         const plans = [await newPlan(), await newPlan()]
-        const sent = await Promise.all(
+        const updates = await Promise.all(
           operations.map(async (operation, i) => {
             const text = `text ${i}`
             return { operation, text, seen: await send(plans[operation.plan] ?? '', operation, text) }
@@ -84,7 +84,7 @@ describe('concurrent writes of both families', function suite() {
         )
         for (const [number, plan] of plans.entries()) {
           const versions = await versionsOf(plan)
-          const own = sent.filter(({ operation }) => operation.plan === number)
+          const own = updates.filter(({ operation }) => operation.plan === number)
           assert.deepEqual(
             versions.map(({ version }) => version),
             Array.from({ length: own.length + 1 }, (_, i) => i + 1),
@@ -97,8 +97,8 @@ describe('concurrent writes of both families', function suite() {
             assert.deepEqual(seen, { ...rest, ...values, version: seen.version }, 'only its fields changed')
           }
           // The stored form leaves out the outcome `done`.
-          const done = { type: 'CarePlan', ids: plan, action: 'update', outcome: { $exists: false } }
-          assert.equal(await service.db.collection('audit.entries').countDocuments(done), own.length)
+          const filter = { type: 'CarePlan', ids: plan, action: 'update', outcome: { $exists: false } }
+          assert.equal(await service.db.collection('audit.entries').countDocuments(filter), own.length)
         }
       }),
       { numRuns: bySize(4, 80) },
@@ -139,9 +139,9 @@ describe('concurrent writes of both families', function suite() {
   it('answer the whole object each, also if they change nothing', async () => {
     const { put, get } = createClassClient(patient)
     const plan = await newPlan()
-    const shown = (await get('CarePlan', plan).expect(200)).body
+    const carePlan = (await get('CarePlan', plan).expect(200)).body
     const answers = await Promise.all(Array.from({ length: 8 }, () => put('CarePlan', plan, {}).expect(200)))
-    for (const { body } of answers) assert.deepEqual(body, shown)
+    for (const { body } of answers) assert.deepEqual(body, carePlan)
   })
 
   it('set what they say, even if it was there when they began', async () => {

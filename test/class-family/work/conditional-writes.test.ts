@@ -45,7 +45,7 @@ describe('versions of objects in the class family', () => {
     const { get, put, delete: remove } = createClassClient(patient)
     const { ACL: _, ...stale } = (await get('CarePlan', plan).expect(200)).body
     assertStatus(await patient.call('PUT', `careplan/${plan}`, { name: 'second' }))
-    const refused = [
+    const staleRequests = [
       put('CarePlan', plan, { name: 'third' }).set('If-Match', '"1"'),
       // The whole object repeats the former version.
       put('CarePlan', plan, { ...stale, name: 'third' }).set('If-Match', '"1"'),
@@ -53,7 +53,7 @@ describe('versions of objects in the class family', () => {
       put('CarePlan', plan, { name: 'third' }).set('If-Match', '"3", "x"'),
       remove('CarePlan', plan).set('If-Match', '"1"'),
     ]
-    for (const answer of await Promise.all(refused)) {
+    for (const answer of await Promise.all(staleRequests)) {
       assert.deepEqual(
         [answer.status, answer.body, answer.headers.etag],
         [412, { code: 412, error: CHANGED }, '"2"'],
@@ -66,12 +66,12 @@ describe('versions of objects in the class family', () => {
 
   it('let one of several concurrent updates of a version succeed', async () => {
     const { put } = createClassClient(patient)
-    const sent = await Promise.all(
+    const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
         put('CarePlan', plan, { name: `name ${i}` }).set('If-Match', '"1"'),
       ),
     )
-    assert.deepEqual(sent.map(({ status }) => status).sort(), [200, ...Array(9).fill(412)])
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(9).fill(412)])
   })
 
   it('are compared for an EHR, too', async () => {

@@ -10,7 +10,7 @@ import { createClassClient } from '../../harness/clients/class-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { assertNoScan, assertNoSort, recordCommands } from '../../harness/service/database-commands.ts'
 
-const named = (commands: Document[]) => commands.map(({ commandName }) => commandName)
+const namesOf = (commands: Document[]) => commands.map(({ commandName }) => commandName)
 
 describe('database work of the class family', () => {
   let user: Person
@@ -27,19 +27,21 @@ describe('database work of the class family', () => {
 
   it('is one lookup for a new record; an update reads the record twice, and its thresholds', async () => {
     const { get, post, put } = createClassClient(user)
-    assert.deepEqual(named(await recordCommands(() => get('BloodPressure', pressureId).expect(200))), [
+    assert.deepEqual(namesOf(await recordCommands(() => get('BloodPressure', pressureId).expect(200))), [
       'find',
     ])
     const created = await recordCommands(() =>
       post('BloodPressure', createPressureObject(carePlanId)).expect(201),
     )
-    assert.deepEqual(named(created), ['aggregate', 'insert'])
+    assert.deepEqual(namesOf(created), ['aggregate', 'insert'])
     const updated = await recordCommands(() =>
       put('BloodPressure', pressureId, { systolic: 130 }).expect(200),
     )
-    assert.deepEqual(named(updated), ['find', 'find', 'find', 'update'])
-    const said = await recordCommands(() => put('BloodPressure', pressureId, { comment: 'x' }).expect(200))
-    assert.deepEqual(named(said), ['find', 'find', 'update'])
+    assert.deepEqual(namesOf(updated), ['find', 'find', 'find', 'update'])
+    const commands = await recordCommands(() =>
+      put('BloodPressure', pressureId, { comment: 'x' }).expect(200),
+    )
+    assert.deepEqual(namesOf(commands), ['find', 'find', 'update'])
   })
 
   it('is shared by records that are added at the same time', async () => {
@@ -47,7 +49,7 @@ describe('database work of the class family', () => {
     const pressures = Array.from({ length: 12 }, () =>
       post('BloodPressure', createPressureObject(carePlanId)).expect(201),
     )
-    const commands = named(await recordCommands(() => Promise.all(pressures)))
+    const commands = namesOf(await recordCommands(() => Promise.all(pressures)))
     assert.ok(commands.filter((name) => name === 'insert').length < 12, commands.join())
   })
 

@@ -16,13 +16,13 @@ export async function createFixture(): Promise<Fixture> {
   const system = await createRestSystem(['modeller'])
   const [template, otherTemplate] = [1, 2].map((i) => `Pressure ${i} ${randomUUID()}`) as [string, string]
   for (const id of [template, otherTemplate]) {
-    const made = await system.rest(
+    const answer = await system.rest(
       'POST',
       '/definition/template/adl1.4',
       Buffer.from(createTemplateXml(id)),
       asXml,
     )
-    assertStatuses(made, 201)
+    assertStatuses(answer, 201)
   }
   return { ...system, template, otherTemplate }
 }
@@ -53,9 +53,9 @@ export const subjectStatus = (subjectId: string = randomUUID(), more: object = {
 
 /** @returns the id of a new EHR */
 export async function createEhr({ rest }: Fixture, status?: object): Promise<string> {
-  const made = await rest('POST', '/ehr', status)
-  assertStatuses(made, 201)
-  return made.etag.slice(1, -1)
+  const answer = await rest('POST', '/ehr', status)
+  assertStatuses(answer, 201)
+  return answer.etag.slice(1, -1)
 }
 
 export const compositionOf = (template: string, systolic: number, more = {}) =>
@@ -63,22 +63,22 @@ export const compositionOf = (template: string, systolic: number, more = {}) =>
 
 /** Stores a composition. @returns the uid of its version */
 export async function commit({ rest, template }: Fixture, ehrId: string, systolic = 142): Promise<string> {
-  const made = await rest('POST', `/ehr/${ehrId}/composition`, compositionOf(template, systolic))
-  assertStatuses(made, 201)
-  return made.etag.slice(1, -1)
+  const answer = await rest('POST', `/ehr/${ehrId}/composition`, compositionOf(template, systolic))
+  assertStatuses(answer, 201)
+  return answer.etag.slice(1, -1)
 }
 
 /** Replaces a composition. @returns the uid of the new version */
 export async function update(fixture: Fixture, ehrId: string, uid: string, systolic = 150): Promise<string> {
   const [id] = uid.split('::')
-  const made = await fixture.rest(
+  const answer = await fixture.rest(
     'PUT',
     `/ehr/${ehrId}/composition/${id}`,
     compositionOf(fixture.template, systolic),
     { 'if-match': uid, ...showing },
   )
-  assertStatuses(made, 200)
-  return made.etag.slice(1, -1)
+  assertStatuses(answer, 200)
+  return answer.etag.slice(1, -1)
 }
 
 export const idOf = (uid: string): string => uid.split('::')[0] ?? ''

@@ -16,7 +16,7 @@ export async function restIdsOf({ path, method }: Operation, patient: Patient, i
   const ehrId = toRestEhrId(patient.ehrId)
   const ehr = `/openehr/v1/ehr/${ehrId}`
   const uidAt = async (place: string) => (await patient.call('GET', `${ehr}${place}`)).etag.slice(1, -1)
-  const named = pathParameterNames(path)
+  const parameterNames = pathParameterNames(path)
   const { compositionId = '' } = ids
   if (path.includes('/directory') && method !== 'post')
     await patient.call('POST', `${ehr}/directory`, exampleDirectory)
@@ -30,8 +30,8 @@ export async function restIdsOf({ path, method }: Operation, patient: Patient, i
     ...ids,
     ehrId,
     objectId: compositionId,
-    ...(named.includes('versionUid') && { versionUid: await uidAt(resource) }),
-    ...(named.includes('contributionId') && {
+    ...(parameterNames.includes('versionUid') && { versionUid: await uidAt(resource) }),
+    ...(parameterNames.includes('contributionId') && {
       contributionId: (await uidAt('/ehr_status')).replace(/::.*::/, '::'),
     }),
     ...(path.includes('{compositionId}') &&

@@ -119,7 +119,7 @@ describe('the console without a network', () => {
     const page = await openLoggedIn(patient)
     const context = page.context()
     await turnOn(page)
-    const begun = Date.now()
+    const startTime = Date.now()
     await queueRate(page, 72)
     await queueRate(page, 73)
     const ended = Date.now()
@@ -132,7 +132,7 @@ describe('the console without a network', () => {
     await assertSent(beside, patient, [72, 73])
     for (const { timestamp } of await readRates(patient)) {
       const at = Date.parse(timestamp)
-      assert.ok(begun <= at && at <= ended, timestamp)
+      assert.ok(startTime <= at && at <= ended, timestamp)
     }
     const { items } = assertStatus(await patient.call('GET', 'careplan'))
     assert.equal(items.length, 1)
@@ -187,8 +187,8 @@ describe('the console without a network', () => {
     await page.getByRole('alert').getByText('A measurement was not accepted.').waitFor()
     await tabTo(page, 'Show me')
     await page.keyboard.press('Enter')
-    const refused = page.getByRole('region', { name: 'Not accepted' })
-    await refused.getByText('This was not accepted.').waitFor()
+    const region = page.getByRole('region', { name: 'Not accepted' })
+    await region.getByText('This was not accepted.').waitFor()
     assert.deepEqual(await findAccessibilityViolations(page), [])
     await tabTo(page, 'Look at it and change it')
     await page.keyboard.press('Enter')
@@ -200,7 +200,7 @@ describe('the console without a network', () => {
     await button(page, 'Save').click()
     await page.getByText('Upper pressure 120 mmHg, Lower pressure 80 mmHg').waitFor()
     await goTo(page, '')
-    await refused.waitFor({ state: 'detached' })
+    await region.waitFor({ state: 'detached' })
     const { items } = assertStatus(await patient.call('GET', 'procedure/bloodpressure'))
     assert.deepEqual(
       items.map((one: Record<string, unknown>) => [one.systolic, one.diastolic, one.comment]),
@@ -260,23 +260,23 @@ describe('the console without a network', () => {
     await turnOn(page)
     await queueRate(page, 82)
     await queueRate(page, 83)
-    const sent: string[] = []
-    const held = new Promise<Route>((resolve) => {
+    const urls: string[] = []
+    const heldRoute = new Promise<Route>((resolve) => {
       const hold = (route: Route) => {
-        sent.push(route.request().url())
+        urls.push(route.request().url())
         resolve(route)
       }
       void page.route('**/procedure/heartrate', hold)
     })
     await page.context().setOffline(false)
-    const first = (await held).request()
+    const first = (await heldRoute).request()
     await endSessions(patient)
     await page.getByText('You were logged out. Log in to go on. What you typed is kept.').waitFor()
     await waitUntil(async () => first.failure() !== null)
     await logInOn(page, other)
     await goTo(page, '')
     await page.getByText('You have not measured anything yet.').waitFor()
-    assert.equal(sent.length, 1)
+    assert.equal(urls.length, 1)
     assert.match(first.failure()?.errorText ?? '', /ABORTED/)
     assert.deepEqual([await readRates(patient), await readRates(other)], [[], []])
     await page.unroute('**/procedure/heartrate')

@@ -9,6 +9,6 @@ export async function registerAt({ url, output }: Pick<ServiceProcess, 'url' | '
   const headers = { 'content-type': 'application/json' }
   await fetch(`${url}/auth/account/register/password`, { method: 'POST', headers, body })
   const token = await waitFor(() => /activation\?token=([\w-]+)/.exec(output())?.[1], 'a mailed link')
-  const sent = JSON.stringify({ token, termsAccepted: true })
-  await fetch(`${url}/auth/account/register/activate`, { method: 'POST', headers, body: sent })
+  const activationBody = JSON.stringify({ token, termsAccepted: true })
+  await fetch(`${url}/auth/account/register/activate`, { method: 'POST', headers, body: activationBody })
 }

@@ -66,11 +66,11 @@ describe('the alert rules of a plan', () => {
     await button(page, 'Take this into my form').click()
     await page.getByLabel('Bo Smit, Doctor (1)').waitFor()
     await button(page, 'Save').click()
-    const saved = await waitFor(async () => {
+    const savedRules = await waitFor(async () => {
       const rules = assertStatus(await patient.call('GET', path))
       return rules.escalation.participants[0] === colleague.mvUid ? rules : undefined
     })
-    assert.deepEqual([saved.escalation.afterMinutes, saved.expected.length], [10, 1])
+    assert.deepEqual([savedRules.escalation.afterMinutes, savedRules.expected.length], [10, 1])
     assertNoFaults(page)
   })
 })

@@ -91,8 +91,8 @@ describe('the day of an administrator', () => {
     await button(page, 'Make the account').click()
     await page.getByText(`The account is made. ${email} gets a mail`).waitFor()
     assert.ok((await waitForMail(email)).link)
-    const [made] = assertStatus(await admin.call('GET', `/auth/account?email=${email}`)).items
-    assert.deepEqual([made.name, made.roles], ['Bart Jansen', ['modeller']])
+    const [account] = assertStatus(await admin.call('GET', `/auth/account?email=${email}`)).items
+    assert.deepEqual([account.name, account.roles], ['Bart Jansen', ['modeller']])
     assertNoFaults(page)
   })
 

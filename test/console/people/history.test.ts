@@ -251,9 +251,9 @@ describe('the history in the console', () => {
     const path = `/med/ehr/${patient.ehrId}/composition`
     const pressure = (systolic: number) => createPressureComposition(template, systolic)
     const inPlan = `${path}/json?carePlanId=${place.carePlanId}`
-    const made = await patient.call('POST', inPlan, pressure(120))
-    const { compositionId } = assertStatus(made, 201)
-    const condition = { 'if-match': made.etag }
+    const response = await patient.call('POST', inPlan, pressure(120))
+    const { compositionId } = assertStatus(response, 201)
+    const condition = { 'if-match': response.etag }
     assertStatus(await patient.call('PUT', `${path}/${compositionId}/json`, pressure(135), condition))
     for (const [access, buttons] of [
       ['WRITE', 1],
@@ -292,7 +292,7 @@ describe('the history in the console', () => {
   it('has every kind of record that can be restored', async () => {
     const { patient, place } = await newPlace()
     const taskId = await createTask(patient, place.carePlanId, place.goalId)
-    const known: Partial<Record<ClassName, string>> = {
+    const idsByClass: Partial<Record<ClassName, string>> = {
       CarePlan: place.carePlanId,
       Goal: place.goalId,
       Task: taskId,
@@ -301,7 +301,7 @@ describe('the history in the console', () => {
     const headings = new Set<string>()
     for (const { name, template } of RESTORABLE) {
       const values = withOtherKey(name, { ...parentIdsOf(name, place), ...exampleObject(name) })
-      const id = known[name] ?? (await byClass(patient).post(name, values).expect(201)).body.objectId
+      const id = idsByClass[name] ?? (await byClass(patient).post(name, values).expect(201)).body.objectId
       const own = pathParameterNames(template).at(-1) ?? ''
       const path = fillPath(template, { ...place, taskId, [own]: (values as Json)[own] ?? id })
       await goTo(page, path.replace(/^\/\w+\/[^/]+/, 'history'))

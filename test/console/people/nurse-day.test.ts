@@ -140,9 +140,9 @@ describe('the first day of a nurse', () => {
     await addParticipant(planId, nurse, 'write')
     const page = await openWorklist(nurse)
     await page.getByLabel(ALERT).waitFor()
-    const seen = page.waitForResponse(/\/alert\/\w+\/handle$/)
+    const handlingResponse = page.waitForResponse(/\/alert\/\w+\/handle$/)
     await page.getByRole('link', { name: 'Anna de Vries' }).click()
-    await seen
+    await handlingResponse
     // The list that the console has kept is shown until the new one comes.
     await page.route(/\/worklist(\?|$)/, async (route) => {
       await sleep(3_000)
@@ -295,10 +295,13 @@ describe('the first day of a nurse', () => {
     await button(page, 'Save').click()
     await page.getByLabel('You (1)').waitFor()
     await waitFor(async () => ((await rules()).escalation ? true : undefined))
-    const saved = await rules()
-    assert.deepEqual(saved.escalation, { afterMinutes: 45, participants: [nurse.mvUid] })
+    const savedRules = await rules()
+    assert.deepEqual(savedRules.escalation, { afterMinutes: 45, participants: [nurse.mvUid] })
     assert.deepEqual(
-      saved.expected.map(({ kind, everyDays }: { kind: string; everyDays: number }) => [kind, everyDays]),
+      savedRules.expected.map(({ kind, everyDays }: { kind: string; everyDays: number }) => [
+        kind,
+        everyDays,
+      ]),
       [
         ['bodyweight', 7],
         ['heartrate', 1],

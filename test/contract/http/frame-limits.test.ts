@@ -14,7 +14,7 @@ describe('the frame of the path family: repeated and too many requests', () => {
         { ...ANNA_HEADERS, ...JSON_HEADERS, ...headers, 'idempotency-key': key },
         JSON.stringify({ how }),
       )
-    const counted = async (response: Response) =>
+    const readCount = async (response: Response) =>
       (await response.json()) as { times: number; id: string; isRetry: boolean }
     const claims = () => client.sample.db.collection<{ _id: string; leaseUntil: Date }>('idempotency_keys')
 
@@ -24,7 +24,7 @@ describe('the frame of the path family: repeated and too many requests', () => {
       assert.equal(replayed.status, 200)
       assert.equal(first.headers.get('idempotency-replayed'), null)
       assert.equal(replayed.headers.get('idempotency-replayed'), 'true')
-      const answer = await counted(first)
+      const answer = await readCount(first)
       assert.equal(answer.times, 1)
       assert.deepEqual(await replayed.json(), answer)
     })
@@ -35,15 +35,15 @@ describe('the frame of the path family: repeated and too many requests', () => {
     it('belongs to its sender', async () => {
       assert.equal((await count('shared', 'key-3')).status, 200)
       const other = await count('shared', 'key-3', { authorization: 'Bearer admin-root' })
-      assert.equal((await counted(other)).times, 2)
+      assert.equal((await readCount(other)).times, 2)
     })
     it('is carried out once if several arrive together', async () => {
       const answers = await Promise.all([1, 2, 3, 4].map(() => count('together', 'key-4')))
       for (const answer of answers) {
         if (answer.status === 409) await refused(answer, 409, 'idempotency-key-in-use')
-        else assert.equal((await counted(answer)).times, 1)
+        else assert.equal((await readCount(answer)).times, 1)
       }
-      assert.equal((await counted(await count('together', 'key-4'))).times, 1)
+      assert.equal((await readCount(await count('together', 'key-4'))).times, 1)
     })
     it('waits for the first one to end, and gets a Retry-After', async () => {
       await count('at work', 'key-10')
@@ -60,15 +60,15 @@ describe('the frame of the path family: repeated and too many requests', () => {
       const admin = client.sample.db.client.db('admin')
       const { [parameter]: seconds } = await admin.command({ getParameter: 1, [parameter]: 1 })
       assert.ok(seconds > 0)
-      const begun = Date.now()
+      const startTime = Date.now()
       const before = (await claims().find().toArray()).map(({ _id }) => _id)
       await count('for long', 'key-12')
       const claim = await claims().findOne({ _id: { $nin: before } })
-      assert.ok(claim && claim.leaseUntil.getTime() >= begun + seconds * 1000 + 10_000)
+      assert.ok(claim && claim.leaseUntil.getTime() >= startTime + seconds * 1000 + 10_000)
     })
     it('is carried out once across instances', async () => {
       const peer = await client.sample.startPeer()
-      const first = await counted(await count('two instances', 'key-9'))
+      const first = await readCount(await count('two instances', 'key-9'))
       const replayed = await fetch(`${peer.url}/sample/anna/count`, {
         method: 'POST',
         headers: { ...ANNA_HEADERS, ...JSON_HEADERS, 'idempotency-key': 'key-9' },
@@ -79,28 +79,28 @@ describe('the frame of the path family: repeated and too many requests', () => {
     })
     it('replays refusals, and retries failures', async () => {
       await refused(await count('breaks a rule', 'key-5'), 422, 'rule-violated')
-      const kept = await count('breaks a rule', 'key-5')
-      assert.equal(kept.headers.get('idempotency-replayed'), 'true')
+      const replay = await count('breaks a rule', 'key-5')
+      assert.equal(replay.headers.get('idempotency-replayed'), 'true')
       await refused(await count('fails once', 'key-6'), 500, 'internal')
-      const done = await counted(await count('fails once', 'key-6'))
-      assert.deepEqual([done.times, done.isRetry], [2, true])
+      const result = await readCount(await count('fails once', 'key-6'))
+      assert.deepEqual([result.times, result.isRetry], [2, true])
       assert.equal((await count('is late once', 'key-11')).status, 408)
-      assert.equal((await counted(await count('is late once', 'key-11'))).times, 2)
+      assert.equal((await readCount(await count('is late once', 'key-11'))).times, 2)
     })
     it('is taken over with the same ids after a crash', async () => {
-      const first = await counted(await count('crash', 'key-7'))
+      const first = await readCount(await count('crash', 'key-7'))
       // The state after a crash between the work and its record.
       await claims().updateMany({}, { $set: { leaseUntil: new Date(0) }, $unset: { answer: '' } })
       const answers = await Promise.all([1, 2, 3].map(() => count('crash', 'key-7')))
-      const done = answers.filter(({ status }) => status === 200)
-      assert.ok(done.length > 0)
-      for (const answer of done)
-        assert.deepEqual(await counted(answer), { times: 2, id: first.id, isRetry: true })
+      const successes = answers.filter(({ status }) => status === 200)
+      assert.ok(successes.length > 0)
+      for (const answer of successes)
+        assert.deepEqual(await readCount(answer), { times: 2, id: first.id, isRetry: true })
     })
     it('stores neither key nor answer in readable form', async () => {
       await count('secretive', 'key-secret-8')
-      const kept = JSON.stringify(await claims().find().toArray())
-      assert.doesNotMatch(kept, /key-secret-8|secretive|times/)
+      const storedClaims = JSON.stringify(await claims().find().toArray())
+      assert.doesNotMatch(storedClaims, /key-secret-8|secretive|times/)
     })
     it('requires a valid key', async () => {
       await refused(await count('x', 'x'.repeat(256)), 400, 'malformed-request')

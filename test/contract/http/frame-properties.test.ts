@@ -6,7 +6,7 @@ import { addressKey } from '../../../records/limits/rate-limiter.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 
 const assertFails = (work: () => unknown, error: string) =>
-  assert.throws(work, (thrown) => thrown instanceof ServiceError && thrown.error === error)
+  assert.throws(work, (exception) => exception instanceof ServiceError && exception.error === error)
 
 describe('If-Match', () => {
   it('contains the versions of its strong tags', () => {

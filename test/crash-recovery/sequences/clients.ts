@@ -43,7 +43,7 @@ const LOST: ServiceAnswer = { status: 0, etag: '', body: undefined }
 
 /** Clients of both families and both instances, who change the same records at the same time. */
 export class Clients {
-  readonly sent = new Map<RecordName, SentOperation[]>()
+  readonly operations = new Map<RecordName, SentOperation[]>()
   readonly creations: SentCreation[] = []
   readonly ids = new Map<RecordName, string>()
   readonly closedPlans: string[] = []
@@ -143,12 +143,12 @@ export class Clients {
   ): Promise<void> {
     const waiting = [...operations.entries()].reverse()
     const work = async (): Promise<void> => {
-      const seen = new Map<RecordName, number>()
+      const seenVersions = new Map<RecordName, number>()
       for (let next = waiting.pop(); next; next = waiting.pop()) {
         const [i, operation] = next
         if (i === closeAfter) await this.#close(plan)
         else if (operation.action === 'create') await this.#createGoal(operation, plan)
-        else await this.#change(operation, seen)
+        else await this.#change(operation, seenVersions)
       }
     }
     await Promise.all(Array.from({ length: CLIENT_COUNT }, work))
@@ -179,13 +179,13 @@ export class Clients {
     return { class: `/1/classes/${CLASS_OF[record]}/${id}`, path: inPath[CLASS_OF[record]] }
   }
 
-  /** @param seen the versions that the client has seen */
-  async #change(operation: Operation, seen: Map<RecordName, number>): Promise<void> {
+  /** @param seenVersions the versions that the client has seen */
+  async #change(operation: Operation, seenVersions: Map<RecordName, number>): Promise<void> {
     const { record, action, conditional } = operation
     const number = ++this.#number
     const text = `text ${number}`
     const isConditional = conditional && action !== 'read' && action !== 'restore'
-    const expected = isConditional ? seen.get(record) : undefined
+    const expected = isConditional ? seenVersions.get(record) : undefined
     const call = requestOf(operation, this.#pathsOf(record), number, text)
     const start = performance.now()
     const { status, etag, body } = await this.#send(number, {
@@ -193,9 +193,9 @@ export class Clients {
       ...(expected !== undefined && { headers: { 'if-match': `"${expected}"` } }),
     })
     const end = performance.now()
-    const shown = /^"(\d+)/.exec(etag)?.[1]
-    const version = shown === undefined ? undefined : Number(shown)
-    if (version !== undefined) seen.set(record, version)
+    const versionText = /^"(\d+)/.exec(etag)?.[1]
+    const version = versionText === undefined ? undefined : Number(versionText)
+    if (version !== undefined) seenVersions.set(record, version)
     const fields = status < 300 && version !== undefined ? fieldsOf(CLASS_OF[record], body) : undefined
     const one = {
       number,
@@ -209,9 +209,9 @@ export class Clients {
       fields,
       refusal: status < 300 ? '' : JSON.stringify(body),
     }
-    const sent = this.sent.get(record) ?? []
-    sent.push(one)
-    this.sent.set(record, sent)
+    const operations = this.operations.get(record) ?? []
+    operations.push(one)
+    this.operations.set(record, operations)
   }
 
   async #createGoal({ family }: Creation, plan: ClosingPlan): Promise<void> {

@@ -51,7 +51,7 @@ interface PossibleVersions {
  */
 export function findUnexplained(
   versions: readonly RecordVersion[],
-  sent: readonly SentOperation[],
+  operations: readonly SentOperation[],
 ): string[] {
   const faults: string[] = []
   const fault = ({ number, operation, status, version }: SentOperation, why: string) =>
@@ -63,8 +63,8 @@ export function findUnexplained(
     if (version !== i + 1) faults.push(`version ${i + 1} is missing or there twice`)
 
   const makers = new Map<number, SentOperation[]>()
-  const possibleVersions = findPossibleVersions(sent, last)
-  for (const one of sent) {
+  const possibleVersions = findPossibleVersions(operations, last)
+  for (const one of operations) {
     const { operation, status, version = 0, expected, fields } = one
     if (status === 0) continue
     const possible = possibleVersions.get(one) as PossibleVersions
@@ -75,9 +75,9 @@ export function findUnexplained(
       )
       if (!deleted) fault(one, 'was acknowledged, and there is no such deletion')
     } else if (status < 300) {
-      const shown = byVersion.get(version)
-      if (!shown) fault(one, 'shows a version that there is not')
-      else if (fields && !isDeepStrictEqual(shown.fields, fields)) fault(one, 'shows other fields')
+      const recordVersion = byVersion.get(version)
+      if (!recordVersion) fault(one, 'shows a version that there is not')
+      else if (fields && !isDeepStrictEqual(recordVersion.fields, fields)) fault(one, 'shows other fields')
       if (version < possible.from || version > possible.to)
         fault(one, `contradicts real time: ${JSON.stringify(possible)}`)
       if (operation.action === 'read') continue
@@ -87,7 +87,8 @@ export function findUnexplained(
       else if (expected !== undefined && expected !== version - 1)
         fault(one, 'overwrote another version than expected')
       const next = nextFields(operation, before?.fields ?? first, first, one.number, one.text)
-      if (shown && !isDeepStrictEqual(shown.fields, next)) fault(one, 'was not applied to the version before')
+      if (recordVersion && !isDeepStrictEqual(recordVersion.fields, next))
+        fault(one, 'was not applied to the version before')
     } else if (status === 404) {
       if (states.every(({ fields: now }) => now)) fault(one, 'did not find a record that was there')
     } else if (status === 412) {
@@ -97,7 +98,7 @@ export function findUnexplained(
   }
   for (const [version, several] of makers)
     if (several.length > 1) faults.push(`version ${version} was acknowledged ${several.length} times`)
-  faults.push(...findUnaskedVersions(versions, sent, makers), ...countDeletions(versions, sent))
+  faults.push(...findUnaskedVersions(versions, operations, makers), ...countDeletions(versions, operations))
   return faults
 }
 
@@ -107,12 +108,12 @@ export function findUnexplained(
  */
 function findUnaskedVersions(
   versions: readonly RecordVersion[],
-  sent: readonly SentOperation[],
+  operations: readonly SentOperation[],
   makers: ReadonlyMap<number, SentOperation[]>,
 ): string[] {
   const byVersion = new Map(versions.map((one) => [one.version, one.fields]))
   const first = byVersion.get(1) as Fields
-  const lost = new Set(sent.filter(({ status }) => status === 0))
+  const lost = new Set(operations.filter(({ status }) => status === 0))
   return versions.flatMap(({ version, fields }) => {
     if (version === 1 || makers.has(version) || !fields) return []
     const before = byVersion.get(version - 1)
@@ -129,13 +130,13 @@ function findUnaskedVersions(
 }
 
 /** Every deletion comes from an acknowledged removal, or from one whose response was lost. */
-function countDeletions(versions: readonly RecordVersion[], sent: readonly SentOperation[]): string[] {
+function countDeletions(versions: readonly RecordVersion[], operations: readonly SentOperation[]): string[] {
   const deletions = versions.filter(({ fields }) => !fields).length
-  const removals = sent.filter(({ operation }) => operation.action === 'remove')
-  const done = removals.filter(({ status }) => status >= 200 && status < 300).length
+  const removals = operations.filter(({ operation }) => operation.action === 'remove')
+  const acknowledgedCount = removals.filter(({ status }) => status >= 200 && status < 300).length
   const open = removals.filter(({ status }) => status === 0).length
-  return deletions < done || deletions > done + open
-    ? [`${deletions} deletions, of which ${done} were acknowledged and ${open} lost`]
+  return deletions < acknowledgedCount || deletions > acknowledgedCount + open
+    ? [`${deletions} deletions, of which ${acknowledgedCount} were acknowledged and ${open} lost`]
     : []
 }
 
@@ -144,12 +145,12 @@ function countDeletions(versions: readonly RecordVersion[], sent: readonly SentO
  * operation that started after its end do not exist before.
  */
 function findPossibleVersions(
-  sent: readonly SentOperation[],
+  operations: readonly SentOperation[],
   last: number,
 ): ReadonlyMap<SentOperation, PossibleVersions> {
-  const shown = sent.filter(({ version }) => version !== undefined)
-  const byEnd = shown.toSorted((a, b) => b.end - a.end)
-  const byStart = shown.toSorted((a, b) => a.start - b.start)
+  const versionedOperations = operations.filter(({ version }) => version !== undefined)
+  const byEnd = versionedOperations.toSorted((a, b) => b.end - a.end)
+  const byStart = versionedOperations.toSorted((a, b) => a.start - b.start)
   const isWrite = ({ operation, status }: SentOperation) => operation.action !== 'read' && status < 300
   const versionOf = ({ version = 0 }: SentOperation) => version
   // A later read or refusal may show the same version; a later write makes another one.
@@ -157,13 +158,13 @@ function findPossibleVersions(
 
   const possible = new Map<SentOperation, PossibleVersions>()
   let from = 0
-  for (const one of sent.toSorted((a, b) => a.start - b.start)) {
+  for (const one of operations.toSorted((a, b) => a.start - b.start)) {
     while ((byEnd.at(-1)?.end ?? one.start) < one.start)
       from = Math.max(from, versionOf(byEnd.pop() as SentOperation))
     possible.set(one, { from: Math.max(1, isWrite(one) ? from + 1 : from), to: last })
   }
   let to = last
-  for (const one of sent.toSorted((a, b) => b.end - a.end)) {
+  for (const one of operations.toSorted((a, b) => b.end - a.end)) {
     while ((byStart.at(-1)?.start ?? one.end) > one.end)
       to = Math.min(to, formerOf(byStart.pop() as SentOperation))
     Object.assign(possible.get(one) as PossibleVersions, { to })

@@ -197,12 +197,12 @@ const crowded = [ehr, fromTemplate, event, settings, pressure]
 const createWrite = (
   name: string,
   given: EhrPart[],
-  made: EhrPart,
+  part: EhrPart,
   shares?: ClinicalWrite['shares'],
 ): ClinicalWrite => ({
   name,
   given,
-  ask: made.make,
+  ask: part.make,
   ...(shares && { shares }),
 })
 
@@ -395,7 +395,7 @@ const pathFamily: ClinicalWrite[] = [
 
 /** The writes of the openEHR REST API. */
 function openEhrWrites(): ClinicalWrite[] {
-  const held = (at: TrialEhr) => `${at.compositionId}::hrs.local::1`
+  const versionIdOf = (at: TrialEhr) => `${at.compositionId}::hrs.local::1`
   return [
     {
       name: 'create the only EHR about a subject',
@@ -435,7 +435,7 @@ function openEhrWrites(): ClinicalWrite[] {
     {
       name: 'delete a composition by its uid',
       given: [...watched, composition],
-      ask: (at) => createDelete(restPath(at, `/composition/${held(at)}`)),
+      ask: (at) => createDelete(restPath(at, `/composition/${versionIdOf(at)}`)),
     },
     {
       name: 'commit versions of a composition, the status and a directory at once',
@@ -444,7 +444,7 @@ function openEhrWrites(): ClinicalWrite[] {
         createPost(
           restPath(at, '/contribution'),
           contributionOf(
-            versionOf(pressureOf(134), { preceding: held(at) }),
+            versionOf(pressureOf(134), { preceding: versionIdOf(at) }),
             versionOf(pressureOf(188)),
             versionOf(STATUS, { preceding: `${statusIdOf(String(at.ehrId))}::hrs.local::1` }),
             versionOf(folderOf(at, 'root')),
@@ -473,25 +473,25 @@ function createKindWrites(name: ClassName): ClinicalWrite[] {
   const operation = findAddOperation(name)
   if (!operation) return []
   const method = operation.method.toUpperCase() as ServiceCall['method']
-  const named = 'carePlanId' in classKindOf(name).body.properties
-  const body = ({ carePlanId }: TrialEhr) => ({ ...exampleBody(name), ...(named && { carePlanId }) })
+  const hasCarePlanId = 'carePlanId' in classKindOf(name).body.properties
+  const body = ({ carePlanId }: TrialEhr) => ({ ...exampleBody(name), ...(hasCarePlanId && { carePlanId }) })
   const path = (place: TrialEhr) => fillPath(operation.path, { ...body(place), ...place })
-  const made: EhrPart = {
+  const part: EhrPart = {
     make: (place) => ({ method, path: path(place), body: body(place) }),
     id: 'recordId',
   }
   const one = (place: TrialEhr) => recordPathOf(name, path(place), String(place.recordId))
   return [
-    { name: `add a ${name}`, given: planned, ask: made.make, shares: name },
+    { name: `add a ${name}`, given: planned, ask: part.make, shares: name },
     {
       name: `replace a ${name}`,
-      given: [...planned, made],
+      given: [...planned, part],
       ask: (place) => createPut(one(place), { ...body(place), ...createExampleChange(name) }),
       shares: name,
     },
     {
       name: `delete a ${name}`,
-      given: [...planned, made],
+      given: [...planned, part],
       ask: (place) => createDelete(one(place)),
       shares: name,
     },

@@ -39,7 +39,7 @@ interface TrialAttempt {
 export interface TrialResults {
   courses: WriteTrace[]
   tried: number
-  missed: string[]
+  missedTrials: string[]
 }
 
 export interface TrialEnvironment {
@@ -100,14 +100,14 @@ export class CrashTrials {
     }
     const all = courses.flatMap((course) => course.moments.map((_, i) => ({ course, moment: i + 1 })))
     // Each round needs new services. Trials that would need another round are left to the full run.
-    const chosen = every === 1 ? all : selectStoppable(all.filter((_, i) => i % every === 0))
-    let waiting = chosen
+    const selectedTrials = every === 1 ? all : selectStoppable(all.filter((_, i) => i % every === 0))
+    let waiting = selectedTrials
     let running = [victim]
     for (let cut: TrialAttempt[] = []; waiting.length > 0 || cut.length > 0; running = []) {
       ;[waiting, cut] = await trials.#runRound(running, waiting, cut)
       if (waiting.length === 0) waiting = trials.#postponed.splice(0, 1)
     }
-    return { courses, tried: chosen.length, missed: trials.#missed }
+    return { courses, tried: selectedTrials.length, missedTrials: trials.#missed }
   }
 
   /** Runs a write without interruption. */
@@ -115,8 +115,8 @@ export class CrashTrials {
     const place = await this.#createEhr(victim, write)
     const before = describeVisible(await this.#readState(), place.name)
     const { answer } = await victim.stop(place.name, Number.MAX_SAFE_INTEGER, this.#createCall(write, place))
-    const answered = await answer
-    assert.ok(answered && answered.status < 300, `${write.name}: ${JSON.stringify(answered)}`)
+    const response = await answer
+    assert.ok(response && response.status < 300, `${write.name}: ${JSON.stringify(response)}`)
     const after = describeVisible(await this.#readState(), place.name)
     const { moments } = await victim.progress(place.name)
     return { write, moments, before, after, faults: [] }
@@ -157,18 +157,20 @@ export class CrashTrials {
    * missed its crash point.
    */
   #findWaiting(waiting: CrashTrial[], attempts: TrialAttempt[]): CrashTrial[] {
-    const reached = attempts.filter((attempt) => attempt.reached)
+    const stoppedAttempts = attempts.filter((attempt) => attempt.reached)
     const ended = attempts.filter((attempt) => attempt.ended)
-    const done = new Set((reached.length > 0 ? reached : ended).map(({ trial }) => trial))
+    const settledTrials = new Set(
+      (stoppedAttempts.length > 0 ? stoppedAttempts : ended).map(({ trial }) => trial),
+    )
     const names = (trials: Iterable<CrashTrial>) =>
       [...trials].map(({ course, moment }) => `${course.write.name}: ${describeCrashPoint(course, moment)}`)
-    if (reached.length === 0 && attempts.length > 1) this.#postponed.push(...done)
-    if (reached.length === 0 && attempts.length === 1) this.#missed.push(...names(done))
+    if (stoppedAttempts.length === 0 && attempts.length > 1) this.#postponed.push(...settledTrials)
+    if (stoppedAttempts.length === 0 && attempts.length === 1) this.#missed.push(...names(settledTrials))
     assert.ok(
-      done.size > 0 || waiting.length === 0,
+      settledTrials.size > 0 || waiting.length === 0,
       `neither stopped nor ended: ${names(waiting).join('; ')}`,
     )
-    return waiting.filter((trial) => !done.has(trial))
+    return waiting.filter((trial) => !settledTrials.has(trial))
   }
 
   /** Runs the trials, each until its crash point or until it waits for a stopped one. */
@@ -285,8 +287,8 @@ function selectStoppable(trials: CrashTrial[]): CrashTrial[] {
   return [...trials.filter(holdsNothing), ...trials.filter((trial) => !holdsNothing(trial))].filter(
     ({ course, moment }) => {
       for (let passed = 1; passed < moment; passed++) {
-        const needed = resourceHeldAt(course, passed)
-        if (needed && resources.has(needed)) return false
+        const resource = resourceHeldAt(course, passed)
+        if (resource && resources.has(resource)) return false
       }
       resources.add(resourceHeldAt(course, moment))
       return true

@@ -7,14 +7,14 @@ export async function findFaults(
   db: Db,
   auditKey: string,
   state: DatabaseState,
-  known: KnownRecordParents,
+  knownParents: KnownRecordParents,
 ): Promise<string[]> {
   const { broken } = await verifyAudit(db, auditKey)
   return [
     ...(broken ? [`the audit is broken at ${broken.at}: ${broken.reason}`] : []),
     ...findUnauditedWrites(state),
     ...findMissingVersions(state),
-    ...findVanishedRecords(state, known),
+    ...findVanishedRecords(state, knownParents),
   ]
 }
 
@@ -72,12 +72,12 @@ function findMissingVersions(state: DatabaseState): string[] {
 function findVersionFaults(version: number, changes: RecordedChange[]): string[] {
   const faults: string[] = []
   const byVersion = groupBy(changes, (change) => change.version)
-  for (let made = 1; made <= version; made++) {
-    const own = byVersion.get(made) ?? []
-    if (own.length === 0) faults.push(`nobody made version ${made}`)
-    if (own.length > 1) faults.push(`version ${made} was made twice`)
-    if (own.some(({ action, before }) => action !== 'create' && before?.version !== made - 1))
-      faults.push(`version ${made - 1} is not kept`)
+  for (let versionNumber = 1; versionNumber <= version; versionNumber++) {
+    const own = byVersion.get(versionNumber) ?? []
+    if (own.length === 0) faults.push(`nobody made version ${versionNumber}`)
+    if (own.length > 1) faults.push(`version ${versionNumber} was made twice`)
+    if (own.some(({ action, before }) => action !== 'create' && before?.version !== versionNumber - 1))
+      faults.push(`version ${versionNumber - 1} is not kept`)
   }
   const last = Math.max(0, ...changes.map(({ version }) => version))
   return last > version ? [...faults, `is at version ${version}, and its history at ${last}`] : faults
@@ -87,7 +87,7 @@ function findVersionFaults(version: number, changes: RecordedChange[]): string[]
 export type KnownRecordParents = Map<string, string[]>
 
 /** A record that disappeared was deleted, itself or with a parent, and the audit contains the deletion. */
-function findVanishedRecords(state: DatabaseState, known: KnownRecordParents): string[] {
+function findVanishedRecords(state: DatabaseState, knownParents: KnownRecordParents): string[] {
   const deleted = new Set(
     auditEntriesOf(state)
       .filter(({ action }) => action === 'delete')
@@ -97,9 +97,9 @@ function findVanishedRecords(state: DatabaseState, known: KnownRecordParents): s
   for (const name of CLINICAL)
     for (const { _id, taskId, eventId, goalId, carePlanId, ehrId } of documentsIn(state, name)) {
       there.add(`${name}/${_id}`)
-      known.set(`${name}/${_id}`, [_id, taskId, eventId, goalId, carePlanId, ehrId])
+      knownParents.set(`${name}/${_id}`, [_id, taskId, eventId, goalId, carePlanId, ehrId])
     }
-  return [...known]
+  return [...knownParents]
     .filter(([key, places]) => !there.has(key) && !places.some((place) => deleted.has(place)))
     .map(([key]) => `${key} is gone`)
 }

@@ -30,8 +30,8 @@ const PRESSURE = {
 
 async function createNamedHelper(): Promise<Person> {
   const helper = await createPerson()
-  const named = { name: { displayName: HELPER_NAME } }
-  assertStatus(await helper.call('PUT', `/profile/${helper.mvUid}`, named))
+  const profile = { name: { displayName: HELPER_NAME } }
+  assertStatus(await helper.call('PUT', `/profile/${helper.mvUid}`, profile))
   return helper
 }
 
@@ -76,7 +76,7 @@ describe('what a helper does for a person', () => {
       .expect(200)
     await createClassClient(acting).list('BodyWeight', { ehrId: patient.ehrId }).expect(200)
     const list = await patient.call('GET', `/ehr/${patient.ehrId}/audit?others=true&from=${from}`)
-    const seen = assertStatus(list).items.map((one: Record<string, unknown>) => [
+    const rows = assertStatus(list).items.map((one: Record<string, unknown>) => [
       one.userId,
       one.onBehalfOf,
       one.userName,
@@ -84,7 +84,7 @@ describe('what a helper does for a person', () => {
     ])
     const by = [...author(), HELPER_NAME]
     assert.deepEqual(
-      seen.map(String).sort(),
+      rows.map(String).sort(),
       [
         [...by, 'query'],
         [...by, 'read'],
@@ -195,16 +195,16 @@ describe('a helper', () => {
   })
 
   it('is offered no operation on accounts but the log-out', () => {
-    const offered = operationTable.filter(({ access, path }) => access === 'user' && /^\/auth/.test(path))
+    const operations = operationTable.filter(({ access, path }) => access === 'user' && /^\/auth/.test(path))
     assert.deepEqual(
-      offered.map(({ id }) => id),
+      operations.map(({ id }) => id),
       ['logOut'],
     )
   })
 
   it('has no access to the account of the person in the class family', async () => {
     const { headers } = reading
-    const refused = [
+    const requests = [
       request().get('/1/users/me'),
       request().get('/1/users'),
       request().get(`/1/users/${patient.mvUid}`),
@@ -220,7 +220,7 @@ describe('a helper', () => {
         .post('/1/batch')
         .send({ requests: [{ method: 'GET', path: '/1/users/me' }] }),
     ]
-    for (const one of refused) assertError(await one.set(headers), 119)
+    for (const one of requests) assertError(await one.set(headers), 119)
   })
 
   it('sees no messages without that grant', async () => {

@@ -183,8 +183,8 @@ describe('the tokens of a helper', () => {
       const answer = (await end()) as { status?: number; body?: unknown } | undefined
       assert.ok((answer?.status ?? 200) < 300, JSON.stringify(answer?.body))
       assert.deepEqual(await statusesOf(acting), [401, 401])
-      const kept = await service.db.collection('auth.helpers').countDocuments({ mvUid: person.mvUid })
-      assert.equal(kept, /deleted|erased/.test(when) ? 0 : 1)
+      const storedCount = await service.db.collection('auth.helpers').countDocuments({ mvUid: person.mvUid })
+      assert.equal(storedCount, /deleted|erased/.test(when) ? 0 : 1)
     })
 
   it('outlive a refresh of the helper’s own session', async () => {
@@ -214,11 +214,11 @@ describe('random sequences of invitations, acceptances and ends', () => {
   it('let a helper act if and only if the last agreement is accepted', async function () {
     this.timeout(120_000)
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.constantFrom(...steps), { maxLength: 8 }), async (taken) => {
+      fc.asyncProperty(fc.array(fc.constantFrom(...steps), { maxLength: 8 }), async (takenSteps) => {
         const [person, helper] = await Promise.all([createPerson(), createPerson()])
         let state: string | undefined
         const { path, class: byClass } = families
-        for (const [at, step] of taken.entries()) {
+        for (const [at, step] of takenSteps.entries()) {
           const { invite, accept, end } = at % 2 ? path : byClass
           if (step === 'invite') await invite(person, helper, termsOf(['READ']))
           else if (step === 'accept') await accept(person, helper)
@@ -238,8 +238,8 @@ describe('random sequences of invitations, acceptances and ends', () => {
 describe('an invitation', () => {
   it('does not show the name of the invited user before they accept', async () => {
     const [person, helper] = await Promise.all([createPerson(), createPerson()])
-    const named = { name: { displayName: 'Piet de Vries' } }
-    assertStatus(await helper.call('PUT', `/profile/${helper.mvUid}`, named))
+    const profile = { name: { displayName: 'Piet de Vries' } }
+    assertStatus(await helper.call('PUT', `/profile/${helper.mvUid}`, profile))
     await inviteHelper(person, helper, ['READ'])
     const path = `/profile/${person.mvUid}/helper/${helper.mvUid}`
     assert.equal(assertStatus(await person.call('GET', path)).name, null)
@@ -268,12 +268,15 @@ describe('an invitation', () => {
 
   it('shows its terms and the name of the person to the helper, and no name once it has ended', async () => {
     const [person, helper] = await Promise.all([createPerson(), createPerson()])
-    const named = { name: { displayName: 'Anna de Vries' } }
-    assertStatus(await person.call('PUT', `/profile/${person.mvUid}`, named))
+    const profile = { name: { displayName: 'Anna de Vries' } }
+    assertStatus(await person.call('PUT', `/profile/${person.mvUid}`, profile))
     await inviteHelper(person, helper, ['READ'])
     const path = `/profile/${helper.mvUid}/helping/${person.mvUid}`
-    const shown = assertStatus(await helper.call('GET', path))
-    assert.deepEqual([shown.name, shown.relation, shown.state], ['Anna de Vries', 'PARENT', 'INVITED'])
+    const agreement = assertStatus(await helper.call('GET', path))
+    assert.deepEqual(
+      [agreement.name, agreement.relation, agreement.state],
+      ['Anna de Vries', 'PARENT', 'INVITED'],
+    )
     const answer = await helper.call('GET', path)
     assertStatus(await helper.call('DELETE', path, undefined, { 'if-match': answer.etag }), 204)
     assert.equal(assertStatus(await helper.call('GET', path)).name, null)

@@ -82,9 +82,9 @@ describe('the entries of a transaction in FHIR', () => {
       )
       return [response.status, resource?.resourceType, expressions]
     }
-    const told = ['warning Observation.issued']
-    assert.deepEqual(await responses('handling=lenient'), ['201', 'Observation', told])
-    assert.deepEqual(await responses('handling=lenient, return=minimal'), ['201', undefined, told])
+    const warnings = ['warning Observation.issued']
+    assert.deepEqual(await responses('handling=lenient'), ['201', 'Observation', warnings])
+    assert.deepEqual(await responses('handling=lenient, return=minimal'), ['201', undefined, warnings])
     const { entry } = assertStatus(await post([pressure('2025-03-05')], 'return=OperationOutcome'))
     assert.equal(entry[0].resource, undefined)
     assert.equal(entry[0].response.outcome.issue[0].severity, 'information')

@@ -83,13 +83,13 @@ describe('the export of an app whose access has ended', function suite() {
   }))
     it(`stops and leaves no files when ${what}, and those of another admission stay`, async () => {
       const other = await admit()
-      const [kept = ''] = await startTwo(other)
+      const [otherId = ''] = await startTwo(other)
       const admission = await admit()
       const ids = await startTwo(admission)
       await end(admission)
       await requireNothingLeft(ids)
-      assertStatus(await other.call('GET', `/fhir/R4/export/${kept}/Observation.ndjson`))
-      assertStatus(await other.call('DELETE', `/fhir/R4/export/${kept}`), 202)
+      assertStatus(await other.call('GET', `/fhir/R4/export/${otherId}/Observation.ndjson`))
+      assertStatus(await other.call('DELETE', `/fhir/R4/export/${otherId}`), 202)
     })
 
   it('stops and leaves no files when an administrator removes the app, of a person or a system', async () => {

@@ -50,7 +50,7 @@ describe('the bulk export in FHIR', function suite() {
     const mine = await createPatient()
     const plan = await createPlan(mine)
     const gone = await createWeight(mine, plan, 80)
-    const kept = await createWeight(mine, plan, 81)
+    const unchangedId = await createWeight(mine, plan, 81)
     const back = await createWeight(mine, plan, 82)
     const since = new Date().toISOString()
     for (const id of [gone, back]) assertStatus(await callFhir(mine, 'DELETE', `Observation/${id}`), 204)
@@ -59,7 +59,7 @@ describe('the bulk export in FHIR', function suite() {
     const files = await readFiles(mine, (await waitForExport(mine, path)).body)
     assert.deepEqual([...files.keys()].sort(), ['Bundle', 'Observation'])
     assert.deepEqual(idsOf(files.get('Observation')), [back])
-    assert.ok(kept !== back)
+    assert.ok(unchangedId !== back)
     assert.deepEqual(
       files.get('Bundle')?.map(({ type, entry }) => [type, entry[0].request]),
       [['transaction', { method: 'DELETE', url: `Observation/${gone}` }]],
@@ -129,14 +129,14 @@ describe('the bulk export in FHIR', function suite() {
     const polls = await Promise.all(Array.from({ length: 3 }, () => callFhir(mine, 'GET', path)))
     assert.deepEqual(polls.map(({ status }) => status).sort(), [202, 429, 429])
     await setPosition(null)
-    let refused: Answer | undefined
-    for (let i = 0; i < 11 && !refused; i++) {
+    let refusal: Answer | undefined
+    for (let i = 0; i < 11 && !refusal; i++) {
       const answer = await callFhir(mine, 'GET', 'Patient/$export?_type=Patient', undefined, ASYNC)
       if (answer.status === 202) await waitForExport(mine, pathOf(answer.headers.get('content-location')))
-      else refused = answer
+      else refusal = answer
     }
-    assert.equal(refused?.status, 429)
-    assert.ok(Number(refused?.headers.get('retry-after')) > 0)
+    assert.equal(refusal?.status, 429)
+    assert.ok(Number(refusal?.headers.get('retry-after')) > 0)
   })
 
   it('refuses those who ask for too many at the same time', async () => {

@@ -58,12 +58,12 @@ describe('a bulk export in FHIR whose instance is killed', function suite() {
   it('is completed by another instance, with each resource once, and all of them in the audit', async () => {
     const _id = await killDuringExport()
     const { startedAt: since } = (await exports().findOne({ _id })) as unknown as { startedAt: Date }
-    const done = await waitFor(async () => {
+    const manifest = await waitFor(async () => {
       const answer = await callFhir(patient, 'GET', `export/${_id}`)
       return answer.status === 200 ? answer.body : undefined
     })
     assert.deepEqual(
-      done.output.map(({ type, count }: { type: string; count: number }) => [type, count]),
+      manifest.output.map(({ type, count }: { type: string; count: number }) => [type, count]),
       [['Observation', COUNT]],
     )
     const { body } = await callFhir(patient, 'GET', `export/${_id}/Observation.ndjson`)

@@ -68,11 +68,11 @@ describe('the validation of resources in FHIR', () => {
       ['PUT', `Observation/${weight.id}`, unit],
       ['PUT', `Observation/${weight.id}`, { ...weight, id: 'another' }],
     ] as const) {
-      const written = await callFhir(patient, method, path, body)
+      const writeResponse = await callFhir(patient, method, path, body)
       const tried = await validate(`${path}/$validate`, body)
       assert.equal(tried.status, 200)
-      assert.ok(written.status >= 400)
-      assert.deepEqual(issuesIn(tried), issuesIn(written), path)
+      assert.ok(writeResponse.status >= 400)
+      assert.deepEqual(issuesIn(tried), issuesIn(writeResponse), path)
     }
     const strict = { ...bloodPressureOf(patient.ehrId), language: 'nl', interpretation: [{ text: 'High' }] }
     const lenient = await validate('Observation/$validate', strict, { prefer: 'handling=lenient' })
@@ -87,9 +87,9 @@ describe('the validation of resources in FHIR', () => {
     const nurse = await createPerson()
     await addParticipant(planId, nurse, 'read')
     const path = `Observation/${weight.id}/$validate`
-    const refused = await validate(path, weight, {}, nurse.call)
-    assert.equal(refused.status, 200)
-    assert.deepEqual(issuesIn(refused), ['forbidden'])
+    const refusal = await validate(path, weight, {}, nurse.call)
+    assert.equal(refusal.status, 200)
+    assert.deepEqual(issuesIn(refusal), ['forbidden'])
     const stranger = await createPatient()
     assert.equal((await validate(path, weight, {}, stranger.call)).status, 404)
     const created = await validate('Observation/$validate', bloodPressureOf(patient.ehrId), {}, stranger.call)

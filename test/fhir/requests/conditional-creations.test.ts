@@ -49,8 +49,8 @@ describe('a creation under a condition in FHIR', () => {
     const [id, ...others] = await idsOf(day)
     assert.deepEqual(others, [])
     for (const answer of answers) assert.ok([200, 201].includes(answer.status), JSON.stringify(answer.body))
-    const shown = await readFhir(patient, `Observation/${id}`)
-    assert.equal(Number(shown.meta.versionId), notes.length)
+    const observation = await readFhir(patient, `Observation/${id}`)
+    assert.equal(Number(observation.meta.versionId), notes.length)
   })
 
   it('creates one resource in simultaneous Bundles, and none twice in one', async () => {

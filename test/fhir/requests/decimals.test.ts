@@ -56,9 +56,9 @@ describe('a decimal in FHIR', () => {
       .get(`/fhir/R4/${path}`)
       .set({ authorization: `Bearer ${patient.authToken}` })
       .buffer(true)
-      .parse((response, done) => {
+      .parse((response, callback) => {
         const parts: Buffer[] = []
-        response.on('data', (part) => parts.push(part)).on('end', () => done(null, Buffer.concat(parts)))
+        response.on('data', (part) => parts.push(part)).on('end', () => callback(null, Buffer.concat(parts)))
       })
       .then(({ status, body }) => ({ status, text: String(body) }))
     assert.equal(status, 200, text)
@@ -132,11 +132,11 @@ describe('a decimal in FHIR', () => {
 
   it('can be read in the class family, and not set', async () => {
     const id = await create('71.0')
-    const refused = await request()
+    const refusal = await request()
       .put(`/1/classes/BodyWeight/${id}`)
       .set(patient.headers)
       .send({ decimals: { weight: '71.00' } })
-    assert.equal(refused.body.code, 142, refused.text)
+    assert.equal(refusal.body.code, 142, refusal.text)
     const { body } = await request().get(`/1/classes/BodyWeight/${id}`).set(patient.headers)
     assert.deepEqual(body.decimals, { weight: '71.0' })
   })
@@ -146,9 +146,9 @@ describe('a decimal in FHIR', () => {
     const pressure = { systolic: 16, systolicUnit: 'kPa', diastolic: 10, diastolicUnit: 'kPa' }
     const body = { carePlanId, timestamp: '2026-04-01T08:00:00Z', ...pressure }
     const { id } = assertStatus(await patient.call('POST', 'procedure/bloodpressure', body), 201)
-    const shown = await readText(`Observation/${id}`)
-    const exact = shown.replaceAll('"value":16,', '"value":16.00,').replaceAll('"value":10,', '"value":10.0,')
-    assert.notEqual(exact, shown)
+    const text = await readText(`Observation/${id}`)
+    const exact = text.replaceAll('"value":16,', '"value":16.00,').replaceAll('"value":10,', '"value":10.0,')
+    assert.notEqual(exact, text)
     const entry = `{"resource":${exact},"request":{"method":"PUT","url":"Observation/${id}"}}`
     const bundle = `{"resourceType":"Bundle","type":"transaction","entry":[${entry}]}`
     assertStatus(await send('POST', '', bundle))
@@ -157,9 +157,9 @@ describe('a decimal in FHIR', () => {
 
   it('is refused with more digits than are kept, and where FHIR has no decimal', async () => {
     const long = `71.${'1'.repeat(80)}`
-    const refused = await send('POST', 'Observation', weightOf(long))
-    assert.equal(refused.status, 422)
-    assert.deepEqual(issuesIn(refused), ['not-supported Observation.valueQuantity.value'])
+    const refusal = await send('POST', 'Observation', weightOf(long))
+    assert.equal(refusal.status, 422)
+    assert.deepEqual(issuesIn(refusal), ['not-supported Observation.valueQuantity.value'])
     const text = await send('POST', 'Observation', weightOf('71', { more: '"note":[{"text":1.0}],' }))
     assert.equal(text.status, 422)
     assert.match(issuesIn(text).join(), /Observation\.note\[0\]\.text/)

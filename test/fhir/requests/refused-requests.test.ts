@@ -101,8 +101,8 @@ describe('a request that FHIR refuses', () => {
   })
 
   it('has dates that are explained in terms of FHIR', async () => {
-    const sent = bloodPressureOf(patient.ehrId, { effectiveDateTime: 'yesterday' })
-    const { body } = await callFhir(patient, 'POST', 'Observation', sent)
+    const observation = bloodPressureOf(patient.ehrId, { effectiveDateTime: 'yesterday' })
+    const { body } = await callFhir(patient, 'POST', 'Observation', observation)
     assert.match(body.issue[0].diagnostics, /must be a time with an offset from UTC/)
   })
 })

@@ -34,14 +34,14 @@ describe('a blood glucose in FHIR', () => {
 
   it('has the LOINC code of its unit, which comes back as sent', async () => {
     for (const unit of ['mmol/L', 'mg/dL'] as const) {
-      const shown = await readFhir(patient, `Observation/${ids[unit]}`)
-      const loinc = shown.code.coding.filter(({ system }: Json) => system === LOINC)
+      const observation = await readFhir(patient, `Observation/${ids[unit]}`)
+      const loinc = observation.code.coding.filter(({ system }: Json) => system === LOINC)
       assert.deepEqual(
         loinc.map(({ code }: Json) => code),
         [CODES[unit]],
       )
-      assert.equal(shown.valueQuantity.unit, unit)
-      const again = { ...shown, note: [{ text: 'Before breakfast' }] }
+      assert.equal(observation.valueQuantity.unit, unit)
+      const again = { ...observation, note: [{ text: 'Before breakfast' }] }
       assertStatus(await callFhir(patient, 'PUT', `Observation/${ids[unit]}`, again))
     }
   })
@@ -65,19 +65,19 @@ describe('a blood glucose in FHIR', () => {
       ['code-value-quantity=33747003$gt1', all],
       ['code-value-quantity=2339-0$gt9', []],
     ] as const) {
-      const shown = await readFhir(
+      const bundle = await readFhir(
         patient,
         `Observation?patient=${patient.ehrId}&category=laboratory&${query}`,
       )
-      assert.deepEqual(idsIn(shown).sort(), found, query)
+      assert.deepEqual(idsIn(bundle).sort(), found, query)
     }
     const last = await readFhir(patient, `Observation/$lastn?patient=${patient.ehrId}&category=laboratory`)
     assert.deepEqual(idsIn(last).sort(), all)
   })
 
   it('is refused with the code of another unit', async () => {
-    const refused = await callFhir(patient, 'POST', 'Observation', glucose('2339-0', 5.4, 'mmol/L'))
-    assert.equal(refused.status, 422)
-    assert.match(String(issuesIn(refused)), /not-supported Observation\.code/)
+    const refusal = await callFhir(patient, 'POST', 'Observation', glucose('2339-0', 5.4, 'mmol/L'))
+    assert.equal(refusal.status, 422)
+    assert.match(String(issuesIn(refusal)), /not-supported Observation\.code/)
   })
 })

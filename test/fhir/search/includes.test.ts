@@ -128,12 +128,12 @@ describe('searches in FHIR that include resources', () => {
 
   it('are those that the capabilities name', async () => {
     const { body } = await request().get('/fhir/R4/metadata')
-    const named = (kind: string) =>
+    const pairsOf = (kind: string) =>
       body.rest[0].resource.flatMap(({ type, [kind]: values = [] }: Json) =>
         values.map((value: string) => [type, value]),
       )
-    const includes = named('searchInclude')
-    const reverse = named('searchRevInclude')
+    const includes = pairsOf('searchInclude')
+    const reverse = pairsOf('searchRevInclude')
     assert.ok(includes.length > 20 && reverse.length > 20)
     for (const [parameter, pairs] of Object.entries({ _include: includes, _revinclude: reverse }))
       for (const [type, value] of pairs) {

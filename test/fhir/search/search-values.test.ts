@@ -14,9 +14,12 @@ describe('the values of a search in FHIR', () => {
     const planId = await createPlan(patient)
     weight = await createWeight(patient, planId, 70)
     corrected = await createWeight(patient, planId, 71)
-    const shown = await readFhir(patient, `Observation/${corrected}`)
+    const observation = await readFhir(patient, `Observation/${corrected}`)
     assertStatus(
-      await callFhir(patient, 'PUT', `Observation/${corrected}`, { ...shown, note: [{ text: 'Again' }] }),
+      await callFhir(patient, 'PUT', `Observation/${corrected}`, {
+        ...observation,
+        note: [{ text: 'Again' }],
+      }),
     )
     await patient.call('POST', `/med/${patient.ehrId}/event`, {
       type: 'walk',

@@ -71,11 +71,11 @@ describe('the events of a subscription in FHIR', function () {
 
   it('are sent when they happen, and again after the last number that the client has seen', async () => {
     const id = await createSubscription(patient, weights())
-    const missed = await weigh()
+    const firstFocus = await weigh()
     const source = await follow(patient, id)
-    assert.deepEqual(await next(source, 1), [[1, missed]])
-    const seen = await weigh()
-    assert.deepEqual(await next(source, 1), [[2, seen]])
+    assert.deepEqual(await next(source, 1), [[1, firstFocus]])
+    const secondFocus = await weigh()
+    assert.deepEqual(await next(source, 1), [[2, secondFocus]])
     const after = source.lastId()
     source.close()
     const later = [await weigh(), await weigh()]
@@ -89,10 +89,10 @@ describe('the events of a subscription in FHIR', function () {
   it('are the same on each instance, also while both are asked', async () => {
     const id = await createSubscription(patient, weights())
     const sources = [await follow(patient, id), await follow(patient, id, { url: neighbour.url })] as const
-    const made: string[] = []
-    for (let i = 0; i < 5; i++) made.push(await weigh())
-    const expected = made.map((focus, i) => [i + 1, focus])
-    for (const source of sources) assert.deepEqual(await next(source, made.length), expected)
+    const focuses: string[] = []
+    for (let i = 0; i < 5; i++) focuses.push(await weigh())
+    const expected = focuses.map((focus, i) => [i + 1, focus])
+    for (const source of sources) assert.deepEqual(await next(source, focuses.length), expected)
     const reads = await Promise.all(Array.from({ length: 4 }, () => readEvents(patient, id)))
     for (const { events } of reads) assert.deepEqual(events, expected)
   })
@@ -114,9 +114,9 @@ describe('the events of a subscription in FHIR', function () {
     const id = await createSubscription(patient, weights())
     const first = await weigh()
     assert.deepEqual(await readFocuses(patient, id), [first])
-    const missed = [await weigh(), await weigh()]
+    const missedFocuses = [await weigh(), await weigh()]
     await setPositionBack(id)
-    const expected = [first, ...missed].map((focus, i) => [i + 1, focus])
+    const expected = [first, ...missedFocuses].map((focus, i) => [i + 1, focus])
     assert.deepEqual((await readEvents(patient, id)).events, expected)
     assert.deepEqual((await readEvents(patient, id)).events, expected)
   })
@@ -134,8 +134,8 @@ describe('the events of a subscription in FHIR', function () {
     await addParticipant(planId, nurse, 'read')
     const id = await createSubscription(nurse, weights())
     const source = await follow(nurse, id)
-    const seen = await weigh()
-    assert.deepEqual(await next(source, 1), [[1, seen]])
+    const focus = await weigh()
+    assert.deepEqual(await next(source, 1), [[1, focus]])
     await removeReader(patient, planId, nurse)
     await weigh()
     const { count, events } = await readEvents(nurse, id)
@@ -211,11 +211,11 @@ describe('the events of a subscription in FHIR', function () {
         201,
       )
       await createWeight(nurse, ownPlan)
-      const seen = await weigh()
+      const focus = await weigh()
       const bundle: Json = assertStatus(await call(admission, 'GET', `Subscription/${id}/$events`))
-      assert.deepEqual(readNotification(bundle).events, [[1, seen]])
+      assert.deepEqual(readNotification(bundle).events, [[1, focus]])
       const source = await follow({ ...nurse, authToken: admission.tokens.access_token }, id)
-      assert.deepEqual(await next(source, 1), [[1, seen]])
+      assert.deepEqual(await next(source, 1), [[1, focus]])
       assertStatus(await callFhir(nurse, 'GET', `Subscription/${id}`), 404)
       const other = await admitApp(nurse, app, SCOPES.join(' '), patient.ehrId)
       assertStatus(await call(other, 'GET', `Subscription/${id}`), 404)
@@ -260,13 +260,13 @@ describe('the events of a subscription in FHIR', function () {
       const glucose = { bloodGlucose: 99, bloodGlucoseUnit: 'mg/dL', timestamp: '2026-03-01T08:30:00Z' }
       const body = { ...glucose, carePlanId: planId }
       const { id: hidden } = assertStatus(await patient.call('POST', 'procedure/bloodglucose', body), 201)
-      const seen = await weigh()
+      const focus = await weigh()
       const bundle: Json = assertStatus(await call(narrow, 'GET', `Subscription/${id}/$events`))
-      assert.deepEqual(readNotification(bundle).events, [[1, seen]])
-      for (const one of [`Observation/${hidden}`, seen])
+      assert.deepEqual(readNotification(bundle).events, [[1, focus]])
+      for (const one of [`Observation/${hidden}`, focus])
         assertStatus(await callFhir(patient, 'DELETE', one), 204)
-      const told: Json = assertStatus(await call(narrow, 'GET', `Subscription/${ofTopic}/$events`))
-      assert.deepEqual(readNotification(told).events, [[1, seen]])
+      const topicBundle: Json = assertStatus(await call(narrow, 'GET', `Subscription/${ofTopic}/$events`))
+      assert.deepEqual(readNotification(topicBundle).events, [[1, focus]])
     })
   })
 })

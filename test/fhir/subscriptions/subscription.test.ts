@@ -42,8 +42,11 @@ describe('a subscription in FHIR', () => {
   it('is kept as it was sent, and found by its owner alone', async () => {
     const end = new Date(Date.now() + 86_400_000).toISOString()
     const id = await createSubscription(nurse, subscriptionOf(criteria(), { end }))
-    const shown = await readFhir(nurse, `Subscription/${id}`)
-    assert.deepEqual([shown.status, shown.criteria, shown.end], ['active', criteria(), end])
+    const subscription = await readFhir(nurse, `Subscription/${id}`)
+    assert.deepEqual(
+      [subscription.status, subscription.criteria, subscription.end],
+      ['active', criteria(), end],
+    )
     assert.deepEqual(idsIn(await readFhir(nurse, 'Subscription?status=active')), [id])
     assert.deepEqual(idsIn(await readFhir(nurse, 'Subscription?status=off')), [])
     for (const [method, path] of [
@@ -54,7 +57,7 @@ describe('a subscription in FHIR', () => {
       ['DELETE', `Subscription/${id}`],
     ] as const)
       assertStatus(await callFhir(patient, method, path), 404)
-    assertStatus(await callFhir(patient, 'PUT', `Subscription/${id}`, shown), 404)
+    assertStatus(await callFhir(patient, 'PUT', `Subscription/${id}`, subscription), 404)
     assert.deepEqual(idsIn(await readFhir(patient, 'Subscription')), [])
     assertStatus(await callFhir(nurse, 'DELETE', `Subscription/${id}`), 204)
     assertStatus(await callFhir(nurse, 'GET', `Subscription/${id}`), 404)
@@ -64,8 +67,11 @@ describe('a subscription in FHIR', () => {
     const id = await createSubscription(patient, subscriptionOf(criteria()))
     const first = await measure()
     await createWeight(patient, planId)
-    const shown = await readFhir(patient, `Observation/${first}`)
-    assertStatus(await callFhir(patient, 'PUT', `Observation/${first}`, { ...shown, status: 'final' }), 200)
+    const observation = await readFhir(patient, `Observation/${first}`)
+    assertStatus(
+      await callFhir(patient, 'PUT', `Observation/${first}`, { ...observation, status: 'final' }),
+      200,
+    )
     const second = await measure()
     const { type, status, count, events } = await readEvents(patient, id)
     assert.deepEqual([type, status], ['query-event', 'active'])
@@ -84,10 +90,10 @@ describe('a subscription in FHIR', () => {
 
   it('is read once for a list of its events', async () => {
     const id = await createSubscription(patient, subscriptionOf(criteria()))
-    const seen = await measure()
+    const observationId = await measure()
     const { subscription: name } = PROFILE_COLLECTIONS
     const commands = await recordCommands(
-      async () => assert.deepEqual(await readFocuses(patient, id), [`Observation/${seen}`]),
+      async () => assert.deepEqual(await readFocuses(patient, id), [`Observation/${observationId}`]),
       new RegExp(`^${name.replace('.', '[.]')}$`),
     )
     assert.equal(commands.filter(({ find }) => find === name).length, 1)
@@ -98,10 +104,13 @@ describe('a subscription in FHIR', () => {
     const { extension } = body.rest[0].resource.find(({ type }: Json) => type === 'Subscription')
     const topic = 'urn:health-record-service:topic:Observation'
     assert.ok(extension.some(({ valueCanonical }: Json) => valueCanonical === topic))
-    const sent = topicSubscriptionOf('Observation', `Observation?patient=${patient.ehrId}&code=85354-9`)
-    const id = await createSubscription(patient, sent)
-    const { id: _, meta, end, ...shown } = await readFhir(patient, `Subscription/${id}`)
-    assert.deepEqual({ ...shown, meta: { profile: meta.profile }, status: 'requested' }, sent)
+    const subscription = topicSubscriptionOf(
+      'Observation',
+      `Observation?patient=${patient.ehrId}&code=85354-9`,
+    )
+    const id = await createSubscription(patient, subscription)
+    const { id: _, meta, end, ...rest } = await readFhir(patient, `Subscription/${id}`)
+    assert.deepEqual({ ...rest, meta: { profile: meta.profile }, status: 'requested' }, subscription)
     assert.ok(Date.parse(end) > Date.now())
     await createWeight(patient, planId)
     const measured = await measure()
@@ -127,18 +136,18 @@ describe('a subscription in FHIR', () => {
     const id = await createSubscription(reader, subscriptionOf(`Observation?patient=${patient.ehrId}`))
     const otherPlan = await createPlan(patient)
     await createWeight(patient, otherPlan)
-    const seen = await measure()
-    assert.deepEqual(await readFocuses(reader, id), [`Observation/${seen}`])
+    const observationId = await measure()
+    assert.deepEqual(await readFocuses(reader, id), [`Observation/${observationId}`])
   })
 
   it('shows no resource that has been deleted or cannot be read any more', async () => {
     const id = await createSubscription(patient, subscriptionOf(criteria()))
-    const kept = await measure()
+    const otherId = await measure()
     const removed = await measure()
     assert.equal((await readFocuses(patient, id)).length, 2)
     assertStatus(await callFhir(patient, 'DELETE', `Observation/${removed}`), 204)
     assert.deepEqual((await readEvents(patient, id)).events, [
-      [1, `Observation/${kept}`],
+      [1, `Observation/${otherId}`],
       [2, undefined],
     ])
   })
@@ -207,34 +216,34 @@ describe('a subscription in FHIR', () => {
     for (const one of [hidden, removed])
       assertStatus(await callFhir(patient, 'DELETE', `Observation/${one}`), 204)
     assert.deepEqual(await readFocuses(reader, id), [`Observation/${removed}`])
-    const seen = await service.db
+    const entries = await service.db
       .collection('audit.entries')
       .find({ ehrId: patient.ehrId, userId: reader.mvUid, at: { $gte: since }, 'ids.0': { $exists: true } })
       .toArray()
-    assert.ok(seen.length > 0)
-    for (const { ids } of seen) assert.deepEqual(ids, [removed])
+    assert.ok(entries.length > 0)
+    for (const { ids } of entries) assert.deepEqual(ids, [removed])
     await removeReader(patient, readable, reader)
     assert.deepEqual(await readFocuses(reader, id), [undefined])
   })
 
   it('tells nothing while it is off, and nothing of that time later', async () => {
     const id = await createSubscription(patient, subscriptionOf(criteria()))
-    const shown = await readFhir(patient, `Subscription/${id}`)
+    const subscription = await readFhir(patient, `Subscription/${id}`)
     const before = await measure()
     await readEvents(patient, id)
     const off = await callFhir(
       patient,
       'PUT',
       `Subscription/${id}`,
-      { ...shown, status: 'off' },
+      { ...subscription, status: 'off' },
       { 'if-match': 'W/"1"' },
     )
     assert.equal(assertStatus(off).status, 'off')
     await measure()
     assert.deepEqual(await readFocuses(patient, id), [`Observation/${before}`])
-    const stale = await callFhir(patient, 'PUT', `Subscription/${id}`, shown, { 'if-match': 'W/"1"' })
+    const stale = await callFhir(patient, 'PUT', `Subscription/${id}`, subscription, { 'if-match': 'W/"1"' })
     assertStatus(stale, 412)
-    assertStatus(await callFhir(patient, 'PUT', `Subscription/${id}`, shown))
+    assertStatus(await callFhir(patient, 'PUT', `Subscription/${id}`, subscription))
     const after = await measure()
     assert.deepEqual((await readEvents(patient, id)).events, [
       [1, `Observation/${before}`],
@@ -258,7 +267,7 @@ describe('a subscription in FHIR', () => {
         'required Subscription.channel.type',
       ],
     )
-    for (const [search, named] of [
+    for (const [search, quotedText] of [
       ['Observation?surprise=1', 'surprise'],
       ['Observation?_include=Observation:based-on', '_include'],
       ['Observation?_has:Group:member:_id=1', '_has:Group:member:_id'],
@@ -275,7 +284,7 @@ describe('a subscription in FHIR', () => {
         ['Subscription.criteria'],
         search,
       )
-      assert.ok(faults[0]?.[2].includes(named), faults[0]?.[2])
+      assert.ok(faults[0]?.[2].includes(quotedText), faults[0]?.[2])
     }
     const [[, place, text] = []] = await refuse(topicSubscriptionOf('Observation', 'Task?status=ready'))
     assert.equal(place, 'Subscription.criteria.extension[0].valueString')
@@ -293,12 +302,14 @@ describe('a subscription in FHIR', () => {
 
   it('is refused, or told, if it asks for more than the service keeps', async () => {
     const contact = [{ system: 'email', value: 'someone@example.org' }]
-    const sent = subscriptionOf(criteria(), { contact })
+    const subscription = subscriptionOf(criteria(), { contact })
     assert.deepEqual(
-      faultsIn(await callFhir(patient, 'POST', 'Subscription', sent)).map(([, place]) => place),
+      faultsIn(await callFhir(patient, 'POST', 'Subscription', subscription)).map(([, place]) => place),
       ['Subscription.contact[0]'],
     )
-    const lenient = await callFhir(patient, 'POST', 'Subscription', sent, { prefer: 'handling=lenient' })
+    const lenient = await callFhir(patient, 'POST', 'Subscription', subscription, {
+      prefer: 'handling=lenient',
+    })
     assert.equal(assertStatus(lenient, 201).issue[0].severity, 'warning')
   })
 

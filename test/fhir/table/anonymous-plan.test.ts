@@ -48,8 +48,8 @@ describe('an anonymous care plan in FHIR', function () {
   })
 
   it('names its subject in no resource of any type, and refers to nobody whom the reader cannot list', async () => {
-    const seen = new Set<string>()
-    const known = new Set<string>()
+    const readTypes = new Set<string>()
+    const checkedReferences = new Set<string>()
     for (const { type, id, query } of examples) {
       const paths = [
         ...(type.interactions.includes('search-type') ? [`${type.type}?${query}`, type.type] : []),
@@ -61,11 +61,11 @@ describe('an anonymous care plan in FHIR', function () {
         const text = JSON.stringify(body)
         for (const secret of [NAME, 'Quillfeather', patient.email, `Practitioner/${patient.mvUid}`])
           assert.ok(!text.includes(secret), `${path}: ${text.slice(0, 500)}`)
-        if (status === 200) seen.add(type.type)
+        if (status === 200) readTypes.add(type.type)
         for (const reference of new Set(referencesIn(body)))
-          if (/^(Patient|Practitioner|CareTeam)\//.test(reference) && !known.has(reference))
+          if (/^(Patient|Practitioner|CareTeam)\//.test(reference) && !checkedReferences.has(reference))
             assert.equal((await callFhir(nurse, 'GET', reference)).status, 200, `${path}: ${reference}`)
-        for (const reference of referencesIn(body)) known.add(reference)
+        for (const reference of referencesIn(body)) checkedReferences.add(reference)
       }
     }
     for (const type of [
@@ -77,7 +77,7 @@ describe('an anonymous care plan in FHIR', function () {
       'Observation',
       'Provenance',
     ])
-      assert.ok(seen.has(type), type)
+      assert.ok(readTypes.has(type), type)
   })
 
   it('does not find its subject by name or by user', async () => {

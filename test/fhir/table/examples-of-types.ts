@@ -108,10 +108,10 @@ export async function createExamplesOfTypes(patient: Patient, ids: Ids): Promise
   const examples: TypeExample[] = []
   for (const name of SAMPLED) {
     const kind = classKindOf(name) as MappedKind
-    const known = { CarePlan: ids.careplanId, Goal: ids.goalId, Task: ids.taskId }[name as string]
-    const id = known ?? (await createRecord(patient, name, ids))
-    const shown: Json = await readFhir(patient, `${kind.fhir.type}/${id}`)
-    const isInPlan = JSON.stringify(shown).includes(ids.careplanId ?? '')
+    const existingId = { CarePlan: ids.careplanId, Goal: ids.goalId, Task: ids.taskId }[name as string]
+    const id = existingId ?? (await createRecord(patient, name, ids))
+    const resource: Json = await readFhir(patient, `${kind.fhir.type}/${id}`)
+    const isInPlan = JSON.stringify(resource).includes(ids.careplanId ?? '')
     const isKeyed = kind.naturalKey !== undefined
     const type = typeOf(kind.fhir.type)
     examples.push({ type, id, query: `patient=${patient.ehrId}`, ...rulesOf(kind, isInPlan), isKeyed })

@@ -27,15 +27,19 @@ const mediaTypeOf = (method: string) =>
 
 /** A call of each interaction, and the statuses of its success. */
 const CALLS: Readonly<
-  Record<Interaction, (of: TypeExample, shown: Json) => { method: string; path: string; body?: unknown }>
+  Record<Interaction, (of: TypeExample, resource: Json) => { method: string; path: string; body?: unknown }>
 > = {
   read: ({ type, id }) => ({ method: 'GET', path: `${type.type}/${id}` }),
   vread: ({ type, id }) => ({ method: 'GET', path: `${type.type}/${id}/_history/1` }),
   'history-instance': ({ type, id }) => ({ method: 'GET', path: `${type.type}/${id}/_history` }),
   'history-type': ({ type, query }) => ({ method: 'GET', path: `${type.type}/_history?${query}&_count=100` }),
   'search-type': ({ type, query }) => ({ method: 'GET', path: `${type.type}?${query}&_count=1000` }),
-  create: ({ type }, { id: _, meta: __, ...shown }) => ({ method: 'POST', path: type.type, body: shown }),
-  update: ({ type, id }, shown) => ({ method: 'PUT', path: `${type.type}/${id}`, body: shown }),
+  create: ({ type }, { id: _, meta: __, ...resource }) => ({
+    method: 'POST',
+    path: type.type,
+    body: resource,
+  }),
+  update: ({ type, id }, resource) => ({ method: 'PUT', path: `${type.type}/${id}`, body: resource }),
   patch: ({ type, id }) => ({
     method: 'PATCH',
     path: `${type.type}/${id}`,
@@ -68,24 +72,24 @@ describe('access to resources in FHIR', function () {
   })
 
   async function ask(name: CallerName, example: TypeExample, interaction: Interaction): Promise<void> {
-    const wanted = expected(name, example, interaction)
+    const verdict = expected(name, example, interaction)
     const { method, path, body } = CALLS[interaction](example, await shownOf(example))
     const requestId = randomUUID()
     const as = cast.getPerson(name)?.call ?? call
-    const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+    const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const headers = {
       'content-type': mediaTypeOf(method),
       prefer: 'handling=lenient',
       'x-request-id': requestId,
     }
-    const answer = await as(method, `/fhir/R4/${path}`, sent, headers)
+    const answer = await as(method, `/fhir/R4/${path}`, content, headers)
     const about = `${name} ${method} ${path}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 500)}`
     if (interaction === 'search-type' || interaction === 'history-type')
-      return assertSearched(answer, example, verdictOf(name, 'ehr:read') === 404, wanted, about)
-    if (wanted !== 'done') assert.equal(answer.status, wanted, about)
+      return assertSearched(answer, example, verdictOf(name, 'ehr:read') === 404, verdict, about)
+    if (verdict !== 'done') assert.equal(answer.status, verdict, about)
     // Rights are checked before the uniqueness of a key.
     else assert.ok([200, 201, 204, ...(example.isKeyed ? [409] : [])].includes(answer.status), about)
-    const outcome = REFUSED_OUTCOMES[wanted]
+    const outcome = REFUSED_OUTCOMES[verdict]
     if (outcome && !OF_USERS.includes(example.type.type))
       assert.ok(
         (await outcomesOf(requestId)).some((one) => one.startsWith(outcome)),
@@ -101,13 +105,13 @@ describe('access to resources in FHIR', function () {
     { status, body }: Answer,
     { id }: TypeExample,
     isStranger: boolean,
-    wanted: Verdict,
+    verdict: Verdict,
     about: string,
   ) {
-    if (wanted === 401 || wanted === 403) return assert.equal(status, wanted, about)
+    if (verdict === 401 || verdict === 403) return assert.equal(status, verdict, about)
     assert.equal(status, 200, about)
     const found = (body.entry ?? []).map(({ fullUrl }: Json) => fullUrl.split('/').at(-1))
-    if (wanted === 'done') assert.ok(id === '' ? found.length > 0 : found.includes(id), about)
+    if (verdict === 'done') assert.ok(id === '' ? found.length > 0 : found.includes(id), about)
     else if (isStranger || id === '') assert.deepEqual(found, [], about)
     else assert.ok(!found.includes(id), about)
   }
@@ -121,13 +125,13 @@ describe('access to resources in FHIR', function () {
         const isNewRule =
           offering.find((one) => isDeepStrictEqual(rulesIn(one), rulesIn(example))) === example
         const asking = isNewRule ? CALLERS : sampleByVerdict(CALLERS, fate)
-        const refused = asking.filter((name) => fate(name) !== 'done')
-        await Promise.all(refused.map((name) => ask(name, example, interaction)))
-        const done = asking.filter((name) => fate(name) === 'done')
+        const refusedNames = asking.filter((name) => fate(name) !== 'done')
+        await Promise.all(refusedNames.map((name) => ask(name, example, interaction)))
+        const allowedNames = asking.filter((name) => fate(name) === 'done')
         // Only the first one finds it, and the contents of plans and goals go with them.
         const deleting = interaction === 'delete'
         const isContainer = ['CarePlan', 'Goal', 'Task'].includes(example.type.type)
-        for (const name of deleting ? done.slice(0, isContainer ? 0 : 1) : done)
+        for (const name of deleting ? allowedNames.slice(0, isContainer ? 0 : 1) : allowedNames)
           await ask(name, example, interaction)
       }
     })

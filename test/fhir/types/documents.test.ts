@@ -25,12 +25,12 @@ describe('compositions as documents in FHIR', () => {
 
   it('are DocumentReferences, whose content is a Binary', async () => {
     const id = await store(142)
-    const shown = await readFhir(patient, `DocumentReference/${id}`)
-    assert.equal(shown.status, 'current')
-    assert.equal(shown.subject.reference, `Patient/${patient.ehrId}`)
-    assert.deepEqual(shown.context.related, [{ reference: `CarePlan/${carePlanId}` }])
-    assert.equal(shown.type.coding[0].code, template)
-    const { contentType, url } = shown.content[0].attachment
+    const documentReference = await readFhir(patient, `DocumentReference/${id}`)
+    assert.equal(documentReference.status, 'current')
+    assert.equal(documentReference.subject.reference, `Patient/${patient.ehrId}`)
+    assert.deepEqual(documentReference.context.related, [{ reference: `CarePlan/${carePlanId}` }])
+    assert.equal(documentReference.type.coding[0].code, template)
+    const { contentType, url } = documentReference.content[0].attachment
     assert.equal(contentType, OPENEHR)
     const { pathname } = new URL(url)
     const canonical = assertStatus(
@@ -166,11 +166,11 @@ describe('data of own types in FHIR', () => {
   })
 
   it('is Observations with codes of our own, which can be written', async () => {
-    const sent = observation('data-type', 'steps', {
+    const resource = observation('data-type', 'steps', {
       ...steps(8214),
       basedOn: [{ reference: `CarePlan/${carePlanId}` }],
     })
-    const stored = assertStatus(await callFhir(patient, 'POST', 'Observation', sent), 201)
+    const stored = assertStatus(await callFhir(patient, 'POST', 'Observation', resource), 201)
     assert.equal(stored.code.text, 'Steps')
     const own = assertStatus(
       await patient.call('GET', `/data/${patient.mvUid}/measurement?dataType=steps`),
@@ -191,8 +191,8 @@ describe('data of own types in FHIR', () => {
   })
 
   it('is an occurrence for an event type', async () => {
-    const sent = observation('event-type', 'fall', { note: [{ text: 'On the stairs' }] })
-    const stored = assertStatus(await callFhir(patient, 'POST', 'Observation', sent), 201)
+    const resource = observation('event-type', 'fall', { note: [{ text: 'On the stairs' }] })
+    const stored = assertStatus(await callFhir(patient, 'POST', 'Observation', resource), 201)
     assert.equal(stored.code.text, 'Fall')
     assert.equal(stored.note[0].text, 'On the stairs')
     assertStatus(await callFhir(patient, 'DELETE', `Observation/${stored.id}`), 204)

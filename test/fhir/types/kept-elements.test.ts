@@ -31,8 +31,11 @@ describe('a resource that a client sends to FHIR', () => {
     ]
     for (const [more, path] of rows) {
       assert.deepEqual(issuesIn(await send(pressure(more))), [`not-supported Observation.${path}`])
-      const told = await send(pressure(more), 'handling=lenient')
-      assert.deepEqual([told.status, ...issuesIn(told)], [201, `not-supported Observation.${path}`])
+      const lenientAnswer = await send(pressure(more), 'handling=lenient')
+      assert.deepEqual(
+        [lenientAnswer.status, ...issuesIn(lenientAnswer)],
+        [201, `not-supported Observation.${path}`],
+      )
     }
     const usual = { meta: { versionId: '7', lastUpdated: '2020-01-01T00:00:00Z' } }
     assertStatus(await send(pressure({ ...usual, text: { status: 'generated', div } })), 201)
@@ -91,8 +94,8 @@ describe('a resource that a client sends to FHIR', () => {
 
   it('shows no empty text, which FHIR forbids', async () => {
     const units = { systolicUnit: 'mm[Hg]', diastolicUnit: 'mm[Hg]', timestamp: '2026-02-01T08:00:00Z' }
-    const sent = { carePlanId: planId, systolic: 120, diastolic: 80, ...units, comment: '' }
-    const { id } = assertStatus(await patient.call('POST', 'procedure/bloodpressure', sent), 201)
+    const measurement = { carePlanId: planId, systolic: 120, diastolic: 80, ...units, comment: '' }
+    const { id } = assertStatus(await patient.call('POST', 'procedure/bloodpressure', measurement), 201)
     assert.equal((await readFhir(patient, `Observation/${id}`)).note, undefined)
   })
 })

@@ -35,9 +35,9 @@ describe('medications and immunisations in FHIR', () => {
       informationSource: 'patient',
       comment: 'At times forgotten',
     })
-    const { meta, ...shown } = await get(`MedicationStatement/${id}`)
+    const { meta, ...statement } = await get(`MedicationStatement/${id}`)
     assert.equal(meta.versionId, '1')
-    assert.deepEqual(shown, {
+    assert.deepEqual(statement, {
       resourceType: 'MedicationStatement',
       id,
       status: 'stopped',
@@ -65,8 +65,8 @@ describe('medications and immunisations in FHIR', () => {
       primarySource: false,
       reportOrigin: 'recall',
     })
-    const { meta: _, ...shown } = await get(`Immunization/${id}`)
-    assert.deepEqual(shown, {
+    const { meta: _, ...immunization } = await get(`Immunization/${id}`)
+    assert.deepEqual(immunization, {
       resourceType: 'Immunization',
       id,
       status: 'completed',

@@ -41,14 +41,20 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
       severity: 'LOW',
       participants: [{ mvUid: nurse.mvUid, status: 'INVITED' }],
     })
-    const shown = await get(`Appointment/${id}`)
-    assert.deepEqual(shown.participant, [
+    const appointment = await get(`Appointment/${id}`)
+    assert.deepEqual(appointment.participant, [
       { actor: { reference: `Patient/${patient.ehrId}` }, status: 'accepted' },
       { actor: userOf(nurse.mvUid), status: 'needs-action' },
       { actor: { type: 'Location', display: 'Room 12' }, status: 'accepted' },
     ])
     assert.deepEqual(
-      [shown.status, shown.description, shown.start, shown.end, shown.supportingInformation],
+      [
+        appointment.status,
+        appointment.description,
+        appointment.start,
+        appointment.end,
+        appointment.supportingInformation,
+      ],
       [
         'booked',
         'Check-up',
@@ -110,8 +116,8 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
     for (const kind of CLASS_NAMES.map(classKindOf)) {
       if (attachableCollectionOf(kind.name) === undefined || !isMapped(kind.fhir)) continue
       const attachments = [{ type: kind.name, id: 'm1' }]
-      const shown = communicationMapping.elements.map((element) => element.show({ attachments }))
-      const [payload] = shown.flatMap((one) => (one.payload as Json[]) ?? [])
+      const parts = communicationMapping.elements.map((element) => element.show({ attachments }))
+      const [payload] = parts.flatMap((one) => (one.payload as Json[]) ?? [])
       assert.equal(payload.contentReference.reference, `${kind.fhir.type}/m1`)
     }
   })
@@ -133,8 +139,8 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
       const response = await get(`QuestionnaireResponse/${id}`)
       const [url, version = '1'] = response.questionnaire.split('|')
       const [questionnaire] = await find(`Questionnaire?url=${url}&version=${version}`)
-      const known = questionnaire.item.map(({ linkId }: Json) => linkId)
-      for (const { linkId } of response.item) assert.ok(known.includes(linkId), linkId)
+      const linkIds = questionnaire.item.map(({ linkId }: Json) => linkId)
+      for (const { linkId } of response.item) assert.ok(linkIds.includes(linkId), linkId)
       const values = response.item.map(
         ({ answer: [{ valueInteger, valueCoding }] = [{}] }: Json) =>
           valueInteger ?? valueCoding?.code ?? null,

@@ -79,8 +79,8 @@ describe('contacts and addresses of a Patient', () => {
     assert.equal(nationality.url, `${EXTENSIONS}/patient-nationality`)
     assert.equal(nationality.extension[0].valueCodeableConcept.coding[0].code, 'NL')
 
-    const { address, extension, ...known } = await readFhir(friend, path)
-    assert.deepEqual([known.telecom, address, extension], [telecom, undefined, undefined])
+    const { address, extension, ...rest } = await readFhir(friend, path)
+    assert.deepEqual([rest.telecom, address, extension], [telecom, undefined, undefined])
     const unknown = await readFhir(nurse, path)
     assert.deepEqual([unknown.name, unknown.telecom, unknown.address], [undefined, undefined, undefined])
   })
@@ -113,8 +113,8 @@ describe('contacts and addresses of a Patient', () => {
     const both = await readFhir(patient, `Patient?_id=${patient.ehrId}&_id=unknown`)
     assert.deepEqual(idsIn(both), [])
     const ids = Array.from({ length: 101 }, (_, i) => `unknown${i}`)
-    const refused = await callFhir(patient, 'GET', `Patient?_id=${ids}`)
-    assert.deepEqual([refused.status, issuesIn(refused)], [400, ['too-costly http._id']])
+    const refusal = await callFhir(patient, 'GET', `Patient?_id=${ids}`)
+    assert.deepEqual([refusal.status, issuesIn(refusal)], [400, ['too-costly http._id']])
   })
 
   it('give the Patient a version of its own with each change', async () => {

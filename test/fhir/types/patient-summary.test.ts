@@ -32,22 +32,22 @@ describe('the International Patient Summary', () => {
   it('contains each record that its sections name, and no other', async () => {
     const add = async (resource: string, body: object) =>
       assertStatus(await patient.call('POST', resource, body), 201).id
-    const taken = await add('medication', { name: 'Metformin <b>' })
+    const medicationId = await add('medication', { name: 'Metformin <b>' })
     await add('medication', { name: 'Iron', status: 'stopped' })
     const vaccinated = await add('immunisation', { vaccine: 'Flu vaccine' })
     const ill = await add('diagnosis', { name: 'Asthma' })
     const document = await summary()
-    const named = sectionsOf(document).flatMap(({ entry = [] }) =>
+    const references = sectionsOf(document).flatMap(({ entry = [] }) =>
       entry.map(({ reference }: Json) => reference),
     )
-    assert.deepEqual(named, [
-      `MedicationStatement/${taken}`,
+    assert.deepEqual(references, [
+      `MedicationStatement/${medicationId}`,
       `Condition/${ill}`,
       `Immunization/${vaccinated}`,
     ])
     const [, , ...rest] = document.entry.map(({ fullUrl }: Json) => fullUrl)
-    assert.equal(rest.length, named.length)
-    for (const [i, url] of rest.entries()) assert.ok(url.endsWith(`/fhir/R4/${named[i]}`), url)
+    assert.equal(rest.length, references.length)
+    for (const [i, url] of rest.entries()) assert.ok(url.endsWith(`/fhir/R4/${references[i]}`), url)
     assert.match(sectionsOf(document)[0].text.div, /<li>Metformin &lt;b&gt;<\/li>/)
   })
 

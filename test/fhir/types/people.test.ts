@@ -41,8 +41,8 @@ describe('people in FHIR', () => {
   })
 
   it('show a connected user as Practitioner, with name and picture alone', async () => {
-    const shown = await readFhir(patient, `Practitioner/${friend.mvUid}`)
-    const { meta: _, name, photo, ...rest } = shown
+    const practitioner = await readFhir(patient, `Practitioner/${friend.mvUid}`)
+    const { meta: _, name, photo, ...rest } = practitioner
     assert.deepEqual(rest, {
       resourceType: 'Practitioner',
       id: friend.mvUid,
@@ -93,9 +93,9 @@ describe('people in FHIR', () => {
     await service.db
       .collection('profile.persons')
       .insertOne({ ...person, _id: mvUid as never, _rperm: readers })
-    const shown = await readFhir(patient, `Practitioner/${mvUid.replace('_', '.')}`)
-    assert.equal(shown.id, mvUid.replace('_', '.'))
-    assert.equal(shown.identifier[0].value, mvUid)
+    const practitioner = await readFhir(patient, `Practitioner/${mvUid.replace('_', '.')}`)
+    assert.equal(practitioner.id, mvUid.replace('_', '.'))
+    assert.equal(practitioner.identifier[0].value, mvUid)
     for (const collection of ['profile.connections', 'profile.persons'])
       await service.db.collection(collection).deleteMany({ _id: { $in: [ids[0], mvUid] as never } })
   })
@@ -146,20 +146,22 @@ describe('people in FHIR', () => {
   it('show the relations of the patient to the patient alone', async () => {
     const relation = { name: { displayName: 'Piet' }, type: 'SIBLING', birthDate: '1990-01-01' }
     assertStatus(await patient.call('POST', `/profile/${patient.mvUid}/relation`, relation), 201)
-    const [shown] = resourcesIn(await readFhir(patient, `RelatedPerson?patient=Patient/${patient.ehrId}`))
-    assert.deepEqual(shown.relationship, [
+    const [relatedPerson] = resourcesIn(
+      await readFhir(patient, `RelatedPerson?patient=Patient/${patient.ehrId}`),
+    )
+    assert.deepEqual(relatedPerson.relationship, [
       {
         coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v3-RoleCode', code: 'SIB' }],
         text: 'SIBLING',
       },
     ])
-    assert.deepEqual([shown.name[0].text, shown.birthDate], ['Piet', '1990-01-01'])
-    assert.deepEqual(await readFhir(patient, `RelatedPerson/${shown.id}`), shown)
+    assert.deepEqual([relatedPerson.name[0].text, relatedPerson.birthDate], ['Piet', '1990-01-01'])
+    assert.deepEqual(await readFhir(patient, `RelatedPerson/${relatedPerson.id}`), relatedPerson)
     const none = await readFhir(patient, `RelatedPerson?patient=${patient.ehrId}&name=Klaas`)
     assert.deepEqual(idsIn(none), [])
     for (const other of [friend, nurse, stranger]) {
       assert.deepEqual(idsIn(await readFhir(other, `RelatedPerson?patient=${patient.ehrId}`)), [])
-      await readFhir(other, `RelatedPerson/${shown.id}`, 404)
+      await readFhir(other, `RelatedPerson/${relatedPerson.id}`, 404)
     }
     for (const id of [`${patient.ehrId}.99`, patient.ehrId, 'nothing.1'])
       await readFhir(patient, `RelatedPerson/${id}`, 404)
@@ -200,9 +202,9 @@ describe('people in FHIR', () => {
     assert.equal(found.id, id)
     const { entry } = await readFhir(nurse, `Appointment/${id}/_history`)
     assert.equal(entry[0].resource.participant[1].actor.reference, undefined)
-    const sent = { ...found, participant: [...found.participant] }
-    sent.participant[1] = { actor: { reference: `Practitioner/${friend.mvUid}` }, status: 'declined' }
-    const updated = assertStatus(await callFhir(patient, 'PUT', `Appointment/${id}`, sent))
+    const appointment = { ...found, participant: [...found.participant] }
+    appointment.participant[1] = { actor: { reference: `Practitioner/${friend.mvUid}` }, status: 'declined' }
+    const updated = assertStatus(await callFhir(patient, 'PUT', `Appointment/${id}`, appointment))
     assert.equal(updated.participant[1].actor.identifier.value, friend.mvUid)
   })
 })

@@ -233,9 +233,9 @@ function generateStrangeRequest(world: FuzzContext, actor: Actor): FuzzRequest {
 function generateDisguisedRequest(world: FuzzContext, actor: Actor, target: FuzzedOperation): FuzzRequest {
   const { random, keys, identityOf } = world
   const ask = generateOperationRequest(world, target, actor)
-  const given = bodyOfRequest(ask)
+  const originalBody = bodyOfRequest(ask)
   const body = {
-    ...(typeof given === 'object' ? given : {}),
+    ...(typeof originalBody === 'object' ? originalBody : {}),
     _method: random.pick([ask.method, ask.method, 'GET', 'HEAD', 'OPTIONS', '', 5, 'PATCH']),
     _ApplicationId: Object.values(keys)[0],
     _RESTAPIKey: Object.values(keys)[1],

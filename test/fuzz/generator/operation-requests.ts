@@ -117,13 +117,13 @@ function createPath(openApi: OpenApi, { path }: FuzzedOperation, facts: RecordId
 function createQuery({ random, memory }: FuzzContext, target: FuzzedOperation, values: SchemaValues): string {
   if (target.family === 'class') return ''
   const cursor = memory.cursor(`${target.method} ${target.path}`)
-  const given = target.parameters
+  const entries = target.parameters
     .filter(({ in: place, required }) => place === 'query' && (required || random.chance(0.25)))
     .map(({ name, schema }) => [
       name,
       name === 'cursor' && cursor !== undefined ? cursor : values.of(schema, name),
     ])
-  const query = encodeForm(Object.fromEntries(given))
+  const query = encodeForm(Object.fromEntries(entries))
   return query === '' ? '' : `?${query}`
 }
 

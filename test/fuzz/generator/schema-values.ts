@@ -41,9 +41,9 @@ export class SchemaValues {
     this.#options = options
   }
 
-  of(given: Schema, name = ''): unknown {
+  of(reference: Schema, name = ''): unknown {
     const random = this.#random
-    const schema = this.#options.resolve(given) ?? {}
+    const schema = this.#options.resolve(reference) ?? {}
     const fact = this.#options.facts[FIELD_ALIASES[name] ?? name]
     if (fact !== undefined && this.#takesText(schema) && random.chance(0.9)) return fact
     if ('const' in schema) return schema.const

@@ -41,10 +41,10 @@ export class AqlQueryGenerator {
 
   next(): string {
     const random = this.#random
-    const named: NamedObject[] = []
+    const namedObjects: NamedObject[] = []
     this.#variables = 0
     const root = random.pick(this.#roots)
-    const inside = this.#containing(root, named, 0)
+    const inside = this.#containing(root, namedObjects, 0)
     const version = random.weighted([
       [12, ''],
       [1, 'VERSION v CONTAINS '],
@@ -54,37 +54,37 @@ export class AqlQueryGenerator {
     const source = random.chance(0.8) ? `EHR e CONTAINS ${version}${inside}` : inside
     const isAggregated = random.chance(0.2)
     const columns = Array.from({ length: random.int(1, 4) }, (_, i) => {
-      const { path, value } = this.#path(random.pick(named))
+      const { path, value } = this.#path(random.pick(namedObjects))
       const column =
         isAggregated && random.chance(0.8) ? this.#aggregate(path) : this.#expression(path, value)
       return random.chance(0.3) ? `${column} AS ${random.pick(['a', 'b', 'x_'])}${i}` : column
     })
-    const where = random.chance(0.6) ? ` WHERE ${this.#condition(named, 0)}` : ''
+    const where = random.chance(0.6) ? ` WHERE ${this.#condition(namedObjects, 0)}` : ''
     return [
       `SELECT ${random.chance(0.15) ? 'DISTINCT ' : ''}${columns.join(', ')} FROM ${source}${where}`,
-      this.#order(columns, named, isAggregated),
+      this.#order(columns, namedObjects, isAggregated),
       this.#limit(),
     ].join('')
   }
 
   /** A class expression for the object, with optional predicate and contained objects. */
-  #containing(object: RmObject, named: NamedObject[], depth: number): string {
+  #containing(object: RmObject, namedObjects: NamedObject[], depth: number): string {
     const random = this.#random
     const variable = `n${this.#variables++}`
-    named.push({ variable, object })
+    namedObjects.push({ variable, object })
     const types = rmClassNames.filter((name) => isSubclassOf(object._type, name))
     const type = random.chance(0.8) ? object._type : random.pick(types)
     const head = `${type} ${variable}${random.chance(0.5) ? this.#predicate(object) : ''}`
     const inner = descendantsOf(object)
     if (depth > 2 || inner.length === 0 || random.chance(0.25)) return head
-    const one = this.#containing(random.pick(inner), named, depth + 1)
+    const one = this.#containing(random.pick(inner), namedObjects, depth + 1)
     const joined = random.weighted<() => string>([
       [8, () => one],
-      [1, () => `(${one} AND ${this.#containing(random.pick(inner), named, depth + 2)})`],
-      [1, () => `(${one} OR ${this.#containing(random.pick(inner), named, depth + 2)})`],
+      [1, () => `(${one} AND ${this.#containing(random.pick(inner), namedObjects, depth + 2)})`],
+      [1, () => `(${one} OR ${this.#containing(random.pick(inner), namedObjects, depth + 2)})`],
     ])()
     const isOut = random.chance(0.05)
-    if (isOut) named.splice(named.findIndex((other) => other.variable === variable) + 1)
+    if (isOut) namedObjects.splice(namedObjects.findIndex((other) => other.variable === variable) + 1)
     return `${head}${isOut ? ' NOT' : ''} CONTAINS ${joined}`
   }
 
@@ -140,17 +140,17 @@ export class AqlQueryGenerator {
       : `${random.pick(['COUNT(', 'COUNT(DISTINCT ', 'MIN(', 'MAX(', 'SUM(', 'AVG('])}${path})`
   }
 
-  #condition(named: readonly NamedObject[], depth: number): string {
+  #condition(namedObjects: readonly NamedObject[], depth: number): string {
     const random = this.#random
-    const inner = () => this.#condition(named, depth + 1)
+    const inner = () => this.#condition(namedObjects, depth + 1)
     if (depth < 3 && random.chance(0.3)) return `(${inner()} ${random.pick(['AND', 'OR'])} ${inner()})`
     if (random.chance(0.1)) return `NOT ${inner()}`
-    const { path, value } = this.#path(random.pick(named))
+    const { path, value } = this.#path(random.pick(namedObjects))
     const operator = random.pick(OPERATORS)
     return random.weighted<() => string>([
       [6, () => `${this.#expression(path, value)} ${operator} ${this.#literal(value)}`],
       [1, () => `${this.#literal(value)} ${operator} ${path}`],
-      [1, () => `${path} ${operator} ${this.#path(random.pick(named)).path}`],
+      [1, () => `${path} ${operator} ${this.#path(random.pick(namedObjects)).path}`],
       [1, () => `EXISTS ${path}`],
       [1, () => `${path} MATCHES {${[this.#literal(value), this.#literal(undefined)].join(', ')}}`],
       [1, () => `${path} LIKE ${quoteAql(`${random.pick(['*', '?', ''])}${String(value).slice(1, 9)}*`)}`],
@@ -177,13 +177,13 @@ export class AqlQueryGenerator {
     ])
   }
 
-  #order(columns: readonly string[], named: readonly NamedObject[], isAggregated: boolean): string {
+  #order(columns: readonly string[], namedObjects: readonly NamedObject[], isAggregated: boolean): string {
     const random = this.#random
     if (random.chance(0.6)) return ''
     const ofColumns = columns
       .map((column) => column.replace(/^.* AS /s, ''))
       .filter((one) => /^(n\d+([/[]|$)|(a|b|x_)\d$)/.test(one))
-    const others = isAggregated ? [] : [this.#path(random.pick(named)).path]
+    const others = isAggregated ? [] : [this.#path(random.pick(namedObjects)).path]
     const all = [...ofColumns, ...others]
     if (all.length === 0) return ''
     return ` ORDER BY ${random.pick(all)}${random.pick(['', ' ASC', ' DESC'])}`

@@ -15,10 +15,10 @@ export function sendFuzzRequest(
   { method, path, headers, body }: FuzzRequest,
 ): Promise<FuzzResponse> {
   const { hostname, port } = new URL(url)
-  const begun = performance.now()
+  const startTime = performance.now()
   const length = body === undefined ? {} : { 'content-length': String(body.length) }
   return new Promise((resolve, reject) => {
-    const sent = request({
+    const clientRequest = request({
       agent,
       hostname,
       port,
@@ -28,15 +28,15 @@ export function sendFuzzRequest(
     })
     const fail = (error: Error): void =>
       reject(error instanceof NoResponse ? error : new NoResponse(error.message))
-    sent.setTimeout(RESPONSE_TIMEOUT_MS, () =>
-      sent.destroy(new NoResponse(`silence for ${RESPONSE_TIMEOUT_MS} ms`)),
+    clientRequest.setTimeout(RESPONSE_TIMEOUT_MS, () =>
+      clientRequest.destroy(new NoResponse(`silence for ${RESPONSE_TIMEOUT_MS} ms`)),
     )
-    sent.on('error', fail).on('response', (answer) => {
+    clientRequest.on('error', fail).on('response', (answer) => {
       const chunks: Buffer[] = []
       const finish = () => {
         const { statusCode: status = 0, headers } = answer
         const text = Buffer.concat(chunks).toString()
-        resolve({ status, headers, text, json: parseJson(text), ms: performance.now() - begun })
+        resolve({ status, headers, text, json: parseJson(text), ms: performance.now() - startTime })
       }
       answer.on('data', (chunk) => {
         chunks.push(chunk)
@@ -46,7 +46,7 @@ export function sendFuzzRequest(
       })
       answer.on('error', fail).on('end', finish)
     })
-    sent.end(body)
+    clientRequest.end(body)
   })
 }
 

@@ -65,11 +65,11 @@ export async function startFuzzedService(admin: string): Promise<FuzzedService> 
 
 /** All variables that production requires, and limits that no run reaches. */
 function createEnvironment(smtpUrl: string, port: number): NodeJS.ProcessEnv {
-  const made = Object.entries(SETTINGS).flatMap(([name, setting]) =>
+  const generatedVariables = Object.entries(SETTINGS).flatMap(([name, setting]) =>
     'made' in setting ? [environmentVariableOf(name)] : [],
   )
   return {
-    ...Object.fromEntries(made.map((name) => [name, randomBytes(24).toString('hex')])),
+    ...Object.fromEntries(generatedVariables.map((name) => [name, randomBytes(24).toString('hex')])),
     PATH: process.env.PATH,
     NODE_ENV: 'production',
     LOG_LEVEL: 'error',

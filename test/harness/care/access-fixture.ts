@@ -142,9 +142,9 @@ export async function createPendingAccessFixture(): Promise<AccessFixture<Pendin
 export async function createAccessFixture(): Promise<AccessFixture> {
   const patient = await createPatient()
   const names = CALLERS.filter((name) => !['anonymous', 'admin', 'subject'].includes(name))
-  const made = await Promise.all(names.map(async (name) => [name, await createPerson()] as const))
+  const entries = await Promise.all(names.map(async (name) => [name, await createPerson()] as const))
   const people: Record<string, Person> = {
-    ...Object.fromEntries(made),
+    ...Object.fromEntries(entries),
     subject: patient,
     admin: await createAdmin(),
   }
@@ -193,9 +193,9 @@ async function createComposition(patient: Patient, careplanId: string): Promise<
   const template = await getStoredTemplate()
   const path = `/med/ehr/${patient.ehrId}/composition`
   const pressure = (systolic: number) => createPressureComposition(template, systolic)
-  const made = await patient.call('POST', `${path}/json?carePlanId=${careplanId}`, pressure(142))
-  const { compositionId } = assertStatus(made, 201)
-  const condition = { 'if-match': made.etag }
+  const response = await patient.call('POST', `${path}/json?carePlanId=${careplanId}`, pressure(142))
+  const { compositionId } = assertStatus(response, 201)
+  const condition = { 'if-match': response.etag }
   assertStatus(await patient.call('PUT', `${path}/${compositionId}/json`, pressure(143), condition))
   return { compositionId, template }
 }

@@ -6,7 +6,7 @@ import { service } from '../service/service.ts'
 type Entry = ReturnType<typeof decodeAuditEntry>
 
 /** The entries of the service's audit that have been read, in the order of reading. */
-const known: Entry[] = []
+const auditEntries: Entry[] = []
 /** The last known id of each chain. Ids sort by chain, then by time. */
 const lastIds = new Map<string, string>()
 let reading = Promise.resolve()
@@ -30,7 +30,7 @@ function readNewEntries(): Promise<void> {
     const inOrder = found.sort((one, other) => (one._id < other._id ? -1 : 1))
     for (const entry of inOrder.map(decodeAuditEntry)) {
       lastIds.set(parseEntryId(entry._id).chain, entry._id)
-      known.push(entry)
+      auditEntries.push(entry)
     }
   })
   return reading
@@ -39,17 +39,17 @@ function readNewEntries(): Promise<void> {
 /** The entries that some work of a person leaves in the audit of any EHR: `<ehrId> query done`, each once. */
 export async function tracesOf({ mvUid }: Person, work: () => PromiseLike<unknown>): Promise<string[]> {
   await readNewEntries()
-  const before = known.length
+  const before = auditEntries.length
   await work()
   await readNewEntries()
-  const found = known.slice(before).filter(({ userId }) => userId === mvUid)
+  const found = auditEntries.slice(before).filter(({ userId }) => userId === mvUid)
   return [...new Set(found.map(({ ehrId, action, outcome }) => `${ehrId} ${action} ${outcome}`))].sort()
 }
 
 /** The entries of one request: `denied <ehrId>`, as often as there are. */
 export async function outcomesOf(requestId: string): Promise<string[]> {
   await readNewEntries()
-  return known
+  return auditEntries
     .filter((entry) => entry.requestId === requestId)
     .map(({ outcome, ehrId }) => `${outcome} ${ehrId}`)
 }

@@ -25,7 +25,7 @@ const SAMPLED_OPERATIONS = operationTable
 /** Sends invalid bodies, queries and lists to all operations on measurements, or to all others in an EHR. */
 export const describeBadInput = (what: 'measurements' | 'EHRs') =>
   describe(`bad input to ${what}`, function suite() {
-    const chosen = SAMPLED_OPERATIONS.filter(
+    const operations = SAMPLED_OPERATIONS.filter(
       ({ path }) => path.includes('/procedure') === (what === 'measurements'),
     )
     this.timeout(isFullSize ? 300_000 : 60_000)
@@ -47,7 +47,7 @@ export const describeBadInput = (what: 'measurements' | 'EHRs') =>
 
     const pathOf = ({ path }: Operation) => path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'x')
 
-    for (const operation of chosen) {
+    for (const operation of operations) {
       const { body, method } = operation
       if (body === undefined || body instanceof RawBody || body instanceof FormBody) continue
       it(`names the violations of bad input to ${operation.id}, and never fails`, async () => {
@@ -58,10 +58,10 @@ export const describeBadInput = (what: 'measurements' | 'EHRs') =>
         } = exampleOf(body as TSchema) as Record<string, unknown>
         const bodies = [...withNaughtyValues(example)]
         for (let i = 0; i < bodies.length; i += 20) {
-          const sent = bodies
+          const requests = bodies
             .slice(i, i + 20)
             .map((bad) => patient.call(method.toUpperCase(), pathOf(operation), bad, { 'if-match': '"1"' }))
-          for (const [at, answer] of (await Promise.all(sent)).entries()) {
+          for (const [at, answer] of (await Promise.all(requests)).entries()) {
             const message = `${answer.status} ${JSON.stringify(answer.body)}: ${JSON.stringify(bodies[i + at])}`
             assert.ok(answer.status < 500, message.slice(0, 900))
             if (answer.status !== 400 && answer.status !== 422) continue
@@ -87,7 +87,7 @@ export const describeBadInput = (what: 'measurements' | 'EHRs') =>
         'templates',
       ]
       const cursors = names.flatMap(createForgedCursors).map((cursor) => `cursor=${cursor}`)
-      const lists = chosen.filter(({ query }) => 'cursor' in query.properties)
+      const lists = operations.filter(({ query }) => 'cursor' in query.properties)
       for (const [at, operation] of lists.entries()) {
         // A different selection for each list.
         const forged = cursors.filter((_, i) => isFullSize || i % 5 === at % 5)

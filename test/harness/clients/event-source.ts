@@ -42,7 +42,7 @@ export async function openEventSource(
     signal: closing.signal,
   })
   const events: SentEvent[] = []
-  let taken = 0
+  let nextIndex = 0
   let lastId = ''
   let over = false
   const take = (block: string) => {
@@ -75,13 +75,13 @@ export async function openEventSource(
     lastId: () => lastId,
     hasEnded: () => over,
     async next() {
-      const event = await waitFor(() => events[taken], 'an event')
-      taken += 1
+      const event = await waitFor(() => events[nextIndex], 'an event')
+      nextIndex += 1
       return event
     },
     async ended() {
       await waitFor(() => over || undefined, 'the end of the stream')
-      assert.deepEqual(events.slice(taken), [])
+      assert.deepEqual(events.slice(nextIndex), [])
     },
     close: () => closing.abort(),
   }

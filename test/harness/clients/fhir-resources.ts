@@ -14,7 +14,7 @@ const resourcesIn = (body: Resource): Resource[] =>
     ? (body.entry ?? []).flatMap(({ resource }) => (resource ? resourcesIn(resource) : []))
     : [body]
 
-const kept = new Set<string>()
+const writtenLines = new Set<string>()
 
 /**
  * Appends the resources of a response to a file in the folder FHIR_RESOURCES, if it is set, so that `.ci/fhir/check` validates what
@@ -25,8 +25,8 @@ export function keepFhirResources(body: unknown): void {
   if (folder === undefined) return
   for (const resource of resourcesIn(body as Resource)) {
     const line = JSON.stringify(resource)
-    if (kept.has(line)) continue
-    kept.add(line)
+    if (writtenLines.has(line)) continue
+    writtenLines.add(line)
     appendFileSync(join(folder, `${pid}.ndjson`), `${line}\n`)
   }
 }

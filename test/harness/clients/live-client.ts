@@ -65,10 +65,10 @@ export async function subscribeBySdk(
     clearTimeout(client.reconnectHandle)
   }
   await subscription.subscribePromise
-  let taken = 0
+  let nextIndex = 0
   const next = async () => {
-    const event = await waitFor(() => received[taken], 'an event')
-    taken += 1
+    const event = await waitFor(() => received[nextIndex], 'an event')
+    nextIndex += 1
     return event
   }
   return { received, errors, next, close }

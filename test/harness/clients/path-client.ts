@@ -25,12 +25,14 @@ export async function call(
     headers: { ...(json ? { 'content-type': 'application/json' } : {}), ...headers },
     ...(body === undefined ? {} : { body: json ? JSON.stringify(body) : (body as Buffer) }),
   })
-  const answered = new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)]))
-  const type = answered.get('content-type') ?? ''
+  const responseHeaders = new Headers(
+    Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
+  )
+  const type = responseHeaders.get('content-type') ?? ''
   const answer = {
     status: response.statusCode,
-    headers: answered,
-    etag: answered.get('etag') ?? '',
+    headers: responseHeaders,
+    etag: responseHeaders.get('etag') ?? '',
     body: await readBody(response.body, type),
   }
   assertPlacesNamed(answer)

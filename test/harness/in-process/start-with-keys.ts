@@ -28,8 +28,8 @@ async function startProcessWithKeys(env: NodeJS.ProcessEnv, args: string[]): Pro
 }
 
 async function openWithKeys(env: NodeJS.ProcessEnv, args: string[]): Promise<string[]> {
-  const given = { LOG_LEVEL: 'silent', DATA_DIR: createDataDir(), ...env }
-  const config = readConfig(given, args.includes('--open'), args.includes('--new'))
+  const environment = { LOG_LEVEL: 'silent', DATA_DIR: createDataDir(), ...env }
+  const config = readConfig(environment, args.includes('--open'), args.includes('--new'))
   const clock = () => new Date()
   const database = await openDatabase(config)
   const client = createStartClient(database.uri)

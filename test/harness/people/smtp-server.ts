@@ -10,17 +10,17 @@ export async function startSmtpServer(answer: AnswerMail = () => 'accept', port 
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
-    onData(stream, _session, done) {
+    onData(stream, _session, callback) {
       let text = ''
       stream.on('data', (chunk) => {
         text += chunk
       })
       stream.on('end', async () => {
-        const answered = await answer(text)
-        if (typeof answered === 'number')
-          return done(Object.assign(new Error('refused'), { responseCode: answered }))
+        const reply = await answer(text)
+        if (typeof reply === 'number')
+          return callback(Object.assign(new Error('refused'), { responseCode: reply }))
         received.push(text)
-        return done()
+        return callback()
       })
     },
   })
@@ -29,6 +29,6 @@ export async function startSmtpServer(answer: AnswerMail = () => 'accept', port 
   return {
     url: `smtp://127.0.0.1:${address.port}`,
     received,
-    close: () => new Promise<void>((done) => server.close(done)),
+    close: () => new Promise<void>((resolve) => server.close(resolve)),
   }
 }

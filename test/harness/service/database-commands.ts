@@ -108,18 +108,18 @@ export async function recordTransactions(work: () => PromiseLike<unknown>): Prom
     const reply = await send.call(this, namespace, command, options, ...more)
     const { session } = (options ?? {}) as { session?: { inTransaction(): boolean } }
     const commandName = Object.keys(command)[0] ?? ''
-    const written = open.get(session)
-    if (commandName === 'commitTransaction' && written) committed.push(written)
+    const writes = open.get(session)
+    if (commandName === 'commitTransaction' && writes) committed.push(writes)
     if (commandName === 'commitTransaction' || commandName === 'abortTransaction') open.delete(session)
     else if (session?.inTransaction()) {
-      const now = written ?? { documents: {}, commands: 0 }
+      const now = writes ?? { documents: {}, commands: 0 }
       open.set(session, now)
       now.commands += 1
       for (const one of splitBulkWrite(command)) {
         const [kind = ''] = Object.keys(one)
-        const written: unknown = one.documents ?? one.updates ?? one.deletes
+        const items: unknown = one.documents ?? one.updates ?? one.deletes
         const isAlone = one === command
-        const { n = 0 } = isAlone ? toObject(reply) : { n: (written as unknown[]).length }
+        const { n = 0 } = isAlone ? toObject(reply) : { n: (items as unknown[]).length }
         const isWrite = ['insert', 'update', 'delete'].includes(kind)
         if (isWrite) now.documents[one[kind]] = (now.documents[one[kind]] ?? 0) + n
       }

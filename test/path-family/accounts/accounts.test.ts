@@ -62,9 +62,9 @@ describe('accounts', () => {
   })
 
   it('are loaded by id and address, if the caller may see them', async () => {
-    const wanted = { mvUids: [anna.mvUid], emails: [bob.email.toUpperCase(), createAddress()] }
+    const filter = { mvUids: [anna.mvUid], emails: [bob.email.toUpperCase(), createAddress()] }
     const ids = async (person: Person) =>
-      (await person.call('POST', '/auth/account', wanted)).body.items.map(
+      (await person.call('POST', '/auth/account', filter)).body.items.map(
         ({ mvUid }: { mvUid: string }) => mvUid,
       )
     assert.deepEqual(await ids(admin), [anna.mvUid, bob.mvUid].sort())
@@ -93,18 +93,18 @@ describe('accounts', () => {
 
   it('have a new ETag after any change by either family, and after activation', async () => {
     const etag = async () => (await admin.call('GET', at(anna.mvUid))).headers.get('etag')
-    const seen = [await etag()]
+    const etags = [await etag()]
     const parse = { ...apiKeys(), 'X-Parse-Session-Token': anna.sessionToken }
     await request().put(`/1/classes/_User/${anna.mvUid}`).set(parse).send({ name: 'Anna' }).expect(200)
-    seen.push(await etag())
+    etags.push(await etag())
     const email = createAddress()
     await request().put(`/1/classes/_User/${anna.mvUid}`).set(parse).send({ email }).expect(200)
-    seen.push(await etag())
+    etags.push(await etag())
     const { body } = await admin.call('GET', at(anna.mvUid))
     assert.deepEqual([body.state, body.email, body.pendingEmail], ['ACTIVE', anna.email, email])
     await followLink((await waitForMail(email)).link)
-    seen.push(await etag())
-    assert.equal(new Set(seen).size, 4, seen.join())
+    etags.push(await etag())
+    assert.equal(new Set(etags).size, 4, etags.join())
   })
 
   it('are not readable through the class family', async () => {
@@ -184,8 +184,8 @@ describe('accounts', () => {
     assertProblem(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
     assertProblem(await logIn(anna.email), 401, 'invalid-credentials')
     await request().post('/1/login').set(apiKeys()).send({ username: anna.email, password }).expect(404)
-    const listed = await admin.call('GET', `/auth/account?state=DISABLED&email=${anna.email}`)
-    assert.equal(listed.body.items.length, 1)
+    const answer = await admin.call('GET', `/auth/account?state=DISABLED&email=${anna.email}`)
+    assert.equal(answer.body.items.length, 1)
     assert.equal((await admin.call('PUT', at(anna.mvUid), { disabled: false })).body.state, 'ACTIVE')
     assert.equal((await logIn(anna.email)).status, 200)
   })

@@ -21,12 +21,12 @@ describe('accounts that an administrator creates', () => {
 
   it('are activated by choosing a password and agreeing to the terms', async () => {
     const email = createAddress()
-    const made = await admin.call('POST', '/auth/manage/account', { email, name: 'Nora', roles: ['admin'] })
-    assert.equal(made.status, 201)
-    assert.equal(made.headers.get('location'), at(made.body.mvUid))
-    assert.equal(made.body.state, 'ACTIVATION_PENDING')
-    assert.deepEqual(made.body.roles, ['admin'])
-    assert.equal(made.body.termsVersion, null)
+    const answer = await admin.call('POST', '/auth/manage/account', { email, name: 'Nora', roles: ['admin'] })
+    assert.equal(answer.status, 201)
+    assert.equal(answer.headers.get('location'), at(answer.body.mvUid))
+    assert.equal(answer.body.state, 'ACTIVATION_PENDING')
+    assert.deepEqual(answer.body.roles, ['admin'])
+    assert.equal(answer.body.termsVersion, null)
 
     const mail = await waitForMail(email)
     assert.match(mail.subject ?? '', /invited/)
@@ -61,9 +61,9 @@ describe('accounts that an administrator creates', () => {
 
   it('are invited again with a message of the administrator until they are activated', async () => {
     const email = createAddress()
-    const made = await admin.call('POST', '/auth/manage/account', { email, name: 'Nora', invite: false })
+    const answer = await admin.call('POST', '/auth/manage/account', { email, name: 'Nora', invite: false })
     const message = 'Welcome <b>Nora</b>\r\nBcc: everyone@example.org'
-    const invite = () => admin.call('POST', `${at(made.body.mvUid)}/invite`, { message })
+    const invite = () => admin.call('POST', `${at(answer.body.mvUid)}/invite`, { message })
     assert.equal((await invite()).status, 202)
     const mail = await waitForMail(email)
     assert.ok(mail.text?.includes('Bcc: everyone'))
@@ -80,7 +80,7 @@ describe('accounts that an administrator creates', () => {
     })
     assertProblem(await invite(), 409, 'conflict')
     assertProblem(
-      await (await logInAs(email)).call('POST', `${at(made.body.mvUid)}/invite`, {}),
+      await (await logInAs(email)).call('POST', `${at(answer.body.mvUid)}/invite`, {}),
       403,
       'forbidden',
     )

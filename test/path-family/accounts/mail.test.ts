@@ -89,9 +89,9 @@ describe('mails of accounts', () => {
 
     it('survive its failure: requests succeed, no mail is lost, and the metrics show it', async () => {
       const email = createAddress()
-      const begun = performance.now()
+      const startTime = performance.now()
       assert.equal((await register(email)).status, 202)
-      assert.ok(performance.now() - begun < 10_000)
+      assert.ok(performance.now() - startTime < 10_000)
       await waitUntil(async () => {
         const figures = await (await fetch(`${service.url}/metrics`)).text()
         return /mails_total\{outcome="failed"\} [1-9]/.test(figures) && /mails_waiting 1/.test(figures)
@@ -118,10 +118,10 @@ describe('mails of accounts', () => {
 
     it('need no action by an operator if one address is registered many times at once', async () => {
       const email = createAddress()
-      const asked = Array.from({ length: 10 }, (_, n) =>
+      const requests = Array.from({ length: 10 }, (_, n) =>
         n % 2 === 0 ? register(email) : post('/auth/account/register/resend', { email }),
       )
-      for (const { status } of await Promise.all(asked)) assert.ok([202, 429].includes(status))
+      for (const { status } of await Promise.all(requests)) assert.ok([202, 429].includes(status))
       await received(email)
       await stopProcess(service)
       assert.doesNotMatch(service.output(), /"level":"(error|fatal)"/)

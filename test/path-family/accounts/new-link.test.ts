@@ -41,8 +41,8 @@ describe('the page of a link that no longer works', () => {
     const { email } = await createPerson()
     assert.match(await askForNewLink(CHOICE, email), /Check your mail/)
     const { link } = await waitForMailAbout(email, /new password/)
-    const saved = await followLink(link, { newPassword: 'another long password' })
-    assert.match(saved, /is saved[\s\S]*<a href="https:\/\/app\.example\.org">/)
+    const page = await followLink(link, { newPassword: 'another long password' })
+    assert.match(page, /is saved[\s\S]*<a href="https:\/\/app\.example\.org">/)
     await logInAs(email, 'another long password')
   })
 

@@ -134,16 +134,16 @@ describe('registration', () => {
         const { former, last } = await registerTwice(owner, stranger)
         assertProblem(await activate(tokenInLink(former), { password: ownPassword }), 410, 'link-expired')
         const token = tokenInLink(last)
-        const refused = await activate(token)
-        assert.deepEqual(assertProblem(refused, 422, 'rule-violated'), ['password-required'])
+        const refusal = await activate(token)
+        assert.deepEqual(assertProblem(refusal, 422, 'rule-violated'), ['password-required'])
         const wrong = await activate(token, { password: ownPassword })
         assert.deepEqual(assertProblem(wrong, 422, 'rule-violated'), ['wrong-password'])
         assertProblem(await logIn(email, 'the password of a stranger'), 401, 'invalid-credentials')
         await call('POST', '/auth/account/password/reset', { email })
         const reset = tokenInLink(await waitForMailAbout(email, /new password/))
         const newPassword = 'yet another password'
-        const chosen = { token: reset, newPassword, termsAccepted: true }
-        assert.equal((await call('POST', '/auth/account/password/update', chosen)).status, 204)
+        const body = { token: reset, newPassword, termsAccepted: true }
+        assert.equal((await call('POST', '/auth/account/password/update', body)).status, 204)
         assert.equal((await logIn(email, newPassword)).status, 200)
       })
 

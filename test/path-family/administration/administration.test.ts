@@ -97,8 +97,8 @@ describe('the operations of administrators', () => {
   })
 
   it('say when the process that verified has ended, and verify again', async () => {
-    const begun = { startedAt: new Date(), entries: 5, ofEntries: 10, leaseUntil: new Date(0) }
-    await verifications().replaceOne({ _id: 'last' }, begun, { upsert: true })
+    const verification = { startedAt: new Date(), entries: 5, ofEntries: 10, leaseUntil: new Date(0) }
+    await verifications().replaceOne({ _id: 'last' }, verification, { upsert: true })
     const { state, entries, finishedAt } = assertStatus(await admin.call('GET', PATH))
     assert.deepEqual([state, entries, finishedAt], ['INTERRUPTED', 5, null])
     assert.equal((await verify()).state, 'INTACT')
@@ -106,8 +106,8 @@ describe('the operations of administrators', () => {
 
   it('start no second verification while one is running', async () => {
     const startedAt = new Date()
-    const begun = { startedAt, entries: 5, ofEntries: 10, leaseUntil: new Date(Date.now() + 30_000) }
-    await verifications().replaceOne({ _id: 'last' }, begun, { upsert: true })
+    const verification = { startedAt, entries: 5, ofEntries: 10, leaseUntil: new Date(Date.now() + 30_000) }
+    await verifications().replaceOne({ _id: 'last' }, verification, { upsert: true })
     const running = assertStatus(await admin.call('POST', PATH), 202)
     assert.deepEqual(
       [running.state, running.startedAt, running.entries],

@@ -218,11 +218,11 @@ describe('care plans', () => {
 
     it('have a new ETag if one of their goals or tasks changes', async () => {
       const id = await createPlan(patient)
-      const seen = new Set<string>()
+      const etags = new Set<string>()
       const look = async () => {
         const etag = (await patient.call('GET', `careplan/${id}`)).etag
-        assert.ok(!seen.has(etag))
-        seen.add(etag)
+        assert.ok(!etags.has(etag))
+        etags.add(etag)
         const unchanged = await patient.call('GET', `careplan/${id}`, undefined, { 'if-none-match': etag })
         assert.equal(unchanged.status, 304)
         return etag

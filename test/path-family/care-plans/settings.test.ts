@@ -31,8 +31,8 @@ describe('settings of a care plan', () => {
       'a\nb': [1, { 'x.y': true }],
       constructor: 'c',
     }
-    const saved = await patient.call('POST', path(), settings)
-    assert.deepEqual([assertStatus(saved), saved.etag], [settings, '"1"'])
+    const answer = await patient.call('POST', path(), settings)
+    assert.deepEqual([assertStatus(answer), answer.etag], [settings, '"1"'])
     assert.deepEqual(assertStatus(await patient.call('GET', path())), settings)
     assertStatus(await patient.call('POST', path(), { other: 1 }))
     assert.deepEqual(assertStatus(await patient.call('GET', path())), { other: 1 })

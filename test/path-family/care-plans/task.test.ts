@@ -60,8 +60,8 @@ describe('tasks', () => {
     const both = await Promise.all([close({ outcome: 'Done' }), close({ outcome: 'Done' })])
     assert.deepEqual(both.map(({ status }) => status).sort(), [200, 422])
     const { goals } = assertStatus(await patient.call('GET', `careplan/${planId}`))
-    const [listed] = goals[0].tasks
-    assert.deepEqual([listed.status, listed.outcome, listed.version], ['COMPLETED', 'Done', 3])
+    const [listedTask] = goals[0].tasks
+    assert.deepEqual([listedTask.status, listedTask.outcome, listedTask.version], ['COMPLETED', 'Done', 3])
   })
 
   it('report all violations', async () => {

@@ -77,8 +77,8 @@ describe('alert rules of a care plan', () => {
       timeZone: 'Europe/Amsterdam',
       mutes: [{ kind: 'bmi', until: '2026-03-01T08:30:00Z', reason: 'On holiday' }],
     }
-    const saved = await patient.call('PUT', path(), rules, { 'if-match': '"0"' })
-    assert.deepEqual([assertStatus(saved), saved.etag], [rules, '"1"'])
+    const answer = await patient.call('PUT', path(), rules, { 'if-match': '"0"' })
+    assert.deepEqual([assertStatus(answer), answer.etag], [rules, '"1"'])
     assert.deepEqual(
       assertStatus((await nurses[0]?.call('GET', `/ehr/${patient.ehrId}/${path()}`)) as never),
       rules,
@@ -219,10 +219,10 @@ describe('alert rules of a care plan', () => {
     assert.deepEqual(await missedIn(), [])
     await makeDue(midnight)
     await waitForCheck()
-    const [missed, ...more] = await missedIn()
+    const [alert, ...more] = await missedIn()
     assert.deepEqual(more, [])
     assert.deepEqual(
-      [missed?.title, missed?.severity, missed?.start, missed?.data],
+      [alert?.title, alert?.severity, alert?.start, alert?.data],
       [
         'Blood-pressure measurement is missing',
         'HIGH',
@@ -237,7 +237,7 @@ describe('alert rules of a care plan', () => {
         },
       ],
     )
-    await waitForAssignee(String(missed?.id), 0)
+    await waitForAssignee(String(alert?.id), 0)
   })
 
   it('expect nothing in a closed or deleted plan', async () => {
@@ -265,9 +265,9 @@ describe('alert rules of a care plan', () => {
       (await callFunction(who, 'saveAlertRules', { carePlanId: planId, ...rules, ...more })).body
     const load = async (who: Person) => (await callFunction(who, 'alertRules', { carePlanId: planId })).body
     assert.deepEqual((await load(nurse)).result, { carePlanId: planId, version: 0 })
-    const saved = { carePlanId: planId, ...rules, version: 1 }
-    assert.deepEqual((await save(nurse, { version: 0 })).result, saved)
-    assert.deepEqual((await load(reader)).result, saved)
+    const storedRules = { carePlanId: planId, ...rules, version: 1 }
+    assert.deepEqual((await save(nurse, { version: 0 })).result, storedRules)
+    assert.deepEqual((await load(reader)).result, storedRules)
     assert.deepEqual(assertStatus(await patient.call('GET', path())), rules)
     const unknown = { expected: [{ ...rules.expected[0], kind: 'shoesize' }], mutes: [] }
     const { code, error } = await save(nurse, unknown)
@@ -310,7 +310,7 @@ describe('alert rules of a care plan', () => {
     }
 
     it('end the alert, in the path family', async () => {
-      const missed = await miss()
+      const alert = await miss()
       assert.equal(await isListed(), true)
       const body = { carePlanId: planId, ...PRESSURE }
       for (const hours of [25, -1])
@@ -318,33 +318,33 @@ describe('alert rules of a care plan', () => {
           await patient.call('POST', 'procedure/bloodpressure', { ...body, timestamp: timeIn(hours) }),
           201,
         )
-      assert.deepEqual(await stateOf(missed), ['OPEN', 'NEW', 1])
+      assert.deepEqual(await stateOf(alert), ['OPEN', 'NEW', 1])
       assertStatus(
         await patient.call('POST', 'procedure/bloodpressure', { ...body, timestamp: timeIn(0) }),
         201,
       )
-      assert.deepEqual(await stateOf(missed), ['CORRECTED', 'NEW', 2])
+      assert.deepEqual(await stateOf(alert), ['CORRECTED', 'NEW', 2])
       assert.equal(await isListed(), false)
-      const history = `/med/${patient.ehrId}/event/${missed.id}/history`
+      const history = `/med/${patient.ehrId}/event/${alert.id}/history`
       assert.equal(assertStatus(await patient.call('GET', history)).items[0].userId, patient.mvUid)
     })
 
     it('end the alert, in the class family', async () => {
-      const missed = await miss()
+      const alert = await miss()
       const timestamp = { __type: 'Date', iso: timeIn(3) }
-      const sent = { ehrId: patient.ehrId, carePlanId: planId, ...PRESSURE, timestamp }
-      await byClass(patient).post('BloodPressure', sent).expect(201)
-      assert.deepEqual(await stateOf(missed), ['CORRECTED', 'NEW', 2])
+      const object = { ehrId: patient.ehrId, carePlanId: planId, ...PRESSURE, timestamp }
+      await byClass(patient).post('BloodPressure', object).expect(201)
+      assert.deepEqual(await stateOf(alert), ['CORRECTED', 'NEW', 2])
     })
 
     it('end the alert when its time is corrected, but not one that somebody has resolved', async () => {
-      const missed = await miss()
+      const alert = await miss()
       const body = { carePlanId: planId, ...PRESSURE }
       const early = { ...body, timestamp: timeIn(60) }
       const { id } = assertStatus(await patient.call('POST', 'procedure/bloodpressure', early), 201)
       const right = { ...body, timestamp: timeIn(2) }
       assertStatus(await patient.call('PUT', `procedure/bloodpressure/${id}`, right))
-      assert.deepEqual(await stateOf(missed), ['CORRECTED', 'NEW', 2])
+      assert.deepEqual(await stateOf(alert), ['CORRECTED', 'NEW', 2])
       planId = await createPlan(patient)
       await addParticipant(planId, nurses[0] as Person, 'write')
       const resolved = await miss()

@@ -85,8 +85,8 @@ describe('thresholds of a care plan', () => {
         bands: [{ code: 'fast', label: 'Fast', severity: 1, heartRate: { gte: 120 } }],
       },
     }
-    const saved = await patient.call('PUT', thresholdsOf(planId), thresholds, { 'if-match': '"0"' })
-    assert.deepEqual([assertStatus(saved), saved.etag], [thresholds, '"1"'])
+    const answer = await patient.call('PUT', thresholdsOf(planId), thresholds, { 'if-match': '"0"' })
+    assert.deepEqual([assertStatus(answer), answer.etag], [thresholds, '"1"'])
     assert.deepEqual(assertStatus(await patient.call('GET', thresholdsOf(planId))), thresholds)
     assertProblem(
       await patient.call('PUT', thresholdsOf(planId), {}, { 'if-match': '"0"' }),
@@ -261,10 +261,10 @@ for (const [family, familyOf] of [
       const [reader, other] = await Promise.all([createPerson(), createPerson()])
       await addParticipant(planId, reader, 'read')
       await addParticipant(await createPlan(patient), other, 'read')
-      const seen = async (who: typeof reader) =>
+      const countAlerts = async (who: typeof reader) =>
         (await alertsOf(who as Patient, patient.ehrId)).filter(({ carePlanId }) => carePlanId === planId)
           .length
-      assert.deepEqual([await seen(reader), await seen(other)], [1, 0])
+      assert.deepEqual([await countAlerts(reader), await countAlerts(other)], [1, 0])
     })
 
     it('is audited as a creation', async () => {
@@ -345,14 +345,14 @@ describe('an alert', () => {
     ])
     assertStatus(await patient.call('PUT', thresholdsOf(planId), Object.fromEntries(beyond)))
     const place = { carePlanId: planId }
-    const made = MEASUREMENT_KINDS.map(async ({ path, name }) => {
+    const creations = MEASUREMENT_KINDS.map(async ({ path, name }) => {
       const body = { ...exampleBody(name as ClassName), ...place }
       const { id } = assertStatus(await patient.call('POST', `procedure/${path}`, body), 201)
       const object = { ...exampleObject(name as ClassName), ...place }
       const { objectId } = (await byClass(patient).post(name, object).expect(201)).body
       return [path, id, objectId] as const
     })
-    const pairs = await Promise.all(made)
+    const pairs = await Promise.all(creations)
     const alerts = new Map((await alertsOf(patient)).map((alert) => [alert.id, alert]))
     const contentOf = (id: string) => {
       const { title, start, severity, data } = alerts.get(id) as Values

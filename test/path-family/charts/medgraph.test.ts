@@ -198,11 +198,11 @@ describe('the graph of an EHR', () => {
       ['medgraph', ''],
     ] as const) {
       const path = `/ehr/${patient.ehrId}/summary/${name}`
-      const asked = assertStatus(await patient.call('GET', `${path}${query}`))
-      const { self } = asked.links
+      const summary = assertStatus(await patient.call('GET', `${path}${query}`))
+      const { self } = summary.links
       const parameters = (address: string) => [...new URLSearchParams(address.split('?')[1])].sort()
       assert.deepEqual(parameters(self), parameters(query))
-      assert.deepEqual(assertStatus(await patient.call('GET', self)), asked)
+      assert.deepEqual(assertStatus(await patient.call('GET', self)), summary)
     }
   })
 

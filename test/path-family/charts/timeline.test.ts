@@ -221,9 +221,9 @@ describe('the timeline of an EHR', () => {
     const one = await createPatient()
     await createPlan(one)
     const commands = await recordCommands(async () => assertStatus(await one.call('GET', 'summary/timeline')))
-    const [asked, ...others] = commands.filter(({ commandName }) => commandName === 'aggregate')
+    const [aggregation, ...others] = commands.filter(({ commandName }) => commandName === 'aggregate')
     assert.deepEqual(others, [])
-    const joined = asked?.pipeline.flatMap((stage: { $unionWith?: Union }) => stage.$unionWith ?? [])
+    const joined = aggregation?.pipeline.flatMap((stage: { $unionWith?: Union }) => stage.$unionWith ?? [])
     assert.ok(joined.length >= 15)
     await assertNoScan(
       joined.map(({ coll, pipeline: [{ $match: filter }] }: Union) => ({
@@ -233,7 +233,7 @@ describe('the timeline of an EHR', () => {
       })),
     )
     const found = commands.flatMap(({ commandName, find }) => (commandName === 'find' ? [find] : []))
-    assert.deepEqual([asked?.aggregate, ...new Set(found)], ['Ehr', 'CarePlan'])
+    assert.deepEqual([aggregation?.aggregate, ...new Set(found)], ['Ehr', 'CarePlan'])
   })
 
   it('refuses invalid parameters by name', async () => {

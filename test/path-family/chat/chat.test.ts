@@ -47,7 +47,7 @@ describe('a chat', () => {
     assertStatus(await who.call('POST', at('', of), first), 201).id
   const post = (topic: string, text: string, who: Person = nurse, more: object = {}) =>
     who.call('POST', at(`/${topic}`), { text, ...more })
-  const said = async (topic: string, text: string, who: Person = nurse) =>
+  const addMessage = async (topic: string, text: string, who: Person = nurse) =>
     assertStatus(await post(topic, text, who), 201).id
   const topicAs = async (who: Person, topic: string, query = '') =>
     assertStatus(await who.call('GET', at(`/${topic}${query}`)))
@@ -65,13 +65,16 @@ describe('a chat', () => {
       unread: 0,
       closed: false,
     })
-    await said(id, 'Yes, they do.', nurse)
-    await said(id, 'Thanks', reader)
-    const seen = await topicAs(nurse, id)
-    assert.deepEqual(textsOf(seen), [first.text, 'Yes, they do.', 'Thanks'])
-    assert.equal(seen.unread, 2)
-    const [listed] = assertStatus(await reader.call('GET', at())).items
-    assert.deepEqual([listed.id, listed.unread, listed.lastMessageAt], [id, 2, seen.lastMessageAt])
+    await addMessage(id, 'Yes, they do.', nurse)
+    await addMessage(id, 'Thanks', reader)
+    const nurseView = await topicAs(nurse, id)
+    assert.deepEqual(textsOf(nurseView), [first.text, 'Yes, they do.', 'Thanks'])
+    assert.equal(nurseView.unread, 2)
+    const [listedTopic] = assertStatus(await reader.call('GET', at())).items
+    assert.deepEqual(
+      [listedTopic.id, listedTopic.unread, listedTopic.lastMessageAt],
+      [id, 2, nurseView.lastMessageAt],
+    )
     for (const [method, path, body] of [
       ['GET', at(), undefined],
       ['POST', at(), first],
@@ -79,8 +82,8 @@ describe('a chat', () => {
       ['POST', at(`/${id}`), { text: 'x' }],
       ['POST', at(`/${id}/read`), {}],
       ['POST', at(`/${id}/close`), undefined],
-      ['PUT', at(`/${id}/message/${seen.items[0].id}`), { text: 'x' }],
-      ['DELETE', at(`/${id}/message/${seen.items[0].id}`), undefined],
+      ['PUT', at(`/${id}/message/${nurseView.items[0].id}`), { text: 'x' }],
+      ['DELETE', at(`/${id}/message/${nurseView.items[0].id}`), undefined],
     ] as const) {
       assertProblem(await stranger.call(method, path, body), 404, 'not-found')
       assertProblem(await call(method, path, body), 401, 'unauthenticated')
@@ -127,7 +130,7 @@ describe('a chat', () => {
 
   it('is paged back and forth, the newest last', async () => {
     const id = await start()
-    for (const text of ['1', '2', '3', '4']) await said(id, text)
+    for (const text of ['1', '2', '3', '4']) await addMessage(id, text)
     const last = await topicAs(reader, id, '?limit=2')
     assert.deepEqual([textsOf(last), last.page.next], [['3', '4'], null])
     const before = await topicAs(reader, id, `?limit=2&cursor=${last.page.prev}`)
@@ -148,10 +151,10 @@ describe('a chat', () => {
     assertProblem(await post(id, 'x'.repeat(1_000_000)), 413, 'content-too-large')
     const bold = '<b>bold</b> https://example.org'
     assert.equal(assertStatus(await post(id, bold), 201).text, bold)
-    const answered = await said(id, 'First')
-    const reply = assertStatus(await post(id, 'Second', reader, { replyTo: answered }), 201)
-    assert.equal(reply.replyTo, answered)
-    const elsewhere = await said(await start(), 'Elsewhere')
+    const messageId = await addMessage(id, 'First')
+    const reply = assertStatus(await post(id, 'Second', reader, { replyTo: messageId }), 201)
+    assert.equal(reply.replyTo, messageId)
+    const elsewhere = await addMessage(await start(), 'Elsewhere')
     assert.deepEqual(
       assertProblemPlaces(await post(id, 'x', nurse, { replyTo: elsewhere }), 422, 'rule-violated'),
       ['body.replyTo'],
@@ -191,7 +194,7 @@ describe('a chat', () => {
 
   it('is edited by its author for 15 minutes, with a mark; a deletion leaves a tombstone', async () => {
     const id = await start()
-    const messageId = await said(id, 'Tomorow')
+    const messageId = await addMessage(id, 'Tomorow')
     const message = at(`/${id}/message/${messageId}`)
     assertProblem(await patient.call('PUT', message, { text: 'x' }), 403, 'forbidden')
     assertProblem(await patient.call('DELETE', message), 403, 'forbidden')
@@ -217,8 +220,8 @@ describe('a chat', () => {
 
   it('counts unread messages until the reader confirms them', async () => {
     const id = await start()
-    const two = await said(id, 'two')
-    await said(id, 'three')
+    const two = await addMessage(id, 'two')
+    await addMessage(id, 'three')
     const unread = async (who: Person) => (await topicAs(who, id)).unread
     const read = (who: Person, body: object = {}) => who.call('POST', at(`/${id}/read`), body)
     assert.deepEqual([await unread(patient), await unread(nurse), await unread(reader)], [2, 1, 3])
@@ -227,7 +230,7 @@ describe('a chat', () => {
     assertStatus(await read(reader), 204)
     assertStatus(await read(reader, { messageId: two }), 204)
     assert.equal(await unread(reader), 0)
-    await said(id, 'four', patient)
+    await addMessage(id, 'four', patient)
     assert.equal(await unread(reader), 1)
     assert.deepEqual(
       assertProblemPlaces(await read(reader, { messageId: 'of-the-future' }), 422, 'rule-violated'),

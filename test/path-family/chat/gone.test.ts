@@ -43,8 +43,8 @@ describe('messages about', () => {
   async function event(): Promise<[id: string, path: string]> {
     const visit = { type: 'visit', title: 'x', start: '2026-03-01T09:00:00Z' }
     const path = `/med/${patient.ehrId}/event`
-    const sent = { ...visit, carePlanId: await planWithBoth() }
-    const { id } = assertStatus(await patient.call('POST', path, sent), 201)
+    const body = { ...visit, carePlanId: await planWithBoth() }
+    const { id } = assertStatus(await patient.call('POST', path, body), 201)
     return [id, `${path}/${id}`]
   }
   async function ehr(): Promise<Patient> {
@@ -118,9 +118,9 @@ describe('messages about', () => {
       const starts = about === 'ehr' ? nurse : patient
       const first = { title: 'The new tablets', text: 'Do they go with the old ones?' }
       const { id } = assertStatus(await starts.call('POST', places[0], first), 201)
-      const said = assertStatus(await nurse.call('POST', `${places[1]}/${id}`, { text: 'Yes' }), 201).id
+      const messageId = assertStatus(await nurse.call('POST', `${places[1]}/${id}`, { text: 'Yes' }), 201).id
 
-      async function seen() {
+      async function assertVisible() {
         for (const [who, place] of readers) {
           assert.equal(assertStatus(await who.call('GET', `${place}/${id}`)).items.length, 2)
           assert.equal(
@@ -132,7 +132,7 @@ describe('messages about', () => {
           assert.equal(results.length, 2)
         }
       }
-      await seen()
+      await assertVisible()
       await go()
       for (const [who, place] of readers) {
         assertProblem(await who.call('GET', place), 404, 'not-found')
@@ -140,7 +140,7 @@ describe('messages about', () => {
         assertProblem(await who.call('POST', `${place}/${id}`, { text: 'x' }), 404, 'not-found')
         assertProblem(await who.call('POST', place, first), 404, 'not-found')
         assertError(await createClassClient(who).get('ChatTopic', id), 101)
-        assertError(await createClassClient(who).get('ChatMessage', said), 101)
+        assertError(await createClassClient(who).get('ChatMessage', messageId), 101)
         for (const [className, where] of [
           ['ChatTopic', { objectId: id }],
           ['ChatMessage', { topicId: id }],
@@ -148,6 +148,6 @@ describe('messages about', () => {
           assert.deepEqual((await createClassClient(who).list(className, where).expect(200)).body.results, [])
       }
       await comeBack?.()
-      if (comeBack) await seen()
+      if (comeBack) await assertVisible()
     })
 })

@@ -21,8 +21,8 @@ describe("the page with accesses to a patient's record", () => {
     page = await context.newPage()
     collectFaults(page, faults)
     ;[patient, nurse] = await Promise.all([createPatient(), createPerson()])
-    const named = { name: { displayName: '<b>Nurse</b> & "Ann"' } }
-    assertStatus(await nurse.call('PUT', `/profile/${nurse.mvUid}`, named))
+    const profile = { name: { displayName: '<b>Nurse</b> & "Ann"' } }
+    assertStatus(await nurse.call('PUT', `/profile/${nurse.mvUid}`, profile))
     const planId = await createPlan(patient)
     await addParticipant(planId, nurse, 'read')
     assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan`))
@@ -95,13 +95,13 @@ describe("the page with accesses to a patient's record", () => {
   })
 
   it('marks a query over many records as such', async () => {
-    const [asked, asker] = await Promise.all([createPatient(), createPerson()])
-    await addParticipant(await createPlan(asked), asker, 'read')
+    const [subject, asker] = await Promise.all([createPatient(), createPerson()])
+    await addParticipant(await createPlan(subject), asker, 'read')
     for (let i = 0; i < 20; i++)
       assertStatus(await asker.call('POST', '/ehr', { subjectId: `patient ${i}` }), 201)
-    assertStatus(await asker.call('GET', `/ehr/${asked.ehrId}/careplan`))
+    assertStatus(await asker.call('GET', `/ehr/${subject.ehrId}/careplan`))
     await createClassClient(asker).list('Task', { name: 'nowhere' }).expect(200)
-    const headers = { Authorization: `Bearer ${asked.authToken}` }
+    const headers = { Authorization: `Bearer ${subject.authToken}` }
     for (const [lang, expected] of Object.entries({
       en: ['Listed care plans', 'Listed tasks in all records that this person can read'],
       nl: ['Zorgplannen opgevraagd', 'Taken opgevraagd in alle dossiers die deze persoon kan inzien'],

@@ -17,7 +17,7 @@ import { assertNoScan, recordAllCommands, recordCommands } from '../../harness/s
 import { config, service } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
 
-const named = (commands: readonly Document[]) =>
+const describeCommands = (commands: readonly Document[]) =>
   commands.map((command) => `${command.commandName} ${command[command.commandName]}`).sort()
 
 const DAY_MS = 86_400_000
@@ -68,7 +68,7 @@ describe('database work for care plans', () => {
     assertStatus(await patient.call('GET', '/ehr'))
     for (const [path, found] of Object.entries(expected)) {
       const commands = await recordCommands(async () => assertStatus(await patient.call('GET', path)), /./)
-      const own = named(commands)
+      const own = describeCommands(commands)
       const reads = own.filter((name) => name !== 'insert audit.entries')
       assert.deepEqual(
         reads,
@@ -168,16 +168,16 @@ describe('database work for care plans', () => {
     const id = await createPlan(owner)
     await createTask(owner, id, await createGoal(owner, id))
     assertStatus(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
-    const commands = await recordAllCommands(async (sent) => {
+    const commands = await recordAllCommands(async (sentCommands) => {
       for (const days of [0, 32])
         await purgeDeletedEhrs(
           { ...service, contents: containedCollections },
           new Date(Date.now() + days * DAY_MS),
         )
       await removeEntriesBefore(service.db, config.auditKey, new Date(0))
-      await waitUntil(() => named(sent).includes('find plan.participants'))
+      await waitUntil(() => describeCommands(sentCommands).includes('find plan.participants'))
     }, /^(ehr|plan|history|audit)\.|^mails$/)
-    const names = named(commands)
+    const names = describeCommands(commands)
     for (const job of [
       'find ehr.removed',
       'find history.changes',

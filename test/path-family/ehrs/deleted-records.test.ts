@@ -45,8 +45,8 @@ async function pagesOf(patient: Patient, query = ''): Promise<DeletedRecordResou
   return pages
 }
 
-const contentsIn = async (...asked: Parameters<typeof deletedIn>) =>
-  (await deletedIn(...asked)).items.map(({ content }) => content)
+const contentsIn = async (...parameters: Parameters<typeof deletedIn>) =>
+  (await deletedIn(...parameters)).items.map(({ content }) => content)
 
 /** Deletes a record of a kind. @returns its id */
 async function deleteOne(type: string, patient: Patient, place: Place): Promise<string> {
@@ -58,10 +58,10 @@ async function deleteOne(type: string, patient: Patient, place: Place): Promise<
     return compositionId
   }
   const { post, delete: remove } = byClass(patient)
-  const known: Partial<Record<ClassName, string>> = { CarePlan: place.carePlanId, Goal: place.goalId }
-  if (type === 'Task') known.Task = await createTask(patient, place.carePlanId, place.goalId)
+  const idsByType: Partial<Record<ClassName, string>> = { CarePlan: place.carePlanId, Goal: place.goalId }
+  if (type === 'Task') idsByType.Task = await createTask(patient, place.carePlanId, place.goalId)
   const object = withOtherKey(type, { ...parentIdsOf(type, place), ...exampleObject(type) })
-  const id = known[type] ?? (await post(type, object).expect(201)).body.objectId
+  const id = idsByType[type] ?? (await post(type, object).expect(201)).body.objectId
   await remove(type, id).expect(200)
   return id
 }
@@ -80,7 +80,7 @@ async function restore(patient: Patient, deleted: DeletedRecordResource | undefi
   assertStatus(await patient.call('POST', restorationOf(deleted), { version }))
 }
 
-const named = async (who: Person, displayName: string) =>
+const setDisplayName = async (who: Person, displayName: string) =>
   assertStatus(await who.call('PUT', `/profile/${who.mvUid}`, { name: { displayName } }))
 
 describe('the deleted records of an EHR', () => {
@@ -88,7 +88,7 @@ describe('the deleted records of an EHR', () => {
     if (!isClassName(type) || SAMPLED_KINDS.includes(type))
       it(`contain a ${type} with its history, until it is restored`, async () => {
         const { patient, place } = await newPlace()
-        await named(patient, 'Ann Jansen')
+        await setDisplayName(patient, 'Ann Jansen')
         const id = await deleteOne(type, patient, place)
         const [deleted, ...others] = (await deletedIn(patient, patient)).items
         assert.ok(deleted)
@@ -213,8 +213,8 @@ describe('the deleted records of an EHR', () => {
       assertStatus(await patient.call('DELETE', `procedure/bodyweight/${id}`), 204)
     }
     assert.equal((await contentsIn(patient, patient)).length, 2)
-    const [seen, ...more] = (await deletedIn(patient, nurse)).items
-    assert.deepEqual(seen?.values, [{ name: 'weight', value: 70, unit: 'kg' }])
+    const [visibleRecord, ...more] = (await deletedIn(patient, nurse)).items
+    assert.deepEqual(visibleRecord?.values, [{ name: 'weight', value: 70, unit: 'kg' }])
     assert.deepEqual(more, [])
     for (const who of [stranger, admin])
       assertProblem(await who.call('GET', `/ehr/${patient.ehrId}/deleted`), 404, 'not-found')
@@ -236,7 +236,7 @@ describe('the deleted records of an EHR', () => {
     const plan = await createPlan(patient, { anonymous: true })
     const [nurse, helper] = await Promise.all([createPerson(), createPerson()])
     await addParticipant(plan, nurse, 'read')
-    await Promise.all([named(patient, 'Ann Jansen'), named(helper, 'Piet Jansen')])
+    await Promise.all([setDisplayName(patient, 'Ann Jansen'), setDisplayName(helper, 'Piet Jansen')])
     await createHelper(patient, helper, ['READ', 'RECORD'])
     const acting = await actFor(patient, helper)
     const id = await createWeight(patient, plan)

@@ -42,8 +42,8 @@ describe('the audit of an EHR', () => {
 
   it('names the others who looked since a time, without the subject', async () => {
     const nurse = await createPerson()
-    const named = { name: { displayName: 'Nurse Bo' } }
-    assertStatus(await nurse.call('PUT', `/profile/${nurse.mvUid}`, named))
+    const profile = { name: { displayName: 'Nurse Bo' } }
+    assertStatus(await nurse.call('PUT', `/profile/${nurse.mvUid}`, profile))
     await addParticipant(planId, nurse, 'read')
     assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan/${planId}`))
     const filtered = async (query: string): Promise<string[]> => {
@@ -85,8 +85,8 @@ describe('the audit of an EHR', () => {
     const [own, denied, refusal, ...looks] = await auditFor(patient)
     const [line] = looks.filter(({ action }) => action === 'read')
     assert.ok(line && Date.parse(line.at) >= before && Date.parse(line.at) <= Date.now())
-    const { at: _, ...seen } = line
-    assert.deepEqual(seen, {
+    const { at: _, ...fields } = line
+    assert.deepEqual(fields, {
       userId: nurse.mvUid,
       userName: null,
       onBehalfOf: null,

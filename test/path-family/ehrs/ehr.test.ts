@@ -41,7 +41,7 @@ describe('EHRs', () => {
     const all = [person.ehrId, ...others, patient.ehrId]
     for (const limit of [1, 2, 3, 5, 1000])
       for (const path of ['/ehr', '/med/ehr']) {
-        const seen: string[] = []
+        const ids: string[] = []
         let cursor: string | null = ''
         while (cursor !== null) {
           const more: string = cursor && `&cursor=${encodeURIComponent(cursor)}`
@@ -50,10 +50,10 @@ describe('EHRs', () => {
           )
           assert.equal(page.total, all.length)
           assert.ok(items.length > 0 && items.length <= limit)
-          seen.push(...items.map(({ id }: { id: string }) => id))
+          ids.push(...items.map(({ id }: { id: string }) => id))
           cursor = page.next
         }
-        assert.deepEqual(seen, all, `${limit}`)
+        assert.deepEqual(ids, all, `${limit}`)
       }
     assertStatus(await person.call('DELETE', `/med/ehr/${person.ehrId}`), 204)
     assert.deepEqual(await idsOf(person), all.slice(1))

@@ -29,11 +29,11 @@ describe('an EHR for another user', () => {
 
   /** An EHR that the doctor has created and begun to fill. */
   async function filled() {
-    const begun = await createEhrAbout(patient, doctor)
-    const { ehrId, call } = begun
-    const planId = await createPlan(begun)
-    const goalId = await createGoal(begun, planId)
-    const taskId = await createTask(begun, planId, goalId)
+    const ehr = await createEhrAbout(patient, doctor)
+    const { ehrId, call } = ehr
+    const planId = await createPlan(ehr)
+    const goalId = await createGoal(ehr, planId)
+    const taskId = await createTask(ehr, planId, goalId)
     assertStatus(await call('PUT', `careplan/${planId}`, { name: 'Second' }))
     const event = { type: 'visit', title: 'Visit', start: '2026-03-01T08:30:00Z' }
     const eventId = assertStatus(await call('POST', `/med/${ehrId}/event`, event), 201).id
@@ -43,8 +43,8 @@ describe('an EHR for another user', () => {
 
   it('is pending for that user, and belongs to its creator until then', async () => {
     const { ehrId } = await filled()
-    const listed = assertStatus(await doctor.call('GET', '/ehr')).items.find(({ id }: Listed) => id === ehrId)
-    const { pending, creatorId, subjectId } = listed
+    const ehr = assertStatus(await doctor.call('GET', '/ehr')).items.find(({ id }: Listed) => id === ehrId)
+    const { pending, creatorId, subjectId } = ehr
     assert.deepEqual([pending, creatorId, subjectId], [true, doctor.mvUid, patient.mvUid])
     assert.ok((await idsOf(patient, '/ehr/pending')).includes(ehrId))
     assert.ok(!(await idsOf(patient)).includes(ehrId))

@@ -127,9 +127,9 @@ describe('the changes that concern an account', () => {
     const views = { views: [{ name: 'Mine', mine: true }] }
     assertStatus(await piet.call('PUT', '/worklist/views', views))
     assertStatus(await admin.call('PUT', '/worklist/views', views))
-    const told = [await dataOf(source), await dataOf(source)]
+    const changes = [await dataOf(source), await dataOf(source)]
     assert.deepEqual(
-      told.map(({ type, href, userId }) => [type, href, userId]),
+      changes.map(({ type, href, userId }) => [type, href, userId]),
       [
         ['Account', account, admin.mvUid],
         ['WorklistViews', '/worklist/views', piet.mvUid],

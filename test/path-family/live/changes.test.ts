@@ -66,8 +66,8 @@ describe('the changes of an EHR', () => {
   it('are sent to participants of their own plan only, and to no stranger', async () => {
     const source = await follow(nurse)
     await weigh(otherPlanId)
-    const seen = await weigh(planId, 72)
-    assert.equal((await dataOf(source)).id, seen)
+    const id = await weigh(planId, 72)
+    assert.equal((await dataOf(source)).id, id)
     assertProblem(await stranger.call('GET', at()), 404, 'not-found')
   })
 
@@ -77,14 +77,14 @@ describe('the changes of an EHR', () => {
     assert.equal((await dataOf(first)).id, heard)
     const after = first.lastId()
     first.close()
-    const missed = [await weigh(planId, 61), await weigh(otherPlanId, 62), await weigh(planId, 63)]
+    const missedIds = [await weigh(planId, 61), await weigh(otherPlanId, 62), await weigh(planId, 63)]
     const second = await follow(patient, after)
     const then = await weigh(planId, 64)
     const ids = []
     for (let i = 0; i < 4; i++) ids.push((await dataOf(second)).id)
-    assert.deepEqual(ids, [...missed, then])
+    assert.deepEqual(ids, [...missedIds, then])
     const third = await follow(patient, second.events[1]?.id)
-    assert.deepEqual([(await dataOf(third)).id, (await dataOf(third)).id], [missed[2], then])
+    assert.deepEqual([(await dataOf(third)).id, (await dataOf(third)).id], [missedIds[2], then])
   })
 
   it('begin with those of the last seconds on request, each once', async () => {

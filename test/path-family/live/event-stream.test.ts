@@ -9,9 +9,9 @@ describe('a stream of events', () => {
     const events = new EventStreamWriter()
     let received = 0
     const client = new Writable({
-      write(part, _encoding, taken) {
+      write(part, _encoding, callback) {
         received += part.length
-        setImmediate(taken)
+        setImmediate(callback)
       },
     })
     events.pipe(client)

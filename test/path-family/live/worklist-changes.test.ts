@@ -88,9 +88,9 @@ describe('the live events of a worklist', () => {
     const taskId = await createTask(patient, planId, goalId)
     const alertId = await createAlert(other, otherPlan)
     await other.call('POST', `/chat/careplan/${otherPlan}`, { title: 'A question', text: 'Hello?' })
-    const told = [await next(source), await next(source), await next(source), await next(source)]
+    const changes = [await next(source), await next(source), await next(source), await next(source)]
     assert.deepEqual(
-      told.map(({ type, ehrId }) => [type, ehrId]).sort(),
+      changes.map(({ type, ehrId }) => [type, ehrId]).sort(),
       [
         ['ChatMessage', other.ehrId],
         ['ChatTopic', other.ehrId],
@@ -98,7 +98,7 @@ describe('the live events of a worklist', () => {
         ['Task', patient.ehrId],
       ].sort(),
     )
-    assert.deepEqual([told[0].id, told[1].id], [taskId, alertId])
+    assert.deepEqual([changes[0].id, changes[1].id], [taskId, alertId])
   })
 
   it('tell who takes part in the care plans of the user, themselves included', async () => {

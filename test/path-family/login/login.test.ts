@@ -55,10 +55,10 @@ describe('login with a password', () => {
       }
       return found
     }
-    const known = await codes(person.email)
-    assert.deepEqual(known, await codes(createAddress()))
-    assert.equal(known[0], 'invalid-credentials null')
-    assert.equal(known.at(-1), 'account-locked 300')
+    const knownCodes = await codes(person.email)
+    assert.deepEqual(knownCodes, await codes(createAddress()))
+    assert.equal(knownCodes[0], 'invalid-credentials null')
+    assert.equal(knownCodes.at(-1), 'account-locked 300')
     assertProblem(await logIn(person.email), 429, 'account-locked')
   })
 

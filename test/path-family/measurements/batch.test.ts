@@ -48,9 +48,9 @@ describe('a batch of measurements', () => {
   async function storedLikeAlone(bodies: Item[]): Promise<void> {
     const since = new Date()
     const some = bodies.map((body, i) => ({ kind: MEASUREMENT_KINDS[i] as MeasurementKind, body }))
-    const sent = inPlan(some.map(({ kind, body }) => ({ ...body, kind: kind.path })))
-    const answer = assertStatus(await send(sent))
-    assert.deepEqual([answer.stored, answer.known, answer.refused], [sent.length, 0, 0])
+    const items = inPlan(some.map(({ kind, body }) => ({ ...body, kind: kind.path })))
+    const answer = assertStatus(await send(items))
+    assert.deepEqual([answer.stored, answer.known, answer.refused], [items.length, 0, 0])
     const created = (await readAudit(patient.ehrId, since)).filter((entry) => entry.startsWith('create'))
     assert.deepEqual(created.sort(), MEASUREMENT_KINDS.map(({ name }) => `create ${name} done`).sort())
     for (const [i, { kind, body }] of some.entries()) {
@@ -100,11 +100,11 @@ describe('a batch of measurements', () => {
         [rate(66)],
       ] as object[]),
     )
-    const said = answer.items.map(
+    const outcomes = answer.items.map(
       ({ status, code, errors }: { status: string; code: string; errors: Item[] }) =>
         [status, code, ...errors.map(({ path, code }) => `${path} ${code}`)].filter(Boolean).join(', '),
     )
-    assert.deepEqual(said, [
+    assert.deepEqual(outcomes, [
       'stored',
       'refused, rule-violated, body.items.1.timestamp range, body.items.1.heartRateUnit unit',
       'refused, invalid-input, body.items.2.kind enum',
@@ -175,8 +175,8 @@ describe('a batch of measurements', () => {
       { ...rate(103), carePlanId: other },
       weight,
     ]
-    const sent = () => own.call('POST', `/ehr/${own.ehrId}/procedure/batch`, { items })
-    const first = assertStatus(await sent())
+    const sendBatch = () => own.call('POST', `/ehr/${own.ehrId}/procedure/batch`, { items })
+    const first = assertStatus(await sendBatch())
     assert.deepEqual(statuses(first), ['stored', 'stored', 'known', 'refused', 'stored', 'stored', 'stored'])
     const alerts = async () =>
       assertStatus(await own.call('GET', `/med/${own.ehrId}/event?type=measurement-alert`)).items.map(
@@ -188,7 +188,7 @@ describe('a batch of measurements', () => {
       [first.items[6].id, watched, 'bodyweight'],
     ]
     assert.deepEqual((await alerts()).sort(), expected.sort())
-    assert.equal(assertStatus(await sent()).known, 6)
+    assert.equal(assertStatus(await sendBatch()).known, 6)
     assert.equal((await alerts()).length, 3)
   })
 
@@ -236,7 +236,9 @@ describe('a batch of measurements', () => {
     assert.equal(assertStatus(await many(1000)).stored, 1000)
     assertProblem(await many(1001), 400, 'invalid-input')
     assertProblem(await many(0), 400, 'invalid-input')
-    const kept = await service.db.collection('HeartRate').countDocuments({ carePlanId: elsewhere.carePlanId })
-    assert.equal(kept, 0)
+    const storedCount = await service.db
+      .collection('HeartRate')
+      .countDocuments({ carePlanId: elsewhere.carePlanId })
+    assert.equal(storedCount, 0)
   })
 })

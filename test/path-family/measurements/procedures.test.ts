@@ -21,9 +21,9 @@ describe('measurements', () => {
   const pressure = { systolic: 128, systolicUnit: 'mmHg', diastolic: 82, diastolicUnit: 'mmHg' }
 
   it('are stored as sent, with the value in the unit of their kind beside it', async () => {
-    const sent = { systolic: 17, systolicUnit: 'kPa', diastolic: 80, diastolicUnit: 'mmHg', source: 'sensed' }
-    const stored = await store('bloodpressure', sent)
-    for (const [field, value] of Object.entries(sent)) assert.equal(stored[field], value, field)
+    const body = { systolic: 17, systolicUnit: 'kPa', diastolic: 80, diastolicUnit: 'mmHg', source: 'sensed' }
+    const stored = await store('bloodpressure', body)
+    for (const [field, value] of Object.entries(body)) assert.equal(stored[field], value, field)
     assert.deepEqual([stored.systolicMmHg, stored.diastolicMmHg], [127.5105, 80])
     assert.deepEqual([stored.meanArterialPressure, stored.pulsePressure], [95.8, 47.5])
     assert.deepEqual([stored.condition, stored.warnings, stored.ehrId], ['normal', [], patient.ehrId])
@@ -258,12 +258,12 @@ describe('measurements', () => {
     const participant = await createPerson()
     for (const plan of [seen, alsoSeen]) await addParticipant(plan, participant, 'read')
     const rates = async (path: string, who: Pick<Patient, 'call'>) => {
-      let listed: number[] = []
+      let heartRates: number[] = []
       const finds = await recordCommands(async () => {
         const { items } = assertStatus(await who.call('GET', path))
-        listed = items.map(({ heartRate }: { heartRate: number }) => heartRate).sort()
+        heartRates = items.map(({ heartRate }: { heartRate: number }) => heartRate).sort()
       })
-      const examined = finds
+      const examinedCounts = finds
         .filter(({ find }) => find === 'HeartRate')
         .map(async ({ filter, sort, limit }) => {
           const explained = await service.db.command({
@@ -272,7 +272,7 @@ describe('measurements', () => {
           })
           return explained.executionStats.totalDocsExamined
         })
-      return [listed, (await Promise.all(examined)).reduce((sum, one) => sum + one, 0)]
+      return [heartRates, (await Promise.all(examinedCounts)).reduce((sum, one) => sum + one, 0)]
     }
     const path = at('heartrate')
     assert.deepEqual(await rates(path, participant), [[60, 61, 63, 64], 4])

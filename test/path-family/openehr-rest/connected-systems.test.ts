@@ -37,9 +37,9 @@ describe('the connected systems', () => {
     assertStatus(await person.call('GET', '/auth/system'), 403)
     assertStatus(await admin.call('POST', '/auth/system', { name }), 409)
     const { items } = assertStatus(await admin.call('GET', '/auth/system?limit=1000'))
-    const shown = items.find((one: { id: string }) => one.id === id)
-    assert.deepEqual([shown.name, shown.active, shown.roles], [name, true, ['modeller']])
-    assert.ok(!('keyHash' in shown) && !('clientSecret' in shown))
+    const listedSystem = items.find((one: { id: string }) => one.id === id)
+    assert.deepEqual([listedSystem.name, listedSystem.active, listedSystem.roles], [name, true, ['modeller']])
+    assert.ok(!('keyHash' in listedSystem) && !('clientSecret' in listedSystem))
   })
 
   it('are registered once if several administrators use a name at the same time', async () => {
@@ -146,8 +146,8 @@ describe('the connected systems', () => {
     const entries = await service.db.collection('audit.entries').find({ ehrId }).toArray()
     for (const { userId, application } of entries)
       assert.deepEqual([userId, application], [system.id, system.name])
-    const shown = assertStatus(await admin.call('GET', `/ehr/${ehrId}/audit`))
-    assert.ok(JSON.stringify(shown).includes(system.name))
+    const audit = assertStatus(await admin.call('GET', `/ehr/${ehrId}/audit`))
+    assert.ok(JSON.stringify(audit).includes(system.name))
   })
 })
 

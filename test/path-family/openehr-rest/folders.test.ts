@@ -35,13 +35,13 @@ describe('FOLDER in AQL', () => {
     uids = []
     for (const systolic of [120, 130, 140]) uids.push(await commit(fixture, ehrId, systolic))
     const [one = '', two = ''] = uids
-    const sent = folder('root', {
+    const directory = folder('root', {
       folders: [
         folder('episodes', { items: [referTo(one)], folders: [folder('ward', { items: [referTo(two)] })] }),
         folder('letters', { items: [referTo(one)] }),
       ],
     })
-    assertStatuses(await fixture.rest('POST', `/ehr/${ehrId}/directory`, sent), 201)
+    assertStatuses(await fixture.rest('POST', `/ehr/${ehrId}/directory`, directory), 201)
   })
 
   it('finds folders by name, in other folders', async () => {

@@ -21,19 +21,19 @@ describe('a PUT of the openEHR REST API', () => {
     const { rest } = fixture
     const ehrId = await createEhr(fixture)
     const id = idOf(await commit(fixture, ehrId))
-    const sent = folder('root', { folders: [folder('a'), folder('b', { folders: [folder('c')] })] })
-    assertStatuses(await rest('POST', `/ehr/${ehrId}/directory`, sent), 201)
+    const directory = folder('root', { folders: [folder('a'), folder('b', { folders: [folder('c')] })] })
+    assertStatuses(await rest('POST', `/ehr/${ehrId}/directory`, directory), 201)
     for (const path of [`composition/${id}`, 'ehr_status', 'directory'].map((one) => `/ehr/${ehrId}/${one}`))
       for (const headers of [{}, asXml]) {
-        const shown = await rest('GET', path, undefined, headers)
-        assertStatuses(shown, 200)
-        const body = headers === asXml ? Buffer.from(shown.body) : shown.body
-        const conditions = { ...headers, ...showing, 'if-match': shown.etag }
+        const original = await rest('GET', path, undefined, headers)
+        assertStatuses(original, 200)
+        const body = headers === asXml ? Buffer.from(original.body) : original.body
+        const conditions = { ...headers, ...showing, 'if-match': original.etag }
         const same = await rest('PUT', path, body, conditions)
         assertStatuses(same, 200)
         const withoutVersion = (answer: unknown) =>
           JSON.parse(JSON.stringify(answer).replaceAll(/(::hrs\.local::)\d+/g, '$1'))
-        assert.deepEqual(withoutVersion(same.body), withoutVersion(shown.body))
+        assert.deepEqual(withoutVersion(same.body), withoutVersion(original.body))
       }
   })
 
@@ -41,11 +41,11 @@ describe('a PUT of the openEHR REST API', () => {
     const { rest } = fixture
     const ehrId = await createEhr(fixture)
     const path = `/ehr/${ehrId}/directory`
-    const made = await rest('POST', path, folder(), { prefer: 'return=identifier' })
-    assertStatuses(made, 201)
-    const uid = made.etag.slice(1, -1)
-    assert.deepEqual(made.body, { uid })
-    assert.equal(made.headers.get('preference-applied'), 'return=identifier')
+    const answer = await rest('POST', path, folder(), { prefer: 'return=identifier' })
+    assertStatuses(answer, 201)
+    const uid = answer.etag.slice(1, -1)
+    assert.deepEqual(answer.body, { uid })
+    assert.equal(answer.headers.get('preference-applied'), 'return=identifier')
     const put = await rest('PUT', path, folder('x'), { 'if-match': `W/"${uid}"`, prefer: 'return=minimal' })
     assert.deepEqual([put.status, put.body], [204, ''])
     assert.ok(put.headers.get('last-modified'))
@@ -57,7 +57,7 @@ describe('a PUT of the openEHR REST API', () => {
     const id = idOf(await commit(fixture, ehrId))
     const now = await rest('GET', `/ehr/${ehrId}/composition/${id}`)
     assert.equal(now.body.archetype_details.template_id.value, template)
-    const said = {
+    const commitHeaders = {
       'openehr-audit-details':
         'change_type.code_string="250",description.value="A correction",committer.name="Anna de Vries"',
       'openehr-version': 'lifecycle_state.code_string="553"',
@@ -65,7 +65,7 @@ describe('a PUT of the openEHR REST API', () => {
     const put = (more: object) =>
       rest('PUT', `/ehr/${ehrId}/composition/${id}`, now.body, { 'if-match': now.etag, ...more })
     assertStatuses(await put({ 'openehr-audit-details': 'change_type.code_string="249"' }), 400)
-    const { etag } = await put(said)
+    const { etag } = await put(commitHeaders)
     const path = `/ehr/${ehrId}/versioned_composition/${id}/version/${etag.slice(1, -1)}`
     const { body } = await rest('GET', path)
     const { change_type, description, committer } = body.commit_audit
@@ -83,8 +83,8 @@ describe('a PUT of the openEHR REST API', () => {
     const { id, clientSecret } = await createRestSystem()
     const { body } = await requestToken(id, clientSecret)
     const authorization = `Bearer ${body.access_token}`
-    const made = await call('POST', '/rest/openehr/v1/ehr/', undefined, { authorization })
-    assertStatuses(made, 201)
+    const answer = await call('POST', '/rest/openehr/v1/ehr/', undefined, { authorization })
+    assertStatuses(answer, 201)
     const unknown = await call('GET', '/rest/openehr/v1/unknown', undefined, { authorization })
     assertStatuses(unknown, 404)
   })

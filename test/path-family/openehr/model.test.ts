@@ -54,19 +54,21 @@ const GROUPS: Readonly<Record<string, readonly [attribute: string, code: string]
 const DEEPEST = 6
 
 /** An object with all attributes, or with some of its optional ones. */
-function objectOf(declared: string, random: Random, depth = 0): RmObject {
-  const classes = rmClassNames.filter((name) => isSubclassOf(name, declared) && !findRmClass(name)?.abstract)
-  const named = depth === 0 ? declared : random.pick(classes)
-  if (named === 'DV_INTERVAL') return interval(random)
-  const attributes = [...(findRmClass(named)?.attributes.values() ?? [])]
+function objectOf(declaredClass: string, random: Random, depth = 0): RmObject {
+  const classes = rmClassNames.filter(
+    (name) => isSubclassOf(name, declaredClass) && !findRmClass(name)?.abstract,
+  )
+  const className = depth === 0 ? declaredClass : random.pick(classes)
+  if (className === 'DV_INTERVAL') return interval(random)
+  const attributes = [...(findRmClass(className)?.attributes.values() ?? [])]
   const share = depth === 0 ? 0.7 : depth < DEEPEST ? 0.3 : 0
   const isNeeded = ({ name, mandatory }: RmAttribute) =>
-    mandatory || (named === 'DV_MULTIMEDIA' && name === 'data')
-  const chosen = attributes.filter((attribute) => isNeeded(attribute) || random.chance(share))
-  const group = GROUPS[named]
+    mandatory || (className === 'DV_MULTIMEDIA' && name === 'data')
+  const selectedAttributes = attributes.filter((attribute) => isNeeded(attribute) || random.chance(share))
+  const group = GROUPS[className]
   return Object.fromEntries([
-    ['_type', named],
-    ...chosen.map((attribute) => [
+    ['_type', className],
+    ...selectedAttributes.map((attribute) => [
       attribute.name,
       attribute.name === group?.[0] ? coded(group[1]) : attributeValue(attribute, random, depth),
     ]),
@@ -103,25 +105,25 @@ const unbounded = (lower_unbounded: boolean, upper_unbounded: boolean) => ({
 
 describe('the reference model', () => {
   it('is the same in JSON and in XML: every class with every attribute', () => {
-    const seen = new Set<string>()
+    const coveredAttributes = new Set<string>()
     const random = new Random(7)
     for (const name of rmClassNames) {
       if (findRmClass(name)?.abstract) continue
       for (let i = 0; i < bySize(8, 100); i++) {
-        const given = objectOf(name, random)
-        const { object, violations } = readCanonicalJson(given, name)
-        assert.deepEqual(violations, [], JSON.stringify(given))
-        assert.deepEqual(object, given)
+        const input = objectOf(name, random)
+        const { object, violations } = readCanonicalJson(input, name)
+        assert.deepEqual(violations, [], JSON.stringify(input))
+        assert.deepEqual(object, input)
         const xml = toXml(object as RmObject, 'object')
-        const read = readCanonicalJson(xmlToJson(readXml(Buffer.from(xml), 200), given._type), given._type)
+        const read = readCanonicalJson(xmlToJson(readXml(Buffer.from(xml), 200), input._type), input._type)
         assert.deepEqual(read, { object, violations: [] }, xml)
-        for (const attribute of Object.keys(given)) seen.add(`${given._type}.${attribute}`)
+        for (const attribute of Object.keys(input)) coveredAttributes.add(`${input._type}.${attribute}`)
       }
     }
     for (const name of rmClassNames) {
       const { abstract, attributes } = findRmClass(name) as NonNullable<ReturnType<typeof findRmClass>>
       for (const attribute of attributes.keys())
-        assert.ok(abstract || seen.has(`${name}.${attribute}`), `${name}.${attribute}`)
+        assert.ok(abstract || coveredAttributes.has(`${name}.${attribute}`), `${name}.${attribute}`)
     }
   })
 

@@ -59,9 +59,9 @@ describe('data about a person', () => {
     const stores = new Profiles(service as unknown as StoreContext)
       .indexes()
       .map(([collection]) => collection)
-    const kept = await naming()
+    const collections = await naming()
     assert.deepEqual(
-      stores.filter((name) => !kept.includes(name)),
+      stores.filter((name) => !collections.includes(name)),
       [],
       'let Anna have something in these too',
     )

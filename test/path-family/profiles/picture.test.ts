@@ -40,10 +40,14 @@ describe('pictures', () => {
 
   for (const type of ['png', 'jpeg', 'webp'] as const) {
     it(`are stored as ${type} without metadata, upright and small`, async () => {
-      const sent = await image(3000, 2000).withExif(place).withMetadata({ orientation: 6 })[type]().toBuffer()
-      const { exif } = await sharp(sent).metadata()
+      const original = await image(3000, 2000)
+        .withExif(place)
+        .withMetadata({ orientation: 6 })
+        [type]()
+        .toBuffer()
+      const { exif } = await sharp(original).metadata()
       assert.ok(exif)
-      const uploaded = await upload(sent, `image/${type}`)
+      const uploaded = await upload(original, `image/${type}`)
       assert.equal(uploaded.status, 201, JSON.stringify(uploaded.body))
       const path = `/profile/${anna.mvUid}/picture`
       const { size, ...rest } = uploaded.body
@@ -53,9 +57,9 @@ describe('pictures', () => {
       assert.equal(got.headers.get('content-type'), `image/${type}`)
       assert.equal(got.etag, uploaded.etag)
       assert.equal(got.body.length, size)
-      const kept = await sharp(got.body).metadata()
+      const metadata = await sharp(got.body).metadata()
       assert.deepEqual(
-        [kept.width, kept.height, kept.exif, kept.orientation],
+        [metadata.width, metadata.height, metadata.exif, metadata.orientation],
         [683, 1024, undefined, undefined],
       )
       assert.ok(!got.body.includes('Secret'))

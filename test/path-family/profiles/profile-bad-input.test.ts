@@ -46,10 +46,10 @@ describe('bad input to profiles', function suite() {
       if (operation.id === 'updateRelation') example.id = ids.relationId
       const bodies = [...withNaughtyValues(example)]
       for (let i = 0; i < bodies.length; i += 20) {
-        const sent = bodies
+        const requests = bodies
           .slice(i, i + 20)
           .map((bad) => anna.call(method.toUpperCase(), pathOf(operation), bad, { 'if-match': '"1"' }))
-        for (const [at, { status }] of (await Promise.all(sent)).entries()) {
+        for (const [at, { status }] of (await Promise.all(requests)).entries()) {
           assert.ok(status < 500, `${status}: ${JSON.stringify(bodies[i + at]).slice(0, 500)}`)
         }
       }

@@ -56,10 +56,10 @@ describe('a person', () => {
   })
 
   it('is saved as a whole: omitted fields become null', async () => {
-    const saved = await anna.call('PUT', '', { id: anna.mvUid, ...full })
-    assert.equal(saved.status, 200, JSON.stringify(saved.body))
-    assert.deepEqual(saved.body, { id: anna.mvUid, picture: null, ...full })
-    assert.deepEqual((await anna.call('GET', '')).body, saved.body)
+    const answer = await anna.call('PUT', '', { id: anna.mvUid, ...full })
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    assert.deepEqual(answer.body, { id: anna.mvUid, picture: null, ...full })
+    assert.deepEqual((await anna.call('GET', '')).body, answer.body)
     const less = await anna.call('PUT', '', { name: { displayName: 'A' } })
     const name = { ...noName, displayName: 'A' }
     assert.deepEqual(less.body, { id: anna.mvUid, picture: null, name, ...nothing })
@@ -142,11 +142,11 @@ describe('a person', () => {
       ['<iframe src="https://evil.example"></iframe>h', 'h'],
       ['<math><mi//xlink:href="data:x,<script>alert(4)</script>">', ''],
     ]
-    for (const [sent, kept] of attacks) {
-      const name = { displayName: 'A', note: sent }
-      const { status, body } = await anna.call('PUT', '', { ...full, name, note: sent })
+    for (const [html, sanitizedHtml] of attacks) {
+      const name = { displayName: 'A', note: html }
+      const { status, body } = await anna.call('PUT', '', { ...full, name, note: html })
       assert.equal(status, 200)
-      assert.deepEqual([body.note, body.name.note], [kept, kept])
+      assert.deepEqual([body.note, body.name.note], [sanitizedHtml, sanitizedHtml])
     }
     const stored = await service.db
       .collection<{ _id: string }>('profile.persons')

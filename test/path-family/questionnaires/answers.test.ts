@@ -142,9 +142,13 @@ describe('questionnaires', () => {
       const path = kind === 'acq' ? { version: 5 } : {}
       const object = kind === 'acq' ? { acqVersion: 5 } : {}
       assertProblem(await send(kind, { ...path, ...body, ...score }), 400, 'invalid-input')
-      const sent = { carePlanId, timestamp: parseDate(timestamp), ...object, ...body }
-      assertError(await byClass(patient).post(name, { ...sent, ...score }), 142, /must not be set by clients/)
-      const { objectId } = (await byClass(patient).post(name, sent).expect(201)).body
+      const fields = { carePlanId, timestamp: parseDate(timestamp), ...object, ...body }
+      assertError(
+        await byClass(patient).post(name, { ...fields, ...score }),
+        142,
+        /must not be set by clients/,
+      )
+      const { objectId } = (await byClass(patient).post(name, fields).expect(201)).body
       assertError(await byClass(patient).put(name, objectId, score), 142, /cannot be changed/)
     }
     assertProblem(
@@ -188,8 +192,8 @@ describe('questionnaires', () => {
       const answer = await send(kind, body)
       const message = `${kind} ${JSON.stringify(body)} ${JSON.stringify(answer.body)}`
       assert.equal(answer.status, status, message)
-      const named = new Set<string>(answer.body.errors.map(({ path }: { path: string }) => path))
-      assert.deepEqual([...named].toSorted(), paths.toSorted(), message)
+      const errorPaths = new Set<string>(answer.body.errors.map(({ path }: { path: string }) => path))
+      assert.deepEqual([...errorPaths].toSorted(), paths.toSorted(), message)
     }
     const place = { carePlanId, timestamp: parseDate(timestamp) }
     const { post } = byClass(patient)
@@ -219,7 +223,7 @@ describe('questionnaires', () => {
 
   describe('about asthma', () => {
     const changeOf = async (id: string) => assertStatus(await patient.call('GET', at('acq', id))).change
-    const listed = async (query = '') => {
+    const listDeltas = async (query = '') => {
       const { items } = assertStatus(
         await patient.call('GET', `${at('acq')}?carePlanId=${carePlanId}${query}`),
       )
@@ -236,9 +240,9 @@ describe('questionnaires', () => {
       const change = { since: '2026-03-01T08:00:00.000Z', delta: -0.6, important: true }
       assert.deepEqual(last.change, change)
       assert.deepEqual(await changeOf(last.id), change)
-      assert.deepEqual(await listed(), [-0.6, null, null, null])
-      assert.deepEqual(await listed('&limit=1'), [-0.6])
-      assert.deepEqual(await listed('&from=2026-03-06T00:00:00Z'), [-0.6])
+      assert.deepEqual(await listDeltas(), [-0.6, null, null, null])
+      assert.deepEqual(await listDeltas('&limit=1'), [-0.6])
+      assert.deepEqual(await listDeltas('&from=2026-03-06T00:00:00Z'), [-0.6])
       const child = await acq('07', [1, 1, 1, 1, 0], { age: 12 })
       assert.deepEqual([child.change.delta, child.change.important], [-0.4, true])
     })
@@ -247,12 +251,12 @@ describe('questionnaires', () => {
       const first = await acq('01', [2, 2, 2, 2, 2])
       const last = await acq('09', [1, 1, 1, 1, 1])
       const look = () => patient.call('GET', at('acq', last.id))
-      const seen = [(await look()).etag]
+      const etags = [(await look()).etag]
       const changed = async (delta: number | null) => {
         const answer = await look()
         assert.equal(assertStatus(answer).change?.delta ?? null, delta)
-        assert.ok(!seen.includes(answer.etag), answer.etag)
-        seen.push(answer.etag)
+        assert.ok(!etags.includes(answer.etag), answer.etag)
+        etags.push(answer.etag)
       }
       const corrected = { version: 5, answers: [3, 3, 3, 3, 3], timestamp: first.timestamp }
       assertStatus(await patient.call('PUT', at('acq', first.id), corrected))
@@ -262,8 +266,8 @@ describe('questionnaires', () => {
       assertStatus(await patient.call('DELETE', at('acq', between.id)), 204)
       assertStatus(await patient.call('DELETE', at('acq', first.id)), 204)
       await changed(null)
-      assert.equal(seen.at(-1), '"1"')
-      assertStatus(await patient.call('PUT', at('acq', last.id), corrected, { 'if-match': seen[1] ?? '' }))
+      assert.equal(etags.at(-1), '"1"')
+      assertStatus(await patient.call('PUT', at('acq', last.id), corrected, { 'if-match': etags[1] ?? '' }))
     })
 
     it('show the change to everybody who sees the plan', async () => {

@@ -111,7 +111,7 @@ const isDecidedByRole = ({ access }: Operation): boolean => access === 'admin' |
 
 /** Calls operations as every caller of a fixture. */
 function matrix<Name>(
-  chosen: readonly Operation[],
+  groupOperations: readonly Operation[],
   newCast: () => Promise<AccessFixture<Name>>,
   callers: readonly Name[],
   expected: (caller: Name, operation: Operation) => Verdict | 422,
@@ -147,9 +147,9 @@ function matrix<Name>(
     return parameter in object ? encodeURIComponent(String(object[parameter])) : objectId
   }
 
-  for (const [i, operation] of chosen.entries()) {
+  for (const [i, operation] of groupOperations.entries()) {
     const asking =
-      isTwin(operation) || isRuledLikeAnother(operation, chosen.slice(0, i))
+      isTwin(operation) || isRuledLikeAnother(operation, groupOperations.slice(0, i))
         ? sampleByVerdict(callers, (name) => expected(name, operation))
         : callers
     const isRefused = (name: Name) => expected(name, operation) !== 'done'
@@ -161,16 +161,18 @@ function matrix<Name>(
   }
 
   async function ask(operation: Operation, name: Name): Promise<void> {
-    const wanted = expected(name, operation)
-    const ids = await idsFor(operation, wanted === 'done' && happensOnce(operation))
-    const spends = wanted === 'done' && ['deleteEhr', 'acceptEhr'].includes(operation.id)
+    const verdict = expected(name, operation)
+    const ids = await idsFor(operation, verdict === 'done' && happensOnce(operation))
+    const spends = verdict === 'done' && ['deleteEhr', 'acceptEhr'].includes(operation.id)
     const all: Ids = { ...ids, ehrId: spends ? await cast.createSpareEhr() : cast.patient.ehrId }
-    const shown = operation.api === 'openehr' ? await restIdsOf(operation, cast.patient, all) : all
-    const named = operation.path.replace(/\{(\w+)\}/g, (_, of: string) => shown[of] ?? of)
-    const path = isPlaced(operation) ? `${named}?carePlanId=${all.careplanId}` : named + queryOf(operation)
+    const pathIds = operation.api === 'openehr' ? await restIdsOf(operation, cast.patient, all) : all
+    const basePath = operation.path.replace(/\{(\w+)\}/g, (_, of: string) => pathIds[of] ?? of)
+    const path = isPlaced(operation)
+      ? `${basePath}?carePlanId=${all.careplanId}`
+      : basePath + queryOf(operation)
     const as = cast.getPerson(name)?.call ?? call
     const requestId = randomUUID()
-    const conditions = await headersOf(operation, () => cast.patient.call('GET', named))
+    const conditions = await headersOf(operation, () => cast.patient.call('GET', basePath))
     const headers = { ...conditions, 'x-request-id': requestId }
     const { status, body } = await as(
       operation.method.toUpperCase(),
@@ -179,9 +181,9 @@ function matrix<Name>(
       headers,
     )
     const message = `${name}: ${status} ${JSON.stringify(body)}`
-    if (wanted === 'done') assert.ok([200, 201, 204].includes(status), message)
-    else assert.equal(status, wanted, message)
-    const entry = REFUSED_OUTCOMES[wanted]
+    if (verdict === 'done') assert.ok([200, 201, 204].includes(status), message)
+    else assert.equal(status, verdict, message)
+    const entry = REFUSED_OUTCOMES[verdict]
     if (entry && !isDecidedByRole(operation))
       assert.deepEqual(await outcomesOf(requestId), [`${entry} ${all.ehrId}`], message)
   }
@@ -207,20 +209,20 @@ function queryOf({ query: { properties, required = [] } }: Operation): string {
 
 /** Calls the operations of a group as every caller. */
 export const roleMatrix = (group: Group): void => {
-  const chosen = operations.filter((operation) => groupOf(operation) === group)
+  const groupOperations = operations.filter((operation) => groupOf(operation) === group)
   describe(`access to ${group} of an EHR in the path family`, function () {
     this.timeout(60_000)
     describe('that belongs to its subject, or that they agreed to', () =>
-      matrix(chosen, createAccessFixture, CALLERS, expected))
+      matrix(groupOperations, createAccessFixture, CALLERS, expected))
   })
 }
 
 /** The same for a pending EHR. */
 export const pendingRoleMatrix = (group: Group): void => {
-  const chosen = operations.filter((operation) => groupOf(operation) === group)
+  const groupOperations = operations.filter((operation) => groupOf(operation) === group)
   describe(`access to ${group} of an EHR that somebody else created about its subject`, function () {
     this.timeout(60_000)
-    matrix(chosen, createPendingAccessFixture, PENDING_CALLERS, expectedPending)
+    matrix(groupOperations, createPendingAccessFixture, PENDING_CALLERS, expectedPending)
   })
 }
 
@@ -274,10 +276,10 @@ function expectedOfHelper(name: HelperName, operation: Operation): Verdict {
 
 /** Calls the operations of a group as helpers who act for the subject. */
 export const helperRoleMatrix = (group: Group): void => {
-  const chosen = operations.filter((operation) => groupOf(operation) === group)
+  const groupOperations = operations.filter((operation) => groupOf(operation) === group)
   describe(`access of helpers to ${group} of an EHR`, function () {
     this.timeout(60_000)
-    matrix(chosen, createHelperFixture, HELPER_NAMES, expectedOfHelper)
+    matrix(groupOperations, createHelperFixture, HELPER_NAMES, expectedOfHelper)
   })
 }
 

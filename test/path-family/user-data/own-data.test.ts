@@ -56,8 +56,8 @@ describe('a user’s own data', () => {
 
   it('are stored one by one by writers of the plan, with the fields of their type', async () => {
     const device = { type: 'watch', serial: 'SN-1' }
-    const sent = steps({ timestamp: '2026-03-02T20:00:00Z', device, comment: 'After a walk' })
-    const answer = await store(sent, nurse)
+    const body = steps({ timestamp: '2026-03-02T20:00:00Z', device, comment: 'After a walk' })
+    const answer = await store(body, nurse)
     const { items, stored } = assertStatus(answer, 201)
     assert.equal(stored, 1)
     const [{ status, href, id }] = items
@@ -82,9 +82,9 @@ describe('a user’s own data', () => {
       amountUnit: '{steps}',
       warnings: [],
     })
-    assertProblem(await store(sent, reader), 403, 'forbidden')
-    assertProblem(await store(sent, stranger), 404, 'not-found')
-    assert.deepEqual(statuses(assertStatus(await store(sent))), ['known'])
+    assertProblem(await store(body, reader), 403, 'forbidden')
+    assertProblem(await store(body, stranger), 404, 'not-found')
+    assert.deepEqual(statuses(assertStatus(await store(body))), ['known'])
   })
 
   it('are the same documents as the class Measurement, with any value', async () => {
@@ -280,13 +280,13 @@ describe('a user’s own data', () => {
       return answer.status === 503 ? postInTurn(...object) : answer
     }
     for (const [name, type] of Object.entries(types)) {
-      const sent = Array.from({ length: 50 }, (_, value) => ({
+      const objects = Array.from({ length: 50 }, (_, value) => ({
         ...type,
         carePlanId: plan,
         timestamp: parseDate('2026-06-20T05:00:00.000Z'),
         ...(name === 'Measurement' && { value }),
       }))
-      const answers = await Promise.all(sent.map((one) => postInTurn(name, one)))
+      const answers = await Promise.all(objects.map((one) => postInTurn(name, one)))
       const codes = answers.map(({ status, body }) => (status === 201 ? 'stored' : body.code)).sort()
       assert.deepEqual(codes, [...Array(50 - perDay).fill(155), ...Array(perDay).fill('stored')], name)
       assert.equal(await service.db.collection(name).countDocuments(type), perDay)
@@ -321,9 +321,9 @@ describe('a user’s own data', () => {
     assert.deepEqual(await values(`limit=4&cursor=${page.next}`), [1, 0])
     assertProblem(await stranger.call('GET', data('measurement', owner)), 404, 'not-found')
     await addParticipant(plans[1] as string, nurse, 'read')
-    const seen = assertStatus(await nurse.call('GET', data('measurement', owner))).items
+    const visibleItems = assertStatus(await nurse.call('GET', data('measurement', owner))).items
     assert.deepEqual(
-      seen.map(({ value }: Shown) => value),
+      visibleItems.map(({ value }: Shown) => value),
       [5, 3, 1],
     )
   })
@@ -483,10 +483,10 @@ describe('a user’s own data', () => {
     })
     assert.deepEqual(await readAudit(patient.ehrId, since), ['create Occurrence done'])
     const path = (query: string) => `${data('event/fall')}?${query}`
-    const listed = async (query: string) =>
+    const listIds = async (query: string) =>
       assertStatus(await patient.call('GET', path(query))).items.map((one: Shown) => one.id)
-    assert.deepEqual(await listed(`carePlanId=${carePlanId}`), [id])
-    assert.deepEqual(await listed('to=2026-03-01T00:00:00Z'), [])
+    assert.deepEqual(await listIds(`carePlanId=${carePlanId}`), [id])
+    assert.deepEqual(await listIds('to=2026-03-01T00:00:00Z'), [])
     assert.deepEqual(assertStatus(await patient.call('GET', data('event/hypoglycaemia'))).items, [])
     const wrong = await patient.call('POST', data('event/fall'), { ...fall, data: { injured: 'very' } })
     assert.deepEqual(assertProblemPlaces(wrong, 422, 'rule-violated'), ['body.data.injured'])

@@ -36,14 +36,15 @@ describe('types of data', () => {
   it('are not found by an unknown name, whatever the operation that names one in its path', async () => {
     const patient = await createPatient()
     const occurrence = { ...(exampleOf(UserOccurrence) as Shown), carePlanId: await createPlan(patient) }
-    const named = operationTable.filter(({ path }) => /^\/data\/.*\/\{(type|eventId)\}$/.test(path))
-    assert.ok(named.length > 10)
-    for (const { id, method, path, body } of named) {
+    const typeOperations = operationTable.filter(({ path }) => /^\/data\/.*\/\{(type|eventId)\}$/.test(path))
+    assert.ok(typeOperations.length > 10)
+    for (const { id, method, path, body } of typeOperations) {
       const type = newName()
       const at = path.replace('{mvUid}', patient.mvUid).replace(/\{\w+\}$/, type)
-      const sent = method === 'post' ? occurrence : body && { ...(exampleOf(body as TSchema) as Shown), type }
+      const requestBody =
+        method === 'post' ? occurrence : body && { ...(exampleOf(body as TSchema) as Shown), type }
       const caller = path.includes('{mvUid}') ? patient : modeller
-      const answer = await caller.call(method.toUpperCase(), at, sent)
+      const answer = await caller.call(method.toUpperCase(), at, requestBody)
       assert.equal(answer.status, 404, `${id}: ${JSON.stringify(answer.body)}`)
     }
   })
@@ -81,31 +82,31 @@ describe('types of data', () => {
     ['device', { name: 'Watch', manufacturer: 'Example', model: 'W1', dataTypes: ['steps'] }],
   ] as const)
     it(`are created, replaced and deleted by modellers, and read by everybody who is logged in: ${family}`, async () => {
-      const sent = { ...body, type: newName() }
-      assertProblem(await add(sent, family, reader), 403, 'forbidden')
-      const added = await add(sent, family)
-      const made = assertStatus(added, 201)
-      for (const [name, value] of Object.entries(sent)) assert.deepEqual(made[name], value, name)
-      assert.equal(added.headers.get('location'), at(family, sent.type))
+      const definition = { ...body, type: newName() }
+      assertProblem(await add(definition, family, reader), 403, 'forbidden')
+      const added = await add(definition, family)
+      const storedType = assertStatus(added, 201)
+      for (const [name, value] of Object.entries(definition)) assert.deepEqual(storedType[name], value, name)
+      assert.equal(added.headers.get('location'), at(family, definition.type))
       assert.equal(added.etag, '"1"')
-      assertProblem(await add(sent, family), 409, 'conflict')
-      assertProblem(await reader.call('PUT', at(family, sent.type), sent), 403, 'forbidden')
-      const change = { ...sent, name: 'Another', texts: { nl: { name: 'Een andere' } } }
+      assertProblem(await add(definition, family), 409, 'conflict')
+      assertProblem(await reader.call('PUT', at(family, definition.type), definition), 403, 'forbidden')
+      const change = { ...definition, name: 'Another', texts: { nl: { name: 'Een andere' } } }
       const put = (ifMatch: string) =>
-        modeller.call('PUT', at(family, sent.type), change, { 'if-match': ifMatch })
+        modeller.call('PUT', at(family, definition.type), change, { 'if-match': ifMatch })
       assert.equal(assertStatus(await put('"1"')).version, 2)
       assertProblem(await put('"1"'), 412, 'precondition-failed')
-      assertProblem(await modeller.call('PUT', at(family, 'other'), sent), 400, 'id-mismatch')
+      assertProblem(await modeller.call('PUT', at(family, 'other'), definition), 400, 'id-mismatch')
       const read = async (query: string) =>
-        assertStatus(await reader.call('GET', at(family, sent.type) + query)).name
+        assertStatus(await reader.call('GET', at(family, definition.type) + query)).name
       assert.deepEqual(
         [await read(''), await read('?version=1'), await read('?version=2')],
         ['Another', body.name, 'Another'],
       )
-      assertProblem(await reader.call('GET', `${at(family, sent.type)}?version=3`), 404, 'not-found')
-      assertProblem(await reader.call('DELETE', at(family, sent.type)), 403, 'forbidden')
-      assertStatus(await modeller.call('DELETE', at(family, sent.type)), 204)
-      assertProblem(await reader.call('GET', at(family, sent.type)), 404, 'not-found')
+      assertProblem(await reader.call('GET', `${at(family, definition.type)}?version=3`), 404, 'not-found')
+      assertProblem(await reader.call('DELETE', at(family, definition.type)), 403, 'forbidden')
+      assertStatus(await modeller.call('DELETE', at(family, definition.type)), 204)
+      assertProblem(await reader.call('GET', at(family, definition.type)), 404, 'not-found')
     })
 
   it('are created once by concurrent requests, and for an Idempotency-Key', async () => {

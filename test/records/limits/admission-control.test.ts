@@ -41,10 +41,10 @@ describe('admission control', () => {
       const requests = await simulate(arrivals({ seconds: 30, perSecond, accounts: 50, workMs }))
       const late = requests.filter(({ arrivedAtMs }) => arrivedAtMs > 10_000)
       assert.ok(quantile(latencies(late), 0.99) < 1_000, `${quantile(latencies(late), 0.99)}`)
-      const answered = late.filter(({ endedAtMs }) => endedAtMs !== undefined).length
-      assert.ok(answered > 0.95 * (20_000 / workMs), `${answered}`)
+      const answeredCount = late.filter(({ endedAtMs }) => endedAtMs !== undefined).length
+      assert.ok(answeredCount > 0.95 * (20_000 / workMs), `${answeredCount}`)
       const refusals = late.flatMap(({ refusal }) => refusal ?? [])
-      assert.equal(refusals.length + answered, late.length)
+      assert.equal(refusals.length + answeredCount, late.length)
       for (const { error, retryAfter = 0 } of refusals)
         assert.ok(error === 'Unavailable' && retryAfter >= 1, `${error} ${retryAfter}`)
       const immediately = late.every(
@@ -69,8 +69,8 @@ describe('admission control', () => {
   })
 
   it('runs many requests at once that wait for something else', async () => {
-    const sent = arrivals({ seconds: 20, perSecond: 400, accounts: 2, workMs: 0.5 })
-    const requests = await simulate(sent.map((one) => ({ ...one, idleMs: 150 })))
+    const workload = arrivals({ seconds: 20, perSecond: 400, accounts: 2, workMs: 0.5 })
+    const requests = await simulate(workload.map((one) => ({ ...one, idleMs: 150 })))
     assert.ok(requests.every(({ refusal }) => refusal === undefined))
     const late = requests.filter(({ arrivedAtMs }) => arrivedAtMs > 10_000)
     assert.ok(quantile(latencies(late), 0.9) < 200, `${quantile(latencies(late), 0.9)}`)
@@ -94,13 +94,13 @@ describe('admission control', () => {
     let nowMs = 0
     const control = new AdmissionControl({ now: () => nowMs, wakeAfter: () => {} })
     const running: Admission[] = []
-    let begun = 0
+    let startedCount = 0
     const settled = Promise.allSettled(
       Array.from({ length: 40 }, (_, i) =>
         control
           .admit('one', () => i >= 20)
           .then((admission) => {
-            begun += 1
+            startedCount += 1
             running.push(admission)
           }),
       ),
@@ -110,9 +110,11 @@ describe('admission control', () => {
       for (const one of running.splice(0)) one.release()
       await new Promise(setImmediate)
     }
-    const refused = (await settled).filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
-    assert.ok(refused.every(({ reason }) => reason instanceof ServiceError))
-    assert.ok(begun <= 20 && begun + refused.length === 40, `${begun}`)
+    const rejections = (await settled).filter(
+      ({ status }) => status === 'rejected',
+    ) as PromiseRejectedResult[]
+    assert.ok(rejections.every(({ reason }) => reason instanceof ServiceError))
+    assert.ok(startedCount <= 20 && startedCount + rejections.length === 40, `${startedCount}`)
     assert.deepEqual([control.running, control.waiting], [0, 0])
   })
 

@@ -25,14 +25,14 @@ interface RunningWork {
 const soonest = (times: number[]): number => Math.min(Number.POSITIVE_INFINITY, ...times)
 
 /** Carries out requests on a service whose running requests share one processor; no time passes outside. */
-export async function simulate(sent: readonly Request[]): Promise<Request[]> {
+export async function simulate(workload: readonly Request[]): Promise<Request[]> {
   let nowMs = 0
   const timers = new Set<{ atMs: number; work: () => void }>()
   const control = new AdmissionControl({
     now: () => nowMs,
     wakeAfter: (ms, work) => void timers.add({ atMs: nowMs + ms, work }),
   })
-  const requests = sent.map((one) => ({ ...one })).sort((a, b) => a.arrivedAtMs - b.arrivedAtMs)
+  const requests = workload.map((one) => ({ ...one })).sort((a, b) => a.arrivedAtMs - b.arrivedAtMs)
   const running = new Set<RunningWork>()
   const idle = new Set<RunningWork & { untilMs: number }>()
   const begin = (request: Request, admission: Admission) => {

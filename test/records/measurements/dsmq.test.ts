@@ -45,8 +45,8 @@ describe('dsmq', () => {
       fc.property(some, (items) => {
         for (const [name, scale] of Object.entries(scoreDsmq(items))) {
           const members: readonly number[] = DSMQ_SCALES[name as keyof typeof DSMQ_SCALES]
-          const answered = members.filter((item) => typeof items[item - 1] === 'number').length
-          assert.equal(scale === null, answered < members.length / 2)
+          const answerCount = members.filter((item) => typeof items[item - 1] === 'number').length
+          assert.equal(scale === null, answerCount < members.length / 2)
           if (scale) assert.ok(scale.score >= 0 && scale.score <= 10 && scale.raw <= scale.max)
         }
       }),

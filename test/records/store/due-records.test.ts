@@ -41,22 +41,22 @@ describe('records whose step is due', () => {
     await steps().insertMany(
       [3, 1, 2].map((minutes) => ({ _id: String(minutes), dueAt: minutesAgo(minutes) })),
     )
-    const done: string[] = []
+    const processedIds: string[] = []
     const errors = await new DueRecords(opened, 'steps', 'dueAt').run(NOW, async (id) => {
-      done.push(id)
+      processedIds.push(id)
       throw new Error(id)
     })
-    assert.deepEqual(done, ['3', '2', '1'])
+    assert.deepEqual(processedIds, ['3', '2', '1'])
     assert.throws(() => throwErrors(errors, 'Some failed.'), { name: 'AggregateError', errors })
   })
 
   it('do not wait for one that fails: steps for given ids', async () => {
-    const done: string[] = []
+    const processedIds: string[] = []
     const errors = await runEach(['a', 'b'], async (id) => {
-      done.push(id)
+      processedIds.push(id)
       if (id === 'a') throw new Error(id)
     })
-    assert.deepEqual([done, errors.length], [['a', 'b'], 1])
+    assert.deepEqual([processedIds, errors.length], [['a', 'b'], 1])
     throwErrors([], 'Nothing failed.')
   })
 })

@@ -61,8 +61,8 @@ describe('query plans', () => {
   async function plansOf(operation: () => Promise<unknown>): Promise<Document[]> {
     const commands: Document[] = []
     const note = ({ commandName, command }: CommandStartedEvent) => {
-      const asked = Object.entries(command).filter(([name]) => !TRANSPORT_FIELDS.has(name))
-      if (EXPLAINED_COMMANDS.includes(commandName)) commands.push(Object.fromEntries(asked))
+      const fields = Object.entries(command).filter(([name]) => !TRANSPORT_FIELDS.has(name))
+      if (EXPLAINED_COMMANDS.includes(commandName)) commands.push(Object.fromEntries(fields))
     }
     client.on('commandStarted', note)
     await operation()

@@ -276,16 +276,16 @@ describe('the store', () => {
       limit: number,
       between?: () => Promise<unknown>,
     ) => {
-      const seen = []
+      const items = []
       let cursor: string | undefined
       do {
         const page = await notes.list(subject, name, { where: { ehrId }, limit, cursor })
         assert.ok(page.items.length <= limit)
-        seen.push(...page.items)
+        items.push(...page.items)
         cursor = page.next ?? undefined
         await between?.()
       } while (cursor)
-      return seen
+      return items
     }
 
     it('pages through equal and missing sort values without losing or repeating a record', async () => {
@@ -300,12 +300,12 @@ describe('the store', () => {
         permissions,
       )
       for (const limit of [1, 2, 3, 8]) {
-        const seen = await all('due', 'paged', limit)
+        const items = await all('due', 'paged', limit)
         assert.deepEqual(
-          seen.map(({ dueDate }) => dueDate ?? null),
+          items.map(({ dueDate }) => dueDate ?? null),
           [null, null, null, null, '2025-12-31', '2026-01-01', '2026-01-01', '2026-01-02'],
         )
-        assert.equal(new Set(seen.map(({ id }) => id)).size, 8)
+        assert.equal(new Set(items.map(({ id }) => id)).size, 8)
       }
     })
 
@@ -334,12 +334,12 @@ describe('the store', () => {
         permissions,
       )
       const write = () => add('moving', String(Math.floor(Math.random() * 40)).padStart(2, '0'))
-      const seen = await all('byText', 'moving', 7, write)
-      assert.equal(new Set(seen.map(({ id }) => id)).size, seen.length)
-      for (const text of texts) assert.ok(seen.some((note) => note.text === text))
+      const items = await all('byText', 'moving', 7, write)
+      assert.equal(new Set(items.map(({ id }) => id)).size, items.length)
+      for (const text of texts) assert.ok(items.some((note) => note.text === text))
       assert.deepEqual(
-        seen.map(({ text }) => text),
-        seen.map(({ text }) => text).sort(),
+        items.map(({ text }) => text),
+        items.map(({ text }) => text).sort(),
       )
     })
 

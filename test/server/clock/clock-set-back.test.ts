@@ -97,15 +97,15 @@ describe('a clock that is set back across a restart', function suite() {
       assert.deepEqual(await takeIds(stream, 2), heard)
       const [resumed = ''] = stream.events.map(({ id }) => id)
       stream.close()
-      const missed = [await former.weigh(), await former.weigh()]
+      const missedIds = [await former.weigh(), await former.weigh()]
       await stop(first)
 
       const latter = await instanceOf(second)
       const fresh = await latter.follow()
       const again = await latter.follow(resumed)
-      const written = [await latter.weigh(), await latter.weigh()]
-      assert.deepEqual(await takeIds(fresh, 2), written)
-      assert.deepEqual(await takeIds(again, 5), [heard[1], ...missed, ...written])
+      const writtenIds = [await latter.weigh(), await latter.weigh()]
+      assert.deepEqual(await takeIds(fresh, 2), writtenIds)
+      assert.deepEqual(await takeIds(again, 5), [heard[1], ...missedIds, ...writtenIds])
       // Before the next empty batch, a search far back finds nothing that was sent before.
       await waitFor(async () => {
         const last = await service.db.collection('changes.log').findOne({}, { sort: { _id: -1 } })
@@ -118,9 +118,9 @@ describe('a clock that is set back across a restart', function suite() {
   it('delivers changes of instances whose clocks differ by hours, in one order', async () => {
     const [ahead, behind] = await Promise.all([instanceOf(2 * HOUR_MS), instanceOf(-2 * HOUR_MS)])
     const [one, two] = await Promise.all([ahead.follow(), behind.follow()])
-    const written: string[] = []
-    for (let i = 0; i < 3; i++) written.push(await ahead.weigh(), await behind.weigh())
-    assert.deepEqual((await takeIds(one, 6)).sort(), written.toSorted())
+    const writtenIds: string[] = []
+    for (let i = 0; i < 3; i++) writtenIds.push(await ahead.weigh(), await behind.weigh())
+    assert.deepEqual((await takeIds(one, 6)).sort(), writtenIds.toSorted())
     await takeIds(two, 6)
     assert.deepEqual(
       one.events.map(({ id }) => id),

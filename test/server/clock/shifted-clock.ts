@@ -16,7 +16,7 @@ globalThis.Date = new Proxy(RealDate, {
 
 const { emit } = Server.prototype
 Server.prototype.emit = function (this: Server, event: string, ...args: unknown[]): boolean {
-  const sent = event === 'request' && (args[0] as IncomingMessage).headers['x-clock-shift-ms']
-  if (sent) shift = Number(sent)
+  const shiftHeader = event === 'request' && (args[0] as IncomingMessage).headers['x-clock-shift-ms']
+  if (shiftHeader) shift = Number(shiftHeader)
   return Reflect.apply(emit, this, [event, ...args])
 }

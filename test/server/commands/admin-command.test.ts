@@ -24,7 +24,7 @@ const password = 'correct horse battery staple'
 /** Runs the command on the service of this process. */
 const adminHere = (...args: string[]) =>
   runCommand(
-    (given, terminal) => runAdminCommand(given, terminal, async () => ({ ...current, stop: async () => {} })),
+    (argv, terminal) => runAdminCommand(argv, terminal, async () => ({ ...current, stop: async () => {} })),
     args,
     { DATA_DIR: config.dataDir, LOG_LEVEL: 'warn', PORT: '1' },
   )
@@ -86,8 +86,8 @@ describe('npm run admin, on a service', () => {
     const ask = async () =>
       postForm('/auth/smart/token', credentialsForm('system/Patient.rs', await signer.sign(id)))
     assertStatus(await ask())
-    const listed = (await adminHere('list-apps')).stdout.split('\n')
-    assert.ok(listed.includes(`${id}  key  ${name}  ${scopes.replace(',', ' ')}`))
+    const lines = (await adminHere('list-apps')).stdout.split('\n')
+    assert.ok(lines.includes(`${id}  key  ${name}  ${scopes.replace(',', ' ')}`))
     const uris = ['--redirect-uris', 'https://app.example.org/callback']
     const diary = ['register-app', '--name', `Diary ${randomUUID()}`, '--scopes', 'patient/*.rs', ...uris]
     assert.match((await adminHere(...diary, '--authentication', 'secret')).stdout, /client secret: \S+/)

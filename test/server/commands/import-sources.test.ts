@@ -44,10 +44,10 @@ describe('npm run import, for files of other programs,', function () {
       ...assertStatus(await from.call('GET', 'procedure/bodytemperature/omh')),
     ]
     const mean = { ...points[0], body: { ...points[0].body, descriptive_statistic: 'average' } }
-    const { code, said } = await run(to, fileOf([mean, ...points, { header: {}, body: {} }]))
-    assert.equal(code, 0, said)
+    const { code, output } = await run(to, fileOf([mean, ...points, { header: {}, body: {} }]))
+    assert.equal(code, 0, output)
     assert.match(
-      said,
+      output,
       /Not supported: 1 × descriptive statistic average\n.*\nStored: 2, already known: 0, rejected: 0/,
     )
     const [stored] = assertStatus(await to.call('GET', 'procedure/bloodpressure')).items
@@ -130,9 +130,9 @@ describe('npm run import, for files of other programs,', function () {
       resourceType: 'Bundle',
       entry: [...resources.map((resource) => ({ resource })), null],
     })
-    const { code, said } = await run(place, file)
-    assert.equal(code, 1, said)
-    assert.deepEqual(said.match(/^(Rejected|Not supported|Stored).*$/gm), [
+    const { code, output } = await run(place, file)
+    assert.equal(code, 1, output)
+    assert.deepEqual(output.match(/^(Rejected|Not supported|Stored).*$/gm), [
       'Rejected, entry 6: status must be inactive, remission or resolved for a diagnosis with an end.',
       'Rejected, entry 7: name is required.',
       'Rejected, entry 10: onset must be a day, such as 2026-03-01.',
@@ -174,7 +174,7 @@ describe('npm run import, for files of other programs,', function () {
       ['Cuff 3', 'Acme', 'SN 1', '(01)0950', '2030-01-01'],
     )
     assertStatus(await place.call('PUT', 'adversereaction/penicillin', { criticality: 'low' }))
-    assert.match((await run(place, file)).said, /Stored: 0, already known: 7, rejected: 8/)
+    assert.match((await run(place, file)).output, /Stored: 0, already known: 7, rejected: 8/)
     assert.equal(assertStatus(await place.call('GET', 'adversereaction/penicillin')).criticality, 'low')
   })
 
@@ -184,7 +184,7 @@ describe('npm run import, for files of other programs,', function () {
   it("accepts FHIR's alternatives: SNOMED CT, notes, words and ages in place of days", async () => {
     const place = await newPlace()
     const snomed = (code: string) => ({ coding: [{ code: 'x' }, { system: 'http://snomed.info/sct', code }] })
-    const observed = {
+    const observation = {
       resourceType: 'Observation',
       status: 'final',
       effectiveDateTime: '2026-03-01T08:30:00Z',
@@ -197,15 +197,15 @@ describe('npm run import, for files of other programs,', function () {
     const asthma = { system: 'http://snomed.info/sct', code: '195967001', display: 'Asthma' }
     const file = resources(
       {
-        ...observed,
+        ...observation,
         code: snomed('75367002'),
         component: [pressure('271649006', 128), pressure('271650006', 82)],
       },
-      { ...observed, code: snomed('364075005'), valueQuantity: { value: 61, code: '/min' } },
-      { ...observed, code: snomed('60621009'), valueQuantity: { value: 22.5, unit: 'kg/m2' } },
-      { ...observed, code: snomed('60621009'), valueQuantity: { value: 22.5, code: '[lb_av]/[in_i]2' } },
+      { ...observation, code: snomed('364075005'), valueQuantity: { value: 61, code: '/min' } },
+      { ...observation, code: snomed('60621009'), valueQuantity: { value: 22.5, unit: 'kg/m2' } },
+      { ...observation, code: snomed('60621009'), valueQuantity: { value: 22.5, code: '[lb_av]/[in_i]2' } },
       {
-        ...observed,
+        ...observation,
         code: snomed('33747003'),
         valueQuantity: { value: 33.3, comparator: '>', code: 'mmol/L' },
       },
@@ -233,8 +233,8 @@ describe('npm run import, for files of other programs,', function () {
         udiCarrier: [{ carrierHRF: '2' }],
       },
     )
-    const { said } = await run(place, file)
-    assert.deepEqual(said.match(/^(Rejected|Not supported|Stored).*$/gm), [
+    const { output } = await run(place, file)
+    assert.deepEqual(output.match(/^(Rejected|Not supported|Stored).*$/gm), [
       'Rejected, entry 4: has a BMI in [lb_av]/[in_i]2 instead of kg/m2',
       'Rejected, entry 5: has no exact value: > 33.3',
       'Rejected, entry 8: substance must not be . or ..',
@@ -251,7 +251,7 @@ describe('npm run import, for files of other programs,', function () {
     assert.equal(gout.comment, 'onset: 40 years')
     const cuff = assertStatus(await place.call('GET', 'device')).items.at(-1)
     assert.deepEqual([cuff.expiry, cuff.comment], [null, 'Spare\nexpiry: 2030-05'])
-    assert.match((await run(place, file)).said, /Stored: 0, already known: 8, rejected: 4/)
+    assert.match((await run(place, file)).output, /Stored: 0, already known: 8, rejected: 4/)
   })
 
   it('distinguishes diagnoses by their times, and stores them once in two concurrent imports', async () => {
@@ -265,18 +265,18 @@ describe('npm run import, for files of other programs,', function () {
       flu({}),
     )
     const both = await Promise.all([run(place, file), run(place, file)])
-    const counts = both.map(({ said }) =>
-      /Stored: (\d), already known: (\d), rejected: 0/.exec(said)?.slice(1).map(Number),
+    const counts = both.map(({ output }) =>
+      /Stored: (\d), already known: (\d), rejected: 0/.exec(output)?.slice(1).map(Number),
     )
     assert.deepEqual(
       counts.map((count) => (count?.[0] ?? 0) + (count?.[1] ?? 0)),
       [5, 5],
-      both.map(({ said }) => said).join(),
+      both.map(({ output }) => output).join(),
     )
     assert.deepEqual(await totals(place, 'diagnosis'), { diagnosis: 5 })
     const [latest] = assertStatus(await place.call('GET', 'diagnosis')).items
     assertStatus(await place.call('DELETE', `diagnosis/${latest.id}`), 204)
-    assert.match((await run(place, file)).said, /Stored: 1, already known: 4, rejected: 0/)
+    assert.match((await run(place, file)).output, /Stored: 1, already known: 4, rejected: 0/)
     assert.deepEqual(await totals(place, 'diagnosis'), { diagnosis: 5 })
   })
 
@@ -285,14 +285,14 @@ describe('npm run import, for files of other programs,', function () {
     const atc = (code: string, display: string) => ({
       coding: [{ system: 'http://www.whocc.no/atc', code, display }],
     })
-    const taken = {
+    const statement = {
       resourceType: 'MedicationStatement',
       status: 'stopped',
       medicationCodeableConcept: atc('A10BA02', 'Metformin'),
     }
     const file = resources(
       {
-        ...taken,
+        ...statement,
         statusReason: [{ text: 'Nausea' }],
         reasonCode: [{ text: 'Diabetes' }],
         effectivePeriod: { start: '2024-11-01', end: '2026-02' },
@@ -303,8 +303,8 @@ describe('npm run import, for files of other programs,', function () {
         ],
         informationSource: { reference: 'https://example.org/fhir/RelatedPerson/1' },
       },
-      { ...taken, effectiveDateTime: '2020-01-01' },
-      { ...taken, medicationCodeableConcept: undefined },
+      { ...statement, effectiveDateTime: '2020-01-01' },
+      { ...statement, medicationCodeableConcept: undefined },
       {
         resourceType: 'Immunization',
         status: 'completed',
@@ -321,8 +321,8 @@ describe('npm run import, for files of other programs,', function () {
         performer: [{ actor: { display: 'Dr Vos' } }],
       },
     )
-    const { said } = await run(place, file)
-    assert.deepEqual(said.match(/^(Rejected|Not supported|Stored).*$/gm), [
+    const { output } = await run(place, file)
+    assert.deepEqual(output.match(/^(Rejected|Not supported|Stored).*$/gm), [
       'Rejected, entry 3: name is required.',
       'Stored: 3, already known: 0, rejected: 1.',
     ])
@@ -345,16 +345,29 @@ describe('npm run import, for files of other programs,', function () {
       informationSource: 'related-person',
       comment: 'end: 2026-02',
     })
-    const [given] = assertStatus(await place.call('GET', 'immunisation')).items
+    const [immunisation] = assertStatus(await place.call('GET', 'immunisation')).items
     assert.deepEqual(
-      [given.vaccine, given.date, given.comment, given.doseNumber, given.seriesDoses, given.reportOrigin],
+      [
+        immunisation.vaccine,
+        immunisation.date,
+        immunisation.comment,
+        immunisation.doseNumber,
+        immunisation.seriesDoses,
+        immunisation.reportOrigin,
+      ],
       ['Influenza', null, 'date: as a child', 1, 2, 'recall'],
     )
     assert.deepEqual(
-      [given.lotNumber, given.manufacturer, given.site, given.performer, given.targetDisease],
+      [
+        immunisation.lotNumber,
+        immunisation.manufacturer,
+        immunisation.site,
+        immunisation.performer,
+        immunisation.targetDisease,
+      ],
       ['AB1', 'Acme', 'Left arm', 'Dr Vos', 'Influenza'],
     )
-    assert.match((await run(place, file)).said, /Stored: 0, already known: 3, rejected: 1/)
+    assert.match((await run(place, file)).output, /Stored: 0, already known: 3, rejected: 1/)
   })
 
   for (const person of ['erminia', 'ammie'].slice(0, bySize(1, 2)))
@@ -369,8 +382,8 @@ describe('npm run import, for files of other programs,', function () {
         count(new RegExp(`"resourceType":"Observation".*?"code":\\{"coding":\\[\\{[^}]*"code":"${code}"`))
       const place = await newPlace()
       const file = fileOf(bundle)
-      const { code, said } = await run(place, file)
-      assert.equal(code, 0, said)
+      const { code, output } = await run(place, file)
+      assert.equal(code, 0, output)
       const expected = {
         bloodpressure: coded('55284-4'),
         bmi: coded('39156-5'),
@@ -405,11 +418,11 @@ describe('npm run import, for files of other programs,', function () {
     ])
     const rows = vitals.filter(({ patient }) => people.includes(patient))
     const place = await newPlace()
-    const { said } = await run(place, fileOf(csvOf(rows)), '--map', map)
+    const { output } = await run(place, fileOf(csvOf(rows)), '--map', map)
     const of = (code: string) =>
       new Set(rows.filter(({ loinc }) => loinc === code).map((row) => Object.values(row).join())).size
     const expected = { bloodpressure: of('55284-4'), bmi: of('39156-5'), bodyweight: of('29463-7') }
-    assert.deepEqual(await totals(place, ...Object.keys(expected)), expected, said)
+    assert.deepEqual(await totals(place, ...Object.keys(expected)), expected, output)
   })
 
   it('stores the NHANES vitals, with each reading of a row', async function () {
@@ -435,13 +448,13 @@ describe('npm run import, for files of other programs,', function () {
     }
     const place = await newPlace()
     const map = fileOf([reading(1), reading(2), reading(3), body])
-    const { said } = await run(place, fileOf(csvOf(rows)), '--map', map)
+    const { output } = await run(place, fileOf(csvOf(rows)), '--map', map)
     const pressures = [1, 2, 3].flatMap((i) => rows.filter((row) => row[`SysBP${i}`] && row[`DiaBP${i}`]))
     const bodies = rows.filter(({ WeightKg, HeightCm }) => WeightKg && HeightCm)
     assert.deepEqual(
       await totals(place, 'bloodpressure', 'bmi'),
       { bloodpressure: pressures.length, bmi: bodies.length },
-      said.slice(-2000),
+      output.slice(-2000),
     )
   })
 })

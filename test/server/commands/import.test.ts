@@ -33,13 +33,13 @@ describe('npm run import', function () {
       ].join('\r\n'),
     )
     const first = await run(place, file)
-    assert.equal(first.code, 1, first.said)
-    assert.match(first.said, /Rejected, line 3: weight must be from/)
-    assert.match(first.said, /Rejected, line 4: timestamp must be a time with its offset/)
-    assert.match(first.said, /Rejected, line 6: has another number of columns/)
-    assert.match(first.said, /Rejected, line 7: has a quote that is not closed/)
-    assert.match(first.said, /Rejected, line 12: weightUnit must be one of/)
-    assert.match(first.said, /Stored: 5, already known: 0, rejected: 5/)
+    assert.equal(first.code, 1, first.output)
+    assert.match(first.output, /Rejected, line 3: weight must be from/)
+    assert.match(first.output, /Rejected, line 4: timestamp must be a time with its offset/)
+    assert.match(first.output, /Rejected, line 6: has another number of columns/)
+    assert.match(first.output, /Rejected, line 7: has a quote that is not closed/)
+    assert.match(first.output, /Rejected, line 12: weightUnit must be one of/)
+    assert.match(first.output, /Stored: 5, already known: 0, rejected: 5/)
     const { items } = assertStatus(await place.call('GET', 'procedure/bodyweight?order=asc'))
     assert.deepEqual(
       items.map(({ weight, comment }: Record<string, unknown>) => [weight, comment]),
@@ -51,7 +51,7 @@ describe('npm run import', function () {
         [70, 'over\ntwo "lines"'],
       ],
     )
-    assert.match((await run(place, file)).said, /Stored: 0, already known: 5/)
+    assert.match((await run(place, file)).output, /Stored: 0, already known: 5/)
   })
 
   it('loses no row to an unterminated one, however large', async () => {
@@ -61,33 +61,33 @@ describe('npm run import', function () {
     const rows = Array.from({ length: 600 }, (_, i) => row(i, i % 200 === 100 ? '"never' : 'x'.repeat(400)))
     const huge = row(700, 'y'.repeat(500_000))
     const file = fileOf(['timestamp,weight,weightUnit,comment', ...rows, huge, row(701, '')].join('\n'))
-    const { said } = await run(place, file)
-    assert.match(said, /Stored: 598, already known: 0, rejected: 4/, said)
+    const { output } = await run(place, file)
+    assert.match(output, /Stored: 598, already known: 0, rejected: 4/, output)
     for (const line of [102, 302, 502])
-      assert.ok(said.includes(`Rejected, line ${line}: has a quote that is not closed`), said)
-    assert.match(said, /Rejected, line 602: is longer than 100000 characters/)
+      assert.ok(output.includes(`Rejected, line ${line}: has a quote that is not closed`), output)
+    assert.match(output, /Rejected, line 602: is longer than 100000 characters/)
   })
 
   it('stores nothing from a file that is not UTF-8', async () => {
     const place = await newPlace()
     const rows =
       'timestamp,weight,weightUnit,comment\n2026-03-01T08:30:00Z,70,kg,caf\xe9\n2026-03-02T08:30:00Z,70,kg,thee'
-    const { code, said } = await run(place, fileOf(Buffer.from(rows, 'latin1'), 'csv'))
-    assert.equal(code, 1, said)
-    assert.match(said, /Rejected, line 2: has a character that is not valid UTF-8/)
-    assert.match(said, /Stored: 1, already known: 0, rejected: 1/)
+    const { code, output } = await run(place, fileOf(Buffer.from(rows, 'latin1'), 'csv'))
+    assert.equal(code, 1, output)
+    assert.match(output, /Rejected, line 2: has a character that is not valid UTF-8/)
+    assert.match(output, /Stored: 1, already known: 0, rejected: 1/)
     for (const [file, message] of [
       [fileOf(Buffer.from(`\ufeff${rows}`, 'utf16le'), 'csv'), /The file is not UTF-8/],
       [fileOf(Buffer.from('[{"a": "caf\xe9"}]', 'latin1'), 'json'), /not valid JSON: it is not UTF-8/],
     ] as const)
-      assert.match((await run(place, file)).said, message)
+      assert.match((await run(place, file)).output, message)
   })
 
   it('refuses a mapping that would skip every row, with all of its faults', async () => {
     const place = await newPlace()
     const file = fileOf('time,kilos\n2026-03-01T08:30:00Z,70')
     const weight = { kind: 'bodyweight', timestamp: '{time}', weight: '{kilos}', weightUnit: 'kg' }
-    const mapped = async (...maps: object[]) => (await run(place, file, '--map', fileOf(maps))).said
+    const mapped = async (...maps: object[]) => (await run(place, file, '--map', fileOf(maps))).output
     assert.deepEqual(
       (await mapped({ ...weight, when: 'x', wieght: 1, weight: 70 }, { ...weight, kind: 'pulse' }))
         .split('\n')
@@ -105,7 +105,7 @@ describe('npm run import', function () {
       ['  - 0.when: the file has no column loinc', '  - 0.weight: the file has no column Kilos'],
     )
     assert.match(await mapped(weight), /Stored: 1, already known: 0, rejected: 0/)
-    assert.match((await run(place, file)).said, /The header of the file has no measured property/)
+    assert.match((await run(place, file)).output, /The header of the file has no measured property/)
   })
 
   it('rejects unreadable entries one by one, and stores the entries around them', async () => {
@@ -125,20 +125,20 @@ describe('npm run import', function () {
       weight(3, { body_weight: { value: 70, unit: '\ud800' } }),
       weight(4, {}),
     ]
-    const { code, said } = await run(place, fileOf(points))
-    assert.equal(code, 1, said)
-    assert.match(said, /Rejected, entry 2: The body must not be nested deeper/)
+    const { code, output } = await run(place, fileOf(points))
+    assert.equal(code, 1, output)
+    assert.match(output, /Rejected, entry 2: The body must not be nested deeper/)
     assert.match(
-      said,
+      output,
       /Rejected, entry 3: .* must be a finite number, or a text of valid Unicode without NUL/,
     )
-    assert.match(said, /Stored: 2, already known: 0, rejected: 2/)
+    assert.match(output, /Stored: 2, already known: 0, rejected: 2/)
     const allergy = (substance: string) => ({
       resource: { resourceType: 'AllergyIntolerance', code: { text: substance } },
     })
     const bundle = { resourceType: 'Bundle', entry: [allergy('\ud800'), allergy('Latex')] }
     assert.match(
-      (await run(place, fileOf(`\ufeff${JSON.stringify(bundle)}`, 'json'))).said,
+      (await run(place, fileOf(`\ufeff${JSON.stringify(bundle)}`, 'json'))).output,
       /Rejected, entry 1: .*\n.*Stored: 1, already known: 0, rejected: 1/s,
     )
   })
@@ -149,10 +149,10 @@ describe('npm run import', function () {
       (_, i) => `2026-01-01T00:00:00.${i + 100}Z,${i % 251 ? 60 : 0},/min`,
     )
     const file = fileOf(['timestamp,heartRate,heartRateUnit', ...rows].join('\n'))
-    const { said } = await runOn(true, await newPlace(), file)
-    assert.equal(said.match(/Rejected, line \d+: heartRate must/g)?.length, 3, said)
-    assert.equal(said.match(/ entries\/s, \d+ s left/g)?.length, 3, said)
-    assert.doesNotMatch(said, /leftRefused/)
+    const { output } = await runOn(true, await newPlace(), file)
+    assert.equal(output.match(/Rejected, line \d+: heartRate must/g)?.length, 3, output)
+    assert.equal(output.match(/ entries\/s, \d+ s left/g)?.length, 3, output)
+    assert.doesNotMatch(output, /leftRefused/)
   })
 
   it('resumes where it was killed, stores nothing twice, and reports totals in the end', async () => {
@@ -170,34 +170,35 @@ describe('npm run import', function () {
     child.kill('SIGKILL')
     await once(child, 'close')
     const resumed = start(place, file)
-    const [said] = await Promise.all([text(resumed.stdout), once(resumed, 'close')])
-    assert.match(said, /Continuing after entry \d+/)
-    assert.equal(resumed.exitCode, 1, said)
-    const [, stored, known, refused] = /Stored: (\d+), already known: (\d+), rejected: (\d+)/.exec(said) ?? []
-    assert.deepEqual([Number(stored) + Number(known), refused], [1499, '1'])
+    const [output] = await Promise.all([text(resumed.stdout), once(resumed, 'close')])
+    assert.match(output, /Continuing after entry \d+/)
+    assert.equal(resumed.exitCode, 1, output)
+    const [, stored, known, rejected] =
+      /Stored: (\d+), already known: (\d+), rejected: (\d+)/.exec(output) ?? []
+    assert.deepEqual([Number(stored) + Number(known), rejected], [1499, '1'])
     assert.deepEqual(await totals(place, 'heartrate'), { heartrate: 1499 })
   })
 
   it('stores a file from a place where it cannot keep its state', async () => {
     const place = await newPlace()
     const file = openSync(fileOf('timestamp,heartRate,heartRateUnit\n2026-01-01T00:00:00Z,60,/min'), 'r')
-    const { code, said } = await run(place, `/dev/fd/${file}`)
+    const { code, output } = await run(place, `/dev/fd/${file}`)
     closeSync(file)
-    assert.equal(code, 0, said)
+    assert.equal(code, 0, output)
     assert.match(
-      said,
+      output,
       /If interrupted, the import starts over and stores nothing twice, because its position cannot be saved: .*import-state/,
     )
-    assert.match(said, /Stored: 1, already known: 0, rejected: 0/)
+    assert.match(output, /Stored: 1, already known: 0, rejected: 0/)
   })
 
   it('reports that the service rejects the whole import', async () => {
     const place = await newPlace()
     const file = fileOf('timestamp,heartRate,heartRateUnit\n2026-01-01T00:00:00Z,60,/min')
     const away = await run({ ...place, carePlanId: 'doesNotExist' }, file)
-    assert.equal(away.code, 2, away.said)
-    assert.match(away.said, /rejected the import: The resource does not exist/)
-    assert.match((await run(place, file)).said, /Stored: 1, already known: 0, rejected: 0/)
+    assert.equal(away.code, 2, away.output)
+    assert.match(away.output, /rejected the import: The resource does not exist/)
+    assert.match((await run(place, file)).output, /Stored: 1, already known: 0, rejected: 0/)
   })
 
   it('reports a wait that the service asks for, and an address where another service answers', async () => {
@@ -209,7 +210,7 @@ describe('npm run import', function () {
     const { port } = busy.address() as AddressInfo
     const place = await newPlace()
     const file = fileOf('a,b\n1,2')
-    const outputOf = async () => (await run(place, file, '--url', `http://127.0.0.1:${port}`)).said
+    const outputOf = async () => (await run(place, file, '--url', `http://127.0.0.1:${port}`)).output
     assert.match(
       await outputOf(),
       /responds with the status 429; next attempt in 1 s.*The login failed: 401/s,
@@ -226,10 +227,10 @@ describe('npm run import', function () {
     const DATA_DIR = join(directory, 'elsewhere')
     const PORT = String(await freePort())
     const lost = startWithoutUrl(place, file, { DATA_DIR, HOST: '0.0.0.0', PORT })
-    const [said] = await once(lost.stderr, 'data')
+    const [message] = await once(lost.stderr, 'data')
     lost.kill()
     assert.equal(
-      String(said).trim(),
+      String(message).trim(),
       `http://127.0.0.1:${PORT} (from HOST and PORT, because ${DATA_DIR}/service.json does not exist) cannot be reached ` +
         '(ECONNREFUSED); next attempt in 1 s. Another address: --url',
     )
@@ -245,11 +246,11 @@ describe('npm run import', function () {
       [fileOf('a,b\n1,2'), ['--map', fileOf([{ kind: 'pulse' }])], /an unknown kind/],
       [fileOf('a,b\n1,2'), ['--url', 'ftp://x'], /--url/],
     ] as const) {
-      const { code, said } = await run(place, file, ...more)
-      assert.equal(code, 2, said)
-      assert.match(said, message)
+      const { code, output } = await run(place, file, ...more)
+      assert.equal(code, 2, output)
+      assert.match(output, message)
     }
     const wrong = await run({ ...place, password: 'wrong' }, fileOf('a,b\n1,2'))
-    assert.match(wrong.said, /The login failed/)
+    assert.match(wrong.output, /The login failed/)
   })
 })

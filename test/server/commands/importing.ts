@@ -42,11 +42,11 @@ export const run = (place: Place, file: string, ...more: string[]) => runOn(fals
 
 export async function runOn(isTTY: boolean, place: Place, file: string, ...more: string[]) {
   const { args, env } = calledBy(place, file)
-  let said = ''
-  const output = { isTTY, write: (text: string) => (said += text) }
-  const terminal = { env, stdin: process.stdin, stdout: output, stderr: output }
+  let output = ''
+  const stream = { isTTY, write: (text: string) => (output += text) }
+  const terminal = { env, stdin: process.stdin, stdout: stream, stderr: stream }
   const code = await runImportCommand([...args, ...more], terminal)
-  return { code, said }
+  return { code, output }
 }
 
 /** Starts the command as a process, which ends by itself or by a signal. */
@@ -58,8 +58,8 @@ export function start(place: Place, file: string) {
 /** Starts the command without an address of the service, in this environment. */
 export function startWithoutUrl(place: Place, file: string, more: NodeJS.ProcessEnv) {
   const { args, env } = calledBy(place, file)
-  const named = args.filter((arg) => arg !== '--url' && arg !== service.url)
-  return spawn(process.execPath, ['bin/health-record-service.mjs', 'import', ...named], {
+  const argsWithoutUrl = args.filter((arg) => arg !== '--url' && arg !== service.url)
+  return spawn(process.execPath, ['bin/health-record-service.mjs', 'import', ...argsWithoutUrl], {
     env: { ...env, ...more },
   })
 }

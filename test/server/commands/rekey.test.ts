@@ -127,46 +127,49 @@ describe('npm run audit -- rekey', function suite() {
   it('changes to given keys, and tells which part needs the former one', async () => {
     const env = await copyOrigin()
     const { auditKey, keyEncryptionKey } = keysIn(env.DATA_DIR)
-    const given = { ...env, AUDIT_KEY: newAuditKey, KEY_ENCRYPTION_KEY: newEncryptionKey }
+    const newEnvironment = { ...env, AUDIT_KEY: newAuditKey, KEY_ENCRYPTION_KEY: newEncryptionKey }
     const former = { AUDIT_KEYS_BEFORE: auditKey, KEY_ENCRYPTION_KEYS_BEFORE: keyEncryptionKey }
-    const refused = await audit('rekey', given)
-    assert.equal(refused.code, 2)
+    const refusal = await audit('rekey', newEnvironment)
+    assert.equal(refusal.code, 2)
     assert.match(
-      refused.output,
+      refusal.output,
       /another AUDIT_KEY\. Set AUDIT_KEYS_BEFORE to that key[\s\S]*another KEY_ENCRYPTION_KEY/,
     )
-    await assertNoStart({ ...given, ...former }, /still uses a former AUDIT_KEY.*audit rekey/)
-    await assertIntact({ ...given, ...former })
-    assert.equal((await audit('rekey', { ...given, ...former })).code, 0)
-    assert.deepEqual(await startWithKeys(given), signing)
-    await assertIntact({ ...given, ...former })
-    const { code, stdout } = await audit('verify', given)
+    await assertNoStart({ ...newEnvironment, ...former }, /still uses a former AUDIT_KEY.*audit rekey/)
+    await assertIntact({ ...newEnvironment, ...former })
+    assert.equal((await audit('rekey', { ...newEnvironment, ...former })).code, 0)
+    assert.deepEqual(await startWithKeys(newEnvironment), signing)
+    await assertIntact({ ...newEnvironment, ...former })
+    const { code, stdout } = await audit('verify', newEnvironment)
     assert.equal(code, 2)
     assert.match(
       stdout,
       /^Not verified: 1 entry of the runs 1 to 2, .*\. Set AUDIT_KEYS_BEFORE to that key\.\nThe rest of the audit is intact: 1 entry in 1 chain, from 2 runs of the service\.\n$/,
     )
-    assert.match((await audit('rekey', { ...given, ...former })).output, /has these keys already/)
+    assert.match((await audit('rekey', { ...newEnvironment, ...former })).output, /has these keys already/)
     await assertNoStart(env, /The auditKey in .*keys\.json is not the key/)
   })
 
   it('changes only the key that encrypts the signing keys, if only that one is new', async () => {
     const env = await copyOrigin()
     const { keyEncryptionKey } = keysIn(env.DATA_DIR)
-    const given = { ...env, KEY_ENCRYPTION_KEY: newEncryptionKey }
-    const { output } = await audit('rekey', { ...given, KEY_ENCRYPTION_KEYS_BEFORE: keyEncryptionKey })
+    const newEnvironment = { ...env, KEY_ENCRYPTION_KEY: newEncryptionKey }
+    const { output } = await audit('rekey', {
+      ...newEnvironment,
+      KEY_ENCRYPTION_KEYS_BEFORE: keyEncryptionKey,
+    })
     assert.match(output, /^KEY_ENCRYPTION_KEY changed\./)
-    assert.deepEqual(await startWithKeys(given), signing)
-    await assertIntact(given)
+    assert.deepEqual(await startWithKeys(newEnvironment), signing)
+    await assertIntact(newEnvironment)
   })
 
   it('continues without lost keys only if told that they are lost', async () => {
     const env = await copyOrigin()
     const { DATA_DIR } = env
     rmSync(join(DATA_DIR, 'keys.json'))
-    const refused = await audit('rekey', env)
-    assert.equal(refused.code, 2)
-    assert.match(refused.output, /Only if the key is lost: --lost/)
+    const refusal = await audit('rekey', env)
+    assert.equal(refusal.code, 2)
+    assert.match(refusal.output, /Only if the key is lost: --lost/)
     assert.deepEqual(readdirSync(DATA_DIR).includes('keys.json'), false)
     assert.equal((await audit('verify', env)).code, 2)
     assert.equal((await audit('rekey', env, '--lost')).code, 0)

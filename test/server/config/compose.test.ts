@@ -35,8 +35,8 @@ const megabytes = (limit = ''): number => Number.parseInt(limit, 10) * (limit.en
 const ours = Object.entries(services).filter(([, { build }]) => build === '.')
 
 /** Replaces `${NAME:?why}` by a value of the right form, and `${NAME:-default}` by the default. */
-const filledIn = (given: string): string =>
-  given
+const filledIn = (template: string): string =>
+  template
     .replace(/\$\{\w+:-([^}]*)\}/g, '$1')
     .replace(/\$\{(\w+):\?[^}]*\}/g, (_, name: string) =>
       name.endsWith('URL')
@@ -56,8 +56,8 @@ describe('docker-compose.yml', () => {
 
   for (const [name, { command = [], environment = {} }] of ours) {
     it(`sets variables of the configuration for ${name}, to valid values in production`, () => {
-      const known = createConfigurationRows().map(([variable]) => variable)
-      for (const variable of Object.keys(environment)) assert.ok(known.includes(variable), variable)
+      const knownVariables = createConfigurationRows().map(([variable]) => variable)
+      for (const variable of Object.keys(environment)) assert.ok(knownVariables.includes(variable), variable)
       const env = Object.fromEntries(
         Object.entries(environment).map(([variable, value]) => [variable, filledIn(value)]),
       )
@@ -133,13 +133,13 @@ describe('docker-compose.yml', () => {
 
     /** @returns its actions and result, if the server greets like this and has these users */
     function check(hello: object, users: Map<string, string>): { done: unknown[]; code: number | undefined } {
-      const done: unknown[] = []
+      const actions: unknown[] = []
       let code: number | undefined
       const admin = {
         createUser({ user, pwd, roles }: { user: string; pwd: string; roles: unknown }) {
           if (users.has(user)) throw new Error('there is one')
           users.set(user, pwd)
-          done.push([user, roles])
+          actions.push([user, roles])
         },
         auth(user: string, pwd: string) {
           if (users.get(user) !== pwd) throw new Error('unknown')
@@ -147,12 +147,12 @@ describe('docker-compose.yml', () => {
         },
       }
       const db = { getSiblingDB: () => admin, hello: () => hello }
-      const rs = { initiate: (set: object) => done.push(set) }
+      const rs = { initiate: (set: object) => actions.push(set) }
       const quit = (exitCode: number) => {
         code = exitCode
       }
       runInNewContext(script, { db, rs, quit, process: { env: secrets } })
-      return { done: JSON.parse(JSON.stringify(done)), code }
+      return { done: JSON.parse(JSON.stringify(actions)), code }
     }
 
     it('creates the replica set and its users once, and is healthy when the services can log in', () => {
@@ -165,11 +165,11 @@ describe('docker-compose.yml', () => {
       assert.equal(check({}, users).code, 1)
       const primary = { setName: 'records', isWritablePrimary: true, primary: 'mongo1:27017' }
       const readWrite = ['health-records', 'open-test'].map((db) => ({ role: 'readWrite', db }))
-      const made = [
+      const expectedActions = [
         ['admin', ['root']],
         ['records', readWrite],
       ]
-      assert.deepEqual(check(primary, users), { done: made, code: 0 })
+      assert.deepEqual(check(primary, users), { done: expectedActions, code: 0 })
       assert.deepEqual(check(primary, users), { done: [], code: 0 })
       const secondary = { setName: 'records', isWritablePrimary: false }
       assert.deepEqual(check(secondary, users), { done: [], code: 1 })

@@ -72,8 +72,8 @@ describe('configuration', () => {
 
   it('generates only the keys that are not given, and never replaces a damaged file', async () => {
     const directory = dataDir()
-    const given = await start({ DATA_DIR: directory, MASTER_KEY: secrets.MASTER_KEY })
-    assert.equal(given.masterKey, secrets.MASTER_KEY)
+    const config = await start({ DATA_DIR: directory, MASTER_KEY: secrets.MASTER_KEY })
+    assert.equal(config.masterKey, secrets.MASTER_KEY)
     assert.deepEqual(Object.keys(JSON.parse(readFileSync(join(directory, 'keys.json'), 'utf8'))), [
       'applicationId',
       'restApiKey',

@@ -45,7 +45,10 @@ describe('copies of a listening socket', () => {
     const copies = await addListeningCopies(server)
     assert.ok(copies.length > 0)
     await Promise.all([server, ...copies].map(close))
-    const refused = spawnSync(process.execPath, ['-e', `require('node:net').connect(${port}, '127.0.0.1')`])
-    assert.match(String(refused.stderr), /ECONNREFUSED/)
+    const connection = spawnSync(process.execPath, [
+      '-e',
+      `require('node:net').connect(${port}, '127.0.0.1')`,
+    ])
+    assert.match(String(connection.stderr), /ECONNREFUSED/)
   })
 })

@@ -53,21 +53,21 @@ describe('instances on one database', function suite() {
       const added = await change('POST', '', { mvUid, access: 'READ' })
       return ((await added.json()) as { participationId: string }).participationId
     }
-    const known = async (url: string) => [await answers(url, nurse), await answers(url, leaver)]
+    const readStatuses = async (url: string) => [await answers(url, nurse), await answers(url, leaver)]
     const yes = [200, 200]
     const no = [404, 404]
     await withFrozenClock(async (pass) => {
       const participationId = await add(leaver)
       pass(5_001)
-      assert.deepEqual(await Promise.all([known(service.url), known(other.url)]), [
+      assert.deepEqual(await Promise.all([readStatuses(service.url), readStatuses(other.url)]), [
         [no, yes],
         [no, yes],
       ])
       await add(nurse)
       await change('DELETE', `/${participationId}`)
-      assert.deepEqual(await known(other.url), [yes, no])
+      assert.deepEqual(await readStatuses(other.url), [yes, no])
       pass(5_001)
-      assert.deepEqual(await known(service.url), [yes, no])
+      assert.deepEqual(await readStatuses(service.url), [yes, no])
     })
   })
 
@@ -108,17 +108,19 @@ describe('instances on one database', function suite() {
   it('have all records in the audit that subscribers received before one instance is stopped', async () => {
     const source = await openEventSource(patient, `/ehr/${patient.ehrId}/changes`, { url: other.url })
     const { next, close } = await subscribeBySdk(nurse, 'BodyWeight', (query) => query, other.url)
-    const written = [await createWeight(patient, planId), await createWeight(patient, planId)]
-    for (const id of written)
+    const writtenIds = [await createWeight(patient, planId), await createWeight(patient, planId)]
+    for (const id of writtenIds)
       assert.deepEqual([(await source.next()).data.id, (await next())[1].id], [id, id])
     other.child.kill('SIGTERM')
     assert.equal(await other.ended, 0)
     for (const one of [source, { close }]) one.close()
-    const about = { ehrId: patient.ehrId, type: 'BodyWeight', action: 'read', ids: { $in: written } }
+    const about = { ehrId: patient.ehrId, type: 'BodyWeight', action: 'read', ids: { $in: writtenIds } }
     for (const { mvUid: userId } of [patient, nurse]) {
       const entries = service.db.collection('audit.entries').find({ ...about, userId })
-      const heard = (await entries.toArray()).flatMap(({ ids }) => ids).filter((id) => written.includes(id))
-      assert.deepEqual(heard.sort(), [...written].sort())
+      const heard = (await entries.toArray())
+        .flatMap(({ ids }) => ids)
+        .filter((id) => writtenIds.includes(id))
+      assert.deepEqual(heard.sort(), [...writtenIds].sort())
     }
   })
 })

@@ -81,8 +81,8 @@ describe('a start and the keys of its database', function suite() {
     change(DATA_DIR, (keys) => delete keys.dotnetKey)
     const { dotnetKey: _, ...others } = JSON.parse(readFileSync(fileIn(origin), 'utf8'))
     await startWithKeys({ DATA_DIR })
-    const { dotnetKey, ...kept } = JSON.parse(readFileSync(fileIn(DATA_DIR), 'utf8'))
-    assert.deepEqual(kept, others)
+    const { dotnetKey, ...keptKeys } = JSON.parse(readFileSync(fileIn(DATA_DIR), 'utf8'))
+    assert.deepEqual(keptKeys, others)
     assert.match(dotnetKey, /^\w{48}$/)
   })
 
@@ -134,8 +134,8 @@ describe('a start and the keys of its database', function suite() {
 
   it('creates a new database if all keys are given', async () => {
     const { auditKey, keyEncryptionKey } = JSON.parse(readFileSync(fileIn(origin), 'utf8'))
-    const given = { AUDIT_KEY: auditKey, KEY_ENCRYPTION_KEY: keyEncryptionKey }
-    await startWithKeys({ ...given, MONGODB_URI: databaseUri('keys-given') })
+    const keys = { AUDIT_KEY: auditKey, KEY_ENCRYPTION_KEY: keyEncryptionKey }
+    await startWithKeys({ ...keys, MONGODB_URI: databaseUri('keys-given') })
   })
 
   it('follows these rules for the open test environment, too', async () => {

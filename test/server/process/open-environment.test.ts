@@ -79,8 +79,8 @@ describe('the open test environment', function suite() {
     assert.equal((await send('GET', `/1/classes/BloodPressure/${objectId}`)).status, 200)
     assert.equal((await send('PUT', `/1/classes/BloodPressure/${objectId}`, { note: 1 })).status, 200)
     assert.equal((await send('POST', '/1/classes/AnythingElse', { any: { thing: [1] } })).status, 201)
-    const listed = await send('GET', '/1/classes/AnythingElse?count=1&limit=0')
-    assert.deepEqual(listed.body, { results: [], count: 1 })
+    const answer = await send('GET', '/1/classes/AnythingElse?count=1&limit=0')
+    assert.deepEqual(answer.body, { results: [], count: 1 })
     assert.equal((await send('DELETE', `/1/classes/BloodPressure/${objectId}`)).status, 200)
   })
 
@@ -90,10 +90,10 @@ describe('the open test environment', function suite() {
       const { post, put, get } = byClass(patient)
       const object = { ...exampleObject(name), ...(name === 'Ehr' && { subjectId: patient.mvUid }) }
       const created = (await post(name, { ...parentIdsOf(name, place), ...object }).expect(201)).body
-      const sent = { ...object, ...parentIdsOf(name, openPlace) }
+      const openObject = { ...object, ...parentIdsOf(name, openPlace) }
       // It follows from the care plan.
-      if ('carePlanId' in sent && 'timestamp' in sent) delete (sent as Json).ehrId
-      const openly = await send('POST', `/1/classes/${name}`, sent)
+      if ('carePlanId' in openObject && 'timestamp' in openObject) delete (openObject as Json).ehrId
+      const openly = await send('POST', `/1/classes/${name}`, openObject)
       assert.deepEqual([openly.status, comparable(openly.body)], [201, comparable(created)])
       const change = createExampleChange(name)
       if (!change) return

@@ -89,8 +89,8 @@ describe('the export of a backend service', function suite() {
       [reader, '?_type=Goal'],
       [await asService('system/Goal.c'), ''],
     ] as const) {
-      const refused = await callFhir(who, 'GET', `Patient/$export${query}`, undefined, ASYNC)
-      assert.equal(refused.status, 403, query)
+      const refusal = await callFhir(who, 'GET', `Patient/$export${query}`, undefined, ASYNC)
+      assert.equal(refusal.status, 403, query)
     }
   })
 
@@ -99,8 +99,8 @@ describe('the export of a backend service', function suite() {
     const since = new Date()
     const laboratory = await asService(scope)
     assert.deepEqual([...(await exportAs(laboratory, 'Patient/$export')).keys()], [])
-    const seen = { ehrId: { $in: ehrIds }, at: { $gte: since }, 'ids.0': { $exists: true } }
-    assert.equal(await service.db.collection('audit.entries').countDocuments(seen), 0)
+    const filter = { ehrId: { $in: ehrIds }, at: { $gte: since }, 'ids.0': { $exists: true } }
+    assert.equal(await service.db.collection('audit.entries').countDocuments(filter), 0)
     const vital = await asService('system/Observation.rs?category=vital-signs')
     assert.equal((await exportAs(vital, 'Patient/$export')).get('Observation')?.length, 2)
   })

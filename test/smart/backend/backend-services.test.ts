@@ -114,8 +114,8 @@ describe('a backend service', () => {
     const own = await createBackendService(['system/Patient.rs', 'system/Observation.rs'])
     const { admin, id } = own.app
     const as = await own.logIn('system/Patient.rs system/Observation.rs')
-    const shown = assertStatus(await admin.call('GET', `/auth/app/${id}`))
-    const { id: _, createdAt: __, ...fields } = shown
+    const registration = assertStatus(await admin.call('GET', `/auth/app/${id}`))
+    const { id: _, createdAt: __, ...fields } = registration
     const fewer = { ...fields, scopes: ['system/Observation.rs'] }
     assertStatus(await admin.call('PUT', `/auth/app/${id}`, fewer))
     assertStatus(await as('GET', '/fhir/R4/Patient'), 403)
@@ -147,7 +147,7 @@ describe('a backend service', () => {
   })
 
   describe('whose assertion', () => {
-    const refused = async (change: AssertionChange, of = backend) => {
+    const assertRefused = async (change: AssertionChange, of = backend) => {
       const { status, body } = await of.requestToken('system/Patient.rs', change)
       assert.deepEqual([status, body.error], [401, 'invalid_client'], JSON.stringify(change))
     }
@@ -161,7 +161,7 @@ describe('a backend service', () => {
       ])
       const jti = randomUUID()
       assertStatus(await backend.requestToken('system/Patient.rs', { jti }))
-      await refused({ jti, exp: 120 })
+      await assertRefused({ jti, exp: 120 })
     })
 
     it('may have an identifier that another app has used', async () => {
@@ -182,18 +182,18 @@ describe('a backend service', () => {
       'names an address of keys in its header': { header: { jku: 'https://evil.example.org/jwks.json' } },
       'names an unknown key in its header': { header: { kid: 'other' } },
     }))
-      it(`${what} gets no token`, () => refused(change))
+      it(`${what} gets no token`, () => assertRefused(change))
 
     it('is signed with another key gets no token', async () => {
       const { privateKey } = await generateKeyPair('ES384')
-      await refused({ by: privateKey })
+      await assertRefused({ by: privateKey })
     })
 
     it('is signed with the public key as a secret, or with another algorithm, gets no token', async () => {
       const secret = Buffer.from(JSON.stringify(backend.signer.jwk))
-      await refused({ by: secret, header: { alg: 'HS256' } })
+      await assertRefused({ by: secret, header: { alg: 'HS256' } })
       const { privateKey } = await generateKeyPair('ES256')
-      await refused({ by: privateKey, header: { alg: 'ES256' } })
+      await assertRefused({ by: privateKey, header: { alg: 'ES256' } })
     })
 
     it('is not signed gets no token', async () => {

@@ -69,10 +69,10 @@ describe('the subscriptions of a backend service', () => {
 
   it('need scopes for subscriptions and for what they are about', async () => {
     const { ehrId, caller } = await start(['system/Subscription.cruds', 'system/Condition.rs'])
-    const sent = subscriptionOf(`Observation?patient=${ehrId}`)
-    assertStatus(await callFhir(caller, 'POST', 'Subscription', sent), 403)
+    const subscription = subscriptionOf(`Observation?patient=${ehrId}`)
+    assertStatus(await callFhir(caller, 'POST', 'Subscription', subscription), 403)
     const without = await start(['system/Observation.rs'])
-    assertStatus(await callFhir(without.caller, 'POST', 'Subscription', sent), 403)
+    assertStatus(await callFhir(without.caller, 'POST', 'Subscription', subscription), 403)
   })
 
   for (const [cause, path] of [

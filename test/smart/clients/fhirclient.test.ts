@@ -65,9 +65,9 @@ describe('fhirclient, the client of SMART', function suite() {
   /** Opens the launch address of the app, logs in and admits it. @returns its client */
   async function launch(address: string): Promise<Json> {
     const { headers } = await fetch(address, { redirect: 'manual' })
-    const asked = new URL(headers.get('location') ?? '')
-    assert.equal(asked.origin + asked.pathname, `${service.url}/auth/smart/authorize`)
-    const page = await openRequest(patient, Object.fromEntries(asked.searchParams))
+    const authorizeUrl = new URL(headers.get('location') ?? '')
+    assert.equal(authorizeUrl.origin + authorizeUrl.pathname, `${service.url}/auth/smart/authorize`)
+    const page = await openRequest(patient, Object.fromEntries(authorizeUrl.searchParams))
     const parameters = await decide(page, 'admit', patient.ehrId)
     await fetch(`${url}/callback?${parameters}`)
     assert.ok(ready.patient, String(ready))
@@ -98,9 +98,9 @@ describe('fhirclient, the client of SMART', function suite() {
       request: { method: 'POST', url: 'Observation' },
       resource: pressureOn(day),
     }))
-    const sent = { resourceType: 'Bundle', type: 'transaction', entry }
+    const bundle = { resourceType: 'Bundle', type: 'transaction', entry }
     const headers = { 'content-type': 'application/json' }
-    const stored = await client.request({ url: '/', method: 'POST', body: JSON.stringify(sent), headers })
+    const stored = await client.request({ url: '/', method: 'POST', body: JSON.stringify(bundle), headers })
     assert.equal(stored.entry.length, WEEKS)
     const year = 'code=http://loinc.org|85354-9&date=ge2025-01-01&date=lt2026-01-01&_count=20'
     const pages: Json[] = []

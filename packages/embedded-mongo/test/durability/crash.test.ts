@@ -32,7 +32,7 @@ class Writer {
   readonly name: string
   readonly acknowledged: State = new Map()
   pending: State = new Map()
-  counted = { acknowledged: 0, pending: 0 }
+  increments = { acknowledged: 0, pending: 0 }
   writes = 0
   #serial = 0
 
@@ -55,7 +55,7 @@ class Writer {
       this.writes++
       for (const [key, document] of this.pending) this.acknowledged.set(key, document)
       this.pending = new Map()
-      this.counted = { acknowledged: this.counted.acknowledged + this.counted.pending, pending: 0 }
+      this.increments = { acknowledged: this.increments.acknowledged + this.increments.pending, pending: 0 }
     }
   }
 
@@ -63,14 +63,14 @@ class Writer {
     const mine = [...this.acknowledged].flatMap(
       ([key, document]) => (key.startsWith('docs/') && document) || [],
     )
-    const chosen = mine[Math.floor(Math.random() * mine.length)] as (Document & Id) | undefined
+    const target = mine[Math.floor(Math.random() * mine.length)] as (Document & Id) | undefined
     const kind = Math.floor(Math.random() * 7)
-    if (!chosen || kind < 2) return this.#insert(db)
-    if (kind === 2) return this.#update(db, chosen)
-    if (kind === 3) return this.#delete(db, chosen)
-    if (kind === 4) return this.#findAndModify(db, chosen)
+    if (!target || kind < 2) return this.#insert(db)
+    if (kind === 2) return this.#update(db, target)
+    if (kind === 3) return this.#delete(db, target)
+    if (kind === 4) return this.#findAndModify(db, target)
     if (kind === 5) return this.#count(db)
-    return this.#transaction(db, session, chosen)
+    return this.#transaction(db, session, target)
   }
 
   #next(): Document & Id {
@@ -107,7 +107,7 @@ class Writer {
 
   /** All writers increment one document, so the engine groups and orders their writes. */
   #count(db: Db) {
-    this.counted.pending = 1
+    this.increments.pending = 1
     return db.collection<Id>('counter').updateOne({ _id: 'all' }, { $inc: { n: 1 } }, { upsert: true })
   }
 
@@ -165,7 +165,9 @@ describe('kill -9', function () {
       while (acknowledged(all) < enough) await sleep(5)
       await engine.kill()
       await Promise.all(running)
-      assert.ok(all.filter(({ pending, counted }) => pending.size + counted.pending).length > writers / 4)
+      assert.ok(
+        all.filter(({ pending, increments }) => pending.size + increments.pending).length > writers / 4,
+      )
       await restarted()
     })
   }
@@ -189,9 +191,9 @@ describe('kill -9', function () {
 
   it('leaves a unique index that still refuses duplicates', async () => {
     const docs = engine.db.collection<Id>('docs')
-    const [taken] = await docs.find().limit(1).toArray()
-    assert.ok(taken)
-    const { _id, ...rest } = taken
+    const [document] = await docs.find().limit(1).toArray()
+    assert.ok(document)
+    const { _id, ...rest } = document
     await assert.rejects(docs.insertOne({ _id: 'second', ...rest }), { code: 11000 })
   })
 })
@@ -215,12 +217,12 @@ async function everything(db: Db): Promise<Map<string, State>> {
 
 async function verifyCounter(db: Db, all: Writer[]) {
   const { n } = ((await db.collection<Id>('counter').findOne({ _id: 'all' })) ?? { n: 0 }) as { n: number }
-  const least = all.reduce((sum, { counted }) => sum + counted.acknowledged, 0)
-  const most = least + all.reduce((sum, { counted }) => sum + counted.pending, 0)
+  const least = all.reduce((sum, { increments }) => sum + increments.acknowledged, 0)
+  const most = least + all.reduce((sum, { increments }) => sum + increments.pending, 0)
   assert.ok(least <= n && n <= most, `the counter says ${n}, it was incremented ${least} to ${most} times`)
-  for (const { counted } of all) counted.pending = 0
+  for (const { increments } of all) increments.pending = 0
   const [first] = all
-  if (first) first.counted.acknowledged += n - least
+  if (first) first.increments.acknowledged += n - least
 }
 
 async function verifyIndexes(db: Db) {

@@ -121,8 +121,8 @@ describe('a damaged data file', function () {
     const { ino, mtimeMs } = await stat(join(dataDir, 'data.mdb'))
     const file = state === 'copied' ? 0 : ino
     const closed = state === 'unclean' ? {} : { transaction }
-    const known = { open: state === 'unclean', file, changed: mtimeMs, ...closed }
-    await writeFile(join(dataDir, 'data.mdb.state'), JSON.stringify(known))
+    const storedState = { open: state === 'unclean', file, changed: mtimeMs, ...closed }
+    await writeFile(join(dataDir, 'data.mdb.state'), JSON.stringify(storedState))
     return dataDir
   }
 
@@ -138,7 +138,7 @@ describe('a damaged data file', function () {
   for (const state of states)
     it(`opens or is refused with a remedy, and never crashes the process: ${opened} copies, ${state}`, async function () {
       this.timeout(opened * 10_000)
-      let refused = 0
+      let refusals = 0
       for (let seed = 0; seed < opened; seed++) {
         const { bytes, title } = damagedCopy(seed)
         const dataDir = await place(bytes, state)
@@ -151,10 +151,10 @@ describe('a damaged data file', function () {
           const { message } = error as Error
           assert.ok(message.startsWith(`data directory ${dataDir} is damaged: `), `${title}: ${message}`)
           assert.match(message, /data\.mdb .*\. Restore a backup into an empty directory\.$/, title)
-          refused++
+          refusals++
         }
       }
-      assert.ok(refused > opened / 4, `${refused} refused`)
+      assert.ok(refusals > opened / 4, `${refusals} refused`)
     })
 
   for (const state of states.filter((state) => state !== 'unclean'))

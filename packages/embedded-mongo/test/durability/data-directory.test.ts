@@ -95,14 +95,14 @@ describe('the data directory', () => {
 
   describe('refuses damage, and leaves the files unchanged:', () => {
     const file = () => join(dataDir, 'data.mdb')
-    const refused = async (sentence: RegExp) => {
+    const assertRefused = async (sentence: RegExp) => {
       for (let i = 0; i < times; i++) assert.match(await refusal(), sentence)
     }
 
     it('a missing data file', async () => {
       await filled()
       await unlink(file())
-      await refused(/damaged: data\.mdb is missing/)
+      await assertRefused(/damaged: data\.mdb is missing/)
       assert.ok(!existsSync(file()))
     })
 
@@ -110,7 +110,7 @@ describe('the data directory', () => {
       await filled()
       for (const bytes of [Buffer.alloc(0), Buffer.from('hello'), Buffer.alloc(100_000, 0x5a)]) {
         await writeFile(file(), bytes)
-        await refused(/damaged: data\.mdb is not a database/)
+        await assertRefused(/damaged: data\.mdb is not a database/)
         assert.deepEqual(await readFile(file()), bytes)
       }
     })
@@ -120,22 +120,22 @@ describe('the data directory', () => {
       const handle = await open(file(), 'r+')
       await handle.write(Buffer.alloc(4096, 7), 0, 4096, 4096)
       await handle.close()
-      await refused(/damaged/)
+      await assertRefused(/damaged/)
     })
 
     for (const part of [0.3, 0.7])
       it(`a data file cut to ${part * 100} %`, async () => {
         await filled(2000)
         await truncate(file(), Math.floor((await stat(file())).size * part))
-        await refused(/damaged/)
+        await assertRefused(/damaged/)
       })
 
     it('an unknown format, or an unreadable format file', async () => {
       await filled()
       await writeFile(join(dataDir, 'embedded-mongo.json'), '{"format":99}')
-      await refused(/has format 99; this version reads format 1/)
+      await assertRefused(/has format 99; this version reads format 1/)
       await writeFile(join(dataDir, 'embedded-mongo.json'), 'x')
-      await refused(/damaged: embedded-mongo\.json cannot be read/)
+      await assertRefused(/damaged: embedded-mongo\.json cannot be read/)
     })
 
     it('a file in place of the directory', async () => {

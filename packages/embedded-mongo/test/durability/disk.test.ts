@@ -122,8 +122,8 @@ const fillDisk = async (disk: string): Promise<void> => {
     },
     { code: 14031 },
   )
-  const kept = await things.countDocuments({ _id: { $gte: 0 as never } })
-  assert.equal(kept, bytes - 1)
+  const storedCount = await things.countDocuments({ _id: { $gte: 0 as never } })
+  assert.equal(storedCount, bytes - 1)
   const more = Array.from({ length: 200 }, () => ({ text }))
   await assert.rejects(things.insertMany(more), { code: 14031 })
   await client.close()
@@ -132,11 +132,11 @@ const fillDisk = async (disk: string): Promise<void> => {
   engine = await startEmbeddedMongo({ dataDir })
   client = new MongoClient(engine.uri)
   things = client.db('test').collection('things')
-  assert.equal((await things.find().toArray()).length, kept)
+  assert.equal((await things.find().toArray()).length, storedCount)
   await rm(join(disk, 'filler'))
   await things.deleteMany({ _id: { $lt: 100 as never } })
   await things.insertOne({ _id: -1 as never, text })
-  assert.equal(await things.countDocuments({}), kept - 99)
+  assert.equal(await things.countDocuments({}), storedCount - 99)
   await client.close()
   await engine.stop()
 }

@@ -172,13 +172,13 @@ describe('transactions', () => {
   it('make a writer outside wait until they end', async () => {
     const session = begin()
     await add(1, 1, session)
-    let done = false
+    let isDone = false
     const outside = add(1, 10).then(() => {
-      done = true
+      isDone = true
     })
     await add(2, 10)
     await sleep(150)
-    assert.equal(done, false)
+    assert.equal(isDone, false)
     await session.commitTransaction()
     await outside
     assert.equal(await balance(1), 111)

@@ -81,8 +81,8 @@ describe('writing commands', () => {
     })
 
     it('refuses sort, which only MongoDB 8 has, and carries out nothing of such a command', async () => {
-      const seen = { q: {}, u: { $set: { seen: true } } }
-      const updates = [seen, { ...seen, sort: { n: 1 } }]
+      const update = { q: {}, u: { $set: { seen: true } } }
+      const updates = [update, { ...update, sort: { n: 1 } }]
       await assert.rejects(run({ update: 'things', updates }), {
         code: 40415,
         message: "BSON field 'update.updates.sort' is an unknown field.",
@@ -239,9 +239,9 @@ describe('writing commands', () => {
     it('is not carried out again, and gets the same answer, also after kill -9', async () => {
       const ids = commands.map(() => new UUID())
       const answers = async (number: number) => {
-        const given: Document[] = []
-        for (const [i, command] of commands.entries()) given.push(await send(command, number, ids[i]))
-        return given
+        const replies: Document[] = []
+        for (const [i, command] of commands.entries()) replies.push(await send(command, number, ids[i]))
+        return replies
       }
       const first = await answers(2)
       const left = await things.find().toArray()

@@ -60,11 +60,11 @@ describe('refusals', () => {
     await engine.db.collection('things').insertOne({ a: 1 })
   })
 
-  for (const [what, command, code, named] of refusals)
+  for (const [what, command, code, messagePattern] of refusals)
     it(`refuses ${what} with code ${code} and a message`, async () => {
       await assert.rejects(engine.db.command(command), (error: Document) => {
         assert.equal(error.code, code, error.message)
-        assert.match(error.message, named)
+        assert.match(error.message, messagePattern)
         return true
       })
     })

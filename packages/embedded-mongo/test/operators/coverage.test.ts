@@ -21,12 +21,12 @@ describe('the tests of the engine', () => {
   const sources = readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.ts'))
     .map((path) => readFileSync(join(TESTS, path), 'utf8'))
-  const named = new Set(sources.flatMap((source) => source.match(/\$[a-zA-Z]\w*/g) ?? []))
+  const operatorNames = new Set(sources.flatMap((source) => source.match(/\$[a-zA-Z]\w*/g) ?? []))
 
   for (const [kind, names] of Object.entries(TABLES))
     it(`name every ${kind}`, () => {
       assert.ok(names.length > 10)
-      const missing = names.filter((name) => !named.has(name))
+      const missing = names.filter((name) => !operatorNames.has(name))
       assert.deepEqual(missing, [], `add a test of ${missing.join(', ')} to ${TESTS}`)
     })
 })

@@ -38,12 +38,12 @@ describe('cursors', () => {
     const documents = Array.from({ length: 10_001 }, (_, i) => serialize({ i, text: 'x'.repeat(i % 100) }))
     const array = new DocumentArray()
     for (const run of [documents.slice(0, 7), documents.slice(7)]) array.append(Buffer.concat(run))
-    const named = Object.entries(deserialize(array.within(Buffer.alloc(0)))).map(([name, { i }]) => [
+    const entries = Object.entries(deserialize(array.within(Buffer.alloc(0)))).map(([name, { i }]) => [
       name,
       String(i),
     ])
-    assert.equal(named.length, 10_001)
-    for (const [name, i] of named) assert.equal(name, i)
+    assert.equal(entries.length, 10_001)
+    for (const [name, i] of entries) assert.equal(name, i)
   })
 
   for (const batchSize of [1, 3, 100, 1000, 5000])
@@ -91,11 +91,11 @@ describe('cursors', () => {
     await moving.createIndex({ i: 1 })
     await moving.insertMany(Array.from({ length: 1000 }, (_, i) => ({ _id: i as never, i })))
     const cursor = moving.find({ i: { $gte: 0 } }, { batchSize: 10, hint: { i: 1 } })
-    const seen = [await cursor.next()]
+    const documents = [await cursor.next()]
     await moving.deleteMany({ i: { $gte: 900 } })
-    for await (const document of cursor) seen.push(document)
-    assert.equal(new Set(seen.map((document) => document?._id)).size, seen.length)
-    assert.equal(seen.length, 900)
+    for await (const document of cursor) documents.push(document)
+    assert.equal(new Set(documents.map((document) => document?._id)).size, documents.length)
+    assert.equal(documents.length, 900)
   })
 
   it('end or fail on a dropped collection, and harm nothing else', async () => {

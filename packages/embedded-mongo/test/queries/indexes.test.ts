@@ -23,7 +23,7 @@ describe('indexes', () => {
     await things.createIndex({ group: 1, at: -1 })
     const at = (i: number) => new Date(i * 1000)
     await things.insertMany(Array.from({ length: 500 }, (_, i) => ({ group: i % 5, at: at(i), n: i })))
-    const counted = async (query: Document, more: Document = {}) => {
+    const explainCount = async (query: Document, more: Document = {}) => {
       const count = { count: 'things', query, ...more }
       const { queryPlanner, executionStats } = await engine.db.command({ explain: count })
       const { n } = await engine.db.command(count)
@@ -34,11 +34,11 @@ describe('indexes', () => {
       return [winningPlan.inputStage?.stage, n, totalKeysExamined, totalDocsExamined]
     }
     const range = { group: 3, at: { $gte: at(100), $lt: at(400) } }
-    assert.deepEqual(await counted(range), ['COUNT_SCAN', 60, 60, 0])
-    assert.deepEqual(await counted({ group: { $gt: 1 } }), ['COUNT_SCAN', 300, 300, 0])
-    assert.deepEqual(await counted({ group: { $in: [1, 4, 9] } }), ['COUNT_SCAN', 200, 200, 0])
-    assert.deepEqual(await counted({}), ['RECORD_STORE_FAST_COUNT', 500, 0, 0])
-    assert.deepEqual(await counted({ group: 3, n: { $gte: 0 } }), ['IXSCAN', 100, 100, 100])
+    assert.deepEqual(await explainCount(range), ['COUNT_SCAN', 60, 60, 0])
+    assert.deepEqual(await explainCount({ group: { $gt: 1 } }), ['COUNT_SCAN', 300, 300, 0])
+    assert.deepEqual(await explainCount({ group: { $in: [1, 4, 9] } }), ['COUNT_SCAN', 200, 200, 0])
+    assert.deepEqual(await explainCount({}), ['RECORD_STORE_FAST_COUNT', 500, 0, 0])
+    assert.deepEqual(await explainCount({ group: 3, n: { $gte: 0 } }), ['IXSCAN', 100, 100, 100])
     assert.equal(await things.countDocuments(range), 60)
   })
 
@@ -167,12 +167,12 @@ describe('indexes', () => {
     )
     const filter = { 'b.e': 1, 'b.r': { $in: ['x', 'z7', 'z9'] } }
     const newest = () => things.find(filter).sort({ at: -1 }).limit(3)
-    const examined = async () => (await newest().explain()).executionStats.totalDocsExamined
+    const countExamined = async () => (await newest().explain()).executionStats.totalDocsExamined
     assert.deepEqual(
       (await newest().toArray()).map(({ at }) => at),
       [99, 97, 95],
     )
-    assert.equal(await examined(), 3)
+    assert.equal(await countExamined(), 3)
     const parts = [
       { e: 1, r: ['a'] },
       { e: 3, r: ['x'] },
@@ -195,8 +195,8 @@ describe('indexes', () => {
       { who: 'c', at },
     ])
     const projection = { _id: 0, at: 1, n: 1 }
-    const planOf = async (filter: Document, wanted: Document = projection) => {
-      const cursor = things.find(filter, { projection: wanted })
+    const planOf = async (filter: Document, fields: Document = projection) => {
+      const cursor = things.find(filter, { projection: fields })
       const { queryPlanner, executionStats } = await cursor.explain()
       return [queryPlanner.winningPlan.stage, executionStats.totalDocsExamined, await cursor.toArray()]
     }
@@ -237,15 +237,15 @@ describe('indexes', () => {
       await things.createIndex({ who: 1, n: direction, at: direction })
       const wholes = [0, 1, -1, 255, 65_536, 2 ** 31 - 1, -(2 ** 31), 2 ** 31, 2 ** 53]
       const numbers = [...wholes, 0.1, -0.1, 1e300, -1e-300, 5e-324, Infinity, -Infinity]
-      const kept = numbers
+      const documents = numbers
         .map((n, i) => ({ who: 'a', n, at: new Date(i % 2 ? i : -1e12 - i) }))
         .sort((a, b) => direction * (a.n - b.n))
-      await things.insertMany(kept)
+      await things.insertMany(documents)
       const found = things.find({ who: 'a' }, { projection: { _id: 0, who: 1, n: 1, at: 1 } })
       assert.equal((await found.explain()).queryPlanner.winningPlan.stage, 'PROJECTION_COVERED')
       assert.deepEqual(
         await found.toArray(),
-        kept.map(({ who, n, at }) => ({ who, n, at })),
+        documents.map(({ who, n, at }) => ({ who, n, at })),
       )
     })
 

@@ -39,7 +39,7 @@ describe('long commands', function suite() {
     for (const [name, run] of long)
       it(`${name}`, async () => {
         let running = true
-        const done = run().finally(() => {
+        const command = run().finally(() => {
           running = false
         })
         let served = 0
@@ -47,7 +47,7 @@ describe('long commands', function suite() {
           await engine.db.collection('other').findOne({ _id: 1 as never })
           served++
         }
-        await done
+        await command
         assert.ok(served >= 5, `only ${served} reads were answered`)
       })
   })
@@ -69,9 +69,9 @@ describe('long commands', function suite() {
     ]
     for (const command of limited)
       it(`${JSON.stringify(command).slice(0, 60)}`, async () => {
-        const begun = performance.now()
+        const startTime = performance.now()
         await assert.rejects(engine.db.command({ ...command, maxTimeMS: 3 }), { code: 50 })
-        assert.ok(performance.now() - begun < 1000)
+        assert.ok(performance.now() - startTime < 1000)
       })
 
     it('count the time of a cursor over all its batches', async () => {

@@ -25,9 +25,9 @@ describe('bulkWrite', () => {
   const all = (name: string) => engine.db.collection<Thing>(name).find().sort({ _id: 1 }).toArray()
   const inNamespace = (name: string) => `${engine.db.databaseName}.${name}`
   /** The driver's type expects an ObjectId. */
-  const typed = (models: object[]) => models as AnyClientBulkWriteModel<Document>[]
+  const castModels = (models: object[]) => models as AnyClientBulkWriteModel<Document>[]
   const models = () =>
-    typed([
+    castModels([
       { namespace: inNamespace('b'), name: 'insertOne', document: { _id: 'x', n: 5 } },
       { namespace: inNamespace('a'), name: 'updateOne', filter: { _id: 1 }, update: { $inc: { n: 1 } } },
       {
@@ -41,13 +41,13 @@ describe('bulkWrite', () => {
     ])
 
   it('writes to several collections and counts what it did', async () => {
-    const done = await engine.client.bulkWrite(models(), { verboseResults: true })
-    const { insertedCount, matchedCount, modifiedCount, upsertedCount, deletedCount } = done
+    const result = await engine.client.bulkWrite(models(), { verboseResults: true })
+    const { insertedCount, matchedCount, modifiedCount, upsertedCount, deletedCount } = result
     assert.deepEqual(
       [insertedCount, matchedCount, modifiedCount, upsertedCount, deletedCount],
       [1, 1, 1, 1, 1],
     )
-    assert.equal(done.updateResults?.get(2)?.upsertedId, 3)
+    assert.equal(result.updateResults?.get(2)?.upsertedId, 3)
     assert.deepEqual(await all('a'), [
       { _id: 1, n: 2 },
       { _id: 3, n: 3 },
@@ -56,7 +56,7 @@ describe('bulkWrite', () => {
   })
 
   it('ends an ordered bulk at the first error and continues an unordered one', async () => {
-    const repeated = typed([
+    const repeated = castModels([
       { namespace: inNamespace('a'), name: 'insertOne', document: { _id: 1 } },
       { namespace: inNamespace('b'), name: 'insertOne', document: { _id: 'y' } },
     ])

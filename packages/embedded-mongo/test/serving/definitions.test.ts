@@ -150,8 +150,8 @@ describe('definitions', () => {
       hidden_old: false,
       hidden_new: true,
     })
-    const kept = (await things.indexes()).find(({ name }) => name === 'at_1')
-    assert.deepEqual([kept?.expireAfterSeconds, kept?.hidden], [50, true])
+    const changedIndex = (await things.indexes()).find(({ name }) => name === 'at_1')
+    assert.deepEqual([changedIndex?.expireAfterSeconds, changedIndex?.hidden], [50, true])
     assert.deepEqual(await change({ hidden: 1 }), {})
     assert.deepEqual(await change({ hidden: false, expireAfterSeconds: Number.NaN }), {
       expireAfterSeconds_old: 50,

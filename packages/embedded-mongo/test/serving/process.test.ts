@@ -95,7 +95,9 @@ describe('the process', () => {
       const writes = Array.from({ length: 200 }, (_, i) => collection.insertOne({ i }).then(() => i))
       await sleep(5)
       child.kill('SIGTERM')
-      const done = (await Promise.allSettled(writes)).filter(({ status }) => status === 'fulfilled').length
+      const acknowledgedCount = (await Promise.allSettled(writes)).filter(
+        ({ status }) => status === 'fulfilled',
+      ).length
       assert.equal((await ended)[0], 0)
       await client.close()
       const restarted = await startEmbeddedMongo({ dataDir })
@@ -104,7 +106,7 @@ describe('the process', () => {
         (await reader
           .db('test')
           .collection('c')
-          .countDocuments({ i: { $exists: true } })) >= done,
+          .countDocuments({ i: { $exists: true } })) >= acknowledgedCount,
       )
       await reader.close()
       await restarted.stop()
@@ -144,8 +146,8 @@ describe('the process', () => {
     const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    const [said] = await once(parent.stdout, 'data')
-    const [uri, pid] = String(said).split(' ')
+    const [output] = await once(parent.stdout, 'data')
+    const [uri, pid] = String(output).split(' ')
     const client = new MongoClient(String(uri))
     const nested = (depth: number): Document =>
       depth === 0 ? { $add: [1, 1] } : { $map: { input: { $range: [0, 2000] }, in: nested(depth - 1) } }
@@ -167,10 +169,10 @@ describe('the process', () => {
     it('is killed by stop() if it does not stop by itself', async () => {
       const engine = await startEmbeddedMongo({ dataDir })
       process.kill(engine.pid, 'SIGSTOP')
-      const begun = performance.now()
+      const startTime = performance.now()
       await engine.stop()
       assert.equal(await engine.exited, -1)
-      assert.ok(performance.now() - begun < 15_000)
+      assert.ok(performance.now() - startTime < 15_000)
     }).timeout(30_000)
 
   it('closes only the connection that sent malformed bytes', async () => {

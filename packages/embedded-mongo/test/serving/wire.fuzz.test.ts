@@ -141,9 +141,9 @@ describe(`wire protocol (SEED=${seed})`, () => {
       fc.uint8Array({ minLength: 1, maxLength: 200 }).map((body) => message(2004, body)),
     )
     await fc.assert(
-      fc.asyncProperty(bytes, async (sent) => {
+      fc.asyncProperty(bytes, async (input) => {
         const socket = await dial(engine)
-        socket.end(sent)
+        socket.end(input)
         await Promise.race([once(socket, 'close'), sleep(50)])
         socket.destroy()
       }),
@@ -187,9 +187,9 @@ describe(`wire protocol (SEED=${seed})`, () => {
     ['an update', { update: 'kept', updates: [{ q: {}, u: { $set: { a: null } } }] }],
     ['an expression', { aggregate: 'kept', pipeline: [{ $project: { a: [null] } }], cursor: {} }],
   ]
-  for (const [where, sent] of undefinedValues)
+  for (const [where, commandBody] of undefinedValues)
     it(`refuses BSON's undefined in ${where}`, async () => {
-      const bytes = command({ ...sent, $db: 'test' })
+      const bytes = command({ ...commandBody, $db: 'test' })
       // The only null in the message: its type, then its name.
       const at = ['a', '0', 'b'].map((name) => bytes.indexOf(`\n${name}\0`)).find((found) => found > 0) ?? -1
       assert.ok(at > 0)
@@ -222,9 +222,9 @@ describe(`wire protocol (SEED=${seed})`, () => {
       40413,
     ],
   ]
-  for (const [where, sent, expected] of doubles)
+  for (const [where, commandFields, expected] of doubles)
     it(`refuses a duplicate field in ${where}`, async () => {
-      const bytes = command({ ...sent, $db: 'test' })
+      const bytes = command({ ...commandFields, $db: 'test' })
       bytes[bytes.indexOf('ab\0') + 1] = 'a'.charCodeAt(0)
       const socket = await dial(engine)
       socket.write(bytes)

@@ -44,19 +44,20 @@ const created: ConformanceCase[] = [
     run: async (fixture) => {
       const ehrId = await createEhr(fixture)
       for (const { headers, bytes } of FORMATS) {
-        const sent = compositionOf(fixture.template, 142)
-        const made = await fixture.rest('POST', `/ehr/${ehrId}/composition`, bytes(sent), {
+        const composition = compositionOf(fixture.template, 142)
+        const answer = await fixture.rest('POST', `/ehr/${ehrId}/composition`, bytes(composition), {
           ...headers,
           ...showing,
         })
-        assertStatuses(made, 201)
-        const uid = made.etag.slice(1, -1)
-        assert.ok(made.headers.get('location')?.endsWith(uid))
-        const { uid: shown, ...rest } = (await fixture.rest('GET', `/ehr/${ehrId}/composition/${uid}`)).body
-        assert.equal(shown.value, uid)
-        assert.deepEqual(rest, sent)
-        if (headers === asXml) assert.ok(made.body.includes(`<value>${uid}</value>`))
-        else assert.equal(made.body.uid.value, uid)
+        assertStatuses(answer, 201)
+        const uid = answer.etag.slice(1, -1)
+        assert.ok(answer.headers.get('location')?.endsWith(uid))
+        const { uid: versionId, ...rest } = (await fixture.rest('GET', `/ehr/${ehrId}/composition/${uid}`))
+          .body
+        assert.equal(versionId.value, uid)
+        assert.deepEqual(rest, composition)
+        if (headers === asXml) assert.ok(answer.body.includes(`<value>${uid}</value>`))
+        else assert.equal(answer.body.uid.value, uid)
       }
     },
   },
@@ -66,11 +67,13 @@ const created: ConformanceCase[] = [
     run: async (fixture) => {
       const ehrId = await createEhr(fixture)
       for (const zone of ['+02:00', 'Z', '']) {
-        const sent = compositionOf(fixture.template, 142) as { context: { start_time: { value: string } } }
-        sent.context.start_time.value = `2026-03-01T08:30:00${zone}`
-        const made = await fixture.rest('POST', `/ehr/${ehrId}/composition`, sent, showing)
-        assertStatuses(made, 201)
-        assert.equal(made.body.context.start_time.value, `2026-03-01T08:30:00${zone}`)
+        const composition = compositionOf(fixture.template, 142) as {
+          context: { start_time: { value: string } }
+        }
+        composition.context.start_time.value = `2026-03-01T08:30:00${zone}`
+        const answer = await fixture.rest('POST', `/ehr/${ehrId}/composition`, composition, showing)
+        assertStatuses(answer, 201)
+        assert.equal(answer.body.context.start_time.value, `2026-03-01T08:30:00${zone}`)
       }
     },
   },
@@ -114,8 +117,8 @@ const created: ConformanceCase[] = [
     does: 'answers 404 for an unknown EHR',
     run: async ({ rest, template }) => {
       for (const { headers, bytes } of FORMATS) {
-        const sent = bytes(compositionOf(template, 142))
-        assertStatuses(await rest('POST', `/ehr/${randomUUID()}/composition`, sent, headers), 404)
+        const body = bytes(compositionOf(template, 142))
+        assertStatuses(await rest('POST', `/ehr/${randomUUID()}/composition`, body, headers), 404)
       }
     },
   },
@@ -126,8 +129,8 @@ const created: ConformanceCase[] = [
       const { ehrId, uid, path } = await createComposition(fixture)
       assertStatuses(await setStatus(fixture, ehrId, { is_modifiable: false }), 200)
       for (const { headers, bytes } of FORMATS) {
-        const sent = bytes(compositionOf(fixture.template, 142))
-        assertStatuses(await fixture.rest('POST', `${path}/composition`, sent, headers), 409)
+        const body = bytes(compositionOf(fixture.template, 142))
+        assertStatuses(await fixture.rest('POST', `${path}/composition`, body, headers), 409)
       }
       const put = await fixture.rest(
         'PUT',
@@ -179,10 +182,10 @@ const changed: ConformanceCase[] = [
         ],
         feeder_audit: { originating_system_audit: { system_id: meaning } },
       })
-      const sent = compositionOf(fixture.template, 142, details('one'))
-      const made = await fixture.rest('POST', `/ehr/${ehrId}/composition`, sent)
-      assertStatuses(made, 201)
-      const uid = made.etag.slice(1, -1)
+      const composition = compositionOf(fixture.template, 142, details('one'))
+      const answer = await fixture.rest('POST', `/ehr/${ehrId}/composition`, composition)
+      assertStatuses(answer, 201)
+      const uid = answer.etag.slice(1, -1)
       const put = await fixture.rest(
         'PUT',
         `/ehr/${ehrId}/composition/${idOf(uid)}`,
@@ -201,9 +204,9 @@ const changed: ConformanceCase[] = [
       const ehrId = await createEhr(fixture)
       for (const { headers, bytes } of FORMATS) {
         const uid = randomUid()
-        const sent = bytes(compositionOf(fixture.template, 142))
+        const body = bytes(compositionOf(fixture.template, 142))
         const path = `/ehr/${ehrId}/composition/${idOf(uid)}`
-        assertStatuses(await fixture.rest('PUT', path, sent, { ...headers, 'if-match': uid }), 404)
+        assertStatuses(await fixture.rest('PUT', path, body, { ...headers, 'if-match': uid }), 404)
         assertStatuses(await fixture.rest('DELETE', `/ehr/${ehrId}/composition/${uid}`), 404)
       }
     },

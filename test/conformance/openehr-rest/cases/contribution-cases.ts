@@ -26,9 +26,9 @@ async function assertCommitted(fixture: Fixture, ehrId: string, ...versions: obj
   const { answer, uids } = await commitAll(fixture, ehrId, ...versions)
   assertStatuses(answer, 201)
   assert.equal(uids.length, versions.length)
-  const shown = await fixture.rest('GET', `/ehr/${ehrId}/contribution/${answer.body.uid.value}`)
-  assertStatuses(shown, 200)
-  assert.deepEqual(shown.body, answer.body)
+  const contribution = await fixture.rest('GET', `/ehr/${ehrId}/contribution/${answer.body.uid.value}`)
+  assertStatuses(contribution, 200)
+  assert.deepEqual(contribution.body, answer.body)
   assert.equal(answer.etag, `"${answer.body.uid.value}"`)
   return uids[0] ?? ''
 }

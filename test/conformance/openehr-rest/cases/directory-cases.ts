@@ -39,18 +39,18 @@ const tree = () =>
     ],
   })
 
-const put = ({ rest }: Fixture, ehrId: string, sent: object, uid: string): Promise<Answer> =>
-  rest('PUT', `/ehr/${ehrId}/directory`, sent, { 'if-match': uid, ...showing })
+const put = ({ rest }: Fixture, ehrId: string, directory: object, uid: string): Promise<Answer> =>
+  rest('PUT', `/ehr/${ehrId}/directory`, directory, { 'if-match': uid, ...showing })
 
 /** Creates an EHR with a directory. @returns its path, and the uid of the first version */
-async function createDirectory(fixture: Fixture, sent: object = folder()) {
+async function createDirectory(fixture: Fixture, directory: object = folder()) {
   const ehrId = await createEhr(fixture)
   const path = `/ehr/${ehrId}/directory`
-  const made = await fixture.rest('POST', path, sent, showing)
-  assertStatuses(made, 201)
-  const uid: string = made.body.uid.value
-  assert.equal(made.etag, `"${uid}"`)
-  assert.ok(made.headers.get('location')?.endsWith(uid))
+  const answer = await fixture.rest('POST', path, directory, showing)
+  assertStatuses(answer, 201)
+  const uid: string = answer.body.uid.value
+  assert.equal(answer.etag, `"${uid}"`)
+  assert.ok(answer.headers.get('location')?.endsWith(uid))
   return { ehrId, path, uid }
 }
 
@@ -61,9 +61,9 @@ const changes: ConformanceCase[] = [
     run: async (fixture) => {
       const { path, uid } = await createDirectory(fixture)
       assertStatuses(await fixture.rest('POST', path, folder()), 409)
-      const taken = folder('root', { uid: { _type: 'HIER_OBJECT_ID', value: idOf(uid) } })
+      const duplicate = folder('root', { uid: { _type: 'HIER_OBJECT_ID', value: idOf(uid) } })
       const other = `/ehr/${await createEhr(fixture)}/directory`
-      assertStatuses(await fixture.rest('POST', other, taken), 409)
+      assertStatuses(await fixture.rest('POST', other, duplicate), 409)
       assertStatuses(await fixture.rest('POST', `/ehr/${randomUUID()}/directory`, folder()), 404)
     },
   },
@@ -87,11 +87,11 @@ const changes: ConformanceCase[] = [
     does: 'deletes a directory, not one that is missing',
     run: async (fixture) => {
       const { path, uid } = await createDirectory(fixture, tree())
-      const asked = { 'if-match': uid }
-      assertStatuses(await fixture.rest('DELETE', path, undefined, asked), 204)
+      const headers = { 'if-match': uid }
+      assertStatuses(await fixture.rest('DELETE', path, undefined, headers), 204)
       const empty = `/ehr/${await createEhr(fixture)}/directory`
-      assertStatuses(await fixture.rest('DELETE', empty, undefined, asked), 412)
-      assertStatuses(await fixture.rest('DELETE', `/ehr/${randomUUID()}/directory`, undefined, asked), 404)
+      assertStatuses(await fixture.rest('DELETE', empty, undefined, headers), 412)
+      assertStatuses(await fixture.rest('DELETE', `/ehr/${randomUUID()}/directory`, undefined, headers), 404)
     },
   },
   {
@@ -119,11 +119,11 @@ const changes: ConformanceCase[] = [
         ['wrong', 400],
       ]
       for (const [one, status] of expected) {
-        const refused = await put(fixture, ehrId, tree(), one)
-        assertStatuses(refused, status)
+        const refusal = await put(fixture, ehrId, tree(), one)
+        assertStatuses(refusal, status)
         if (status !== 412) continue
-        assert.equal(refused.etag, `"${uid}"`)
-        assert.ok(refused.headers.get('location')?.endsWith(uid))
+        assert.equal(refusal.etag, `"${uid}"`)
+        assert.ok(refusal.headers.get('location')?.endsWith(uid))
       }
     },
   },

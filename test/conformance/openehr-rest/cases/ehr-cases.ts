@@ -51,8 +51,8 @@ const create = (
 ): Promise<Answer> =>
   isPut ? rest('PUT', `/ehr/${randomUUID()}`, body, headers) : rest('POST', '/ehr', body, headers)
 
-async function statusOf({ rest }: Fixture, made: Answer) {
-  const status = await rest('GET', `/ehr/${made.body.ehr_id.value}/ehr_status`)
+async function statusOf({ rest }: Fixture, answer: Answer) {
+  const status = await rest('GET', `/ehr/${answer.body.ehr_id.value}/ehr_status`)
   assertStatuses(status, 200)
   return status.body
 }
@@ -66,17 +66,17 @@ const created: ConformanceCase[] = [
         for (const other_details of [undefined, DETAILS[0]])
           for (const is_queryable of [true, false])
             for (const is_modifiable of [true, false]) {
-              const sent = subjectStatus(undefined, { is_queryable, is_modifiable, other_details })
-              const made = await create(fixture, isPut, sent)
-              assertStatuses(made, 201)
-              const { _type, system_id, ehr_id, time_created, ehr_status } = made.body
+              const body = subjectStatus(undefined, { is_queryable, is_modifiable, other_details })
+              const answer = await create(fixture, isPut, body)
+              assertStatuses(answer, 201)
+              const { _type, system_id, ehr_id, time_created, ehr_status } = answer.body
               assert.deepEqual(
                 [_type, ehr_status._type, ehr_status.type],
                 ['EHR', 'OBJECT_REF', 'EHR_STATUS'],
               )
               assert.ok(system_id.value && ehr_id.value && time_created.value && ehr_status.namespace)
               assert.equal(ehr_status.id._type, 'OBJECT_VERSION_ID')
-              const status = await statusOf(fixture, made)
+              const status = await statusOf(fixture, answer)
               assert.deepEqual([status.is_queryable, status.is_modifiable], [is_queryable, is_modifiable])
               assert.equal('other_details' in status, other_details !== undefined)
             }
@@ -85,9 +85,9 @@ const created: ConformanceCase[] = [
   {
     does: 'creates an EHR without a body, which is queryable and modifiable',
     run: async (fixture) => {
-      const made = await create(fixture, false)
-      assertStatuses(made, 201)
-      const status = await statusOf(fixture, made)
+      const answer = await create(fixture, false)
+      assertStatuses(answer, 201)
+      const status = await statusOf(fixture, answer)
       assert.deepEqual([status.is_queryable, status.is_modifiable], [true, true])
     },
   },
@@ -97,10 +97,10 @@ const created: ConformanceCase[] = [
     run: async (fixture) => {
       for (const isPut of [false, true])
         for (const other_details of DETAILS) {
-          const made = await create(fixture, isPut, subjectStatus(undefined, { other_details }))
-          assertStatuses(made, 201)
-          const shown = (await statusOf(fixture, made)).other_details
-          assert.equal(shown.items?.length, (other_details as { items?: unknown[] }).items?.length)
+          const answer = await create(fixture, isPut, subjectStatus(undefined, { other_details }))
+          assertStatuses(answer, 201)
+          const details = (await statusOf(fixture, answer)).other_details
+          assert.equal(details.items?.length, (other_details as { items?: unknown[] }).items?.length)
         }
     },
   },
@@ -120,20 +120,20 @@ const created: ConformanceCase[] = [
         { ...asXml, prefer: 'return=minimal' },
       ]
       for (const [i, one] of headers.entries()) {
-        const made = await create(fixture, false, undefined, one as Record<string, string>)
-        assertStatuses(made, 201)
-        assert.equal(made.body, '', `${i}`)
-        assert.equal(made.headers.get('location')?.split('/').at(-1), made.etag.slice(1, -1))
+        const postAnswer = await create(fixture, false, undefined, one as Record<string, string>)
+        assertStatuses(postAnswer, 201)
+        assert.equal(postAnswer.body, '', `${i}`)
+        assert.equal(postAnswer.headers.get('location')?.split('/').at(-1), postAnswer.etag.slice(1, -1))
       }
       for (const one of [
         json,
         { ...json, prefer: 'return=minimal' },
         { ...asXml, prefer: 'return=minimal' },
       ]) {
-        const made = await create(fixture, true, undefined, one)
-        assertStatuses(made, 201)
-        assert.equal(made.body, '')
-        assert.ok(made.headers.get('location'))
+        const putAnswer = await create(fixture, true, undefined, one)
+        assertStatuses(putAnswer, 201)
+        assert.equal(putAnswer.body, '')
+        assert.ok(putAnswer.headers.get('location'))
       }
     },
   },
@@ -142,9 +142,10 @@ const created: ConformanceCase[] = [
     does: 'shows the new EHR in the format of the client',
     run: async (fixture) => {
       for (const isPut of [false, true]) {
-        const made = await create(fixture, isPut, undefined, { ...asXml, ...showing })
-        assertStatuses(made, 201)
-        for (const part of ['<?xml version', '<ehr_id>', '<ehr_status>']) assert.ok(made.body.includes(part))
+        const answer = await create(fixture, isPut, undefined, { ...asXml, ...showing })
+        assertStatuses(answer, 201)
+        for (const part of ['<?xml version', '<ehr_id>', '<ehr_status>'])
+          assert.ok(answer.body.includes(part))
       }
       const { body } = await create(fixture, true)
       assert.ok(body.system_id.value && body.ehr_id.value && body.ehr_status.id)
@@ -179,9 +180,9 @@ const switches = (is_modifiable: unknown, is_queryable: unknown, subject: object
   is_modifiable,
   is_queryable,
 })
-const named = () => subjectStatus().subject
+const createSubject = () => subjectStatus().subject
 
-const refused: ConformanceCase[] = [
+const refusals: ConformanceCase[] = [
   {
     cases: 22,
     does: 'refuses a status without a mandatory part',
@@ -204,9 +205,9 @@ const refused: ConformanceCase[] = [
           [null, null],
           ['null', 'null'],
         ])
-          assertStatuses(await create(fixture, isPut, switches(first, second, named())), 400)
+          assertStatuses(await create(fixture, isPut, switches(first, second, createSubject())), 400)
         for (const text of ['true', 'false'])
-          assertStatuses(await create(fixture, isPut, switches(text, text, named())), 201)
+          assertStatuses(await create(fixture, isPut, switches(text, text, createSubject())), 201)
       }
     },
   },
@@ -268,16 +269,16 @@ const refused: ConformanceCase[] = [
     run: async (fixture) => {
       const id = randomUUID()
       for (const headers of [{}, asXml]) {
-        const sent = headers === asXml ? undefined : subjectStatus()
+        const body = headers === asXml ? undefined : subjectStatus()
         const first = await fixture.rest(
           'PUT',
           `/ehr/${headers === asXml ? randomUUID() : id}`,
-          sent,
+          body,
           headers,
         )
         assertStatuses(first, 201)
         assertStatuses(
-          await fixture.rest('PUT', first.headers.get('location')!.slice(11), sent, headers),
+          await fixture.rest('PUT', first.headers.get('location')!.slice(11), body, headers),
           409,
         )
       }
@@ -298,10 +299,10 @@ const read: ConformanceCase[] = [
     cases: 2,
     does: 'shows an EHR by its id',
     run: async (fixture) => {
-      const made = await create(fixture, false, subjectStatus())
-      const shown = await fixture.rest('GET', `/ehr/${made.body.ehr_id.value}`)
-      assertStatuses(shown, 200)
-      assert.deepEqual(shown.body, made.body)
+      const answer = await create(fixture, false, subjectStatus())
+      const ehr = await fixture.rest('GET', `/ehr/${answer.body.ehr_id.value}`)
+      assertStatuses(ehr, 200)
+      assert.deepEqual(ehr.body, answer.body)
     },
   },
   {
@@ -326,10 +327,10 @@ const read: ConformanceCase[] = [
     does: 'takes a status in XML',
     cases: 0,
     run: async (fixture) => {
-      const sent = { ...subjectStatus(), name: { _type: 'DV_TEXT', value: 'Status' } }
-      const { external_ref } = sent.subject
+      const ehrStatus = { ...subjectStatus(), name: { _type: 'DV_TEXT', value: 'Status' } }
+      const { external_ref } = ehrStatus.subject
       const subject = { _type: 'PARTY_SELF', external_ref: { _type: 'PARTY_REF', ...external_ref } }
-      const xml = xmlOf({ ...sent, subject }, 'ehr_status')
+      const xml = xmlOf({ ...ehrStatus, subject }, 'ehr_status')
       assertStatuses(await fixture.rest('POST', '/ehr', xml, { ...asXml, ...showing }), 201)
     },
   },
@@ -337,7 +338,7 @@ const read: ConformanceCase[] = [
 
 export const ehrArea: ConformanceArea = {
   area: 'EHR',
-  cases: [...created, ...refused, ...read],
+  cases: [...created, ...refusals, ...read],
   deviations: [
     {
       cases: 4,

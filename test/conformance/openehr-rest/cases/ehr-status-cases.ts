@@ -179,11 +179,11 @@ const versioned: ConformanceCase[] = [
         [`${idOf(uid)}::8`, 400],
       ]
       for (const [one, status] of expected) {
-        const refused = await put({ 'if-match': one })
-        assertStatuses(refused, status)
+        const refusal = await put({ 'if-match': one })
+        assertStatuses(refusal, status)
         if (status === 412) {
-          assert.equal(refused.etag, `"${uid}"`)
-          assert.ok(refused.headers.get('location'))
+          assert.equal(refusal.etag, `"${uid}"`)
+          assert.ok(refusal.headers.get('location'))
         }
       }
       assertStatuses(await put({}), 400)

@@ -34,12 +34,12 @@ const queries: ConformanceCase[] = [
     run: async (fixture) => {
       for (const version of ['', '/1.2.3']) {
         const { name, made, q } = await storeQuery(fixture, version)
-        const kept = version.slice(1) || '1.0.0'
-        assert.ok(made.headers.get('location')?.endsWith(`${QUERIES}/${name}/${kept}`))
-        const [listed] = (await fixture.rest('GET', `${QUERIES}/${name}`)).body
-        const { body } = await fixture.rest('GET', `${QUERIES}/${name}/${kept}`)
-        assert.deepEqual(body, listed)
-        assert.deepEqual([body.name, body.type, body.version, body.q], [name, 'AQL', kept, q])
+        const storedVersion = version.slice(1) || '1.0.0'
+        assert.ok(made.headers.get('location')?.endsWith(`${QUERIES}/${name}/${storedVersion}`))
+        const [listedQuery] = (await fixture.rest('GET', `${QUERIES}/${name}`)).body
+        const { body } = await fixture.rest('GET', `${QUERIES}/${name}/${storedVersion}`)
+        assert.deepEqual(body, listedQuery)
+        assert.deepEqual([body.name, body.type, body.version, body.q], [name, 'AQL', storedVersion, q])
         assert.ok(body.saved)
       }
     },

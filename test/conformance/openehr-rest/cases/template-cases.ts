@@ -13,12 +13,12 @@ const templates: ConformanceCase[] = [
   {
     does: 'stores a template, and shows it if the client prefers that',
     run: async ({ rest }) => {
-      const sent = newTemplate()
-      const made = await rest('POST', TEMPLATES, sent, { ...asXml, ...showing })
-      assertStatuses(made, 201)
-      assert.equal(made.body, sent.toString())
-      assert.ok(made.etag)
-      assert.ok(made.headers.get('location')?.includes(TEMPLATES))
+      const template = newTemplate()
+      const answer = await rest('POST', TEMPLATES, template, { ...asXml, ...showing })
+      assertStatuses(answer, 201)
+      assert.equal(answer.body, template.toString())
+      assert.ok(answer.etag)
+      assert.ok(answer.headers.get('location')?.includes(TEMPLATES))
     },
   },
   {
@@ -65,9 +65,9 @@ const templates: ConformanceCase[] = [
   {
     does: 'refuses a second template with the same id',
     run: async ({ rest }) => {
-      const sent = newTemplate()
-      assertStatuses(await rest('POST', TEMPLATES, sent, asXml), 201)
-      assertStatuses(await rest('POST', TEMPLATES, sent, asXml), 409)
+      const template = newTemplate()
+      assertStatuses(await rest('POST', TEMPLATES, template, asXml), 201)
+      assertStatuses(await rest('POST', TEMPLATES, template, asXml), 409)
     },
   },
   {

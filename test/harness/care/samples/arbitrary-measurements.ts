@@ -62,8 +62,8 @@ export function arbitraryValues({ fields, create, rules }: ClassKind): fc.Arbitr
   const one = (name: string) => arbitraryField(fields[name] as TSchema)
   return fc
     .record(Object.fromEntries(names.map((name) => [name, one(name)])), { requiredKeys: required })
-    .map((sent) => (sent.status === 'ACTIVE' ? omit(sent, closing) : sent))
-    .filter((sent) => rules.violations(sent, Object.keys(sent)).length === 0)
+    .map((values) => (values.status === 'ACTIVE' ? omit(values, closing) : values))
+    .filter((values) => rules.violations(values, Object.keys(values)).length === 0)
 }
 
 const omit = (values: Sent, names: readonly string[]): Sent =>
@@ -91,7 +91,7 @@ export function arbitraryMeasurement({
       ...Object.entries(quantities).map(([name, quantity]) => arbitraryQuantity(name, quantity)),
     )
     .map((parts): Sent => Object.assign({}, ...parts))
-    .filter((sent) => (rules.missing?.(sent) ?? []).length === 0)
-    .filter((sent) => rules.violations(sent, Object.keys(sent)).length === 0)
+    .filter((values) => (rules.missing?.(values) ?? []).length === 0)
+    .filter((values) => rules.violations(values, Object.keys(values)).length === 0)
     .map(createPathNamer(fields))
 }

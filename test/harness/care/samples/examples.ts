@@ -37,18 +37,18 @@ export const exampleObject = (name: ClassName): Json =>
 
 /** The same with another natural key, since an EHR has each natural key once. */
 export function withOtherKey(name: ClassName, values: Json): Json {
-  const { naturalKey: known } = classKindOf(name)
-  const own = (known?.fields ?? []).filter((field) => field in values)
+  const { naturalKey } = classKindOf(name)
+  const own = (naturalKey?.fields ?? []).filter((field) => field in values)
   return { ...values, ...Object.fromEntries(own.map((field) => [field, `${values[field]} ${++others}`])) }
 }
 let others = 0
 
 /** A change of one text; undefined for a kind without one. */
 export function createExampleChange(name: ClassName): Json | undefined {
-  const { fields, naturalKey: known } = classKindOf(name)
+  const { fields, naturalKey } = classKindOf(name)
   const fixed = [
     ...markedFieldNames(fields, 'fixed', 'closing', 'derived', 'internal'),
-    ...(known?.fields ?? []),
+    ...(naturalKey?.fields ?? []),
   ]
   const text = Object.keys(fields).find(
     (field) => !fixed.includes(field) && fields[field]?.type === 'string' && fields[field].maxLength >= 200,
@@ -86,8 +86,8 @@ export const recordPathOf = (name: ClassName, added: string, id: string): string
 /** Whether an operation (`history`, or `/` for the record itself) exists for the records added at a path. */
 export const isOffered = (method: Operation['method'], { path }: Operation, what = ''): boolean => {
   const shape = (template: string) => template.replaceAll(/\{\w+\}/g, '{}')
-  const wanted = shape(`${path.endsWith('}') ? path : `${path}/{id}`}${what}`)
-  return operationTable.some((one) => one.method === method && shape(one.path) === wanted)
+  const expectedShape = shape(`${path.endsWith('}') ? path : `${path}/{id}`}${what}`)
+  return operationTable.some((one) => one.method === method && shape(one.path) === expectedShape)
 }
 
 /** The kinds that both families offer. */

@@ -29,7 +29,8 @@ import { waitFor, waitUntil } from '../../../harness/wait.ts'
 type Kept = Document & { _id: string }
 
 /** All documents, also hidden ones. */
-export const kept = (name: string) => service.client.db(service.db.databaseName).collection<Kept>(name)
+export const unfilteredCollection = (name: string) =>
+  service.client.db(service.db.databaseName).collection<Kept>(name)
 
 type Scene = Awaited<ReturnType<typeof openScene>>
 
@@ -86,13 +87,13 @@ export async function largePlan(nurse: Person, goals = bySize(2, 11)) {
   await addParticipant(planId, nurse, 'read')
   const goalId = await createGoal(owner, planId)
   const taskId = await createTask(owner, planId, goalId)
-  const goal = await kept('Goal').findOne({})
-  const task = await kept('Task').findOne({ _id: taskId })
-  const ofPlan = { ...(await kept('Goal').findOne({ _id: goalId })) }
+  const goal = await unfilteredCollection('Goal').findOne({})
+  const task = await unfilteredCollection('Task').findOne({ _id: taskId })
+  const ofPlan = { ...(await unfilteredCollection('Goal').findOne({ _id: goalId })) }
   assert.ok(goal && task)
   const goalIds = [goalId, ...Array.from({ length: goals - 1 }, newId)]
-  await kept('Goal').insertMany(goalIds.slice(1).map((_id) => ({ ...ofPlan, _id })))
-  await kept('Task').insertMany(
+  await unfilteredCollection('Goal').insertMany(goalIds.slice(1).map((_id) => ({ ...ofPlan, _id })))
+  await unfilteredCollection('Task').insertMany(
     goalIds.flatMap((goalId, i) =>
       Array.from({ length: i === 0 ? 99 : 100 }, () => ({ ...task, _id: newId(), goalId })),
     ),
@@ -109,12 +110,12 @@ export const callerOf = ({ mvUid }: Person): Caller => ({
 })
 
 export const statuses = async (name: string, carePlanId: string) =>
-  (await kept(name).distinct('status', { carePlanId })).join()
+  (await unfilteredCollection(name).distinct('status', { carePlanId })).join()
 
 /** The number of records in each audit entry. */
 export const audited = async (ehrId: string, action: string, type: string): Promise<number[]> =>
   (
-    await kept('audit.entries')
+    await unfilteredCollection('audit.entries')
       .find({ ehrId, action, type, outcome: { $exists: false } })
       .toArray()
   ).map(({ ids }) => ids.length)
@@ -133,7 +134,9 @@ export async function heldUp(id: string): Promise<void> {
 export const isSound = async () => assert.equal((await verifyAudit(service.db, config.auditKey)).broken, null)
 
 /** Repeats a request until its answer is not a 503. */
-export const answered = <A extends Pick<Answer, 'status' | 'body'>>(ask: () => Promise<A>): Promise<A> =>
+export const retryWhileUnavailable = <A extends Pick<Answer, 'status' | 'body'>>(
+  ask: () => Promise<A>,
+): Promise<A> =>
   waitFor(async () => {
     const answer = await ask()
     return answer.status === 503 ? undefined : answer

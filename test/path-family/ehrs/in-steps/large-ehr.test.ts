@@ -14,10 +14,10 @@ import {
   heldUp,
   isAnswered,
   isSound,
-  kept,
   largePlan,
   sceneOfBlock,
   takenOver,
+  unfilteredCollection,
 } from './interrupted.ts'
 
 describe('a large EHR, in several transactions', function suite() {
@@ -37,16 +37,16 @@ describe('a large EHR, in several transactions', function suite() {
   it('disappears for everybody at once, and is restored unchanged', async () => {
     const { owner, planId, path, tasks } = await largePlan(scene.nurse)
     const before = assertStatus(await scene.nurse.call('GET', path))
-    const permissions = await kept('Task').findOne({ carePlanId: planId })
+    const permissions = await unfilteredCollection('Task').findOne({ carePlanId: planId })
     assertStatus(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
     for (const person of [owner, scene.nurse, scene.stranger, scene.admin])
       assert.equal(await seenBy(person, owner, planId), '404,404,404,0')
     await waitUntil(async () => (await jobCollection(service).countDocuments({ id: owner.ehrId })) === 0)
     const hidden = { carePlanId: planId, _rperm: /^removed:/ }
-    assert.equal(await kept('Task').countDocuments(hidden), tasks)
+    assert.equal(await unfilteredCollection('Task').countDocuments(hidden), tasks)
     assertStatus(await scene.admin.call('POST', `/med/ehr/${owner.ehrId}/restore`))
     assert.deepEqual(assertStatus(await scene.nurse.call('GET', path)), before)
-    assert.deepEqual(await kept('Task').findOne({ _id: permissions?._id ?? '' }), permissions)
+    assert.deepEqual(await unfilteredCollection('Task').findOne({ _id: permissions?._id ?? '' }), permissions)
     assert.equal(await seenBy(owner, owner, planId), `200,200,200,${tasks}`)
     await isSound()
   })
@@ -57,7 +57,7 @@ describe('a large EHR, in several transactions', function suite() {
     const ehrs = new Ehrs(scene.dying)
     await ehrs.remove(callerOf(owner), ehrId, undefined)
     await heldUp(ehrId)
-    assert.equal(await kept('Task').countDocuments({ ehrId, _rperm: /^removed:/ }), 0)
+    assert.equal(await unfilteredCollection('Task').countDocuments({ ehrId, _rperm: /^removed:/ }), 0)
     await waitUntil(async () => (await seenBy(owner, owner, planId)) === '404,404,404,0')
     for (const person of [scene.nurse, scene.stranger])
       assert.equal(await seenBy(person, owner, planId), '404,404,404,0')
@@ -65,7 +65,7 @@ describe('a large EHR, in several transactions', function suite() {
     assertProblem(await owner.call('POST', `/med/ehr/${ehrId}/restore`), 403, 'forbidden')
     await takenOver()
     await waitUntil(async () => (await jobCollection(service).countDocuments({ id: ehrId })) === 0)
-    assert.equal(await kept('Task').countDocuments({ ehrId, _rperm: /^removed:/ }), tasks)
+    assert.equal(await unfilteredCollection('Task').countDocuments({ ehrId, _rperm: /^removed:/ }), tasks)
 
     await ehrs.restore({ ...callerOf(scene.admin), roles: ['admin'] }, ehrId, false).catch(() => {})
     await heldUp(ehrId)

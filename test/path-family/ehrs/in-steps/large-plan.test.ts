@@ -13,19 +13,19 @@ import { service } from '../../../harness/service/service.ts'
 import { bySize } from '../../../harness/test-size.ts'
 import { waitUntil } from '../../../harness/wait.ts'
 import {
-  answered,
   audited,
   callerOf,
   completed,
   heldUp,
   isAnswered,
   isSound,
-  kept,
   largePlan,
+  retryWhileUnavailable,
   sceneOfBlock,
   statuses,
   sum,
   takenOver,
+  unfilteredCollection,
 } from './interrupted.ts'
 
 describe('plans, in several transactions', function suite() {
@@ -53,7 +53,7 @@ describe('plans, in several transactions', function suite() {
       const { status, body: plan } = await closing
       if (status === 200)
         assert.deepEqual([plan.status, plan.open, plan.goals.length], ['COMPLETED', [], goals])
-      assert.equal((await kept('CarePlan').findOne({ _id: planId }))?.status, 'COMPLETED')
+      assert.equal((await unfilteredCollection('CarePlan').findOne({ _id: planId }))?.status, 'COMPLETED')
       assert.equal(await statuses('Task', planId), 'COMPLETED')
       assert.equal(await statuses('Goal', planId), 'COMPLETED')
       const steps = (await audited(owner.ehrId, 'update', 'Task')).filter((ids) => ids > 1)
@@ -65,7 +65,7 @@ describe('plans, in several transactions', function suite() {
         _id: { $gte: `${owner.ehrId}/Task/`, $lt: `${owner.ehrId}/Task0` },
         changed: ['status'],
       }
-      assert.equal(await kept('history.changes').countDocuments(changes as object), tasks)
+      assert.equal(await unfilteredCollection('history.changes').countDocuments(changes as object), tasks)
       await isSound()
     })
 
@@ -92,18 +92,18 @@ describe('plans, in several transactions', function suite() {
         'precondition-failed',
       )
       const waiting = [
-        answered(() => owner.call('GET', path)),
-        answered(() => scene.nurse.call('GET', path)),
-        answered(() => scene.nurse.call('GET', `/ehr/${owner.ehrId}/careplan/todo`)),
+        retryWhileUnavailable(() => owner.call('GET', path)),
+        retryWhileUnavailable(() => scene.nurse.call('GET', path)),
+        retryWhileUnavailable(() => scene.nurse.call('GET', `/ehr/${owner.ehrId}/careplan/todo`)),
         owner.call('POST', `${path}/close`, closing, { 'idempotency-key': newId() }),
       ]
       const open = { carePlanId: planId, status: 'ACTIVE' }
-      const counted = answered(async () =>
+      const countAnswer = retryWhileUnavailable(async () =>
         createClassClient(scene.nurse).list('Task', open).query({ count: 1 }),
       )
       await takenOver()
       const [plan, nurses, todo, second] = await Promise.all(waiting)
-      assert.equal((await counted).body.count, 0)
+      assert.equal((await countAnswer).body.count, 0)
       for (const answer of [plan, nurses])
         for (const goal of assertStatus(answer as never).goals)
           for (const one of [goal, ...goal.tasks]) assert.equal(one.status, 'COMPLETED')
@@ -120,14 +120,14 @@ describe('plans, in several transactions', function suite() {
       assertProblem(await owner.call('GET', path), 404, 'not-found')
       assertError(await createClassClient(owner).get('Task', taskId), 101)
       const visible = { carePlanId: planId, _rperm: { $not: /^removed-/ } }
-      await waitUntil(async () => (await kept('Task').countDocuments(visible)) === 0)
+      await waitUntil(async () => (await unfilteredCollection('Task').countDocuments(visible)) === 0)
       await waitUntil(async () => (await jobCollection(service).countDocuments({ id: planId })) === 0)
       assertStatus(await owner.call('POST', `${path}/restore`, { version: 1 }))
       await waitUntil(async () => (await jobCollection(service).countDocuments({ id: planId })) === 0)
       await createClassClient(owner).get('Task', taskId).expect(200)
       assert.equal(
-        await kept('Task').countDocuments(visible),
-        await kept('Task').countDocuments({ carePlanId: planId }),
+        await unfilteredCollection('Task').countDocuments(visible),
+        await unfilteredCollection('Task').countDocuments({ carePlanId: planId }),
       )
     })
   })
@@ -152,7 +152,9 @@ describe('plans, in several transactions', function suite() {
       assert.ok((await audited(owner.ehrId, 'create', 'Task')).every((ids) => ids <= 4))
 
       // Restores the state before the last steps.
-      await kept('Task').deleteMany({ _id: { $in: members.slice(3).map(({ id }: Document) => id) } })
+      await unfilteredCollection('Task').deleteMany({
+        _id: { $in: members.slice(3).map(({ id }: Document) => id) },
+      })
       const today = new Date().toISOString().slice(0, 10)
       await jobCollection(service).insertOne({
         _id: `carePlanId$${plan.id}`,
@@ -207,8 +209,8 @@ describe('plans, in several transactions', function suite() {
         `${what}: ${all}`,
       )
       assert.ok(Math.max(...transactions.map(({ commands }) => commands)) <= 20, `${what}: ${all}`)
-      const written = sum(transactions.map(({ documents }) => documents[collection] ?? 0))
-      assert.ok(written >= tasks, `${what}: ${all}`)
+      const writeCount = sum(transactions.map(({ documents }) => documents[collection] ?? 0))
+      assert.ok(writeCount >= tasks, `${what}: ${all}`)
     }
   })
 })

@@ -66,8 +66,8 @@ describe('an anonymous care plan', function suite() {
     Object.assign(ids, { goalId, taskId, participationId, connectionMvUid: patient.mvUid })
   })
 
-  function assertUnnamed(answered: unknown, about: string): void {
-    const text = Buffer.isBuffer(answered) ? answered.toString('latin1') : JSON.stringify(answered)
+  function assertUnnamed(answer: unknown, about: string): void {
+    const text = Buffer.isBuffer(answer) ? answer.toString('latin1') : JSON.stringify(answer)
     for (const secret of [
       NAME,
       'Quillfeather',
@@ -114,7 +114,7 @@ describe('an anonymous care plan', function suite() {
   })
 
   it('names its subject in no response to a participant', async () => {
-    const done = new Set<string>()
+    const operationIds = new Set<string>()
     for (const operation of operations)
       for (const mvUid of operation.path.includes('{mvUid}') ? [patient.mvUid, nurse.mvUid] : ['']) {
         // The nurse must keep the account and its picture, since nobody else has them.
@@ -126,11 +126,11 @@ describe('an anonymous care plan', function suite() {
         assert.ok(status < 500, `${operation.id}: ${status}`)
         assertUnnamed([body, [...headers]], operation.id)
         if (Buffer.isBuffer(body)) assertUnnamed(body, operation.id)
-        if (status < 300) done.add(operation.id)
+        if (status < 300) operationIds.add(operation.id)
       }
     for (const id of ['listEhrs', 'listCarePlans', 'getCarePlan', 'listCarePlanChanges', 'listEvents'])
-      assert.ok(done.has(id), id)
-    assert.ok(done.size > bySize(40, 70), String(done.size))
+      assert.ok(operationIds.has(id), id)
+    assert.ok(operationIds.size > bySize(40, 70), String(operationIds.size))
   })
 
   it('names its subject in no object of the class family', async () => {
@@ -164,11 +164,11 @@ describe('an anonymous care plan', function suite() {
       assertStatus(await keeper.call('POST', `/ehr/${ehrId}/careplan/${planId}/participant`, body), 201)
     })
 
-    const seen = async (who: Person) =>
+    const findEhr = async (who: Person) =>
       assertStatus(await who.call('GET', '/ehr')).items.find(({ id }: { id: string }) => id === ehrId)
 
     it('hides the reference to that person, in either family', async () => {
-      assert.deepEqual([(await seen(nurse)).subjectId, (await seen(keeper)).subjectId], [null, NAME])
+      assert.deepEqual([(await findEhr(nurse)).subjectId, (await findEhr(keeper)).subjectId], [null, NAME])
       const { list, get } = byClass(nurse)
       assertUnnamed((await list('Ehr', {}).expect(200)).body, 'list')
       const { body } = await get('Ehr', ehrId).expect(200)
@@ -215,7 +215,7 @@ describe('an anonymous care plan', function suite() {
         /^anonymous must stay true/,
       )
       assertStatus(await keeper.call('PUT', path, { name: 'z' }))
-      assert.equal((await seen(nurse)).subjectId, NAME)
+      assert.equal((await findEhr(nurse)).subjectId, NAME)
       assertStatus(await keeper.call('PUT', path, { name: 'z', anonymous: true }))
       const { version } = assertStatus(await keeper.call('GET', path))
       assertProblem(
@@ -223,7 +223,7 @@ describe('an anonymous care plan', function suite() {
         422,
         'rule-violated',
       )
-      assert.equal((await seen(nurse)).subjectId, null)
+      assert.equal((await findEhr(nurse)).subjectId, null)
     })
 
     it('does not hide the subject from a participant of a named plan, too', async () => {
@@ -233,7 +233,7 @@ describe('an anonymous care plan', function suite() {
       ).id
       const body = { mvUid: nurse.mvUid, access: 'READ' }
       assertStatus(await keeper.call('POST', `/ehr/${ehrId}/careplan/${other}/participant`, body), 201)
-      assert.equal((await seen(nurse)).subjectId, NAME)
+      assert.equal((await findEhr(nurse)).subjectId, NAME)
       assert.equal((await byClass(nurse).get('Ehr', ehrId).expect(200)).body.subjectId, NAME)
     })
   })

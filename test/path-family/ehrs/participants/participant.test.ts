@@ -90,9 +90,9 @@ describe('participants', () => {
     assertStatus(await nurse.call('GET', planPath()))
     await classesFor(nurse).get('Goal', goalId).expect(200)
     await classesFor(nurse).get('Ehr', patient.ehrId).expect(200)
-    const listed = assertStatus(await nurse.call('GET', `/med/${patient.ehrId}/careplan`)).items
+    const plans = assertStatus(await nurse.call('GET', `/med/${patient.ehrId}/careplan`)).items
     assert.deepEqual(
-      listed.map(({ id }: { id: string }) => id),
+      plans.map(({ id }: { id: string }) => id),
       [planId],
     )
     assertProblem(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan/${otherPlan}`), 404, 'not-found')
@@ -159,8 +159,8 @@ describe('participants', () => {
     assertStatus(await patient.call('PUT', `${path()}/${participationId}`, { access: 'READ', end: at(1000) }))
     await waitUntil(async () => (await nurse.call('GET', planPath())).status === 404)
     assert.equal((await classesFor(nurse).get('CarePlan', planId)).status, 404)
-    const kept = assertStatus(await patient.call('GET', `${path()}/${participationId}`))
-    assert.deepEqual([kept.status, kept.version], ['ACTIVE', 2])
+    const participation = assertStatus(await patient.call('GET', `${path()}/${participationId}`))
+    assert.deepEqual([participation.status, participation.version], ['ACTIVE', 2])
     assertStatus(await patient.call('PUT', `${path()}/${participationId}`, { access: 'READ' }))
     assertStatus(await nurse.call('GET', planPath()))
     assertStatus(

@@ -78,9 +78,9 @@ describe('events', () => {
   })
 
   it('are replaced and deleted at the version in If-Match', async () => {
-    const { id, version: _, ehrId: __, ...sent } = await add({ carePlanId: planId })
+    const { id, version: _, ehrId: __, ...fields } = await add({ carePlanId: planId })
     const one = `${path}/${id}`
-    const change = { id, ...sent, title: 'Other', end: null, participants: [] }
+    const change = { id, ...fields, title: 'Other', end: null, participants: [] }
     const changed = assertStatus(await patient.call('PUT', one, change, { 'if-match': '"1"' }))
     assert.deepEqual(changed, { ...change, ehrId: patient.ehrId, version: 2 })
     assertProblem(await patient.call('PUT', one, change, { 'if-match': '"1"' }), 412, 'precondition-failed')
@@ -128,10 +128,13 @@ describe('events', () => {
     assert.deepEqual(await titles(`${base}?type=visit`, person), ['long', 'moment', 'short'])
     assert.deepEqual(await titles(`${base}?carePlanId=${plan}`, person), ['long'])
     assert.deepEqual(await titles(`${base}/careplan/${plan}?type=visit`, person), ['long'])
-    const taken = `/med/${person.ehrId}/event-participation`
-    assert.deepEqual(await titles(taken, person), [])
-    assert.deepEqual(await titles(`${taken}?participant=${nurse.mvUid}`, person), ['long', 'short'])
-    assert.deepEqual(await titles(`${taken}?to=2026-03-03T00:00:00Z`, nurse), ['long'])
+    const participationPath = `/med/${person.ehrId}/event-participation`
+    assert.deepEqual(await titles(participationPath, person), [])
+    assert.deepEqual(await titles(`${participationPath}?participant=${nurse.mvUid}`, person), [
+      'long',
+      'short',
+    ])
+    assert.deepEqual(await titles(`${participationPath}?to=2026-03-03T00:00:00Z`, nurse), ['long'])
     const first = assertStatus(await person.call('GET', `${base}?limit=3&count=true`))
     assert.equal(first.page.total, 4)
     assert.deepEqual(await titles(`${base}?limit=3&cursor=${first.page.next}`, person), ['short'])

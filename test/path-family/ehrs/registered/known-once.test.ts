@@ -25,7 +25,7 @@ describe('records with a natural key', () => {
     patient.call('PUT', at(substance), body, headers)
   const putDevice = (body: object, headers: Record<string, string> = {}) =>
     patient.call('PUT', 'device', body, headers)
-  const listed = async (path: string, field: string): Promise<string[]> =>
+  const listValues = async (path: string, field: string): Promise<string[]> =>
     assertStatus(await patient.call('GET', path))
       .items.map((one: Listed) => one[field])
       .sort()
@@ -56,13 +56,13 @@ describe('records with a natural key', () => {
 
     it('is created and replaced under conditions', async () => {
       const onlyNew = { 'if-none-match': '*' }
-      const made = await putReaction('Latex', {}, onlyNew)
-      assertStatus(made, 201)
+      const answer = await putReaction('Latex', {}, onlyNew)
+      assertStatus(answer, 201)
       const late = await putReaction('LATEX', {}, onlyNew)
       assertProblem(late, 412, 'precondition-failed')
       assert.equal(late.etag, '"1"')
       assertProblem(await putReaction('latex', {}, { 'if-match': '"7"' }), 412, 'precondition-failed')
-      assertStatus(await putReaction('latex', {}, { 'if-match': made.etag }))
+      assertStatus(await putReaction('latex', {}, { 'if-match': answer.etag }))
       assertProblem(await putReaction('Nickel', {}, { 'if-match': '"1"' }), 412, 'precondition-failed')
       assertProblem(await putReaction('Nickel', {}, { 'if-none-match': '"1"' }), 400, 'malformed-request')
       assertStatus(await patient.call('DELETE', at('lateX'), undefined, { 'if-match': '"2"' }), 204)
@@ -104,7 +104,7 @@ describe('records with a natural key', () => {
         assert.equal((await raw('GET', path)).body.substance, substance)
       }
       assert.equal((await raw('GET', 'SS-lactam')).body.substance, 'ß-lactam')
-      assert.equal((await listed('adversereaction', 'substance')).length, 8)
+      assert.equal((await listValues('adversereaction', 'substance')).length, 8)
       for (const [substance, status] of [
         ['%20', 422],
         ['%00', 400],
@@ -115,7 +115,7 @@ describe('records with a natural key', () => {
         ['a/b', 404],
       ] as const)
         assert.equal((await raw('PUT', substance)).status, status, substance.slice(0, 9))
-      assert.equal((await listed('adversereaction', 'substance')).length, 8)
+      assert.equal((await listValues('adversereaction', 'substance')).length, 8)
     })
 
     it('refuses a substance that no path can contain, in the class family, too', async () => {
@@ -138,8 +138,8 @@ describe('records with a natural key', () => {
         'code=ATC|J01CE',
         'category=medication',
       ])
-        assert.deepEqual(await listed(`adversereaction?${query}`, 'substance'), ['Amoxicilline'], query)
-      assert.deepEqual(await listed('adversereaction?search=amoxi&status=resolved', 'substance'), [])
+        assert.deepEqual(await listValues(`adversereaction?${query}`, 'substance'), ['Amoxicilline'], query)
+      assert.deepEqual(await listValues('adversereaction?search=amoxi&status=resolved', 'substance'), [])
     })
 
     it('reports all violations', async () => {
@@ -167,9 +167,9 @@ describe('records with a natural key', () => {
 
   describe('a device', () => {
     it('is identified by its serial number or its UDI, otherwise by its name', async () => {
-      const named = await putDevice({ name: 'Thermometer' })
-      const { id } = assertStatus(named, 201)
-      assert.equal(named.headers.get('location'), `/ehr/${patient.ehrId}/device/${id}`)
+      const answer = await putDevice({ name: 'Thermometer' })
+      const { id } = assertStatus(answer, 201)
+      assert.equal(answer.headers.get('location'), `/ehr/${patient.ehrId}/device/${id}`)
       assert.equal(assertStatus(await putDevice({ name: ' THERMOMETER', model: 'T-1' })).id, id)
       const labelled = assertStatus(await putDevice({ name: 'Thermometer', serial: 'SN 1' }), 201)
       const both = assertStatus(
@@ -190,7 +190,7 @@ describe('records with a natural key', () => {
         'precondition-failed',
       )
       assert.equal(assertStatus(await patient.call('GET', `device/${other.id}`)).version, 1)
-      assert.deepEqual(await listed('device', 'name'), [' THERMOMETER', 'Any', 'Ear thermometer'])
+      assert.deepEqual(await listValues('device', 'name'), [' THERMOMETER', 'Any', 'Ear thermometer'])
     })
   })
 
@@ -220,7 +220,7 @@ describe('records with a natural key', () => {
     assert.equal(assertStatus(await patient.call('GET', at('hazelnuts'))).id, nuts)
     assertProblem(await patient.call('GET', at('nuts')), 404, 'not-found')
     assert.deepEqual(
-      (await listed('adversereaction', 'substance')).map((one) => one.toLowerCase()),
+      (await listValues('adversereaction', 'substance')).map((one) => one.toLowerCase()),
       ['aspirin', 'hazelnuts'],
     )
     assertStatus(await putReaction('Nuts', {}), 201)

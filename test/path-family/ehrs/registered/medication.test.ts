@@ -34,15 +34,15 @@ describe('medications and immunisations', () => {
   })
 
   it('are rejected if they contradict themselves, with every violation, in both families', async () => {
-    const refused = async (resource: string, body: object, ...paths: string[]) =>
+    const assertRefused = async (resource: string, body: object, ...paths: string[]) =>
       assert.deepEqual(
         assertProblemPlaces(await patient.call('POST', resource, body), 422, 'rule-violated'),
         paths,
       )
     const days = { start: '2026-02-02', end: '2026-02-01' }
-    await refused('medication', { name: ' ', ...days }, 'body.name', 'body.end')
+    await assertRefused('medication', { name: ' ', ...days }, 'body.name', 'body.end')
     const doses = { doseNumber: 3, seriesDoses: 2, primarySource: true, reportOrigin: 'recall' }
-    await refused(
+    await assertRefused(
       'immunisation',
       { vaccine: ' ', ...doses },
       'body.vaccine',
@@ -63,8 +63,8 @@ describe('medications and immunisations', () => {
       /^doseNumber must not be greater/,
     )
     await put('Immunisation', objectId, { doseNumber: 2 }).expect(200)
-    const taken = { ehrId: patient.ehrId, name: 'Iron', start: parseDate('2026-02-02T00:00:00.000Z') }
-    const { objectId: iron } = (await post('Medication', taken).expect(201)).body
+    const medication = { ehrId: patient.ehrId, name: 'Iron', start: parseDate('2026-02-02T00:00:00.000Z') }
+    const { objectId: iron } = (await post('Medication', medication).expect(201)).body
     const sooner = { end: parseDate('2026-02-01T00:00:00.000Z') }
     assertError(await put('Medication', iron, sooner), 142, /^end must not be before start/)
   })

@@ -267,7 +267,7 @@ const questions = fc
       name === TYPED_IN
         ? ['items[at0004]', 'items[at0005]', 'items']
         : ['items[at1]', 'items[at2]', 'items', 'items[at1]/items[at2]', "items[at2, 'Beta']"]
-    const said = terms.map(([variable, place, operator, number, time, turned]) => {
+    const conditions = terms.map(([variable, place, operator, number, time, turned]) => {
       const [path, value] =
         variable === 'v0'
           ? ['v0/context/start_time/value', `'${time}'`]
@@ -276,12 +276,12 @@ const questions = fc
             : ['v1/data/events/time/value', `'${time}'`]
       return turned ? `${value} ${operator} ${path}` : `${path} ${operator} ${value}`
     })
-    const where = not === 0 ? `NOT (${said.join(` ${word} `)})` : said.join(` ${word} `)
+    const where = not === 0 ? `NOT (${conditions.join(` ${word} `)})` : conditions.join(` ${word} `)
     return `SELECT v0/uid/value, v1/name/value FROM COMPOSITION v0 CONTAINS ${type} v1[${archetype(type, name)}] WHERE ${where}`
   })
 
 /** Counts of the nodes of an archetype. */
-const counted = fc
+const fromClauses = fc
   .tuple(
     fc.constantFrom('OBSERVATION', 'EVALUATION', 'COMPOSITION', 'SECTION'),
     fc.constantFrom(...ARCHETYPES, TYPED_IN, IMMUNISED),
@@ -394,13 +394,13 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
       await opened.db.collection(collection).createIndexes(indexes)
     }
     const all = fc.sample(composition, { seed: SEED, numRuns: 12 })
-    for (const [i, given] of all.entries()) await add(`ehr-${(i % 4) + 1}`, `comp-${i}`, given)
+    for (const [i, sample] of all.entries()) await add(`ehr-${(i % 4) + 1}`, `comp-${i}`, sample)
     for (const [view, some] of [
       [pressures, fc.sample(measured, { seed: SEED, numRuns: 9 })],
       [immunisations, fc.sample(immunised, { seed: SEED, numRuns: 10 })],
     ] as const)
-      for (const [i, given] of some.entries()) {
-        const record = { _id: `${view.kind.name}-${i}`, ehrId: `ehr-${(i % 3) + 1}`, ...meta, ...given }
+      for (const [i, fields] of some.entries()) {
+        const record = { _id: `${view.kind.name}-${i}`, ehrId: `ehr-${(i % 3) + 1}`, ...meta, ...fields }
         await (i < 5 ? type : commit)(view, record as unknown as ParseDocument)
       }
     await makeEhr('ehr-5')
@@ -409,25 +409,25 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
   const meta = { version: 1, _created_at: new Date(0), _updated_at: new Date(0), _rperm: ['*'], _wperm: [] }
 
   async function makeEhr(id: string): Promise<PlainEhr> {
-    const known = ehrs.find(({ object }) => (object.ehr_id as RmObject).value === id)
-    if (known) return known
+    const existingEhr = ehrs.find(({ object }) => (object.ehr_id as RmObject).value === id)
+    if (existingEhr) return existingEhr
     await opened.db
       .collection<{ _id: string; subjectId: string }>('Ehr')
       .insertOne({ _id: id, subjectId: id, ...meta })
     const status = toStatusResponse(defaultStatus(id), { id: statusIdOf(id), version: 1, subjectId: id })
-    const made = { object: { _type: 'EHR', ehr_id: { _type: 'HIER_OBJECT_ID', value: id } }, roots: [status] }
-    ehrs.push(made)
-    return made
+    const ehr = { object: { _type: 'EHR', ehr_id: { _type: 'HIER_OBJECT_ID', value: id } }, roots: [status] }
+    ehrs.push(ehr)
+    return ehr
   }
 
-  async function add(ehrId: string, id: string, given: RmObject): Promise<void> {
-    const json = JSON.stringify(given)
-    const name = (given.name as RmObject).value
+  async function add(ehrId: string, id: string, object: RmObject): Promise<void> {
+    const json = JSON.stringify(object)
+    const name = (object.name as RmObject).value
     const document = {
       _id: id,
       ehrId,
       json,
-      ...searchFieldsOf(given),
+      ...searchFieldsOf(object),
       template: 't',
       templateId: 't',
       name,
@@ -444,8 +444,8 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
 
   /** Stores what a view shows as a composition. */
   function commit(view: CompositionView, record: ParseDocument): Promise<void> {
-    const { uid: _, ...given } = view.toComposition(record)
-    return add(String(record.ehrId), `committed-${record._id}`, given as RmObject)
+    const { uid: _, ...fields } = view.toComposition(record)
+    return add(String(record.ehrId), `committed-${record._id}`, fields as RmObject)
   }
 
   async function planned(q: string, roles: string[]): Promise<string[] | undefined> {
@@ -463,7 +463,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
     assert.ok((await documents.updateMany({ _id: { $regex: '[02468]$' } } as object, bare)).modifiedCount > 3)
     const backfill = new Backfill(opened.records, [compositionDerivation])
     await backfill.open(opened.records)
-    const known = queries
+    const formerQueries = queries
     queries = new Queries(opened.records, views, () => !backfill.pendingIn(Composition.collection))
     const same = async (q: string) => {
       const plain = plainRows(checkQuery(parseQuery(q), {}), ehrs).sort()
@@ -471,7 +471,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
     }
     await fc.assert(fc.asyncProperty(questions, same), { numRuns: 10, seed: 7 })
     await fc.assert(
-      fc.asyncProperty(counted, async (from) => {
+      fc.asyncProperty(fromClauses, async (from) => {
         const plain = plainRows(checkQuery(parseQuery(`SELECT v/archetype_node_id ${from}`), {}), ehrs).length
         assert.deepEqual(await planned(`SELECT COUNT(*) ${from}`, ['analyst']), [`[${plain}]`])
       }),
@@ -482,7 +482,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
     await waitUntil(() => backfill.isDone)
     await loop.stop()
     assert.deepEqual(await all(), before)
-    queries = known
+    queries = formerQueries
   })
 
   it('gives the same rows', async function () {
@@ -495,9 +495,9 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
         const rows = await planned(q, roles)
         if (rows) assert.deepEqual(rows.sort(), plain)
       }
-      const counted = q.replace(/^SELECT .*? FROM/, 'SELECT COUNT(*) FROM')
-      const times = plainRows(checkQuery(parseQuery(counted), {}), ehrs).length
-      assert.deepEqual(await planned(counted, []), [`[${times}]`])
+      const countQuery = q.replace(/^SELECT .*? FROM/, 'SELECT COUNT(*) FROM')
+      const times = plainRows(checkQuery(parseQuery(countQuery), {}), ehrs).length
+      assert.deepEqual(await planned(countQuery, []), [`[${times}]`])
     }
     const numRuns = bySize(20, 1_000, 20_000)
     const seeded = isFullSize ? {} : { seed: 7 }
@@ -541,10 +541,10 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
       found += inOrder.length
       for (const roles of [[], ['analyst']]) {
         const rows = await pageOf(`${all}${page}`, roles)
-        const given = rows
+        const pageKeys = rows
           .map((row) => JSON.parse(row)[1])
           .map((value) => (value === null ? undefined : sortable(value, isTime)))
-        assert.deepEqual(given, inOrder, `${all}${page}`)
+        assert.deepEqual(pageKeys, inOrder, `${all}${page}`)
         const left = [...plain]
         for (const row of rows)
           assert.ok(left.splice(left.indexOf(row), 1)[0] === row, `${row} in ${all}${page}`)
@@ -632,7 +632,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
       for (const roles of [[], ['analyst']])
         assert.deepEqual(await planned(`SELECT COUNT(*) ${from}`, roles), [`[${plain}]`])
     }
-    await fc.assert(fc.asyncProperty(counted, same), { numRuns: 8, seed: 7 })
+    await fc.assert(fc.asyncProperty(fromClauses, same), { numRuns: 8, seed: 7 })
     assert.ok(found > 0)
   })
 })

@@ -105,8 +105,8 @@ describe('the limits of AQL', () => {
   })
 
   it('end a query that keeps more than 64 MB at once', async () => {
-    const kept = query('c, a/value/magnitude', ['a', 'b'], 'ORDER BY b/value/magnitude LIMIT 10000')
-    const large = await patient.call('POST', '/med/aql', kept)
+    const largeQuery = query('c, a/value/magnitude', ['a', 'b'], 'ORDER BY b/value/magnitude LIMIT 10000')
+    const large = await patient.call('POST', '/med/aql', largeQuery)
     assertProblem(large, 408, 'deadline-exceeded')
     assert.match(large.body.detail, /more than 64 MB/)
   })

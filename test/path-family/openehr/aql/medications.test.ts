@@ -26,7 +26,7 @@ describe('medications and immunisations in AQL', () => {
       informationSource: 'patient',
     })
     // As another system sends it.
-    const sent = {
+    const resource = {
       resourceType: 'Immunization',
       status: 'completed',
       occurrenceDateTime: '2026-10-12',
@@ -34,7 +34,7 @@ describe('medications and immunisations in AQL', () => {
       patient: { reference: `Patient/${patient.ehrId}` },
       protocolApplied: [{ doseNumberPositiveInt: 2, seriesDosesPositiveInt: 3 }],
     }
-    immunisationId = assertStatus(await patient.call('POST', '/fhir/R4/Immunization', sent), 201).id
+    immunisationId = assertStatus(await patient.call('POST', '/fhir/R4/Immunization', resource), 201).id
   })
 
   const add = async (resource: string, body: object): Promise<string> =>

@@ -97,8 +97,8 @@ describe('generated at random', () => {
     const roots = [...world.ehrs.values()].flatMap(({ documents }) =>
       documents.slice(0, 2).flatMap(({ object }) => object ?? []),
     )
-    let answered = 0
-    let refused = 0
+    let answerCount = 0
+    let refusalCount = 0
     const ask = (q: string) => {
       const query = checkQuery(parseQuery(q), { x: 1 })
       const evaluation = createEvaluation(query, new Date())
@@ -111,17 +111,17 @@ describe('generated at random', () => {
             collector,
           }));
         collector.end()
-        answered++
+        answerCount++
       } catch (error) {
         if (!(error instanceof ServiceError) || error.error !== 'DeadlineExceeded') throw error
-        refused++
+        refusalCount++
       }
     }
     const valid = fc.nat().map((seed) => new AqlQueryGenerator(roots, new Random(seed)).next())
     const numRuns = bySize(500, 20_000, 200_000)
     fc.assert(fc.property(valid, ask), { numRuns, examples: [[NUL_IN_PATTERN]] })
-    assert.ok(refused < numRuns / 100, `${refused} are refused`)
-    assert.equal(answered + refused, numRuns)
+    assert.ok(refusalCount < numRuns / 100, `${refusalCount} are refused`)
+    assert.equal(answerCount + refusalCount, numRuns)
     const property = fc.property(changed(fc.oneof(valid, fc.constantFrom(...queries))), (q) => {
       try {
         ask(q)
@@ -141,11 +141,11 @@ describe('generated at random', () => {
       }),
     )
     const find = async (id: string) => templates.get(id)
-    const given = [...templates.values()].map(({ template }) => createExample(template, 'complete'))
+    const examples = [...templates.values()].map(({ template }) => createExample(template, 'complete'))
     let stored = 0
     const property = fc.asyncProperty(fc.nat(), async (seed) => {
       const random = new Random(seed)
-      const json = mutateComposition(random.pick(given), random)
+      const json = mutateComposition(random.pick(examples), random)
       const read = await readComposition({ json }, find).catch((error: unknown) => {
         if (!(error instanceof ServiceError) || error.status >= 500) throw error
       })

@@ -37,11 +37,13 @@ export function plainRows({ from, where, columns }: QueryTree, ehrs: readonly Pl
   return ehrs.flatMap((ehr) => {
     const root = { _type: 'ROOT', members: [{ ...ehr.object, '': ehr.roots }] } as unknown as RmObject
     return ways(from, root).flatMap((bound) =>
-      steps(paths, named(bound))
-        .filter((row) => where === undefined || truth(where, row, named(bound)) === true)
+      steps(paths, variablesOf(bound))
+        .filter((row) => where === undefined || truth(where, row, variablesOf(bound)) === true)
         .map((row) =>
           JSON.stringify(
-            columns.map(({ expression }) => jsonOf(termOf(expression as Operand, row, named(bound)).value)),
+            columns.map(({ expression }) =>
+              jsonOf(termOf(expression as Operand, row, variablesOf(bound)).value),
+            ),
           ),
         ),
     )
@@ -55,7 +57,7 @@ function jsonOf(value: unknown): unknown {
   return Array.isArray(value) ? value : rest
 }
 
-const named = (bound: Bound): Map<string, RmObject> =>
+const variablesOf = (bound: Bound): Map<string, RmObject> =>
   new Map(
     [...bound].flatMap(([{ variable }, object]) => (variable === undefined ? [] : [[variable, object]])),
   )
@@ -169,7 +171,7 @@ function members(parent: unknown, { attribute, predicate }: PathStep): unknown[]
   return predicate ? all.filter((one) => typeof one === 'object' && accepts(predicate, one as RmObject)) : all
 }
 
-const reached = (object: unknown, parts: readonly PathStep[]): Term[] =>
+const followPath = (object: unknown, parts: readonly PathStep[]): Term[] =>
   parts.reduce<Term[]>(
     (terms, part) =>
       terms.flatMap(({ value }) =>
@@ -186,15 +188,15 @@ function accepts(predicate: Predicate, object: RmObject): boolean {
   if (predicate.kind === 'comparison') {
     const { to } = predicate
     const value = to.kind === 'literal' ? to.value : undefined
-    return reached(object, predicate.path).some(
+    return followPath(object, predicate.path).some(
       (term) => compareTerms(term, predicate.operator, { value }) === true,
     )
   }
   if (predicate.kind === 'node') {
     const { id, name } = predicate
     const isNode = id.kind === 'literal' && object.archetype_node_id === id.value
-    const given = (object.name as RmObject | undefined)?.value
-    return isNode && (name === undefined || (name.kind === 'literal' && given === name.value))
+    const nodeName = (object.name as RmObject | undefined)?.value
+    return isNode && (name === undefined || (name.kind === 'literal' && nodeName === name.value))
   }
   const all = predicate.terms.map((term) => accepts(term, object))
   return predicate.kind === 'and' ? !all.includes(false) : all.includes(true)
@@ -229,10 +231,12 @@ function truth(
     }
     case 'exists': {
       const { variable, parts } = condition.path
-      const known = beginnings(condition.path).findLastIndex(({ key }) => row.has(key))
+      const lastIndex = beginnings(condition.path).findLastIndex(({ key }) => row.has(key))
       const from =
-        known < 0 ? variables.get(variable) : row.get(literal([variable, parts.slice(0, known + 1)]))?.value
-      return reached(from, parts.slice(known + 1)).some((term) => term.value !== undefined)
+        lastIndex < 0
+          ? variables.get(variable)
+          : row.get(literal([variable, parts.slice(0, lastIndex + 1)]))?.value
+      return followPath(from, parts.slice(lastIndex + 1)).some((term) => term.value !== undefined)
     }
     case 'comparison':
       return compareTerms(value(condition.left), condition.operator, value(condition.right))

@@ -184,8 +184,8 @@ describe('measurements in compositions', () => {
       /is part of a composition/,
     )
     assertError(await classes.delete('BloodPressure', measurement.id), 119, /is part of a composition/)
-    const made = { carePlanId: planId, timestamp: body.timestamp, systolic: 1, systolicUnit: 'kPa' }
-    assertError(await classes.post('BloodPressure', { ...made, compositionId: id }), 142, /compositionId/)
+    const fields = { carePlanId: planId, timestamp: body.timestamp, systolic: 1, systolicUnit: 'kPa' }
+    assertError(await classes.post('BloodPressure', { ...fields, compositionId: id }), 142, /compositionId/)
     assert.deepEqual(await heldBy(id), [measurement])
   })
 

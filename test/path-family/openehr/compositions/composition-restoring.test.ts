@@ -21,13 +21,13 @@ describe('former versions of compositions', () => {
   })
 
   const at = (more = '') => `/med/ehr/${patient.ehrId}/composition${more}`
-  const addTemplate = async (template: string, observed = TEST_OBSERVATION) =>
+  const addTemplate = async (template: string, observation = TEST_OBSERVATION) =>
     assertStatus(
       await sendXml(
         modeller,
         'POST',
         '/med/knowledge/template',
-        createTemplateXml(template, 'Any', observed),
+        createTemplateXml(template, 'Any', observation),
       ),
       201,
     )
@@ -70,8 +70,8 @@ describe('former versions of compositions', () => {
       items.map(({ action }: { action: string }) => action),
       ['update', 'delete', 'update', 'update', 'create'],
     )
-    const { items: listed } = assertStatus(await patient.call('GET', at()))
-    assert.ok(listed.some(({ compositionId }: { compositionId: string }) => compositionId === id))
+    const { items: compositions } = assertStatus(await patient.call('GET', at()))
+    assert.ok(compositions.some(({ compositionId }: { compositionId: string }) => compositionId === id))
   })
 
   it('return with their measurements, and can be found by queries again', async () => {

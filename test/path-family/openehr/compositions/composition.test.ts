@@ -48,10 +48,10 @@ describe('compositions', () => {
     (composition as any).content[0].data.events[0].data.items[0].value.magnitude
 
   it('are returned as sent, in JSON and in XML', async () => {
-    const made = await add(142)
-    const { compositionId, uid, ehrId } = assertStatus(made, 201)
-    assert.deepEqual([ehrId, uid, made.etag], [patient.ehrId, `${compositionId}::hrs.local::1`, `"${uid}"`])
-    assert.equal(made.headers.get('location'), at(`/${compositionId}`))
+    const answer = await add(142)
+    const { compositionId, uid, ehrId } = assertStatus(answer, 201)
+    assert.deepEqual([ehrId, uid, answer.etag], [patient.ehrId, `${compositionId}::hrs.local::1`, `"${uid}"`])
+    assert.equal(answer.headers.get('location'), at(`/${compositionId}`))
     const json = assertStatus(await patient.call('GET', at(`/${compositionId}/json`)))
     const { uid: version, ...rest } = json
     assert.equal(version.value, uid)
@@ -198,15 +198,15 @@ describe('compositions', () => {
       target: { _type: 'DV_EHR_URI', value: `ehr://hrs.local/${patient.ehrId}/${to.compositionId}` },
     }
     const follow = assertStatus(await add(120, { links: [link] }), 201)
-    const said = { meaning: 'follow-up', type: 'issue', target: link.target.value }
+    const linkFields = { meaning: 'follow-up', type: 'issue', target: link.target.value }
     const end = { templateId: template, name: 'Encounter' }
     const outgoing = assertStatus(await patient.call('GET', at(`/${follow.compositionId}`)))
     assert.deepEqual(outgoing.links, [
-      { direction: 'outgoing', ...said, composition: { uid: to.uid, ...end } },
+      { direction: 'outgoing', ...linkFields, composition: { uid: to.uid, ...end } },
     ])
     const incoming = assertStatus(await patient.call('GET', at(`/${to.compositionId}`)))
     assert.deepEqual(incoming.links, [
-      { direction: 'incoming', ...said, composition: { uid: follow.uid, ...end } },
+      { direction: 'incoming', ...linkFields, composition: { uid: follow.uid, ...end } },
     ])
   })
 
@@ -224,11 +224,11 @@ describe('compositions', () => {
     ] as const) {
       const composition = createPressureComposition(template, 120)
       const start_time = { _type: 'DV_DATE_TIME', value: `2026-03-0${day}T08:30:00Z` }
-      const sent = {
+      const body = {
         ...composition,
         context: { ...(composition as { context?: object }).context, start_time },
       }
-      stored.push(assertStatus(await owner.call('POST', `${path}/json${query}`, sent), 201).compositionId)
+      stored.push(assertStatus(await owner.call('POST', `${path}/json${query}`, body), 201).compositionId)
     }
     const [first, second, third] = stored
     const namesOf = async (who: Person) => assertStatus(await who.call('GET', path)).items
@@ -286,9 +286,9 @@ describe('compositions', () => {
     assert.equal(assertStatus(await add(142, { uid }), 201).compositionId, uid.value)
     assertProblem(await add(142, { uid }), 409, 'conflict')
     const key = { 'idempotency-key': randomUUID() }
-    const sent = createPressureComposition(template, 142)
-    const one = await patient.call('POST', at('/json'), sent, key)
-    const other = await patient.call('POST', at('/json'), sent, key)
+    const composition = createPressureComposition(template, 142)
+    const one = await patient.call('POST', at('/json'), composition, key)
+    const other = await patient.call('POST', at('/json'), composition, key)
     assert.equal(assertStatus(one, 201).uid, assertStatus(other, 201).uid)
   })
 
@@ -357,10 +357,10 @@ describe('compositions', () => {
   })
 
   it('get ids that begin with the time', async () => {
-    const begun = Date.now()
+    const startTime = Date.now()
     const { compositionId } = assertStatus(await add(142), 201)
     const time = Number.parseInt(compositionId.replace('-', '').slice(0, 12), 16)
-    assert.ok(begun <= time && time <= Date.now(), compositionId)
+    assert.ok(startTime <= time && time <= Date.now(), compositionId)
   })
 })
 

@@ -19,7 +19,7 @@ describe('measurements in AQL', () => {
     const carePlanId = await createPlan(patient)
     const pressure = { systolic: 18.9, systolicUnit: 'kPa', diastolic: 88, diastolicUnit: 'mmHg' }
     const timestamp = '2026-03-02T08:00:00Z'
-    const made = assertStatus(
+    const measurement = assertStatus(
       await patient.call('POST', `/ehr/${ehrId}/procedure/bloodpressure`, {
         carePlanId,
         timestamp,
@@ -41,7 +41,7 @@ describe('measurements in AQL', () => {
     const [[uid, systolic, time]] = await rowsOf(one)
     assert.deepEqual(
       [uid, Math.round(systolic), Date.parse(time)],
-      [`${made.id}::hrs.local::1`, 142, Date.parse(timestamp)],
+      [`${measurement.id}::hrs.local::1`, 142, Date.parse(timestamp)],
     )
     assert.deepEqual(await rowsOf(one, stranger), [])
     assert.deepEqual(
@@ -50,11 +50,13 @@ describe('measurements in AQL', () => {
     )
     const both = `SELECT ${VALUE} FROM EHR e[ehr_id/value='${ehrId}'] CONTAINS (COMPOSITION c[openEHR-EHR-COMPOSITION.encounter_of_tests.v1] AND ${OBSERVATION})`
     assert.equal((await rowsOf(both)).length, 1)
-    const [[composition]] = await rowsOf(`SELECT c FROM COMPOSITION c WHERE c/uid/value = '${made.id}'`)
+    const [[composition]] = await rowsOf(
+      `SELECT c FROM COMPOSITION c WHERE c/uid/value = '${measurement.id}'`,
+    )
     assert.deepEqual(readCanonicalJson(composition, 'COMPOSITION').violations, [])
-    const at = `/med/ehr/${ehrId}/composition/${made.id}`
+    const at = `/med/ehr/${ehrId}/composition/${measurement.id}`
     const answer = await patient.call('GET', `${at}/json`)
-    assert.deepEqual([assertStatus(answer), answer.etag], [composition, `"${made.id}::hrs.local::1"`])
+    assert.deepEqual([assertStatus(answer), answer.etag], [composition, `"${measurement.id}::hrs.local::1"`])
     assert.match(
       assertStatus(await patient.call('GET', `${at}/xml`)),
       /<value>openEHR-EHR-OBSERVATION.blood_pressure.v2</,

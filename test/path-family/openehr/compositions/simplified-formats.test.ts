@@ -120,13 +120,13 @@ describe('compositions in simplified formats', () => {
       const json = readCorpusFile<Record<string, unknown>>(this, `openehr/compositions/flat/${file}.json`)
       const found = templates.find(({ templateId }) => templateId === id)
       assert.ok(found, id)
-      const sent = { format: 'flat', json, templateId: id } as const
-      const { object } = await readComposition(sent, async () => ({ template: found }))
-      const written = toFlat(toSimplified(found, object))
+      const input = { format: 'flat', json, templateId: id } as const
+      const { object } = await readComposition(input, async () => ({ template: found }))
+      const output = toFlat(toSimplified(found, object))
       for (const [line, value] of Object.entries(json)) {
         const number = line.endsWith('identifier') ? `${line}|id` : line
         const isQuotient = line.endsWith('proportion_any')
-        if (!isQuotient) assert.equal(written[number] ?? written[`${line}|value`], value, line)
+        if (!isQuotient) assert.equal(output[number] ?? output[`${line}|value`], value, line)
       }
     }
   })
@@ -137,13 +137,13 @@ describe('compositions in simplified formats', () => {
     for (const template of templates) {
       const { object } = readCanonicalJson(createExample(template, 'medium'), 'COMPOSITION')
       const tree = toSimplified(template, object as RmObject)
-      for (const sent of [
+      for (const input of [
         { format: 'flat', json: toFlat(tree) },
         { format: 'structured', json: toStructured(tree) },
       ] as const) {
-        const json = JSON.parse(JSON.stringify(sent.json))
+        const json = JSON.parse(JSON.stringify(input.json))
         const { templateId } = template
-        const read = await readComposition({ ...sent, json, templateId }, async () => ({ template }))
+        const read = await readComposition({ ...input, json, templateId }, async () => ({ template }))
         if (JSON.stringify(sorted(read.object)) === JSON.stringify(sorted(object))) same++
       }
     }

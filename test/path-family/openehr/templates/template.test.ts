@@ -38,8 +38,8 @@ describe('operational templates', () => {
       archetype_id: 'openEHR-EHR-COMPOSITION.encounter_of_tests.v1',
     })
     assert.equal(stored.headers.get('location'), at(templateId))
-    const listed: { template_id: string }[] = assertStatus(await reader.call('GET', `${PATH}?limit=1000`))
-    assert.ok(listed.some(({ template_id }) => template_id === templateId))
+    const templates: { template_id: string }[] = assertStatus(await reader.call('GET', `${PATH}?limit=1000`))
+    assert.ok(templates.some(({ template_id }) => template_id === templateId))
     const original = await reader.call('GET', at(templateId), undefined, { accept: 'application/xml' })
     assert.equal(assertStatus(original), xml)
     assertProblem(await reader.call('DELETE', at(templateId)), 403, 'forbidden')
@@ -67,8 +67,8 @@ describe('operational templates', () => {
     const shared = `Concept ${randomUUID()}`
     const templateId = newId()
     assertStatus(await upload(createTemplateXml(templateId, concept)), 201)
-    const listed: Record<string, string>[] = assertStatus(await reader.call('GET', `${PATH}?limit=1000`))
-    const head = listed.find(({ template_id }) => template_id === templateId)
+    const templates: Record<string, string>[] = assertStatus(await reader.call('GET', `${PATH}?limit=1000`))
+    const head = templates.find(({ template_id }) => template_id === templateId)
     assert.equal(head?.concept, concept)
     for (const name of [head?.template_id ?? '', head?.concept ?? '']) {
       assert.equal(assertStatus(await reader.call('GET', at(name))).templateId, templateId)
@@ -120,22 +120,22 @@ describe('operational templates', () => {
     const codes = `<children xsi:type="C_CODE_PHRASE"><rm_type_name>CODE_PHRASE</rm_type_name><node_id/><terminology_id><value>local</value></terminology_id><code_list>at0004</code_list></children>`
     const names = `<children xsi:type="C_PRIMITIVE_OBJECT"><rm_type_name>STRING</rm_type_name><node_id/><item xsi:type="C_STRING"><list>Lying</list><list>Sitting up</list></item></children>`
     const choice = value('DV_CODED_TEXT', single('defining_code', codes)) + value('DV_TEXT')
-    const named = single('name', value('DV_TEXT', single('value', names)))
+    const nameConstraint = single('name', value('DV_TEXT', single('value', names)))
     const changed = xml
       .replace(quantity, choice)
-      .replace('<node_id>at0005</node_id>', (node) => `${node}${named}`)
+      .replace('<node_id>at0005</node_id>', (node) => `${node}${nameConstraint}`)
     assertStatus(await upload(changed), 201)
     const { tree } = assertStatus(
       await reader.call('GET', at(templateId), undefined, { accept: 'application/json' }),
     )
     const forms: WebNode[] = tree.children[0].children[0].children
-    const shown = forms.map(({ id, rmType, aqlPath, inputs = [] }) => [
+    const rows = forms.map(({ id, rmType, aqlPath, inputs = [] }) => [
       id,
       rmType,
       aqlPath.replace(/^.*\/items/, ''),
       inputs.map(({ suffix }) => suffix).join(),
     ])
-    assert.deepEqual(shown.slice(0, 3), [
+    assert.deepEqual(rows.slice(0, 3), [
       ['systolic', 'DV_CODED_TEXT', '[at0004]/value', 'code,other'],
       ['lying', 'DV_QUANTITY', "[at0005,'Lying']/value", 'magnitude,unit'],
       ['sitting_up', 'DV_QUANTITY', "[at0005,'Sitting up']/value", 'magnitude,unit'],
@@ -162,10 +162,10 @@ describe('operational templates', () => {
     const templateId = newId()
     assertStatus(await upload(createTemplateXml(templateId)), 201)
     const id = 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1'
-    const listed: { archetype_id: string; templates: string[] }[] = assertStatus(
+    const archetypes: { archetype_id: string; templates: string[] }[] = assertStatus(
       await reader.call('GET', '/med/knowledge/archetype?limit=1000'),
     )
-    assert.ok(listed.find(({ archetype_id }) => archetype_id === id)?.templates.includes(templateId))
+    assert.ok(archetypes.find(({ archetype_id }) => archetype_id === id)?.templates.includes(templateId))
     const first = await reader.call('GET', '/med/knowledge/archetype?limit=1')
     const next = /^<(.*)>/.exec(first.headers.get('link') ?? '')?.[1]
     const [second] = assertStatus(await reader.call('GET', next ?? ''))
@@ -224,16 +224,16 @@ describe('operational templates', () => {
         /(?<=<lower>)0(?=<\/lower><\/occurrences>)|(?<=<lower>)0(?=<\/lower><upper_included>true<\/upper_included><upper>1<\/upper><\/occurrences>)/g,
         String(times),
       )
-    const refused = async (xml: string, code: string) => {
+    const assertRefused = async (xml: string, code: string) => {
       const answer = await upload(xml)
       assert.deepEqual(assertProblem(answer, 422, 'rule-violated'), [code])
       assert.deepEqual(assertProblemPlaces(answer, 422, 'rule-violated'), ['body.definition'])
     }
     assertStatus(await upload(required(createTemplateXml(newId()), 2)), 201)
-    await refused(required(createTemplateXml(newId()), 1000), 'expansion')
-    await refused(required(createTemplateXml(newId()), 999_999_999), 'expansion')
+    await assertRefused(required(createTemplateXml(newId()), 1000), 'expansion')
+    await assertRefused(required(createTemplateXml(newId()), 999_999_999), 'expansion')
     const label = 'x'.repeat(1_000_000)
-    await refused(
+    await assertRefused(
       createTemplateXml(newId())
         .replace('Systolic', label)
 
@@ -251,7 +251,7 @@ describe('operational templates', () => {
             `<children><rm_type_name>CLUSTER</rm_type_name><node_id>at${'1'.repeat(90)}</node_id><attributes xsi:type="C_MULTIPLE_ATTRIBUTE"><rm_attribute_name>items</rm_attribute_name>${inner}</attributes></children>`,
           )
     const element = '<children><rm_type_name>ELEMENT</rm_type_name><node_id>at1</node_id></children>'
-    await refused(
+    await assertRefused(
       createTemplateXml(newId()).replace(
         /(?=<children[^>]*><rm_type_name>ELEMENT)/,
         deep(180, element.repeat(999)),
@@ -263,7 +263,7 @@ describe('operational templates', () => {
       ['<node_id>at0004', '<node_id>constructor'],
       ['openEHR-EHR-OBSERVATION.pressure_of_tests.v1', '__proto__'],
     ] as const)
-      await refused(createTemplateXml(newId()).replaceAll(from, to), 'name')
+      await assertRefused(createTemplateXml(newId()).replaceAll(from, to), 'name')
   })
 
   it('remain usable if an earlier version of the service accepted them', async () => {
@@ -281,10 +281,10 @@ describe('operational templates', () => {
     assert.ok(head)
     const opt = gzipSync(stored).toString('base64')
     await service.db.collection('openehr.template_files').updateOne({ _id: head._id }, { $set: { opt } })
-    const shown = assertStatus(
+    const webTemplate = assertStatus(
       await reader.call('GET', at(templateId), undefined, { accept: 'application/json' }),
     )
-    assert.deepEqual([shown.defaultLanguage, shown.tree.children[0].id], ['en', 'blood_pressure'])
+    assert.deepEqual([webTemplate.defaultLanguage, webTemplate.tree.children[0].id], ['en', 'blood_pressure'])
     const example = assertStatus(await reader.call('GET', `${at(templateId)}/example`))
     const patient = await createPatient()
     assertStatus(await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, example), 201)
@@ -338,17 +338,20 @@ describe('archetypes in ADL', () => {
     const [modeller, reader] = await Promise.all([createRoleHolder('modeller'), createPerson()])
     const id = `openEHR-EHR-OBSERVATION.grip_${randomUUID().slice(0, 8)}.v1`
     assertProblem(await send(reader, adlOf(id)), 403, 'forbidden')
-    const made = await send(modeller, adlOf(id))
+    const answer = await send(modeller, adlOf(id))
     const head = { archetype_id: id, concept: 'Grip strength', rm_type: 'OBSERVATION', templates: [] }
-    assert.deepEqual([assertStatus(made, 201), made.headers.get('location')], [head, `${ARCHETYPES}/${id}`])
+    assert.deepEqual(
+      [assertStatus(answer, 201), answer.headers.get('location')],
+      [head, `${ARCHETYPES}/${id}`],
+    )
     assertProblem(await send(modeller, adlOf(id)), 409, 'conflict')
     const found = assertStatus(await reader.call('GET', `${ARCHETYPES}/${id}`))
     assert.deepEqual({ ...found, tree: found.tree.name }, { ...head, tree: 'ünï' })
     assert.equal(assertStatus(await reader.call('GET', `${ARCHETYPES}/${id}/adl`)), adlOf(id).slice(1))
-    const listed: { archetype_id: string }[] = assertStatus(
+    const archetypes: { archetype_id: string }[] = assertStatus(
       await reader.call('GET', `${ARCHETYPES}?limit=1000`),
     )
-    assert.ok(listed.some(({ archetype_id }) => archetype_id === id))
+    assert.ok(archetypes.some(({ archetype_id }) => archetype_id === id))
     assertProblem(await reader.call('DELETE', `${ARCHETYPES}/${id}`), 403, 'forbidden')
     assertStatus(await modeller.call('DELETE', `${ARCHETYPES}/${id}`), 204)
     assertProblem(await reader.call('GET', `${ARCHETYPES}/${id}/adl`), 404, 'not-found')
@@ -495,7 +498,7 @@ describe('archetypes in ADL', () => {
       [around('CLUSTER[at1] matches { items matches {'.repeat(5000)), 9, /nested deeper than 100 levels/],
       ['{*} ELEMENT', 9, /expected the end of the definition/],
     ]
-    for (const [definition, line, said] of cases) {
+    for (const [definition, line, pattern] of cases) {
       const answer = await send(modeller, adlOf(id, { definition }))
       assert.deepEqual(
         assertProblemPlaces(answer, 422, 'rule-violated'),
@@ -503,7 +506,7 @@ describe('archetypes in ADL', () => {
         definition.slice(0, 100),
       )
       const [violation] = (answer.body as { errors: { line: number; message: string }[] }).errors
-      assert.match(violation?.message ?? '', said)
+      assert.match(violation?.message ?? '', pattern)
       assert.equal(violation?.line, line)
     }
     const open = await send(modeller, adlOf(id, { terms: '["at0001"] = <' }))

@@ -93,11 +93,11 @@ describe('texts of codes', () => {
     assert.match(JSON.stringify(example), /"value":"Sitting position"/)
     assertStatus(await commit(templateId, coded('Sitting position', '33586001')), 201)
     assertStatus(await commit(templateId, coded('Upright', '10904000')), 201)
-    const refused = await commit(templateId, coded('Standing', '33586001'))
-    assert.deepEqual(assertProblemPlaces(refused, 422, 'rule-violated'), [
+    const refusal = await commit(templateId, coded('Standing', '33586001'))
+    assert.deepEqual(assertProblemPlaces(refusal, 422, 'rule-violated'), [
       'body.content.0.data.events.0.data.items.1.value.value',
     ])
-    assert.match(refused.body.errors[0].message, /must be Sitting position/)
+    assert.match(refusal.body.errors[0].message, /must be Sitting position/)
   })
 
   it('are the rubrics of openEHR for its own codes', async () => {
@@ -119,8 +119,8 @@ describe('texts of codes', () => {
     }
     const half = { _type: 'DV_ORDINAL', value: 0.5, symbol: local('at0005', 'Diastolic') }
     assertStatus(await commit(listed, half), 201)
-    const refused = assertProblemPlaces(await commit(open, half), 422, 'rule-violated')
-    assert.deepEqual(refused, ['body.content.0.data.events.0.data.items.1.value.value'])
+    const places = assertProblemPlaces(await commit(open, half), 422, 'rule-violated')
+    assert.deepEqual(places, ['body.content.0.data.events.0.data.items.1.value.value'])
     assertStatus(await commit(open, { ...half, value: 1 }), 201)
   })
 })

@@ -36,10 +36,10 @@ describe('the periods of an expected measurement', () => {
         const length = next.getTime() - (last?.from.getTime() ?? 0)
         assert.ok(Math.abs(length - everyDays * DAY_MS) <= 2 * DAY_MS)
         // A change of the clocks may skip the local time.
-        const shown = localTime(next, timeZone)
+        const timeOfDay = localTime(next, timeZone)
         assert.ok(
-          shown === by || Math.abs(minutesOf(shown) - minutesOf(by)) <= 60,
-          `${shown} instead of ${by}`,
+          timeOfDay === by || Math.abs(minutesOf(timeOfDay) - minutesOf(by)) <= 60,
+          `${timeOfDay} instead of ${by}`,
         )
       }),
     )

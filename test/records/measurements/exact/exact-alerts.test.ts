@@ -26,7 +26,7 @@ type Values = Record<string, unknown>
 
 /** A record as clients send it, and the exact values of its series in their own unit. */
 interface Measured {
-  sent: Values
+  values: Values
   exact: Record<string, Ratio | undefined>
 }
 
@@ -43,12 +43,12 @@ const codesOf = (unit: string) => {
 type MeasureNear = (random: Random, kind: MeasurementKind, bounds: readonly Ratio[]) => Measured
 
 const quantitiesNear: MeasureNear = (random, { quantities }, bounds) => {
-  const measured: Measured = { sent: {}, exact: {} }
+  const measured: Measured = { values: {}, exact: {} }
   for (const [name, { unit }] of Object.entries(quantities)) {
     const code = random.pick(codesOf(unit))
     const inUnit = bounds.map((bound) => fromOwn(bound, code))
     const { number, value } = nearOneOf(random, inUnit, 700)
-    Object.assign(measured.sent, { [name]: number, [`${name}Unit`]: code })
+    Object.assign(measured.values, { [name]: number, [`${name}Unit`]: code })
     measured.exact[name] = toOwn(value, code)
   }
   return measured
@@ -61,7 +61,7 @@ const bmiNear: MeasureNear = (random, _, bounds) => {
   const weights = bounds.map((bound) => fromOwn(times(bound, times(height, height)), weightUnit))
   const weight = nearOneOf(random, weights, 300)
   return {
-    sent: { weight: weight.number, weightUnit, height: millimetres / 1000, heightUnit: 'm' },
+    values: { weight: weight.number, weightUnit, height: millimetres / 1000, heightUnit: 'm' },
     exact: { bmi: over(toOwn(weight.value, weightUnit), times(height, height)) },
   }
 }
@@ -86,15 +86,15 @@ const SCORES: Record<string, (random: Random) => Measured> = {
     const acqVersion = random.pick([5, 6, 7])
     const answers = answersOf(random, acqVersion, 6)
     const score = answers.includes(null) ? undefined : mean(sumOf(answers), acqVersion)
-    return { sent: { acqVersion, answers }, exact: { score } }
+    return { values: { acqVersion, answers }, exact: { score } }
   },
   Hads(random) {
     const answers = answersOf(random, 14, 3)
     const scoreOf = (rest: number) => {
-      const given = answers.filter((item, i) => i % 2 === rest && item !== null)
-      return given.length < 4 ? undefined : mean(7 * sumOf(given), given.length)
+      const scoredItems = answers.filter((item, i) => i % 2 === rest && item !== null)
+      return scoredItems.length < 4 ? undefined : mean(7 * sumOf(scoredItems), scoredItems.length)
     }
-    return { sent: { answers }, exact: { anxiety: scoreOf(0), depression: scoreOf(1) } }
+    return { values: { answers }, exact: { anxiety: scoreOf(0), depression: scoreOf(1) } }
   },
   Dsmq(random) {
     const answers = answersOf(random, 16, 3)
@@ -106,7 +106,7 @@ const SCORES: Record<string, (random: Random) => Measured> = {
       return 2 * points.length < members.length ? undefined : mean(10 * sumOf(points), 3 * points.length)
     }
     const scores = Object.entries(SCALES).map(([name, members]) => [name, scoreOf(members)])
-    return { sent: { answers }, exact: Object.fromEntries(scores) }
+    return { values: { answers }, exact: Object.fromEntries(scores) }
   },
 }
 
@@ -119,7 +119,7 @@ function measureNear(random: Random, kind: MeasurementKind, bounds: readonly Rat
 
 /** Thresholds as clients send them, and as bands. */
 interface Chosen {
-  sent: unknown
+  thresholds: unknown
   bands: Pick<AlertBands, 'unit' | 'bands' | 'alertFrom'>
 }
 
@@ -130,8 +130,8 @@ function thresholdsOf(random: Random, { thresholdTarget }: MeasurementKind): Cho
   const { names, unit, presets, ranges = {} } = thresholdTarget
   const published = Object.entries(presets)
   if (published.length > 0 && random.chance(0.3)) {
-    const [sent, bands] = random.pick(published)
-    return { sent, bands }
+    const [preset, bands] = random.pick(published)
+    return { thresholds: preset, bands }
   }
   const code = random.pick(codesOf(unit))
   const bound = (name: string): number => {
@@ -154,7 +154,7 @@ function limitsOf(names: readonly string[], unit: string, bound: (name: string) 
     [`${name}Low`, low],
     [`${name}High`, high],
   ])
-  return { sent: { unit, ...Object.fromEntries(limits) }, bands: { unit, alertFrom: 1, bands } }
+  return { thresholds: { unit, ...Object.fromEntries(limits) }, bands: { unit, alertFrom: 1, bands } }
 }
 
 function bandsOf(
@@ -171,7 +171,7 @@ function bandsOf(
     ...Object.fromEntries(names.map((name) => [name, { [random.pick(OPERATORS)]: bound(name) }])),
   }))
   const set = { name: 'Own', unit, bands }
-  return { sent: set, bands: { ...set, alertFrom: Number.MIN_VALUE } }
+  return { thresholds: set, bands: { ...set, alertFrom: Number.MIN_VALUE } }
 }
 
 /** The bounds of the bands, in the own unit of the values. */
@@ -206,9 +206,9 @@ function expectedAlert({ unit, bands, alertFrom }: Chosen['bands'], { exact }: M
 const caller = { userId: 'nobody', roles: [], application: '', requestId: '' }
 
 /** The code of the alert that the service derives from a new measurement. */
-function derivedAlert(kind: MeasurementKind, sent: Values, thresholds: unknown): string | undefined {
+function derivedAlert(kind: MeasurementKind, values: Values, thresholds: unknown): string | undefined {
   const place = { id: 'm', ehrId: 'e', carePlanId: 'p', timestamp: '2026-03-01T08:30:00.000Z' }
-  const after = { ...place, ...sent, ...kind.rules.derived?.(sent) }
+  const after = { ...place, ...values, ...kind.rules.derived?.(values) }
   const permissions = { read: ['nobody'], write: ['nobody'] }
   const [write] =
     kind.recordDerivation?.deriveWrites(caller, { before: null, after, permissions } as never) ?? []
@@ -227,11 +227,11 @@ describe('alerts', function suite() {
       const { names } = kind.thresholdTarget
       let raised = 0
       checkCases((random) => {
-        const chosen = thresholdsOf(random, kind)
-        const measured = measureNear(random, kind, boundsOf(chosen.bands, names))
-        const expected = expectedAlert(chosen.bands, measured)
-        const about = JSON.stringify([measured.sent, chosen.sent])
-        assert.equal(derivedAlert(kind, measured.sent, chosen.sent), expected, about)
+        const choice = thresholdsOf(random, kind)
+        const measured = measureNear(random, kind, boundsOf(choice.bands, names))
+        const expected = expectedAlert(choice.bands, measured)
+        const about = JSON.stringify([measured.values, choice.thresholds])
+        assert.equal(derivedAlert(kind, measured.values, choice.thresholds), expected, about)
         if (expected !== undefined) raised++
       })
       assert.ok(raised > CASES / 20 && raised < CASES, String(raised))
@@ -241,10 +241,10 @@ describe('alerts', function suite() {
     const [pressure] = MEASUREMENT_KINDS.filter(({ name }) => name === 'BloodPressure')
     assert.ok(pressure)
     checkCases((random) => {
-      const { sent, exact } = quantitiesNear(random, pressure, [])
-      const { systolicMmHg, diastolicMmHg } = pressure.rules.derived?.(sent) ?? {}
+      const { values, exact } = quantitiesNear(random, pressure, [])
+      const { systolicMmHg, diastolicMmHg } = pressure.rules.derived?.(values) ?? {}
       const expected = [exact.systolic, exact.diastolic].map((one) => rounded(one as Ratio, 4))
-      assert.deepEqual([systolicMmHg, diastolicMmHg], expected, JSON.stringify(sent))
+      assert.deepEqual([systolicMmHg, diastolicMmHg], expected, JSON.stringify(values))
     })
   })
 })

@@ -100,14 +100,14 @@ describe('exact calculations', function suite() {
         bands.flatMap((band) => Object.values(band[name] ?? {}).filter(Number.isFinite)).map(ratio)
       checkCases((random) => {
         const unit = random.pick(['mm[Hg]', 'kPa'])
-        const sent = (name: 'systolic' | 'diastolic', max: number) =>
+        const pickValue = (name: 'systolic' | 'diastolic', max: number) =>
           nearOneOf(
             random,
             boundsOf(name).map((bound) => fromOwn(bound, unit)),
             max,
           )
-        const systolic = sent('systolic', 30)
-        const diastolic = sent('diastolic', 15)
+        const systolic = pickValue('systolic', 30)
+        const diastolic = pickValue('diastolic', 15)
         const own = { systolic: toOwn(systolic.value, unit), diastolic: toOwn(diastolic.value, unit) }
         const isIn = (name: keyof typeof own, { gt, gte }: { gt?: number; gte?: number }) =>
           gte === undefined
@@ -141,10 +141,10 @@ describe('exact calculations', function suite() {
     checkCases((random) => {
       const unit = random.pick(['Cel', '[degF]', 'K'])
       const inUnit = bounds.map(([, from]) => fromOwn(ratio(from), unit))
-      const sent = nearOneOf(random, inUnit, unit === 'Cel' ? 46 : 320)
-      const celsius = toOwn(sent.value, unit)
+      const decimal = nearOneOf(random, inUnit, unit === 'Cel' ? 46 : 320)
+      const celsius = toOwn(decimal.value, unit)
       const expected = bounds.findLast(([, from]) => isFrom(celsius, from))?.[0] ?? 'low'
-      const values = { temperature: sent.number, temperatureUnit: unit }
+      const values = { temperature: decimal.number, temperatureUnit: unit }
       const { band, temperatureCel } = BodyTemperature.rules.derived?.(values) ?? {}
       assert.deepEqual([band, temperatureCel], [expected, rounded(celsius, 4)], JSON.stringify(values))
     })
@@ -155,12 +155,12 @@ describe('exact calculations', function suite() {
       const items = answersOf(random, 14, 3)
       const found = scoreHads(items)
       for (const [i, name] of (['anxiety', 'depression'] as const).entries()) {
-        const given = items.filter((item, at) => at % 2 === i && item !== null)
-        if (given.length < 4) {
+        const scoredItems = items.filter((item, at) => at % 2 === i && item !== null)
+        if (scoredItems.length < 4) {
           assert.equal(found[name].score, null)
           continue
         }
-        const score: Ratio = [BigInt(7 * sumOf(given)), BigInt(given.length)]
+        const score: Ratio = [BigInt(7 * sumOf(scoredItems)), BigInt(scoredItems.length)]
         const isAbove = (bound: number) => compare(score, ratio(bound)) > 0
         const band = isAbove(10) ? 'abnormal' : isAbove(7) ? 'borderline' : 'normal'
         assert.deepEqual([found[name].score, found[name].band], [rounded(score, 2), band], String(items))
@@ -218,8 +218,8 @@ describe('exact calculations', function suite() {
       const change = minus(score, former)
       const important = compare(change, limit) >= 0 || compare(plus(change, limit), ratio(0)) <= 0
       const means = [former, score].map(([sum, items]) => Fraction.of(Number(sum)).dividedBy(Number(items)))
-      const compared = compareAcqMeans(means[0] as Fraction, means[1] as Fraction, age)
-      assert.deepEqual(compared, { delta: rounded(change, 2), important }, `${before} ${answers}`)
+      const comparison = compareAcqMeans(means[0] as Fraction, means[1] as Fraction, age)
+      assert.deepEqual(comparison, { delta: rounded(change, 2), important }, `${before} ${answers}`)
     })
   })
 
@@ -236,8 +236,8 @@ describe('exact calculations', function suite() {
       const digits = random.int(-1e9, 1e9)
       const decimals = random.int(0, 6)
       const to = random.int(0, 6)
-      const sent = Number(`${digits}e-${decimals}`)
-      assert.equal(roundTo(sent, to), rounded([BigInt(digits), 10n ** BigInt(decimals)], to), String(sent))
+      const value = Number(`${digits}e-${decimals}`)
+      assert.equal(roundTo(value, to), rounded([BigInt(digits), 10n ** BigInt(decimals)], to), String(value))
     })
   })
 })

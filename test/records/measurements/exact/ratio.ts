@@ -84,9 +84,9 @@ const UNITS: Record<string, readonly [factor: Ratio, offset: Ratio]> = {
 }
 
 const unitOf = (unit: string): readonly [Ratio, Ratio] => {
-  const known = UNITS[unit]
-  if (!known) throw new RangeError(unit)
-  return known
+  const conversion = UNITS[unit]
+  if (!conversion) throw new RangeError(unit)
+  return conversion
 }
 
 export const toOwn = (value: Ratio, unit: string): Ratio => {

@@ -43,7 +43,7 @@ describe('the audit log', () => {
   }
 
   describe('the entries', () => {
-    const seen = async (ehrId: string) =>
+    const listLines = async (ehrId: string) =>
       (await listAccesses(opened.db, { ehrId }, { limit: 100 })).items
         .map(({ userId, action, ids, outcome }) => `${userId} ${action} ${ids.join()} ${outcome}`)
         .reverse()
@@ -58,7 +58,7 @@ describe('the audit log', () => {
       await opened.notes.update(subject, { id, ehrId: 'e' }, (now) => now, { expected: [1] }).catch(() => {})
       await opened.notes.remove(stranger, { id, ehrId: 'e' }).catch(() => {})
       await opened.notes.remove(subject, { id, ehrId: 'e' })
-      assert.deepEqual((await seen('e')).sort(), [
+      assert.deepEqual((await listLines('e')).sort(), [
         `stranger delete ${id} denied`,
         'stranger query  denied',
         `stranger read ${id} denied`,
@@ -87,8 +87,8 @@ describe('the audit log', () => {
       const one = await note('one')
       const two = await note('two')
       await opened.notes.list(subject, 'mine', { where: {}, limit: 5 })
-      assert.ok((await seen('one')).includes(`subject query ${one.id} done`))
-      assert.ok((await seen('two')).includes(`subject query ${two.id} done`))
+      assert.ok((await listLines('one')).includes(`subject query ${one.id} done`))
+      assert.ok((await listLines('two')).includes(`subject query ${two.id} done`))
     })
 
     it('are listed for the subject in pages, newest first', async () => {

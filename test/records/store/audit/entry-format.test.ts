@@ -34,8 +34,8 @@ describe('the stored form of an audit entry', () => {
       `${entry.requestId}0`,
     ])
       for (const outcome of ['done', 'denied', 'refused'] as const)
-        for (const asked of [{}, { asked: 'systolic' }]) {
-          const one: AuditEntry = { ...entry, requestId, outcome, ...asked }
+        for (const fields of [{}, { asked: 'systolic' }]) {
+          const one: AuditEntry = { ...entry, requestId, outcome, ...fields }
           assert.deepEqual(roundTrip(one), one)
         }
   })

@@ -112,32 +112,32 @@ describe('a backfill', () => {
 
   it('resumes after its last batch when it was stopped', async () => {
     const backfill = await opened(createDerivation(1))
-    const seen: unknown[] = []
-    const counted = (stopAfter: number) =>
+    const seenValues: unknown[] = []
+    const createStoppingDerivation = (stopAfter: number) =>
       createDerivation(1, async ({ value }) => {
-        seen.push(value)
-        if (seen.length === stopAfter) void ending.stop()
+        seenValues.push(value)
+        if (seenValues.length === stopAfter) void ending.stop()
         return { double: Number(value) * 2 }
       })
     assert.equal(backfill.isDone, false)
-    const first = await opened(counted(35))
+    const first = await opened(createStoppingDerivation(35))
     const ending = first.start(() => {}, assert.ifError)
-    await waitUntil(() => seen.length >= 35)
+    await waitUntil(() => seenValues.length >= 35)
     await ending.stop()
     assert.equal(first.isDone, false)
-    const doneBefore = seen.length
-    await finished(await opened(counted(-1)))
-    assert.equal(new Set(seen).size, DOCUMENT_COUNT)
-    assert.ok(seen.length <= DOCUMENT_COUNT + 10, `${seen.length} after ${doneBefore}`)
+    const doneBefore = seenValues.length
+    await finished(await opened(createStoppingDerivation(-1)))
+    assert.equal(new Set(seenValues).size, DOCUMENT_COUNT)
+    assert.ok(seenValues.length <= DOCUMENT_COUNT + 10, `${seenValues.length} after ${doneBefore}`)
     assert.equal(await plain().countDocuments({ double: { $exists: true } }), DOCUMENT_COUNT)
   })
 
   it('keeps a concurrent write to a document, and derives the fields of its result', async () => {
-    let met = false
+    let hasWritten = false
     const meeting = createDerivation(1, async (document) => {
       const { _id, value } = document as DerivedDocument
-      if (_id === 'id007' && !met) {
-        met = true
+      if (_id === 'id007' && !hasWritten) {
+        hasWritten = true
         await plain().updateOne({ _id }, { $set: { value: 1000 }, $inc: { version: 1 } })
       }
       return { double: value * 2 }

@@ -22,15 +22,15 @@ describe('the micro-batcher', () => {
 
   it('batches items that arrive together or during a write, and resolves each with its batch', async () => {
     const { groups, batches, end } = createPausedBatcher(10)
-    const done: string[] = []
-    const add = (name: string, ...items: number[]) => groups.add(items).then(() => done.push(name))
+    const finishedNames: string[] = []
+    const add = (name: string, ...items: number[]) => groups.add(items).then(() => finishedNames.push(name))
     const all = [add('a', 1), add('b', 2)]
     await new Promise(setImmediate)
     all.push(add('c', 3, 4), add('d', 5))
     assert.deepEqual(batches, [[1, 2]])
     await end()
     assert.deepEqual(
-      [batches, done],
+      [batches, finishedNames],
       [
         [
           [1, 2],
@@ -41,7 +41,7 @@ describe('the micro-batcher', () => {
     )
     await end()
     await Promise.all(all)
-    assert.deepEqual(done, ['a', 'b', 'c', 'd'])
+    assert.deepEqual(finishedNames, ['a', 'b', 'c', 'd'])
   })
 
   it('gives each item its own result', async () => {
@@ -72,8 +72,8 @@ describe('the micro-batcher', () => {
       maxConcurrent: 2,
       keysOf: ([item = 0]) => [String(item % 10)],
     })
-    const done: number[] = []
-    const add = (item: number) => groups.add([item]).then(() => done.push(item))
+    const finishedItems: number[] = []
+    const add = (item: number) => groups.add([item]).then(() => finishedItems.push(item))
     const turn = () => new Promise(setImmediate)
     const all = [add(1)]
     await turn()
@@ -87,7 +87,7 @@ describe('the micro-batcher', () => {
     await end()
     await end()
     await Promise.all(all)
-    assert.deepEqual(done, [1, 2, 11, 21, 3])
+    assert.deepEqual(finishedItems, [1, 2, 11, 21, 3])
     await groups.waitUntilIdle()
   })
 

@@ -7,43 +7,43 @@ const failOnFault = (fault: unknown): void => assert.ifError(fault)
 describe('a periodic task', () => {
   /** Slow work that counts its runs. */
   function slowWork() {
-    const seen = { runs: 0, atOnce: 0, most: 0 }
+    const counts = { runs: 0, atOnce: 0, most: 0 }
     const work = async (): Promise<void> => {
-      seen.runs++
-      seen.most = Math.max(seen.most, ++seen.atOnce)
+      counts.runs++
+      counts.most = Math.max(counts.most, ++counts.atOnce)
       await wait(20)
-      seen.atOnce--
+      counts.atOnce--
     }
-    return { seen, work }
+    return { counts, work }
   }
 
   it('starts at once, and never runs its work twice at the same time', async () => {
-    const { seen, work } = slowWork()
+    const { counts, work } = slowWork()
     const loop = startPeriodicTask(5, work, failOnFault)
-    assert.equal(seen.runs, 1)
+    assert.equal(counts.runs, 1)
     await wait(100)
     await loop.stop()
-    assert.ok(seen.runs > 1)
-    assert.equal(seen.most, 1)
+    assert.ok(counts.runs > 1)
+    assert.equal(counts.most, 1)
   })
 
   it('stops after the current run, and does nothing afterwards', async () => {
-    const { seen, work } = slowWork()
+    const { counts, work } = slowWork()
     const loop = startPeriodicTask(5, work, failOnFault)
     await loop.stop()
-    assert.deepEqual([seen.runs, seen.atOnce], [1, 0])
+    assert.deepEqual([counts.runs, counts.atOnce], [1, 0])
     loop.wake()
     await wait(20)
-    assert.equal(seen.runs, 1)
+    assert.equal(counts.runs, 1)
   })
 
   it('runs once more when it is woken during a run', async () => {
-    const { seen, work } = slowWork()
+    const { counts, work } = slowWork()
     const loop = startPeriodicTask(60_000, work, failOnFault)
     loop.wake()
     loop.wake()
     await wait(100)
-    assert.equal(seen.runs, 2)
+    assert.equal(counts.runs, 2)
     await loop.stop()
   })
 

@@ -68,7 +68,7 @@ describe('the Parse format', () => {
   it('stores date fields as BSON dates, and Parse Dates within JSON at any depth', () => {
     const at = { __type: 'Date', iso: '2026-03-01T10:00:00.000Z' }
     const date = new Date(at.iso)
-    const sent = {
+    const object = {
       name: 'n',
       dueDate: '2026-03-01',
       start: '2026-03-01T10:00:00+02:00',
@@ -76,7 +76,7 @@ describe('the Parse format', () => {
       answers: [at, 1],
       payload: { moments: [{ at }] },
     }
-    assert.deepEqual(format.toStored(sent), {
+    assert.deepEqual(format.toStored(object), {
       name: 'n',
       dueDate: new Date('2026-03-01T00:00:00.000Z'),
       start: new Date('2026-03-01T08:00:00.000Z'),
@@ -84,8 +84,8 @@ describe('the Parse format', () => {
       answers: [date, 1],
       payload: { moments: [{ at: date }] },
     })
-    const { steps, answers, payload } = format.fromStored(roundTrip(sent))
-    assert.deepEqual([steps, answers, payload], [sent.steps, sent.answers, sent.payload])
+    const { steps, answers, payload } = format.fromStored(roundTrip(object))
+    assert.deepEqual([steps, answers, payload], [object.steps, object.answers, object.payload])
   })
 
   it('returns the day of a date field in which the class family stored a time', () => {

@@ -71,10 +71,13 @@ describe('the checks of reads', () => {
   })
 
   it('see what a cursor sorts by, and refuse it before its command is sent', async () => {
-    const refused = { message: 'no text in Note' }
-    await assert.rejects(notes.find().sort({ text: 1 }).toArray(), refused)
-    await assert.rejects(notes.aggregate([{ $group: { _id: '$x', text: { $max: 1 } } }]).toArray(), refused)
-    await assert.rejects(notes.distinct('text'), refused)
+    const expectedError = { message: 'no text in Note' }
+    await assert.rejects(notes.find().sort({ text: 1 }).toArray(), expectedError)
+    await assert.rejects(
+      notes.aggregate([{ $group: { _id: '$x', text: { $max: 1 } } }]).toArray(),
+      expectedError,
+    )
+    await assert.rejects(notes.distinct('text'), expectedError)
     assert.deepEqual(commands, [])
   })
 })

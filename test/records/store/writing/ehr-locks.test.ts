@@ -83,14 +83,14 @@ describe('EHR locks', () => {
   })
 
   it('make a writer wait while another transaction holds the EHR exclusively', async () => {
-    const taken = createBarrier(2)
+    const lockTaken = createBarrier(2)
     const go = createBarrier(2)
     const alone = within('alone', async (tx) => {
       await lockExclusive(opened.records, tx, ['three'])
-      await taken()
+      await lockTaken()
       await go()
     })
-    await taken()
+    await lockTaken()
     const free = opened.records.ehrLocks.waitUntilFree('three').then(() => ended.push('free'))
     await opened.records.ehrLocks.waitUntilFree('another')
     assert.deepEqual(ended, [], 'who adds elsewhere does not wait')

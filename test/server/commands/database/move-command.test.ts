@@ -49,24 +49,25 @@ describe('npm run move', function suite() {
 
   it('copies everything, including indexes, and resumes after an interruption', async () => {
     let inserts = 0
-    const sent: Document[] = []
+    const sampleInserts: Document[] = []
     const count = (command: Document) => {
-      if (command.insert === 'Samples') sent.push(command)
+      if (command.insert === 'Samples') sampleInserts.push(command)
       return command.insert !== undefined && ++inserts
     }
-    proxy.findFault = (command) => (count(command) && sent.length > 1 ? { cut: 'before' } : undefined)
+    proxy.findFault = (command) =>
+      count(command) && sampleInserts.length > 1 ? { cut: 'before' } : undefined
     const interrupted = await run()
     assert.equal(interrupted.code, 1)
     const db = target.db()
     assert.equal(await db.collection('Samples').countDocuments(), 1000)
     assert.equal(await db.collection('environment').countDocuments(), 0)
-    sent.length = 0
+    sampleInserts.length = 0
     proxy.findFault = (command) => void count(command)
     const { code, output } = await runCommandProcess(['move', '--to', to()], { DATA_DIR: dataDir })
     assert.equal(code, 0, output)
     assert.match(output, /^Samples: 2500 documents, digest [0-9a-f]{64}$/m)
     assert.deepEqual(
-      sent.map(({ documents }) => documents.length),
+      sampleInserts.map(({ documents }) => documents.length),
       [1000, 500],
     )
     assert.equal(await db.collection('_User').countDocuments({ email: EMAIL }), 1)
@@ -84,9 +85,9 @@ describe('npm run move', function suite() {
     const names = (await source.listCollections().toArray()).map(({ name }) => name)
     const differing: string[] = []
     for (const name of names) {
-      const wanted = await indexesOf(source, name)
+      const sourceIndexes = await indexesOf(source, name)
       const found = await indexesOf(copy, name)
-      if (!isDeepStrictEqual(wanted, found)) differing.push(name)
+      if (!isDeepStrictEqual(sourceIndexes, found)) differing.push(name)
     }
     await client.close()
     await engine.stop()

@@ -65,13 +65,13 @@ async function apply(pair: Pair, change: Write) {
   const answers = []
   for (const collection of [pair.indexed, pair.bare]) {
     if (change.kind === 'updateMany') {
-      const done = await collection.updateMany(change.filter, change.update)
-      answers.push([done.matchedCount, done.modifiedCount])
+      const result = await collection.updateMany(change.filter, change.update)
+      answers.push([result.matchedCount, result.modifiedCount])
     } else if (change.kind === 'deleteMany') {
-      const done = await collection.deleteMany({
+      const deletion = await collection.deleteMany({
         $and: [change.filter, { _id: { $mod: [5, 0] } }],
       } as Document)
-      answers.push(done.deletedCount)
+      answers.push(deletion.deletedCount)
     } else {
       const first = { sort: { _id: 1 }, returnDocument: 'after', ...exact } as const
       answers.push(text(await collection.findOneAndReplace(change.filter, change.document, first)))
@@ -84,16 +84,16 @@ async function apply(pair: Pair, change: Write) {
 async function setUnique({ indexed, bare }: Pair, id: number, u: unknown) {
   const _id = id as never
   if (!(await bare.findOne({ _id }))) return
-  const taken = await bare.countDocuments({ u, _id: { $ne: _id } } as Document)
-  const refused = await indexed.updateOne({ _id }, { $set: { u } }).then(
+  const duplicateCount = await bare.countDocuments({ u, _id: { $ne: _id } } as Document)
+  const isRefused = await indexed.updateOne({ _id }, { $set: { u } }).then(
     () => false,
     (error: unknown) => {
       if (error instanceof MongoServerError && error.code === 11000) return true
       throw error
     },
   )
-  assert.equal(refused, taken > 0, `unique index and ${text({ u })}`)
-  if (!refused) await bare.updateOne({ _id }, { $set: { u } })
+  assert.equal(isRefused, duplicateCount > 0, `unique index and ${text({ u })}`)
+  if (!isRefused) await bare.updateOne({ _id }, { $set: { u } })
 }
 
 /** Checks that both contain the same documents in the same order, and each index exactly its documents. */
@@ -128,10 +128,10 @@ async function compare({ indexed, bare }: Pair, query: Query) {
 
 /** The indexes that begin with a field of the query and contain every document that may match it. */
 function hints({ filter, sort }: Query): string[] {
-  const named = new Set([...Object.keys(filter), ...Object.keys(sort ?? {})])
+  const fieldNames = new Set([...Object.keys(filter), ...Object.keys(sort ?? {})])
   const above = (filter.b as Document | undefined)?.$gt
   return indexes
-    .filter(({ key }) => named.has(Object.keys(key)[0]!))
+    .filter(({ key }) => fieldNames.has(Object.keys(key)[0]!))
     .filter(({ sparse, key }) => !sparse || demandsValue(filter[Object.keys(key)[0]!]))
     .filter(
       ({ partialFilterExpression }) => !partialFilterExpression || (typeof above === 'number' && above >= 1),

@@ -125,8 +125,8 @@ const pipelines = fc
       ...(o !== undefined && { o }),
       ...(n !== undefined && { n }),
     }
-    const wanted = { 'e.k': k, ...(v !== undefined && { 'e.v': v }) }
-    return [{ $match: filter }, { $unwind: '$e' }, { $match: wanted }, ...rest, ...last] as Document[]
+    const elementFilter = { 'e.k': k, ...(v !== undefined && { 'e.v': v }) }
+    return [{ $match: filter }, { $unwind: '$e' }, { $match: elementFilter }, ...rest, ...last] as Document[]
   })
 
 /** Groups without an array before them. */

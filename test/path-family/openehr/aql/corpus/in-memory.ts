@@ -33,8 +33,8 @@ export class InMemory implements Store {
 
   #addEhr({ as = '', status = USUAL_STATUS }: Step): void {
     const ehrId = `ehr-${this.ehrs.size + 1}`
-    const given = readCorpusFile<Record<string, unknown>>(this.#test, `openehr/aql/data/ehrs/${status}`)
-    const object = readCanonicalJson(given, 'EHR_STATUS').object as RmObject
+    const json = readCorpusFile<Record<string, unknown>>(this.#test, `openehr/aql/data/ehrs/${status}`)
+    const object = readCanonicalJson(json, 'EHR_STATUS').object as RmObject
     const uid = `status-${ehrId}::${SYSTEM}::1`
     object.uid = { _type: 'OBJECT_VERSION_ID', value: uid }
     const ehr = {
@@ -56,14 +56,14 @@ export class InMemory implements Store {
   }
 
   #addComposition({ as = '', file = '', ehr = '' }: Step): void {
-    const given = readCorpusFile<Record<string, unknown>>(this.#test, `openehr/aql/data/compositions/${file}`)
-    const { object } = readCanonicalJson(given, 'COMPOSITION')
+    const json = readCorpusFile<Record<string, unknown>>(this.#test, `openehr/aql/data/compositions/${file}`)
+    const { object } = readCanonicalJson(json, 'COMPOSITION')
     const { uid, ...rest } = object as RmObject
     const own = (uid as { value: string } | undefined)?.value.split('::')[0]
     const id = own ?? `00000000-0000-4000-8000-${String(++this.#compositions).padStart(12, '0')}`
     const of = this.ehrs.get(this.names.filled(ehr)) as { documents: DocumentVersion[] }
-    const kept = toRmObject({ id, version: 1, json: JSON.stringify(rest) })
-    of.documents.push({ record: id, object: kept, latest: true })
+    const composition = toRmObject({ id, version: 1, json: JSON.stringify(rest) })
+    of.documents.push({ record: id, object: composition, latest: true })
     this.names.add(as, { id, uid: `${id}::${SYSTEM}::1` })
   }
 
@@ -72,11 +72,11 @@ export class InMemory implements Store {
     const evaluation = createEvaluation(query, new Date())
     const window = { offset: query.offset ?? 0, limit: query.limit ?? 10_000 }
     const collector = createRowCollector(query, evaluation, window, new MemoryBudget())
-    const made = []
+    const allRows = []
     for (const [ehrId, { ehr, documents }] of this.ehrs)
       for (const rows of collectRows({ tree: buildEhrTree(ehr, ehrId, documents), evaluation, collector }))
-        made.push(...(rows ?? []))
-    made.push(...collector.end())
-    return made.map(({ cells }) => cells.map((cell) => JSON.parse(cell)))
+        allRows.push(...(rows ?? []))
+    allRows.push(...collector.end())
+    return allRows.map(({ cells }) => cells.map((cell) => JSON.parse(cell)))
   }
 }

@@ -85,8 +85,8 @@ export class Served implements Store {
 
   async rows({ id, q, query_parameters = {}, columns = [] }: Case): Promise<unknown[][]> {
     const answer = assertStatus(await this.#person.call('POST', '/med/aql', { q, query_parameters }))
-    const named = (all: { name: string }[]) => all.map(({ name }) => name)
-    if (columns.length > 0) assert.deepEqual(named(answer.columns), named(columns), id)
+    const namesOf = (all: { name: string }[]) => all.map(({ name }) => name)
+    if (columns.length > 0) assert.deepEqual(namesOf(answer.columns), namesOf(columns), id)
     return answer.rows
   }
 }
