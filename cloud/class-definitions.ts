@@ -43,7 +43,7 @@ const toParseFields = (schema: TObject): Record<string, ParseField> =>
 
 const AUTHENTICATED_USERS = { requiresAuthentication: true }
 
-const createPermissions = (allowed: Partial<Record<ClassOperation, Record<string, boolean>>>) => ({
+const createPermissions = (permissions: Partial<Record<ClassOperation, Record<string, boolean>>>) => ({
   find: {},
   get: {},
   count: {},
@@ -52,7 +52,7 @@ const createPermissions = (allowed: Partial<Record<ClassOperation, Record<string
   delete: {},
   addField: {},
   protectedFields: { '*': [] },
-  ...allowed,
+  ...permissions,
 })
 
 /** Users with a session may call every operation; the permissions of each object decide about the result. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { compileMessage } from '@lingui/message-utils/compileMessage'
 import { defineConfig, type Plugin } from 'vite'
 
-const compiled = join(import.meta.dirname, '../dist')
+const compiledDirectory = join(import.meta.dirname, '../dist')
 
 interface Measured {
   quantities: object[]
@@ -20,8 +20,8 @@ const compileTexts: Plugin = {
   transform(code, id) {
     if (!/\.(en|nl)\.json$/.test(id)) return
     const texts = Object.entries(JSON.parse(code) as Record<string, string>)
-    const compiled = Object.fromEntries(texts.map(([name, text]) => [name, compileMessage(text)]))
-    return { code: `export default ${JSON.stringify(compiled)}`, map: null, moduleType: 'js' }
+    const messages = Object.fromEntries(texts.map(([name, text]) => [name, compileMessage(text)]))
+    return { code: `export default ${JSON.stringify(messages)}`, map: null, moduleType: 'js' }
   },
 }
 
@@ -31,14 +31,14 @@ const measurementKinds: Plugin = {
   resolveId: (id) => (id === 'virtual:measurement-kinds' ? id : undefined),
   async load(id) {
     if (id !== 'virtual:measurement-kinds') return
-    const { kinds } = await import(join(compiled, 'records/kinds.js'))
-    const { isMeasurementKind } = await import(join(compiled, 'records/measurements/measurement.js'))
+    const { kinds } = await import(join(compiledDirectory, 'records/kinds.js'))
+    const { isMeasurementKind } = await import(join(compiledDirectory, 'records/measurements/measurement.js'))
     const { convertibleUnitNames, convertUnit } = await import(
-      join(compiled, 'schemas/measurements/units.js')
+      join(compiledDirectory, 'schemas/measurements/units.js')
     )
     const inUnit = (from: string, to: string, bounds?: number[]) =>
       bounds?.map((one) => convertUnit(one, from, to))
-    const measured = kinds
+    const definitions = kinds
       .filter(isMeasurementKind)
       .map(({ path, quantities, thresholdTarget }: MeasurementKind) => ({
         path,
@@ -56,7 +56,7 @@ const measurementKinds: Plugin = {
           })),
         })),
       }))
-    return `export default ${JSON.stringify(measured.filter(({ quantities }: Measured) => quantities.length > 0))}`
+    return `export default ${JSON.stringify(definitions.filter(({ quantities }: Measured) => quantities.length > 0))}`
   },
 }
 

@@ -48,8 +48,8 @@ function fillTemplate(
   const fields = record as Fields
   const { ehrId, carePlanId: careplanId, goalId } = fields
   const inPath: Fields = { ehrId, careplanId, goalId }
-  const filled = template
+  const path = template
     ?.replace(/\{(\w+)\}$/, (_, name) => ownKeyOf(name, fields) ?? '')
     .replace(/\{(\w+)\}/g, (_, name) => inPath[name] ?? '')
-  return filled?.includes('//') || filled?.endsWith('/') ? undefined : filled
+  return path?.includes('//') || path?.endsWith('/') ? undefined : path
 }

@@ -59,7 +59,7 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
   const operations = (options.operations ?? operationTable).map((one) => rootPathsInReply(one, pathPrefix))
   const contextClass = createContextClass(services)
   const frame: HandlerDependencies = { ...options, operations, contextClass, once: await createRunOnce(db) }
-  const served = [
+  const servedOperations = [
     ...operations,
     ...createDocumentationOperations(
       () => createOpenApiDocument(operations, version, { pathPrefix, open }),
@@ -67,11 +67,11 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
     ),
   ]
   const find = createPathMatcher(
-    served.map(
+    servedOperations.map(
       (operation): OperationRoute => ({ ...operation, perform: createRequestHandler(operation, frame) }),
     ),
   )
-  const probes = new Set(served.flatMap(({ probe, path }) => (probe ? path : [])))
+  const probes = new Set(servedOperations.flatMap(({ probe, path }) => (probe ? path : [])))
   const router = express.Router()
   // The open test environment has no apps.
   const isAppOrigin = async (origin: string) => services.apps?.hasOrigin(origin) ?? false
@@ -92,10 +92,10 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
     const rateCheck = probes.has(request.path)
       ? Promise.resolve()
       : consume('address', addressKey(request.ip ?? ''), response)
-    const rendered = await rateCheck
+    const renderedResponse = await rateCheck
       .then(() => dispatchRequest(find, { request, response, requestId, respondToError: refuse }))
       .catch(refuse)
-    await writeResponse(response, rendered, pathPrefix).catch(() => response.destroy())
+    await writeResponse(response, renderedResponse, pathPrefix).catch(() => response.destroy())
   })
   return { router, isServed: (path) => isMatched(find, path) }
 }
@@ -167,10 +167,10 @@ async function dispatchRequest(
     exchange.response.locals.route = route.path
     return route.perform(exchange, nameParameters(route.path, match.values))
   }
-  const allowed = [...match.routes.keys()]
+  const allowedMethods = [...match.routes.keys()]
     .map((name) => (name === 'get' ? 'GET, HEAD' : name.toUpperCase()))
     .join(', ')
-  exchange.response.setHeader('allow', allowed)
+  exchange.response.setHeader('allow', allowedMethods)
   if (method === 'OPTIONS') return { status: 204, headers: {}, body: undefined }
-  throw new ServiceError('MethodNotAllowed', { detail: `This path supports ${allowed}.` })
+  throw new ServiceError('MethodNotAllowed', { detail: `This path supports ${allowedMethods}.` })
 }

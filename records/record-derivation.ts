@@ -25,14 +25,18 @@ export function recordDerivationOf(kind: ClassKind): Derivation | undefined {
     areShown: true,
     async derive(context, document) {
       const now = { ...defaults, ...format.fromStored(document) }
-      const derived = await deriveFields(context, kind, now)
+      const derivedFields = await deriveFields(context, kind, now)
       const missing = fixedDerived.some((name) => !(name in now))
       const first = missing ? await findFirstVersion(context, kind.collection, document) : undefined
-      const fromFirst = first ? await deriveFields(context, kind, format.fromStored(first)) : derived
-      const fixed = fixedDerived.map((name) => [name, now[name] ?? fromFirst[name]])
-      const filled = Object.keys(defaults).map((name) => [name, now[name]])
+      const fromFirst = first ? await deriveFields(context, kind, format.fromStored(first)) : derivedFields
+      const fixedEntries = fixedDerived.map((name) => [name, now[name] ?? fromFirst[name]])
+      const defaultEntries = Object.keys(defaults).map((name) => [name, now[name]])
       return format.toStored(
-        { ...Object.fromEntries(filled), ...derived, ...Object.fromEntries(fixed) } as object,
+        {
+          ...Object.fromEntries(defaultEntries),
+          ...derivedFields,
+          ...Object.fromEntries(fixedEntries),
+        } as object,
         document,
       )
     },
@@ -43,15 +47,15 @@ export function recordDerivationOf(kind: ClassKind): Derivation | undefined {
  * Computes the derived fields of a stored record. A field that clients may send and the service may calculate
  * (a body-mass index) is calculated if possible.
  */
-async function deriveFields(context: DerivationContext, kind: ClassKind, stored: Values): Promise<Values> {
-  const { rules } = await resolveRules(context, kind, stored)
-  const values = pickClientValues(kind, stored)
-  const derived = rules.derived?.(values) ?? {}
-  const calculable = Object.keys(derived).filter((name) => name in values)
-  if (calculable.length === 0) return derived
+async function deriveFields(context: DerivationContext, kind: ClassKind, record: Values): Promise<Values> {
+  const { rules } = await resolveRules(context, kind, record)
+  const values = pickClientValues(kind, record)
+  const derivedFields = rules.derived?.(values) ?? {}
+  const calculable = Object.keys(derivedFields).filter((name) => name in values)
+  if (calculable.length === 0) return derivedFields
   const sentFields = Object.entries(values).filter(([name]) => !calculable.includes(name))
-  const calculated = rules.derived?.(Object.fromEntries(sentFields)) ?? {}
-  return calculable.every((name) => name in calculated) ? calculated : derived
+  const calculatedFields = rules.derived?.(Object.fromEntries(sentFields)) ?? {}
+  return calculable.every((name) => name in calculatedFields) ? calculatedFields : derivedFields
 }
 
 /** Finds the first version of a record; undefined when the document is it, or the history lacks it. */

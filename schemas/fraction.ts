@@ -61,10 +61,10 @@ export class Fraction {
   /** Rounds half up, in both directions from 0. */
   round(decimals: number): number {
     const magnitude = this.numerator < 0n ? -this.numerator : this.numerator
-    const doubled = 2n * this.denominator
-    const scaled = (2n * magnitude * 10n ** BigInt(decimals) + this.denominator) / doubled
-    if (scaled === 0n) return 0
-    return Number(`${this.numerator < 0n ? '-' : ''}${scaled}e-${decimals}`)
+    const divisor = 2n * this.denominator
+    const digits = (2n * magnitude * 10n ** BigInt(decimals) + this.denominator) / divisor
+    if (digits === 0n) return 0
+    return Number(`${this.numerator < 0n ? '-' : ''}${digits}e-${decimals}`)
   }
 
   /** The nearest floating-point number. */

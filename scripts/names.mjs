@@ -11,6 +11,7 @@ Reads the syntax of the product and of its tests, and fails if:
   - a constant of time does not say its unit (_MS or _S) or what it limits, or has two values by the same name
   - the name of a limit does not begin with MAX_ or MIN_
   - no export of a file resembles the file's name
+  - the whole name of a variable or parameter is a participle, such as "known"
   - a test title does not begin with a verb or the subject
 `
 const PROGRAMS = [
@@ -198,6 +199,22 @@ function checkFileName(file) {
     )
 }
 
+/** Participles that tell what happened to a value, and not what it is. */
+const BARE_PARTICIPLES = new Set(
+  'begun chosen given helped kept known made named said saved seen sent shown sought taken thrown told wanted'.split(
+    ' ',
+  ),
+)
+
+function checkVariables(file) {
+  visit(file, (node) => {
+    if (!ts.isVariableDeclaration(node) && !ts.isParameter(node)) return
+    const { name } = node
+    if (ts.isIdentifier(name) && BARE_PARTICIPLES.has(name.text))
+      report(file, name, `${name.text}: say what it is, by a noun, as in knownIds`)
+  })
+}
+
 const NEITHER_VERB_NOR_SUBJECT = new Set(
   [
     'about after also although and as at because before but by during either for from if in of on or still than',
@@ -239,7 +256,10 @@ else {
   for (const files of programs) {
     checkExports(files)
     checkConstants(files)
-    for (const file of files) checkFileName(file)
+    for (const file of files) {
+      checkFileName(file)
+      checkVariables(file)
+    }
   }
   checkTitles(tests)
   process.stdout.write(`${programs.flat().length} files of the product, ${tests.length} of its tests\n`)

@@ -102,8 +102,8 @@ export async function openRecords(
   const charts = openCharts(records)
   const profiles = new Profiles(records)
   const own = { ...ownStores, ...charts, profiles, ehrs, carePlans, ...openehr, textPacks }
-  const registered = openRecordsOfKinds(records, Object.values({ ...ownStores, ...carePlans.stores }))
-  const recordsOf = ({ name }: { name: string }) => registered.get(name) as EhrRecords<TObject, string>
+  const storesByName = openRecordsOfKinds(records, Object.values({ ...ownStores, ...carePlans.stores }))
+  const recordsOf = ({ name }: { name: string }) => storesByName.get(name) as EhrRecords<TObject, string>
   const batches = new MeasurementBatches(records, recordsOf)
   const ofUsers = openUserData(records, batches, recordsOf, profiles, sendMail)
   const ofWorklists = openWorklists(records, own, sendMail)
@@ -119,7 +119,7 @@ export async function openRecords(
     recordsOf: recordsOf as Services['recordsOf'],
   }
   const { chats, worklistViews, handovers } = ofWorklists
-  const stores = [...Object.values({ ...openehr, ...types }), ...registered.values(), ofUsers.helpers]
+  const stores = [...Object.values({ ...openehr, ...types }), ...storesByName.values(), ofUsers.helpers]
   const others = [profiles, ehrs, carePlans, chats, worklistViews, handovers, fhirExports, ...stores]
   const ofPlans = [charts.thresholds, charts.alertRules].map((one) => one.indexes())
   const storeIndexes = [...subscriptionIndexes(records), ...others.flatMap((one) => one.indexes())]
@@ -314,7 +314,7 @@ const COMPOSITION_VIEWS = createCompositionViews(CLASS_NAMES.map(classKindOf))
 /** Opens the openEHR stores. */
 function openOpenEhr(records: StoreContext, ehrs: Ehrs) {
   const templates = new TemplateStore(records)
-  const versioned = {
+  const versionedStores = {
     compositions: new Compositions(records, templates, MEASUREMENT_KINDS, COMPOSITION_VIEWS),
     ehrStatuses: new EhrStatuses(records, ehrs),
     directories: new Directories(records),
@@ -322,8 +322,8 @@ function openOpenEhr(records: StoreContext, ehrs: Ehrs) {
   return {
     templates,
     archetypes: new ArchetypeStore(records, templates),
-    ...versioned,
-    contributions: new Contributions(records, versioned),
+    ...versionedStores,
+    contributions: new Contributions(records, versionedStores),
     storedQueries: new StoredQueries(records),
   }
 }
@@ -348,17 +348,17 @@ function openRecordsOfKinds(
   own: readonly unknown[],
 ): Map<string, EhrRecords<TObject, string>> {
   const ownKinds = new Map((own as EhrRecords<TObject, string>[]).map((one) => [one.kind.name, one]))
-  const opened = (kind: ClassKind) =>
+  const createRecords = (kind: ClassKind) =>
     kind.comparison
       ? new MeasurementsWithChange(records, kind, kind.comparison)
       : new EhrRecords(records, kind)
-  return new Map(CLASS_NAMES.map((name) => [name, ownKinds.get(name) ?? opened(classKindOf(name))]))
+  return new Map(CLASS_NAMES.map((name) => [name, ownKinds.get(name) ?? createRecords(classKindOf(name))]))
 }
 
 /** Creates the collections of transactions before the first one. */
 async function makeCollections(
   db: DatabaseConnection['db'],
-  indexed: readonly [collection: string, indexes: IndexDescription[]][],
+  collectionIndexes: readonly [collection: string, indexes: IndexDescription[]][],
   log: Log,
 ): Promise<void> {
   const steps = jobCollection({ db })
@@ -370,7 +370,7 @@ async function makeCollections(
     steps,
   ]
   for (const { collectionName } of plain) await createCollection(db, collectionName)
-  const all = [...changeLogIndexes(db), ...indexed]
+  const all = [...changeLogIndexes(db), ...collectionIndexes]
   for (const [at, [name, indexes]] of all.entries()) {
     const collection = db.collection(name)
     const tell = async (index: string) => {

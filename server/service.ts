@@ -134,22 +134,22 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   const publicUrl = publicUrlOf(config)
   const log = createLog(config)
   const metrics = createMetrics()
-  const shared = { config, publicUrl, log, metrics }
+  const sharedParts = { config, publicUrl, log, metrics }
   onStop(watchRejections(log, metrics))
 
   // Loading takes half a second and runs while the database starts. A failure appears where the modules are
   // used.
   loadParseServer().catch(() => {})
-  const { engine, database, mails, ...limits } = await openInfrastructure(config, onStop, state, shared)
+  const { engine, database, mails, ...limits } = await openInfrastructure(config, onStop, state, sharedParts)
   const { client, db } = database
-  const { close, ...opened } = await openRecords(database, config, log, toSendMail(mails), metrics)
+  const { close, ...recordServices } = await openRecords(database, config, log, toSendMail(mails), metrics)
   onStop(close)
-  const { records, services, recordsOf } = opened
+  const { records, services, recordsOf } = recordServices
   const late = createLateAccounts()
   const { open } = config
   const links = open ? undefined : createMailLinks(publicUrl)
   const parse = await startParse(config, publicUrl, database, log, {
-    ...createClassFamilyOptions(config, opened, database),
+    ...createClassFamilyOptions(config, recordServices, database),
     emailAdapter: createParseMailAdapter(mails, links, log),
     middleware: createClassFamilyMiddleware({ open, records, entityTags, ...limits, ...late.routes }),
   })
@@ -158,7 +158,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   const feed = new ChangeFeed(db, (err) => log.error({ err }, 'Reading the change feed failed'))
   onStop(() => feed.end())
   const draining = () => state.draining
-  const parts = { ...shared, database, mails, records, services, recordsOf, feed, ...limits, draining }
+  const parts = { ...sharedParts, database, mails, records, services, recordsOf, feed, ...limits, draining }
   const { accounts, drain, ...pathFamily } = await openPathFamily(parts)
   onStop(() => pathFamily.close())
   if (accounts) late.open(accounts, parts)
@@ -173,7 +173,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
     log,
     serve: live.serve,
     drain: () => Promise.all([drain(), live.end()]),
-    databaseLost: engine.lost,
+    databaseLost: engine.unexpectedExit,
     ...(accounts && { accounts }),
   }
 }
@@ -335,10 +335,10 @@ function trackSilentConnections(server: Server): () => void {
 }
 
 async function drainServer(server: Server, copies: Promise<NetServer[]>): Promise<void> {
-  const closed = Promise.all([server, ...(await copies)].map(closeServer))
+  const closing = Promise.all([server, ...(await copies)].map(closeServer))
   const idle = setInterval(() => server.closeIdleConnections(), 100)
   const impatience = setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT_MS)
-  await closed
+  await closing
   clearInterval(idle)
   clearTimeout(impatience)
 }

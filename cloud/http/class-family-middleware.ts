@@ -96,9 +96,9 @@ export function createClassFamilyMiddleware({
       await consumeRateLimits(req, res, parts.length, consume)
       requireAllowed(req, parts, { open, serves })
       if (acting) requireOfferedToHelper(acting, parts)
-      const admitted = await admitRequest(req, res, admission)
+      const permit = await admitRequest(req, res, admission)
       const expected = readIfMatch(req, parts, entityTags)
-      openStorage(req, res, { timeLeft, admitted, etagOf: entityTags.etagOf, expected, toClassForm })
+      openStorage(req, res, { timeLeft, admission: permit, etagOf: entityTags.etagOf, expected, toClassForm })
       requireNoUnknownParameters(req, parts)
       for (const part of parts) await checkWrite(req, part)
       const checkField = createQueryFieldCheck(open, req.auth.isMaster)
@@ -128,7 +128,7 @@ export function createClassFamilyMiddleware({
 function openStorage(
   req: ParseRequest,
   res: Response,
-  { timeLeft, admitted, etagOf, expected, toClassForm }: Pick<EntityTags, 'etagOf'> & StorageTerms,
+  { timeLeft, admission, etagOf, expected, toClassForm }: Pick<EntityTags, 'etagOf'> & StorageTerms,
 ): void {
   const { config, auth } = req
   const headers = { 'x-request-id': req.get('x-request-id') }
@@ -140,17 +140,17 @@ function openStorage(
       if (auth.user) await config.cacheController.role.del(auth.user.id)
     },
   }
-  createRequestAdapter(config.database, { timeLeft, admission: admitted, toClassForm })
+  createRequestAdapter(config.database, { timeLeft, admission, toClassForm })
   Object.assign(req.info.context, { write })
 }
 
 /** Objects of the open test environment may have any fields, and Parse Server's classes have fields of other forms. */
-const convertOwnClasses: RequestReadLimits['toClassForm'] = (className, stored) =>
-  isClassName(className) ? storedToClassForm(stored) : undefined
+const convertOwnClasses: RequestReadLimits['toClassForm'] = (className, document) =>
+  isClassName(className) ? storedToClassForm(document) : undefined
 
 interface StorageTerms extends Pick<RequestReadLimits, 'toClassForm'> {
   timeLeft(): number
-  admitted: Admission
+  admission: Admission
   expected: ExpectedVersions
 }
 
@@ -177,12 +177,12 @@ async function admitRequest(
 ): Promise<Admission> {
   const account = actingFor(auth.user)?.helperId ?? auth.user?.id ?? addressKey(ip)
   res.locals.account = account
-  const admitted = await admission.admit(account, () => res.closed || isResponded(res))
-  const release = () => admitted.release(res.statusCode >= 500 || res.statusCode === 408)
+  const permit = await admission.admit(account, () => res.closed || isResponded(res))
+  const release = () => permit.release(res.statusCode >= 500 || res.statusCode === 408)
   // A client that reads slowly must not keep others waiting.
   res.once('prefinish', release)
   res.once('close', release)
-  return admitted
+  return permit
 }
 
 /** @throws Refusal for callers without permission and for disabled endpoints */

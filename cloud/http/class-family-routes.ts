@@ -28,8 +28,8 @@ export function createClassFamilyHandler(
     res.set('Cache-Control', 'no-store')
     translateErrors(res)
     startRequestDeadline(req, res)
-    const unhandled = (error?: unknown) => respondToUnhandled(error, res, log)
-    if (!open && /^\/apps(\/|$)/i.test(req.path)) return unhandled()
+    const respondUnhandled = (error?: unknown) => respondToUnhandled(error, res, log)
+    if (!open && /^\/apps(\/|$)/i.test(req.path)) return respondUnhandled()
     // Parse serves files before it authenticates the caller, and does not explain why it refuses a path.
     if (!open && !ROUTED_PATH.test(req.path))
       return res
@@ -38,7 +38,7 @@ export function createClassFamilyHandler(
     const rateLimitCheck = PROBE_PATH.test(req.path)
       ? Promise.resolve()
       : consume('address', addressKey(req.ip ?? ''), res)
-    rateLimitCheck.then(() => parse(req, res, unhandled), unhandled)
+    rateLimitCheck.then(() => parse(req, res, respondUnhandled), respondUnhandled)
   }
 }
 

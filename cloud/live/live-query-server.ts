@@ -52,8 +52,8 @@ export class LiveQueryServer {
       this.#checkUpgrade(request).then(
         (errorStatus) => {
           if (errorStatus !== undefined) return rejectUpgrade(socket, errorStatus)
-          this.#server.handleUpgrade(request, socket, head, (opened) =>
-            this.#accept(opened, clientAddressOf(this.#dependencies, request)),
+          this.#server.handleUpgrade(request, socket, head, (webSocket) =>
+            this.#accept(webSocket, clientAddressOf(this.#dependencies, request)),
           )
         },
         () => rejectUpgrade(socket, 429),
@@ -65,11 +65,11 @@ export class LiveQueryServer {
   async end(): Promise<void> {
     const open = [...this.#server.clients]
     for (const socket of open) socket.close(CLOSE_CODES.goingAway)
-    const closed = open.map((socket) => new Promise((resolve) => socket.once('close', resolve)))
+    const closings = open.map((socket) => new Promise((resolve) => socket.once('close', resolve)))
     const impatience = setTimeout(() => {
       for (const socket of open) socket.terminate()
     }, CLOSE_TIMEOUT_MS)
-    await Promise.all(closed)
+    await Promise.all(closings)
     clearTimeout(impatience)
   }
 

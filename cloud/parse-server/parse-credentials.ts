@@ -25,8 +25,8 @@ export async function createParseCredentials(appId: string, db: Db): Promise<Cre
     ...createSessionMethods(parse),
     ...createLinkMethods(parse, db),
     async signUp({ id, ...account }) {
-      const created = rest.create(config, auth.master(config), '_User', toUserData(account), { newId: id })
-      return (await translating(created, toSignUpError)).response.objectId
+      const creation = rest.create(config, auth.master(config), '_User', toUserData(account), { newId: id })
+      return (await translating(creation, toSignUpError)).response.objectId
     },
     async logIn(email, password, installationId) {
       const request = { info: { context: {}, installationId }, body: { email, password }, query: {} }
@@ -34,13 +34,13 @@ export async function createParseCredentials(appId: string, db: Db): Promise<Cre
       return (await translating(loggedIn, toLoginError)).response
     },
     async matchesPassword(mvUid, password) {
-      const stored = usersOf(db) as unknown as Collection<{ _id: string; _hashed_password?: string }>
-      const user = await stored.findOne({ _id: mvUid }, { projection: { _hashed_password: 1 } })
+      const users = usersOf(db) as unknown as Collection<{ _id: string; _hashed_password?: string }>
+      const user = await users.findOne({ _id: mvUid }, { projection: { _hashed_password: 1 } })
       return parse.comparePassword(password, user?._hashed_password)
     },
     async changePassword(objectId, password) {
-      const changed = rest.update(config, auth.master(config), '_User', { objectId }, { password })
-      await translating(changed, async (error) => {
+      const change = rest.update(config, auth.master(config), '_User', { objectId }, { password })
+      await translating(change, async (error) => {
         // Parse fails with an internal error for a user who was deleted meanwhile.
         const user = await usersOf(db).findOne({ _id: objectId })
         return user ? toPolicyError(error) : new ServiceError('NotFound')

@@ -51,8 +51,8 @@ function describeDifferences(definition: ClassSchema, found: ClassSchema | undef
       : [`${definition.className}.${name}`],
   )
   const { addField: _, ...operations } = definition.classLevelPermissions ?? {}
-  const permissions = Object.entries(operations).flatMap(([operation, allowed]) =>
-    isDeepStrictEqual(found.classLevelPermissions?.[operation], allowed)
+  const permissions = Object.entries(operations).flatMap(([operation, permission]) =>
+    isDeepStrictEqual(found.classLevelPermissions?.[operation], permission)
       ? []
       : [`permission ${operation} of ${definition.className}`],
   )

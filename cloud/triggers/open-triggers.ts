@@ -78,11 +78,11 @@ async function completeObject(
     ...values,
     typeVersion: classForm.typeVersion,
   })
-  const derived = toClassForm(fields, rules.derived?.(values) ?? {})
+  const derivedValues = toClassForm(fields, rules.derived?.(values) ?? {})
   // A rule also calculates properties that a client may send otherwise, such as a body-mass index.
-  for (const name of new Set([...derivedFieldNames({ fields }), ...Object.keys(derived)])) {
+  for (const name of new Set([...derivedFieldNames({ fields }), ...Object.keys(derivedValues)])) {
     if (original && rules.fixedDerived?.includes(name)) continue
-    if (derived[name] !== undefined) object.set(name, derived[name])
+    if (derivedValues[name] !== undefined) object.set(name, derivedValues[name])
     else if (original?.has(name)) object.unset(name)
   }
 }
@@ -99,11 +99,11 @@ const classFormOf = (object: Parse.Object): Record<string, unknown> =>
 
 /** Drops values that an update repeats; null removes a field. @returns whether anything changes */
 function keepChangedFields(object: Parse.Object, original: Parse.Object): boolean {
-  const stored = classFormOf(original)
+  const originalValues = classFormOf(original)
   for (const name of object.dirtyKeys()) {
     if (object.get(name) === null) object.unset(name)
     const isPart = name.includes('.')
-    if (!isPart && isDeepStrictEqual(encodeValue(object.get(name)), stored[name])) object.revert(name)
+    if (!isPart && isDeepStrictEqual(encodeValue(object.get(name)), originalValues[name])) object.revert(name)
   }
   return object.dirtyKeys().some((name) => !PARSE_PROPERTIES.has(name))
 }

@@ -71,7 +71,7 @@ function changeValue(now: unknown, change: unknown): unknown {
 
 function changePart(now: unknown, part: string, change: unknown): unknown {
   const { [part]: value, ...others } = (now ?? {}) as Record<string, unknown>
-  const changed = changeValue(value, change)
-  if (changed !== undefined) return { ...others, [part]: changed }
+  const nextValue = changeValue(value, change)
+  if (nextValue !== undefined) return { ...others, [part]: nextValue }
   return now && others
 }

@@ -51,18 +51,18 @@ export function createObjectWriter(
       ),
     create: (request, values) =>
       translate(request, async () => {
-        const created = await records.createObject(await request.caller(), values, newId())
+        const document = await records.createObject(await request.caller(), values, newId())
         if (createsRoles) await request.forgetRoles()
-        return created
+        return document
       }),
     update: (request, id, changes) =>
       translate(request, async () => {
         const closes = statusNames.some((name) => name in changes)
-        const computed = computedFieldNames(changes)
+        const computedNames = computedFieldNames(changes)
         const apply = (now: Values) => {
           const next = applyUpdate(now, changes)
           // The trigger has seen an earlier value. No date is computed, so both forms of these fields are the same.
-          requireNoViolations(checks.update(pickValues(next, computed)))
+          requireNoViolations(checks.update(pickValues(next, computedNames)))
           return next
         }
         return records.updateObject(await request.caller(), id, { apply, closes }, request.expected)

@@ -128,12 +128,12 @@ const METHODS = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const
 export function historyBundle(
   base: string,
   path: string,
-  used: ParsedSearch['used'],
+  parameters: ParsedSearch['used'],
   versions: readonly ResourceVersion[],
   { next, total }: { next: string | null; total?: number | undefined },
 ): FhirResource {
-  const link: BundleLink[] = [{ relation: 'self', url: urlWith(path, used) }]
-  if (next !== null) link.push({ relation: 'next', url: urlWith(path, [...used, ['_cursor', next]]) })
+  const link: BundleLink[] = [{ relation: 'self', url: urlWith(path, parameters) }]
+  if (next !== null) link.push({ relation: 'next', url: urlWith(path, [...parameters, ['_cursor', next]]) })
   return {
     resourceType: 'Bundle',
     type: 'history',

@@ -80,15 +80,15 @@ export class BulkExports {
   constructor(types: readonly ResourceType[], services: FhirServices) {
     this.#context = services.context
     this.#recordsOf = services.recordsOf
-    const opened = types.map((description) => ({ description, source: description.open(services) }))
-    const exported = opened.flatMap(({ description, source }) => {
+    const sources = types.map((description) => ({ description, source: description.open(services) }))
+    const exportSources = sources.flatMap(({ description, source }) => {
       const exportPage = source.exportPage?.bind(source)
       return exportPage ? [{ description, source: limitExport(description, { exportPage }) }] : []
     })
-    this.#types = exported.map(({ description }) => description)
+    this.#types = exportSources.map(({ description }) => description)
     this.#sections = new Map([
-      ...exported.map(({ description, source }): [string, ExportSource] => [description.type, source]),
-      [DELETED, deletedResources(services.context, opened)],
+      ...exportSources.map(({ description, source }): [string, ExportSource] => [description.type, source]),
+      [DELETED, deletedResources(services.context, sources)],
     ])
   }
 
@@ -115,7 +115,7 @@ export class BulkExports {
     const since = parseSince(parameters) ?? null
     const ehrIds = await this.#findEhrIds(by, groupId)
     const startedAt = this.#context.clock()
-    const stored: StoredExport = {
+    const storedExport: StoredExport = {
       _id,
       userId: caller.userId,
       request,
@@ -132,10 +132,10 @@ export class BulkExports {
     await runStoreTransaction(this.#context, async (tx) => {
       await lockProfile(this.#context, tx, caller.userId)
       await this.#requireFewExports(caller, tx.session)
-      await exportCollection(this.#context.db).insertOne(stored, { session: tx.session })
+      await exportCollection(this.#context.db).insertOne(storedExport, { session: tx.session })
       // The job hides no records, and no request waits for it.
       const work = { job: 'exportFhir', field: 'exportId', id: _id, ehrId: '' } as const
-      if (stored.position)
+      if (storedExport.position)
         await enqueueJob(this.#context, tx, caller, { ...work, waiting: { readers: [], collections: [] } })
     })
     return _id
@@ -180,8 +180,8 @@ export class BulkExports {
 
   /** @throws NotFound; TooManyRequests for a client that asks too often */
   async status(caller: Caller, id: string): Promise<ExportStatus> {
-    const stored = await this.#find(caller, id)
-    const { position, ehrIds, counts } = stored
+    const storedExport = await this.#find(caller, id)
+    const { position, ehrIds, counts } = storedExport
     if (position) {
       if (this.#polled.has(id)) throw new ServiceError('TooManyRequests', { retryAfter: POLL_INTERVAL_S })
       this.#polled.set(id, true)
@@ -196,9 +196,9 @@ export class BulkExports {
     const isDeletion = ({ name }: ExportFile) => name === `${DELETED}.ndjson`
     return {
       progress: position ? `${position.patient} of ${ehrIds.length} patients` : undefined,
-      startedAt: stored.startedAt.toISOString(),
-      expiresAt: stored.expiresAt,
-      request: stored.request,
+      startedAt: storedExport.startedAt.toISOString(),
+      expiresAt: storedExport.expiresAt,
+      request: storedExport.request,
       output: files.filter((file) => !isDeletion(file)),
       deleted: files.filter(isDeletion),
     }

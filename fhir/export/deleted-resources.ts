@@ -27,7 +27,7 @@ export const deletedResources = (
       from: after === null ? undefined : decodePlace(after),
     })
     // A record that has returned is no longer deleted.
-    const deleted = changes
+    const deletions = changes
       .slice(0, limit)
       .filter((change) => change.after === null)
       .map((change) => ({
@@ -39,13 +39,13 @@ export const deletedResources = (
       .filter(({ versions }) => versions.length > 0)
     for (const {
       change: { collection, ...record },
-    } of deleted)
+    } of deletions)
       reads.accesses.push(
         ...accessesByEhr({ collection, ehr: 'ehrId' }, caller, { action: 'query', asked: 'export' }, [
           record,
         ]),
       )
-    const resources = deleted.map(({ versions }) => ({
+    const resources = deletions.map(({ versions }) => ({
       resourceType: 'Bundle',
       type: 'transaction',
       entry: versions.map(({ type, id }) => ({ request: { method: 'DELETE', url: `${type}/${id}` } })),

@@ -45,23 +45,28 @@ export const exportInSteps =
   async (job, steps) => {
     const exports = exportCollection(context.db)
     for (;;) {
-      const stored = await exports.findOne({ _id: job.id })
+      const storedExport = await exports.findOne({ _id: job.id })
       // It has been cancelled, has expired, or is complete.
-      if (!stored?.position || stored.expiresAt <= context.clock()) break
-      const { userId, app } = stored
+      if (!storedExport?.position || storedExport.expiresAt <= context.clock()) break
+      const { userId, app } = storedExport
       if (app && !(await isAdmitted(context, userId, app, context.clock()))) {
-        await removeExports(context, { _id: stored._id })
+        await removeExports(context, { _id: storedExport._id })
         break
       }
-      const step = await readStep(await callerOf(context, job, stored), stored, stored.position, sections)
-      const chunks = await createChunks(stored, step)
-      const counts = { ...stored.counts }
+      const step = await readStep(
+        await callerOf(context, job, storedExport),
+        storedExport,
+        storedExport.position,
+        sections,
+      )
+      const chunks = await createChunks(storedExport, step)
+      const counts = { ...storedExport.counts }
       for (const [section, lines] of step.lines) counts[section] = (counts[section] ?? 0) + lines.length
       await steps.runStep(async ({ session, accesses }) => {
         accesses.push(...step.accesses)
-        const unchanged = { _id: stored._id, steps: stored.steps }
+        const filter = { _id: storedExport._id, steps: storedExport.steps }
         const progress = { $set: { position: step.position, counts }, $inc: { steps: 1 } }
-        const { matchedCount } = await exports.updateOne(unchanged, progress, { session })
+        const { matchedCount } = await exports.updateOne(filter, progress, { session })
         if (matchedCount > 0 && chunks.length > 0)
           await chunkCollection(context.db).insertMany(chunks, { session })
       })
@@ -77,7 +82,7 @@ async function callerOf(context: StoreContext, { by }: Job, { app }: StoredExpor
 
 async function readStep(
   caller: Caller,
-  stored: StoredExport,
+  storedExport: StoredExport,
   start: ExportPosition,
   sections: ReadonlyMap<string, ExportSource>,
 ): Promise<ExportStep> {
@@ -89,17 +94,17 @@ async function readStep(
   let count = 0
   let length = 0
   while (position && count < STEP_RESOURCES && length < STEP_LENGTH && performance.now() < end) {
-    const section = stored.sections[position.section] as string
-    const ehrId = stored.ehrIds[position.patient] as string
-    const { since } = stored
+    const section = storedExport.sections[position.section] as string
+    const ehrId = storedExport.ehrIds[position.patient] as string
+    const { since } = storedExport
     const page = { ehrId, since, after: position.after, limit: PAGE_SIZE }
     const source = sections.get(section) as ExportSource
     const { resources, next } = await source.exportPage(caller, page, reads)
-    const added = await mapInSlices(resources, (one) => `${formatFhirJson(one)}\n`, slice)
-    lines.set(section, [...(lines.get(section) ?? []), ...added])
-    count += added.length
-    for (const line of added) length += line.length
-    position = positionAfter(position, next, stored)
+    const newLines = await mapInSlices(resources, (one) => `${formatFhirJson(one)}\n`, slice)
+    lines.set(section, [...(lines.get(section) ?? []), ...newLines])
+    count += newLines.length
+    for (const line of newLines) length += line.length
+    position = positionAfter(position, next, storedExport)
   }
   return { lines, position, accesses: reads.accesses }
 }

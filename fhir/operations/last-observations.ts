@@ -25,13 +25,13 @@ export async function findLastOfEachCode(
   search: (search: ResourceSearch) => Promise<FoundResources>,
 ): Promise<FhirResource[]> {
   const count = parseMax(String(max))
-  const parsed = parseSearch(of, parameters, { strict: true, base })
-  const patients = parsed.criteria.filter(isPatientCriterion).flatMap(({ values }) => values)
+  const parsedSearch = parseSearch(of, parameters, { strict: true, base })
+  const patients = parsedSearch.criteria.filter(isPatientCriterion).flatMap(({ values }) => values)
   if (patients.length !== 1) throw parameterError('patient', 'required', 'must name one patient')
   const found: FhirResource[] = []
   for (const code of of.codes ?? []) {
-    const criteria = [...parsed.criteria, criterionOf('code', [code])]
-    found.push(...(await search({ ...parsed, criteria, order: 'desc', count, total: false })).resources)
+    const criteria = [...parsedSearch.criteria, criterionOf('code', [code])]
+    found.push(...(await search({ ...parsedSearch, criteria, order: 'desc', count, total: false })).resources)
   }
   return found
 }

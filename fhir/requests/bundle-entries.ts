@@ -139,10 +139,10 @@ const PATCH_LIMITS = { depth: 32, values: 20_000 }
 
 function isWithinLimits(patch: unknown): boolean {
   let hasReserved = false
-  const exceeded = walkJson(patch, PATCH_LIMITS, (one) => {
+  const exceededLimit = walkJson(patch, PATCH_LIMITS, (one) => {
     hasReserved ||= RESERVED_DOCUMENT_KEYS.some((key) => memberOf(one, key) !== undefined)
   })
-  return exceeded === undefined && !hasReserved
+  return exceededLimit === undefined && !hasReserved
 }
 
 /** A JSON Patch in a Bundle is a Binary. @returns undefined for anything else */

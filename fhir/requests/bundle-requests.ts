@@ -112,7 +112,7 @@ export class BundleRequests {
     concurrency: number,
     responses: Map<number, EntryResponse>,
   ): Promise<void> {
-    const sorted = writes.toSorted(byParents)
+    const sortedWrites = writes.toSorted(byParents)
     const run = async (due: readonly PreparedEntry[], faults: ServiceError[], tx: Transaction) => {
       for (const group of this.#groupsOf(due, concurrency)) {
         const work = group.map((one) => locateFaults(one.entry, () => this.#execute(by, one, tx)))
@@ -132,7 +132,7 @@ export class BundleRequests {
       const faults: ServiceError[] = []
       for (const methods of WRITING_ORDER)
         await run(
-          sorted.filter(({ entry }) => methods.includes(entry.method)),
+          sortedWrites.filter(({ entry }) => methods.includes(entry.method)),
           faults,
           tx,
         )
@@ -161,9 +161,9 @@ export class BundleRequests {
 
   /** Whether an earlier attempt was carried out: then all that it created exists. */
   async #isDone(caller: Caller, preparedEntries: readonly PreparedEntry[]): Promise<boolean> {
-    const created = preparedEntries.find(isCreating)
-    if (!created) return false
-    const { entry, id } = created
+    const creation = preparedEntries.find(isCreating)
+    if (!creation) return false
+    const { entry, id } = creation
     return (await this.#resources.read(caller, entry.type, id).catch(ifNotFound(undefined))) !== undefined
   }
 

@@ -194,7 +194,7 @@ export class FhirResources {
       descriptionOf: (one) => this.#methodOf(one, 'search-type', 'search').description,
       search: (one, criteria, count) => this.#find(caller, one, { ...PLAIN_SEARCH, criteria, count }),
     })
-    const issues = [...search.ignored.map(ignoredParameterIssue), ...cut.map(cutIncludeIssue)]
+    const issues = [...search.ignoredParameters.map(ignoredParameterIssue), ...cut.map(cutIncludeIssue)]
     return searchBundle(this.base, `${this.base}/${type}`, search, found, { included, issues })
   }
 

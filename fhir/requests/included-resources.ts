@@ -55,8 +55,8 @@ export async function findIncluded(
   { forward, reverse }: Includes,
   { descriptionOf, search }: IncludedSources,
 ): Promise<IncludedResources> {
-  const included: IncludedResources = { resources: [], cut: [] }
-  if (forward.length + reverse.length === 0) return included
+  const result: IncludedResources = { resources: [], cut: [] }
+  if (forward.length + reverse.length === 0) return result
   const resourceKeys = new Set(matches.map(keyOf))
   const patients = patientsOf(matches, descriptionOf)
   if (reverse.length > 0 && patients.size > MAX_SEARCHED_PATIENTS)
@@ -66,7 +66,7 @@ export async function findIncluded(
       `needs a page of at most ${MAX_SEARCHED_PATIENTS} patients`,
     )
   const add = async (name: string, include: Include, type: string, criterion: SearchCriterion) => {
-    const count = MAX_INCLUDED - included.resources.length
+    const count = MAX_INCLUDED - result.resources.length
     if (criterion.values.length === 0) return
     // Practitioners are no data of a patient.
     const isNarrowed = patients.size > 0 && 'patient' in descriptionOf(type).parameters
@@ -74,8 +74,8 @@ export async function findIncluded(
     const found = count > 0 ? await search(type, criteria, count) : undefined
     const fresh = found?.resources.filter((one) => !resourceKeys.has(keyOf(one))) ?? []
     for (const one of fresh) resourceKeys.add(keyOf(one))
-    included.resources.push(...fresh)
-    if (!found || found.next !== undefined) included.cut.push({ name, value: includeName(include) })
+    result.resources.push(...fresh)
+    if (!found || found.next !== undefined) result.cut.push({ name, value: includeName(include) })
   }
   for (const include of forward) {
     const ids = matches.flatMap((one) => referencedIn(one, include))
@@ -95,5 +95,5 @@ export async function findIncluded(
     const ids = matches.map(({ id }) => `${target}/${id}`)
     await add('_revinclude', include, source, criterionOf(parameter, ids))
   }
-  return included
+  return result
 }

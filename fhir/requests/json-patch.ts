@@ -72,17 +72,17 @@ function copyElement<T>(element: T, showValue: (value: unknown) => unknown = (va
 
 /** Applies a patch to a copy of a document. @throws RuleViolated for an operation that does not fit */
 export function applyPatch<T>(document: T, patch: readonly PatchOperation[]): T {
-  const patched = copyElement(document)
-  let copied = 0
+  const patchedDocument = copyElement(document)
+  let copiedLength = 0
   // Operations change the values of earlier ones, and a transaction that is repeated needs the patch as it was sent.
   for (const [position, operation] of copyElement(patch).entries()) {
     if (operation.op === 'copy')
-      copied += JSON.stringify(valueAt(patched, operation.from ?? '', position)).length
-    if (copied > MAX_COPIED_LENGTH)
+      copiedLength += JSON.stringify(valueAt(patchedDocument, operation.from ?? '', position)).length
+    if (copiedLength > MAX_COPIED_LENGTH)
       throw patchError(position, `must not copy more than ${MAX_COPIED_LENGTH} characters in all`)
-    applyOperation(patched, operation, position)
+    applyOperation(patchedDocument, operation, position)
   }
-  return patched
+  return patchedDocument
 }
 
 function applyOperation(document: unknown, operation: PatchOperation, position: number): void {

@@ -214,9 +214,13 @@ class KindResources implements ResourceSource {
     })
   }
 
-  searchDeleted(caller: Caller, search: SearchCriteria, deleted: readonly HistoryKey[]): Promise<string[]> {
+  searchDeleted(
+    caller: Caller,
+    search: SearchCriteria,
+    deletedKeys: readonly HistoryKey[],
+  ): Promise<string[]> {
     const query = { streams: this.#streams, recordsOf: this.#recordsOf, search }
-    return searchDeletedRecords(this.#context, caller, query, deleted)
+    return searchDeletedRecords(this.#context, caller, query, deletedKeys)
   }
 
   async create(
@@ -227,11 +231,11 @@ class KindResources implements ResourceSource {
   ): Promise<FhirResource> {
     const stream = this.#streamFor(resource)
     const { kind } = stream
-    const stated = await this.#withPlan(caller, kind, fieldsOf(kind, resource), tx)
+    const fields = await this.#withPlan(caller, kind, fieldsOf(kind, resource), tx)
     const [status = ''] = markedFieldNames(kind.fields, 'status')
-    const changed = Object.keys(stated)
-    requireValidResource(await this.#kindFor(kind, stated), resource, stated, { id, changed, onUnkept })
-    const { ehrId, carePlanId, goalId, [status]: sentStatus, ...body } = stated as Record<string, string>
+    const changedFields = Object.keys(fields)
+    requireValidResource(await this.#kindFor(kind, fields), resource, fields, { id, changedFields, onUnkept })
+    const { ehrId, carePlanId, goalId, [status]: sentStatus, ...body } = fields as Record<string, string>
     const place = { ehrId: ehrId ?? '', ...(carePlanId && { carePlanId }), ...(goalId && { goalId }) }
     const records = this.#recordsOf(kind)
     const write = () =>
@@ -267,7 +271,7 @@ class KindResources implements ResourceSource {
     const closes = (fieldsOf(kind, resource)[status] ?? 'ACTIVE') !== 'ACTIVE'
     const apply = (now: FieldValues) => {
       const next = mergeFields(kind, now, resource)
-      requireValidResource(kind, resource, next, { id, changed: changedNames(now, next), onUnkept })
+      requireValidResource(kind, resource, next, { id, changedFields: changedNames(now, next), onUnkept })
       return next
     }
     const records = this.#recordsOf(kind)
@@ -384,8 +388,8 @@ class KindResources implements ResourceSource {
     const [one] = found.flat()
     if (one) this.#collectionsOfIds.set(key, one.stream.kind.collection)
     if (one?.stream.isIn(one.record)) return one
-    const deleted = await this.#findDeleted(caller, streams, id)
-    if (deleted) return { ...deleted, isDeleted: true }
+    const deletedRecord = await this.#findDeleted(caller, streams, id)
+    if (deletedRecord) return { ...deletedRecord, isDeleted: true }
     const [stream] = streams
     // Audits the refusal.
     if (stream) await this.#recordsOf(stream.kind).get(caller, { id } as EhrRecordKey)

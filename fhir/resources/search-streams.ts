@@ -129,19 +129,19 @@ export async function searchDeletedRecords(
   context: StoreContext,
   caller: Caller,
   { streams, recordsOf, search }: StreamSearch<SearchCriteria>,
-  deleted: readonly HistoryKey[],
+  deletedKeys: readonly HistoryKey[],
 ): Promise<string[]> {
   const found: string[] = []
   const conditionsFor = conditionsOf(search)
   for (const stream of streams) {
-    const streamKeys = deleted.filter(({ collection }) => collection === stream.kind.collection)
+    const streamKeys = deletedKeys.filter(({ collection }) => collection === stream.kind.collection)
     const where = conditionsFor(stream.parameters)
     if (!where || streamKeys.length === 0) continue
     const { store } = recordsOf(stream.kind)
     const conditions = { ...where, ...stream.where }
-    const hidden = await findHiddenOf(context, caller, stream.kind, streamKeys, conditions)
+    const hiddenRecords = await findHiddenOf(context, caller, stream.kind, streamKeys, conditions)
     for (const { id, ehrId } of streamKeys)
-      if (hidden.has(id) || (await store.findDeleted(caller, { id, ehrId } as never, conditions)))
+      if (hiddenRecords.has(id) || (await store.findDeleted(caller, { id, ehrId } as never, conditions)))
         found.push(resourceIdOf(stream, id))
   }
   return found

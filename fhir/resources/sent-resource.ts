@@ -21,10 +21,10 @@ import { invalidPropertyNames, type Violation } from '../../schemas/validation/v
 import { type RecordWithMetadata, renderRecord } from './render.ts'
 
 function pick(values: FieldValues, has: (name: string) => boolean): FieldValues {
-  const picked: Record<string, unknown> = {}
+  const result: Record<string, unknown> = {}
   for (const name of Object.keys(values))
-    if (values[name] !== undefined && has(name)) picked[name] = values[name]
-  return picked
+    if (values[name] !== undefined && has(name)) result[name] = values[name]
+  return result
 }
 
 type KindFields = Pick<ClassKind, 'fields'> & { fhir: FhirMapping }
@@ -44,15 +44,15 @@ function dateOf(value: unknown, format: unknown): unknown {
  * none: in a field for whole numbers, or in a kind that does not keep digits.
  */
 export function fieldsOf({ fhir, fields }: KindFields, resource: FhirResource): FieldValues {
-  const stated: Record<string, unknown> = {}
+  const values: Record<string, unknown> = {}
   const decimals: Record<string, string> = {}
   for (const [name, value] of Object.entries(readElements(fhir, resource))) {
     if (value === undefined) continue
     const isNumber = value instanceof Decimal && 'decimals' in fields && fields[name]?.type === 'number'
-    stated[name] = isNumber ? value.number : dateOf(value, fields[name]?.format)
+    values[name] = isNumber ? value.number : dateOf(value, fields[name]?.format)
     if (isNumber && value.isKept) decimals[name] = value.text
   }
-  return Object.keys(decimals).length > 0 ? { ...stated, decimals } : stated
+  return Object.keys(decimals).length > 0 ? { ...values, decimals } : values
 }
 
 /** The fields of a changed record: those of the resource, those that FHIR does not show, and a plan that it must have. */
@@ -64,13 +64,13 @@ export function mergeFields(
   const mappedNames = mappedFields(kind.fhir)
   const needsPlan = kind.parentType === 'plan' || kind.parentType === 'goal'
   const isKept = (name: string) => !mappedNames.includes(name) || (needsPlan && name === 'carePlanId')
-  const { decimals: stated, ...rest } = fieldsOf(kind, resource)
+  const { decimals: sentDecimals, ...rest } = fieldsOf(kind, resource)
   const storedDecimals = pick((now.decimals ?? {}) as FieldValues, isKept)
-  const isExact = now.decimals !== undefined || stated !== undefined
+  const isExact = now.decimals !== undefined || sentDecimals !== undefined
   return {
     ...pick(now, isKept),
     ...rest,
-    ...(isExact && { decimals: { ...storedDecimals, ...(stated as Decimals | undefined) } }),
+    ...(isExact && { decimals: { ...storedDecimals, ...(sentDecimals as Decimals | undefined) } }),
   }
 }
 
@@ -100,12 +100,12 @@ function schemaViolations(
 
 /**
  * The violations of the rules by the fields that fit the schema, with the paths of the fields.
- * @param changed the names of the fields that the client changes
+ * @param changedFields the names of the fields that the client changes
  */
 function ruleViolations(
   { rules }: ClassKind,
   values: FieldValues,
-  changed: readonly string[],
+  changedFields: readonly string[],
   bySchema: readonly Violation[],
 ): Violation[] {
   const faulty = invalidPropertyNames(bySchema)
@@ -113,7 +113,7 @@ function ruleViolations(
   const missing = missingProperties(rules.missing?.(sound), sound).filter((name) => !faulty.has(name))
   return [
     ...missing.map((path) => ({ path, code: 'required', message: 'is required' })),
-    ...rules.violations(sound, changed),
+    ...rules.violations(sound, changedFields),
   ]
 }
 
@@ -197,7 +197,7 @@ const unkeptViolation = (path: string): Violation => ({
 interface ResourceCheck {
   id: string
   /** The names of the fields that the client changes. */
-  changed: readonly string[]
+  changedFields: readonly string[]
   /** Receives the paths of what is not kept; without it, that is a violation. */
   onUnkept: ((paths: readonly string[]) => void) | undefined
 }
@@ -212,7 +212,7 @@ export function requireValidResource(
   kind: ClassKind & { fhir: FhirMapping },
   resource: FhirResource,
   values: FieldValues,
-  { id, changed, onUnkept }: ResourceCheck,
+  { id, changedFields, onUnkept }: ResourceCheck,
 ): void {
   const { fhir: mapping } = kind
   const missing = missingElements(mapping, resource)
@@ -221,21 +221,21 @@ export function requireValidResource(
   const unkept = unkeptOfRecord(mapping, resource, record)
   if (missing.length + bySchema.length + unkept.length === 0) return
   const names = new Set(missing.map(({ path }) => path))
-  const violations = [...bySchema, ...ruleViolations(kind, values, changed, bySchema)]
+  const violations = [...bySchema, ...ruleViolations(kind, values, changedFields, bySchema)]
   const invalid = violations
     .map((one) => ({ ...one, path: elementPathOf(mapping, one.path) }))
     .filter(({ path }) => !names.has(path))
   // Few clients send derived values, and it takes time to derive them. No rule can derive them from faulty ones.
   const { derived } = kind.rules
   const faulty = invalidPropertyNames(violations)
-  const lost =
+  const lostPaths =
     unkept.length > 0 && derived
       ? unkeptOfRecord(mapping, resource, {
           ...record,
           ...derived(pick(values, (name) => !faulty.has(name))),
         })
       : unkept
-  requireKept([...missing, ...invalid], lost, onUnkept)
+  requireKept([...missing, ...invalid], lostPaths, onUnkept)
 }
 
 /**
@@ -245,11 +245,11 @@ export function requireValidResource(
  */
 export function requireKept(
   faults: readonly Violation[],
-  lost: readonly string[],
+  lostPaths: readonly string[],
   onUnkept: ResourceCheck['onUnkept'],
 ): void {
   const faulty = faults.map(({ path }) => withoutPositions(path))
-  const unkept = lost.filter((path) => {
+  const unkept = lostPaths.filter((path) => {
     const place = withoutPositions(path)
     return !faulty.some((fault) => fault.startsWith(place) || place.startsWith(fault))
   })

@@ -25,11 +25,11 @@ export function knownIncludes(
   { type }: ResourceDescription,
   types: readonly ResourceDescription[],
 ): Includes {
-  const served = new Set(types.map((one) => one.type))
+  const typeNames = new Set(types.map((one) => one.type))
   const all = types.flatMap(({ type: source, parameters }) =>
     Object.entries(parameters).flatMap(([parameter, { references }]) =>
       (references?.types ?? []).flatMap((target) =>
-        served.has(target) && references ? [{ source, parameter, target, path: references.path }] : [],
+        typeNames.has(target) && references ? [{ source, parameter, target, path: references.path }] : [],
       ),
     ),
   )
@@ -45,9 +45,13 @@ export function parseIncludes(
   types: readonly ResourceDescription[],
   parameters: SearchParameters,
 ): Includes {
-  const modified = Object.keys(parameters).find((key) => /^_(rev)?include:/.test(key))
-  if (modified !== undefined)
-    throw parameterError(modified, 'not-supported', 'is not supported: only direct references are included')
+  const unsupportedKey = Object.keys(parameters).find((key) => /^_(rev)?include:/.test(key))
+  if (unsupportedKey !== undefined)
+    throw parameterError(
+      unsupportedKey,
+      'not-supported',
+      'is not supported: only direct references are included',
+    )
   if (parameters._include === undefined && parameters._revinclude === undefined)
     return { forward: [], reverse: [] }
   const availableIncludes = knownIncludes(of, types)

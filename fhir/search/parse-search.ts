@@ -16,7 +16,7 @@ export interface ParsedSearch extends ResourceSearch {
   /** The parameters that the search respects, for the link `self`. */
   used: readonly [name: string, value: string][]
   /** Names of unknown parameters. */
-  ignored: readonly string[]
+  ignoredParameters: readonly string[]
 }
 
 const DEFAULT_COUNT = 20
@@ -56,10 +56,14 @@ function parseCount(parameters: SearchParameters): number {
   return Math.min(Number(text), MAX_COUNT)
 }
 
-function oneOf(parameters: SearchParameters, name: string, allowed: readonly string[]): string | undefined {
+function oneOf(
+  parameters: SearchParameters,
+  name: string,
+  allowedValues: readonly string[],
+): string | undefined {
   const value = single(parameters, name)
-  if (value !== undefined && !allowed.includes(value))
-    throw parameterError(name, 'enum', `must be one of ${allowed.join(', ')}`)
+  if (value !== undefined && !allowedValues.includes(value))
+    throw parameterError(name, 'enum', `must be one of ${allowedValues.join(', ')}`)
   return value
 }
 
@@ -161,7 +165,7 @@ export function parseSearch(
   { strict = false, base }: SearchOptions = {},
 ): ParsedSearch {
   const criteria: SearchCriterion[] = []
-  const ignored: string[] = []
+  const ignoredParameters: string[] = []
   const used: [string, string][] = []
   for (const [key, value] of Object.entries(parameters)) {
     const { name, modifier } = splitName(key)
@@ -175,10 +179,14 @@ export function parseSearch(
         used.push([key, text])
         criteria.push({ name, modifier, values: splitReferences(text, isReference ? base : undefined) })
       }
-    } else ignored.push(key)
+    } else ignoredParameters.push(key)
   }
-  if (strict && ignored.length > 0)
-    throw parameterError(ignored[0] ?? '', 'not-supported', `is not a search parameter of ${source.type}`)
+  if (strict && ignoredParameters.length > 0)
+    throw parameterError(
+      ignoredParameters[0] ?? '',
+      'not-supported',
+      `is not a search parameter of ${source.type}`,
+    )
   const summary = (oneOf(parameters, '_summary', SUMMARY_MODES) ?? 'false') as SummaryMode
   const count = parseCount(parameters)
   const isCountOnly = summary === 'count' || count === 0
@@ -191,6 +199,6 @@ export function parseSearch(
     summary,
     elements: textsOf(parameters._elements ?? []).flatMap((text) => text.split(',')),
     used,
-    ignored,
+    ignoredParameters,
   }
 }

@@ -183,7 +183,7 @@ export function limitToApp<M extends SourceMethod>(
   source: ResourceSource,
   perform: NonNullable<ResourceSource[M]>,
 ): NonNullable<ResourceSource[M]> {
-  const limited = async (caller: Caller, ...rest: never[]): Promise<unknown> => {
+  const performWithinLimits = async (caller: Caller, ...rest: never[]): Promise<unknown> => {
     const { app } = caller
     const work = perform as Method
     if (!app) return work(caller, ...rest)
@@ -195,7 +195,7 @@ export function limitToApp<M extends SourceMethod>(
     if (!byCategory) throw limitedToCategoriesError()
     return byCategory(performAs, categories, rest, (id) => source.read(by, String(id)))
   }
-  return limited as unknown as NonNullable<ResourceSource[M]>
+  return performWithinLimits as unknown as NonNullable<ResourceSource[M]>
 }
 
 /**
@@ -210,11 +210,11 @@ export function permitExport<T extends ResourceDescription>(
 ): { types: readonly T[]; by: Caller } {
   const { app } = caller
   if (!app) return { types, by: caller }
-  const permitted = isNamed ? types : types.filter((one) => findReach(app, one, 'search-type'))
-  if (permitted.length === 0)
+  const permittedTypes = isNamed ? types : types.filter((one) => findReach(app, one, 'search-type'))
+  if (permittedTypes.length === 0)
     throw new ServiceError('Forbidden', { detail: 'The app has no scope for resources of an export.' })
-  const isInCompartment = permitted.every((one) => reachOf(app, one, 'search-type').isInCompartment)
-  return { types: permitted, by: withinReach(caller, app, isInCompartment) }
+  const isInCompartment = permittedTypes.every((one) => reachOf(app, one, 'search-type').isInCompartment)
+  return { types: permittedTypes, by: withinReach(caller, app, isInCompartment) }
 }
 
 /** Refuses a file that an app would not get now. @param then what the app might do when it asked for it @throws Forbidden */

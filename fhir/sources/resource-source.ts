@@ -113,7 +113,11 @@ export interface FhirServices {
   /** Tells the changes of records; undefined in exports. */
   feed?: Pick<ChangeFeed, 'position' | 'changesBetween'> | undefined
   /** The canonical JSON of an openEHR composition. */
-  toCompositionJson(stored: { id: string; version: number; json?: string | undefined }): string | undefined
+  toCompositionJson(composition: {
+    id: string
+    version: number
+    json?: string | undefined
+  }): string | undefined
 }
 
 /** Finds the store of a kind. */
@@ -145,7 +149,11 @@ export interface ResourceSource extends Partial<ExportSource> {
   /** @throws InvalidInput for a value that a parameter does not understand */
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources>
   /** The ids of those resources of deleted records that fit, and that the caller could read. */
-  searchDeleted?(caller: Caller, search: SearchCriteria, deleted: readonly HistoryKey[]): Promise<string[]>
+  searchDeleted?(
+    caller: Caller,
+    search: SearchCriteria,
+    deletedKeys: readonly HistoryKey[],
+  ): Promise<string[]>
   /** @throws NotFound; Gone when the version is a deletion */
   readVersion?(caller: Caller, id: string, version: number): Promise<FhirResource>
   /** The versions, newest first. @throws NotFound */

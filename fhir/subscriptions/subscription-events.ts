@@ -149,22 +149,22 @@ export class SubscriptionEvents {
     await this.#advance(caller, subscription)
     const { id } = subscription
     const { count } = await this.#progressOf(id)
-    const stored = await eventCollection(this.#context.db)
+    const storedEvents = await eventCollection(this.#context.db)
       .find({ _id: { $gte: eventId(id, from), $lte: eventId(id, to) } })
       .sort({ _id: 1 })
       .limit(limit)
       .toArray()
-    return { count, events: await this.#show(caller, subscription, stored) }
+    return { count, events: await this.#show(caller, subscription, storedEvents) }
   }
 
   /** Names the resources that the caller can still read. */
   async #show(
     caller: Caller,
     subscription: StoredSubscription,
-    stored: readonly StoredSubscriptionEvent[],
+    storedEvents: readonly StoredSubscriptionEvent[],
   ): Promise<SubscriptionEvent[]> {
     const { type } = parseCriteria(this.#descriptions, subscription)
-    const numberedChanges = stored.map((one) => ({
+    const numberedChanges = storedEvents.map((one) => ({
       number: eventNumberOf(one),
       change: { ...parseChangeId(one.change), ehrId: one.ehrId, action: one.action, at: one.at },
       resourceId: one.resourceId,
@@ -211,8 +211,8 @@ export class SubscriptionEvents {
     const match = (changes: readonly RecordChange[]) => this.#match(caller, search, changes)
     if (!changeBatches) {
       const recovered = await this.#findInHistory(caller, progress, ehrCollections)
-      const matched = await match(recovered.changes)
-      return (await this.#append(progress, matched, formatPosition(to), recovered.gap)) !== undefined
+      const matches = await match(recovered.changes)
+      return (await this.#append(progress, matches, formatPosition(to), recovered.gap)) !== undefined
     }
     for await (const changes of changeBatches) {
       const { all, gap } = await this.#withContents(caller, search, changes)
@@ -253,40 +253,40 @@ export class SubscriptionEvents {
     changes: readonly RecordChange[],
   ): Promise<ResourceChange[]> {
     const { source } = this.#typeOf(search.type)
-    const changed = changes
+    const resourceChanges = changes
       .filter(({ action }) => search.hasDeletions || action !== 'delete')
       .flatMap((change) =>
         (source.versionsOf?.(change) ?? []).map(({ id: resourceId }) => ({ change, resourceId })),
       )
-    return this.#keepReadable(caller, search, changed)
+    return this.#keepReadable(caller, search, resourceChanges)
   }
 
   /** Keeps what a search by the caller finds: among the resources, or for deletions among the deleted ones. */
   async #keepReadable<C extends ResourceChange>(
     caller: Caller,
     search: Pick<SoughtResources, 'type' | 'criteria'>,
-    changed: readonly C[],
+    resourceChanges: readonly C[],
   ): Promise<C[]> {
-    const deletions = changed.filter(isDeletion)
-    const others = changed.filter((one) => !isDeletion(one))
-    const deleted = await this.#findDeleted(caller, search, deletions)
+    const deletions = resourceChanges.filter(isDeletion)
+    const others = resourceChanges.filter((one) => !isDeletion(one))
+    const deletedIds = await this.#findDeleted(caller, search, deletions)
     const found = await this.#findReadable(caller, search, others)
-    return changed.filter((one) => (isDeletion(one) ? deleted : found).has(one.resourceId))
+    return resourceChanges.filter((one) => (isDeletion(one) ? deletedIds : found).has(one.resourceId))
   }
 
   async #findReadable(
     caller: Caller,
     { type, criteria }: Pick<SoughtResources, 'type' | 'criteria'>,
-    changed: readonly ResourceChange[],
+    resourceChanges: readonly ResourceChange[],
   ): Promise<Set<string>> {
-    const ehrIds = [...new Set(changed.map(({ change }) => String(change.ehrId)))]
+    const ehrIds = [...new Set(resourceChanges.map(({ change }) => String(change.ehrId)))]
     const readable = new Set<string>()
     for (let i = 0; i < ehrIds.length; i += MAX_SEARCHED_PATIENTS) {
       const some = ehrIds.slice(i, i + MAX_SEARCHED_PATIENTS)
-      const batch = changed.filter(({ change }) => some.includes(String(change.ehrId)))
+      const batch = resourceChanges.filter(({ change }) => some.includes(String(change.ehrId)))
       const ids = batch.map(({ resourceId }) => resourceId)
-      const narrowed = [...criteria, criterionOf('patient', some), criterionOf('_id', ids)]
-      const found = await this.#search(caller, type, narrowed, ids.length)
+      const batchCriteria = [...criteria, criterionOf('patient', some), criterionOf('_id', ids)]
+      const found = await this.#search(caller, type, batchCriteria, ids.length)
       for (const { id } of found.resources) readable.add(String(id))
     }
     return readable
@@ -343,7 +343,7 @@ export class SubscriptionEvents {
    */
   #append(
     before: SubscriptionProgress,
-    matched: readonly ResourceChange[],
+    matches: readonly ResourceChange[],
     position: string,
     gap = 0,
   ): Promise<SubscriptionProgress | undefined> {
@@ -351,8 +351,8 @@ export class SubscriptionEvents {
     const { _id } = before
     const now = clock()
     const first = before.count + gap + 1
-    const after = { ...before, position, checkedAt: now, count: before.count + gap + matched.length }
-    const events = matched.map(
+    const after = { ...before, position, checkedAt: now, count: before.count + gap + matches.length }
+    const events = matches.map(
       ({ change, resourceId }, i): StoredSubscriptionEvent => ({
         _id: eventId(_id, first + i),
         ehrId: String(change.ehrId),
@@ -364,8 +364,8 @@ export class SubscriptionEvents {
       }),
     )
     return runStoreTransaction(this.#context, async ({ session }) => {
-      const unchanged = { _id, position: before.position, count: before.count }
-      const { matchedCount } = await progressCollection(db).replaceOne(unchanged, after, { session })
+      const filter = { _id, position: before.position, count: before.count }
+      const { matchedCount } = await progressCollection(db).replaceOne(filter, after, { session })
       if (matchedCount === 0) return undefined
       if (events.length === 0) return after
       await eventCollection(db).insertMany(events, { session })

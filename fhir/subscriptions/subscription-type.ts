@@ -109,13 +109,13 @@ export class FhirSubscriptions implements ResourceSource {
       const own = [caller.userId]
       return this.#store.create(asOwner(caller), fields, { read: own, write: own }, { tx: within, id })
     }
-    const created = tx
+    const subscription = tx
       ? await create(tx)
       : await createOrFindExisting(
           () => runStoreTransaction(this.#context, create),
           () => this.find(caller, newId),
         )
-    return this.show(created)
+    return this.show(subscription)
   }
 
   async update(
@@ -128,14 +128,14 @@ export class FhirSubscriptions implements ResourceSource {
     const fields = await this.#check(caller, resource, onUnkept)
     const position = await this.events.position()
     const update = async (within: Transaction) => {
-      const updated = await this.#store.update(asOwner(caller), this.#keyOf(caller, id), () => fields, {
+      const subscription = await this.#store.update(asOwner(caller), this.#keyOf(caller, id), () => fields, {
         tx: within,
         expected,
       })
       // What happens during a pause is not told.
       if (!isActive(before, this.#context.clock()))
-        await this.events.start(within.session, updated.id, position)
-      return updated
+        await this.events.start(within.session, subscription.id, position)
+      return subscription
     }
     return this.show(await (tx ? update(tx) : runStoreTransaction(this.#context, update)))
   }
@@ -165,8 +165,8 @@ export class FhirSubscriptions implements ResourceSource {
         for (const { path, code, message } of error.violations)
           faults.push({ path: criteriaPath, code, message: `is not supported: ${path} ${message}` })
       })
-    const normalized = showSubscription({ ...record, ...NO_METADATA }, now)
-    const unkept = unkeptElements(resource, normalized, {
+    const storedResource = showSubscription({ ...record, ...NO_METADATA }, now)
+    const unkept = unkeptElements(resource, storedResource, {
       accepted: { status: ['requested'] },
       profile: SUBSCRIPTION_PROFILE,
     })
@@ -178,10 +178,10 @@ export class FhirSubscriptions implements ResourceSource {
   async #requireCapacity(caller: Caller, tx: Transaction): Promise<void> {
     const { userId } = caller
     await lockProfile(this.#context, tx, userId)
-    const ended = documentCollection(this.#context, SUBSCRIPTION.collection)
+    const endedSubscriptions = documentCollection(this.#context, SUBSCRIPTION.collection)
       .find({ userId, end: { $lt: this.#context.clock().toISOString() } }, { projection: { _id: 1 } })
       .toArray()
-    for (const { _id: id } of await ended) {
+    for (const { _id: id } of await endedSubscriptions) {
       await this.#store.delete(asOwner(caller), { id }, { tx })
       await this.events.remove(tx.session, id)
     }
@@ -197,7 +197,8 @@ export class FhirSubscriptions implements ResourceSource {
     return { id: ownedRecordId(caller.userId, id), ...ownerOf(caller) }
   }
 
-  show = (stored: StoredSubscription): FhirResource => showSubscription(stored, this.#context.clock())
+  show = (subscription: StoredSubscription): FhirResource =>
+    showSubscription(subscription, this.#context.clock())
 }
 
 /** Metadata of a subscription that is not stored yet. */

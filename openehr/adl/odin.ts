@@ -23,7 +23,7 @@ export function readMembers(scanner: AdlScanner): OdinMembers {
 
 function readName(scanner: AdlScanner): string | undefined {
   if (scanner.take(MEMBER_KEY) === undefined) return scanner.take(MEMBER_NAME)
-  const key = scanner.quoted('"') ?? scanner.expect(/\d+/y, 'a key')
+  const key = scanner.takeQuoted('"') ?? scanner.expect(/\d+/y, 'a key')
   scanner.expect(/\]/y, ']')
   return key
 }
@@ -46,7 +46,10 @@ export function readOdin(scanner: AdlScanner): OdinValue {
 }
 
 const readValue = (scanner: AdlScanner): string | undefined =>
-  scanner.quoted('"') ?? scanner.take(INTERVAL_VALUE) ?? scanner.take(CODE_VALUE) ?? scanner.take(BARE_VALUE)
+  scanner.takeQuoted('"') ??
+  scanner.take(INTERVAL_VALUE) ??
+  scanner.take(CODE_VALUE) ??
+  scanner.take(BARE_VALUE)
 
 /** The value below a path of names; undefined if there is none. */
 export const odinAt = (odin: OdinValue | undefined, ...path: string[]): OdinValue | undefined =>

@@ -162,7 +162,7 @@ class DefinitionReader {
   #assertions(): void {
     const scanner = this.#scanner
     while (!scanner.isNext(/\}/y)) {
-      const isText = (['"', '/', '^'] as const).some((quote) => scanner.quoted(quote) !== undefined)
+      const isText = (['"', '/', '^'] as const).some((quote) => scanner.takeQuoted(quote) !== undefined)
       if (isText) continue
       if (scanner.isNext(/\{/y)) this.#inBraces(() => this.#assertions())
       else scanner.expect(/[\w.]+(?:\/[\w.]+)*|[^\w\s{}"^]/y, 'an assertion or }')
@@ -219,12 +219,12 @@ class DefinitionReader {
     const list: string[] = []
     let isList = true
     do {
-      const text = scanner.quoted('"')
+      const text = scanner.takeQuoted('"')
       if (text !== undefined) list.push(text)
       else {
         const isMore = scanner.take(/\.\.\./y) !== undefined
         isList = false
-        if (!isMore && scanner.quoted('/') === undefined && scanner.quoted('^') === undefined)
+        if (!isMore && scanner.takeQuoted('/') === undefined && scanner.takeQuoted('^') === undefined)
           scanner.expect(PRIMITIVE_CONSTRAINT, 'an object, a value or }')
       }
     } while (scanner.take(/[,;]/y) !== undefined)

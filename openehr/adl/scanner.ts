@@ -47,7 +47,7 @@ export class AdlScanner {
    * Takes a quoted text if it comes next, and resolves its escapes.
    * @throws TextSyntaxError when the closing quote is missing
    */
-  quoted(quote: '"' | '/' | '^'): string | undefined {
+  takeQuoted(quote: '"' | '/' | '^'): string | undefined {
     const begin = this.at
     if (this.#text[begin] !== quote) return undefined
     for (let i = begin + 1; i < this.#text.length; i++) {

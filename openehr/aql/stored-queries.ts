@@ -34,9 +34,9 @@ export interface StoredQuery extends SavedRecord<QueryRecord> {
   parameters: string[]
 }
 
-const withParameters = (stored: SavedRecord<QueryRecord>): StoredQuery => ({
-  ...stored,
-  parameters: parameterNames(stored.q),
+const withParameters = (query: SavedRecord<QueryRecord>): StoredQuery => ({
+  ...query,
+  parameters: parameterNames(query.q),
 })
 
 /** @throws InvalidInput if the query is invalid for any values of its parameters */
@@ -87,18 +87,18 @@ export class StoredQueries {
   /** Creates or replaces a query. @throws InvalidInput for an invalid query; PreconditionFailed */
   async put(
     caller: Caller,
-    stored: QueryRecord,
+    query: QueryRecord,
     { expected, createOnly }: PutCondition,
   ): Promise<{ query: StoredQuery; created: boolean }> {
-    requireValidQuery(stored.q)
-    const id = stored.name
+    requireValidQuery(query.q)
+    const id = query.name
     const replace = () =>
-      this.#store.update(caller, { id }, () => stored, { expected: createOnly ? [] : expected })
-    const replaced = await replace().catch(ifNotFound(undefined))
-    if (replaced) return { query: withParameters(replaced), created: false }
+      this.#store.update(caller, { id }, () => query, { expected: createOnly ? [] : expected })
+    const updatedQuery = await replace().catch(ifNotFound(undefined))
+    if (updatedQuery) return { query: withParameters(updatedQuery), created: false }
     if (expected !== undefined) throw new ServiceError('PreconditionFailed')
     return {
-      query: withParameters(await this.#store.create(caller, stored, QUERY_PERMISSIONS, { id })),
+      query: withParameters(await this.#store.create(caller, query, QUERY_PERMISSIONS, { id })),
       created: true,
     }
   }

@@ -129,8 +129,8 @@ export class Compositions {
       ...restrict(insertTargetFor({ permissions: ehrPermissions }, id, place)),
       referencedRecord: this.#templates.lockFor(fields.template),
     }
-    const [created] = await this.#store.createAll(caller, [record], where, { tx })
-    return created as SavedComposition
+    const [composition] = await this.#store.createAll(caller, [record], where, { tx })
+    return composition as SavedComposition
   }
 
   /** The compositions that are not deleted, the latest start first. @throws NotFound */
@@ -294,7 +294,7 @@ export class Compositions {
   }
 
   /** The links of a composition, and the links of others in the EHR to it. @throws NotFound */
-  async linked(caller: Caller, key: CompositionKey) {
+  async getWithLinks(caller: Caller, key: CompositionKey) {
     const now = await this.get(caller, key)
     const { ehrId, id } = now
     const own = findLinks(toRmObject(now))
@@ -323,9 +323,9 @@ export class Compositions {
 
   /** Parses the uid of a composition that is to change. @throws Conflict when it shows a record */
   async #parseChangeable(caller: Caller, { ehrId, uid }: CompositionKey) {
-    const parsed = parseVersionUid(uid)
-    await this.#viewCompositions.refuseChange(caller, { ehrId, id: parsed.id })
-    return parsed
+    const versionUid = parseVersionUid(uid)
+    await this.#viewCompositions.refuseChange(caller, { ehrId, id: versionUid.id })
+    return versionUid
   }
 
   /** The ones of the ids that belong to compositions of the EHR. */

@@ -53,9 +53,9 @@ interface FactContext {
 export function searchFieldsOf(composition: RmObject): SearchFields {
   const { start_time } = (composition.context ?? {}) as { start_time?: RmObject }
   const start = instantMsIn(start_time?.value)
-  const collected = new SearchFieldCollector()
-  collected.visit(composition, undefined)
-  return { ...collected.fields(), ...(start !== undefined && { start }) }
+  const collector = new SearchFieldCollector()
+  collector.visit(composition, undefined)
+  return { ...collector.fields(), ...(start !== undefined && { start }) }
 }
 
 /** Collects the search fields of a composition in one pass. */

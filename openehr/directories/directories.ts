@@ -60,8 +60,8 @@ export class Directories {
       if (now) return this.#store.update(caller, { id, ehrId }, () => ({ ehrId, json }), { tx })
       const place = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
       try {
-        const [created] = await this.#store.createAll(caller, [{ id, ehrId, json }], place, { tx })
-        return created as SavedDirectory
+        const [directory] = await this.#store.createAll(caller, [{ id, ehrId, json }], place, { tx })
+        return directory as SavedDirectory
       } catch (error) {
         throw isDuplicateKeyError(error) && !tx ? existsError(error) : error
       }

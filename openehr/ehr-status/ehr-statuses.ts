@@ -96,10 +96,10 @@ export class EhrStatuses {
     const ehr = await this.#ehrs.get(caller, ehrId)
     const isAnonymized = (await findAnonymizedEhrs(this.#records, caller)).has(ehrId)
     const id = statusIdOf(ehrId)
-    const stored = await this.#store.find(caller, { id, ehrId })
-    const now = stored ?? toFirstStatus(ehr)
+    const storedStatus = await this.#store.find(caller, { id, ehrId })
+    const now = storedStatus ?? toFirstStatus(ehr)
     const { version, updatedAt, json } = await readVersion(now, selector, async (former) =>
-      stored ? this.#store.findFormerVersion(caller, stored, former) : undefined,
+      storedStatus ? this.#store.findFormerVersion(caller, storedStatus, former) : undefined,
     )
     const subjectId = isAnonymized ? undefined : ehr.subjectId
     const object = toStatusResponse(JSON.parse(json) as RmObject, { id, version, subjectId })
@@ -117,8 +117,8 @@ export class EhrStatuses {
 
   /** @throws NotFound; Conflict when the status of the EHR forbids changes of its contents */
   async requireModifiable(caller: Caller, ehrId: string): Promise<void> {
-    const stored = await this.#store.find(caller, { id: statusIdOf(ehrId), ehrId })
-    if (stored) requireModifiableStatus(stored)
+    const storedStatus = await this.#store.find(caller, { id: statusIdOf(ehrId), ehrId })
+    if (storedStatus) requireModifiableStatus(storedStatus)
   }
 
   /** Checks the same when a record is added to the EHR, and reads the status together with it. */

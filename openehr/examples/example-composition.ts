@@ -30,8 +30,8 @@ export function createExample(template: Template, level: DetailLevel): RmObject 
     const read = readCanonicalJson(object, 'COMPOSITION')
     const violations = [...read.violations, ...(read.object ? templateViolations(template, read.object) : [])]
     if (violations.length === 0) break
-    const pruned = violations.map(({ path }) => pruneOptional(object, path, making.optional)).some(Boolean)
-    if (!pruned) break
+    const hasPruned = violations.map(({ path }) => pruneOptional(object, path, making.optional)).some(Boolean)
+    if (!hasPruned) break
   }
   return object
 }
@@ -115,14 +115,14 @@ function createAttribute(
   constraint: AttributeConstraint | undefined,
   making: ExampleContext,
 ): unknown {
-  const demanded = attribute.mandatory || minOf(constraint?.existence ?? NO_INTERVAL) > 0
-  const isWanted = demanded || isAlwaysIncluded(node, attribute) || needsMembers(constraint)
+  const isRequired = attribute.mandatory || minOf(constraint?.existence ?? NO_INTERVAL) > 0
+  const isWanted = isRequired || isAlwaysIncluded(node, attribute) || needsMembers(constraint)
   if (constraint?.existence.upper === 0) return undefined
   if (!isWanted && (making.level === 'required' || !constraint || OMITTED_ATTRIBUTES.has(attribute.name)))
     return undefined
   const children = constraint?.children ?? []
   const value = attribute.multiple
-    ? createMembers(attribute, constraint, demanded, making)
+    ? createMembers(attribute, constraint, isRequired, making)
     : createSingle(attribute, children, making)
   if (!isWanted && typeof value === 'object' && value !== null) making.optional.add(value)
   return value
@@ -150,12 +150,12 @@ function createSingle(
 function createMembers(
   attribute: RmAttribute,
   constraint: AttributeConstraint | undefined,
-  demanded: boolean,
+  isRequired: boolean,
   making: ExampleContext,
 ): unknown[] | undefined {
   const children = (constraint?.children ?? []).filter(({ slot }) => !slot)
   const { upper = Number.POSITIVE_INFINITY } = constraint?.cardinality ?? {}
-  const minCount = Math.max(minOf(constraint?.cardinality ?? NO_INTERVAL), demanded ? 1 : 0)
+  const minCount = Math.max(minOf(constraint?.cardinality ?? NO_INTERVAL), isRequired ? 1 : 0)
   const members: RmObject[] = []
   for (const child of children)
     for (let i = 0; i < minOf(child.occurrences); i++)

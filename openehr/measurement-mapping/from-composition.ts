@@ -98,8 +98,8 @@ function toMeasurementRecord(
   try {
     const record = validateNewRecord(kind, values)
     const { carePlanId: _, ...required } = kind.schema.properties
-    const demanded = Object.keys(required).filter((name) => kind.schema.required?.includes(name))
-    return demanded.every((name) => isPresent(record, name)) ? record : undefined
+    const requiredNames = Object.keys(required).filter((name) => kind.schema.required?.includes(name))
+    return requiredNames.every((name) => isPresent(record, name)) ? record : undefined
   } catch (error) {
     if (error instanceof ServiceError) return undefined
     throw error

@@ -52,12 +52,12 @@ function textLength(node: ObjectConstraint): number {
   const { rmType, primitive, codes, quantity, ordinals } = node
   const own = JSON.stringify([rmType, nodeIdOf(node), labelOf(node), primitive, codes, quantity, ordinals])
   const { terminology = '', list = [] } = codes ?? {}
-  const used = [
+  const usedCodes = [
     { terminology: '', code: node.nodeId },
     ...list.map((code) => ({ terminology, code })),
     ...(ordinals ?? []).map(({ symbol }) => symbol),
   ]
-  return used.reduce((sum, code) => sum + termLength(node, code), own.length)
+  return usedCodes.reduce((sum, code) => sum + termLength(node, code), own.length)
 }
 
 function termLength(node: ObjectConstraint, code: Code): number {

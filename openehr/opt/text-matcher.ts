@@ -24,10 +24,10 @@ const createRegexBudget = (): RegexBudget => {
  * which it would take too long.
  */
 export function createTextMatcher(source: string): TextMatcher {
-  let compiled: TextMatcher | undefined
+  let matcher: TextMatcher | undefined
   return (text) => {
-    compiled ??= compilePattern(source)
-    return compiled(text)
+    matcher ??= compilePattern(source)
+    return matcher(text)
   }
 }
 

@@ -63,9 +63,9 @@ function writeOrigin(history: RmObject, node: SimpleNode): void {
 const isNamed = ({ steps }: FormNode): boolean => steps.some(({ name }) => name !== undefined)
 
 function writeChildren({ children }: FormNode, object: RmObject, node: SimpleNode): void {
-  const claimed = new Set<unknown>()
+  const claimedObjects = new Set<unknown>()
   const inTurn = [...children.filter(isNamed), ...children.filter((form) => !isNamed(form))]
-  const found = new Map(inTurn.map((form) => [form, [...follow(object, form, claimed)]]))
+  const found = new Map(inTurn.map((form) => [form, [...follow(object, form, claimedObjects)]]))
   for (const form of children)
     for (const [i, { element, value }] of (found.get(form) ?? []).entries()) {
       const child = node.child(form.id, i, form.max !== 1)
@@ -84,22 +84,22 @@ interface Found {
 function* follow(
   object: RmObject,
   { steps, isOpen }: FormNode,
-  claimed: Set<unknown>,
+  claimedObjects: Set<unknown>,
   at = 0,
 ): Generator<Found> {
   const step = steps[at] as FormStep
   const isLast = at === steps.length - 1
   for (const one of [object[step.attribute]].flat()) {
-    if (one === undefined || claimed.has(one) || !isAt(one, step, isOpen)) continue
+    if (one === undefined || claimedObjects.has(one) || !isAt(one, step, isOpen)) continue
     if (isLast) {
-      if (isRmObject(one)) claimed.add(one)
+      if (isRmObject(one)) claimedObjects.add(one)
       yield { value: one }
     } else if (isRmObject(one) && one._type === 'ELEMENT') {
-      const [found] = follow(one, { steps, isOpen } as FormNode, claimed, at + 1)
+      const [found] = follow(one, { steps, isOpen } as FormNode, claimedObjects, at + 1)
       if (!found && one.value !== undefined) continue
-      claimed.add(one)
+      claimedObjects.add(one)
       yield { value: found?.value, element: one }
-    } else if (isRmObject(one)) yield* follow(one, { steps, isOpen } as FormNode, claimed, at + 1)
+    } else if (isRmObject(one)) yield* follow(one, { steps, isOpen } as FormNode, claimedObjects, at + 1)
   }
 }
 

@@ -139,9 +139,10 @@ export class ArchetypeStore {
   }
 
   async #listAll(caller: Caller): Promise<Archetype[]> {
-    const stored = (await this.#headDocuments().find().toArray()) as (ParseDocument & ArchetypeHeadRecord)[]
+    const headDocuments = (await this.#headDocuments().find().toArray()) as (ParseDocument &
+      ArchetypeHeadRecord)[]
     const archetypesById = new Map<string, Archetype>(
-      stored.map(({ _id: id, concept, rmType }) => [id, { id, concept, rmType, templates: [] }]),
+      headDocuments.map(({ _id: id, concept, rmType }) => [id, { id, concept, rmType, templates: [] }]),
     )
     for (const { templateId, archetypes } of await this.#templates.all(caller))
       for (const use of archetypes) {

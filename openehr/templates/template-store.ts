@@ -183,8 +183,8 @@ export class TemplateStore {
   }
 
   async #parsed(caller: Caller, head: SavedRecord<TemplateHeadRecord>): Promise<StoredTemplate> {
-    const cached = this.#cache.get(head.id)
-    if (cached) return { head, template: cached }
+    const cachedTemplate = this.#cache.get(head.id)
+    if (cachedTemplate) return { head, template: cachedTemplate }
     const bytes = await this.#readFile(caller, head.id)
     const template = readStoredTemplate(bytes)
     this.#cache.set(head.id, template, { size: bytes.length })

@@ -109,9 +109,11 @@ function attributeViolations(attribute: AttributeConstraint, object: RmObject, p
 
 /** A template may require more members than its cardinality allows; then the nodes take precedence. */
 function relaxCardinality(cardinality: Interval, children: readonly ObjectConstraint[]): Interval {
-  const demanded = children.reduce((sum, { occurrences: { lower = 0 } }) => sum + lower, 0)
+  const requiredCount = children.reduce((sum, { occurrences: { lower = 0 } }) => sum + lower, 0)
   const { upper } = cardinality
-  return upper === undefined || upper >= demanded ? cardinality : { ...cardinality, upper: demanded }
+  return upper === undefined || upper >= requiredCount
+    ? cardinality
+    : { ...cardinality, upper: requiredCount }
 }
 
 function containerViolations(

@@ -41,9 +41,11 @@ function matchesDurationPattern(pattern: string, value: string): boolean {
   const duration = parseDuration(value)
   if (duration === undefined) return false
   const [days = '', times = ''] = pattern.replace(/\/.*$/, '').replace(/^P/, '').split('T')
-  const allowed = new Set([...days, ...times.replace('M', 'N')])
+  const allowedParts = new Set([...days, ...times.replace('M', 'N')])
   if (days === '') return true
-  return (['Y', 'M', 'W', 'D', 'H', 'N', 'S'] as const).every((part) => !duration[part] || allowed.has(part))
+  return (['Y', 'M', 'W', 'D', 'H', 'N', 'S'] as const).every(
+    (part) => !duration[part] || allowedParts.has(part),
+  )
 }
 
 function temporalMagnitude(kind: TemporalKind, text: string): number | undefined {

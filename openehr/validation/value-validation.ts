@@ -156,8 +156,8 @@ function quantityViolations(
     precision?: number
   }
   if (list.length === 0) return []
-  const allowed = list.filter((one) => one.units === units)
-  const [first] = allowed
+  const unitConstraints = list.filter((one) => one.units === units)
+  const [first] = unitConstraints
   if (first === undefined) {
     const of = property ? ` (property ${property.code})` : ''
     return violationAt(

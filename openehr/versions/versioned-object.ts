@@ -26,14 +26,14 @@ export const toVersionedObject = (
 export const toRevisionHistory = (
   id: string,
   changes: readonly (VersionAuthorship & { version: number })[],
-  described: ReadonlyMap<string, RmObject>,
+  auditsByUid: ReadonlyMap<string, RmObject>,
 ): RmObject => ({
   _type: 'REVISION_HISTORY',
   items: changes.map((change) => ({
     _type: 'REVISION_HISTORY_ITEM',
     version_id: objectVersionId({ id, version: change.version }),
     audits: [
-      described.get(versionUidOf({ id, version: change.version })) ??
+      auditsByUid.get(versionUidOf({ id, version: change.version })) ??
         toAuditDetails({ version: change.version, updatedAt: change.at }, change),
     ],
   })),

@@ -34,11 +34,11 @@ export const startEmbeddedMongo = async ({
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     execArgv: ['--enable-source-maps'],
   })
-  const ended = once(child, 'exit') as Promise<[code: number | null, signal: string | null]>
-  const exited = ended.then(([code]) => code ?? -1)
+  const exit = once(child, 'exit') as Promise<[code: number | null, signal: string | null]>
+  const exited = exit.then(([code]) => code ?? -1)
   const message = await Promise.race([
     once(child, 'message').then(([first]) => first as Message),
-    ended.then(([code, signal]): Message => ({ error: unexpectedEnd(dataDir, code, signal) })),
+    exit.then(([code, signal]): Message => ({ error: unexpectedEnd(dataDir, code, signal) })),
   ])
   if ('error' in message) throw new Error(message.error)
   child.stderr?.pipe(process.stderr)

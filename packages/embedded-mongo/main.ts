@@ -73,8 +73,8 @@ const verifyApart = (file: string, doubt: string, data: string): void => {
     encoding: 'utf8',
   })
   if (status === 0) return
-  const ended = `reading it ended with ${signal ?? `code ${status}`}`
-  const why = error?.message || (!signal && stderr.trim().split('\n', 1)[0]) || ended
+  const exitMessage = `reading it ended with ${signal ?? `code ${status}`}`
+  const why = error?.message || (!signal && stderr.trim().split('\n', 1)[0]) || exitMessage
   if (status === 1 || isCrashSignal(signal)) throw createDamageFault(data, `${file} is inconsistent: ${why}`)
   throw new StartFault(`cannot verify data directory ${data}: ${why}`)
 }

@@ -43,7 +43,7 @@ interface DsmqOptions {
   definition?: DsmqDefinition | undefined
   /** Sent with the requests of the script, such as `authorization`. */
   headers?: Record<string, string> | undefined
-  onResult?: ((stored: unknown) => void) | undefined
+  onResult?: ((result: unknown) => void) | undefined
   onError?: ((error: Error) => void) | undefined
 }
 

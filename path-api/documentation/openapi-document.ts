@@ -57,12 +57,12 @@ export function createOpenApiDocument(
   const refusals: Json = {}
   const paths: Record<string, Json> = {}
   for (const operation of operations) {
-    const described = describeOperation(operation, schemas, refusals)
-    paths[operation.path] = { ...paths[operation.path], [operation.method]: described }
+    const operationObject = describeOperation(operation, schemas, refusals)
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: operationObject }
   }
   const ofClasses = describeClassFamily(schemas, open)
   Object.assign(paths, ofClasses.paths)
-  const used = new Set(Object.keys(paths).map(tagOf))
+  const usedTags = new Set(Object.keys(paths).map(tagOf))
   return {
     openapi: '3.1.0',
     info: {
@@ -74,7 +74,7 @@ export function createOpenApiDocument(
     },
     servers: [{ url: pathPrefix || '/' }],
     tags: TAGS.filter(
-      ([, name], i) => used.has(name) && TAGS.findIndex(([, other]) => other === name) === i,
+      ([, name], i) => usedTags.has(name) && TAGS.findIndex(([, other]) => other === name) === i,
     ).map(([, name, description]) => ({ name, description })),
     paths,
     components: {
@@ -320,8 +320,10 @@ const createHeaderObject = (description: string) => ({ description, schema: { ty
 function describeSuccessResponses(operation: Operation, schemas: SchemaCollector): Json {
   const { creates, reply } = operation
   const [, body, ...versioned] = reply
-  const created: Operation[] = creates ? [{ ...operation, reply: [201, body as TSchema, ...versioned] }] : []
-  return Object.assign({}, ...[operation, ...created].map((one) => describeSuccessResponse(one, schemas)))
+  const creations: Operation[] = creates
+    ? [{ ...operation, reply: [201, body as TSchema, ...versioned] }]
+    : []
+  return Object.assign({}, ...[operation, ...creations].map((one) => describeSuccessResponse(one, schemas)))
 }
 
 function describeSuccessResponse(
@@ -356,9 +358,9 @@ function describeErrorResponses(operation: Operation, schemas: SchemaCollector, 
     byStatus.set(format.statusOf(name), [...(byStatus.get(format.statusOf(name)) ?? []), name])
   return Object.fromEntries(
     [...byStatus].map(([status, entries]) => {
-      const shared = format.prefix + entries.toSorted().join('Or')
-      refusals[shared] ??= createErrorResponse(entries.toSorted(), format, schemas)
-      return [status, { $ref: `#/components/responses/${shared}` }]
+      const responseName = format.prefix + entries.toSorted().join('Or')
+      refusals[responseName] ??= createErrorResponse(entries.toSorted(), format, schemas)
+      return [status, { $ref: `#/components/responses/${responseName}` }]
     }),
   )
 }
@@ -420,12 +422,12 @@ const createErrorResponse = (
 
 /** Returns only the examples that a response refers to. */
 function createProblemExamples(refusals: Json): Json {
-  const used = JSON.stringify(refusals)
+  const refusalsJson = JSON.stringify(refusals)
   const names = Object.keys(errorCatalogue) as ErrorName[]
   return Object.fromEntries(
     Object.values(ERROR_FORMATS).flatMap(({ exampleName, exampleOf: example }) =>
       names
-        .filter((name) => used.includes(`/examples/${exampleName(name)}"`))
+        .filter((name) => refusalsJson.includes(`/examples/${exampleName(name)}"`))
         .map((name) => [exampleName(name), { value: example(name) }]),
     ),
   )

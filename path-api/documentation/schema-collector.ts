@@ -34,9 +34,9 @@ export class SchemaCollector {
  * languages lack by words, drops defaults of properties, and gives each enumeration a single type.
  */
 function toPortableSchema(schema: Json): Json {
-  const { documented, ...checked } = schema
+  const { documented, ...checkedSchema } = schema
   const { pattern, inWords, description, properties, required, ...rest } = splitEnumByType(
-    addDocumentedRules(checked, documented as Json | undefined),
+    addDocumentedRules(checkedSchema, documented as Json | undefined),
   )
   const isPortable = typeof pattern !== 'string' || !pattern.includes('\\p{')
   const fullDescription = isPortable ? description : `${description}; ${inWords}`
@@ -50,12 +50,12 @@ function toPortableSchema(schema: Json): Json {
 }
 
 /** Adds the rules that code checks in place of the schema. */
-function addDocumentedRules(schema: Json, documented: Json = {}): Json {
-  const values = documented.enum as unknown[] | undefined
+function addDocumentedRules(schema: Json, documentedRules: Json = {}): Json {
+  const values = documentedRules.enum as unknown[] | undefined
   const isNullable = Array.isArray(schema.type) && schema.type.includes('null')
   return {
     ...schema,
-    ...documented,
+    ...documentedRules,
     ...(schema.description !== undefined && { description: schema.description }),
     ...(values && isNullable && { enum: [...values, null] }),
   }

@@ -78,17 +78,17 @@ export async function createRunOnce(db: Db): Promise<RunOnce> {
     }
     const mine = { _id: secrets.id, leaseUntil: fresh.leaseUntil }
     try {
-      const claimed = await claimKey(claims, secrets, fresh)
-      if ('answer' in claimed) return decryptResponse(claimed.answer.buffer, secrets.encryption)
-      const rendered = await work({ ...createSeededIdGenerators(secrets.seed), isRetry: claimed.isRetry })
-      if (isFinalResponse(rendered))
+      const claim = await claimKey(claims, secrets, fresh)
+      if ('answer' in claim) return decryptResponse(claim.answer.buffer, secrets.encryption)
+      const response = await work({ ...createSeededIdGenerators(secrets.seed), isRetry: claim.isRetry })
+      if (isFinalResponse(response))
         await claims.updateOne(mine, {
-          $set: { answer: encryptResponse(rendered, secrets.encryption) as unknown as Binary },
+          $set: { answer: encryptResponse(response, secrets.encryption) as unknown as Binary },
         })
       // The work may continue after its client got a 5xx. The retry then finds it done.
-      else if (rendered.status >= 500) await claims.updateOne(mine, EXPIRED_LEASE)
+      else if (response.status >= 500) await claims.updateOne(mine, EXPIRED_LEASE)
       else await claims.deleteOne(mine)
-      return rendered
+      return response
     } catch (fault) {
       if (!(fault instanceof ServiceError)) void releaseClaim(claims, mine)
       throw fault
@@ -105,8 +105,8 @@ async function releaseClaim(
 ): Promise<void> {
   const end = performance.now() + CLAIM_LEASE_MS
   for (; performance.now() < end; await sleep(500, undefined, { ref: false })) {
-    const released = await claims.updateOne(mine, EXPIRED_LEASE).catch(() => undefined)
-    if (released) return
+    const result = await claims.updateOne(mine, EXPIRED_LEASE).catch(() => undefined)
+    if (result) return
   }
 }
 
@@ -128,12 +128,12 @@ type DerivedSecrets = ReturnType<typeof deriveSecrets>
 
 /** Derives all stored values from the request, so the database alone reveals neither key nor response. */
 function deriveSecrets({ key, scope, content }: IdempotentRequest) {
-  const derived = Buffer.from(hkdfSync('sha256', content, key, scope, 96))
+  const bytes = Buffer.from(hkdfSync('sha256', content, key, scope, 96))
   return {
     id: createHash('sha256').update(`${scope}\0${key}`).digest('base64url'),
-    fingerprint: derived.subarray(0, 32),
-    encryption: derived.subarray(32, 64),
-    seed: derived.subarray(64),
+    fingerprint: bytes.subarray(0, 32),
+    encryption: bytes.subarray(32, 64),
+    seed: bytes.subarray(64),
   }
 }
 
@@ -152,8 +152,8 @@ async function claimKey(
   }
   const claim = await claims.findOne({ _id: id })
   if (claim === null) throw keyInUseError(1)
-  const expired = claim.expiresAt.getTime() <= now
-  if (!expired && !timingSafeEqual(claim.fingerprint.buffer, fingerprint)) {
+  const isExpired = claim.expiresAt.getTime() <= now
+  if (!isExpired && !timingSafeEqual(claim.fingerprint.buffer, fingerprint)) {
     const violation = {
       path: IDEMPOTENCY_HEADER,
       code: 'reused',
@@ -161,8 +161,8 @@ async function claimKey(
     }
     throw new InputError('IdempotencyKeyReused', [locateViolation('header')(violation)])
   }
-  if (!expired && claim.answer !== undefined) return { answer: claim.answer }
-  if (!expired && isLeaseHeld(claim.leaseUntil, CLAIM_LEASE_MS))
+  if (!isExpired && claim.answer !== undefined) return { answer: claim.answer }
+  if (!isExpired && isLeaseHeld(claim.leaseUntil, CLAIM_LEASE_MS))
     throw keyInUseError(Math.ceil((claim.leaseUntil.getTime() - now) / 1000))
   return takeOverClaim(claims, claim, { fingerprint: fingerprint as unknown as Binary, ...fresh })
 }
@@ -188,8 +188,8 @@ function encryptResponse({ status, headers, body }: RenderedResponse, key: Buffe
   return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
 
-function decryptResponse(sealed: Uint8Array, key: Buffer): RenderedResponse {
-  const bytes = Buffer.from(sealed)
+function decryptResponse(ciphertext: Uint8Array, key: Buffer): RenderedResponse {
+  const bytes = Buffer.from(ciphertext)
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(-16))
   const plain = Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()])
   const end = plain.indexOf('\n')

@@ -175,11 +175,11 @@ export function defineOperation<
   )
   if (!isAccessApplicable(access, params))
     throw new Error(`${id}: the access ${access} does not protect this path: choose another one in access.ts`)
-  const closed = { additionalProperties: false }
+  const closedOptions = { additionalProperties: false }
   return {
     ...(definition as unknown as Operation),
-    params: Type.Object(params, closed),
-    query: Type.Object(query, definition.openQuery ? { additionalProperties: true } : closed),
+    params: Type.Object(params, closedOptions),
+    query: Type.Object(query, definition.openQuery ? { additionalProperties: true } : closedOptions),
     body,
     limits: { ...DEFAULT_BODY_LIMITS, ...limits },
   }

@@ -153,7 +153,7 @@ interface HistoryOptions extends VersionOperationOptions {
     context: Context<'plan:read'>,
   ): Promise<Page<RecordHistoryEntry<object>>>
   /** Keeps the names that clients know and converts them to path names. */
-  namesForClients(changed: readonly string[]): string[]
+  namesForClients(names: readonly string[]): string[]
   represent(former: object): Representation
 }
 
@@ -317,8 +317,8 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext
       item: defineChange(kind.name, kind.noun, kind.resource),
       read: async (params, page, context) =>
         records(context).history(context.caller, await keyOf(params, context), page),
-      namesForClients: (changed) =>
-        changed
+      namesForClients: (names) =>
+        names
           .filter((name) => !followsFromOthers(kind, name))
           .map((name) => pathNameOf(kind.fields, name))
           .filter((name) => name in kind.resource.properties),
@@ -354,12 +354,12 @@ const conflictErrorsOf = ({ naturalKey, refuseChange }: ClassKind) =>
 
 /** Filter parameters of the list operation. */
 export function createRangeParameters({ parentType, lists, fields, filters = {} }: ClassKind) {
-  const sorted = lists.ofEhr?.sort ?? 'createdAt'
-  const format = fields[sorted]?.format ?? 'date-time'
+  const sortField = lists.ofEhr?.sort ?? 'createdAt'
+  const format = fields[sortField]?.format ?? 'date-time'
   const bound = (description: string) => Type.Optional(Type.String({ format, description }))
   return {
-    from: bound(`Start of the period: only records whose ${sorted} is this or later`),
-    to: bound(`End of the period (exclusive): only records whose ${sorted} is earlier`),
+    from: bound(`Start of the period: only records whose ${sortField} is this or later`),
+    to: bound(`End of the period (exclusive): only records whose ${sortField} is earlier`),
     ...(parentType !== 'EHR' && {
       carePlanId: Type.Optional(idField('the care plan in which the records are registered')),
     }),

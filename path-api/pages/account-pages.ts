@@ -90,15 +90,15 @@ export const accountPages = [
     countedAs: 'activateAccount',
     handle: async ({ body: { token, lang, terms, ...proof } }, context) => {
       const view = await createPageView(lang, context)
-      const failed = await context.registrations.activate(token, proof).then(() => undefined, toShownError)
-      if (!failed) return renderLoginNotice(view, 'activated', 'activatedHelp')
-      if (failed.error === 'LinkExpired') return renderExpiredPage(view, 'activation')
-      if (failed.error === 'Conflict') return renderNotice(view, 'taken', 'takenHelp')
+      const failure = await context.registrations.activate(token, proof).then(() => undefined, toShownError)
+      if (!failure) return renderLoginNotice(view, 'activated', 'activatedHelp')
+      if (failure.error === 'LinkExpired') return renderExpiredPage(view, 'activation')
+      if (failure.error === 'Conflict') return renderNotice(view, 'taken', 'takenHelp')
       const { needsPassword } = await context.registrations.findLink(token)
-      const faults = violationTexts(failed, view.language)
+      const faults = violationTexts(failure, view.language)
       return renderActivationPage(
         view,
-        { token, terms: terms || isAboutTerms(failed), needsPassword },
+        { token, terms: terms || isAboutTerms(failure), needsPassword },
         faults,
       )
     },
@@ -127,16 +127,16 @@ export const accountPages = [
     countedAs: 'updatePassword',
     handle: async ({ body: { token, lang, terms, newPassword, termsAccepted } }, context) => {
       const view = await createPageView(lang, context)
-      const failed = await context.passwords
+      const failure = await context.passwords
         .chooseByToken(token, newPassword, termsAccepted)
         .then(() => undefined, toShownError)
-      if (!failed) return renderLoginNotice(view, 'chosen', 'chosenHelp')
-      if (failed.error === 'LinkExpired') return renderExpiredPage(view, 'password')
+      if (!failure) return renderLoginNotice(view, 'chosen', 'chosenHelp')
+      if (failure.error === 'LinkExpired') return renderExpiredPage(view, 'password')
       return renderPasswordPage(
         token,
         view,
-        terms || isAboutTerms(failed),
-        violationTexts(failed, view.language),
+        terms || isAboutTerms(failure),
+        violationTexts(failure, view.language),
       )
     },
   }),

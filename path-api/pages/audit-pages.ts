@@ -149,9 +149,9 @@ const renderHiddenLanguage = (lang: string | undefined) =>
 const renderLogoutForm = (lang: string | undefined, language: InterfaceLanguage) =>
   markup`<form class="top" method="post" action="audit-leave">${renderHiddenLanguage(lang)}<button>${translate(language, 'logOut')}</button></form>`
 
-function renderLoginPage(view: PageView, failed: boolean) {
+function renderLoginPage(view: PageView, hasFailed: boolean) {
   const say = (text: PageText) => translate(view.language, text)
-  const fault = failed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''
+  const fault = hasFailed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''
   return renderPage(
     view,
     'accesses',

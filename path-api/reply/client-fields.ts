@@ -10,11 +10,11 @@ export function pickClientFields<P extends TProperties>(
   record: object,
   names?: ReadonlyMap<string, readonly string[]>,
 ): Static<TObject<P>> {
-  const stored = record as Record<string, unknown>
+  const values = record as Record<string, unknown>
   const fields: Record<string, unknown> = {}
   for (const [name, unset] of representationShapeOf(properties)) {
     const own = names?.get(name)
-    const value = own ? stored[own.find((one) => stored[one] !== undefined) ?? name] : stored[name]
+    const value = own ? values[own.find((one) => values[one] !== undefined) ?? name] : values[name]
     fields[name] = value ?? unset
   }
   return fields as Static<TObject<P>>

@@ -7,13 +7,13 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 /**
  * Parses a JSON body.
  *
- * @param reserved keys that no object may have
+ * @param reservedKeys keys that no object may have
  * @throws MalformedRequest for invalid JSON or UTF-8, values that cannot be stored, reserved keys, or exceeded limits
  */
 export function parseJson(
   bytes: Buffer,
   limits: JsonLimits,
-  reserved: readonly string[] = RESERVED_KEYS,
+  reservedKeys: readonly string[] = RESERVED_KEYS,
 ): unknown {
   let text = ''
   let value: unknown
@@ -25,15 +25,15 @@ export function parseJson(
   }
   const faultOf = text.includes('\\u') ? findValueFault : findPlainFault
   let isFaulty = false
-  const exceeded = walkJson(value, limits, (one) => {
-    isFaulty ||= faultOf(one, reserved) !== undefined
+  const exceededLimit = walkJson(value, limits, (one) => {
+    isFaulty ||= faultOf(one, reservedKeys) !== undefined
   })
-  if (exceeded === 'values') rejectTooManyValues(limits)
-  if (exceeded === 'depth') rejectBody('depth', `must not be nested deeper than ${limits.depth} levels`)
+  if (exceededLimit === 'values') rejectTooManyValues(limits)
+  if (exceededLimit === 'depth') rejectBody('depth', `must not be nested deeper than ${limits.depth} levels`)
   if (isFaulty)
     throw new InputError(
       'MalformedRequest',
-      [...findJsonFaults(value, reserved)].map(locateViolation('body')),
+      [...findJsonFaults(value, reservedKeys)].map(locateViolation('body')),
     )
   return value
 }
@@ -52,27 +52,27 @@ const isWellFormedText = (text: string): boolean => !/\p{Surrogate}/u.test(text)
 const isForbiddenKey = (key: string): boolean => key.includes('\0') || !isWellFormedText(key)
 
 /** Yields all faults with their paths. The value must not exceed the depth limit. */
-function* findJsonFaults(value: unknown, reserved: readonly string[], path = ''): Generator<Violation> {
-  const fault = findValueFault(value, reserved)
+function* findJsonFaults(value: unknown, reservedKeys: readonly string[], path = ''): Generator<Violation> {
+  const fault = findValueFault(value, reservedKeys)
   if (fault) yield { path, ...fault }
   if (typeof value !== 'object' || value === null) return
   for (const [name, inner] of Object.entries(value))
-    yield* findJsonFaults(inner, reserved, path === '' ? name : `${path}.${name}`)
+    yield* findJsonFaults(inner, reservedKeys, path === '' ? name : `${path}.${name}`)
 }
 
-function findValueFault(value: unknown, reserved: readonly string[]): JsonFault | undefined {
+function findValueFault(value: unknown, reservedKeys: readonly string[]): JsonFault | undefined {
   if (typeof value === 'string' && !isWellFormedText(value)) return INVALID_VALUE
   return (
-    findPlainFault(value, reserved) ??
-    (isObject(value) && Object.keys(value).some(isForbiddenKey) ? forbiddenKey(reserved) : undefined)
+    findPlainFault(value, reservedKeys) ??
+    (isObject(value) && Object.keys(value).some(isForbiddenKey) ? forbiddenKey(reservedKeys) : undefined)
   )
 }
 
 /** Lone surrogates and NUL enter UTF-8 text by escapes only. Without escapes fewer checks are needed. */
-function findPlainFault(value: unknown, reserved: readonly string[]): JsonFault | undefined {
+function findPlainFault(value: unknown, reservedKeys: readonly string[]): JsonFault | undefined {
   if (typeof value === 'number' && !Number.isFinite(value)) return INVALID_VALUE
-  return isObject(value) && reserved.some((key) => Object.hasOwn(value, key))
-    ? forbiddenKey(reserved)
+  return isObject(value) && reservedKeys.some((key) => Object.hasOwn(value, key))
+    ? forbiddenKey(reservedKeys)
     : undefined
 }
 
@@ -84,9 +84,9 @@ const INVALID_VALUE: JsonFault = {
   code: 'value',
   message: 'must be a finite number, or a text of valid Unicode without NUL',
 }
-const forbiddenKey = (reserved: readonly string[]): JsonFault => ({
+const forbiddenKey = (reservedKeys: readonly string[]): JsonFault => ({
   code: 'key',
-  message: `must not contain a property named ${reserved.join(' or ')}, or one with NUL or invalid Unicode in its name`,
+  message: `must not contain a property named ${reservedKeys.join(' or ')}, or one with NUL or invalid Unicode in its name`,
 })
 
 const rejectTooManyValues = ({ values }: JsonLimits): never =>

@@ -77,13 +77,13 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
     if (operation.probe) return carryOut(exchange, principal, read(request, bytes, params))
     const account = user ?? addressKey(request.ip ?? '')
     response.locals.account = account
-    const admitted = await admission.admit(account, () => response.closed)
+    const permit = await admission.admit(account, () => response.closed)
     try {
-      const rendered = await carryOut(exchange, principal, read(request, bytes, params), admitted)
-      admitted.release(isInVain(rendered.status))
-      return rendered
+      const renderedResponse = await carryOut(exchange, principal, read(request, bytes, params), permit)
+      permit.release(isInVain(renderedResponse.status))
+      return renderedResponse
     } catch (error) {
-      admitted.release(isInVain(toServiceError(error).status))
+      permit.release(isInVain(toServiceError(error).status))
       throw error
     }
   }
@@ -121,7 +121,7 @@ function createInputHandler(
       principal,
       caller,
     })
-    const rendered = await once(
+    const renderedResponse = await once(
       toIdempotentRequest(request, operation, principal, input),
       async (attempt) => {
         try {
@@ -137,7 +137,7 @@ function createInputHandler(
         }
       },
     )
-    return operation.method === 'get' ? toNotModified(request, rendered) : rendered
+    return operation.method === 'get' ? toNotModified(request, renderedResponse) : renderedResponse
   }
 }
 
@@ -226,17 +226,17 @@ function toIdempotentRequest(
   return { key, scope, content }
 }
 
-function toNotModified(request: Request, rendered: RenderedResponse): RenderedResponse {
-  const { etag, vary, 'last-modified': lastModified } = rendered.headers
+function toNotModified(request: Request, renderedResponse: RenderedResponse): RenderedResponse {
+  const { etag, vary, 'last-modified': lastModified } = renderedResponse.headers
   const knownEtags = request.headers['if-none-match']
   const since = request.headers['if-modified-since']
   // If-None-Match is more exact: the other one has no smaller unit than a second.
   const isKnown =
     knownEtags === undefined
-      ? rendered.status === 200 && Date.parse(lastModified ?? '') <= Date.parse(since ?? '')
+      ? renderedResponse.status === 200 && Date.parse(lastModified ?? '') <= Date.parse(since ?? '')
       : etag !== undefined && isUnchanged(knownEtags, etag)
-  if (!isKnown) return rendered
-  if (rendered.body instanceof Readable) rendered.body.destroy()
+  if (!isKnown) return renderedResponse
+  if (renderedResponse.body instanceof Readable) renderedResponse.body.destroy()
   const headers = { ...(etag && { etag }), ...(lastModified && { 'last-modified': lastModified }) }
   return { status: 304, headers: { ...headers, ...(vary && { vary }) }, body: undefined }
 }

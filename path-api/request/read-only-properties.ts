@@ -66,12 +66,12 @@ export async function requireUnchanged(
   if (context.ifMatch && !context.ifMatch.includes(Number(head.version)))
     throw new ServiceError('PreconditionFailed', { version: Number(head.version) })
   const current = JSON.parse(JSON.stringify(body)) as Record<string, unknown>
-  const changed = Object.keys(readOnlyValues).filter(
+  const changedNames = Object.keys(readOnlyValues).filter(
     (name) => !isDeepStrictEqual(readOnlyValues[name], current[name]),
   )
-  if (changed.length === 0) return current
+  if (changedNames.length === 0) return current
   throw new InvalidInput(
-    changed.map((path) =>
+    changedNames.map((path) =>
       locateViolation('body')({
         path,
         code: 'readOnly',

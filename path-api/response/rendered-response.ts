@@ -64,9 +64,9 @@ export async function writeResponse(
   pathPrefix: string,
 ): Promise<void> {
   for (const [name, value] of Object.entries(headers)) {
-    const rooted = ROOTED_PATHS[name]
+    const pattern = ROOTED_PATHS[name]
     if (name === 'vary') response.vary(value)
-    else response.setHeader(name, rooted ? value.replace(rooted, () => pathPrefix) : value)
+    else response.setHeader(name, pattern ? value.replace(pattern, () => pathPrefix) : value)
   }
   response.statusCode = status
   if (body instanceof Readable) {

@@ -123,8 +123,8 @@ export class Accounts {
   }
 
   async #countNewAddress({ userId }: Caller, mvUid: string, email: string): Promise<void> {
-    const unchanged = await usersOf(this.#db).findOne({ _id: mvUid, email }, { projection: { _id: 1 } })
-    if (!unchanged) await this.#parts.consume('guardedAccount', `registerAccount ${hashedKey(userId)}`)
+    const unchangedUser = await usersOf(this.#db).findOne({ _id: mvUid, email }, { projection: { _id: 1 } })
+    if (!unchangedUser) await this.#parts.consume('guardedAccount', `registerAccount ${hashedKey(userId)}`)
   }
 
   get #db() {
@@ -218,7 +218,7 @@ function requireAllowedEdit(caller: Caller, mvUid: string, { roles, disabled }: 
 }
 
 /** Nobody has read permission on a disabled account; Parse Server then refuses its logins. */
-function accountPermissions(mvUid: string, disabled: boolean): Pick<User, '_rperm' | '_wperm'> {
-  const users = disabled ? [] : [mvUid]
+function accountPermissions(mvUid: string, isDisabled: boolean): Pick<User, '_rperm' | '_wperm'> {
+  const users = isDisabled ? [] : [mvUid]
   return toStoredPermissions({ read: users, write: users })
 }

@@ -152,12 +152,12 @@ export class CarePlans {
         return this.#waitUntilDone(caller, { id, ehrId })
       })
     const work = async (tx: Transaction): Promise<PlanWithGoals> => {
-      const created = await begin(tx)
+      const newPlan = await begin(tx)
       const into = planInsertTarget(place)
       const newGoals = await this.stores.goals.store.createAll(caller, contents.goals, into, { tx })
       const newTasks = await this.stores.tasks.store.createAll(caller, contents.tasks, into, { tx })
       await this.participants.createAllIn(tx, caller, place, invited)
-      return assemblePlan(created, newGoals, newTasks)
+      return assemblePlan(newPlan, newGoals, newTasks)
     }
     return this.#createOrFind(caller, { id, ehrId }, () =>
       runStoreTransaction(this.#records, work, { admission: caller.admission }),
@@ -233,10 +233,10 @@ export class CarePlans {
     body: Omit<CarePlanReplacement, 'id'>,
     { expected }: WriteOptions,
   ): Promise<PlanWithGoals> {
-    const replaced = await replaceWithEhrLock(this.#records, key.ehrId, body, (tx) =>
+    const plan = await replaceWithEhrLock(this.#records, key.ehrId, body, (tx) =>
       this.stores.plans.replace(caller, key, body, { tx, expected }),
     )
-    return this.#readWithGoals(caller, replaced)
+    return this.#readWithGoals(caller, plan)
   }
 
   /**
@@ -260,8 +260,8 @@ export class CarePlans {
         if (!closeOpen) return read
         return { ...read, goals: await this.goals.closeAll(caller, read.goals, status, tx) }
       })
-    const closed = async () => (await close()) ?? this.#waitUntilDone(caller, key)
-    return closeOrFindClosed(options, closing, () => this.get(caller, key), closed)
+    const closeAndWait = async () => (await close()) ?? this.#waitUntilDone(caller, key)
+    return closeOrFindClosed(options, closing, () => this.get(caller, key), closeAndWait)
   }
 
   history(caller: Caller, key: EhrRecordKey, page: PageRequest) {
@@ -275,10 +275,10 @@ export class CarePlans {
     version: number,
     options: WriteOptions,
   ): Promise<PlanWithGoals> {
-    const restored = await this.stores.plans.restore(caller, key, version, options, (tx) =>
+    const plan = await this.stores.plans.restore(caller, key, version, options, (tx) =>
       this.participants.restoreRoles(tx, key),
     )
-    return this.#readWithGoals(caller, restored)
+    return this.#readWithGoals(caller, plan)
   }
 
   /**

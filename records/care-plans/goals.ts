@@ -37,10 +37,10 @@ export class Goals {
     body: Omit<GoalReplacement, 'id'>,
     { expected }: WriteOptions,
   ): Promise<GoalWithTasks> {
-    const replaced = await replaceWithEhrLock(this.#records, key.ehrId, body, (tx) =>
+    const goal = await replaceWithEhrLock(this.#records, key.ehrId, body, (tx) =>
       this.#stores.goals.replace(caller, key, body, { tx, expected }),
     )
-    return this.#readWithTasks(caller, replaced)
+    return this.#readWithTasks(caller, goal)
   }
 
   /**
@@ -60,8 +60,8 @@ export class Goals {
         const read = await readGoalWithTasks(this.#stores, caller, goal, tx)
         const { status = 'COMPLETED', closeOpen } = closing
         if (!closeOpen) return read
-        const [closed] = await this.closeAll(caller, [read], status, tx)
-        return closed ?? read
+        const [closedGoal] = await this.closeAll(caller, [read], status, tx)
+        return closedGoal ?? read
       })
     return closeOrFindClosed(options, closing, () => this.get(caller, key), close)
   }

@@ -51,10 +51,10 @@ export class Tasks {
       this.#tasks.store.list(caller, TODO_LIST, { where: { ...where, dueDate }, limit, cursor: from }, { tx })
     const dates = { from: EARLIEST_DATE, to: dueBefore }
     const amongUndated = cursor !== undefined && decodeCursor(TODO_CURSOR_LIST, cursor).value === null
-    const dated = amongUndated ? EMPTY_PAGE : await list(dates, cursor)
-    const more = dated.next === null && dueBefore === undefined
-    const undated = more ? await list(null, amongUndated ? cursor : undefined) : EMPTY_PAGE
-    const found = joinPages(dated, undated, limit)
+    const datedPage = amongUndated ? EMPTY_PAGE : await list(dates, cursor)
+    const more = datedPage.next === null && dueBefore === undefined
+    const undatedPage = more ? await list(null, amongUndated ? cursor : undefined) : EMPTY_PAGE
+    const found = joinPages(datedPage, undatedPage, limit)
     if (count) {
       const dueThen = { ...where, ...(dueBefore && { dueDate: dates }) }
       const { total } = await this.#tasks.store.list(
@@ -116,8 +116,18 @@ export class Tasks {
 const EMPTY_PAGE: Page<StoredTask> = { items: [], next: null }
 
 /** Joins the end of the first list and the beginning of the second to one page. */
-function joinPages(dated: Page<StoredTask>, undated: Page<StoredTask>, limit: number): Page<StoredTask> {
+function joinPages(
+  datedPage: Page<StoredTask>,
+  undatedPage: Page<StoredTask>,
+  limit: number,
+): Page<StoredTask> {
   const positionOf = ({ id, dueDate }: StoredTask) => ({ value: null, id: dueDate === undefined ? id : '' })
-  const page = createPage(TODO_CURSOR_LIST, [...dated.items, ...undated.items], limit, positionOf, undefined)
-  return { ...page, next: page.next ?? dated.next ?? undated.next }
+  const page = createPage(
+    TODO_CURSOR_LIST,
+    [...datedPage.items, ...undatedPage.items],
+    limit,
+    positionOf,
+    undefined,
+  )
+  return { ...page, next: page.next ?? datedPage.next ?? undatedPage.next }
 }

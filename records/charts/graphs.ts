@@ -109,8 +109,8 @@ export class Graphs {
         return this.#columns('where' in kind ? [ofPlans] : places, kind, series, query)
       }),
     ])
-    const looked = new Set(readings.map(({ kind }) => kind.collection))
-    const series = await runWhileRecording(this.#report(caller, ehrId, [...looked]), () =>
+    const collectionNames = new Set(readings.map(({ kind }) => kind.collection))
+    const series = await runWhileRecording(this.#report(caller, ehrId, [...collectionNames]), () =>
       readings.flatMap(({ kind, series }, i) =>
         series.map((one, at) => {
           const { times, values } = columns[i] as TimeColumns

@@ -23,13 +23,13 @@ export async function readTimeColumns(
   filters: readonly Document[],
   fields: readonly string[],
 ): Promise<TimeColumns> {
-  const stored = ['timestamp', ...fields]
+  const allFields = ['timestamp', ...fields]
   const allColumns = await Promise.all(
-    filters.map((filter) => readRows(database, collection, filter, stored)),
+    filters.map((filter) => readRows(database, collection, filter, allFields)),
   )
   const some = allColumns.filter(([times]) => times && times.length > 0)
   if (some.length === 1) return sortByTime(some[0] as Float64Array[])
-  return sortByTime(stored.map((_, i) => concatenate(some.map((columns) => columns[i] as Float64Array))))
+  return sortByTime(allFields.map((_, i) => concatenate(some.map((columns) => columns[i] as Float64Array))))
 }
 
 function concatenate(parts: readonly Float64Array[]): Float64Array {
@@ -80,8 +80,8 @@ function sortByTime([times = new Float64Array(), ...values]: readonly Float64Arr
   for (const column of [times, ...values]) column.reverse()
   if (isSorted(times)) return { times, values }
   const order = Uint32Array.from(times.keys()).sort((a, b) => (times[a] as number) - (times[b] as number))
-  const sorted = (column: Float64Array) => Float64Array.from(order, (i) => column[i] as number)
-  return { times: sorted(times), values: values.map(sorted) }
+  const sortColumn = (column: Float64Array) => Float64Array.from(order, (i) => column[i] as number)
+  return { times: sortColumn(times), values: values.map(sortColumn) }
 }
 
 const isSorted = (times: Float64Array): boolean => {

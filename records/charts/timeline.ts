@@ -141,8 +141,8 @@ export class Timelines {
     const page = all.slice(0, limitOfPage(limit, parts))
     if (after?.isBackward) page.reverse()
     const accesses = await this.#accesses(caller, ehrId, page)
-    const recorded = this.#records.audit.record(...accesses)
-    const lines = await runWhileRecording(recorded, () => mapInSlices(page, toTimelineEntry, limits.slice))
+    const recording = this.#records.audit.record(...accesses)
+    const lines = await runWhileRecording(recording, () => mapInSlices(page, toTimelineEntry, limits.slice))
     const around = neighbouringPositions(page, all.length > page.length, after)
     const cursorOf = (place: CursorPosition | undefined) =>
       place ? encodeCursor(cursorListOf(order), place) : null
@@ -262,8 +262,8 @@ function partFilter(
   const types = (those: boolean) =>
     parts.flatMap((part) => (requestedKinds.includes(part.kind) === those ? [part.type] : []))
   if (!requestedKinds.includes(kind)) return { type: { $in: types(true) } }
-  const unwanted = types(false)
-  return unwanted.length > 0 ? { type: { $nin: unwanted } } : {}
+  const otherTypes = types(false)
+  return otherTypes.length > 0 ? { type: { $nin: otherTypes } } : {}
 }
 
 /** Selects records that are not over before `from`. */
@@ -272,8 +272,8 @@ function overlapFilter({ kind, format }: TimelineKind, from: Date | undefined | 
   if (!end || !from) return {}
   const key = format.field(end).key
   const moments = start.map((name) => ({ [key]: null, [format.field(name).key]: { $gte: from } }))
-  const closed = { [key]: null, _updated_at: { $gte: from } }
-  return { $or: [{ [key]: { $gte: from } }, ...(open ? [{ [key]: null, ...open }, closed] : moments)] }
+  const closedFilter = { [key]: null, _updated_at: { $gte: from } }
+  return { $or: [{ [key]: { $gte: from } }, ...(open ? [{ [key]: null, ...open }, closedFilter] : moments)] }
 }
 
 interface StreamReading {

@@ -52,10 +52,10 @@ async function recordDenial(
     { _id: id },
     { projection: { ehrId: 1 } },
   )
-  const audited = { collection, ehr: about === 'ehr' ? 'id' : 'ehrId' } as const
-  const denied = { action: 'read', outcome: 'denied' } as const
+  const resource = { collection, ehr: about === 'ehr' ? 'id' : 'ehrId' } as const
+  const denial = { action: 'read', outcome: 'denied' } as const
   const target = { id, ehrId: found?.ehrId }
-  if (found) await records.audit.record(...accessWithoutRecords(audited, caller, denied, target))
+  if (found) await records.audit.record(...accessWithoutRecords(resource, caller, denial, target))
 }
 
 /** @returns undefined if the caller may not see the subject */

@@ -167,13 +167,13 @@ export class Chats {
     const subject = await this.#subject(caller, place)
     await this.#requireWritable(caller, subject, content, topicId)
     const message = this.#message(caller, subject, topicId, content)
-    const created = await this.#messages.create(
+    const storedMessage = await this.#messages.create(
       caller,
       message as never,
       topicInsertTarget(caller, subject, topicId),
       { id },
     )
-    return { message: created, names: await this.#namesOf(subject, [created]) }
+    return { message: storedMessage, names: await this.#namesOf(subject, [storedMessage]) }
   }
 
   /** @throws NotFound */
@@ -338,8 +338,8 @@ export class Chats {
     return topics.map((topic) => ({ topic, unread: unread.get(topic.id) ?? 0, names }))
   }
 
-  #namesOf({ isAnonymous }: ChatSubject, authored: readonly Authored[]): Promise<NamesById> | NamesById {
-    const userIds = authored.flatMap(({ createdBy, onBehalfOf = [] }) => [createdBy, onBehalfOf].flat())
+  #namesOf({ isAnonymous }: ChatSubject, items: readonly Authored[]): Promise<NamesById> | NamesById {
+    const userIds = items.flatMap(({ createdBy, onBehalfOf = [] }) => [createdBy, onBehalfOf].flat())
     return isAnonymous ? NO_NAMES : this.#dependencies.persons.namesOf(userIds)
   }
 

@@ -90,9 +90,9 @@ export class NaturallyKeyedRecords<S extends TObject, L extends string> extends 
   /** A record that was deleted may exist again, with other natural keys. */
   async #findDeletedId(ehrId: string, values: object): Promise<string> {
     const place = { ehrId, collection: this.kind.collection }
-    const deleted = await findDeletedIds(this.#records.db, place, this.#keysOf(values))
-    const existing = await this.#documents.distinct('_id', { _id: { $in: deleted } })
-    return deleted.find((id) => !existing.includes(id)) ?? ''
+    const deletedIds = await findDeletedIds(this.#records.db, place, this.#keysOf(values))
+    const existing = await this.#documents.distinct('_id', { _id: { $in: deletedIds } })
+    return deletedIds.find((id) => !existing.includes(id)) ?? ''
   }
 
   get #documents() {

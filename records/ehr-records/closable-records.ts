@@ -39,8 +39,8 @@ export class ClosableRecords<S extends TObject, L extends string> extends EhrRec
     tx: Transaction,
   ): Promise<SavedRecord<Static<S>>[]> {
     const open = records.flatMap((one) => (isClosed(one as object) ? [] : [one.id]))
-    const closed = await this.closeOpen(caller, open, status, tx)
-    const byId = new Map(closed.map((one) => [one.id, one]))
+    const closedRecords = await this.closeOpen(caller, open, status, tx)
+    const byId = new Map(closedRecords.map((one) => [one.id, one]))
     return records.map((one) => byId.get(one.id) ?? one)
   }
 

@@ -145,12 +145,12 @@ export class EhrRecords<S extends TObject, L extends string> {
   ): Promise<object[] | undefined> {
     const { lists, outsidePlans } = this.kind
     const byPlan = (lists as Record<string, ListDefinition<Static<S>>>).ofPlan?.by.join() === 'carePlanId'
-    const implied = { ehrId: { checked: ehrId } }
-    if (carePlanId !== undefined) return byPlan && typeof carePlanId === 'string' ? [implied] : undefined
+    const ehrCondition = { ehrId: { checked: ehrId } }
+    if (carePlanId !== undefined) return byPlan && typeof carePlanId === 'string' ? [ehrCondition] : undefined
     if (!byPlan || !outsidePlans) return undefined
     const plans = await findParticipantPlans(this.#records, caller, ehrId, ehr)
     if (!plans) return undefined
-    return [{ ...implied, carePlanId: plans.length === 1 ? plans[0] : { in: plans } }, outsidePlans]
+    return [{ ...ehrCondition, carePlanId: plans.length === 1 ? plans[0] : { in: plans } }, outsidePlans]
   }
 
   /** Searches by any conditions. @throws NotFound when the caller may read none of the EHRs */
@@ -309,9 +309,9 @@ export class EhrRecords<S extends TObject, L extends string> {
       this.change(caller, { id } as EhrRecordKey, change, { expected, tx: within })
     if (!closes) return write(tx)
     const close = async (within: Transaction) => {
-      const closed = await write(within)
-      await lockEhrExclusively(this.#records, within, (closed as unknown as ParentIds).ehrId)
-      return closed
+      const closedRecord = await write(within)
+      await lockEhrExclusively(this.#records, within, (closedRecord as unknown as ParentIds).ehrId)
+      return closedRecord
     }
     return tx ? close(tx) : runStoreTransaction(this.#records, close)
   }
@@ -335,8 +335,8 @@ export class EhrRecords<S extends TObject, L extends string> {
   /** Deletes an object of the class family. @throws as remove */
   removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
     return this.#deleteWithContents(caller, id, async (tx) => {
-      const removed = await this.store.delete(caller, storeKeyOf({ id }), { expected, tx })
-      return String((removed as RecordBody).ehrId)
+      const record = await this.store.delete(caller, storeKeyOf({ id }), { expected, tx })
+      return String((record as RecordBody).ehrId)
     })
   }
 
@@ -376,10 +376,10 @@ export class EhrRecords<S extends TObject, L extends string> {
     { expected }: WriteOptions,
     onReturn?: (tx: Transaction) => Promise<void>,
   ): Promise<SavedRecord<Static<S>>> {
-    const deleted = await this.store.findDeleted(caller, storeKeyOf(key))
-    if (deleted)
+    const deletedRecord = await this.store.findDeleted(caller, storeKeyOf(key))
+    if (deletedRecord)
       try {
-        return await this.#returnDeleted(caller, deleted, version, onReturn)
+        return await this.#returnDeleted(caller, deletedRecord, version, onReturn)
       } catch (error) {
         // A concurrent request may have returned it.
         const isRefusal = error instanceof ServiceError
@@ -393,18 +393,18 @@ export class EhrRecords<S extends TObject, L extends string> {
 
   async #returnDeleted(
     caller: Caller,
-    deleted: SavedRecord<Static<S>>,
+    deletedRecord: SavedRecord<Static<S>>,
     version: number,
     onReturn?: (tx: Transaction) => Promise<void>,
   ): Promise<SavedRecord<Static<S>>> {
     const kind = this.kind as unknown as ClassKind
-    const record = deleted as SavedRecord<Static<S>> & ParentIds
+    const record = deletedRecord as SavedRecord<Static<S>> & ParentIds
     const { id, ehrId } = record
-    const returned = await runWithEhrLock(this.#records, ehrId, async (tx) => {
+    const returnedRecord = await runWithEhrLock(this.#records, ehrId, async (tx) => {
       const parent = await returnTargetFor(parentFinderIn(this.#records, tx.session), kind, id, record)
       const rule = (former: SavedRecord<Static<S>>) =>
         ({ ...(former as object), ...this.#unchangeableFields(record) }) as Static<S>
-      const back = await this.store.returnDeleted(caller, deleted, version, rule, { parent, tx })
+      const back = await this.store.returnDeleted(caller, deletedRecord, version, rule, { parent, tx })
       if (hasCapacityLimit(kind)) await requireCapacity(this.#records, kind, { ...record, id }, tx.session)
       if (isContainerClass(kind.collection))
         await showContents(this.#records, tx, caller, kind.collection, { id, ehrId })
@@ -412,7 +412,7 @@ export class EhrRecords<S extends TObject, L extends string> {
       return back
     })
     if (isContainerClass(kind.collection)) await waitForDeletion(this.#records, kind.collection, id)
-    return returned
+    return returnedRecord
   }
 
   /** Checks a change and returns the new record with its derived fields. @throws RuleViolated */

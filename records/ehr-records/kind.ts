@@ -26,8 +26,8 @@ export interface Rules {
   dependentFields: readonly string[]
   /** Fields that other values make mandatory. */
   missing?(values: Values): string[]
-  /** @param changed names of the fields that the client sent */
-  violations(values: Values, changed: readonly string[]): Violation[]
+  /** @param changedFields names of the fields that the client sent */
+  violations(values: Values, changedFields: readonly string[]): Violation[]
   /** Computes the derived fields of valid values. */
   derived?(values: Values): Record<string, unknown>
   /** Service fields that a change of the other fields leaves as they are. */
@@ -196,10 +196,10 @@ function readableIndexes(
   { fields }: AnyForms,
   { lists, searchableFields = [] }: KindOptions<TObject, KindLists<TObject>>,
 ): IndexDescription[] {
-  const hidden = markedFieldNames(fields, 'internal')
+  const internalFields = markedFieldNames(fields, 'internal')
   const sorts = Object.values(lists).map(({ sort }) => sort as string)
   const sortKeys = new Set([
-    ...sorts.filter((sort) => !hidden.includes(sort)),
+    ...sorts.filter((sort) => !internalFields.includes(sort)),
     ...searchableFields,
     'createdAt',
   ])

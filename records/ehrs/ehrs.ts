@@ -217,7 +217,7 @@ export class Ehrs {
    */
   async accept(caller: Caller, id: string): Promise<StoredEhr> {
     const subjectId = caller.userId
-    const accepted = await runStoreTransaction(this.#records, async (tx) => {
+    const acceptedEhr = await runStoreTransaction(this.#records, async (tx) => {
       const pending = !caller.acting && (await findPendingEhr(this.#records, subjectId, id, tx.session))
       if (!pending) return
       const permissions = ehrPermissions(pending)
@@ -226,7 +226,7 @@ export class Ehrs {
       await grantSubjectAccess(this.#records, tx, { ehrId: id, subjectId })
       return ehr
     })
-    if (accepted) return accepted
+    if (acceptedEhr) return acceptedEhr
     const ehr = await this.store.find(caller, { id })
     if (ehr && (caller.acting || ehr.subjectId !== subjectId)) await this.#refuse(caller, id, 'update')
     return this.get(caller, id)
@@ -296,8 +296,10 @@ export class Ehrs {
    */
   async restore(caller: Caller, id: string, isRetry: boolean): Promise<StoredEhr> {
     const by = asUnrestricted(caller)
-    const restored = runStoreTransaction(this.#records, (tx) => restoreDeletedEhr(this.#records, tx, by, id))
-    await restored.catch((error) => {
+    const restoration = runStoreTransaction(this.#records, (tx) =>
+      restoreDeletedEhr(this.#records, tx, by, id),
+    )
+    await restoration.catch((error) => {
       if (!(isRetry && error instanceof ServiceError)) throw error
     })
     await waitForJob(this.#records, { field: 'ehrId', id })

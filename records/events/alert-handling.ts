@@ -68,8 +68,8 @@ const STEPS: Record<AlertStep['action'], TakeStep> = {
   SEE: (now, actor) => (now.alertState === 'NEW' ? { ...now, ...seenBy(actor), alertState: 'SEEN' } : now),
   TAKE: (now, actor) => ({ ...takenBy(now, actor), alertState: 'TAKEN' }),
   RELEASE(now) {
-    const { takenBy: _, takenAt: __, ...released } = now
-    return now.alertState === 'TAKEN' ? { ...released, alertState: 'SEEN' } : now
+    const { takenBy: _, takenAt: __, ...rest } = now
+    return now.alertState === 'TAKEN' ? { ...rest, alertState: 'SEEN' } : now
   },
   RESOLVE: (now, actor, resolution) => ({
     ...takenBy(now, actor),

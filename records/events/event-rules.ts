@@ -32,7 +32,7 @@ const participantIdsOf = (participants: unknown): string[] =>
 
 function eventViolations(
   { type, start, end, participants, data }: Values,
-  changed: readonly string[],
+  changedFields: readonly string[],
 ): Violation[] {
   const begin = parseMoment(start)
   const over = parseMoment(end)
@@ -46,7 +46,7 @@ function eventViolations(
       code: 'twice',
       message: 'must contain each participant at most once',
     })
-  if (type === ALERT_TYPE && changed.includes('type'))
+  if (type === ALERT_TYPE && changedFields.includes('type'))
     violations.push({
       path: 'type',
       code: 'reserved',

@@ -46,20 +46,20 @@ export const isElement = (value: unknown): value is FhirJson =>
 
 /** Joins parts of a resource: objects member by member, lists one behind the other. */
 export function joinElements(parts: readonly FhirJson[]): Record<string, unknown> {
-  const joined: Record<string, unknown> = {}
+  const elements: Record<string, unknown> = {}
   for (const part of parts)
     for (const name of Object.keys(part)) {
       const value = part[name]
       if (value === undefined) continue
-      const before = joined[name]
-      joined[name] =
+      const before = elements[name]
+      elements[name] =
         Array.isArray(before) && Array.isArray(value)
           ? [...before, ...value]
           : isElement(before) && isElement(value)
             ? joinElements([before, value])
             : value
     }
-  return joined
+  return elements
 }
 
 type ChangeText = (text: string, name: string) => string
@@ -68,13 +68,13 @@ type ChangeText = (text: string, name: string) => string
 export function replaceTexts<T>(element: T, change: ChangeText): T {
   if (typeof element !== 'object' || element === null || element instanceof Decimal) return element
   const members = element as Record<string, unknown>
-  let changed: Record<string, unknown> | undefined
+  let copy: Record<string, unknown> | undefined
   for (const name of Object.keys(members)) {
     const member = members[name]
     const next = typeof member === 'string' ? change(member, name) : replaceTexts(member, change)
     if (next === member) continue
-    changed ??= (Array.isArray(element) ? [...element] : { ...element }) as Record<string, unknown>
-    changed[name] = next
+    copy ??= (Array.isArray(element) ? [...element] : { ...element }) as Record<string, unknown>
+    copy[name] = next
   }
-  return (changed ?? element) as T
+  return (copy ?? element) as T
 }

@@ -43,29 +43,29 @@ export function unkeptPaths(
   if (Array.isArray(input)) return unkeptItems(input, Array.isArray(output) ? output : [], path, comparison)
   if (isElement(input)) {
     if (!isElement(output)) return [path]
-    let lost: string[] | undefined
+    let lostPaths: string[] | undefined
     for (const name of Object.keys(input)) {
       const value = input[name]
       const own = memberOf(output, name)
       // Most are the same, so that nobody needs the path.
       if (value === own || isParaphrase(name, input, output)) continue
-      lost = addPaths(lost, unkeptPaths(value, own, `${path}.${name}`, comparison))
+      lostPaths = addPaths(lostPaths, unkeptPaths(value, own, `${path}.${name}`, comparison))
     }
-    return lost ?? NOTHING
+    return lostPaths ?? NOTHING
   }
   const [, ...names] = path.replace(/\[\d+\]/g, '').split('.')
-  const accepted = memberOf(comparison.accepted, names.join('.'))
-  return (Array.isArray(accepted) && accepted.includes(input)) || isSameValue(input, output)
+  const acceptedValues = memberOf(comparison.accepted, names.join('.'))
+  return (Array.isArray(acceptedValues) && acceptedValues.includes(input)) || isSameValue(input, output)
     ? NOTHING
     : [path]
 }
 
 /** Nearly all elements lose nothing, and need no list. A list that is there grows, since thousands of items may be lost. */
-function addPaths(lost: string[] | undefined, more: readonly string[]): string[] | undefined {
-  if (more.length === 0) return lost
-  if (lost === undefined) return [...more]
-  for (const path of more) lost.push(path)
-  return lost
+function addPaths(lostPaths: string[] | undefined, more: readonly string[]): string[] | undefined {
+  if (more.length === 0) return lostPaths
+  if (lostPaths === undefined) return [...more]
+  for (const path of more) lostPaths.push(path)
+  return lostPaths
 }
 
 /** Each item of the input needs one of the output that contains it; otherwise the most similar one tells what is lost. */
@@ -75,7 +75,7 @@ function unkeptItems(
   path: string,
   comparison: Comparison,
 ): readonly string[] {
-  let lost: string[] | undefined
+  let lostPaths: string[] | undefined
   for (const [position, item] of input.entries()) {
     const place = `${path}[${position}]`
     let least: readonly string[] | undefined
@@ -85,9 +85,9 @@ function unkeptItems(
       if (unkept.length === 0) break
     }
     const isForeign = least === undefined || least.length >= leafCount(item)
-    lost = addPaths(lost, isForeign ? [place] : (least as readonly string[]))
+    lostPaths = addPaths(lostPaths, isForeign ? [place] : (least as readonly string[]))
   }
-  return lost ?? NOTHING
+  return lostPaths ?? NOTHING
 }
 
 const leafCount = (value: unknown): number =>

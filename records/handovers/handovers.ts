@@ -100,11 +100,11 @@ export class Handovers {
   /** Hands the caller's worklist over. @throws RuleViolated */
   async create(caller: Caller, body: HandoverBody, newId: string): Promise<HandoverResource> {
     const id = ownedRecordId(caller.userId, newId)
-    const stored = await createOrFindExisting(
+    const handover = await createOrFindExisting(
       () => runStoreTransaction(this.#records, (tx) => this.#createIn(tx, caller, body, id)),
       () => this.#store.get(caller, { id }),
     )
-    return this.#withName(stored)
+    return this.#withName(handover)
   }
 
   async #createIn(
@@ -123,26 +123,26 @@ export class Handovers {
     ])
     const permissions = { read: [by, body.to], write: [by, body.to] }
     const handover = { ...body, by, from, changesAt: from }
-    const created = await this.#store.create(caller, handover, permissions, { tx, id })
+    const storedHandover = await this.#store.create(caller, handover, permissions, { tx, id })
     await this.#audit(tx, caller, 'create', id, colleague?.ehrIds ?? [])
     await this.#sendMail(
       { to: { mvUid: body.to }, template: 'handover', language: undefined, data: {} },
       tx.session,
     )
-    return created
+    return storedHandover
   }
 
   /** Ends a handover now; one that has not begun never does. Repeating it changes nothing. @throws NotFound; PreconditionFailed */
   async end(caller: Caller, id: string, expected: ExpectedVersions): Promise<HandoverResource> {
-    const stored = await runStoreTransaction(this.#records, async (tx) => {
+    const handover = await runStoreTransaction(this.#records, async (tx) => {
       const now = this.#records.clock().toISOString()
-      const ended = ({ until, from, ...rest }: StoredHandover) => {
+      const endHandover = ({ until, from, ...rest }: StoredHandover) => {
         const end = from > now ? from : now
         return until <= now || until <= from
           ? { ...rest, from, until }
           : { ...rest, from, until: end, changesAt: now }
       }
-      const { record } = await this.#store.replace(caller, { id }, ended, {
+      const { record } = await this.#store.replace(caller, { id }, endHandover, {
         tx,
         expected,
         skipUnchanged: true,
@@ -153,7 +153,7 @@ export class Handovers {
       await this.#audit(tx, caller, 'update', id, colleague?.ehrIds ?? [])
       return record
     })
-    return this.#withName(stored)
+    return this.#withName(handover)
   }
 
   /** Whether the owner has handed over the list for a part of this period already. */

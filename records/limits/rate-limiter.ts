@@ -101,8 +101,8 @@ export async function createRateLimiter(
 /** The counted part of an address: of IPv6 the /64 network, because one client has all of it. */
 export function addressKey(address: string): string {
   if (!address.includes(':')) return address
-  const embedded = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (embedded !== undefined) return embedded
+  const ipv4Address = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (ipv4Address !== undefined) return ipv4Address
   const [head = '', tail] = address.split('::')
   const groups = head === '' ? [] : head.split(':')
   const zeros = tail === undefined ? 0 : 8 - groups.length - tail.split(':').length

@@ -137,17 +137,17 @@ export class ChangeFeed {
   ): Promise<RecordChange[] | undefined> {
     const since = this.#clock.before(ms + SEARCH_OVERLAP_MS)
     const batches = (await this.#log.batchesSince(since)).filter(({ _id }) => _id <= to.batch)
-    const logged = batches.reverse().flatMap((batch) => wantedChangesIn(batch, concerns))
-    if (logged.length > MAX_CHANGES_PER_BATCH) return undefined
+    const loggedChanges = batches.reverse().flatMap((batch) => wantedChangesIn(batch, concerns))
+    if (loggedChanges.length > MAX_CHANGES_PER_BATCH) return undefined
     // The first batch after a pause has older changes, too.
     const found = historyCollection(this.#db).find(
-      { _id: { $in: logged.map(({ changeId }) => changeId) }, logicalTime: { $gte: since } },
+      { _id: { $in: loggedChanges.map(({ changeId }) => changeId) }, logicalTime: { $gte: since } },
       { projection: { _id: 1 } },
     )
     const recent = new Set((await found.toArray()).map(({ _id }) => _id))
     return loadRecordChanges(
       this.#db,
-      logged.filter(({ changeId }) => recent.has(changeId)),
+      loggedChanges.filter(({ changeId }) => recent.has(changeId)),
     )
   }
 
@@ -289,14 +289,14 @@ export class ChangeFeed {
   }
 }
 
-/** The relevant changes of a batch, without the first `skipped` ones. */
+/** The relevant changes of a batch, without the first `skipCount` ones. */
 const wantedChangesIn = (
   { _id, changes }: ChangeBatch,
   wants: FeedSubscriber['concerns'],
-  skipped = 0,
+  skipCount = 0,
 ): LoggedChange[] =>
   changes.flatMap((changeId, i) =>
-    i >= skipped && wants(parseChangeId(changeId))
+    i >= skipCount && wants(parseChangeId(changeId))
       ? [{ changeId, position: formatPosition({ batch: _id, changes: i + 1 }) }]
       : [],
   )

@@ -63,9 +63,12 @@ async function findCurrentDocuments(
 }
 
 /** Loads changes with their records, in order; omits records that are hidden by now. */
-export async function loadRecordChanges(db: Db, logged: readonly LoggedChange[]): Promise<RecordChange[]> {
-  if (logged.length === 0) return []
-  const changeIds = logged.map(({ changeId }) => changeId)
+export async function loadRecordChanges(
+  db: Db,
+  loggedChanges: readonly LoggedChange[],
+): Promise<RecordChange[]> {
+  if (loggedChanges.length === 0) return []
+  const changeIds = loggedChanges.map(({ changeId }) => changeId)
   const records = changeIds.map(parseChangeId)
   const [entries, now] = await Promise.all([
     historyCollection(db)
@@ -74,7 +77,7 @@ export async function loadRecordChanges(db: Db, logged: readonly LoggedChange[])
     findCurrentDocuments(db, records),
   ])
   const byId = new Map(entries.map((entry) => [entry._id, entry]))
-  const changes = logged.map(async ({ changeId, position }): Promise<RecordChange | undefined> => {
+  const changes = loggedChanges.map(async ({ changeId, position }): Promise<RecordChange | undefined> => {
     const record = parseChangeId(changeId)
     const entry = byId.get(changeId)
     if (!entry) return undefined

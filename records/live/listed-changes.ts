@@ -75,17 +75,19 @@ const ROUND_SIZE = 200
  * collections, so its time grows with them, until the deadline of queries.
  */
 export async function listChanges(db: Db, caller: Caller, query: ChangeQuery): Promise<ListedChange[]> {
-  const hidden = await findHiddenDeletions(db, caller, query)
-  const byId = new Map(hidden.map((one) => [one.changeId, one]))
-  const found = [...(await findReadableChanges(db, caller, query)), ...hidden].sort(compareNewestFirst)
+  const hiddenDeletions = await findHiddenDeletions(db, caller, query)
+  const byId = new Map(hiddenDeletions.map((one) => [one.changeId, one]))
+  const found = [...(await findReadableChanges(db, caller, query)), ...hiddenDeletions].sort(
+    compareNewestFirst,
+  )
   const changeIds = found.slice(0, query.limit).map(({ changeId }) => changeId)
-  const stored = changeIds.filter((changeId) => !byId.has(changeId))
-  const loaded = await loadRecordChanges(
+  const storedIds = changeIds.filter((changeId) => !byId.has(changeId))
+  const storedChanges = await loadRecordChanges(
     db,
-    stored.map((changeId) => ({ changeId, position: changeId })),
+    storedIds.map((changeId) => ({ changeId, position: changeId })),
   )
   const deletions = changeIds.flatMap((changeId) => byId.get(changeId) ?? [])
-  const recordChanges = [...loaded, ...(await loadHiddenDeletions(db, caller, deletions))]
+  const recordChanges = [...storedChanges, ...(await loadHiddenDeletions(db, caller, deletions))]
   const changes = new Map(recordChanges.map((one) => [one.position, { ...one, changeId: one.position }]))
   return changeIds.flatMap((changeId) => changes.get(changeId) ?? [])
 }
@@ -224,8 +226,8 @@ async function keepReadable(db: Db, caller: Caller, changes: readonly FoundChang
         records.delete(id)
       }
     for (const record of records.values()) {
-      const deleted = await findDeletedVersion(db, record)
-      if (deleted && isPermitted(deleted._rperm, caller)) readable.add(`${name}/${record.id}`)
+      const lastVersion = await findDeletedVersion(db, record)
+      if (lastVersion && isPermitted(lastVersion._rperm, caller)) readable.add(`${name}/${record.id}`)
     }
   }
   return changes.filter(({ collection, id }) => readable.has(`${collection}/${id}`))

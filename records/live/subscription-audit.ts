@@ -28,9 +28,9 @@ export class SubscriptionAudit {
     return new SubscriptionAuditLog(this.#audit)
   }
 
-  /** Ends the audit of a subscription. @param delivered resolves when its last change has been delivered */
-  close(log: SubscriptionAuditLog, delivered: Promise<void>): void {
-    const ending = delivered.then(() => log.flush(true)).catch(this.#onFault)
+  /** Ends the audit of a subscription. @param lastDelivery resolves when its last change has been delivered */
+  close(log: SubscriptionAuditLog, lastDelivery: Promise<void>): void {
+    const ending = lastDelivery.then(() => log.flush(true)).catch(this.#onFault)
     this.#ending.add(ending)
     ending.finally(() => this.#ending.delete(ending))
   }

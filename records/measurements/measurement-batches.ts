@@ -60,14 +60,14 @@ export class MeasurementBatches {
    */
   async store(caller: Caller, ehrId: string, items: readonly BatchItem[]): Promise<BatchItemOutcome[]> {
     const slice = new TimeSlice({ admission: caller.admission, timeoutMs: VALIDATION_TIMEOUT_MS })
-    const checked: (ValidBatchItem | BatchItemOutcome)[] = []
+    const checkedItems: (ValidBatchItem | BatchItemOutcome)[] = []
     for (const one of items) {
-      checked.push(await this.#validate(ehrId, one))
+      checkedItems.push(await this.#validate(ehrId, one))
       if (slice.isOver()) await slice.yieldToOthers()
     }
-    const ready = checked.flatMap((one) => ('record' in one ? [one] : []))
+    const ready = checkedItems.flatMap((one) => ('record' in one ? [one] : []))
     const attempts = items.flatMap((one, i) =>
-      'status' in (checked[i] ?? {}) ? refusedAttempt(caller, ehrId, one, 'refused') : [],
+      'status' in (checkedItems[i] ?? {}) ? refusedAttempt(caller, ehrId, one, 'refused') : [],
     )
     const first = ready[0]
     if (!first) {
@@ -75,9 +75,9 @@ export class MeasurementBatches {
         requireReadableEhr(this.#records, caller, ehrId),
       )
       await this.#records.audit.record(...attempts)
-      return checked as BatchItemOutcome[]
+      return checkedItems as BatchItemOutcome[]
     }
-    const stored = await auditRefusal(this.#records, caller, first.kind.collection, ehrId, () =>
+    const outcomes = await auditRefusal(this.#records, caller, first.kind.collection, ehrId, () =>
       runStoreTransaction(
         this.#records,
         (tx) => {
@@ -87,7 +87,7 @@ export class MeasurementBatches {
         { queueFor: [ehrId], admission: caller.admission },
       ),
     )
-    return checked.map((one) => ('record' in one ? (stored.get(one) as BatchItemOutcome) : one))
+    return checkedItems.map((one) => ('record' in one ? (outcomes.get(one) as BatchItemOutcome) : one))
   }
 
   async #validate(ehrId: string, one: BatchItem): Promise<ValidBatchItem | BatchItemOutcome> {
@@ -107,7 +107,7 @@ export class MeasurementBatches {
     ready: readonly ValidBatchItem[],
   ): Promise<Map<ValidBatchItem, BatchItemOutcome>> {
     const outcomes = new Map<ValidBatchItem, BatchItemOutcome>()
-    const barred: ServiceError[] = []
+    const accessErrors: ServiceError[] = []
     const plans = groupBy(ready, ({ record }) => record.carePlanId)
     for (const [carePlanId, ofPlan] of plans) {
       const error = await this.#findPlanFault(tx, caller, { ehrId, carePlanId })
@@ -116,9 +116,10 @@ export class MeasurementBatches {
       if (!error) continue
       const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
       for (const one of ofPlan) tx.accesses.push(...refusedAttempt(caller, ehrId, one, outcome))
-      if (error.error !== 'RuleViolated') barred.push(error)
+      if (error.error !== 'RuleViolated') accessErrors.push(error)
     }
-    if (barred.length === plans.size) throw barred.find(({ error }) => error === 'Forbidden') ?? barred[0]
+    if (accessErrors.length === plans.size)
+      throw accessErrors.find(({ error }) => error === 'Forbidden') ?? accessErrors[0]
     caller.onAccess?.(ehrId)
     return outcomes
   }
@@ -169,8 +170,8 @@ export class MeasurementBatches {
         fresh.push(one)
         idsByFingerprint.set(fingerprint, one.id)
       }
-      const admitted = await this.#applyQuota(tx, kind, fresh, outcomes)
-      const inputs = admitted.map(({ record, id }) => ({ ...record, id }))
+      const admittedItems = await this.#applyQuota(tx, kind, fresh, outcomes)
+      const inputs = admittedItems.map(({ record, id }) => ({ ...record, id }))
       await store.createAll(caller, inputs as never[], insertTargetFor(kind, '', place), { tx })
     }
   }

@@ -172,34 +172,31 @@ export function defineMeasurement(measurement: MeasurementDefinition) {
     quantityFields(name, quantity, !optional.includes(name)),
   )
   const values = Object.values(series).map(({ field }) => field)
-  const measured = defineKind(
-    formsOfMeasurement(about, Object.assign({}, ...ofQuantities, fields), comparison),
-    {
-      words,
-      fhir,
-      helperAct: 'RECORD',
-      comparison,
-      rules: measurementRules(definition),
-      lists: {
-        ofEhr: { by: ['ehrId'], ...newestFirst },
-        // The graph reads only times and values of a plan, so the index contains both.
-        ofPlan: { by: ['carePlanId'], ...newestFirst, values },
-        same: { by: ['ehrId'], sort: 'fingerprint', order: 'asc' },
-      },
-      searchableFields: Object.keys(quantities),
-      indexes: compositionIndexes(values),
-      outsidePlans: IN_EHR_COMPOSITION_WHERE,
-      timeline: {
-        kind: path,
-        group: definition.group ?? 'measurements',
-        start: ['timestamp'],
-        describe: says,
-      },
+  const kind = defineKind(formsOfMeasurement(about, Object.assign({}, ...ofQuantities, fields), comparison), {
+    words,
+    fhir,
+    helperAct: 'RECORD',
+    comparison,
+    rules: measurementRules(definition),
+    lists: {
+      ofEhr: { by: ['ehrId'], ...newestFirst },
+      // The graph reads only times and values of a plan, so the index contains both.
+      ofPlan: { by: ['carePlanId'], ...newestFirst, values },
+      same: { by: ['ehrId'], sort: 'fingerprint', order: 'asc' },
     },
-  )
+    searchableFields: Object.keys(quantities),
+    indexes: compositionIndexes(values),
+    outsidePlans: IN_EHR_COMPOSITION_WHERE,
+    timeline: {
+      kind: path,
+      group: definition.group ?? 'measurements',
+      start: ['timestamp'],
+      describe: says,
+    },
+  })
   const recordDerivation = deriveAlerts(() => ({ path, thresholdTarget, describe: says, exactValues: exact }))
   const ofKind = { path, specified, series, thresholdTarget, recordDerivation, quantities, omh }
-  return { ...measured, ...ofKind, refuseChange: refuseChangeOfMember }
+  return { ...kind, ...ofKind, refuseChange: refuseChangeOfMember }
 }
 
 /** The forms of a kind, with the fields of every measurement. */
@@ -258,8 +255,8 @@ function exactValuesOf(
   const exact = exactValues?.(record)
   const values = Object.entries(series).flatMap(([name, one]) => {
     const quantity = quantities[name]
-    const converted = quantity && toOwnUnit(quantity, record[name], record[`${name}Unit`])
-    const value = exact?.[name] ?? converted ?? seriesValueOf(one, record)
+    const convertedValue = quantity && toOwnUnit(quantity, record[name], record[`${name}Unit`])
+    const value = exact?.[name] ?? convertedValue ?? seriesValueOf(one, record)
     return value === undefined ? [] : [[name, Fraction.of(value)]]
   })
   return Object.fromEntries(values)
@@ -329,10 +326,10 @@ function measurementRules({
       ...all.flatMap(([name]) => missingDependentFields(values, [name, `${name}Unit`])),
       ...(rules.missing?.(values) ?? []),
     ],
-    violations: (values, changed) => [
+    violations: (values, changedFields) => [
       ...timestampViolations(values),
       ...each(quantityViolations, values),
-      ...(rules.violations?.(values, changed) ?? []),
+      ...(rules.violations?.(values, changedFields) ?? []),
     ],
     fixedDerived: ['fingerprint', 'compositionId'],
     afterChange: decimalsAfterChange,

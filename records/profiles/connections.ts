@@ -112,11 +112,11 @@ export class Connections {
   }
 
   async #accept(caller: Caller, tx: Transaction, mvUid: string, other: string) {
-    const connected = (now: StoredConnection) => ({ ...now, state: 'CONNECTED' as const })
-    await this.store.update(asOtherSide(caller), { id: ownedRecordId(other, mvUid) }, connected, { tx })
+    const connect = (now: StoredConnection) => ({ ...now, state: 'CONNECTED' as const })
+    await this.store.update(asOtherSide(caller), { id: ownedRecordId(other, mvUid) }, connect, { tx })
     const haveTalked = await isExistingRole(this.#records, tx.session, networkRole(mvUid, other))
     if (haveTalked) await this.#setRole(tx, mvUid, other, true)
-    return this.store.update(caller, { id: ownedRecordId(mvUid, other) }, connected, { tx })
+    return this.store.update(caller, { id: ownedRecordId(mvUid, other) }, connect, { tx })
   }
 
   async #setRole({ session }: Transaction, mvUid: string, other: string, isMember: boolean): Promise<void> {

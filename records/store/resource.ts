@@ -40,12 +40,12 @@ type AccessDescription = Pick<AuditedAccess, 'action' | 'asked'>
 
 /** Creates the audit entries of an access to records: one for each EHR. */
 export function accessesByEhr(
-  audited: AuditedResource,
+  resource: AuditedResource,
   caller: Caller,
   what: AccessDescription,
   records: readonly object[],
 ): AuditedAccess[] {
-  const { collection, ehr } = audited
+  const { collection, ehr } = resource
   if (ehr === undefined) return []
   const byEhr = new Map<string | null, string[]>()
   for (const record of records as Array<Record<string, unknown>>) {
@@ -61,15 +61,15 @@ export function accessesByEhr(
 
 /** Creates the audit entry of an access that showed and changed no record. Its EHR is the requested one. */
 export function accessWithoutRecords(
-  audited: AuditedResource,
+  resource: AuditedResource,
   caller: Caller,
   what: AccessDescription & Pick<AuditedAccess, 'outcome'>,
   target: Record<string, unknown>,
 ): AuditedAccess[] {
-  if (audited.ehr === undefined) return []
+  if (resource.ehr === undefined) return []
   const ids = typeof target.id === 'string' && target.id !== '' ? [target.id] : []
-  const ehrId = stringOrNull(target[audited.ehr])
-  return [{ ...requesterOf(caller), ...what, ehrId, type: audited.collection, ids }]
+  const ehrId = stringOrNull(target[resource.ehr])
+  return [{ ...requesterOf(caller), ...what, ehrId, type: resource.collection, ids }]
 }
 
 /** The key of a record in the history. */

@@ -146,8 +146,8 @@ export class Store<S extends TObject, L extends string> {
     { tx }: WriteOptions = {},
   ): Promise<RecordOf<S>[]> {
     if (inputs.length === 0) return []
-    const created = await this.#writer.write(this.#creationOf(caller, inputs, permissions), tx)
-    return created.map(({ record }) => record)
+    const writtenRecords = await this.#writer.write(this.#creationOf(caller, inputs, permissions), tx)
+    return writtenRecords.map(({ record }) => record)
   }
 
   #creationOf(
@@ -307,33 +307,33 @@ export class Store<S extends TObject, L extends string> {
     if (!compileFilter(toMongoFilter(this.#format, where))(before)) return
     const ehr = { _id: record.ehrId ?? '', ...permissionFilter('_rperm', caller) }
     if (record.ehrId && !(await documentCollection(this.#context, 'Ehr').findOne(ehr))) return
-    const deleted = this.toRecord(before)
-    await this.reportRead(caller, deleted)
-    return deleted
+    const deletedRecord = this.toRecord(before)
+    await this.reportRead(caller, deletedRecord)
+    return deletedRecord
   }
 
   /**
    * Brings a deleted record back, with the permissions of its parent.
-   * @param deleted the result of {@link findDeleted}
+   * @param deletedRecord the result of {@link findDeleted}
    * @throws NotFound when the version is unknown or the parent is gone; Forbidden; Conflict
    */
   async returnDeleted(
     caller: Caller,
-    deleted: RecordOf<S>,
+    deletedRecord: RecordOf<S>,
     version: number,
     rule: (former: RecordOf<S>) => Static<S>,
     { parent, tx }: { parent: RecordParent; tx: Transaction },
   ): Promise<RecordOf<S>> {
-    const record = historyKeyOf(this.#resource, deleted)
+    const record = historyKeyOf(this.#resource, deletedRecord)
     const former = await findVersion(this.#context.db, record, version)
     const last = await findDeletedVersion(this.#context.db, record)
     if (!former || !last) throw unknownVersionError(version)
-    const key = { id: deleted.id } as RecordSelector<S>
+    const key = { id: deletedRecord.id } as RecordSelector<S>
     const inputs = [{ ...rule(this.toRecord(former)), ...key }]
     const first = { version: versionAfterDeletion(last), createdAt: last._created_at }
     const write = this.#creationOf(caller, inputs, parent, first)
     const create = async () => {
-      this.#resource.refuseChange?.(deleted)
+      this.#resource.refuseChange?.(deletedRecord)
       return this.#write(write, tx).catch(throwConflict)
     }
     return (await this.auditRefusal(caller, 'update', key, create)).record

@@ -102,9 +102,9 @@ export class WriteDecider<S extends TObject> {
   ): WriteDecision<WrittenRecord<S>> {
     const before = this.requireChangeable(caller, found, expected, key)
     const next = this.#nextDocument(before.document, change(before.record), permissions)
-    const changed = changedFieldNames(before.document, next)
-    if (!skipUnchanged || changed.length > 0)
-      return this.#decide(caller, action, [{ before, after: this.#load(next), changed }])
+    const changedFields = changedFieldNames(before.document, next)
+    if (!skipUnchanged || changedFields.length > 0)
+      return this.#decide(caller, action, [{ before, after: this.#load(next), changed: changedFields }])
     // The response shows the record.
     const accesses = accessesByEhr(this.#resource, caller, { action: 'read' }, [before.record])
     return { writes: [], changes: [], accesses, result: [before] }

@@ -35,11 +35,11 @@ export class TypeDefinitions {
   readonly #reserved: readonly string[]
   readonly #store
 
-  /** @param reserved names that have another meaning where types are named */
-  constructor(records: StoreContext, family: TypeFamily, reserved: readonly string[] = []) {
+  /** @param reservedNames names that have another meaning where types are named */
+  constructor(records: StoreContext, family: TypeFamily, reservedNames: readonly string[] = []) {
     this.#records = records
     this.#family = family
-    this.#reserved = reserved
+    this.#reserved = reservedNames
     this.#store = new Store(records, {
       collection: typeCollectionOf(family),
       schema: TYPE_FORMS[family].record,
@@ -123,9 +123,9 @@ export class TypeDefinitions {
       requireNoViolations(typeViolations(this.#family, { ...body, type: name }, now as { unit?: string }))
       return { ...this.#toStored({ ...body, type: name }), used: now.used }
     }
-    const replaced = await this.#store.update(caller, { id }, change, { expected })
+    const storedType = await this.#store.update(caller, { id }, change, { expected })
     evictType(this.#records, this.#family, name)
-    return replaced
+    return storedType
   }
 
   /** @throws NotFound; PreconditionFailed; Conflict for a type that has been used or is built in */

@@ -173,10 +173,10 @@ export function compileCheck(schema: ValueSchema): Validator {
 
 function sizeViolation(value: unknown): Violation | undefined {
   let finite = true
-  const exceeded = walkJson(value, VALUE_LIMITS, (one) => {
+  const exceededLimit = walkJson(value, VALUE_LIMITS, (one) => {
     if (typeof one === 'number' && !Number.isFinite(one)) finite = false
   })
-  if (exceeded) return { path: '', code: exceeded, message: SIZE_MESSAGES[exceeded] }
+  if (exceededLimit) return { path: '', code: exceededLimit, message: SIZE_MESSAGES[exceededLimit] }
   return finite ? undefined : { path: '', code: 'type', message: 'must contain finite numbers only' }
 }
 
@@ -269,10 +269,10 @@ function countSubschemas(root: ValueSchema, definitions: Record<string, unknown>
     // A subschema that is still being counted refers to itself.
     if (counts.has(schema)) return counts.get(schema)
     counts.set(schema, undefined)
-    const referred = REFERENCE_PATTERN.exec(String(schema.$ref ?? ''))?.[1]
+    const definitionName = REFERENCE_PATTERN.exec(String(schema.$ref ?? ''))?.[1]
     const inside = membersOf(schema).map(([, member]) => member)
     let sum: number | undefined = 1
-    for (const one of referred === undefined ? inside : [...inside, definitions[referred]]) {
+    for (const one of definitionName === undefined ? inside : [...inside, definitions[definitionName]]) {
       const more = count(one)
       sum = more === undefined || sum === undefined ? undefined : sum + more
     }

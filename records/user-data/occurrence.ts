@@ -21,8 +21,8 @@ const baseRules: Rules = {
 
 const rulesOfType = (type: ResolvedType): Rules => ({
   ...baseRules,
-  violations: (values, changed) => [
-    ...baseRules.violations(values, changed),
+  violations: (values, changedFields) => [
+    ...baseRules.violations(values, changedFields),
     ...prefixPaths('data', type.check(values.data ?? {})),
   ],
   derived: () => ({
@@ -40,7 +40,7 @@ export const Occurrence = defineKind(forms, {
   fhir: occurrenceObservation,
   helperAct: 'RECORD',
   rules: baseRules,
-  rulesFor: createRulesResolver('event', 'eventType', { rules: rulesOfType, untyped: baseRules }),
+  rulesFor: createRulesResolver('event', 'eventType', { rules: rulesOfType, fallbackRules: baseRules }),
   quota: createDailyQuota({ collection: forms.name, family: 'event', by: 'eventType' }),
   lists: {
     ofEhr: { by: ['ehrId'], ...newestFirst },

@@ -121,8 +121,8 @@ function typedFingerprintOf(values: Values, amount: number | undefined): string 
 
 const rulesOfType = (type: ResolvedType, deviceIsKnown: boolean): Rules => ({
   ...baseRules,
-  violations: (values, changed) => [
-    ...baseRules.violations(values, changed),
+  violations: (values, changedFields) => [
+    ...baseRules.violations(values, changedFields),
     ...prefixPaths('value', givenValues(values).slice(0, 1).flatMap(type.check)),
     ...unitViolations(type, values),
     ...rangeViolations(type, amountOf(type, values)),
@@ -179,7 +179,7 @@ export const Measurement = defineKind(forms, {
   fhir: typedObservation,
   helperAct: 'RECORD',
   rules: baseRules,
-  rulesFor: createRulesResolver('data', 'dataType', { rules: rulesOfType, untyped: baseRules }),
+  rulesFor: createRulesResolver('data', 'dataType', { rules: rulesOfType, fallbackRules: baseRules }),
   quota: createDailyQuota({ collection: forms.name, family: 'data', by: 'dataType' }),
   lists: {
     ofEhr: { by: ['ehrId'], ...newestFirst },

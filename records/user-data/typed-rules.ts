@@ -6,7 +6,7 @@ import { type ResolvedType, resolveType, type TypeFamily } from '../types/type-r
 export interface RulesOfType {
   rules(type: ResolvedType, deviceIsKnown: boolean): Rules
   /** The rules for values without a known type. */
-  untyped: Rules
+  fallbackRules: Rules
 }
 
 /**
@@ -14,13 +14,13 @@ export interface RulesOfType {
  * version that checked it first.
  */
 export const createRulesResolver =
-  (family: TypeFamily, by: 'dataType' | 'eventType', { rules, untyped }: RulesOfType) =>
+  (family: TypeFamily, by: 'dataType' | 'eventType', { rules, fallbackRules }: RulesOfType) =>
   async (records: DefinitionLookup, values: Values): Promise<Rules> => {
     const { [by]: name, typeVersion, device } = values
     const version = typeof typeVersion === 'number' ? typeVersion : undefined
     const type = typeof name === 'string' ? await resolveType(records, family, name, version) : undefined
     if (!type)
-      return withViolation(untyped, {
+      return withViolation(fallbackRules, {
         path: by,
         code: 'unknown',
         message: `must be the name of a ${family} type`,
@@ -39,7 +39,7 @@ export const createRulesResolver =
 
 const withViolation = (rules: Rules, violation: Violation): Rules => ({
   ...rules,
-  violations: (values, changed) => [...rules.violations(values, changed), violation],
+  violations: (values, changedFields) => [...rules.violations(values, changedFields), violation],
 })
 
 /** Puts the violations of a value below the value's path. */

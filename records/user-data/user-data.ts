@@ -67,9 +67,9 @@ export class UserData {
     const about = { subjectId: mvUid, pending: { $ne: true } }
     const found = documentCollection(this.#records, 'Ehr').find(about, { projection: { _id: 1 } })
     const ehrs = await found.limit(MAX_DENIED_EHRS).toArray()
-    const denied = { action: 'read', outcome: 'denied' } as const
-    const audited = { collection: 'Ehr', ehr: 'id' } as const
-    const entries = ehrs.flatMap(({ _id: id }) => accessWithoutRecords(audited, caller, denied, { id }))
+    const denial = { action: 'read', outcome: 'denied' } as const
+    const resource = { collection: 'Ehr', ehr: 'id' } as const
+    const entries = ehrs.flatMap(({ _id: id }) => accessWithoutRecords(resource, caller, denial, { id }))
     await this.#records.audit.record(...entries)
   }
 
@@ -123,12 +123,13 @@ export class UserData {
     const groups = [...new Set(items.map(placeOf))]
     for (const ehrId of groups) {
       const those = items.filter((one) => placeOf(one) === ehrId)
-      const stored = await this.#batches.store(caller, ehrId, those).catch((error: unknown) => {
+      const groupOutcomes = await this.#batches.store(caller, ehrId, those).catch((error: unknown) => {
         if (!(error instanceof ServiceError) || !['NotFound', 'Forbidden'].includes(error.error)) throw error
         faults.push(error)
         return those.map((): BatchItemOutcome => ({ status: 'refused', error }))
       })
-      for (const [i, one] of those.entries()) outcomes.set(one, { ...(stored[i] as BatchItemOutcome), ehrId })
+      for (const [i, one] of those.entries())
+        outcomes.set(one, { ...(groupOutcomes[i] as BatchItemOutcome), ehrId })
     }
     if (faults.length === groups.length && faults[0]) throw faults[0]
     return items.map((one) => outcomes.get(one) as OutcomeInEhr)
@@ -145,8 +146,8 @@ export class UserData {
     await this.#requireEventType(body.eventType)
     const ehrId = (await this.#findEhrsOfPlans([carePlanIdOf(body)])).get(carePlanIdOf(body))
     const place = { ehrId: ehrId !== undefined && ehrs.includes(ehrId) ? ehrId : (ehrs[0] ?? '') }
-    const stored = await this.#kinds.occurrences.create(caller, place, body, id)
-    return stored as unknown as SavedRecord<{ ehrId: string }>
+    const occurrence = await this.#kinds.occurrences.create(caller, place, body, id)
+    return occurrence as unknown as SavedRecord<{ ehrId: string }>
   }
 
   /** The path names the event type, so an unknown one is not found. @throws NotFound */

@@ -25,8 +25,8 @@ export class PatientCards {
   /** @throws NotFound */
   async get(caller: Caller, ehrId: string): Promise<PatientCard> {
     await this.#ehrs.get(caller, ehrId)
-    const anonymized = await findAnonymizedEhrs(this.#records, caller)
-    return (await this.#find(caller, [ehrId], anonymized)).get(ehrId) ?? emptyCard(ehrId)
+    const anonymizedIds = await findAnonymizedEhrs(this.#records, caller)
+    return (await this.#find(caller, [ehrId], anonymizedIds)).get(ehrId) ?? emptyCard(ehrId)
   }
 
   /**
@@ -36,13 +36,13 @@ export class PatientCards {
   async #find(
     caller: Caller,
     ehrIds: readonly string[],
-    anonymized: AnonymizedEhrIds,
+    anonymizedIds: AnonymizedEhrIds,
   ): Promise<Map<string, PatientCard>> {
     const readable = { _id: { $in: ehrIds }, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
     const ehrs = (await documentCollection(this.#records, 'Ehr')
       .find(readable)
       .toArray()) as EhrAccessFields[]
-    const namedEhrs = ehrs.filter(({ _id }) => !anonymized.has(_id))
+    const namedEhrs = ehrs.filter(({ _id }) => !anonymizedIds.has(_id))
     const persons = await this.#persons.cardsOf(namedEhrs.flatMap((ehr) => subjectOf(ehr) ?? []))
     return new Map(
       namedEhrs.map((ehr) => {
@@ -58,14 +58,14 @@ export class PatientCards {
    * plans learn no names.
    */
   async addNames(caller: Caller, entries: readonly WorklistEntry[]): Promise<WorklistEntry[]> {
-    const anonymized = await findAnonymizedEhrs(this.#records, caller)
-    const isNamed = ({ ehrId }: WorklistEntry): boolean => !anonymized.has(ehrId)
+    const anonymizedIds = await findAnonymizedEhrs(this.#records, caller)
+    const isNamed = ({ ehrId }: WorklistEntry): boolean => !anonymizedIds.has(ehrId)
     const takers = entries
       .filter(isNamed)
       .flatMap(({ openAlerts }) => openAlerts.map(({ takenBy }) => takenBy))
     const ehrIds = entries.map(({ ehrId }) => ehrId)
     const [cards, names] = await Promise.all([
-      this.#find(caller, ehrIds, anonymized),
+      this.#find(caller, ehrIds, anonymizedIds),
       this.#persons.namesOf(takers.filter((mvUid) => mvUid !== null)),
     ])
     return entries.map((entry) => {

@@ -47,8 +47,8 @@ export class Worklists {
     const own = await this.#findOwnEhrs(caller)
     const { searched } = await findSearchedEhrs(this.#records, caller, {})
     const patients = searched.filter((ehrId) => !own.includes(ehrId))
-    const ranked = await this.#rank(caller, own, filter, patients)
-    const rest = from ? ranked.filter((one) => compareRanks(one.rank, from) > 0) : ranked
+    const rankedEntries = await this.#rank(caller, own, filter, patients)
+    const rest = from ? rankedEntries.filter((one) => compareRanks(one.rank, from) > 0) : rankedEntries
     const page = rest.slice(0, limit)
     const query = { type: Event.collection, asked: 'worklist' }
     const ehrs = { searched: patients, denied: [] }
@@ -67,7 +67,7 @@ export class Worklists {
       next: last
         ? encodeCursor(CURSOR_LIST, { value: JSON.stringify(last.rank), id: last.entry.ehrId })
         : null,
-      ...(count && { total: ranked.length }),
+      ...(count && { total: rankedEntries.length }),
     }
   }
 

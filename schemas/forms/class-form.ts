@@ -30,16 +30,16 @@ export function createClassForms({
   fields,
   examples,
 }: ClassFormsOptions): ClassForms {
-  const dated = mapMarkedFields(fields, (schema) =>
+  const datedFields = mapMarkedFields(fields, (schema) =>
     isDateOrDateTime(schema) ? toDateObjectField(schema) : schema,
   )
   const follows = markedFieldNames(fields, 'derived', 'internal')
-  const stored = mapMarkedFields(dated, (schema, field) =>
+  const storedFields = mapMarkedFields(datedFields, (schema, field) =>
     follows.includes(field) ? Type.Optional(schema) : schema,
   )
-  const create = { ...place, ...omitMarkedFields(dated, 'closing', 'status', 'derived', 'internal') }
+  const create = { ...place, ...omitMarkedFields(datedFields, 'closing', 'status', 'derived', 'internal') }
   const update = {
-    ...Type.Partial(Type.Object(omitMarkedFields(dated, 'fixed', 'status', 'derived', 'internal')))
+    ...Type.Partial(Type.Object(omitMarkedFields(datedFields, 'fixed', 'status', 'derived', 'internal')))
       .properties,
     ...Object.fromEntries(
       markedFieldNames(fields, 'status').map((field) => [field, Type.Optional(ClosingStatusEnum)]),
@@ -50,7 +50,7 @@ export function createClassForms({
   )
   const exampleBodies = (examples ?? []).map((example) => toClassForm(fields, example))
   return {
-    stored: closedObject(name, description, { ...systemFields, ...place, ...stored }),
+    stored: closedObject(name, description, { ...systemFields, ...place, ...storedFields }),
     create: Type.Object(create, {
       ...schemaOptions(`${name}Create`, description),
       ...(exampleBodies.length > 0 && {
@@ -126,11 +126,11 @@ const isTextList = (value: object): value is string[] =>
  * permissions as they are stored.
  * @returns undefined if the object has values that are stored in a form of their own
  */
-export function storedToClassForm(stored: object): Record<string, unknown> | undefined {
+export function storedToClassForm(document: object): Record<string, unknown> | undefined {
   const form: [name: string, value: unknown][] = []
   // Parse Server's documents have no inherited properties, and a list of entries would take as long as the loop.
-  for (const name in stored) {
-    const value = (stored as Record<string, unknown>)[name]
+  for (const name in document) {
+    const value = (document as Record<string, unknown>)[name]
     if (name === '_id') form.push(['objectId', value])
     else if (name === '_created_at') form.push(['createdAt', (value as Date).toISOString()])
     else if (name === '_updated_at') form.push(['updatedAt', (value as Date).toISOString()])

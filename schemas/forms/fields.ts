@@ -87,17 +87,17 @@ export const pathNameOf = (fields: TProperties, name: string): string =>
 
 /** Returns a function that renames the keys of an object from stored names to path names. */
 export function createPathNamer(fields: TProperties): <V extends object>(values: V) => V {
-  const renamed = Object.keys(fields).flatMap((name): [string, string][] => {
+  const renames = Object.keys(fields).flatMap((name): [string, string][] => {
     const inPath = pathNameOf(fields, name)
     return inPath === name ? [] : [[name, inPath]]
   })
-  if (renamed.length === 0) return (values) => values
-  const own = new Map(renamed)
+  if (renames.length === 0) return (values) => values
+  const own = new Map(renames)
   return <V extends object>(values: V) => {
     const fields = values as Record<string, unknown>
     const pathValues: Record<string, unknown> = {}
     for (const name in fields) if (!own.has(name)) pathValues[name] = fields[name]
-    for (const [name, inPath] of renamed) if (name in fields) pathValues[inPath] = fields[name]
+    for (const [name, inPath] of renames) if (name in fields) pathValues[inPath] = fields[name]
     return pathValues as V
   }
 }

@@ -134,9 +134,9 @@ export function createPathForms<L extends TProperties, P extends TProperties>({
 /** Merges fields that share a path name: its value may have any of their types. */
 function mergeSharedPathNames(own: TProperties): TProperties {
   const names = Object.keys(own).map((name) => pathNameOf(own, name))
-  const shared = new Set(names.filter((name, i) => names.indexOf(name) < i))
+  const sharedNames = new Set(names.filter((name, i) => names.indexOf(name) < i))
   return Object.fromEntries(
-    [...shared].map((name) => {
+    [...sharedNames].map((name) => {
       const { description = '', examples } = own[name] as TSchema
       return [name, Type.Optional(Type.Unknown({ description, examples }))]
     }),

@@ -345,13 +345,13 @@ function parseAttribute(name: string, declaration: string): RmAttribute {
 function buildClass(name: string): RmClass {
   const declarations: Record<string, ClassDeclaration> = { ...CLASSES, ...CHANGE_CONTROL_CLASSES }
   const { abstract, parent, attributes } = declarations[name] as ClassDeclaration
-  const inherited = parent === undefined ? undefined : buildClass(parent)
+  const parentClass = parent === undefined ? undefined : buildClass(parent)
   const own = Object.entries(attributes).map(([of, type]) => [of, parseAttribute(of, type)] as const)
   return {
     name,
     abstract,
-    isA: new Set([name, ...(inherited?.isA ?? [])]),
-    attributes: new Map([...(inherited?.attributes ?? []), ...own]),
+    isA: new Set([name, ...(parentClass?.isA ?? [])]),
+    attributes: new Map([...(parentClass?.attributes ?? []), ...own]),
   }
 }
 

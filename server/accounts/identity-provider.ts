@@ -35,11 +35,11 @@ export function createIdentityProvider(options: ProviderOptions | undefined): Id
     }
     return { fromCode: absent, fromIdToken: absent }
   }
-  const discovered = cacheOnSuccess(() => discoverProvider(options))
+  const loadProvider = cacheOnSuccess(() => discoverProvider(options))
   return {
     fromCode: ({ code, redirectUri, codeVerifier, nonce }) =>
       translateProviderErrors(async () => {
-        const provider = await discovered()
+        const provider = await loadProvider()
         const idToken = await exchangeCode(provider, { code, redirectUri, codeVerifier })
         const claims = await verifyIdToken(idToken, [options.clientId], provider)
         requireNonce(claims, nonce)
@@ -47,7 +47,7 @@ export function createIdentityProvider(options: ProviderOptions | undefined): Id
       }),
     fromIdToken: (idToken, nonce) =>
       translateProviderErrors(async () => {
-        const provider = await discovered()
+        const provider = await loadProvider()
         const claims = await verifyIdToken(idToken, [options.clientId, ...options.audiences], provider)
         requireNonce(claims, nonce)
         return toExternalIdentity(claims, provider)

@@ -71,22 +71,22 @@ export async function openAccounts(options: AccountsOptions) {
   const background = createBackgroundTasks((err) => log.error({ err }, 'A background task failed'))
   const terms = configuredTerms(config)
   const collections = await openCollections(options, clock)
-  const shared = { db, database, credentials, sessions, sendMail, consume, background, clock, ...collections }
+  const base = { db, database, credentials, sessions, sendMail, consume, background, clock, ...collections }
   const termsVersion = terms?.version
-  const appServices = await openApps({ ...shared, config, keys, accessTokens, publicUrl })
+  const appServices = await openApps({ ...base, config, keys, accessTokens, publicUrl })
   const forgetApps: Cleanup = (session, mvUid) => appServices.appGrants.forget(session, mvUid)
-  const removals = new AccountDeletion({ ...shared, records, cleanups: [...belongings, forgetApps] })
+  const removals = new AccountDeletion({ ...base, records, cleanups: [...belongings, forgetApps] })
   const cleaning = startUnconfirmedCleanup(removals, log)
   return {
     services: {
-      ...openAccountCreation({ ...shared, records, links: createMailLinks(publicUrl) }),
+      ...openAccountCreation({ ...base, records, links: createMailLinks(publicUrl) }),
       removals,
       sessions,
       ...appServices,
-      registrations: new Registrations({ ...shared, removals, termsVersion }),
-      passwords: new Passwords({ ...shared, termsVersion }),
+      registrations: new Registrations({ ...base, removals, termsVersion }),
+      passwords: new Passwords({ ...base, termsVersion }),
       logins: new Logins({
-        ...shared,
+        ...base,
         accessTokens,
         ensureEhr: (mvUid) => ensureEhrOfUser(records, mvUid),
         recordFailure: (reason) => metrics.failedLogins.inc({ reason }),
@@ -108,13 +108,13 @@ export async function openAccounts(options: AccountsOptions) {
 
 /** Opens the services that create accounts and invite people. */
 function openAccountCreation(
-  shared: ConstructorParameters<typeof Accounts>[0] &
+  base: ConstructorParameters<typeof Accounts>[0] &
     Omit<ConstructorParameters<typeof Invitations>[0], 'accounts'> &
     Omit<ConstructorParameters<typeof Administrators>[0], 'accounts' | 'invitations'>,
 ) {
-  const accounts = new Accounts(shared)
-  const invitations = new Invitations({ ...shared, accounts })
-  const administrators = new Administrators({ ...shared, accounts, invitations })
+  const accounts = new Accounts(base)
+  const invitations = new Invitations({ ...base, accounts })
+  const administrators = new Administrators({ ...base, accounts, invitations })
   return { accounts, invitations, administrators }
 }
 
@@ -153,7 +153,7 @@ async function openApps({
     fhirBase,
     clock,
     authorizations: appAuthorizations,
-    onEnd: (ended) => removeExportsOfApp(database, ended),
+    onEnd: (access) => removeExportsOfApp(database, access),
   })
   const findKeys = createClientKeys(config.internalKeyHosts ?? [])
   const verifyAssertion = createAssertionVerifier(smartAddresses(publicUrl).token, findKeys, clock)

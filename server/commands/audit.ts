@@ -91,8 +91,8 @@ async function withAudit<T>(config: Config, work: (client: MongoClient) => Promi
 
 const verify = (config: Config, { stdout, stderr }: Terminal): Promise<number> =>
   withAudit(config, async (client) => {
-    const { path, generated } = config.keyFile
-    if (generated.includes('auditKey')) throw new Error(`AUDIT_KEY is neither set nor in ${path}.`)
+    const { path, generatedNames } = config.keyFile
+    if (generatedNames.includes('auditKey')) throw new Error(`AUDIT_KEY is neither set nor in ${path}.`)
     // An earlier change to the current key may be unfinished.
     const key = (await findKeyOf(client.db(), config, 'auditKey')) ?? config.auditKey
     const tell = ({ entries, of }: VerificationProgress) =>
@@ -103,15 +103,21 @@ const verify = (config: Config, { stdout, stderr }: Terminal): Promise<number> =
     return verdict.unverified.some(({ lost }) => !lost) ? 2 : 0
   })
 
-async function changeKeys(config: Config, lost: boolean, { stdout }: Terminal): Promise<number> {
+async function changeKeys(config: Config, isKeyLost: boolean, { stdout }: Terminal): Promise<number> {
   if (config.mongodbUri === undefined && (await addressOf(databaseOf(config))) !== undefined)
     throw new Error(`the service is running on ${config.dataDir}. Stop it first.`)
   return withAudit(config, async (client) => {
     const tokenLifetime = ACCESS_TOKEN_LIFETIME_S
-    const changed = await rekey({ client, config, lost, tokenLifetime, clock: () => new Date() })
-    if (changed.length === 0)
+    const changedVariables = await rekey({
+      client,
+      config,
+      isKeyLost,
+      tokenLifetime,
+      clock: () => new Date(),
+    })
+    if (changedVariables.length === 0)
       throw new Error('the database has these keys already. Set the new and the former ones (see --help).')
-    stdout.write(`${changed.join(' and ')} changed. Start the service with the new keys.\n`)
+    stdout.write(`${changedVariables.join(' and ')} changed. Start the service with the new keys.\n`)
     return 0
   })
 }
@@ -122,10 +128,10 @@ function describeVerdict({ instances, chains, entries, broken, unverified }: Ver
       `Not verified: ${countOf(part.entries, 'entry', 'entries')} of the runs ${part.from} to ${part.to}, written with a ` +
       `former AUDIT_KEY${part.lost ? ' that is lost' : '. Set AUDIT_KEYS_BEFORE to that key'}.\n`,
   )
-  const checked = `${countOf(entries, 'entry', 'entries')} in ${countOf(chains, 'chain', 'chains')}, from ${countOf(instances, 'run', 'runs')} of the service`
-  const intact = `The ${unverified.length > 0 ? 'rest of the audit' : 'audit'} is intact: ${checked}.\n`
+  const summary = `${countOf(entries, 'entry', 'entries')} in ${countOf(chains, 'chain', 'chains')}, from ${countOf(instances, 'run', 'runs')} of the service`
+  const intact = `The ${unverified.length > 0 ? 'rest of the audit' : 'audit'} is intact: ${summary}.\n`
   const found = broken
-    ? `The audit is BROKEN at ${broken.at}: ${broken.reason}. Checked: ${checked}.\n`
+    ? `The audit is BROKEN at ${broken.at}: ${broken.reason}. Checked: ${summary}.\n`
     : intact
   return parts.join('') + found
 }

@@ -47,8 +47,8 @@ async function backUp(directory: string, { env, stderr }: Terminal): Promise<str
 }
 
 function reportProgress(directory: string, out: Terminal['stderr']): void {
-  const copied = statSync(join(directory, 'data.mdb'), { throwIfNoEntry: false })
-  if (copied) out.write(`${formatSize(copied.size)} copied\n`)
+  const fileStats = statSync(join(directory, 'data.mdb'), { throwIfNoEntry: false })
+  if (fileStats) out.write(`${formatSize(fileStats.size)} copied\n`)
 }
 
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']

@@ -62,11 +62,11 @@ async function moveDatabase(to: string, terminal: Terminal): Promise<string> {
   }
 }
 
-function describeCopy(copied: ReadonlyMap<string, CollectionContents>): string {
-  const lines = [...copied].map(
+function describeCopy(contentsByName: ReadonlyMap<string, CollectionContents>): string {
+  const lines = [...contentsByName].map(
     ([name, { documents, digest }]) => `${name}: ${documents} documents, digest ${digest}\n`,
   )
-  return `${lines.join('')}All ${copied.size} collections are equal in both databases.\n`
+  return `${lines.join('')}All ${contentsByName.size} collections are equal in both databases.\n`
 }
 
 /**

@@ -89,23 +89,23 @@ function keysFromFile(
   missing: readonly SettingName[],
   values: Record<string, unknown>,
 ): Pick<Config, 'keyFile'> {
-  if (missing.length === 0) return { keyFile: { path, stored: [], generated: [] } }
+  if (missing.length === 0) return { keyFile: { path, storedNames: [], generatedNames: [] } }
   const inFile = readStoredKeys(path)
   const keyNames = SETTING_NAMES.filter((name) => {
     const setting: Setting<unknown> = SETTINGS[name]
     return missing.includes(name) || (setting.stored && values[name] === undefined)
   })
-  const stored = keyNames.filter((name) => inFile[name] !== undefined)
-  const generated = missing.filter((name) => !stored.includes(name))
+  const storedNames = keyNames.filter((name) => inFile[name] !== undefined)
+  const generatedNames = missing.filter((name) => !storedNames.includes(name))
   const read = (name: SettingName): unknown => {
     const value = SETTINGS[name].kind.read(inFile[name] ?? '')
     if (value === undefined) throw damagedKeyFile(path)
     return value
   }
   return {
-    ...Object.fromEntries(stored.map((name) => [name, read(name)])),
-    ...Object.fromEntries(generated.map((name) => [name, generateKey()])),
-    keyFile: { path, stored, generated },
+    ...Object.fromEntries(storedNames.map((name) => [name, read(name)])),
+    ...Object.fromEntries(generatedNames.map((name) => [name, generateKey()])),
+    keyFile: { path, storedNames, generatedNames },
   }
 }
 

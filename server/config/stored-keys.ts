@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path'
 export interface KeyFile {
   path: string
   /** Settings whose values come from the file. */
-  stored: readonly string[]
+  storedNames: readonly string[]
   /** Settings whose values were just generated and are not stored yet. */
-  generated: readonly string[]
+  generatedNames: readonly string[]
 }
 
 /** Stored keys by setting. */

@@ -21,12 +21,12 @@ export const startEndingAbandonedTransactions = (
 
 async function endIdleTransactions(client: MongoClient): Promise<void> {
   const admin = client.db('admin')
-  const abandoned = {
+  const filter = {
     type: 'idleSession',
     appName: APPLICATION_NAME,
     'transaction.timeInactiveMicros': { $gt: MAX_IDLE_US },
   }
-  const pipeline = [{ $currentOp: { idleSessions: true } }, { $match: abandoned }, { $project: { lsid: 1 } }]
+  const pipeline = [{ $currentOp: { idleSessions: true } }, { $match: filter }, { $project: { lsid: 1 } }]
   const found = await admin.aggregate(pipeline).toArray()
   if (found.length > 0) await admin.command({ killSessions: found.map(({ lsid }) => ({ id: lsid.id })) })
 }

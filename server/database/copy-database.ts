@@ -43,7 +43,7 @@ export async function copyDatabase(
   const names = await collectionsOf(source)
   if (!names.includes(LAST_COLLECTION)) throw new Error('The source contains no data of the service.')
   await claimTarget(target, await identifySource(source), [...names, copyMarksOf(target).collectionName])
-  const copied = new Map<string, CollectionContents>()
+  const contentsByName = new Map<string, CollectionContents>()
   for (const name of names) {
     const from = source.collection(name)
     const to = target.collection(name)
@@ -57,7 +57,7 @@ export async function copyDatabase(
     const found = await readContents(to)
     if (found.documents !== sourceContents.documents || found.digest !== sourceContents.digest)
       throw new Error(`The collection ${name} differs in the target. Empty the target and move again.`)
-    copied.set(name, found)
+    contentsByName.set(name, found)
   }
   for (const name of names) {
     const indexes = await source.collection(name).listIndexes().toArray()
@@ -67,7 +67,7 @@ export async function copyDatabase(
     )
   }
   await copyMarksOf(target).drop()
-  return copied
+  return contentsByName
 }
 
 async function collectionsOf(db: Db): Promise<string[]> {

@@ -25,7 +25,7 @@ export async function waitForDatabase(
   const addresses = hosts.map(String)
   const reasons = watchServers(client)
   const start = performance.now()
-  const elapsed = () => performance.now() - start
+  const elapsedMs = () => performance.now() - start
   const describe = (ms: number) => {
     const serverReasons = addresses.map(
       (address) => [address, reasons.get(address) ?? 'no connection yet'] as const,
@@ -37,8 +37,8 @@ export async function waitForDatabase(
     return `${name}: no answer from ${srvHost ?? addresses.join(', ')} for ${(ms / 1000).toFixed(1)} s (${why})`
   }
   const report = () => {
-    const left = Math.round((serverSelectionTimeoutMS - elapsed()) / 1000)
-    if (left > 0) tell(`${describe(elapsed())}. Trying for ${left} s more.`)
+    const left = Math.round((serverSelectionTimeoutMS - elapsedMs()) / 1000)
+    if (left > 0) tell(`${describe(elapsedMs())}. Trying for ${left} s more.`)
   }
   const first = setTimeout(report, FIRST_REPORT_MS)
   const next = setInterval(report, REPORT_INTERVAL_MS)
@@ -46,7 +46,7 @@ export async function waitForDatabase(
     await client.connect()
   } catch (error) {
     const isSilent = error instanceof MongoServerSelectionError
-    throw new Error(isSilent ? `${describe(elapsed())}.` : `${name}: ${(error as Error).message}`)
+    throw new Error(isSilent ? `${describe(elapsedMs())}.` : `${name}: ${(error as Error).message}`)
   } finally {
     clearTimeout(first)
     clearInterval(next)

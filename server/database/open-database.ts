@@ -14,7 +14,7 @@ export interface OpenDatabase {
   /** Location of the data, for the person who starts the service. */
   place: string
   /** Resolves when the embedded engine has ended by itself; never for an external MongoDB. */
-  lost: Promise<void>
+  unexpectedExit: Promise<void>
   /** Size on disk in bytes. */
   size(db: Db): Promise<number>
   close(): Promise<void>
@@ -60,7 +60,7 @@ function openRemoteDatabase(uri: string): OpenDatabase {
   return {
     uri,
     place: `MongoDB at ${uri.replace(/\/\/[^@/]*@/, '//').replace(/\?.*$/, '')}`,
-    lost: new Promise(() => {}),
+    unexpectedExit: new Promise(() => {}),
     size: async (db) => (await db.stats()).totalSize,
     close: async () => {},
   }
@@ -90,7 +90,7 @@ async function openEmbeddedDatabase(config: Config, beside: boolean): Promise<Op
   return {
     uri: createEmbeddedUri(engine.uri),
     place: directory,
-    lost: new Promise((resolve) => {
+    unexpectedExit: new Promise((resolve) => {
       engine.exited.finally(() => {
         if (!closing) resolve()
       })

@@ -20,7 +20,7 @@ interface ConsoleFile {
   type: string
   bytes: Buffer
   /** Compressed at the first request for it. */
-  compressed?: Promise<Buffer>
+  compressedBytes?: Promise<Buffer>
 }
 
 export const isConsolePath = (path: string): boolean => /^\/console(\/|$)/.test(path)
@@ -82,8 +82,8 @@ async function sendFile(request: Request, response: Response, file: ConsoleFile)
     response.end(file.bytes)
     return
   }
-  file.compressed ??= compress(file.bytes, { level: 9 })
-  response.set('Content-Encoding', 'gzip').end(await file.compressed)
+  file.compressedBytes ??= compress(file.bytes, { level: 9 })
+  response.set('Content-Encoding', 'gzip').end(await file.compressedBytes)
 }
 
 function sendPage(response: Response, page: string): void {

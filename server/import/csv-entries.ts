@@ -65,19 +65,19 @@ async function* readRows(
     if (!first) return
     if (first.text.trim() === '') continue
     let text = first.text
-    let used = 0
+    let lineCount = 0
     const alone = parseCells(text, { delimiter, relax_quotes: true })
     let found = alone
-    while (found === UNCLOSED_QUOTE && used < MAX_LINES_PER_ROW && text.length <= MAX_ROW_LENGTH) {
-      ahead[used] ??= (await lines.next()).value
-      const next = ahead[used++]
+    while (found === UNCLOSED_QUOTE && lineCount < MAX_LINES_PER_ROW && text.length <= MAX_ROW_LENGTH) {
+      ahead[lineCount] ??= (await lines.next()).value
+      const next = ahead[lineCount++]
       if (!next) break
       text += `\n${next.text}`
       if (next.text.includes('"')) found = parseCells(text, { delimiter })
     }
     const { number: line, read } = first
     if (typeof found !== 'string')
-      yield { line, read: ahead.splice(0, used).at(-1)?.read ?? read, cells: found }
+      yield { line, read: ahead.splice(0, lineCount).at(-1)?.read ?? read, cells: found }
     else yield { line, read, cells: [], fault: String(alone) }
   }
 }

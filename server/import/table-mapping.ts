@@ -127,8 +127,12 @@ export const mapTableByHeader: MapTable = (columns) => {
 /** Returns the kind that matches most columns. */
 function guessKind(names: readonly string[]): MeasurementKind | undefined {
   const possible = MEASUREMENT_KINDS.map((kind) => {
-    const measured = Object.keys(kind.body.properties).filter((name) => isNumeric(kind, name))
-    return { kind, known: measured.filter((name) => names.includes(name)).length, of: measured.length }
+    const numericNames = Object.keys(kind.body.properties).filter((name) => isNumeric(kind, name))
+    return {
+      kind,
+      known: numericNames.filter((name) => names.includes(name)).length,
+      of: numericNames.length,
+    }
   })
   const [first] = possible.filter(({ known }) => known > 0).sort((a, b) => b.known - a.known || a.of - b.of)
   return first?.kind

@@ -35,7 +35,7 @@ export async function findKeyOf(db: Db, config: Config, name: DataKey): Promise<
  * @throws Error when the file has data keys but there is no data
  */
 export function requireDatabase({ keyFile, newDatabase }: Config, exists: boolean): void {
-  if (exists || newDatabase || !dataKeys.some((name) => keyFile.stored.includes(name))) return
+  if (exists || newDatabase || !dataKeys.some((name) => keyFile.storedNames.includes(name))) return
   throw new Error(
     `${keyFile.path} contains the keys of a database that does not exist. Nothing was changed. ` +
       'Restore the database from its backup; or start once with --new to create a new one with these keys ' +
@@ -77,16 +77,16 @@ interface KeyFault {
 
 function faultOf({ keyFile }: Config, name: DataKey, hasFormer: boolean): KeyFault {
   const variable = environmentVariableOf(name)
-  const { path, stored, generated } = keyFile
+  const { path, storedNames, generatedNames } = keyFile
   const remedy = `Restore ${path} from its backup.`
   if (hasFormer)
     return {
       reason: `The database still uses a former ${variable} because its change was interrupted.`,
       remedy: '',
     }
-  if (stored.includes(name))
+  if (storedNames.includes(name))
     return { reason: `The ${name} in ${path} is not the key of this database.`, remedy }
-  if (!generated.includes(name))
+  if (!generatedNames.includes(name))
     return {
       reason: `${variable} is not the key of this database.`,
       remedy: `Set ${variable} to that key.`,
@@ -108,11 +108,11 @@ function sentence({ open }: Config, faults: readonly KeyFault[]): string {
 
 /** @throws Error when a concurrent start has stored other keys, which then are those of the database */
 function storeGenerated(config: Config): void {
-  const { path, generated } = config.keyFile
+  const { path, generatedNames } = config.keyFile
   const values = config as unknown as Keys
-  const keys = Object.fromEntries(generated.map((name) => [name, values[name] ?? '']))
+  const keys = Object.fromEntries(generatedNames.map((name) => [name, values[name] ?? '']))
   const inFile = readStoredKeys(path)
-  if (generated.some((name) => (inFile[name] ?? keys[name]) !== keys[name]))
+  if (generatedNames.some((name) => (inFile[name] ?? keys[name]) !== keys[name]))
     throw new Error(`Another process has just created the keys in ${path}. Start again.`)
-  if (generated.some((name) => inFile[name] === undefined)) storeKeys(path, keys)
+  if (generatedNames.some((name) => inFile[name] === undefined)) storeKeys(path, keys)
 }

@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 export interface KeyEncryption {
   encrypt(plain: string): string
   /** @returns undefined if another key encrypted the text, or it was modified */
-  decrypt(sealed: string): string | undefined
+  decrypt(ciphertext: string): string | undefined
 }
 
 /** Creates AES-256-GCM encryption with a key derived from a configured secret for one purpose. */
@@ -16,8 +16,8 @@ export function createKeyEncryption(secret: string, purpose: string): KeyEncrypt
       const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
       return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')
     },
-    decrypt(sealed) {
-      const bytes = Buffer.from(sealed, 'base64url')
+    decrypt(ciphertext) {
+      const bytes = Buffer.from(ciphertext, 'base64url')
       try {
         const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
         decipher.setAuthTag(bytes.subarray(12, 28))

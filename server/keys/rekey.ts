@@ -14,7 +14,7 @@ export interface RekeyOptions {
    */
   config: Config
   /** True to change a key even if its former value is lost. */
-  lost: boolean
+  isKeyLost: boolean
   /** Lifetime of an access token in seconds. */
   tokenLifetime: number
   clock: () => Date
@@ -31,17 +31,18 @@ type Found = Record<DataKey, string | undefined>
  * @throws Error when a former key is missing and was not declared lost
  */
 export async function rekey(options: RekeyOptions): Promise<string[]> {
-  const { client, config, lost } = options
+  const { client, config, isKeyLost } = options
   const keys = await findKeys(client.db(), config)
   const unknown = dataKeys.filter((name) => keys[name] === undefined)
-  if (unknown.length > 0 && !lost) throw new Error(unknown.map((name) => notAtHand(config, name)).join('\n'))
+  if (unknown.length > 0 && !isKeyLost)
+    throw new Error(unknown.map((name) => notAtHand(config, name)).join('\n'))
   const target = keysToChangeTo(config, keys)
-  const changed = dataKeys.filter((name) => keys[name] !== target[name])
-  if (changed.length > 0)
+  const changedNames = dataKeys.filter((name) => keys[name] !== target[name])
+  if (changedNames.length > 0)
     await runTransaction({ client }, (session) =>
-      change({ ...options, config: target }, session, keys, changed),
+      change({ ...options, config: target }, session, keys, changedNames),
     )
-  return changed.map(environmentVariableOf)
+  return changedNames.map(environmentVariableOf)
 }
 
 async function findKeys(db: Db, config: Config): Promise<Found> {
@@ -62,16 +63,16 @@ const notAtHand = ({ keyFile }: Config, name: DataKey): string => {
  * the file.
  */
 function keysToChangeTo(config: Config, found: Found): Config {
-  const { path, stored, generated } = config.keyFile
+  const { path, storedNames, generatedNames } = config.keyFile
   const isCurrent = dataKeys.every((name) => found[name] === config[name])
-  const renewed = isCurrent ? dataKeys.filter((name) => stored.includes(name)) : []
-  const target = { ...config, ...Object.fromEntries(renewed.map((name) => [name, generateKey()])) }
-  const former = renewed.map((name) => {
+  const renewedNames = isCurrent ? dataKeys.filter((name) => storedNames.includes(name)) : []
+  const target = { ...config, ...Object.fromEntries(renewedNames.map((name) => [name, generateKey()])) }
+  const former = renewedNames.map((name) => {
     const setting = formerOf(name)
     return [setting, [config[name], ...(config[setting] ?? [])].join()] as const
   })
   const values = target as unknown as Record<string, string>
-  const toStore = [...renewed, ...generated].map((name) => [name, values[name] ?? ''] as const)
+  const toStore = [...renewedNames, ...generatedNames].map((name) => [name, values[name] ?? ''] as const)
   if (toStore.length > 0) storeKeys(path, Object.fromEntries([...toStore, ...former]))
   return target
 }
@@ -80,13 +81,17 @@ async function change(
   { client, config, tokenLifetime, clock }: RekeyOptions,
   session: ClientSession,
   found: Found,
-  changed: readonly DataKey[],
+  changedNames: readonly DataKey[],
 ): Promise<void> {
   const db = client.db()
   const { auditKey, keyEncryptionKey } = config
-  const audit = { variables: changed.map(environmentVariableOf), auditKey, formerAuditKey: found.auditKey }
+  const audit = {
+    variables: changedNames.map(environmentVariableOf),
+    auditKey,
+    formerAuditKey: found.auditKey,
+  }
   await recordKeyChange(db, session, audit, clock())
-  if (!changed.includes('keyEncryptionKey')) return
+  if (!changedNames.includes('keyEncryptionKey')) return
   const seal = signingKeySeal(keyEncryptionKey)
   if (found.keyEncryptionKey === undefined)
     await replaceSigningKeys(session, { db, seal, clock, tokenLifetime })

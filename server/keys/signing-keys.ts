@@ -75,15 +75,15 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
   const keys = signingKeysOf(db)
   await syncIndexes(keys, [{ key: { expiresAt: 1 }, name: 'expiry', expireAfterSeconds: 0 }])
   let loading: Promise<LoadedKeys> | undefined
-  let loaded = await loadKeys(keys, options)
+  let loadedKeys = await loadKeys(keys, options)
 
   const fresh = async (maxAgeMs: number): Promise<LoadedKeys> => {
-    if (clock().getTime() - loaded.at < maxAgeMs) return loaded
-    loading ??= loadKeys(keys, options, loaded.current).finally(() => {
+    if (clock().getTime() - loadedKeys.at < maxAgeMs) return loadedKeys
+    loading ??= loadKeys(keys, options, loadedKeys.current).finally(() => {
       loading = undefined
     })
-    loaded = await loading
-    return loaded
+    loadedKeys = await loading
+    return loadedKeys
   }
   return {
     current: async () => (await fresh(KEY_REFRESH_INTERVAL_MS)).current,
@@ -93,7 +93,7 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
     publicKeys: async () => (await fresh(KEY_REFRESH_INTERVAL_MS)).publicKeys,
     rotate: async () => {
       await createKey(keys, options)
-      loaded = await loadKeys(keys, options)
+      loadedKeys = await loadKeys(keys, options)
     },
   }
 }
@@ -109,29 +109,29 @@ async function loadKeys(
       .find({ $or: [{ expiresAt: { $exists: false } }, { expiresAt: { $gt: now } }] })
       .sort({ createdAt: -1, _id: 1 })
       .toArray()
-  let stored = await usable()
-  const newest = stored[0]
+  let storedKeys = await usable()
+  const newest = storedKeys[0]
   const tooOld = newest && now.getTime() - newest.createdAt.getTime() > options.maxAgeDays * DAY_MS
   let current = newest && !tooOld ? await decryptKey(newest, options.seal, loadedKey) : undefined
   if (!current) {
     current = await createKey(keys, options)
-    stored = await usable()
+    storedKeys = await usable()
   }
   const verifying = await Promise.all(
-    stored.map(async ({ _id, publicKey }) => [_id, (await importJWK(publicKey)) as CryptoKey] as const),
+    storedKeys.map(async ({ _id, publicKey }) => [_id, (await importJWK(publicKey)) as CryptoKey] as const),
   )
   return {
     at: now.getTime(),
     current,
     verifying: new Map(verifying),
-    publicKeys: stored.map(({ publicKey }) => publicKey),
+    publicKeys: storedKeys.map(({ publicKey }) => publicKey),
   }
 }
 
 /** @returns true also when there are no keys */
 export async function opensSigningKeys(db: Db, seal: KeyEncryption): Promise<boolean> {
-  const stored = await signingKeysOf(db).find().toArray()
-  return stored.length === 0 || stored.some(({ sealed }) => seal.decrypt(sealed) !== undefined)
+  const storedKeys = await signingKeysOf(db).find().toArray()
+  return storedKeys.length === 0 || storedKeys.some(({ sealed }) => seal.decrypt(sealed) !== undefined)
 }
 
 /**

@@ -142,16 +142,19 @@ async function sendNextMail(mails: Collection<QueuedMail>, post: MailQueueDepend
     await mails.deleteOne({ _id: mail._id })
     metrics.mails.inc({ outcome: 'sent' })
   } catch (error) {
-    const abandoned = mail.attempts >= MAX_ATTEMPTS || isFinalRefusal(error)
+    const isAbandoned = mail.attempts >= MAX_ATTEMPTS || isFinalRefusal(error)
     const lastFailure = String((error as { code?: unknown }).code ?? (error as Error).name)
     await mails.updateOne(
       { _id: mail._id },
-      abandoned
+      isAbandoned
         ? { $set: { lastFailure, abandonedAt: new Date() }, $unset: { dueAt: 1 } }
         : { $set: { lastFailure, dueAt: new Date(Date.now() + backoffDelayMs(mail.attempts)) } },
     )
-    metrics.mails.inc({ outcome: abandoned ? 'abandoned' : 'failed' })
-    log.warn({ mail: mail._id, attempts: mail.attempts, lastFailure, abandoned }, 'Sending a mail failed')
+    metrics.mails.inc({ outcome: isAbandoned ? 'abandoned' : 'failed' })
+    log.warn(
+      { mail: mail._id, attempts: mail.attempts, lastFailure, abandoned: isAbandoned },
+      'Sending a mail failed',
+    )
   }
   return true
 }

@@ -27,14 +27,14 @@ export function createMailTransport(config: Config, log: Log): MailTransport {
 function openOnFirstMail<T extends { close(): void }>(
   open: (nodemailer: typeof import('nodemailer')) => T,
 ): { get(): Promise<T>; close(): void } {
-  let opened: Promise<T> | undefined
+  let opening: Promise<T> | undefined
   return {
     get: () => {
-      opened ??= import('nodemailer').then(open)
-      return opened
+      opening ??= import('nodemailer').then(open)
+      return opening
     },
     close: () => {
-      opened?.then((transporter) => transporter.close())
+      opening?.then((transporter) => transporter.close())
     },
   }
 }

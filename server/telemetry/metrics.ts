@@ -103,8 +103,8 @@ export function observeGauge(
     ...about,
     registers: [registry],
     async collect() {
-      const expired = sleep(GAUGE_TIMEOUT_MS, undefined, { ref: false })
-      const figure = await Promise.race([look(), expired]).catch(() => undefined)
+      const timeout = sleep(GAUGE_TIMEOUT_MS, undefined, { ref: false })
+      const figure = await Promise.race([look(), timeout]).catch(() => undefined)
       // Resetting would set it to 0.
       if (figure === undefined) this.remove()
       else this.set(figure)

@@ -79,6 +79,11 @@ describe('npm run names', () => {
       'server/upkeep.ts:1: no export resembles upkeep.ts: name the file by what it exports, here removeOldMails',
     ],
     [
+      'a variable that is named by a participle',
+      { 'server/senders.ts': "const known = ['a']\nexport const senders = known\n" },
+      'server/senders.ts:1: known: say what it is, by a noun, as in knownIds',
+    ],
+    [
       'a title without a verb or subject',
       { 'test/mails.test.ts': "it('sent once', () => {})\n" },
       'test/mails.test.ts:1: begin the title with its verb or subject, not with "sent": \'sent once\'',

@@ -47,13 +47,13 @@ export async function findSearchAccesses(
   const caller = { ...asking.caller, roles: asking.caller.unrestricted ? [] : await asking.roles() }
   const places = await findNamedLocations(asking, request, narrowest > 0)
   const ids = new Map(places.map(({ ehrId, id }) => [ehrId, id === undefined ? [] : [id]]))
-  const hidden = narrowest > 0 ? ehrsWithoutReadable(places, caller) : []
-  const ehrIds = places.map(({ ehrId }) => String(ehrId)).filter((ehrId) => !hidden.includes(ehrId))
+  const hiddenEhrIds = narrowest > 0 ? ehrsWithoutReadable(places, caller) : []
+  const ehrIds = places.map(({ ehrId }) => String(ehrId)).filter((ehrId) => !hiddenEhrIds.includes(ehrId))
   const namedEhrs = await findSearchedEhrs(records, caller, { ehrIds })
   const { searched } = narrowest > 0 ? namedEhrs : await findSearchedEhrs(records, caller, {})
   const ehrs = {
     searched: searched.filter((ehrId) => !found.has(ehrId)),
-    denied: [...new Set([...namedEhrs.denied, ...hidden])],
+    denied: [...new Set([...namedEhrs.denied, ...hiddenEhrIds])],
   }
   if (found.size > 0 && ehrs.searched.length + ehrs.denied.length === 0) return []
   const asked = describeAuditedQuery({ ...request, action: 'query' }).asked ?? ''

@@ -35,12 +35,12 @@ export async function findObjectAccesses(
   }
   const accesses = [...byClass].map(async ([className, objects]) => {
     if (!isClassName(className)) return []
-    const identified = objects.filter(({ objectId }) => typeof objectId === 'string')
+    const objectsWithId = objects.filter(({ objectId }) => typeof objectId === 'string')
     return accessesByEhr(
       auditedResource(className),
       caller,
       describeAuditedQuery(request),
-      await findEhrsOfObjects(records, className, identified),
+      await findEhrsOfObjects(records, className, objectsWithId),
     )
   })
   return (await Promise.all(accesses)).flat()

@@ -50,12 +50,12 @@ export const hasBody = (req: ParseRequest, { carrier }: RequestPart): boolean =>
     : typeof carrier.body === 'object' && carrier.body !== null
 
 function createRequestPart(method: string, path: string, carrier: RequestPart['carrier']): RequestPart {
-  const [matched, className, objectId] = /^\/(?:classes\/([^/]+)|users)(?:\/([^/]+))?\/?$/i.exec(path) ?? []
+  const [match, className, objectId] = /^\/(?:classes\/([^/]+)|users)(?:\/([^/]+))?\/?$/i.exec(path) ?? []
   return {
     method,
     path,
     carrier,
-    ...(matched !== undefined && { className: className ?? '_User' }),
+    ...(match !== undefined && { className: className ?? '_User' }),
     ...(objectId !== undefined && { objectId }),
   }
 }
@@ -88,7 +88,7 @@ async function readBatchParts(req: ParseRequest): Promise<RequestPart[]> {
   if (requests.length > most)
     throw new Refusal(400, parseErrorCode.invalidJson, `A batch has at most ${most} requests.`)
   const { routablePaths } = await loadParseServer()
-  const routed = routablePaths(req.originalUrl, config.serverURL, config.publicServerURL)
+  const toRoutedPath = routablePaths(req.originalUrl, config.serverURL, config.publicServerURL)
   return requests.map((part: { method?: unknown; path?: unknown; body?: unknown } | null, i) => {
     const { method, path, body, ...others } = part ?? {}
     requireNone(others, `Request ${i + 1} of the batch`)
@@ -99,6 +99,6 @@ async function readBatchParts(req: ParseRequest): Promise<RequestPart[]> {
         parseErrorCode.invalidJson,
         `requests.${i} must have a method (GET, POST, PUT or DELETE), a path without a query, and an object as body.`,
       )
-    return createRequestPart(method as string, routed(path), part)
+    return createRequestPart(method as string, toRoutedPath(path), part)
   })
 }

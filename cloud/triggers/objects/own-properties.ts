@@ -21,11 +21,12 @@ export const ownProperties = (body: Readonly<Record<string, unknown>>): Record<s
  * @param current permissions of the stored object; a client may send them back with the whole object
  */
 export function aclViolations(acl: ClassForm['ACL'], current?: Permissions): Violation[] {
-  const isCurrent = acl && current && isDeepStrictEqual(sorted(fromAcl(acl)), sorted(current))
+  const isCurrent =
+    acl && current && isDeepStrictEqual(sortPermissions(fromAcl(acl)), sortPermissions(current))
   return acl === undefined || isCurrent ? [] : [{ path: 'ACL', code: 'fixed', message: ACL_MESSAGE }]
 }
 
 const ACL_MESSAGE =
   'must not be set by clients: permissions follow from the EHR and from the participants of the care plan'
 
-const sorted = ({ read, write }: Permissions) => [[...read].sort(), [...write].sort()]
+const sortPermissions = ({ read, write }: Permissions) => [[...read].sort(), [...write].sort()]

@@ -45,18 +45,20 @@ function judgeUpdate({ checks, fields }: ClassKind, before: Values, update: Valu
   const changes = fromClassForm(fields, update)
   const next = withoutNulls(applyUpdate(before, changes))
   const names = [...new Set(Object.keys(update).map(rootOf))]
-  const changed = names.filter((name) => !isDeepStrictEqual(next[name], before[name]))
-  const repeated = names.filter((name) => !changed.includes(name))
-  const computed = computedFieldNames(update)
-  const entries = Object.entries(withoutNulls(update)).filter(([name]) => !computed.includes(rootOf(name)))
+  const changedNames = names.filter((name) => !isDeepStrictEqual(next[name], before[name]))
+  const repeatedNames = names.filter((name) => !changedNames.includes(name))
+  const computedNames = computedFieldNames(update)
+  const entries = Object.entries(withoutNulls(update)).filter(
+    ([name]) => !computedNames.includes(rootOf(name)),
+  )
   // No date is computed, so this is the class form of all that the update names.
-  const results = { ...Object.fromEntries(entries), ...pickValues(next, computed) }
-  const unwritable = invalidPropertyNames(checks.update(pickValues(results, repeated)))
+  const results = { ...Object.fromEntries(entries), ...pickValues(next, computedNames) }
+  const unwritable = invalidPropertyNames(checks.update(pickValues(results, repeatedNames)))
   const writable = Object.entries(changes).filter(([name]) => !unwritable.has(rootOf(name)))
   return {
     object: Object.fromEntries(writable),
-    changed,
+    changed: changedNames,
     next,
-    violations: checks.update(pickValues(results, changed)),
+    violations: checks.update(pickValues(results, changedNames)),
   }
 }

@@ -42,7 +42,7 @@ function Start({ mvUid, helpedPerson }: { mvUid: string; helpedPerson?: HelpedPe
   const me = useQuery(helpedPerson ? helpedQuery(helpedPerson) : meQuery(mvUid))
   useLiveAccount(mvUid)
   const acts = helpedPerson && { acts: helpedPerson.acts }
-  return <Loaded query={me}>{(loaded) => <Pages me={{ ...loaded, ...acts }} />}</Loaded>
+  return <Loaded query={me}>{(data) => <Pages me={{ ...data, ...acts }} />}</Loaded>
 }
 
 /**

@@ -8,8 +8,8 @@ export function forgetDrafts(): void {
 }
 
 function readDraft<T>(key: string): T | undefined {
-  const stored = sessionStorage.getItem(PREFIX + key)
-  return stored === null ? undefined : JSON.parse(stored)
+  const json = sessionStorage.getItem(PREFIX + key)
+  return json === null ? undefined : JSON.parse(json)
 }
 
 interface OpenDraft<T> {
@@ -19,8 +19,8 @@ interface OpenDraft<T> {
 }
 
 function openDraft<T extends object>(key: string, initial: () => T): OpenDraft<T> {
-  const stored = readDraft<T>(key)
-  return { key, draft: { ...initial(), ...stored }, isKept: stored !== undefined }
+  const storedDraft = readDraft<T>(key)
+  return { key, draft: { ...initial(), ...storedDraft }, isKept: storedDraft !== undefined }
 }
 
 /**
@@ -60,8 +60,8 @@ export function useDraft<T extends object>(key: string, initial: () => T) {
  * typed (`mine`). A form that nobody has touched shows what is stored now.
  * @param version of what is stored; the draft keeps the one with which it began
  */
-export function useMergeDraft<T extends object, V extends object>(key: string, stored: T, version: V) {
-  const fresh = () => ({ ...version, base: stored, mine: stored })
+export function useMergeDraft<T extends object, V extends object>(key: string, storedValues: T, version: V) {
+  const fresh = () => ({ ...version, base: storedValues, mine: storedValues })
   const { draft, isKept, change, clear } = useDraft(key, fresh)
   const values = isKept ? draft : fresh()
   return {

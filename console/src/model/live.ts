@@ -33,8 +33,8 @@ async function readAgain(queries: QueryClient, queryKey: readonly unknown[]): Pr
  */
 async function followOnce(name: string, follow: Follow, onChange: () => void, options: FollowOptions) {
   const { mvUid, helpedPerson } = { mvUid: '', helpedPerson: undefined, ...currentSession() }
-  const shared = `${mvUid} ${helpedPerson?.mvUid} ${name}`
-  const windows = new BroadcastChannel(shared)
+  const channelName = `${mvUid} ${helpedPerson?.mvUid} ${name}`
+  const windows = new BroadcastChannel(channelName)
   windows.onmessage = onChange
   const open = async () => {
     // A stream that cannot be resumed is none; the pages then show what they read.
@@ -45,7 +45,7 @@ async function followOnce(name: string, follow: Follow, onChange: () => void, op
   }
   try {
     // Pages over plain HTTP have no locks, except on the machine of the service.
-    await (navigator.locks ? navigator.locks.request(shared, { signal: options.signal }, open) : open())
+    await (navigator.locks ? navigator.locks.request(channelName, { signal: options.signal }, open) : open())
   } finally {
     windows.close()
   }

@@ -50,13 +50,15 @@ const teamOf = (record: RecordWithMetadata): FhirResource => ({
 })
 
 const participantOf = ({ mvUid, role, start, end, status, updatedAt, access }: StoredParticipation) => {
-  const ended = status === 'ARCHIVED' && (end === undefined || updatedAt < end) ? updatedAt : end
+  const periodEnd = status === 'ARCHIVED' && (end === undefined || updatedAt < end) ? updatedAt : end
   return {
     extension: [{ url: ownUri('access'), valueCode: access }],
     ...(role !== undefined && { role: [{ text: role }] }),
     member: userReference(mvUid),
     // Who is archived before the start has no period.
-    ...((ended === undefined || start <= ended) && { period: { start, ...(ended && { end: ended }) } }),
+    ...((periodEnd === undefined || start <= periodEnd) && {
+      period: { start, ...(periodEnd && { end: periodEnd }) },
+    }),
   }
 }
 

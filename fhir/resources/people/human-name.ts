@@ -31,14 +31,14 @@ export function humanName({ name }: PersonFields) {
     const valueString = name[field as keyof typeof FAMILY_PARTS]
     return valueString ? [{ url: `${STRUCTURES}/${extension}`, valueString }] : []
   })
-  const given = [givenName, initials].filter(Boolean)
+  const givenNames = [givenName, initials].filter(Boolean)
   // The second list says which of the first are initials.
   const qualifiers = [...(givenName ? [null] : []), { extension: [{ url: QUALIFIER, valueCode: 'IN' }] }]
   return {
     use: 'official',
     text: displayName,
     ...(family && { family, ...(parts.length > 0 && { _family: { extension: parts } }) }),
-    ...(given.length > 0 && { given, ...(initials && { _given: qualifiers }) }),
+    ...(givenNames.length > 0 && { given: givenNames, ...(initials && { _given: qualifiers }) }),
     ...(honorificPrefix && { prefix: [honorificPrefix] }),
     ...(honorificPostfix && { suffix: [honorificPostfix] }),
   }

@@ -65,7 +65,7 @@ export function withKnownPractitioners(source: WritableSource, profiles: Profile
       const { resources, ...rest } = await source.search(caller, search)
       return { ...rest, resources: await showAll(caller, resources) }
     },
-    searchDeleted: (caller, search, deleted) => source.searchDeleted(caller, search, deleted),
+    searchDeleted: (caller, search, deletedKeys) => source.searchDeleted(caller, search, deletedKeys),
     create: async (caller, resource, id, options) =>
       show(caller, await source.create(caller, resource, id, options)),
     update: async (caller, id, resource, options) =>

@@ -13,7 +13,7 @@ export interface ClassPattern {
   /** Whether its nodes belong to the same archetype as the node of the class that contains it. */
   isLocal: boolean
   inner: ContainmentPattern | undefined
-  negated: boolean
+  isNegated: boolean
 }
 
 /** The nodes bound to the classes of FROM, by slot. */
@@ -50,7 +50,7 @@ export function buildQueryPattern(from: Containment): QueryPattern {
       accepts: createNodeTest(containment, { ...around, allVersions }),
       isLocal: isLocalTo(around.container, containment),
       inner,
-      negated: contains?.negated ?? false,
+      isNegated: contains?.isNegated ?? false,
     }
   }
   const pattern = compile(from, { allVersions: false, inFolder: false })

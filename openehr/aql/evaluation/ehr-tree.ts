@@ -44,8 +44,8 @@ export function buildEhrTree(
   const root: TreeNode = { object: ehr, end: 0, record: undefined, latest: true, isReferred: false }
   const nodes = [root]
   for (const one of documents) addDocument(nodes, one, false)
-  const referred = folders.length > 0 ? documentsByRecord(documents) : undefined
-  for (const one of folders) addDocument(nodes, one, false, referred)
+  const referredDocuments = folders.length > 0 ? documentsByRecord(documents) : undefined
+  for (const one of folders) addDocument(nodes, one, false, referredDocuments)
   root.end = nodes.length
   return { ehrId, nodes }
 }
@@ -63,12 +63,12 @@ function addDocument(
   nodes: TreeNode[],
   { record, object, latest, version }: DocumentVersion,
   isReferred: boolean,
-  referred?: ReferredDocuments,
+  referredDocuments?: ReferredDocuments,
 ): void {
   const about = { record, latest, isReferred }
   const versionNode = version && { object: version, end: 0, ...about }
   if (versionNode) nodes.push(versionNode)
-  if (object) addTree(nodes, object, about, referred)
+  if (object) addTree(nodes, object, about, referredDocuments)
   if (versionNode) versionNode.end = nodes.length
 }
 
@@ -76,27 +76,27 @@ function addTree(
   nodes: TreeNode[],
   object: RmObject,
   about: Omit<TreeNode, 'object' | 'end'>,
-  referred?: ReferredDocuments,
+  referredDocuments?: ReferredDocuments,
 ): void {
   const node = { object, end: 0, ...about }
   nodes.push(node)
   for (const name in object) {
     const value = object[name]
     if (Array.isArray(value)) {
-      for (const member of value) if (isRmObject(member)) addTree(nodes, member, about, referred)
-    } else if (isRmObject(value)) addTree(nodes, value, about, referred)
+      for (const member of value) if (isRmObject(member)) addTree(nodes, member, about, referredDocuments)
+    } else if (isRmObject(value)) addTree(nodes, value, about, referredDocuments)
   }
-  if (referred && object._type === 'FOLDER') addReferred(nodes, object, referred)
+  if (referredDocuments && object._type === 'FOLDER') addReferred(nodes, object, referredDocuments)
   node.end = nodes.length
 }
 
 /** Maximum number of nodes with those that folders refer to. */
 const MAX_NODES = 1_000_000
 
-function addReferred(nodes: TreeNode[], { items }: RmObject, referred: ReferredDocuments): void {
+function addReferred(nodes: TreeNode[], { items }: RmObject, referredDocuments: ReferredDocuments): void {
   const ids = [items ?? []].flat().map((item) => String(valueAt(item, 'id', 'value')).split('::')[0] ?? '')
   for (const id of new Set(ids))
-    for (const document of referred.get(id) ?? referred.get(id.toLowerCase()) ?? []) {
+    for (const document of referredDocuments.get(id) ?? referredDocuments.get(id.toLowerCase()) ?? []) {
       addDocument(nodes, document, true)
       if (nodes.length > MAX_NODES)
         throw new ServiceError('DeadlineExceeded', {

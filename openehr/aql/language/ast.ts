@@ -103,7 +103,7 @@ export interface ClassNode {
   predicate?: Predicate
   /** Only for a VERSION. */
   versions?: 'latest' | 'all'
-  contains?: { negated: boolean; what: Containment }
+  contains?: { isNegated: boolean; what: Containment }
   at: number
 }
 

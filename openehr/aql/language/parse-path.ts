@@ -54,8 +54,8 @@ const parsePredicateAlternatives = (reader: TokenReader): Predicate =>
   )
 
 function parseSinglePredicate(reader: TokenReader): Predicate {
-  const enclosed = reader.readEnclosed('(', () => parsePredicateAlternatives(reader))
-  if (enclosed) return enclosed
+  const predicate = reader.readEnclosed('(', () => parsePredicateAlternatives(reader))
+  if (predicate) return predicate
   const { kind, text, at } = reader.peek()
   if (kind === 'parameter')
     return parseNamedPredicate(reader, { kind: 'parameter', name: reader.take().text, at })

@@ -96,10 +96,10 @@ function parseClassNode(reader: TokenReader): ClassNode {
     ...(inBrackets.predicate && { predicate: inBrackets.predicate }),
     ...('versions' in inBrackets && { versions: inBrackets.versions }),
   }
-  const negated = reader.isWord('NOT') && reader.isWord('CONTAINS', 1)
-  if (negated) reader.take()
+  const isNegated = reader.isWord('NOT') && reader.isWord('CONTAINS', 1)
+  if (isNegated) reader.take()
   if (!reader.word('CONTAINS')) return node
-  return { ...node, contains: { negated, what: reader.readNested(() => parseContainment(reader)) } }
+  return { ...node, contains: { isNegated, what: reader.readNested(() => parseContainment(reader)) } }
 }
 
 /** A predicate on a version means all versions; without one, only the latest version counts. */

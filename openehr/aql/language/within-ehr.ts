@@ -18,7 +18,7 @@ export function limitToEhr(query: QueryTree, ehrId: string | undefined): QueryTr
         rmType: 'EHR',
         predicate: own,
         at: from.at,
-        contains: { negated: false, what: from },
+        contains: { isNegated: false, what: from },
       },
     }
   const { predicate } = from

@@ -78,7 +78,7 @@ function chainedClass(from: ClassNode): ClassNode | undefined {
   for (const around of ['EHR', 'COMPOSITION'])
     if (node?.rmType === around && (around === 'EHR' ? hasNoOtherPredicate(node) : !node.predicate))
       node =
-        node.contains && !node.contains.negated && node.contains.what.kind === 'class'
+        node.contains && !node.contains.isNegated && node.contains.what.kind === 'class'
           ? node.contains.what
           : undefined
   return node?.contains || node?.versions ? undefined : node

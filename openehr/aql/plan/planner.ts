@@ -76,7 +76,7 @@ export function planQuery(query: QueryTree): QueryPlan {
   const what: Containment | undefined = isEhr ? from.contains?.what : from
   const all = classesOf(from)
   const folders = all.some(({ rmType }) => rmType === 'FOLDER')
-  const isWhole = what === undefined || what.kind !== 'class' || (isEhr && from.contains?.negated)
+  const isWhole = what === undefined || what.kind !== 'class' || (isEhr && from.contains?.isNegated)
   const unit = isWhole || folders ? 'ehr' : 'document'
   const versions = all.some((one) => one.versions === 'all') ? 'all' : 'latest'
   const outermost = what === undefined ? [] : outermostClasses(what)
@@ -149,7 +149,7 @@ function requiredClasses(containment: Containment): ClassNode[] {
     return containment.kind === 'and' ? containment.terms.flatMap(requiredClasses) : []
   return [
     containment,
-    ...(containment.contains && !containment.contains.negated
+    ...(containment.contains && !containment.contains.isNegated
       ? requiredClasses(containment.contains.what)
       : []),
   ]
@@ -165,7 +165,7 @@ function canBeContainedIn(root: string, { rmType, contains }: ClassNode): boolea
   if (!isVersionClass(rmType) && !isFolder) return canContain(root, rmType)
   if (contains === undefined) return !isFolder
   return (
-    (contains.negated && !isFolder) ||
+    (contains.isNegated && !isFolder) ||
     outermostClasses(contains.what).some((one) => canBeContainedIn(root, one))
   )
 }
@@ -227,7 +227,7 @@ const archetypesFilter = (outermost: readonly ClassNode[]): DatabaseFilter | und
 function neededArchetypesFilter(containment: Containment): DatabaseFilter | undefined {
   if (containment.kind !== 'class') return joinFilters(containment, neededArchetypesFilter)
   const { rmType, predicate, contains } = containment
-  const inner = contains && !contains.negated ? neededArchetypesFilter(contains.what) : undefined
+  const inner = contains && !contains.isNegated ? neededArchetypesFilter(contains.what) : undefined
   // The archetype of a folder is not that of a composition.
   const own = rmType === 'FOLDER' ? undefined : predicate && archetypeOfPredicate(predicate)
   return allOf([own, inner])

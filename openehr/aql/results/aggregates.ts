@@ -59,8 +59,8 @@ function minOrMax(direction: 1 | -1): Aggregator {
 
 function sumOrAverage(average: boolean): Aggregator {
   let total = 0
-  let lost = 0
-  let added = 0
+  let compensation = 0
+  let count = 0
   return {
     add(term, times) {
       const number = numberOfTerm(term)
@@ -68,13 +68,13 @@ function sumOrAverage(average: boolean): Aggregator {
       const value = number * times
       const sum = total + value
       // As in the database, rounding errors are added up, too: so the order of the values does not matter.
-      lost += Math.abs(total) >= Math.abs(value) ? total - sum + value : value - sum + total
+      compensation += Math.abs(total) >= Math.abs(value) ? total - sum + value : value - sum + total
       total = sum
-      added += times
+      count += times
     },
     result() {
-      const sum = total + lost
-      return numericResult(added === 0 ? undefined : average ? sum / added : sum)
+      const sum = total + compensation
+      return numericResult(count === 0 ? undefined : average ? sum / count : sum)
     },
   }
 }

@@ -27,7 +27,7 @@ export function countedArchetype({ columns, from, where, limit, offset }: QueryT
 }
 
 const soleContainedClass = ({ contains }: ClassNode): ClassNode | undefined =>
-  contains && !contains.negated && contains.what.kind === 'class' ? contains.what : undefined
+  contains && !contains.isNegated && contains.what.kind === 'class' ? contains.what : undefined
 
 /** Maximum number of exceptions that are read one by one. */
 const MAX_COUNTED_SINGLY = 1000
@@ -40,7 +40,7 @@ export async function countArchetypeByIndex(
   withheldIds: ReadonlySet<string>,
 ): Promise<number | undefined> {
   if (withheldIds.size > MAX_COUNTED_SINGLY) return undefined
-  const hidden = withheldIds.size > 0 && { ehrId: { $in: [...withheldIds] } }
+  const hiddenFilter = withheldIds.size > 0 && { ehrId: { $in: [...withheldIds] } }
   const compositions = documentCollection({ db }, Composition.collection)
   const hasArchetype = { archetypes: archetypeId }
   const options = { maxTimeMS: AQL_TIMEOUT_MS, hint: COMPOSITION_INDEX_KEYS.archetypes }
@@ -48,8 +48,8 @@ export async function countArchetypeByIndex(
   const [repeating, all, some, ...counts] = await Promise.all([
     findRepeating(db, archetypeId),
     compositions.countDocuments(hasArchetype, options),
-    hidden ? compositions.countDocuments({ ...hasArchetype, ...hidden }, options) : 0,
-    ...archetypeViews.map((view) => countShown(db, view, hidden)),
+    hiddenFilter ? compositions.countDocuments({ ...hasArchetype, ...hiddenFilter }, options) : 0,
+    ...archetypeViews.map((view) => countShown(db, view, hiddenFilter)),
   ])
   if (repeating.length > MAX_COUNTED_SINGLY) return undefined
   const repeats = repeating.filter(({ ehrId }) => !withheldIds.has(String(ehrId)))
@@ -71,14 +71,14 @@ const findRepeating = (db: Db, archetypeId: string) =>
 async function countShown(
   db: Db,
   { kind, filters }: CompositionView,
-  hidden: object | false,
+  hiddenFilter: object | false,
 ): Promise<number> {
   const documents = documentCollection({ db }, kind.collection)
   const options = { maxTimeMS: AQL_TIMEOUT_MS }
   const [all, others, hiddenCount] = await Promise.all([
     documents.countDocuments({}, options),
     filters ? documents.countDocuments(filters.others, options) : 0,
-    hidden ? documents.countDocuments({ ...filters?.shown, ...hidden }, options) : 0,
+    hiddenFilter ? documents.countDocuments({ ...filters?.shown, ...hiddenFilter }, options) : 0,
   ])
   return all - others - hiddenCount
 }

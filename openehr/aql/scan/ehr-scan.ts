@@ -150,9 +150,9 @@ export class EhrScan {
   }
 }
 
-const toEhrObject = (id: string, created: Date, ehr_status: RmObject): RmObject => ({
+const toEhrObject = (id: string, createdAt: Date, ehr_status: RmObject): RmObject => ({
   ...ehrWithIdOnly(id),
-  time_created: dvDateTime(created),
+  time_created: dvDateTime(createdAt),
   ehr_status,
 })
 

@@ -10,10 +10,10 @@ const NUL = /\0/g
  * @returns a function that matches a whole text in linear time
  */
 export function createLikeMatcher(pattern: string, budget: StepBudget): (text: string) => boolean {
-  const body = pattern.replace(/\\(.)|\*+|\?|[^\\*?]+|\\/gsu, (part, escaped?: string) => {
+  const body = pattern.replace(/\\(.)|\*+|\?|[^\\*?]+|\\/gsu, (part, escapedCharacter?: string) => {
     if (part.startsWith('*')) return '.*'
     if (part === '?') return '.'
-    return (escaped ?? part).replace(REGEX_SPECIAL_CHARACTERS, '\\$&').replace(NUL, '\\x00')
+    return (escapedCharacter ?? part).replace(REGEX_SPECIAL_CHARACTERS, '\\$&').replace(NUL, '\\x00')
   })
   const expression = compileRegex(`^(?:${body})\\z`, 's')
   return (text) => expression.test(text, budget)

@@ -62,7 +62,7 @@ function observationOf(kind: MeasurementKind, { name }: CompositionHead, record:
       ? []
       : namedElement(items[i] as string, series.label, toDataValue(value, series.unit))
   })
-  const measured = {
+  const pointEvent = {
     _type: 'POINT_EVENT',
     archetype_node_id: event,
     name: dvText('Any event'),
@@ -74,7 +74,7 @@ function observationOf(kind: MeasurementKind, { name }: CompositionHead, record:
     archetype_node_id: history,
     name: dvText('History'),
     origin: timeOf(record),
-    events: [measured],
+    events: [pointEvent],
   })
 }
 

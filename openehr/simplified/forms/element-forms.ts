@@ -29,9 +29,11 @@ export function formsOfElement(element: FormNode, drafts: readonly DraftForm[]):
   if (choices.length === 0) return VALUE_CLASSES.map((rmType) => anyValue(element, rmType))
   for (const { form } of choices) Object.assign(form, describedAs(element))
   if (values.length === 1 && flavours.length > 0) for (const { form } of choices) nameByClass(form)
-  const coded = choices.find(({ form }) => form.rmType === 'DV_CODED_TEXT')
-  const isOpen = coded && choices.length === 2 && values.some(({ form }) => form.rmType === 'DV_TEXT')
-  return isOpen && flavours.length === 0 ? [{ ...coded, form: { ...coded.form, isOpen: true } }] : choices
+  const codedChoice = choices.find(({ form }) => form.rmType === 'DV_CODED_TEXT')
+  const isOpen = codedChoice && choices.length === 2 && values.some(({ form }) => form.rmType === 'DV_TEXT')
+  return isOpen && flavours.length === 0
+    ? [{ ...codedChoice, form: { ...codedChoice.form, isOpen: true } }]
+    : choices
 }
 
 const describedAs = ({ name, nodeId, termConstraint }: FormNode) => ({

@@ -54,11 +54,11 @@ function draftForms(constraint: ObjectConstraint, step: FormStep, parentPath: st
   })
 }
 
-const quoted = (text: string): string => `'${text.replaceAll(/['\\]/g, '\\$&')}'`
+const quote = (text: string): string => `'${text.replaceAll(/['\\]/g, '\\$&')}'`
 
 /** `[at0004]`, or `[at0004,'Systolic']` */
 const withPredicate = (path: string, id: string, name: string | undefined): string =>
-  id === '' ? path : `${path}[${id}${name === undefined ? '' : `,${quoted(name)}`}]`
+  id === '' ? path : `${path}[${id}${name === undefined ? '' : `,${quote(name)}`}]`
 
 function draftForm(constraint: ObjectConstraint, step: FormStep, aqlPath: string): DraftForm {
   const { rmType, occurrences, archetype } = constraint
@@ -86,13 +86,13 @@ function draftForm(constraint: ObjectConstraint, step: FormStep, aqlPath: string
 }
 
 function childForms(constraint: ObjectConstraint, aqlPath: string): DraftForm[] {
-  const constrained = constraint.attributes
+  const constrainedForms = constraint.attributes
     .filter(({ name }) => name !== 'name')
     .map((attribute) => (attribute.name === 'ism_transition' ? mergeTransitions(attribute) : attribute))
     .flatMap((attribute) => attributeForms(constraint.rmType, attribute, aqlPath))
-  const ids = new Set(constrained.map(({ form }) => form.id))
+  const ids = new Set(constrainedForms.map(({ form }) => form.id))
   const further = modelForms(constraint.rmType, aqlPath).filter(({ form }) => !ids.has(form.id))
-  return [...nameChoices(constrained), ...further]
+  return [...nameChoices(constrainedForms), ...further]
 }
 
 function attributeForms(rmType: string, attribute: AttributeConstraint, aqlPath: string): DraftForm[] {
@@ -117,9 +117,9 @@ const sharesNodeId = ({ form }: DraftForm, drafts: readonly DraftForm[]): boolea
 /** Adds the name to the path of a form, and of those below it. */
 function addName(draft: DraftForm): void {
   const { aqlPath, name } = draft.form
-  const renamed = aqlPath.replace(/\]$/, () => `,${quoted(name)}]`)
+  const newPath = aqlPath.replace(/\]$/, () => `,${quote(name)}]`)
   const visit = ({ form, children }: DraftForm): void => {
-    form.aqlPath = renamed + form.aqlPath.slice(aqlPath.length)
+    form.aqlPath = newPath + form.aqlPath.slice(aqlPath.length)
     children.forEach(visit)
   }
   visit(draft)

@@ -9,8 +9,8 @@ export function mergeTransitions(attribute: AttributeConstraint): AttributeConst
     .filter(({ name }) => name !== 'name')
     .map((one) => {
       const codes = attribute.children.flatMap((transition) => codesOf(transition, one.name))
-      const merged = { list: [...new Set(codes)], ...(one.name === 'careflow_step' && { states }) }
-      return { ...one, children: one.children.map((value) => withCodes(value, merged)) }
+      const mergedCodes = { list: [...new Set(codes)], ...(one.name === 'careflow_step' && { states }) }
+      return { ...one, children: one.children.map((value) => withCodes(value, mergedCodes)) }
     })
   return { ...attribute, children: [{ ...first, nodeId: '', attributes }] }
 }
@@ -26,12 +26,12 @@ const codesOf = ({ attributes }: ObjectConstraint, name: string): string[] =>
 
 type Codes = NonNullable<ObjectConstraint['codes']>
 
-const withCodes = (value: ObjectConstraint, merged: Omit<Codes, 'terminology'>): ObjectConstraint => ({
+const withCodes = (value: ObjectConstraint, mergedCodes: Omit<Codes, 'terminology'>): ObjectConstraint => ({
   ...value,
   attributes: value.attributes.map((attribute) => ({
     ...attribute,
     children: attribute.children.map((child) =>
-      child.codes ? { ...child, codes: { ...child.codes, ...merged } } : child,
+      child.codes ? { ...child, codes: { ...child.codes, ...mergedCodes } } : child,
     ),
   })),
 })

@@ -223,9 +223,9 @@ const DURATION_PARTS = [
 function durationInputs(node: InputNode): WebInput[] {
   const primitive = primitiveOfAttribute(node, 'value')
   const { pattern = '', range } = primitive?.type === 'duration' ? primitive : {}
-  const permitted = durationLetters(pattern)
+  const permittedLetters = durationLetters(pattern)
   const [lower, upper] = [range?.lower, range?.upper].map((end) => durationLetters(end ?? ''))
-  return DURATION_PARTS.filter(([, letter]) => pattern === '' || permitted.has(letter)).map(
+  return DURATION_PARTS.filter(([, letter]) => pattern === '' || permittedLetters.has(letter)).map(
     ([suffix, letter]) => {
       const min = lower?.get(letter)
       const max = upper?.get(letter)

@@ -81,22 +81,22 @@ function completeCodedText(
 ): void {
   const codes = codesOf(constraint)
   const usual = codes?.terminology || (OPENEHR_ATTRIBUTES.has(attribute) ? 'openehr' : 'local')
-  const coded = (object.defining_code ?? { _type: 'CODE_PHRASE' }) as RmObject
-  const terminology = (coded.terminology_id as RmObject | undefined)?.value ?? usual
-  const codeOrText = coded.code_string ?? object.value
+  const definingCode = (object.defining_code ?? { _type: 'CODE_PHRASE' }) as RmObject
+  const terminology = (definingCode.terminology_id as RmObject | undefined)?.value ?? usual
+  const codeOrText = definingCode.code_string ?? object.value
   // A text in the place of a code.
   const found = [...(codes?.list ?? [])].find(
     (code) => textOf(constraint, String(terminology), code) === codeOrText,
   )
-  const matchingCode = codes?.list.includes(String(coded.code_string)) ? undefined : found
+  const matchingCode = codes?.list.includes(String(definingCode.code_string)) ? undefined : found
   const code =
     matchingCode ??
-    coded.code_string ??
+    definingCode.code_string ??
     (usual === 'openehr' ? findOpenehrCode(String(codeOrText)) : undefined)
   const text = object.value ?? textOf(constraint, String(terminology), String(code)) ?? codeOrText
   if (text !== undefined) object.value = text
   if (code === undefined) return
-  const { preferred_term } = coded
+  const { preferred_term } = definingCode
   object.defining_code = {
     ...codePhrase(String(terminology), String(code)),
     ...(preferred_term !== undefined && { preferred_term }),

@@ -19,9 +19,10 @@ export function readValue(node: SimpleNode, expected: ExpectedValue, reading: Re
   const isOrdered = isSubclassOf(_type, 'DV_ORDERED')
   const bounds = boundsOf(expected) ?? (isOrdered ? _type : expected.bounds)
   readAttributes(node, object, { ...expected, bounds }, reading)
-  const merged = mergedAttribute(_type)
-  const { type = '' } = (merged && findRmClass(_type)?.attributes.get(merged)) || {}
-  if (merged) object[merged] = readValue(node, { rmType: type, attribute: merged, bounds }, reading)
+  const mergedName = mergedAttribute(_type)
+  const { type = '' } = (mergedName && findRmClass(_type)?.attributes.get(mergedName)) || {}
+  if (mergedName)
+    object[mergedName] = readValue(node, { rmType: type, attribute: mergedName, bounds }, reading)
   completeValue(object, node, expected, reading)
   return object
 }

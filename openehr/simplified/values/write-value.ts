@@ -41,11 +41,11 @@ export function writeAttributes(
   node: SimpleNode,
   isWanted: (attribute: string) => boolean,
 ): void {
-  const merged = mergedAttribute(object._type)
+  const mergedName = mergedAttribute(object._type)
   for (const { name, multiple } of findRmClass(object._type)?.attributes.values() ?? []) {
     const values = [object[name]].flat().filter((one) => one !== undefined && !isStructure(one))
     if (!isWanted(name) || values.length === 0) continue
-    if (name === merged) writeValue(values[0], node)
+    if (name === mergedName) writeValue(values[0], node)
     else {
       const isMedia = name === 'original_content' && (values[0] as RmObject)._type === 'DV_MULTIMEDIA'
       const nodeName = isMedia ? 'original_content_multimedia' : nodeNameOf(object._type, name)

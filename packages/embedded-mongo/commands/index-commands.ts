@@ -40,23 +40,23 @@ const buildIndexes = async (
   specs: Document[],
 ): Promise<[number, number]> => {
   const { engine, timer } = context
-  let [before, built, lastId]: [number, Index[], Buffer | undefined] = [0, [], undefined]
-  const registered = await engine.changeDefinition(ns, (view, collection) => {
+  let [before, newIndexes, lastId]: [number, Index[], Buffer | undefined] = [0, [], undefined]
+  const updatedCollection = await engine.changeDefinition(ns, (view, collection) => {
     timer.startSlice()
     before = collection.indexes.length
     const fresh = engine.catalog.newIndexes(collection, specs)
     if (fresh.length === 0) return collection
-    built = []
+    newIndexes = []
     for (const spec of fresh) {
-      const tallied = isFirstToTally(spec, [...collection.indexes, ...built])
-      built.push({ ...engine.catalog.newIndex(view, spec, tallied), ready: false })
+      const hasTallies = isFirstToTally(spec, [...collection.indexes, ...newIndexes])
+      newIndexes.push({ ...engine.catalog.newIndex(view, spec, hasTallies), ready: false })
     }
-    lastId = fillIndexes(view, collection, built, undefined, timer)
-    if (!lastId) for (const index of built) index.ready = true
-    return engine.catalog.setIndexes(view, collection, [...collection.indexes, ...built])
+    lastId = fillIndexes(view, collection, newIndexes, undefined, timer)
+    if (!lastId) for (const index of newIndexes) index.ready = true
+    return engine.catalog.setIndexes(view, collection, [...collection.indexes, ...newIndexes])
   })
-  if (lastId) await fillInSlices(context, registered, built, lastId)
-  return [before, registered.indexes.length]
+  if (lastId) await fillInSlices(context, updatedCollection, newIndexes, lastId)
+  return [before, updatedCollection.indexes.length]
 }
 
 /** One tallied index for each first field is enough. */
@@ -75,19 +75,20 @@ const SLICES_PER_COMMIT = 6
 const fillInSlices = async (
   { engine, timer }: CommandContext,
   { ns, uuid }: Collection,
-  built: Index[],
+  newIndexes: Index[],
   first: Buffer,
 ): Promise<void> => {
   const current = (): Collection => {
     const collection = engine.catalog.find(ns)
-    const isThere = collection?.uuid === uuid && built.every((index) => collection.indexes.includes(index))
+    const isThere =
+      collection?.uuid === uuid && newIndexes.every((index) => collection.indexes.includes(index))
     return isThere
       ? collection
       : fail(276, `the collection ${ns} or the index was dropped while it was built`)
   }
   let from: Buffer | undefined = first
   const fill = (view: WritableView): void => {
-    if (from) from = fillIndexes(view, current(), built, from, timer)
+    if (from) from = fillIndexes(view, current(), newIndexes, from, timer)
   }
   try {
     while (from) {
@@ -96,12 +97,12 @@ const fillInSlices = async (
     }
     await engine.write((view) => {
       const collection = current()
-      for (const index of built) index.ready = true
+      for (const index of newIndexes) index.ready = true
       engine.catalog.setIndexes(view, collection, [...collection.indexes])
     })
   } catch (error) {
     await engine
-      .changeDefinition(ns, (view, collection) => engine.dropIndexes(view, collection, built))
+      .changeDefinition(ns, (view, collection) => engine.dropIndexes(view, collection, newIndexes))
       .catch(() => {})
     throw error
   }

@@ -60,7 +60,7 @@ export class Engine {
         return result
       } catch (error) {
         if (!(error instanceof BlockedByTransaction)) throw error
-        await waitUntilEnded(error.transaction.ended, commandTimer)
+        await waitUntilEnded(error.transaction.completion, commandTimer)
       }
     }
   }
@@ -87,8 +87,8 @@ export class Engine {
     this.catalog.drop(view, collection)
   }
 
-  dropIndexes(view: WritableView, collection: Collection, dropped: readonly Index[]): void {
-    const existingIndexes = collection.indexes.filter((index) => dropped.includes(index))
+  dropIndexes(view: WritableView, collection: Collection, indexes: readonly Index[]): void {
+    const existingIndexes = collection.indexes.filter((index) => indexes.includes(index))
     this.discard(view, existingIndexes)
     this.catalog.setIndexes(
       view,
@@ -112,9 +112,11 @@ export class Engine {
   /** Drops the indexes whose build was interrupted by the end of the process. */
   async dropUnfinishedIndexes(): Promise<void> {
     for (const { ns, indexes } of this.catalog.list()) {
-      const unfinished = indexes.filter(({ ready }) => !ready)
-      if (unfinished.length > 0)
-        await this.changeDefinition(ns, (view, collection) => this.dropIndexes(view, collection, unfinished))
+      const unfinishedIndexes = indexes.filter(({ ready }) => !ready)
+      if (unfinishedIndexes.length > 0)
+        await this.changeDefinition(ns, (view, collection) =>
+          this.dropIndexes(view, collection, unfinishedIndexes),
+        )
     }
   }
 
@@ -147,8 +149,8 @@ export class Engine {
   }
 }
 
-const waitUntilEnded = async (ended: Promise<void>, commandTimer?: CommandTimer): Promise<void> => {
-  if (!commandTimer || commandTimer.remainingMs === Number.POSITIVE_INFINITY) return ended
+const waitUntilEnded = async (completion: Promise<void>, commandTimer?: CommandTimer): Promise<void> => {
+  if (!commandTimer || commandTimer.remainingMs === Number.POSITIVE_INFINITY) return completion
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -160,7 +162,7 @@ const waitUntilEnded = async (ended: Promise<void>, commandTimer?: CommandTimer)
     }, commandTimer.remainingMs)
   })
   try {
-    await Promise.race([ended, late])
+    await Promise.race([completion, late])
   } finally {
     clearTimeout(timer)
   }

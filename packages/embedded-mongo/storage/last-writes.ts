@@ -80,9 +80,9 @@ export class LastWrites {
       if (statement < from || statement >= from + statements) continue
       let end = from
       for (const row of decode(view.get(key) as Buffer).done) {
-        const { times, ...changed } = parseResult(row)
+        const { times, ...result } = parseResult(row)
         end += times
-        if (statement < end && isDone(changed)) return changed
+        if (statement < end && isDone(result)) return result
         if (statement < end) break
       }
     }
@@ -106,7 +106,7 @@ export class LastWrites {
     const key = keyOf(parts === 0 ? session : `${session}/${parts}`)
     const at = Date.now()
     const statements = results.length
-    const stored = {
+    const document = {
       session,
       number: Long.fromBigInt(number),
       at,
@@ -114,7 +114,7 @@ export class LastWrites {
       statements,
       done: mergeEqualResults(results),
     }
-    const value = encode(stored)
+    const value = encode(document)
     view.put(key, value)
     this.#remember(write, { key, from, statements, bytes: value.length })
     while (this.#sessions.size > MAX_SESSIONS || (this.#bytes > MAX_BYTES && this.#sessions.size > 1))
@@ -141,11 +141,11 @@ export class LastWrites {
 /** Merges equal results, such as those of inserts. */
 const mergeEqualResults = (results: readonly StatementResult[]): Document[] => {
   const rows: (StatementResult & { times: number })[] = []
-  for (const changed of results) {
+  for (const result of results) {
     const last = rows.at(-1)
-    const same = last?.matched === changed.matched && last.modified === changed.modified
-    if (same && isCount(last) && isCount(changed)) last.times++
-    else rows.push({ ...changed, times: 1 })
+    const same = last?.matched === result.matched && last.modified === result.modified
+    if (same && isCount(last) && isCount(result)) last.times++
+    else rows.push({ ...result, times: 1 })
   }
   return rows
 }

@@ -26,9 +26,9 @@ export class EngineTransaction {
   readonly view: Overlay
   readonly catalogVersion: number
   /** The spaces that it has written to. */
-  readonly touched = new Set<number>()
-  readonly claimed: string[] = []
-  readonly ended: Promise<void>
+  readonly writtenSpaces = new Set<number>()
+  readonly claimedNames: string[] = []
+  readonly completion: Promise<void>
   #end: () => void = () => {}
   timer: NodeJS.Timeout | undefined
   /** The connection of its last command. */
@@ -37,14 +37,14 @@ export class EngineTransaction {
   usedAt = Date.now()
   state: 'active' | 'committing' | 'committed' | 'aborted' = 'active'
   /** The commit, running or done: a retried commit gets the same answer. */
-  committed: Promise<void> | undefined
+  commit: Promise<void> | undefined
 
   constructor(id: WriteId, snapshot: Snapshot, catalogVersion: number) {
     this.id = id
     this.snapshot = snapshot
     this.view = new Overlay(snapshot)
     this.catalogVersion = catalogVersion
-    this.ended = new Promise((resolve) => {
+    this.completion = new Promise((resolve) => {
       this.#end = resolve
     })
   }
@@ -166,7 +166,8 @@ export class Transactions {
   checkUntouched(collection: Collection): void {
     const spaces = [collection, ...collection.indexes].map(({ space }) => space)
     for (const transaction of new Set(this.#claims.values()))
-      if (spaces.some((space) => transaction.touched.has(space))) throw new BlockedByTransaction(transaction)
+      if (spaces.some((space) => transaction.writtenSpaces.has(space)))
+        throw new BlockedByTransaction(transaction)
   }
 
   /**
@@ -177,9 +178,9 @@ export class Transactions {
     checkActive(transaction)
     const statement = new Overlay(transaction.view)
     const value = run(statement)
-    const claimed = this.#claim(transaction, statement)
+    const claimedKeys = this.#claim(transaction, statement)
     if (!this.#storage.isCurrent(transaction.snapshot))
-      checkUnchanged(transaction.snapshot, this.#storage.latest, claimed)
+      checkUnchanged(transaction.snapshot, this.#storage.latest, claimedKeys)
     statement.applyTo(transaction.view)
     return value
   }
@@ -191,16 +192,16 @@ export class Transactions {
       if (owner === transaction) continue
       if (owner) throw createConflictError()
       this.#claims.set(name, transaction)
-      transaction.touched.add(key.readUInt32BE(0))
-      transaction.claimed.push(name)
+      transaction.writtenSpaces.add(key.readUInt32BE(0))
+      transaction.claimedNames.push(name)
       fresh.push(key)
     }
     return fresh
   }
 
   commit(transaction: EngineTransaction): Promise<void> {
-    transaction.committed ??= this.#commit(transaction)
-    return transaction.committed
+    transaction.commit ??= this.#commit(transaction)
+    return transaction.commit
   }
 
   async #commit(transaction: EngineTransaction): Promise<void> {
@@ -232,7 +233,7 @@ export class Transactions {
   }
 
   #release(transaction: EngineTransaction, state: 'committed' | 'aborted'): void {
-    for (const name of transaction.claimed) this.#claims.delete(name)
+    for (const name of transaction.claimedNames) this.#claims.delete(name)
     transaction.close(state)
   }
 

@@ -33,11 +33,11 @@ const removeExpired = async (engine: Engine): Promise<void> => {
 const expire = async (engine: Engine, { ns }: Collection, index: Index): Promise<void> => {
   const before = new Date(Date.now() - toNumber(index.spec.expireAfterSeconds) * 1000)
   const query = { filter: { [index.fields[0] as string]: { $lt: before } }, limit: MAX_DELETED_AT_ONCE }
-  for (let removed = MAX_DELETED_AT_ONCE; removed === MAX_DELETED_AT_ONCE; )
-    removed = await engine.write((view) => {
+  for (let removedCount = MAX_DELETED_AT_ONCE; removedCount === MAX_DELETED_AT_ONCE; )
+    removedCount = await engine.write((view) => {
       const collection = engine.catalog.find(ns)
       const found = collection ? findRecords(view, collection, query) : []
-      const expired = [...found].filter((match) => match !== PAUSE)
-      return collection ? removeAll(view, collection, expired) : 0
+      const expiredRecords = [...found].filter((match) => match !== PAUSE)
+      return collection ? removeAll(view, collection, expiredRecords) : 0
     })
 }

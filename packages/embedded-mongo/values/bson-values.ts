@@ -21,11 +21,11 @@ export const decode = (bytes: Uint8Array): Document =>
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 
 export const encode = (document: Document): Buffer => {
-  const bytes = serialized(document)
+  const bytes = serializeDocument(document)
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-const serialized = (document: Document): Uint8Array => {
+const serializeDocument = (document: Document): Uint8Array => {
   try {
     return serialize(document, { ignoreUndefined: true })
   } catch (error) {

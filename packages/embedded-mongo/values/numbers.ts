@@ -24,19 +24,19 @@ export const digitsOf = (value: Decimal128): Digits | undefined => {
   }
 }
 
-const truncated = ({ digits, exponent }: Digits): bigint =>
+const truncateDigits = ({ digits, exponent }: Digits): bigint =>
   exponent >= 0 ? digits * 10n ** BigInt(exponent) : digits / 10n ** BigInt(-exponent)
 
 /** A decimal without its fraction; undefined if it is not finite, or far beyond 64 bits. */
 export const wholeOfDecimal = (value: Decimal128): bigint | undefined => {
   const parts = digitsOf(value)
-  return parts && parts.exponent <= 40 ? truncated(parts) : undefined
+  return parts && parts.exponent <= 40 ? truncateDigits(parts) : undefined
 }
 
 /** A finite number without its fraction. */
 export const toBigInt = (value: unknown): bigint => {
   if (bsonType(value) === 'Long') return (value as Long).toBigInt()
-  if (bsonType(value) === 'Decimal128') return truncated(digitsOf(value as Decimal128) as Digits)
+  if (bsonType(value) === 'Decimal128') return truncateDigits(digitsOf(value as Decimal128) as Digits)
   return BigInt(Math.trunc(toNumber(value)))
 }
 
@@ -58,7 +58,7 @@ export const roundToWhole = (value: unknown): number => {
   const parts = bsonType(value) === 'Decimal128' ? digitsOf(value as Decimal128) : undefined
   const number = toNumber(value)
   if (!parts || parts.exponent >= 0) return Math.trunc(number)
-  const whole = truncated(parts)
+  const whole = truncateDigits(parts)
   const unit = 10n ** BigInt(-parts.exponent)
   const rest = 2n * (parts.digits - whole * unit) * (parts.negative ? -1n : 1n)
   const away = rest > unit || (rest === unit && whole % 2n !== 0n)
@@ -115,12 +115,12 @@ const decimalRemainder = (digits: bigint, power: number, near: number): number =
 /** A double as integer / 2^shift. */
 export const binaryFraction = (value: number): [bigint, number] => {
   let shift = 0
-  let scaled = value
-  while (!Number.isInteger(scaled)) {
-    scaled *= 2
+  let numerator = value
+  while (!Number.isInteger(numerator)) {
+    numerator *= 2
     shift++
   }
-  return [BigInt(scaled), shift]
+  return [BigInt(numerator), shift]
 }
 
 export const compareValues = <T>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
@@ -139,9 +139,9 @@ const compareDecimals = (a: unknown, b: unknown): number => {
   const y = plainDecimal(b)
   if (!x || !y || Math.abs(x.exponent - y.exponent) > 100) return 0
   const exponent = Math.min(x.exponent, y.exponent)
-  const scaled = ({ digits, exponent: own }: Pick<Digits, 'digits' | 'exponent'>) =>
+  const scaleDigits = ({ digits, exponent: own }: Pick<Digits, 'digits' | 'exponent'>) =>
     digits * 10n ** BigInt(own - exponent)
-  return compareValues(scaled(x), scaled(y))
+  return compareValues(scaleDigits(x), scaleDigits(y))
 }
 
 /** Without trailing zeros; undefined if it is not finite. */

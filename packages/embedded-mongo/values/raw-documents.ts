@@ -237,8 +237,8 @@ SIZES[0x10] = 4
 SIZES[0x13] = 16
 
 const sizeOf = (bytes: Buffer, type: number, at: number): number => {
-  const fixed = SIZES[type]
-  if (fixed !== undefined) return fixed
+  const fixedSize = SIZES[type]
+  if (fixedSize !== undefined) return fixedSize
   switch (type) {
     case 0x0b:
       return bytes.indexOf(0, bytes.indexOf(0, at) + 1) + 1 - at

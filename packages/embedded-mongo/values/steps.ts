@@ -83,13 +83,13 @@ export function* sortInSteps<T>(
     if (timer.isSliceOver()) yield PAUSE
   }
   while (runs.length > 1) {
-    const merged: T[][] = []
+    const mergedRuns: T[][] = []
     for (let at = 0; at < runs.length; at += 2) {
       const left = runs[at] as T[]
       const right = runs[at + 1]
-      merged.push(right ? yield* merge(left, right, compare, timer) : left)
+      mergedRuns.push(right ? yield* merge(left, right, compare, timer) : left)
     }
-    runs = merged
+    runs = mergedRuns
   }
   return runs[0] ?? []
 }

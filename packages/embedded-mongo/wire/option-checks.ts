@@ -164,8 +164,8 @@ const checkWriteConcern = (value: unknown): void => {
 export const underConcern = (reply: Document, { writeConcern }: Document): Document => {
   if (!isNumeric(writeConcern?.w)) return reply
   const members = roundToWhole(writeConcern.w)
-  const { writeErrors: _, ...unacknowledged } = reply
-  if (members === 0) return unacknowledged
+  const { writeErrors: _, ...unacknowledgedReply } = reply
+  if (members === 0) return unacknowledgedReply
   const code = { code: 100, codeName: codeName(100) }
   return members === 1
     ? reply

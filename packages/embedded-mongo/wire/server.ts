@@ -51,11 +51,12 @@ export class MongoServer {
       if (size < messageSize) return
       try {
         const bytes = rest.length === 1 ? (rest[0] as Buffer) : Buffer.concat(rest)
-        const split = splitMessages(bytes)
-        rest = split.rest.length > 0 ? [split.rest] : []
-        size = split.rest.length
-        messageSize = size >= 4 ? split.rest.readInt32LE(0) : 0
-        for (const request of split.messages.map(parseMessage)) this.#enqueue(socket, request, connectionId)
+        const splitResult = splitMessages(bytes)
+        rest = splitResult.rest.length > 0 ? [splitResult.rest] : []
+        size = splitResult.rest.length
+        messageSize = size >= 4 ? splitResult.rest.readInt32LE(0) : 0
+        for (const request of splitResult.messages.map(parseMessage))
+          this.#enqueue(socket, request, connectionId)
       } catch {
         socket.destroy()
       }
@@ -80,11 +81,11 @@ export class MongoServer {
    */
   async close(): Promise<void> {
     this.#engine.transactions.abortAll()
-    const closed = new Promise((resolve) => this.#server.close(resolve))
+    const serverClose = new Promise((resolve) => this.#server.close(resolve))
     for (const socket of this.#sockets.keys()) socket.pause()
     await Promise.all(this.#sockets.values())
     for (const socket of this.#sockets.keys()) socket.destroySoon()
-    await closed
+    await serverClose
   }
 }
 

@@ -114,13 +114,13 @@ const withClassName = (paths: Record<string, Json>): Record<string, Json> =>
   )
 
 /** An object as Parse returns it: with its ACL and, after a trigger, its class name. */
-const toParseSchema = (stored: TSchema): TSchema =>
-  stored === AnyObject
-    ? stored
+const toParseSchema = (schema: TSchema): TSchema =>
+  schema === AnyObject
+    ? schema
     : {
-        ...stored,
+        ...schema,
         properties: {
-          ...stored.properties,
+          ...schema.properties,
           ACL: Type.Optional(
             Type.Record(Type.String(), Type.Object({}, { additionalProperties: Type.Boolean() }), {
               description: 'Access control list: read and write permissions by user id or `role:<name>`',
@@ -374,20 +374,20 @@ interface DescribedClass {
 }
 
 function describeClassPaths(
-  described: DescribedClass,
+  describedClass: DescribedClass,
   operationObject: ReturnType<typeof withClassSource>,
 ): Record<string, Json> {
-  const { path } = described
+  const { path } = describedClass
   return {
-    [`/1/classes/${path}`]: describeObjects(described, operationObject),
+    [`/1/classes/${path}`]: describeObjects(describedClass, operationObject),
     [`/1/classes/${path}/{objectId}`]: {
       parameters: [referToParameter('objectId')],
-      ...describeObject(described, operationObject),
+      ...describeObject(describedClass, operationObject),
     },
   }
 }
 
-const fieldsOf = (stored: TObject): TObject | undefined => (stored === AnyObject ? undefined : stored)
+const fieldsOf = (schema: TObject): TObject | undefined => (schema === AnyObject ? undefined : schema)
 
 const describeObjects = (
   { name, forms: { stored, create }, readOnly }: DescribedClass,

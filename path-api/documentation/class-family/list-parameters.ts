@@ -52,9 +52,9 @@ const createListSchema = (pattern: string, example: string, most = 100): Json =>
   pattern: `^((${pattern})(,|$)){1,${most}}$`,
 })
 
-/** @param stored the stored form of the class; undefined: any class of the open test environment */
-export function describeObjectParameters(stored: TObject | undefined): Json[] {
-  const pattern = stored ? `ACL|${fieldPattern(stored)}` : ANY_FIELD_PATTERN
+/** @param schema the stored form of the class; undefined: any class of the open test environment */
+export function describeObjectParameters(schema: TObject | undefined): Json[] {
+  const pattern = schema ? `ACL|${fieldPattern(schema)}` : ANY_FIELD_PATTERN
   const example = 'createdAt'
   return [
     createQueryParameter(
@@ -75,8 +75,8 @@ export function describeObjectParameters(stored: TObject | undefined): Json[] {
   ]
 }
 
-export function describeListParameters(stored: TObject | undefined): Json[] {
-  const pattern = stored ? fieldPattern(stored) : ANY_FIELD_PATTERN
+export function describeListParameters(schema: TObject | undefined): Json[] {
+  const pattern = schema ? fieldPattern(schema) : ANY_FIELD_PATTERN
   return [
     createQueryParameter('where', 'Filter, as a JSON object of conditions by property', {
       type: 'string',
@@ -97,7 +97,7 @@ export function describeListParameters(stored: TObject | undefined): Json[] {
       examples: ['createdAt'],
     }),
     createQueryParameter('includeAll', 'The same as `include=*`', { type: 'boolean', examples: [true] }),
-    ...describeObjectParameters(stored),
+    ...describeObjectParameters(schema),
   ]
 }
 

@@ -68,8 +68,8 @@ export function parseTemplateId({ headers }: Pick<Request, 'headers'>): string |
 export function parseBasicCredentials(
   header: string | undefined,
 ): { name: string; secret: string } | undefined {
-  const encoded = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(header ?? '')?.[1]
-  if (encoded === undefined) return undefined
-  const [name = '', ...rest] = Buffer.from(encoded, 'base64').toString().split(':')
+  const credentials = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(header ?? '')?.[1]
+  if (credentials === undefined) return undefined
+  const [name = '', ...rest] = Buffer.from(credentials, 'base64').toString().split(':')
   return { name, secret: rest.join(':') }
 }

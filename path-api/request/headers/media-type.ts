@@ -35,9 +35,9 @@ const formatIn = (url: string): string | undefined =>
 /** Clients send parameters that change nothing, such as a charset. */
 function acceptedWithoutParameters(accept: string, offeredTypes: readonly string[]): string | undefined {
   const ranges = accept.split(',').map((range) => range.split(';').map((part) => part.trim().toLowerCase()))
-  const accepted = ranges.filter(
+  const acceptedRanges = ranges.filter(
     ([, ...parameters]) =>
       !parameters.some((one) => /^q=0(\.0*)?$/.test(one) || OTHER_FHIR_VERSION.test(one)),
   )
-  return offeredTypes.find((type) => accepted.some(([range]) => range === type))
+  return offeredTypes.find((type) => acceptedRanges.some(([range]) => range === type))
 }

@@ -46,12 +46,12 @@ export const admittedAppOperations = [
     handle: async ({ body: { appId, ehrId } }, { appAuthorizations, apps, ehrs, caller, publicUrl }) => {
       await ehrs.get(caller, ehrId)
       const app = requireLaunchScope(await apps.find(appId))
-      const launched = await appAuthorizations.launch({ mvUid: caller.userId, appId, patient: ehrId })
-      const parameters = { iss: fhirBaseOf(publicUrl), launch: launched.secret }
+      const launch = await appAuthorizations.launch({ mvUid: caller.userId, appId, patient: ehrId })
+      const parameters = { iss: fhirBaseOf(publicUrl), launch: launch.secret }
       const launchUrl = launchAddressOf(app, parameters)
       return {
         ...parameters,
-        expiresAt: launched.expiresAt.toISOString(),
+        expiresAt: launch.expiresAt.toISOString(),
         ...(launchUrl !== undefined && { launchUrl }),
       }
     },

@@ -37,8 +37,8 @@ export const registeredAppOperations = [
     reply: [201, RegisteredApp, 'versioned'],
     errors: ['Conflict', 'RuleViolated'],
     handle: async ({ body }, { apps, newId }) => {
-      const registered = await apps.register(newId(), body)
-      return replyWithApp(registered, `/auth/app/${registered.app.id}`)
+      const registration = await apps.register(newId(), body)
+      return replyWithApp(registration, `/auth/app/${registration.app.id}`)
     },
   }),
   defineOperation({

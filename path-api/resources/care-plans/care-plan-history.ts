@@ -33,7 +33,7 @@ interface VersionedKind<W> {
     history(caller: Caller, key: EhrRecordKey, page: PageRequest): Promise<Page<RecordHistoryEntry<object>>>
     restore(caller: Caller, key: EhrRecordKey, version: number, options: WriteOptions): Promise<W>
   }
-  answer(restored: W): ReplyWithHead<Record<string, unknown>, { version: number }>
+  answer(record: W): ReplyWithHead<Record<string, unknown>, { version: number }>
 }
 
 type VersionedParams = Record<string, string>

@@ -31,13 +31,13 @@ const participationKeyOf = (params: ParticipantParams) => ({
   ...carePlanKeyOf(params),
 })
 
-const toParticipation = (stored: StoredParticipation): ParticipationResource => {
-  const { id, mvUid, role = null, access, start, end = null, status, version } = stored
+const toParticipation = (participation: StoredParticipation): ParticipationResource => {
+  const { id, mvUid, role = null, access, start, end = null, status, version } = participation
   return { participationId: id, mvUid, role, access, start, end, status, version }
 }
 
-const answerWithParticipation = (stored: StoredParticipation) =>
-  replyWith(toParticipation(stored), { version: stored.version })
+const answerWithParticipation = (participation: StoredParticipation) =>
+  replyWith(toParticipation(participation), { version: participation.version })
 
 type ParticipantPrefix = (typeof PARTICIPANT_PREFIXES)[number]
 
@@ -74,13 +74,13 @@ const addParticipant = ({ path, of }: ParticipantPrefix) =>
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params, body }, { caller, carePlans, newId }) => {
       const place = carePlanKeyOf(params)
-      const added = await carePlans.participants.create(caller, place, body, newId())
+      const participation = await carePlans.participants.create(caller, place, body, newId())
       const location = path
         .replace('{ehrId}', place.ehrId)
         .replace(/\{(careplanId|ownerId)\}/, place.carePlanId)
-      return replyWith(toParticipation(added), {
-        version: added.version,
-        location: `${location}/${added.id}`,
+      return replyWith(toParticipation(participation), {
+        version: participation.version,
+        location: `${location}/${participation.id}`,
       })
     },
   })

@@ -72,12 +72,12 @@ const toChatTopic = ({ topic, unread, names }: TopicView) => {
 }
 
 export const toChatMessage = (
-  stored: StoredMessage,
+  message: StoredMessage,
   names: ReadonlyMap<string, string>,
   addressOf: Services['addressOf'],
 ) => {
-  const { id, version, text, createdBy, createdAt, editedAt = null, deleted, replyTo = null, ehrId } = stored
-  const attachments = (stored.attachments ?? []).map(({ type, id }) => ({
+  const { id, version, text, createdBy, createdAt, editedAt = null, deleted, replyTo = null, ehrId } = message
+  const attachments = (message.attachments ?? []).map(({ type, id }) => ({
     type,
     id,
     href: addressOf(type, { id, ehrId }) ?? null,
@@ -87,7 +87,7 @@ export const toChatMessage = (
     version,
     text: deleted ? null : text,
     author: toChatPerson(createdBy, names),
-    onBehalfOf: toHelpedPerson(stored.onBehalfOf, names),
+    onBehalfOf: toHelpedPerson(message.onBehalfOf, names),
     createdAt,
     editedAt,
     deleted: deleted === true,
@@ -137,10 +137,10 @@ const topicOperations = [
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params, body }, { caller, chats, newId }) => {
       const ids = { topicId: newId(), messageId: newId() }
-      const started = toChatTopic(await chats.start(caller, subjectFromParams(params), body, ids))
-      return replyWith(started, {
-        version: started.version,
-        location: `/chat/${params.type}/${params.id}/${started.id}`,
+      const topic = toChatTopic(await chats.start(caller, subjectFromParams(params), body, ids))
+      return replyWith(topic, {
+        version: topic.version,
+        location: `/chat/${params.type}/${params.id}/${topic.id}`,
       })
     },
   }),
@@ -176,10 +176,8 @@ const topicOperations = [
     reply: [200, ChatTopicResource, 'versioned'],
     errors: ['PreconditionFailed'],
     handle: async ({ params }, { caller, chats, ifMatch }) => {
-      const closed = toChatTopic(
-        await chats.close(caller, subjectFromParams(params), params.topicId, ifMatch),
-      )
-      return replyWith(closed, { version: closed.version })
+      const topic = toChatTopic(await chats.close(caller, subjectFromParams(params), params.topicId, ifMatch))
+      return replyWith(topic, { version: topic.version })
     },
   }),
   defineOperation({
@@ -220,8 +218,8 @@ const messageOperations = [
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params, body }, { caller, chats, newId, addressOf }) => {
       const { topicId } = params
-      const posted = await chats.post(caller, subjectFromParams(params), topicId, body, newId())
-      const message = toChatMessage(posted.message, posted.names, addressOf)
+      const messageView = await chats.post(caller, subjectFromParams(params), topicId, body, newId())
+      const message = toChatMessage(messageView.message, messageView.names, addressOf)
       const location = `/chat/${params.type}/${params.id}/${topicId}/message/${message.id}`
       return replyWith(message, { version: message.version, location })
     },

@@ -29,11 +29,11 @@ export const deletedRecordOperations = [
       const { caller, deletedRecords, profiles, historyAddressOf } = context
       const { items, ...rest } = await deletedRecords.list(caller, ehrId, page, type)
       const itemsWithAuthors = await profiles.persons.nameAuthors(caller, ehrId, items)
-      return mapPage({ ...rest, items: itemsWithAuthors }, ({ record, ...deleted }) => ({
-        ...deleted,
+      return mapPage({ ...rest, items: itemsWithAuthors }, ({ record, ...deletion }) => ({
+        ...deletion,
         id: record.id,
         version: record.version,
-        history: historyAddressOf(deleted.type, record) ?? '',
+        history: historyAddressOf(deletion.type, record) ?? '',
       }))
     },
   }),

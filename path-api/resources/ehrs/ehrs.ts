@@ -10,8 +10,8 @@ const AGREEMENT_SOURCE = 'EHR data: an EHR for another user counts once that use
 const ehrsSource = 'Endpoints, EHR data; Endpoints, Medical data'
 const ehrStatusSource = 'Operations of our own: the status of an EHR'
 
-const toEhr = (stored: EhrView): EhrResource => {
-  const { id, subjectId, creatorId = null, pending = false, createdAt, version } = stored
+const toEhr = (ehr: EhrView): EhrResource => {
+  const { id, subjectId, creatorId = null, pending = false, createdAt, version } = ehr
   return { id, subjectId, creatorId, pending, createdAt, version }
 }
 

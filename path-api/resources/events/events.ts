@@ -9,8 +9,8 @@ import { pickClientFields } from '../../reply/client-fields.ts'
 
 const eventsSource = 'Endpoints, Medical data; Events'
 
-export const toEvent = (stored: StoredEvent) =>
-  pickClientFields(Event.resource.properties, stored) as EventResource
+export const toEvent = (event: StoredEvent) =>
+  pickClientFields(Event.resource.properties, event) as EventResource
 
 const timeParameter = (description: string) =>
   Type.Optional(Type.String({ format: 'date-time', description }))

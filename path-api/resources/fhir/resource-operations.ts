@@ -36,11 +36,11 @@ const FORM_OPTIONS = { additionalProperties: true, description: 'Parameters' }
 
 /** Parameters of the address and of the form. All conditions of both hold; of other parameters, that of the form. */
 const joinParameters = (ofAddress: object, ofForm: object): Record<string, unknown> => {
-  const joined: Record<string, unknown> = { ...ofAddress, ...ofForm }
+  const parameters: Record<string, unknown> = { ...ofAddress, ...ofForm }
   for (const [name, values] of Object.entries(ofAddress))
     if (Object.hasOwn(ofForm, name) && !name.startsWith('_'))
-      joined[name] = [values, ofForm[name as keyof typeof ofForm]].flat()
-  return joined
+      parameters[name] = [values, ofForm[name as keyof typeof ofForm]].flat()
+  return parameters
 }
 
 /** The operations that read resources of a type. */

@@ -27,7 +27,9 @@ type WriteContext = Context<'user'>
 function unkeptCollector({ fhirPreferences }: WriteContext) {
   const paths: string[] = []
   const onUnkept =
-    fhirPreferences.handling === 'lenient' ? (lost: readonly string[]) => paths.push(...lost) : undefined
+    fhirPreferences.handling === 'lenient'
+      ? (unkeptPaths: readonly string[]) => paths.push(...unkeptPaths)
+      : undefined
   return { paths, options: { onUnkept: onUnkept as ((paths: readonly string[]) => void) | undefined } }
 }
 
@@ -42,13 +44,13 @@ function replyToWrite(
   const location = `${fhir.base}/${resourceType}/${id}/_history/${versionId}`
   // A client that found the resource by If-None-Exist learns its id as well.
   const { head } = replyWithResource(resource, created ? {} : { 'content-location': location })
-  const preferred = fhirPreferences.return
-  const isOutcome = unkept.length > 0 || preferred === 'OperationOutcome'
+  const preference = fhirPreferences.return
+  const isOutcome = unkept.length > 0 || preference === 'OperationOutcome'
   const body = isOutcome ? operationOutcome(unkeptIssues(unkept)) : resource
   return replyWith(formatFhirJson(body), {
     ...head,
     created,
-    empty: preferred === 'minimal',
+    empty: preference === 'minimal',
     ...(created && { location }),
   })
 }

@@ -43,8 +43,10 @@ export const measurementBatchOperations = [
         new TimeSlice({ admission: caller.admission }),
       )
       const validItems = read.flatMap((one) => ('body' in one ? [one] : []))
-      const stored = (await batches.store(caller, ehrId, validItems)).values()
-      const outcomes = read.map((one) => ('body' in one ? (stored.next().value as BatchItemOutcome) : one))
+      const storedOutcomes = (await batches.store(caller, ehrId, validItems)).values()
+      const outcomes = read.map((one) =>
+        'body' in one ? (storedOutcomes.next().value as BatchItemOutcome) : one,
+      )
       return summarizeOutcomes(
         outcomes.map((outcome, index) =>
           toItemOutcome(

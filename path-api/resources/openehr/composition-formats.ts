@@ -34,10 +34,10 @@ export const simplifiedFormatOf = (mediaType: string): SimplifiedComposition['fo
 /** A composition in the format of a media type. */
 export function writeComposition(template: Template, composition: RmObject, mediaType: string): string {
   if (mediaType === COMPOSITION_TYPES.xml) return toXml(composition, 'composition')
-  const simplified = simplifiedFormatOf(mediaType)
-  if (simplified === undefined) return JSON.stringify(composition)
+  const simplifiedFormat = simplifiedFormatOf(mediaType)
+  if (simplifiedFormat === undefined) return JSON.stringify(composition)
   const tree = toSimplified(template, composition)
-  return JSON.stringify(simplified === 'flat' ? toFlat(tree) : toStructured(tree))
+  return JSON.stringify(simplifiedFormat === 'flat' ? toFlat(tree) : toStructured(tree))
 }
 
 /** A saved composition in the format of a media type; empty if this version marks it as deleted. */

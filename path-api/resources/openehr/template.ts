@@ -82,8 +82,8 @@ export async function showExample(
   { detail_level = 'required', type }: Partial<Static<TObject<typeof exampleOptions>>>,
 ) {
   const { head, template } = await templates.get(caller, name)
-  const generated = createExample(template, detail_level)
-  const example = type === 'output' ? withExampleUid(generated) : generated
+  const composition = createExample(template, detail_level)
+  const example = type === 'output' ? withExampleUid(composition) : composition
   return { head, content: writeComposition(template, example, accepted) }
 }
 

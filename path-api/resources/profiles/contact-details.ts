@@ -127,7 +127,7 @@ const readerOf = ({ isShared }: ContactDetailsKind, caller: Caller, mvUid: strin
 
 const represent =
   ({ idName, fields }: ContactDetailsKind) =>
-  ({ id, ...stored }: SavedDetails) => ({ [idName]: publicIdOf(id), ...pickClientFields(fields, stored) })
+  ({ id, ...details }: SavedDetails) => ({ [idName]: publicIdOf(id), ...pickClientFields(fields, details) })
 
 const listDetails = (about: ContactDetailsContext) =>
   defineListOperation({
@@ -154,9 +154,9 @@ const addDetails = (about: ContactDetailsContext) =>
     reply: [201, about.resource, 'versioned'],
     errors: ['RuleViolated'],
     handle: async ({ params, body }, { caller, profiles, newId }) => {
-      const added = await about.storeOf(profiles).create(caller, ownerFromParams(params), body, newId())
-      const location = `${ownerPath(params)}/${about.noun}/${publicIdOf(added.id)}`
-      return replyWith(represent(about)(added), { version: added.version, location })
+      const details = await about.storeOf(profiles).create(caller, ownerFromParams(params), body, newId())
+      const location = `${ownerPath(params)}/${about.noun}/${publicIdOf(details.id)}`
+      return replyWith(represent(about)(details), { version: details.version, location })
     },
   })
 
@@ -170,8 +170,8 @@ const getDetails = (about: ContactDetailsContext) =>
     reply: [200, about.resource, 'versioned'],
     handle: async ({ params }, { caller, profiles }) => {
       const reader = readerOf(about, caller, params.mvUid)
-      const stored = await about.storeOf(profiles).get(reader, ownerFromParams(params), params[about.idName])
-      return replyWith(represent(about)(stored), { version: stored.version })
+      const details = await about.storeOf(profiles).get(reader, ownerFromParams(params), params[about.idName])
+      return replyWith(represent(about)(details), { version: details.version })
     },
   })
 
@@ -189,10 +189,10 @@ const updateDetails = (about: ContactDetailsContext) =>
     handle: async ({ params, body }, { caller, profiles, ifMatch }) => {
       const { [about.idName]: id = '', ...input } = body as Record<string, string>
       requireSameId(about.idName, id, params[about.idName])
-      const updated = await about
+      const details = await about
         .storeOf(profiles)
         .update(caller, ownerFromParams(params), id, input, ifMatch)
-      return replyWith(represent(about)(updated), { version: updated.version })
+      return replyWith(represent(about)(details), { version: details.version })
     },
   })
 

@@ -8,14 +8,14 @@ const networkDefaults = { source: 'Endpoints, Profile (persons)', access: 'perso
 const networkPath = '/profile/{mvUid}/network'
 const connectionPath = '/profile/{mvUid}/network/{connectionMvUid}'
 
-const toConnection = (stored: {
+const toConnection = (connection: {
   other: string
   state: Connection['state']
   updatedAt: string
 }): Connection => ({
-  mvUid: stored.other,
-  state: stored.state,
-  since: stored.updatedAt,
+  mvUid: connection.other,
+  state: connection.state,
+  since: connection.updatedAt,
 })
 
 export const networkOperations = [
@@ -40,9 +40,9 @@ export const networkOperations = [
     reply: [201, Connection, 'versioned'],
     errors: ['RuleViolated'],
     handle: async ({ params: { mvUid }, body }, { caller, profiles }) => {
-      const added = await profiles.connections.request(caller, mvUid, body.mvUid)
-      return replyWith(toConnection(added), {
-        version: added.version,
+      const connection = await profiles.connections.request(caller, mvUid, body.mvUid)
+      return replyWith(toConnection(connection), {
+        version: connection.version,
         location: `/profile/${mvUid}/network/${body.mvUid}`,
       })
     },

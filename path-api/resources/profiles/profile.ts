@@ -16,9 +16,9 @@ const toPersonCard = ({ id, name, picture }: StoredPerson): Person => ({
   picture: picture ? `/profile/${id}/picture` : null,
 })
 
-const toPerson = (stored: StoredPerson): Person => ({
-  ...pickClientFields(profileFields, stored),
-  ...toPersonCard(stored),
+const toPerson = (person: StoredPerson): Person => ({
+  ...pickClientFields(profileFields, person),
+  ...toPersonCard(person),
 })
 
 export const profileOperations = [

@@ -21,9 +21,9 @@ const relationDefaults = {
 const relationsPath = '/profile/{mvUid}/relation'
 const relationPath = '/profile/{mvUid}/relation/{relationId}'
 
-const toRelation = (stored: Omit<Relation, 'id'> & { relationId: number }): Relation => ({
-  id: relationIdOf(stored.relationId),
-  ...pickClientFields(relationFields, stored),
+const toRelation = (storedRelation: Omit<Relation, 'id'> & { relationId: number }): Relation => ({
+  id: relationIdOf(storedRelation.relationId),
+  ...pickClientFields(relationFields, storedRelation),
 })
 
 export const relationOperations = [
@@ -47,10 +47,10 @@ export const relationOperations = [
     reply: [201, Relation, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { mvUid }, body }, { caller, profiles, newId }) => {
-      const added = await profiles.relations.create(caller, mvUid, body, newId())
-      const relation = toRelation(added)
+      const storedRelation = await profiles.relations.create(caller, mvUid, body, newId())
+      const relation = toRelation(storedRelation)
       return replyWith(relation, {
-        version: added.version,
+        version: storedRelation.version,
         location: `/profile/${mvUid}/relation/${relation.id}`,
       })
     },
@@ -91,8 +91,8 @@ export const relationOperations = [
     handle: async ({ params, body: { id, ...body } }, { caller, profiles, ifMatch }) => {
       const number = relationNumberOf(params.relationId)
       requireSameId('id', id && relationNumberOf(id), number)
-      const updated = await profiles.relations.update(caller, params.mvUid, number, body, ifMatch)
-      return replyWith(toRelation(updated), { version: updated.version })
+      const storedRelation = await profiles.relations.update(caller, params.mvUid, number, body, ifMatch)
+      return replyWith(toRelation(storedRelation), { version: storedRelation.version })
     },
   }),
   defineOperation({

@@ -38,7 +38,7 @@ interface TypeOperationsContext extends TypeFamilyOptions {
   one: `/data/type/${TypeFamily}/{type}`
   params: { type: ReturnType<typeof typeNameField> }
   representation(type: StoredType): TypeRepresentation
-  versioned(type: StoredType, location?: string): ReplyWithHead<TypeRepresentation, { version: number }>
+  replyWithType(type: StoredType, location?: string): ReplyWithHead<TypeRepresentation, { version: number }>
 }
 
 const listTypes = ({ family, name, noun, path, forms, representation }: TypeOperationsContext) =>
@@ -53,7 +53,7 @@ const listTypes = ({ family, name, noun, path, forms, representation }: TypeOper
       mapPage(await types[family].list(caller, page), representation),
   })
 
-const addType = ({ family, name, noun, path, forms, versioned }: TypeOperationsContext) =>
+const addType = ({ family, name, noun, path, forms, replyWithType }: TypeOperationsContext) =>
   defineOperation({
     id: `add${name}`,
     method: 'post',
@@ -66,12 +66,12 @@ const addType = ({ family, name, noun, path, forms, versioned }: TypeOperationsC
     reply: [201, forms.resource, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ body }, { caller, types, isRetry }) => {
-      const added = await types[family].add(caller, body as TypeBody, isRetry)
-      return versioned(added, `${path}/${added.type}`)
+      const storedType = await types[family].add(caller, body as TypeBody, isRetry)
+      return replyWithType(storedType, `${path}/${storedType.type}`)
     },
   })
 
-const getType = ({ family, name, noun, one, params, forms, versioned }: TypeOperationsContext) =>
+const getType = ({ family, name, noun, one, params, forms, replyWithType }: TypeOperationsContext) =>
   defineOperation({
     id: `get${name}`,
     method: 'get',
@@ -83,10 +83,10 @@ const getType = ({ family, name, noun, one, params, forms, versioned }: TypeOper
     access: 'user',
     reply: [200, forms.resource, 'versioned'],
     handle: async ({ params: { type }, query }, { caller, types }) =>
-      versioned(await types[family].get(caller, type, query.version)),
+      replyWithType(await types[family].get(caller, type, query.version)),
   })
 
-const replaceType = ({ family, name, noun, one, params, forms, versioned }: TypeOperationsContext) =>
+const replaceType = ({ family, name, noun, one, params, forms, replyWithType }: TypeOperationsContext) =>
   defineOperation({
     id: `update${name}`,
     method: 'put',
@@ -104,7 +104,7 @@ const replaceType = ({ family, name, noun, one, params, forms, versioned }: Type
     handle: async ({ params: { type }, body }, { caller, types, ifMatch }) => {
       const typeBody = body as TypeBody
       requireSameId('type', typeBody.type, type)
-      return versioned(await types[family].replace(caller, type, typeBody, ifMatch))
+      return replyWithType(await types[family].replace(caller, type, typeBody, ifMatch))
     },
   })
 
@@ -137,7 +137,7 @@ function typeFamilyOperations(about: TypeFamilyOptions): Operation[] {
     one: `${path}/{type}`,
     representation,
     params: { type: typeNameField(`the ${noun}`, example) },
-    versioned: (type, location) =>
+    replyWithType: (type, location) =>
       replyWith(representation(type), { version: type.version, ...(location && { location }) }),
   }
   return [listTypes, addType, getType, replaceType, deleteType].map((make) => make(operationsContext))

@@ -136,8 +136,8 @@ const addMeasurementsOperation = defineOperation({
       new TimeSlice({ admission: caller.admission }),
     )
     const validItems = read.flatMap((one) => ('body' in one ? [one] : []))
-    const stored = (await userData.store(caller, mvUid, validItems)).values()
-    const outcomes = read.map((one) => ('body' in one ? (stored.next().value as OutcomeInEhr) : one))
+    const storedOutcomes = (await userData.store(caller, mvUid, validItems)).values()
+    const outcomes = read.map((one) => ('body' in one ? (storedOutcomes.next().value as OutcomeInEhr) : one))
     if (!Array.isArray(body) && outcomes[0]?.status === 'refused') throw outcomes[0].error
     const items = outcomes.map((outcome, index) =>
       toItemOutcome(
@@ -192,11 +192,11 @@ const occurrenceOperations = [
     errors: ['Forbidden', 'RuleViolated', 'TooManyRequests', 'Conflict'],
     handle: async ({ params: { mvUid, eventId }, body }, { caller, userData, newId }) => {
       const newOccurrence = { ...body, eventType: eventId }
-      const stored = await userData.addOccurrence(caller, mvUid, newOccurrence, newId())
-      const occurrence = toOccurrence(stored) as never
+      const storedOccurrence = await userData.addOccurrence(caller, mvUid, newOccurrence, newId())
+      const occurrence = toOccurrence(storedOccurrence) as never
       return replyWith(occurrence, {
-        version: stored.version,
-        location: `/ehr/${stored.ehrId}/occurrence/${stored.id}`,
+        version: storedOccurrence.version,
+        location: `/ehr/${storedOccurrence.ehrId}/occurrence/${storedOccurrence.id}`,
       })
     },
   }),

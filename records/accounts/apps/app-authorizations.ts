@@ -147,8 +147,8 @@ export class AppAuthorizations {
       { $set: { usedAt: this.#clock() } },
     )
     if (found) return { ...found, isReused: false }
-    const used = await this.#codes.findOne({ _id })
-    return used ? { sid: used.sid, isReused: true } : undefined
+    const usedCode = await this.#codes.findOne({ _id })
+    return usedCode ? { sid: usedCode.sid, isReused: true } : undefined
   }
 
   /** Whether this is the first use of an assertion, which is kept until it has expired. */

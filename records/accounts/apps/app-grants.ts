@@ -81,7 +81,7 @@ interface AppGrantDependencies {
   fhirBase: string
   clock: () => Date
   /** Called when the access of an app has ended: one admission of it, or all. */
-  onEnd(ended: EndedAccess): Promise<void>
+  onEnd(access: EndedAccess): Promise<void>
 }
 
 /** An app whose access has ended; with an admission, only that one. */
@@ -158,17 +158,17 @@ export class AppGrants {
     { code, redirectUri, verifier }: { code: string; redirectUri: string; verifier: string },
   ): Promise<AppTokenGrant> {
     const { authorizations, sessions, refreshTokens, clock } = this.#parts
-    const redeemed = await authorizations.redeem(code)
-    if (!redeemed) throw grantRefused('invalid_grant', 'The code is unknown or has expired')
+    const redeemedCode = await authorizations.redeem(code)
+    if (!redeemedCode) throw grantRefused('invalid_grant', 'The code is unknown or has expired')
     const fits =
-      !redeemed.isReused &&
-      redeemed.appId === app.id &&
-      redeemed.redirectUri === redirectUri &&
-      redeemed.validUntil > clock() &&
-      fitsChallenge(verifier, redeemed.challenge)
-    const grant = fits ? await this.#grants.findOne({ _id: redeemed.sid }) : null
+      !redeemedCode.isReused &&
+      redeemedCode.appId === app.id &&
+      redeemedCode.redirectUri === redirectUri &&
+      redeemedCode.validUntil > clock() &&
+      fitsChallenge(verifier, redeemedCode.challenge)
+    const grant = fits ? await this.#grants.findOne({ _id: redeemedCode.sid }) : null
     if (!grant) {
-      await sessions.revoke(redeemed.sid)
+      await sessions.revoke(redeemedCode.sid)
       throw grantRefused(
         'invalid_grant',
         'The code was used before, has expired, or does not fit client_id, redirect_uri and code_verifier',
@@ -190,14 +190,14 @@ export class AppGrants {
   /** @throws GrantRefused; a token reused after ten seconds also ends the session */
   async refresh(app: App, refreshToken: string, scope: string | undefined): Promise<AppTokenGrant> {
     const { refreshTokens, sessions } = this.#parts
-    const redeemed = await refreshTokens.redeem(refreshToken)
-    const grant = redeemed && (await this.#grants.findOne({ _id: redeemed.sid, appId: app.id }))
-    if (redeemed && (!grant || 'reused' in redeemed)) await sessions.revoke(redeemed.sid)
-    if (!grant || 'reused' in redeemed || !(await sessions.extend(redeemed.sid, limitsFor(grant.scopes))))
+    const redemption = await refreshTokens.redeem(refreshToken)
+    const grant = redemption && (await this.#grants.findOne({ _id: redemption.sid, appId: app.id }))
+    if (redemption && (!grant || 'reused' in redemption)) await sessions.revoke(redemption.sid)
+    if (!grant || 'reused' in redemption || !(await sessions.extend(redemption.sid, limitsFor(grant.scopes))))
       throw grantRefused('invalid_grant', 'The refresh token is invalid or has expired')
     const scopes = scope === undefined ? grant.scopes : reduceScopes(scope, grant.scopes)
     if (scopes.length === 0) throw grantRefused('invalid_scope', 'The app was not given these scopes')
-    return this.#issue(app, grant, scopes, redeemed.next)
+    return this.#issue(app, grant, scopes, redemption.next)
   }
 
   async #issue(
@@ -255,8 +255,8 @@ export class AppGrants {
   ): Promise<Pick<Caller, 'roles' | 'acting'> | undefined> {
     const { sessions, apps } = this.#parts
     if (!app) return sessions.facts(sid)
-    const registered = await apps.find(app.id)
-    const holder = registered && (await this.#findHolder({ sub: userId, sid }, registered))
+    const registeredApp = await apps.find(app.id)
+    const holder = registeredApp && (await this.#findHolder({ sub: userId, sid }, registeredApp))
     return holder && { roles: withoutAccountRoles(holder.roles) }
   }
 

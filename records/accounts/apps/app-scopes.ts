@@ -63,17 +63,17 @@ function commonScope(a: ResourceScope, b: ResourceScope): ResourceScope | undefi
  * Reduces requested scopes to those that the app may have. Text that is no scope is left out. A scope that is granted
  * as a whole keeps its text, so that apps of SMART 1 recognise it.
  */
-export function reduceScopes(requested: string, permitted: readonly string[]): string[] {
-  const limits = resourceScopesOf(permitted)
-  const granted = requested.split(' ').flatMap((text): string[] => {
-    if (isContextScope(text)) return permitted.includes(text) ? [text] : []
+export function reduceScopes(requestedScopes: string, permittedScopes: readonly string[]): string[] {
+  const limits = resourceScopesOf(permittedScopes)
+  const grantedScopes = requestedScopes.split(' ').flatMap((text): string[] => {
+    if (isContextScope(text)) return permittedScopes.includes(text) ? [text] : []
     const scope = parseResourceScope(text)
     if (!scope) return []
     const own = formatScope(scope)
     const common = limits.flatMap((limit) => commonScope(scope, limit) ?? []).map(formatScope)
     return common.includes(own) ? [text] : common
   })
-  return [...new Set(granted)]
+  return [...new Set(grantedScopes)]
 }
 
 /** Whether the app gets a patient: that of the launch, or one that the person chooses. */

@@ -18,8 +18,8 @@ export class BackendServices {
 
   /** The token names the key of the system: it ends when an administrator renews or revokes the key. @throws GrantRefused */
   async issueToken(
-    { id: clientId, systemId, scopes: registered }: App,
-    requested: string,
+    { id: clientId, systemId, scopes: registeredScopes }: App,
+    requestedScopes: string,
   ): Promise<AppTokenGrant> {
     const sid = systemId && (await this.#systems.findKeyId(systemId))
     if (!systemId || !sid)
@@ -27,7 +27,7 @@ export class BackendServices {
         'unauthorized_client',
         'This app acts for no connected system, or that is locked out',
       )
-    const scopes = reduceScopes(requested, registered).filter(isSystemScope)
+    const scopes = reduceScopes(requestedScopes, registeredScopes).filter(isSystemScope)
     if (scopes.length === 0)
       throw grantRefused('invalid_scope', 'None of these scopes is a registered one of the level system')
     return {

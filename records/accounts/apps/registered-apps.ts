@@ -58,7 +58,7 @@ export class RegisteredApps {
     await this.#requireValid(app)
     const _id = `app-${id}`
     const { clientSecret, ...secret } = secretFor(app)
-    const stored = {
+    const storedApp = {
       ...app,
       ...secret,
       _id,
@@ -66,9 +66,9 @@ export class RegisteredApps {
       createdAt: this.#clock(),
       version: 1,
     }
-    await this.#apps.replaceOne({ _id }, stored, { upsert: true }).catch(throwNameConflict)
+    await this.#apps.replaceOne({ _id }, storedApp, { upsert: true }).catch(throwNameConflict)
     this.#forget()
-    return toVersioned(stored, clientSecret)
+    return toVersioned(storedApp, clientSecret)
   }
 
   /** Replaces what is registered about an app; its secret stays. @throws NotFound; PreconditionFailed; as register */
@@ -129,9 +129,9 @@ export class RegisteredApps {
 
   /** An app, at most 4 s old; undefined when it is not registered. */
   async find(_id: string): Promise<App | undefined> {
-    const cached = this.#cache.get(_id) ?? { app: (await this.#apps.findOne({ _id })) ?? undefined }
-    this.#cache.set(_id, cached)
-    return cached.app && toApp(cached.app)
+    const cacheEntry = this.#cache.get(_id) ?? { app: (await this.#apps.findOne({ _id })) ?? undefined }
+    this.#cache.set(_id, cacheEntry)
+    return cacheEntry.app && toApp(cacheEntry.app)
   }
 
   /** Whether this is the secret of an app. */
@@ -200,7 +200,7 @@ const toApp = ({
   createdAt: createdAt.toISOString(),
 })
 
-const toVersioned = (stored: StoredApp, clientSecret: string | undefined): VersionedApp => ({
-  app: { ...toApp(stored), ...(clientSecret !== undefined && { clientSecret }) },
-  version: stored.version,
+const toVersioned = (storedApp: StoredApp, clientSecret: string | undefined): VersionedApp => ({
+  app: { ...toApp(storedApp), ...(clientSecret !== undefined && { clientSecret }) },
+  version: storedApp.version,
 })

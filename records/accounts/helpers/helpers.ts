@@ -111,23 +111,23 @@ export class Helpers {
 
   /** Accepts an invitation; a repeated call changes nothing. @throws NotFound; Conflict once it has ended */
   accept(caller: Caller, personId: string): Promise<AgreementView> {
-    const accepted = (now: Agreement) => {
+    const acceptAgreement = (now: Agreement) => {
       if (this.#stateOf(now) === 'ENDED')
         throw new ServiceError('Conflict', { detail: 'The invitation has ended.' })
       return { ...now, state: 'ACTIVE' as const }
     }
     const key = keyOf(caller, 'helper', personId)
     return this.#change('helper', (tx) =>
-      this.#store.update(caller, key, accepted, { tx, skipUnchanged: true }),
+      this.#store.update(caller, key, acceptAgreement, { tx, skipUnchanged: true }),
     )
   }
 
   /** Ends an agreement, or an invitation. @throws NotFound; PreconditionFailed */
   async end(caller: Caller, side: Side, other: string, expected: ExpectedVersions): Promise<void> {
-    const ended = (now: Agreement) => ({ ...now, state: 'ENDED' as const })
+    const endAgreement = (now: Agreement) => ({ ...now, state: 'ENDED' as const })
     const key = keyOf(caller, side, other)
     await this.#change(side, (tx) =>
-      this.#store.update(caller, key, ended, { tx, expected, skipUnchanged: true }),
+      this.#store.update(caller, key, endAgreement, { tx, expected, skipUnchanged: true }),
     )
   }
 
@@ -140,11 +140,11 @@ export class Helpers {
 
   /** Sessions look their agreement up again when the rights of users have changed. */
   async #change(side: Side, work: (tx: Transaction) => Promise<Agreement>): Promise<AgreementView> {
-    const changed = await runStoreTransaction(this.#records, (tx) => {
+    const agreement = await runStoreTransaction(this.#records, (tx) => {
       emitRolesChangedAtEnd(this.#records, tx.session)
       return work(tx)
     })
-    return this.#toView(side, changed)
+    return this.#toView(side, agreement)
   }
 
   #stateOf({ state, until }: Agreement): Agreement['state'] {

@@ -119,11 +119,11 @@ export class Logins {
    */
   async refresh(refreshToken: string): Promise<TokenGrant> {
     const { refreshTokens, sessions } = this.#parts
-    const redeemed = await refreshTokens.redeem(refreshToken)
-    if (redeemed && 'reused' in redeemed) await sessions.revoke(redeemed.sid)
-    else if (redeemed) {
-      const session = await sessions.extend(redeemed.sid)
-      if (session) return this.#grant(session, redeemed.next)
+    const redemption = await refreshTokens.redeem(refreshToken)
+    if (redemption && 'reused' in redemption) await sessions.revoke(redemption.sid)
+    else if (redemption) {
+      const session = await sessions.extend(redemption.sid)
+      if (session) return this.#grant(session, redemption.next)
     }
     throw new ServiceError('Unauthenticated', { detail: 'The refresh token is invalid or has expired.' })
   }

@@ -53,16 +53,16 @@ export class RefreshTokens {
   async redeem(token: string): Promise<RedemptionResult | undefined> {
     const now = this.#clock()
     const _id = hashSecret(token)
-    const used =
+    const usedToken =
       (await this.#tokens.findOneAndUpdate(
         { _id, usedAt: { $exists: false } },
         { $set: { usedAt: now, seed: newSecret() } },
         { returnDocument: 'after' },
       )) ?? (await this.#tokens.findOne({ _id }))
-    if (!used?.usedAt || used.seed === undefined) return undefined
-    const { sid, expiresAt } = used
-    if (now.getTime() - used.usedAt.getTime() > REUSE_GRACE_MS) return { sid, reused: true }
-    const next = createHmac('sha256', token).update(used.seed).digest('base64url')
+    if (!usedToken?.usedAt || usedToken.seed === undefined) return undefined
+    const { sid, expiresAt } = usedToken
+    if (now.getTime() - usedToken.usedAt.getTime() > REUSE_GRACE_MS) return { sid, reused: true }
+    const next = createHmac('sha256', token).update(usedToken.seed).digest('base64url')
     await this.#tokens.updateOne(
       { _id: hashSecret(next) },
       { $setOnInsert: { sid, expiresAt } },

@@ -128,8 +128,8 @@ export class Sessions {
 
   /** The owner of a session and their roles; undefined when it has ended. At most 5 s old. */
   async facts(sid: string): Promise<SessionIdentity | undefined> {
-    const cached = this.#cache.get(sid)
-    if (cached && cached.expiresAt > this.#clock()) return cached.facts
+    const cacheEntry = this.#cache.get(sid)
+    if (cacheEntry && cacheEntry.expiresAt > this.#clock()) return cacheEntry.facts
     const changes = this.#changes
     const session = await this.#sessions.findOne(this.#activeFilter({ _id: sid }))
     if (!session) return undefined
@@ -300,13 +300,13 @@ export class Sessions {
   }
 
   async #end(filter: object): Promise<number> {
-    const ended = await this.#sessions.find(filter, { projection: { _session_token: 1 } }).toArray()
+    const sessions = await this.#sessions.find(filter, { projection: { _session_token: 1 } }).toArray()
     const { deletedCount } = await this.#sessions.deleteMany(filter)
     this.invalidateCache()
     // Parse Server may end a session without these. They are void all the same, see #actingOf.
-    await this.#sessions.deleteMany({ 'helper.sid': { $in: ended.map(({ _id }) => _id) } })
-    await refreshTokensOf(this.#database.db).deleteMany({ sid: { $in: ended.map(({ _id }) => _id) } })
-    await this.#credentials.forgetSessions(ended.map(({ _session_token }) => _session_token))
+    await this.#sessions.deleteMany({ 'helper.sid': { $in: sessions.map(({ _id }) => _id) } })
+    await refreshTokensOf(this.#database.db).deleteMany({ sid: { $in: sessions.map(({ _id }) => _id) } })
+    await this.#credentials.forgetSessions(sessions.map(({ _session_token }) => _session_token))
     return deletedCount
   }
 

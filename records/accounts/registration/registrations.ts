@@ -184,13 +184,13 @@ export class Registrations {
       ...(await this.#passwordViolations(user, proof.password)),
       ...(user.termsVersion === undefined ? termsViolations(termsVersion, proof.termsAccepted) : []),
     ])
-    const activated = await activateAccount(
+    const isActivated = await activateAccount(
       database.db,
       user,
       { termsVersion, now: clock() },
       { _email_verify_token: token },
     )
-    return activated ? user._id : undefined
+    return isActivated ? user._id : undefined
   }
 
   async #passwordViolations({ _id, email }: User, password: string | undefined): Promise<Violation[]> {
@@ -202,16 +202,16 @@ export class Registrations {
 
   async #confirmChange(token: string): Promise<string | undefined> {
     const { emailChanges, sendMail, database } = this.#parts
-    const confirmed = await emailChanges.confirm(token)
-    if (!confirmed) return undefined
-    const user = await usersOf(database.db).findOne({ _id: confirmed.mvUid })
+    const emailChange = await emailChanges.confirm(token)
+    if (!emailChange) return undefined
+    const user = await usersOf(database.db).findOne({ _id: emailChange.mvUid })
     await sendMail({
-      to: confirmed.formerEmail,
+      to: emailChange.formerEmail,
       template: 'address-changed',
       language: user?.language,
       data: { newEmail: user?.email ?? '' },
     })
-    return confirmed.mvUid
+    return emailChange.mvUid
   }
 }
 

@@ -139,8 +139,8 @@ export class ConnectedSystems {
 
   /** The system of a token; undefined when its key was renewed or revoked. At most 4 s old. */
   async facts(_id: string, keyId: string): Promise<SystemIdentity | undefined> {
-    const cached = this.#cache.get(`${_id} ${keyId}`)
-    if (cached) return cached
+    const cachedFacts = this.#cache.get(`${_id} ${keyId}`)
+    if (cachedFacts) return cachedFacts
     const system = await this.#systems.findOne({ _id })
     if (!system?.keyHash || keyIdOf(system.keyHash) !== keyId) return undefined
     const facts = { name: system.name, roles: await findRolesOfUser(this.#parts.database, _id) }

@@ -29,8 +29,8 @@ export async function activateAccount(
 /** @param termsVersion the published terms; undefined if there are none, then nobody needs to agree */
 export const termsViolations = (
   termsVersion: string | undefined,
-  accepted: boolean | undefined,
+  isAccepted: boolean | undefined,
 ): Violation[] =>
-  termsVersion === undefined || accepted === true
+  termsVersion === undefined || isAccepted === true
     ? []
     : [{ path: 'termsAccepted', code: 'terms-not-accepted', message: 'must be true' }]

@@ -129,11 +129,11 @@ export class Participants {
     const participation = { start, ...withoutNulls(body), ...place, status: 'ACTIVE' as const }
     const user = await this.#requireValidNew(tx, participation, id)
     const input = this.#withNextChange(participation)
-    const created = await this.#store.create(caller, input, permissions, { tx, id })
-    await this.#syncRoles(tx.session, created)
+    const storedParticipation = await this.#store.create(caller, input, permissions, { tx, id })
+    await this.#syncRoles(tx.session, storedParticipation)
     const { email: to, language } = user
     await this.#sendMail({ to, template: 'participation', language, data: {} }, tx.session)
-    return created
+    return storedParticipation
   }
 
   /**
@@ -199,10 +199,10 @@ export class Participants {
       const of = { carePlanId: key.carePlanId, mvUid: String(participation?.mvUid) }
       const takesPartToo = await this.#isParticipating(tx, { ...of, otherwiseThan: key.id })
       const next = (now: StoredParticipation) => this.#withNextChange(change(now, takesPartToo))
-      const updated = await this.#store.update(caller, key, next, { tx, expected })
+      const storedParticipation = await this.#store.update(caller, key, next, { tx, expected })
       await lockEhrExclusively(this.#records, tx, key.ehrId)
-      await this.#syncRoles(tx.session, updated)
-      return updated
+      await this.#syncRoles(tx.session, storedParticipation)
+      return storedParticipation
     })
   }
 

@@ -39,8 +39,8 @@ const abatementElement: FhirElement = {
     return (isEnded ? abatement : keptAbatement).show(record)
   },
   read: (resource) => {
-    const stated = abatement.read(resource)
-    return stated.resolved === undefined ? keptAbatement.read(resource) : stated
+    const values = abatement.read(resource)
+    return values.resolved === undefined ? keptAbatement.read(resource) : values
   },
 }
 

@@ -16,8 +16,8 @@ export function clinicalStatusElement(field: string, verification: string, syste
     paths: status.paths,
     show: (record) => (record[verification] === 'entered-in-error' ? statusExtension : status).show(record),
     read: (resource) => {
-      const stated = status.read(resource)
-      return stated[field] === undefined ? statusExtension.read(resource) : stated
+      const values = status.read(resource)
+      return values[field] === undefined ? statusExtension.read(resource) : values
     },
   }
 }

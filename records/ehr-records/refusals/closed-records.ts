@@ -16,14 +16,14 @@ const alreadyClosedViolation: Violation = {
 /**
  * A status leaves ACTIVE only once. Everything else may be corrected.
  * @param now the record before the change
- * @param changed names of the fields that change
+ * @param changedFields names of the fields that change
  */
 export function closedRecordViolations(
   fields: TProperties,
   now: Values,
-  changed: readonly string[],
+  changedFields: readonly string[],
 ): Violation[] {
-  const statuses = markedFieldNames(fields, 'status').filter((name) => changed.includes(name))
+  const statuses = markedFieldNames(fields, 'status').filter((name) => changedFields.includes(name))
   return statuses.some((name) => now[name] !== 'ACTIVE') ? [alreadyClosedViolation] : []
 }
 
@@ -32,9 +32,9 @@ export function closedParentViolations(parents: {
   carePlanId?: object
   goalId?: object | undefined
 }): Violation[] {
-  const [closed] = Object.entries(parents).filter(([, parent]) => parent && isClosed(parent))
-  if (!closed) return []
-  const [path] = closed
+  const [closedParent] = Object.entries(parents).filter(([, parent]) => parent && isClosed(parent))
+  if (!closedParent) return []
+  const [path] = closedParent
   const container = path === 'goalId' ? 'goal' : 'care plan'
   return [{ path, code: 'closed', message: `must not be a closed ${container}` }]
 }

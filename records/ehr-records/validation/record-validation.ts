@@ -57,19 +57,19 @@ export function validateClassCreate(
 export function validateClassUpdate(
   kind: ClassKind,
   values: Values,
-  changed: readonly string[],
+  changedFields: readonly string[],
   bySchema: readonly Violation[],
 ): ValidationFaults {
   const { stored, update, rules } = kind
   const missing = missingFields(kind, stored.required, values)
   if (missing.length > 0) return { missing, violations: [] }
-  const removed = changed.filter((name) => values[name] === undefined)
+  const removedFields = changedFields.filter((name) => values[name] === undefined)
   return {
     missing,
     violations: [
       ...explainFixedFields(bySchema, stored.properties, FIXED_MESSAGE),
-      ...removed.filter((name) => !(name in update.properties)).map(fixedViolation),
-      ...rules.violations(values, changed),
+      ...removedFields.filter((name) => !(name in update.properties)).map(fixedViolation),
+      ...rules.violations(values, changedFields),
     ],
   }
 }
@@ -114,12 +114,12 @@ export function validateChangedRecord<T extends object>(kind: ClassKind, now: T,
   const before = pickClientValues(kind, now)
   const after = pickClientValues(kind, next)
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-  const changed = names.filter((name) => !isDeepStrictEqual(before[name], after[name]))
-  const fixed = [...Object.keys(kind.place), ...markedFieldNames(kind.fields, 'fixed')]
+  const changedFields = names.filter((name) => !isDeepStrictEqual(before[name], after[name]))
+  const fixedNames = [...Object.keys(kind.place), ...markedFieldNames(kind.fields, 'fixed')]
   requireNoFaults(missingFields(kind, [], after), [
-    ...changed.filter((name) => fixed.includes(name)).map(fixedViolation),
-    ...kind.rules.violations(after, changed),
-    ...closedRecordViolations(kind.fields, before, changed),
+    ...changedFields.filter((name) => fixedNames.includes(name)).map(fixedViolation),
+    ...kind.rules.violations(after, changedFields),
+    ...closedRecordViolations(kind.fields, before, changedFields),
   ])
   const ours = derivedFieldNames(kind)
   const sentFields = Object.entries(next).filter(([name]) => !ours.includes(name))

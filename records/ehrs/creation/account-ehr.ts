@@ -55,6 +55,6 @@ export function recordEhrCreation(
 ): void {
   const change = { action: 'create' as const, version, before: null, changed: [] }
   changes.push(createHistoryEntry({ collection: 'Ehr', id: ehrId, ehrId }, { caller, at }, change))
-  const audited = { collection: 'Ehr', ehr: 'id' } as const
-  accesses.push(...accessesByEhr(audited, caller, { action: 'create' }, [{ id: ehrId }]))
+  const resource = { collection: 'Ehr', ehr: 'id' } as const
+  accesses.push(...accessesByEhr(resource, caller, { action: 'create' }, [{ id: ehrId }]))
 }

@@ -63,12 +63,12 @@ export async function softDeleteEhrContents(
     { $unset: { ehrId: '' } },
     { session },
   )
-  const removed = {
+  const deletedEhr = {
     at: records.clock(),
     document: document as ParseDocument,
     ofAccount: account.modifiedCount > 0,
   }
-  await deletedEhrsOf(records).replaceOne({ _id: ehrId }, removed, { session, upsert: true })
+  await deletedEhrsOf(records).replaceOne({ _id: ehrId }, deletedEhr, { session, upsert: true })
   if (!(await canFitInTransaction(records.db, records.contents.Ehr, { ehrId }, session)))
     await enqueueJob(records, tx, caller, visibilityJobOf(ehrId, 'hide'))
   else
@@ -99,13 +99,13 @@ export async function listDeletedEhrs(
 ): Promise<Page<DeletedEhr>> {
   const restorable = { at: restorableSince(records) }
   const after = cursor === undefined ? {} : filterAfter('at', -1, decodeCursor(DELETED_EHR_LIST, cursor))
-  const deleted = deletedEhrsOf(records)
-  const found = await deleted
+  const deletedEhrs = deletedEhrsOf(records)
+  const found = await deletedEhrs
     .find({ $and: [restorable, after] })
     .sort({ at: -1, _id: -1 })
     .limit(limit + 1)
     .toArray()
-  const total = count ? await deleted.countDocuments(restorable) : undefined
+  const total = count ? await deletedEhrs.countDocuments(restorable) : undefined
   return createPage(DELETED_EHR_LIST, found, limit, ({ at, _id }) => ({ value: at, id: _id }), total)
 }
 
@@ -121,10 +121,10 @@ export async function restoreDeletedEhr(
 ): Promise<void> {
   const { session } = tx
   const restorable = { _id: ehrId, at: restorableSince(records) }
-  const removed = await deletedEhrsOf(records).findOne(restorable, { session })
-  if (!removed) throw new ServiceError('NotFound')
-  if (removed.returning) return
-  await requireOnlyEhrOfSystem(records, removed, session)
+  const deletedEhr = await deletedEhrsOf(records).findOne(restorable, { session })
+  if (!deletedEhr) throw new ServiceError('NotFound')
+  if (deletedEhr.returning) return
+  await requireOnlyEhrOfSystem(records, deletedEhr, session)
   const work = visibilityJobOf(ehrId, 'show')
   const free = !(await jobCollection(records).findOne({ _id: jobId(work) }, { session }))
   if (
@@ -133,7 +133,7 @@ export async function restoreDeletedEhr(
   ) {
     for (const name of records.contents.Ehr)
       await hiddenRecords.show(records.db, name, { ehrId, ...hiddenRecords.hidden }, session)
-    return reinstateEhr(records, tx, caller, removed)
+    return reinstateEhr(records, tx, caller, deletedEhr)
   }
   await deletedEhrsOf(records).updateOne({ _id: ehrId }, { $set: { returning: true } }, { session })
   await enqueueJob(records, tx, caller, work)
@@ -161,8 +161,8 @@ async function reinstateEhr(
   const now = records.clock()
   const version = versionAfterDeletion(document)
   await deletedEhrsOf(records).deleteOne({ _id: ehrId }, { session })
-  const restored = { ...document, version, _updated_at: now }
-  await documentCollection(records, 'Ehr').replaceOne({ _id: ehrId }, restored, { session, upsert: true })
+  const restoredEhr = { ...document, version, _updated_at: now }
+  await documentCollection(records, 'Ehr').replaceOne({ _id: ehrId }, restoredEhr, { session, upsert: true })
   if (ofAccount) {
     const account = { _id: String(document.subjectId), ehrId: { $exists: false } }
     await documentCollection(records, '_User').updateOne(account, { $set: { ehrId } }, { session })
@@ -187,8 +187,8 @@ export function ehrVisibilityJobs(records: StoreContext): JobHandlers {
     const { hidden: still, show: change } = hiddenRecords
     await changeInSteps(steps, { ...hidingOf(records, ehrId), still, change })
     await steps.runLastStep(async (tx) => {
-      const removed = await deletedEhrsOf(records).findOne({ _id: ehrId }, { session: tx.session })
-      if (removed) await reinstateEhr(records, tx, { ...by, roles: [], unrestricted: true }, removed)
+      const deletedEhr = await deletedEhrsOf(records).findOne({ _id: ehrId }, { session: tx.session })
+      if (deletedEhr) await reinstateEhr(records, tx, { ...by, roles: [], unrestricted: true }, deletedEhr)
     })
   }
   return { hide, show }
@@ -200,10 +200,10 @@ export function ehrVisibilityJobs(records: StoreContext): JobHandlers {
  */
 export async function purgeDeletedEhrs(database: DatabaseWithContents, now: Date): Promise<void> {
   const old = { at: { $lt: new Date(now.getTime() - RESTORE_PERIOD_MS - DAY_MS) } }
-  const deleted = await deletedEhrsOf(database)
+  const deletedEhrs = await deletedEhrsOf(database)
     .find(old, { projection: { _id: 1 } })
     .toArray()
-  const ids = deleted.map(({ _id }) => _id)
+  const ids = deletedEhrs.map(({ _id }) => _id)
   throwErrors(await runEach(ids, (id) => purgeEhr(database, id)), 'Some deleted EHRs could not be purged.')
 }
 

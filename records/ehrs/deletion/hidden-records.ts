@@ -38,8 +38,8 @@ export function hiddenRecordsWith(prefix: string): HiddenRecords {
 const changeOf =
   (entry: object): ChangeDocuments =>
   (db, name, which, session) => {
-    const mapped = (field: string) => ({ $map: { input: field, as: 'who', in: entry } })
-    const change = [{ $set: { _rperm: mapped('$_rperm'), _wperm: mapped('$_wperm') } }]
+    const mapEntries = (field: string) => ({ $map: { input: field, as: 'who', in: entry } })
+    const change = [{ $set: { _rperm: mapEntries('$_rperm'), _wperm: mapEntries('$_wperm') } }]
     return documentCollection({ db }, name).updateMany(which, change, { session })
   }
 

@@ -50,5 +50,5 @@ export function deanonymizationViolations(
 /** An EHR as its reader may see it: an anonymous one has no subject. */
 export const hideSubject = <E extends { id: string; subjectId: string | null }>(
   ehr: E,
-  anonymized: AnonymizedEhrIds,
-): E | (E & { subjectId: null }) => (anonymized.has(ehr.id) ? { ...ehr, subjectId: null } : ehr)
+  anonymizedIds: AnonymizedEhrIds,
+): E | (E & { subjectId: null }) => (anonymizedIds.has(ehr.id) ? { ...ehr, subjectId: null } : ehr)

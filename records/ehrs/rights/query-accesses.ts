@@ -82,14 +82,14 @@ export async function queryAccesses(
     ids: type === 'Ehr' && ehrId !== EVERY_EHR && searched.includes(ehrId ?? '') ? [ehrId ?? ''] : [...ids],
     outcome,
   })
-  const covered = async (ehrIds: readonly string[], most: number, all = ehrIds) =>
+  const collapseEhrIds = async (ehrIds: readonly string[], most: number, all = ehrIds) =>
     ehrIds.length > most ? [await audit.saveScope(all)] : ehrIds
   const others = searched.filter((ehrId) => !shownRecords.has(ehrId))
   const entries = [
-    ...(await covered([...shownRecords.keys()], MAX_SHOWN_EHRS)).map((id) =>
+    ...(await collapseEhrIds([...shownRecords.keys()], MAX_SHOWN_EHRS)).map((id) =>
       entry(id, shownRecords.get(id) ?? [], 'done'),
     ),
-    ...(await covered(others, MAX_SEARCHED_EHRS, searched)).map((id) => entry(id, [], 'done')),
+    ...(await collapseEhrIds(others, MAX_SEARCHED_EHRS, searched)).map((id) => entry(id, [], 'done')),
     ...denied.map((id) => entry(id, [], 'denied')),
   ]
   for (const ehrId of [...searched, ...shownRecords.keys()]) caller.onAccess?.(ehrId)
@@ -110,12 +110,12 @@ export async function scopedQueryAccesses(
     session,
   }: { shownRecords?: ShownRecords; session?: ClientSession | undefined } = {},
 ): Promise<AuditedAccess[]> {
-  const hidden = scope.ehrIds.filter((ehrId) => !shownRecords.has(ehrId))
+  const otherEhrIds = scope.ehrIds.filter((ehrId) => !shownRecords.has(ehrId))
   const isNarrowed = scope.carePlanId !== undefined && shownRecords.size > 0
   const ehrs =
-    hidden.length === 0 || isNarrowed
+    otherEhrIds.length === 0 || isNarrowed
       ? { searched: [], denied: [] }
-      : await findSearchedEhrs({ db }, caller, { ...scope, ehrIds: hidden }, session)
+      : await findSearchedEhrs({ db }, caller, { ...scope, ehrIds: otherEhrIds }, session)
   const entries = await queryAccesses(audit, caller, query, ehrs, shownRecords)
   if (shownRecords.size > 0 || ehrs.searched.length > 0) return entries
   await audit.record(...entries)

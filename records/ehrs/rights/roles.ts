@@ -23,9 +23,9 @@ export const withoutAccountRoles = (roles: readonly string[]): string[] =>
 /** All users of a database share the client, so it carries the events. */
 const roleEventsOf = (client: MongoClient) => client as unknown as EventEmitter<{ rolesChanged: [] }>
 
-/** Calls `changed` when role memberships change in this process, so that caches can be cleared. */
-export function onRoleChange({ client }: Pick<Database, 'client'>, changed: () => void): void {
-  roleEventsOf(client).on('rolesChanged', changed)
+/** Calls `listener` when role memberships change in this process, so that caches can be cleared. */
+export function onRoleChange({ client }: Pick<Database, 'client'>, listener: () => void): void {
+  roleEventsOf(client).on('rolesChanged', listener)
 }
 
 /** Emits after the end of the transaction: until then the change is invisible to others. */
@@ -216,10 +216,10 @@ export async function findRoleHolders(database: Database, name: string): Promise
 async function findOwningRoles(
   database: Database,
   of: 'users' | 'roles',
-  related: string[],
+  relatedIds: string[],
 ): Promise<string[]> {
   const rows = await membershipCollection(database, of)
-    .find({ relatedId: { $in: related } })
+    .find({ relatedId: { $in: relatedIds } })
     .toArray()
   return rows.map(({ owningId }) => owningId)
 }

@@ -54,7 +54,7 @@ const fits = ({ system, code }: SoughtToken, coding: Partial<FhirCoding>): boole
   (system === undefined || coding.system === undefined || system === coding.system) &&
   (code === undefined || code === coding.code)
 
-const negated = (modifier: string | undefined, found: boolean): boolean =>
+const applyModifier = (modifier: string | undefined, found: boolean): boolean =>
   modifier === 'not' ? !found : found
 
 /** A code that is the same in every resource of the kind. */
@@ -67,7 +67,7 @@ export const constantToken = (
   modifiers: ['not'],
   where: ({ text, modifier }) => {
     const token = parseToken(text)
-    return negated(
+    return applyModifier(
       modifier,
       codings.some((coding) => fits(token, coding)),
     )

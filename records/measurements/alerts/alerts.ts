@@ -77,7 +77,7 @@ export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDer
           decide(state) {
             const rules = state.rules[PlanThresholds.collection]
             const alert = after && buildAlert(kindOf(after), after, rules)
-            return reconcileAlert(caller, permissions, record, { ...state, alert, removed: after === null })
+            return reconcileAlert(caller, permissions, record, { ...state, alert, isDeleted: after === null })
           },
         },
         ...(after ? [endMissedAlerts(caller, kindOf(after).path, after)] : []),
@@ -126,7 +126,7 @@ interface AlertState extends DerivedState {
   /** The alert that follows from the measurement now. */
   alert: AlertFields | null
   /** Whether the measurement itself was deleted. */
-  removed: boolean
+  isDeleted: boolean
 }
 
 /** The write that turns the stored alert into the one that follows from the measurement. */
@@ -134,11 +134,11 @@ function reconcileAlert(
   caller: Caller,
   permissions: Permissions,
   { id, ehrId, carePlanId, timestamp }: MeasurementRecord,
-  { found, alert, removed, at, first }: AlertState,
+  { found, alert, isDeleted, at, first }: AlertState,
 ) {
   const decisions = new WriteDecider(Event, eventFormat, () => at)
   const key = { id, ehrId }
-  if (found && removed) return decisions.decideRemoval(caller, key, found)
+  if (found && isDeleted) return decisions.decideRemoval(caller, key, found)
   if (!found) {
     if (!alert) return undefined
     const former = first.deleted && eventFormat.fromStored(first.deleted)

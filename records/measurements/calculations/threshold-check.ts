@@ -26,10 +26,10 @@ export function createThresholdCheck(thresholdTarget: ThresholdTarget, path = ''
   const { names, unit, presets } = thresholdTarget
   const forms = thresholdForms(names, convertibleUnitNames(unit))
   const checks = { limits: createValidator(forms.limits), set: createValidator(forms.set) }
-  const published = Object.keys(presets)
+  const presetNames = Object.keys(presets)
   const byForm: ThresholdCheck = (thresholds) => {
     if (typeof thresholds === 'string')
-      return published.includes(thresholds) ? [] : [unknownPresetViolation(published)]
+      return presetNames.includes(thresholds) ? [] : [unknownPresetViolation(presetNames)]
     if (typeof thresholds !== 'object' || thresholds === null || Array.isArray(thresholds))
       return [unknownFormViolation]
     if ('bands' in thresholds) {
@@ -43,12 +43,12 @@ export function createThresholdCheck(thresholdTarget: ThresholdTarget, path = ''
     byForm(thresholds).map((one) => ({ ...one, path: [path, one.path].filter(Boolean).join('.') }))
 }
 
-const unknownPresetViolation = (published: readonly string[]): Violation => ({
+const unknownPresetViolation = (presetNames: readonly string[]): Violation => ({
   path: '',
   code: 'enum',
   message:
-    published.length > 0
-      ? `must be one of ${published.join(', ')}`
+    presetNames.length > 0
+      ? `must be one of ${presetNames.join(', ')}`
       : 'must be limits or a set with bands, because there are no presets',
 })
 
@@ -80,7 +80,7 @@ const unitViolations = (own: string, unit: string | undefined): Violation[] =>
 
 function limitViolations(thresholdTarget: ThresholdTarget, limits: ValidPart<PersonalLimits>): Violation[] {
   const { names, unit: own } = thresholdTarget
-  const crossed = names.flatMap((name): Violation[] => {
+  const crossedLimits = names.flatMap((name): Violation[] => {
     const { [`${name}Low` as const]: low = Number.NEGATIVE_INFINITY } = limits
     const { [`${name}High` as const]: high = Number.POSITIVE_INFINITY } = limits
     if (low < high) return []
@@ -95,7 +95,7 @@ function limitViolations(thresholdTarget: ThresholdTarget, limits: ValidPart<Per
       ...(high > max ? [{ path: `${name}High`, code: 'idle', message }] : []),
     ]
   })
-  return [...unitViolations(own, limits.unit), ...crossed, ...idle]
+  return [...unitViolations(own, limits.unit), ...crossedLimits, ...idle]
 }
 
 /**
@@ -116,7 +116,7 @@ function setViolations(
   thresholdTarget: ThresholdTarget,
   { unit, bands }: ReturnType<typeof validPartOfSet>,
 ): Violation[] {
-  const repeated = (key: 'severity' | 'code'): Violation[] =>
+  const duplicateViolations = (key: 'severity' | 'code'): Violation[] =>
     bands.flatMap(([place, band], i) =>
       bands.findIndex(([, other]) => other[key] === band[key]) < i
         ? [
@@ -130,8 +130,8 @@ function setViolations(
     )
   return [
     ...unitViolations(thresholdTarget.unit, unit),
-    ...repeated('severity'),
-    ...repeated('code'),
+    ...duplicateViolations('severity'),
+    ...duplicateViolations('code'),
     ...bands.flatMap(([place, band]) => bandViolations(thresholdTarget, unit, band, `bands.${place}`)),
   ]
 }
@@ -143,10 +143,10 @@ function bandViolations(
   path: string,
 ): Violation[] {
   const { names } = thresholdTarget
-  const bounded = names.filter((name) => band[name] !== undefined)
-  if (bounded.length === 0)
+  const boundedNames = names.filter((name) => band[name] !== undefined)
+  if (boundedNames.length === 0)
     return [{ path, code: 'empty', message: `must have a bound for ${names.join(' or ')}` }]
-  return bounded.flatMap((name): Violation[] => {
+  return boundedNames.flatMap((name): Violation[] => {
     const range = rangeInUnit(thresholdTarget, name, unit)
     if (!isImpossible(band[name] as Bounds, range)) return []
     const message = `must allow at least one value from ${range.map((end) => roundTo(end, 2)).join(' to ')}`

@@ -112,11 +112,11 @@ export function findBandOfValues<Name extends string>(
   set: ThresholdSet<Name>,
   values: ExactValues<Name>,
 ): Band<Name> | undefined {
-  const converted = Object.entries<Fraction | undefined>(values).map(([name, value]) => [
+  const convertedValues = Object.entries<Fraction | undefined>(values).map(([name, value]) => [
     name,
     value && convertExactly(value, unit, set.unit),
   ])
-  return findBand(set, names, Object.fromEntries(converted))
+  return findBand(set, names, Object.fromEntries(convertedValues))
 }
 
 /** The interval of a band for a single value, in the unit of the set. */

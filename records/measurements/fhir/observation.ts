@@ -96,7 +96,7 @@ interface ObservationCode {
   /** Each resource has one of these codes. */
   codes: readonly FhirCoding[]
   /** The LOINC codes that identify the kind. */
-  accepted: readonly FhirCoding[]
+  acceptedCodes: readonly FhirCoding[]
   element(text: string): FhirElement
   parameter(description: string): FhirSearchParameter
 }
@@ -106,7 +106,7 @@ const isLoinc = ({ system }: FhirCoding): boolean => system === LOINC
 /** All resources have the same codings. */
 const sameCode = (codings: readonly FhirCoding[]): ObservationCode => ({
   codes: codings.slice(0, 1),
-  accepted: codings.filter(isLoinc),
+  acceptedCodes: codings.filter(isLoinc),
   element: (text) => constantElement('code', { coding: codings, text }),
   parameter: (description) => constantToken(description, codings),
 })
@@ -126,7 +126,7 @@ function observationCode(
   const codingOf = (unit: unknown) => byUnit.find((one) => one.unit === unit)?.coding ?? own
   return {
     codes,
-    accepted: codes,
+    acceptedCodes: codes,
     element: (text) => ({
       paths: {},
       show: (record) => ({ code: { coding: [codingOf(record[unitField]), ...others], text } }),
@@ -183,7 +183,7 @@ const observation = (
     const codings = CODINGS.read(resource)
     return (
       Array.isArray(codings) &&
-      code.accepted.some((own) => codings.some((one) => one?.system === LOINC && one.code === own.code))
+      code.acceptedCodes.some((own) => codings.some((one) => one?.system === LOINC && one.code === own.code))
     )
   },
   ...(parts && { parts }),

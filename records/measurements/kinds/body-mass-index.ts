@@ -60,8 +60,8 @@ export const BodyMassIndex = defineMeasurement({
       const hasAnyValue = isPresent(values, 'bmi') || BODY_FIELDS.some((name) => isPresent(values, name))
       return hasAnyValue ? missingDependentFields(values, BODY_FIELDS) : [...BODY_FIELDS]
     },
-    violations: (values, changed) => [
-      ...(isPresent(values, 'weight') && changed.includes('bmi') && isPresent(values, 'bmi')
+    violations: (values, changedFields) => [
+      ...(isPresent(values, 'weight') && changedFields.includes('bmi') && isPresent(values, 'bmi')
         ? [
             {
               path: 'bmi',
@@ -73,13 +73,13 @@ export const BodyMassIndex = defineMeasurement({
       ...quantityViolations(bodyMassIndex, 'bmi', exactBmi(values)?.toNumber(), 'kg/m2'),
     ],
     derived: (values) => {
-      const calculated = bmiFromValues(values)
+      const calculatedBmi = bmiFromValues(values)
       const bmi = exactBmi(values)
       if (bmi === undefined) return {}
       return {
         // A device's own value stays as it was sent, since its digits decide about the category.
-        bmi: calculated ? calculated.round(1) : values.bmi,
-        method: calculated ? 'calculated' : 'device',
+        bmi: calculatedBmi ? calculatedBmi.round(1) : values.bmi,
+        method: calculatedBmi ? 'calculated' : 'device',
         category: adultCategoryOf(bmi, values.age),
       }
     },

@@ -52,9 +52,9 @@ const isBetween = (value: Fraction, min: number, max: number): boolean =>
   value.compareTo(min) >= 0 && value.compareTo(max) <= 0
 
 /** Whether a value is within bounds; tolerates the rounding of a conversion there and back. */
-function isWithinRange(converted: Fraction, [min, max]: readonly [number, number]): boolean {
+function isWithinRange(convertedValue: Fraction, [min, max]: readonly [number, number]): boolean {
   const slack = 1e-9 * max
-  return isBetween(converted, min, max) || isBetween(converted, min - slack, max + slack)
+  return isBetween(convertedValue, min, max) || isBetween(convertedValue, min - slack, max + slack)
 }
 
 /**
@@ -72,8 +72,8 @@ export function quantityViolations(
   const { kind, unit, hard } = quantity
   if (!isUnitOf(kind, unitName))
     return [{ path: unitProperty, code: 'unit', message: `must be one of ${unitNames(kind).join(', ')}` }]
-  const converted = toOwnUnit(quantity, sentValue, unitName)
-  if (converted === undefined || isWithinRange(converted, hard)) return []
+  const convertedValue = toOwnUnit(quantity, sentValue, unitName)
+  if (convertedValue === undefined || isWithinRange(convertedValue, hard)) return []
   return [{ path: name, code: 'range', message: `must be from ${hard[0]} to ${hard[1]} ${unit}` }]
 }
 
@@ -85,8 +85,8 @@ export function quantityWarnings(
   unitName: unknown,
 ): Violation[] {
   const { warn, unit } = quantity
-  const converted = toOwnUnit(quantity, sentValue, unitName)
-  if (!warn || converted === undefined || isWithinRange(converted, warn)) return []
+  const convertedValue = toOwnUnit(quantity, sentValue, unitName)
+  if (!warn || convertedValue === undefined || isWithinRange(convertedValue, warn)) return []
   return [{ path: name, code: 'unusual', message: `lies outside of ${warn[0]} to ${warn[1]} ${unit}` }]
 }
 
@@ -104,11 +104,11 @@ export function quantityFields(
     documented: widestRange(own, hard),
   }
   const ofUnit = unitField(name, kind)
-  const converted = Type.Optional(Type.Number({ description: `${label} in ${own}`, examples: [example] }))
+  const schema = Type.Optional(Type.Number({ description: `${label} in ${own}`, examples: [example] }))
   return {
     [name]: required ? asSent : Type.Optional(asSent),
     [`${name}Unit`]: required ? ofUnit : Type.Optional(ofUnit),
-    [inUnit]: derivedField(converted),
+    [inUnit]: derivedField(schema),
   }
 }
 
@@ -125,8 +125,8 @@ export const valuesInOwnUnits = (
 ): Record<string, number> =>
   Object.fromEntries(
     Object.entries(quantities).flatMap(([name, quantity]) => {
-      const converted = toOwnUnit(quantity, values[name], values[`${name}Unit`])
-      return converted === undefined ? [] : [[quantity.inUnit, converted.round(STORED_DECIMALS)]]
+      const convertedValue = toOwnUnit(quantity, values[name], values[`${name}Unit`])
+      return convertedValue === undefined ? [] : [[quantity.inUnit, convertedValue.round(STORED_DECIMALS)]]
     }),
   )
 

@@ -126,10 +126,10 @@ async function* readBatches(
   { records: { db, audit }, caller, slice }: ExportReading,
   { collection, where }: ExportSource,
 ): AsyncGenerator<StoredDocument> {
-  const audited = { collection, ehr: collection === 'Ehr' ? 'id' : 'ehrId' }
+  const resource = { collection, ehr: collection === 'Ehr' ? 'id' : 'ehrId' }
   const report = async (batch: StoredDocument[]): Promise<void> => {
     const rows = batch.map(({ _id: id, ehrId }) => ({ id, ehrId }))
-    await audit.record(...accessesByEhr(audited, caller, { action: 'query', asked: 'export' }, rows))
+    await audit.record(...accessesByEhr(resource, caller, { action: 'query', asked: 'export' }, rows))
   }
   let batch: StoredDocument[] = []
   let budget = new ReadBudget()

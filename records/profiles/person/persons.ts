@@ -108,8 +108,8 @@ export class Persons {
       .find({ _id: { $in: [...mvUids] }, name: { $exists: true } }, { projection: { name: 1 } })
       .toArray()
     if (accounts.length === 0) return []
-    const deleted = await findDeletedProfiles(this.#records, mvUids)
-    return accounts.flatMap(({ _id, name }) => (name && !deleted.has(_id) ? [[_id, name]] : []))
+    const deletedIds = await findDeletedProfiles(this.#records, mvUids)
+    return accounts.flatMap(({ _id, name }) => (name && !deletedIds.has(_id) ? [[_id, name]] : []))
   }
 
   /**
@@ -137,10 +137,10 @@ export class Persons {
     const found = await persons.find({ _id: { $in: [...new Set(mvUids)] } }).toArray()
     const cards = new Map<string, PersonCard>(found.map((one) => [one._id, personFormat.fromStored(one)]))
     for (const mvUid of mvUids) {
-      const unsaved = cards.has(mvUid)
+      const person = cards.has(mvUid)
         ? undefined
         : await this.get(serviceCaller, mvUid).catch(ifNotFound(undefined))
-      if (unsaved) cards.set(mvUid, unsaved)
+      if (person) cards.set(mvUid, person)
     }
     return cards
   }

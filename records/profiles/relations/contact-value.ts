@@ -47,9 +47,9 @@ export function internationalNumberOf(
 ): string | null {
   if (!NUMBER_TYPES.includes(type)) return null
   const isSupported = typeof country === 'string' && phoneNumbers().isSupportedCountry(country)
-  const parsed = phoneNumbers().parsePhoneNumberFromString(
+  const phoneNumber = phoneNumbers().parsePhoneNumberFromString(
     value,
     isSupported ? (country as CountryCode) : undefined,
   )
-  return parsed?.isValid() ? parsed.number : null
+  return phoneNumber?.isValid() ? phoneNumber.number : null
 }

@@ -32,7 +32,7 @@ export const ownedRecordKey = (owner: Owner, id: string) => ({
 export const ownedIdRange = (mvUid: string) => ({ $gte: mvUid, $lt: `${mvUid}0` })
 
 /** The id that clients see. */
-export const publicIdOf = (stored: string): string => stored.slice(stored.indexOf('-') + 1)
+export const publicIdOf = (storedId: string): string => storedId.slice(storedId.indexOf('-') + 1)
 
 /** The role of a person's connected users; it exists only while a request is served. */
 export const connectionRole = (mvUid: string): string => `connection-of-${mvUid}`

@@ -44,9 +44,9 @@ export interface AuditOptions {
 }
 
 /** Runs CPU work while accesses are written to disk, and waits for both. */
-export async function runWhileRecording<T>(recorded: Promise<void>, work: () => T | Promise<T>): Promise<T> {
+export async function runWhileRecording<T>(recording: Promise<void>, work: () => T | Promise<T>): Promise<T> {
   // The next turn of the event loop starts after the command has been sent.
-  const [result] = await Promise.all([setImmediate().then(work), recorded])
+  const [result] = await Promise.all([setImmediate().then(work), recording])
   return result
 }
 
@@ -96,8 +96,8 @@ export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
             return
           }
           chain ??= await chains.acquire()
-          const linked = chain.link(mergeAccesses(accesses), clock())
-          pending.insert(entries, linked.map(encodeAuditEntry))
+          const auditEntries = chain.link(mergeAccesses(accesses), clock())
+          pending.insert(entries, auditEntries.map(encodeAuditEntry))
         },
         settle(outcome) {
           if (chain) chains.release(chain, outcome)
@@ -122,13 +122,13 @@ async function insertEntries(
 
 /** Signs changed heads once a second, and all of them at the end. */
 function startSigning({ db, key, clock, onFault }: AuditOptions, instance: number, chains: ChainPool) {
-  let signed = 0
+  let signedCount = 0
   const sign = async (): Promise<void> => {
     const heads = chains.heads()
     const count = heads.reduce((sum, { sequence }) => sum + sequence, 0)
-    if (count === signed) return
+    if (count === signedCount) return
     await signHeads(db, key, { _id: instance, heads, headsAt: clock() })
-    signed = count
+    signedCount = count
   }
   const loop = startPeriodicTask(SIGN_INTERVAL_MS, sign, onFault)
   return {

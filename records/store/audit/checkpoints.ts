@@ -51,17 +51,17 @@ const MAX_BATCH_SIZE = 1000
  */
 export async function removeEntriesBefore(db: Db, key: string, moment: Date): Promise<number> {
   const entries = auditEntryCollection(db)
-  let removed = 0
+  let removedCount = 0
   let first = await entries.findOne({}, { sort: { _id: 1 } })
   while (first) {
     const { chain } = parseEntryId(first._id)
     const batch = await runTransaction(db, (session) => shortenChain(db, key, chain, moment, session))
-    removed += batch
+    removedCount += batch
     const from = batch < MAX_BATCH_SIZE ? chainIdEnd(chain) : chainIdStart(chain)
     first = await entries.findOne({ _id: { $gt: from } }, { sort: { _id: 1 } })
   }
   await removeScopesBefore(db, moment)
-  return removed
+  return removedCount
 }
 
 /** Removes scopes that no entry refers to. */
@@ -91,8 +91,8 @@ async function shortenChain(
   if (!last) return 0
   const { sequence } = parseEntryId(last._id)
   const checkpoint = { _id: chain, sequence, mac: decodeAuditEntry(last).mac, removedBefore: moment }
-  const signed = { ...checkpoint, seal: macOfCheckpoint(key, checkpoint) }
-  await checkpointCollection(db).replaceOne({ _id: chain }, signed, { upsert: true, session })
+  const signedCheckpoint = { ...checkpoint, seal: macOfCheckpoint(key, checkpoint) }
+  await checkpointCollection(db).replaceOne({ _id: chain }, signedCheckpoint, { upsert: true, session })
   await entries.deleteMany({ _id: { $gt, $lte: last._id } }, { session })
   return old.length
 }

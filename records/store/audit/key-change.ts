@@ -43,10 +43,10 @@ async function addRun(
   const chain = `${_id}-0`
   const { entries, head } = linkEntries(key, chain, EMPTY_HEAD, [accessTo(variables, formerKey)], at)
   const run = { _id, startedAt: at, heads: [{ chain, ...head }], headsAt: at, endedAt: at }
-  const started = formerKey === undefined ? run : { ...run, formerKey }
-  const opening = macOfOpening(key, last?.opening ?? '', started)
+  const instance = formerKey === undefined ? run : { ...run, formerKey }
+  const opening = macOfOpening(key, last?.opening ?? '', instance)
   await auditInstanceCollection(db).insertOne(
-    { ...started, opening, seal: macOfHeads(key, run) },
+    { ...instance, opening, seal: macOfHeads(key, run) },
     { session },
   )
   await auditEntryCollection(db).insertMany(entries.map(encodeAuditEntry), { session })

@@ -142,16 +142,16 @@ async function verifyChains(
   let chain = ''
   let head: ChainHead = { sequence: 0, mac: '' }
   const end = () => {
-    const signed = heads.get(chain)
-    if (signed && head.sequence < signed.sequence)
+    const signedHead = heads.get(chain)
+    if (signedHead && head.sequence < signedHead.sequence)
       throw new ChainFault(chain, `cut off after entry ${head.sequence}`)
     heads.delete(chain)
   }
-  for await (const stored of inSlices(task, auditEntryCollection(db).find().sort({ _id: 1 }))) {
-    const place = await checkForm(stored._id, () => parseEntryId(stored._id))
-    const unverified = unverifiedOf(task, instanceOf(place.chain))
-    if (unverified) {
-      unverified.entries += 1
+  for await (const storedEntry of inSlices(task, auditEntryCollection(db).find().sort({ _id: 1 }))) {
+    const place = await checkForm(storedEntry._id, () => parseEntryId(storedEntry._id))
+    const unverifiedRuns = unverifiedOf(task, instanceOf(place.chain))
+    if (unverifiedRuns) {
+      unverifiedRuns.entries += 1
       continue
     }
     if (place.chain !== chain) {
@@ -161,7 +161,7 @@ async function verifyChains(
       head = await requireChainStart(task, chain)
       verdict.chains += 1
     }
-    head = await checkForm(stored._id, () => verifyEntry(task, decodeAuditEntry(stored), head))
+    head = await checkForm(storedEntry._id, () => verifyEntry(task, decodeAuditEntry(storedEntry), head))
     verdict.entries += 1
     if (onProgress && verdict.entries % ENTRIES_PER_REPORT === 0)
       await onProgress({ entries: verdict.entries, of })

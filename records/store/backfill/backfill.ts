@@ -144,9 +144,9 @@ export class Backfill {
       this.#markDone(collection)
       return undefined
     }
-    const resumed = state?.target === version ? state : { after: BEFORE_FIRST_ID, done: 0 }
+    const startState = state?.target === version ? state : { after: BEFORE_FIRST_ID, done: 0 }
     const former = { _id: collection, version: state?.version ?? 0 }
-    const nextState = { ...resumed, ...former, target: version, ...this.#newLease() }
+    const nextState = { ...startState, ...former, target: version, ...this.#newLease() }
     const free = [{ leaseUntil: { $exists: false } }, dueCondition('leaseUntil', BACKFILL_LEASE_MS)]
     try {
       const filter = { ...former, $or: [...free, { worker: this.#worker }] }
@@ -174,18 +174,18 @@ export class Backfill {
       .toArray()
     const writes: AnyBulkWriteOperation<ParseDocument>[] = []
     const context = this.#context as DerivationContext
-    let failed = 0
+    let failureCount = 0
     for (const document of found) {
       await giveWay()
       const some = await derivation.writesFor(context, document as ParseDocument).catch(() => undefined)
-      if (!some) failed += 1
+      if (!some) failureCount += 1
       writes.push(...(some ?? []))
     }
     const updates = writes.filter((write) => 'updateOne' in write).length
     const result = writes.length > 0 ? await documents.bulkWrite(writes) : undefined
     // A concurrent request changed or removed some of them: derive the batch again.
     if (result && result.matchedCount < updates) return this.#deriveBatch(derivation, after)
-    return { last: found.at(-1)?._id, count: found.length, failed }
+    return { last: found.at(-1)?._id, count: found.length, failed: failureCount }
   }
 
   /** @returns false when another instance has taken the collection over */

@@ -37,14 +37,16 @@ export function createFieldDerivation({ derive, ...about }: FieldDerivationOptio
   return {
     ...about,
     async complete(context, document) {
-      const derived = await derive(context, document)
+      const derivedFields = await derive(context, document)
       const others = Object.entries(document).filter(([name]) => !fields.includes(name))
-      return { ...Object.fromEntries(others), ...derived } as ParseDocument
+      return { ...Object.fromEntries(others), ...derivedFields } as ParseDocument
     },
     async writesFor(context, document) {
-      const derived = await derive(context, document)
-      const set = Object.entries(derived).filter(([name, value]) => !isDeepStrictEqual(value, document[name]))
-      const unset = fields.filter((name) => !(name in derived) && document[name] !== undefined)
+      const derivedFields = await derive(context, document)
+      const set = Object.entries(derivedFields).filter(
+        ([name, value]) => !isDeepStrictEqual(value, document[name]),
+      )
+      const unset = fields.filter((name) => !(name in derivedFields) && document[name] !== undefined)
       if (set.length === 0 && unset.length === 0) return []
       const update = {
         ...(set.length > 0 && { $set: Object.fromEntries(set) }),

@@ -25,12 +25,12 @@ export function createBatcher<T, R = void>(
   { maxConcurrent, keysOf }: ConcurrencyOptions<T> = { maxConcurrent: 1, keysOf: () => [] },
 ) {
   const waiting = new Queue<PendingItem<T, R>>()
-  const touched = new Set<string>()
-  const isFree = ({ item }: PendingItem<T, R>) => !keysOf(item).some((key) => touched.has(key))
+  const keysInUse = new Set<string>()
+  const isFree = ({ item }: PendingItem<T, R>) => !keysOf(item).some((key) => keysInUse.has(key))
   // All waiting items may conflict with running writes, which continue with them.
   const takeBatch = () => waiting.take(most, isFree)
   let running = 0
-  let ended: Promise<unknown> = Promise.resolve()
+  let allRuns: Promise<unknown> = Promise.resolve()
 
   const run = async (): Promise<void> => {
     // Wait one turn of the event loop: requests that waited for the same event arrive together.
@@ -38,14 +38,14 @@ export function createBatcher<T, R = void>(
     for (let batch = takeBatch(); batch.length > 0; batch = takeBatch()) {
       const items = batch.map(({ item }) => item)
       const keys = new Set(items.flatMap(keysOf))
-      for (const key of keys) touched.add(key)
+      for (const key of keys) keysInUse.add(key)
       try {
         const results = await write(items)
         for (const [i, { resolve }] of batch.entries()) resolve(results[i] as R)
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
-      for (const key of keys) touched.delete(key)
+      for (const key of keys) keysInUse.delete(key)
     }
     running -= 1
   }
@@ -56,11 +56,11 @@ export function createBatcher<T, R = void>(
         waiting.add({ item, resolve, reject })
         if (running === maxConcurrent) return
         running += 1
-        ended = Promise.all([ended, run()])
+        allRuns = Promise.all([allRuns, run()])
       }),
     /** Resolves when no item waits and no write runs. */
     waitUntilIdle: async (): Promise<void> => {
-      await ended
+      await allRuns
     },
   }
 }

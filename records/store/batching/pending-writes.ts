@@ -59,10 +59,10 @@ export class PendingWrites {
   async flush(): Promise<void> {
     const writes = this.#writes.splice(0)
     if (writes.length === 0) return
-    const affected = (await this.#canSendTogether(writes))
+    const affectedCount = (await this.#canSendTogether(writes))
       ? await this.#sendTogether(writes)
       : await this.#sendByCollection(writes)
-    if (affected < writes.length)
+    if (affectedCount < writes.length)
       throw new ServiceError('Conflict', {
         detail: 'Another request changed the record at the same time. Read it again and retry.',
       })
@@ -88,14 +88,14 @@ export class PendingWrites {
   }
 
   async #sendByCollection(writes: readonly PendingWrite[]): Promise<number> {
-    let affected = 0
+    let affectedCount = 0
     for (const ofOne of groupBy(writes, ({ collection }) => collection.collectionName).values()) {
       const [{ collection }] = ofOne as [PendingWrite]
       const operations = ofOne.map(({ operation }) => operation)
       const options = { session: this.#session, ordered: false }
-      affected += countAffected(await collection.bulkWrite(operations, options))
+      affectedCount += countAffected(await collection.bulkWrite(operations, options))
     }
-    return affected
+    return affectedCount
   }
 }
 

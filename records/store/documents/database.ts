@@ -53,13 +53,13 @@ export const isDuplicateIdError = (error: unknown): boolean =>
 /**
  * Runs work in a snapshot transaction, and retries it after write conflicts and a change of the primary. It
  * gives up after some seconds, because a request waits; the driver's own loop takes two minutes.
- * @param repeated false: a single attempt
+ * @param canRetry false: a single attempt
  * @throws MongoError with the label UnknownTransactionCommitResult when the commit may have succeeded
  */
 export async function runTransaction<T>(
   { client }: Pick<Database, 'client'>,
   work: (session: ClientSession) => Promise<T>,
-  repeated = true,
+  canRetry = true,
 ): Promise<T> {
   const end = performance.now() + REQUEST_WAIT_TIMEOUT_MS
   for (let attempt = 1; ; attempt++) {
@@ -72,9 +72,9 @@ export async function runTransaction<T>(
       return result
     } catch (error) {
       // If the database is unreachable, do not wait for the end of the session.
-      const ended = session.endSession().catch(() => {})
-      if (!isOutage(error) || isWriteConflict(error)) await ended
-      if (!repeated || isCommitInDoubt(error) || !isTransientOutage(error)) throw error
+      const sessionEnd = session.endSession().catch(() => {})
+      if (!isOutage(error) || isWriteConflict(error)) await sessionEnd
+      if (!canRetry || isCommitInDoubt(error) || !isTransientOutage(error)) throw error
       // Long work gets some attempts after the deadline: otherwise a single conflict would always end it.
       const isOver = isWriteConflict(error)
         ? performance.now() > end && attempt >= MIN_ATTEMPTS

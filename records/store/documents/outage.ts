@@ -113,8 +113,8 @@ export function errorKindOf(error: unknown, depth = 0): ErrorKind {
   const own = ownKindOf(error)
   if (own !== 'fault') return own
   const { cause, errorResponse, errors } = error as Error & { errorResponse?: unknown; errors?: unknown }
-  const wrapped = [cause, errorResponse, ...(Array.isArray(errors) ? errors : [])]
-  return wrapped.map((one) => errorKindOf(one, depth + 1)).find((kind) => kind !== 'fault') ?? 'fault'
+  const wrappedErrors = [cause, errorResponse, ...(Array.isArray(errors) ? errors : [])]
+  return wrappedErrors.map((one) => errorKindOf(one, depth + 1)).find((kind) => kind !== 'fault') ?? 'fault'
 }
 
 /** Maximum wait of a request for other requests or an unreachable database, before a 503 with Retry-After. */

@@ -90,8 +90,8 @@ function exactDateIn({ __type, iso, ...more }: { __type?: unknown; iso?: unknown
 /** Converts the members of lists and plain objects, at any depth. */
 function mapJson(value: unknown, convert: (one: object) => unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  const converted = convert(value)
-  if (converted !== undefined) return converted
+  const convertedValue = convert(value)
+  if (convertedValue !== undefined) return convertedValue
   if (Array.isArray(value)) return value.map((one) => mapJson(one, convert))
   if (Object.getPrototypeOf(value) !== Object.prototype) return value
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mapJson(one, convert)]))
@@ -169,16 +169,16 @@ export function createParseFormat<S extends TObject>(schema: S): ParseFormat<Sta
       return field
     },
     toStored(record, before) {
-      const stored: Record<string, unknown> = {}
+      const storedFields: Record<string, unknown> = {}
       for (const [name, { key, store, load }] of fields) {
         const value = (record as Record<string, unknown>)[name]
         if (value === undefined) continue
         const storedValue = before?.[key]
         const stays =
           storedValue !== undefined && load !== identity && isDeepStrictEqual(load(storedValue), value)
-        stored[key] = stays ? storedValue : convertField(name, store, value)
+        storedFields[key] = stays ? storedValue : convertField(name, store, value)
       }
-      return stored
+      return storedFields
     },
     fromStored(document) {
       const record: Record<string, unknown> = {}

@@ -19,10 +19,10 @@ export class DueRecords {
 
   /** Carries out the due steps, each by itself. @returns the errors of those that failed */
   async run(now: Date, step: (id: string) => Promise<unknown>): Promise<unknown[]> {
-    const failed = [...this.#failed].slice(0, MAX_PER_RUN)
+    const failedIds = [...this.#failed].slice(0, MAX_PER_RUN)
     const due = await this.#findDue(now, { $nin: [...this.#failed] })
-    if (failed.length > 0) due.push(...(await this.#findDue(now, { $in: failed })))
-    for (const id of failed) this.#failed.delete(id)
+    if (failedIds.length > 0) due.push(...(await this.#findDue(now, { $in: failedIds })))
+    for (const id of failedIds) this.#failed.delete(id)
     return runEach(due, async (id) => {
       try {
         await step(id)

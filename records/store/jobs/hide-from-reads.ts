@@ -8,12 +8,12 @@ import type { JobRunner } from './background-jobs.ts'
 export const hideFromReads =
   (jobRunner: JobRunner): ReadCheck =>
   ({ collection, filter, options: { session } }) => {
-    const hidden = jobRunner.hiddenFilters(collection, session)
-    const awaited = jobRunner.blockingJobs(collection, filter, session)
+    const hiddenFilters = jobRunner.hiddenFilters(collection, session)
+    const blockingJobs = jobRunner.blockingJobs(collection, filter, session)
     const { $nor = [] } = filter as { $nor?: object[] }
     return {
-      ...(hidden.length > 0 && { filter: { ...filter, $nor: [...$nor, ...hidden] } }),
-      ...(awaited.length > 0 && { beforeSending: () => waitForJobs(jobRunner, awaited, session) }),
+      ...(hiddenFilters.length > 0 && { filter: { ...filter, $nor: [...$nor, ...hiddenFilters] } }),
+      ...(blockingJobs.length > 0 && { beforeSending: () => waitForJobs(jobRunner, blockingJobs, session) }),
     }
   }
 

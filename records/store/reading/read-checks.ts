@@ -32,9 +32,10 @@ export function checkReads(db: Db, checks: readonly ReadCheck[]): void {
   const collection = db.collection.bind(db)
   const cache = new Map<string, Collection>()
   db.collection = ((name: string, options?: object) => {
-    const checked = (options ? undefined : cache.get(name)) ?? checkReadsOf(collection(name, options), checks)
-    if (!options) cache.set(name, checked)
-    return checked
+    const checkedCollection =
+      (options ? undefined : cache.get(name)) ?? checkReadsOf(collection(name, options), checks)
+    if (!options) cache.set(name, checkedCollection)
+    return checkedCollection
   }) as typeof db.collection
 }
 
@@ -48,8 +49,8 @@ function checkReadsOf(collection: Collection, checks: readonly ReadCheck[]): Col
     let read: Read = { collection: collection.collectionName, filter, options }
     const steps: BeforeSending[] = []
     for (const apply of checks) {
-      const { beforeSending, ...changed } = apply(read)
-      read = { ...read, ...changed }
+      const { beforeSending, ...changes } = apply(read)
+      read = { ...read, ...changes }
       if (beforeSending) steps.push(beforeSending)
     }
     return { ...read, options: read.options as object, steps }
@@ -63,8 +64,8 @@ function checkReadsOf(collection: Collection, checks: readonly ReadCheck[]): Col
       const [first, ...rest] = pipeline as { $match?: Read['filter'] }[]
       const $match = first?.$match ?? {}
       const { filter, options, steps } = check($match, readOptions)
-      const narrowed = [{ $match: filter }, ...(first?.$match ? rest : pipeline)]
-      return runBeforeSending(aggregate(filter === $match ? pipeline : narrowed, options), steps)
+      const narrowedPipeline = [{ $match: filter }, ...(first?.$match ? rest : pipeline)]
+      return runBeforeSending(aggregate(filter === $match ? pipeline : narrowedPipeline, options), steps)
     },
     async distinct(key: string, query: Read['filter'] = {}, readOptions: ReadOptions = {}) {
       const { filter, options, steps } = check(query, readOptions)

@@ -187,15 +187,17 @@ export class BatchWriter {
     for (const [name, ofOne] of groupByCollection(parents)) {
       const ids = ofOne.map(({ key }) => key._id)
       const documents = documentCollection(this.#context, name)
-      const referenced = groupByCollection(ofOne.flatMap(({ referencedRecord }) => referencedRecord ?? []))
+      const recordsByCollection = groupByCollection(
+        ofOne.flatMap(({ referencedRecord }) => referencedRecord ?? []),
+      )
       const lookups = [
         ...(this.#derivation ? rulesLookupStages(this.#derivation) : []),
         ...joinStages(ofOne),
-        ...referenceStages(referenced),
+        ...referenceStages(recordsByCollection),
       ]
       for (const [id, found] of await findDocumentsById(documents, ids, session, lookups)) {
         parentDocuments.set(id, found)
-        for (const [i, [collection]] of referenced.entries())
+        for (const [i, [collection]] of recordsByCollection.entries())
           for (const { _id } of found[REFERENCES_FIELD + i] as { _id: string }[])
             references.add(referenceKey({ collection, id: _id }))
       }
@@ -212,8 +214,8 @@ const joinStages = (parents: readonly RecordParent[]): Document[] => {
 const REFERENCES_FIELD = 'references'
 
 /** Looks up the referenced records beside the parents, since a query of its own costs more. */
-const referenceStages = (referenced: [string, ReferencedRecord[]][]): Document[] =>
-  referenced.flatMap(([from, records], i) => {
+const referenceStages = (recordsByCollection: [string, ReferencedRecord[]][]): Document[] =>
+  recordsByCollection.flatMap(([from, records], i) => {
     const field = REFERENCES_FIELD + i
     const ids = [...new Set(records.map(({ id }) => id))]
     const pipeline = [{ $project: { _id: 1 } }]

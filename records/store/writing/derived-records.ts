@@ -90,16 +90,16 @@ async function writeToCollection(
   rules: RulesByParentId,
 ): Promise<DerivedWrite[]> {
   const documents = documentCollection({ db }, collection)
-  const identified = writes.flatMap((write) => {
+  const singleWrites = writes.flatMap((write) => {
     const { id, parentId } = write
     const ids = typeof id === 'string' ? [id] : id(rules.get(parentId) ?? {}, clock())
     return ids.map((one) => ({ ...write, id: one }))
   })
-  const there = identified.flatMap(({ id, isNew }) => (isNew ? [] : [id]))
+  const there = singleWrites.flatMap(({ id, isNew }) => (isNew ? [] : [id]))
   if (there.length > 0) await tx.pending.flushBeforeReading(collection)
   const documentWrites = new DocumentWrites(await findDocumentsById(documents, there, tx.session))
   const following: DerivedWrite[] = []
-  for (const { id, parentId, isNew, decide } of identified) {
+  for (const { id, parentId, isNew, decide } of singleWrites) {
     const state = { found: documentWrites.find(id), rules: rules.get(parentId) ?? {}, at: clock() }
     let decision = decide({ ...state, first: { version: 1 } })
     const [write] = decision?.writes ?? []

@@ -133,8 +133,8 @@ export class EhrLocks {
     let stripe = this.#firstStripe
     while (this.#stripesInUse.has(stripe)) stripe++
     this.#stripesInUse.add(stripe)
-    const blocked = new Set<string>()
-    const contended = new Set<string>()
+    const blockedEhrIds = new Set<string>()
+    const contendedNames = new Set<string>()
     const places: (() => void)[] = []
     let isQueued = false
     return {
@@ -142,20 +142,20 @@ export class EhrLocks {
       stripe,
       /** Makes the writers of this process wait until release: each of them could cause another conflict. */
       blockShared: (ehrId: string): void => {
-        if (!blocked.has(ehrId)) places.push(this.#exclusiveHolds.enter(ehrId))
-        blocked.add(ehrId)
+        if (!blockedEhrIds.has(ehrId)) places.push(this.#exclusiveHolds.enter(ehrId))
+        blockedEhrIds.add(ehrId)
       },
       /** Names a resource that other transactions compete for. */
-      contendFor: (name: string): void => void contended.add(name),
+      contendFor: (name: string): void => void contendedNames.add(name),
       /**
        * Waits for those that queued earlier for the same resources: of transactions that retry at the same time, only
        * one would commit. @throws TooManyRequests
        */
       queueAfterConflict: async (): Promise<void> => {
         if (isQueued) return
-        isQueued = contended.size > 0
+        isQueued = contendedNames.size > 0
         // Sorted, so that two transactions never wait for each other.
-        for (const name of [...contended].sort()) {
+        for (const name of [...contendedNames].sort()) {
           const earlier = this.#queues.membersOf(name)
           places.push(this.#queues.enter(name))
           if (earlier && !(await waitWithTimeout(earlier)))

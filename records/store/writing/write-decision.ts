@@ -65,8 +65,8 @@ export class DocumentWrites {
   readonly #writes = new Map<string, DocumentWrite>()
   readonly #repeated: DocumentWrite[] = []
 
-  constructor(loaded: ReadonlyMap<string, ParseDocument>) {
-    this.#loaded = loaded
+  constructor(loadedDocuments: ReadonlyMap<string, ParseDocument>) {
+    this.#loaded = loadedDocuments
   }
 
   find(id: string): ParseDocument | null {

@@ -52,11 +52,11 @@ export async function registerApp(
   { services: { apps } }: OpenAccounts,
   options: AppOptions,
 ): Promise<string> {
-  const registered = await apps.register(newId(), await readApp(options)).catch((error: unknown) => {
+  const registration = await apps.register(newId(), await readApp(options)).catch((error: unknown) => {
     if (error instanceof ServiceError) throw new Error(error.detail ?? sentencesOf(error.violations))
     throw error
   })
-  const { id, clientSecret } = registered.app
+  const { id, clientSecret } = registration.app
   return clientSecret === undefined
     ? `client id:     ${id}`
     : `client id:     ${id}\nclient secret: ${clientSecret}\nThe secret is not shown again.`

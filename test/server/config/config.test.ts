@@ -54,7 +54,7 @@ describe('configuration', () => {
     const directory = join(dataDir(), 'data')
     const first = await start({ DATA_DIR: directory })
     const { keyFile, ...second } = readConfig({ DATA_DIR: directory }, false)
-    assert.deepEqual(keyFile.generated, [])
+    assert.deepEqual(keyFile.generatedNames, [])
     assert.equal(
       new Set([first.applicationId, first.restApiKey, first.javascriptKey, first.masterKey]).size,
       4,

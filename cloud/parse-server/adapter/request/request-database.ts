@@ -24,15 +24,15 @@ export interface Configurations {
 export async function shareConfiguration({ configurations, apps }: Configurations, appId: string) {
   const { get } = configurations
   const values = apps.get(appId)
-  const shared = get.call(configurations, appId)
-  const schemaPromise = Promise.resolve(await shared.database.loadSchema())
-  const Database = shared.database.constructor as new (adapter: object, options: object) => object
-  shared.loadKeys = async () => {}
+  const sharedConfig = get.call(configurations, appId)
+  const schemaPromise = Promise.resolve(await sharedConfig.database.loadSchema())
+  const Database = sharedConfig.database.constructor as new (adapter: object, options: object) => object
+  sharedConfig.loadKeys = async () => {}
   configurations.get = (id, mount) => {
     // Of another service of this process.
     if (apps.get(id) !== values) return get.call(configurations, id, mount)
-    const config = Object.assign(Object.create(shared), { mount })
-    config.database = Object.assign(new Database(shared.database.adapter, config), { schemaPromise })
+    const config = Object.assign(Object.create(sharedConfig), { mount })
+    config.database = Object.assign(new Database(sharedConfig.database.adapter, config), { schemaPromise })
     return config
   }
 }

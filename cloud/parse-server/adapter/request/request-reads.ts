@@ -25,7 +25,7 @@ export interface RequestReadLimits {
   timeLeft(): number
   admission: Admission
   /** Undefined for an object that Parse Server must convert. */
-  toClassForm(className: string, stored: object): object | undefined
+  toClassForm(className: string, document: object): object | undefined
 }
 
 /** The reads of one request: a few at a time, in slices, until its time or budget is used up. */

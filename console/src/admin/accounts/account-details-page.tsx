@@ -25,14 +25,14 @@ export default function AccountDetailsPage({ me, params: { mvUid = '' } }: PageP
         <Link to="/admin/accounts">{t('accounts.title')}</Link>
       </p>
       <Loaded query={account} lines={6}>
-        {(loaded) => (
+        {(data) => (
           <>
             <p>
-              {loaded.email}, {t(`state.${loaded.state}`)}.{' '}
-              {t('accounts.since', { at: formatMoment(loaded.createdAt) })}
+              {data.email}, {t(`state.${data.state}`)}.{' '}
+              {t('accounts.since', { at: formatMoment(data.createdAt) })}
             </p>
-            <RolesForm account={loaded} />
-            {mvUid !== me.mvUid && <AccountSteps account={loaded} />}
+            <RolesForm account={data} />
+            {mvUid !== me.mvUid && <AccountSteps account={data} />}
           </>
         )}
       </Loaded>
@@ -54,15 +54,16 @@ function RolesForm({ account: { mvUid, roles: before } }: { account: Account }) 
   const change = useChangeAccount(mvUid)
   // Only what differs from the account, so that ticks stay when somebody else changes another role.
   const [ticks, setTicks] = useState<Partial<Record<Role, boolean>>>({})
-  const applyTo = (stored: readonly Role[]) => ROLES.filter((role) => ticks[role] ?? stored.includes(role))
+  const applyTo = (storedRoles: readonly Role[]) =>
+    ROLES.filter((role) => ticks[role] ?? storedRoles.includes(role))
   const roles = applyTo(before)
   const form = useSubmit(async () => {
     await change((now) => ({ roles: applyTo(now.roles) }))
     setTicks({})
   })
   const onChange = (next: readonly Role[]) => {
-    const changed = ROLES.filter((role) => next.includes(role) !== before.includes(role))
-    setTicks(Object.fromEntries(changed.map((role) => [role, next.includes(role)])))
+    const changedRoles = ROLES.filter((role) => next.includes(role) !== before.includes(role))
+    setTicks(Object.fromEntries(changedRoles.map((role) => [role, next.includes(role)])))
   }
   return (
     <Form form={form} submit={t('save')}>

@@ -37,12 +37,12 @@ const deletedQuery = (cursor: string | undefined) =>
 export default function DeletedPage() {
   const t = useText()
   const pages = useTurnedPages<string>()
-  const deleted = useQuery(deletedQuery(pages.position))
+  const deletedEhrs = useQuery(deletedQuery(pages.position))
   return (
     <>
       <Heading title={t('deleted.title')} />
       <p>{t('deleted.help')}</p>
-      <Loaded query={deleted} lines={6}>
+      <Loaded query={deletedEhrs} lines={6}>
         {({ items, page }) => (
           <>
             {items.length === 0 && <p>{t('deleted.none')}</p>}

@@ -20,11 +20,11 @@ export function QueryResult({ request }: { request: AqlRequest }) {
     <section aria-labelledby="result">
       <h2 id="result">{t('query.result')}</h2>
       <Loaded query={result} lines={6}>
-        {(loaded) => (
+        {(data) => (
           <>
-            <p role="status">{countText(t, loaded, offset)}</p>
-            {loaded.rows.length > 0 && <Rows result={loaded} offset={offset} />}
-            <PageButtons pages={pages} next={loaded.meta.next_offset ?? null} labels={PLAIN_LABELS} />
+            <p role="status">{countText(t, data, offset)}</p>
+            {data.rows.length > 0 && <Rows result={data} offset={offset} />}
+            <PageButtons pages={pages} next={data.meta.next_offset ?? null} labels={PLAIN_LABELS} />
           </>
         )}
       </Loaded>

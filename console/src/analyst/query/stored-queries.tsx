@@ -30,11 +30,11 @@ interface StoredQueriesProps {
 /** Queries that are stored for everybody, and a form for storing the one that is typed. */
 export function StoredQueries({ mvUid, q, mayStore, onOpen }: StoredQueriesProps) {
   const t = useText()
-  const stored = useQuery(storedQuery)
+  const storedQueries = useQuery(storedQuery)
   return (
     <details className="panel">
       <summary>{t('query.stored')}</summary>
-      <Loaded query={stored} lines={2}>
+      <Loaded query={storedQueries} lines={2}>
         {(items) => (
           <>
             {items.length === 0 && <p>{t('query.noneStored')}</p>}
@@ -43,7 +43,7 @@ export function StoredQueries({ mvUid, q, mayStore, onOpen }: StoredQueriesProps
                 <StoredRow key={query.name} {...{ query, mayStore, onOpen }} />
               ))}
             </ul>
-            {mayStore && <StoreForm mvUid={mvUid} q={q} stored={items} />}
+            {mayStore && <StoreForm mvUid={mvUid} q={q} storedQueries={items} />}
           </>
         )}
       </Loaded>
@@ -86,16 +86,16 @@ function StoredRow({ query, mayStore, onOpen }: StoredRowProps) {
 }
 
 interface StoreFormProps extends Pick<StoredQueriesProps, 'mvUid' | 'q'> {
-  stored: readonly StoredQuery[]
+  storedQueries: readonly StoredQuery[]
 }
 
 /** Stores the typed query under a name. One with this name is replaced, unless somebody has changed it since. */
-function StoreForm({ mvUid, q, stored }: StoreFormProps) {
+function StoreForm({ mvUid, q, storedQueries }: StoreFormProps) {
   const t = useText()
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft(`${mvUid}:stored query`, () => ({ name: '', description: '' }))
   const { name, description } = draft
-  const existing = stored.find((one) => one.name === name.trim())
+  const existing = storedQueries.find((one) => one.name === name.trim())
   const form = useSubmit(async () => {
     const headers: Record<string, string> = existing
       ? { 'if-match': `"${existing.version}"` }

@@ -22,24 +22,25 @@ export function UploadTemplate() {
   const id = useId()
   const queries = useQueryClient()
   const input = useRef<HTMLInputElement>(null)
-  const [stored, setStored] = useState<string>()
+  const [templateId, setTemplateId] = useState<string>()
   const form = useSubmit(async () => {
-    setStored(undefined)
+    setTemplateId(undefined)
     const file = input.current?.files?.[0]
     if (!input.current || !file) return input.current?.focus()
     const headers = { 'content-type': 'application/xml' }
     const body = await readFile(input.current, file)
     const { data } = await api.POST('/med/knowledge/template', { body, headers })
-    setStored(data.template_id)
+    setTemplateId(data.template_id)
     await queries.invalidateQueries({ queryKey: TEMPLATES_KEY })
   })
   const { name, error } = form.field('file')
   const about = { label: t('templates.file'), help: t('templates.fileHelp'), error }
   return (
     <Form form={form} submit={t('templates.upload')}>
-      {stored !== undefined && (
+      {templateId !== undefined && (
         <p role="status" className="note">
-          {t('templates.uploaded')} <Link to={`/templates/${encodeURIComponent(stored)}`}>{stored}</Link>
+          {t('templates.uploaded')}{' '}
+          <Link to={`/templates/${encodeURIComponent(templateId)}`}>{templateId}</Link>
         </p>
       )}
       <FieldFrame id={id} {...about}>

@@ -12,7 +12,7 @@ interface TypeFormProps {
   mvUid: string
   family: Family
   /** The stored type. */
-  stored: TypeTexts
+  storedTexts: TypeTexts
   /** Empty for a new type. */
   etag: string
 }
@@ -28,7 +28,7 @@ const PLACES: Readonly<Record<string, string>> = {
 /** Defines a type. What somebody else saves meanwhile is shown, and never overwritten unseen. */
 export function TypeForm(props: TypeFormProps) {
   const t = useText()
-  const { family, stored, etag } = props
+  const { family, storedTexts, etag } = props
   const { draft, form, edit, merge } = useTypeDraft(props)
   const { mine } = draft
   const names = fieldsOf(family)
@@ -39,7 +39,7 @@ export function TypeForm(props: TypeFormProps) {
   return (
     <>
       {draft.etag !== etag && (
-        <ConflictView {...{ labels, base: draft.base, mine, theirs: stored }} onMerge={merge} />
+        <ConflictView {...{ labels, base: draft.base, mine, theirs: storedTexts }} onMerge={merge} />
       )}
       <Form form={form} submit={t('save')}>
         {etag === '' && (
@@ -79,10 +79,10 @@ export function TypeForm(props: TypeFormProps) {
   )
 }
 
-function useTypeDraft({ mvUid, family, stored, etag }: TypeFormProps) {
+function useTypeDraft({ mvUid, family, storedTexts, etag }: TypeFormProps) {
   const queries = useQueryClient()
-  const key = `${mvUid}:type:${family}:${stored.type}`
-  const { draft, clear, ...changes } = useMergeDraft(key, stored, { etag })
+  const key = `${mvUid}:type:${family}:${storedTexts.type}`
+  const { draft, clear, ...changes } = useMergeDraft(key, storedTexts, { etag })
   const form = useSubmit(async () => {
     const isSaved = await saveUnlessChanged(saveType(family, bodyOf(family, draft.mine), draft.etag))
     if (isSaved) clear()

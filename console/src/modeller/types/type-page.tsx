@@ -31,19 +31,19 @@ function NewType({ mvUid, family }: NewTypeProps) {
     <>
       <Heading title={t(`family.${family}.new`)} />
       <Back family={family} />
-      <TypeForm mvUid={mvUid} family={family} stored={newTexts(family)} etag="" />
+      <TypeForm mvUid={mvUid} family={family} storedTexts={newTexts(family)} etag="" />
     </>
   )
 }
 
 function ExistingType({ mvUid, family, type }: NewTypeProps & { type: string }) {
   const t = useText()
-  const loaded = useQuery(typeQuery(family, type))
+  const query = useQuery(typeQuery(family, type))
   return (
     <>
-      <Heading title={loaded.data?.definition.name ?? type} />
+      <Heading title={query.data?.definition.name ?? type} />
       <Back family={family} />
-      <Loaded query={loaded} lines={8}>
+      <Loaded query={query} lines={8}>
         {({ definition, etag }) => (
           <>
             <p>
@@ -53,7 +53,7 @@ function ExistingType({ mvUid, family, type }: NewTypeProps & { type: string }) 
                 at: formatMoment(definition.updatedAt),
               })}
             </p>
-            <TypeForm mvUid={mvUid} family={family} stored={textsOf(definition)} etag={etag} />
+            <TypeForm mvUid={mvUid} family={family} storedTexts={textsOf(definition)} etag={etag} />
           </>
         )}
       </Loaded>

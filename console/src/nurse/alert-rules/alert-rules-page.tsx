@@ -27,10 +27,10 @@ export default function AlertRulesPage({ me: self, params }: PageProps) {
         <Link to={recordPath(me)}>{t('back')}</Link>
       </p>
       <Loaded query={rules} lines={6}>
-        {(loaded) => (
+        {(data) => (
           <Loaded query={participants} lines={6}>
             {(items) => {
-              const props = { me, planId, rules: loaded, isWriter: mayWrite(items, me) }
+              const props = { me, planId, rules: data, isWriter: mayWrite(items, me) }
               return (
                 <>
                   {!props.isWriter && <p className="note">{t('plan.readOnly')}</p>}

@@ -24,8 +24,8 @@ export function Mutes(props: AlertRulesProps) {
   const now = new Date()
   const mutes = (rules.mutes ?? []).filter(({ until }) => new Date(until) > now)
   const textOf = ({ kind, until, reason }: Mute): string => {
-    const muted = kind === undefined ? t('mute.all') : kindName(kind)
-    return t('mute.row', { kind: muted, date: formatMoment(until), reason })
+    const kindText = kind === undefined ? t('mute.all') : kindName(kind)
+    return t('mute.row', { kind: kindText, date: formatMoment(until), reason })
   }
   /** An ended mute stays in the list, as a record of what was quiet and why. */
   const end = (one: Mute) =>

@@ -32,7 +32,7 @@ const pathOfPage = (me: Me, page: string): string =>
 /** The changes of a record, with author and time. Those who may change it can restore each former version. */
 function RecordHistory({ me, place }: { me: Me; place: RecordPlace }) {
   const t = useText()
-  const [restored, setRestored] = useState<number>()
+  const [restoredVersion, setRestoredVersion] = useState<number>()
   const history = useQuery(historyQuery(me, place))
   const { name, fields, page } = place.kind
   return (
@@ -41,7 +41,7 @@ function RecordHistory({ me, place }: { me: Me; place: RecordPlace }) {
       <p>
         <Link to={pathOfPage(me, page)}>{t('back')}</Link>
       </p>
-      <p role="status">{restored && t('history.restored', { number: restored })}</p>
+      <p role="status">{restoredVersion && t('history.restored', { number: restoredVersion })}</p>
       <Loaded query={history} lines={6}>
         {({ record, versions, names, compositionId, mayRestore }) => (
           <>
@@ -60,7 +60,7 @@ function RecordHistory({ me, place }: { me: Me; place: RecordPlace }) {
                   key={version.version}
                   {...{ me, place, version, names, mayRestore }}
                   current={versions[0]?.version ?? 0}
-                  onRestored={() => setRestored(version.version)}
+                  onRestored={() => setRestoredVersion(version.version)}
                 />
               ))}
             </ol>

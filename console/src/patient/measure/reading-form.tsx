@@ -67,21 +67,27 @@ export function ReadingForm({ more, ...options }: ReadingFormProps) {
 /** The form for a reading. It asks once about an unusual value. */
 function useReadingForm({ me, kind, planId, refusedMeasurement, onSaved }: Omit<ReadingFormProps, 'more'>) {
   // It leaves the queue before the form closes.
-  const [corrected] = useState(refusedMeasurement)
+  const [correctedMeasurement] = useState(refusedMeasurement)
   const { draft, change, clear } = useDraft<Reading>(
-    [me.mvUid, 'measure', me.ehrId, kind.path, ...(corrected ? [corrected.key] : [])].join(':'),
-    () => corrected?.reading ?? emptyReading(kind),
+    [
+      me.mvUid,
+      'measure',
+      me.ehrId,
+      kind.path,
+      ...(correctedMeasurement ? [correctedMeasurement.key] : []),
+    ].join(':'),
+    () => correctedMeasurement?.reading ?? emptyReading(kind),
   )
   const [question, setQuestion] = useState<string[]>([])
   const isConfirmed = useRef(false)
-  const save = useSaveReading({ me, kind, planId, corrected })
+  const save = useSaveReading({ me, kind, planId, correctedMeasurement })
   const submit = useSubmit(async () => {
     const unusual = isConfirmed.current ? [] : unusualValues(kind, draft)
     if (unusual.length > 0) return setQuestion(unusual)
     const record = await save(draft)
     clear()
     onSaved(record)
-  }, corrected?.refusal)
+  }, correctedMeasurement?.refusal)
   return {
     draft,
     question,

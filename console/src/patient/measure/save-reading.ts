@@ -31,7 +31,7 @@ interface SaveOptions {
   /** The care plan; by default the first one. */
   planId?: string | undefined
   /** The refused measurement that the reading corrects. */
-  corrected?: QueuedMeasurement | undefined
+  correctedMeasurement?: QueuedMeasurement | undefined
 }
 
 /** A reading as it is sent. @throws Problem that lists all violations */
@@ -74,7 +74,7 @@ interface Sending {
 
 /** Stores a reading; without an answer of the service, in the queue of this device if the person has turned it on. */
 export function useSaveReading(options: SaveOptions) {
-  const { me, planId, corrected } = options
+  const { me, planId, correctedMeasurement } = options
   const queries = useQueryClient()
   const toQueued = useToQueued(options)
   const last = useRef<Sending & { text: string }>(undefined)
@@ -108,9 +108,9 @@ export function useSaveReading(options: SaveOptions) {
     const savedReading = await sendOrQueue(sendingOf(reading))
     last.current = undefined
     rememberUnits(reading)
-    if (corrected) {
-      await removeFromQueue(corrected)
-      await refreshQueue(queries, corrected.account)
+    if (correctedMeasurement) {
+      await removeFromQueue(correctedMeasurement)
+      await refreshQueue(queries, correctedMeasurement.account)
     }
     if (!savedReading.isQueued) await queries.invalidateQueries({ queryKey: ehrKey(me.ehrId) })
     return savedReading

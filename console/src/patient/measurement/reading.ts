@@ -84,12 +84,12 @@ export function readNumbers(kind: MeasurementKind, reading: Reading): Record<str
 /** The numbers of a stored measurement: `Upper pressure 128 mmHg, Lower pressure 82 mmHg`. */
 export const numbersText = (
   { quantities }: MeasurementKind,
-  measured: Readonly<Record<string, unknown>>,
+  measurement: Readonly<Record<string, unknown>>,
 ): string =>
   quantities
     .map(({ name }) => {
-      const unit = unitName(String(measured[`${name}Unit`] ?? ''))
-      return `${quantityName(name, name)} ${formatNumber(Number(measured[name]))} ${unit}`
+      const unit = unitName(String(measurement[`${name}Unit`] ?? ''))
+      return `${quantityName(name, name)} ${formatNumber(Number(measurement[name]))} ${unit}`
     })
     .join(', ')
 

@@ -23,7 +23,7 @@ export default function TopicPage({ me: self, params }: PageProps) {
   const { topicId = '', planId } = params
   const me = atPatient(self, params)
   const topic = useQuery(topicQuery(me.ehrId, planId, topicId))
-  return <Loaded query={topic}>{(loaded) => <Conversation me={me} planId={planId} topic={loaded} />}</Loaded>
+  return <Loaded query={topic}>{(data) => <Conversation me={me} planId={planId} topic={data} />}</Loaded>
 }
 
 interface ConversationProps {

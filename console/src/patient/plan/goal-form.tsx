@@ -67,12 +67,12 @@ function useGoalDraft(me: Me, goal: Goal) {
   const path = { ehrId, careplanId: goal.carePlanId, goalId: goal.id }
   const form = useSubmit(async () => {
     const { name, ...rest } = draft.mine
-    const filled = Object.fromEntries(
+    const values = Object.fromEntries(
       Object.entries(rest).map(([field, text]) => [field, text.trim() || null]),
     )
     const request = {
       params: { path },
-      body: { name, ...filled },
+      body: { name, ...values },
       headers: { 'if-match': `"${draft.version}"` },
     }
     const isSaved = await saveUnlessChanged(

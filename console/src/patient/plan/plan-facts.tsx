@@ -9,9 +9,9 @@ import { type Limits, type Thresholds, thresholdsQuery } from './thresholds-quer
 export function PlanFacts({ ehrId, planId }: { ehrId: string; planId: string }) {
   const t = useText()
   const { data: participants = [] } = useQuery(participantsQuery(ehrId, planId))
-  const { data: loaded } = useQuery(thresholdsQuery(ehrId, planId))
+  const { data: planThresholds } = useQuery(thresholdsQuery(ehrId, planId))
   const names = participants.map(({ role }) => role ?? t('access.helper'))
-  const alerts = kinds.flatMap((kind) => alertText(kind, loaded?.thresholds[kind.path]) ?? [])
+  const alerts = kinds.flatMap((kind) => alertText(kind, planThresholds?.thresholds[kind.path]) ?? [])
   return (
     <>
       {names.length > 0 && <p className="help">{t('plan.people', { names: formatList(names, 'and') })}</p>}

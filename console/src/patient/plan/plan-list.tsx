@@ -22,9 +22,7 @@ interface PlanIdProps {
 
 function OwnPlan({ me, id }: PlanIdProps) {
   const plan = useQuery(planQuery(me.ehrId, id))
-  return (
-    <Loaded query={plan}>{(loaded) => <Plan me={me} plan={loaded} mayChange={mayAct(me, 'PLAN')} />}</Loaded>
-  )
+  return <Loaded query={plan}>{(data) => <Plan me={me} plan={data} mayChange={mayAct(me, 'PLAN')} />}</Loaded>
 }
 
 /** Offers changes to those who may write in the plan. */
@@ -34,9 +32,7 @@ function PatientPlan({ me, id }: PlanIdProps) {
   return (
     <Loaded query={participants}>
       {(items) => (
-        <Loaded query={plan}>
-          {(loaded) => <Plan me={me} plan={loaded} mayChange={mayWrite(items, me)} />}
-        </Loaded>
+        <Loaded query={plan}>{(data) => <Plan me={me} plan={data} mayChange={mayWrite(items, me)} />}</Loaded>
       )}
     </Loaded>
   )
@@ -58,7 +54,7 @@ interface PlanProps {
 
 function Plan({ me, plan, mayChange }: PlanProps) {
   const t = useText()
-  const closed = plan.goals.filter(isClosed)
+  const closedGoals = plan.goals.filter(isClosed)
   return (
     <section className="panel" aria-labelledby={plan.id}>
       <h2 id={plan.id}>{plan.name}</h2>
@@ -84,11 +80,11 @@ function Plan({ me, plan, mayChange }: PlanProps) {
         .map((goal) => (
           <Goal key={goal.id} me={me} goal={goal} mayChange={mayChange} />
         ))}
-      {closed.length > 0 && (
+      {closedGoals.length > 0 && (
         <ClosedList
           me={me}
-          summary={t('plan.closedGoals', { count: closed.length })}
-          items={closed.map((goal) => ({ ...goal, path: pathOf(goal) }))}
+          summary={t('plan.closedGoals', { count: closedGoals.length })}
+          items={closedGoals.map((goal) => ({ ...goal, path: pathOf(goal) }))}
         />
       )}
     </section>

@@ -32,7 +32,7 @@ function Answering({ me, id }: { me: Me; id: QuestionnaireId }) {
   if (isSaved) return <SavedAnswers id={id} />
   return (
     <Loaded query={questionnaire}>
-      {(loaded) => <Questions me={me} questionnaire={loaded} onSaved={() => setSaved(true)} />}
+      {(data) => <Questions me={me} questionnaire={data} onSaved={() => setSaved(true)} />}
     </Loaded>
   )
 }
@@ -53,11 +53,11 @@ function Questions({ me, questionnaire, onSaved }: QuestionsProps) {
   const at = Math.max(0, (Number(query.get('question')) || 1) - 1)
   const turn = (to: number) => navigate(`${path}?question=${to + 1}`)
   const item = items[at]
-  const shared = { questionnaire, onTurn: turn }
+  const commonProps = { questionnaire, onTurn: turn }
   if (!item)
     return (
       <AnswerReview
-        {...shared}
+        {...commonProps}
         me={me}
         answers={draft.answers}
         onSaved={() => {
@@ -69,7 +69,7 @@ function Questions({ me, questionnaire, onSaved }: QuestionsProps) {
   return (
     <QuestionForm
       key={at}
-      {...shared}
+      {...commonProps}
       item={item}
       at={at}
       answer={draft.answers[item.number]}

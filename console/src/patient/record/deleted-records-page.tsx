@@ -36,7 +36,7 @@ export default function DeletedRecordsPage({ me: self, params }: PageProps) {
   const t = useText()
   const me = atPatient(self, params)
   const pages = useTurnedPages<string>()
-  const deleted = useQuery(deletedQuery(me.ehrId, pages.position))
+  const deletedRecords = useQuery(deletedQuery(me.ehrId, pages.position))
   return (
     <>
       <RecordHeading me={me} title={t('deletedRecords.title')} />
@@ -44,7 +44,7 @@ export default function DeletedRecordsPage({ me: self, params }: PageProps) {
         <Link to={`${recordPath(me)}/record`}>{t('back')}</Link>
       </p>
       <p>{t('deletedRecords.help')}</p>
-      <Loaded query={deleted} lines={6}>
+      <Loaded query={deletedRecords} lines={6}>
         {({ items, page }) => (
           <>
             {items.length > 0 && <DeletedTable me={me} items={items} />}
@@ -70,17 +70,17 @@ function DeletedTable({ me, items }: { me: Me; items: readonly DeletedRecord[] }
   const names = namesIn(items)
   return (
     <Table heads={HEADS.map((head) => t(head))}>
-      {items.map((deleted) => {
-        const { type, id, deletedAt, history } = deleted
+      {items.map((record) => {
+        const { type, id, deletedAt, history } = record
         const path = pathInEhr(me.ehrId, history)
         return (
           <tr key={`${type} ${id}`}>
             <td>{formatMoment(deletedAt)}</td>
-            <td>{authorText(me, names, deleted)}</td>
+            <td>{authorText(me, names, record)}</td>
             <td>{kindName(findRecord(me.ehrId, path)?.kind.name ?? type)}</td>
-            <th scope="row">{contentText(deleted)}</th>
+            <th scope="row">{contentText(record)}</th>
             <td>
-              <HistoryLink me={me} path={path} name={contentText(deleted)} />
+              <HistoryLink me={me} path={path} name={contentText(record)} />
             </td>
           </tr>
         )

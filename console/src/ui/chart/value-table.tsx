@@ -39,12 +39,12 @@ function withBand(value: number, series: PlotSeries | undefined): string {
   return band ? `${formatNumber(value)} (${bandName(band.code, band.label)})` : formatNumber(value)
 }
 
-const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
+const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
 
 /** A CSV file, with times in UTC and decimal points, for spreadsheets and programs. */
 function csvOf(heads: readonly string[], rows: readonly Row[]): Blob {
   const lines = rows.map(([at, ...values]) => [new Date(at).toISOString(), ...values.map((one) => one ?? '')])
-  return new Blob([[heads.map(quoted), ...lines].map((line) => line.join(',')).join('\r\n')], {
+  return new Blob([[heads.map(quote), ...lines].map((line) => line.join(',')).join('\r\n')], {
     type: 'text/csv',
   })
 }

@@ -13,7 +13,7 @@ interface ConflictViewProps<Name extends string> {
   theirs: Texts<Name>
   /** Formats a value. */
   textOf?: (name: Name, value: string) => string
-  onMerge: (merged: Record<Name, string>) => void
+  onMerge: (mergedValues: Record<Name, string>) => void
 }
 
 type Side = 'mine' | 'theirs'
@@ -35,7 +35,7 @@ export function ConflictView<Name extends string>({
   const names = (Object.keys(labels) as Name[]).filter((name) => theirs[name] !== base[name])
   const [sides, setSides] = useState<Partial<Record<Name, Side>>>({})
   const sideOf = (name: Name): Side => sides[name] ?? (mine[name] === base[name] ? 'theirs' : 'mine')
-  const merged = () =>
+  const mergeValues = () =>
     Object.fromEntries(
       (Object.keys(labels) as Name[]).map((name) => [
         name,
@@ -63,7 +63,7 @@ export function ConflictView<Name extends string>({
           ))}
         </fieldset>
       ))}
-      <button type="button" className="primary" onClick={() => onMerge(merged())}>
+      <button type="button" className="primary" onClick={() => onMerge(mergeValues())}>
         {t('conflict.merge')}
       </button>
     </section>

@@ -109,10 +109,10 @@ export class MatchCounter {
     return matches
   }
 
-  #both(steps: number, { inner, negated }: ClassPattern, at: number): number {
+  #both(steps: number, { inner, isNegated }: ClassPattern, at: number): number {
     if (inner === undefined || steps === 0) return steps
     const { end } = this.nodeAt(at)
-    if (negated) return this.is(inner, at + 1, end) ? 0 : steps
+    if (isNegated) return this.is(inner, at + 1, end) ? 0 : steps
     const ways = this.ways(inner, at + 1, end)
     return ways === 0 ? 0 : steps * ways
   }
@@ -142,10 +142,10 @@ export class MatchCounter {
   countMatchesWithout(pattern: ContainmentPattern): number {
     if (pattern.kind !== 'class')
       return pattern.terms.every((term) => this.countMatchesWithout(term) > 0) ? 1 : 0
-    const { slot, inner, negated } = pattern
+    const { slot, inner, isNegated } = pattern
     const is = this.#holds(slot, undefined, this.#emptyRow)
     if (!is || this.countStepMatches(this.#variables.stepsOf(slot), this.#emptyRow) === 0) return 0
-    return inner && !negated ? this.countMatchesWithout(inner) : 1
+    return inner && !isNegated ? this.countMatchesWithout(inner) : 1
   }
 
   /** Whether a pattern occurs, regardless of conditions. */
@@ -159,11 +159,11 @@ export class MatchCounter {
   }
 
   #hasMatchAt(pattern: ClassPattern, i: number): boolean {
-    const { inner, negated } = pattern
+    const { inner, isNegated } = pattern
     if (inner === undefined) return true
     const { is, candidates } = this.#countsOf(pattern)
     const at = candidates[i] as number
-    is[i] ??= this.is(inner, at + 1, this.nodeAt(at).end) !== negated
+    is[i] ??= this.is(inner, at + 1, this.nodeAt(at).end) !== isNegated
     return is[i] as boolean
   }
 
@@ -240,7 +240,7 @@ export class MatchCounter {
       if (this.countMatchesAt(pattern, i) === 0) continue
       const { record } = this.nodeAt(at)
       if (record !== undefined) into.add(record)
-      else if (pattern.inner && !pattern.negated) this.collectRecords(pattern.inner, into)
+      else if (pattern.inner && !pattern.isNegated) this.collectRecords(pattern.inner, into)
     }
   }
 }

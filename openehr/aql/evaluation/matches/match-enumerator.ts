@@ -121,7 +121,7 @@ export class MatchEnumerator {
       for (const term of pattern.terms) yield* this.#countInSteps(term)
       return
     }
-    if (pattern.inner && !pattern.negated) yield* this.#countInSteps(pattern.inner)
+    if (pattern.inner && !pattern.isNegated) yield* this.#countInSteps(pattern.inner)
     if (this.#variables.isEnumerated(pattern)) return
     for (const i of this.#counter.candidates(pattern).keys()) {
       this.#counter.countMatchesAt(pattern, i)
@@ -198,8 +198,8 @@ export class MatchEnumerator {
     return !this.#among[slot] || this.#counter.countMatchesAt(pattern, i) > 0
   }
 
-  #countInside({ inner, negated }: ClassPattern, at: number, { end }: TreeNode): number {
-    if (negated) return this.#counter.is(inner as ContainmentPattern, at + 1, end) ? 0 : 1
+  #countInside({ inner, isNegated }: ClassPattern, at: number, { end }: TreeNode): number {
+    if (isNegated) return this.#counter.is(inner as ContainmentPattern, at + 1, end) ? 0 : 1
     return this.#setSearchRange(inner as ContainmentPattern, at + 1, end, false)
   }
 
@@ -244,8 +244,8 @@ export class MatchEnumerator {
   #outermostCounted(pattern: ContainmentPattern): ContainmentPattern[] {
     if (!this.#variables.isEnumerated(pattern)) return [pattern]
     if (pattern.kind !== 'class') return pattern.terms.flatMap((term) => this.#outermostCounted(term))
-    const { slot, inner, negated } = pattern
+    const { slot, inner, isNegated } = pattern
     const isEhr = this.#match.bound[slot]?.record === undefined
-    return isEhr && inner && !negated ? this.#outermostCounted(inner) : []
+    return isEhr && inner && !isNegated ? this.#outermostCounted(inner) : []
   }
 }

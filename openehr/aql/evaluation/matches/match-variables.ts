@@ -99,7 +99,7 @@ export class MatchVariables {
   }
 
   #findEnumerated(pattern: ContainmentPattern, classes: ReadonlySet<number>): boolean {
-    const inner = pattern.kind === 'class' ? [!pattern.negated && pattern.inner] : pattern.terms
+    const inner = pattern.kind === 'class' ? [!pattern.isNegated && pattern.inner] : pattern.terms
     const innerVariables = inner.map((one) => one && this.#findEnumerated(one, classes))
     const is = innerVariables.includes(true) || (pattern.kind === 'class' && classes.has(pattern.slot))
     if (is) this.#enumerated.add(pattern)
@@ -125,12 +125,12 @@ export class MatchVariables {
         pattern.terms.forEach(add)
         return
       }
-      const { slot, inner, negated } = pattern
+      const { slot, inner, isNegated } = pattern
       const steps = this.stepsOf(slot)
       const countedSteps = steps.filter((one) => !enumeratedSteps.has(one))
       variables.push({ slot, pattern, countedSteps, checks: [...this.filtersOf({ slot })] })
       addSteps(slot, steps)
-      if (inner && !negated) add(inner)
+      if (inner && !isNegated) add(inner)
     }
     add(this.pattern)
     for (const { check, about } of crossing)
@@ -173,7 +173,7 @@ export class MatchVariables {
 /** The slots of classes that are never bound, because NOT CONTAINS excludes them; or all slots. */
 function unmatchableSlots(pattern: ContainmentPattern, onlyMissing: boolean): number[] {
   if (pattern.kind !== 'class') return pattern.terms.flatMap((term) => unmatchableSlots(term, onlyMissing))
-  const inner = pattern.inner ? unmatchableSlots(pattern.inner, onlyMissing && !pattern.negated) : []
+  const inner = pattern.inner ? unmatchableSlots(pattern.inner, onlyMissing && !pattern.isNegated) : []
   return onlyMissing ? inner : [pattern.slot, ...inner]
 }
 

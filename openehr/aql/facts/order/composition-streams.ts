@@ -55,7 +55,7 @@ function openByFact(about: OrderedSearch): OrderedStream[] {
   const { filter } = search
   const field = ehrIds ? 'times' : 'facts'
   const range = ehrIds ? rangeOfEnds(order) : order.range
-  const valued = new FactOrderStream(db, {
+  const valueStream = new FactOrderStream(db, {
     filter,
     field,
     place,
@@ -65,9 +65,9 @@ function openByFact(about: OrderedSearch): OrderedStream[] {
     neededCount,
   })
   const empty = order.isRequired ? undefined : emptyFilter(about)
-  if (!empty) return [valued]
+  if (!empty) return [valueStream]
   const index = empty === filter ? search.index : 'facts'
-  return [valued, openUnordered(about, { index, filter: empty })]
+  return [valueStream, openUnordered(about, { index, filter: empty })]
 }
 
 /** Only the first and the last event of a composition are known, and one between them may be in the range. */
@@ -107,7 +107,7 @@ async function openByStart(about: OrderedSearch): Promise<OrderedStream[] | unde
   if (index === 'start' && isOfArchetype && !(await isFrequent(about))) return undefined
   const start = { $gte: range.$gte ?? -MAX_TIME_MS, ...(range.$lte !== undefined && { $lte: range.$lte }) }
   const filter = allOf([search.filter, { start }]) as DatabaseFilter
-  const valued = new FieldOrderStream(db, {
+  const valueStream = new FieldOrderStream(db, {
     collection: Composition.collection,
     filter,
     field: 'start',
@@ -116,9 +116,9 @@ async function openByStart(about: OrderedSearch): Promise<OrderedStream[] | unde
     neededCount,
     hint: COMPOSITION_INDEX_KEYS[index],
   })
-  if (isRequired) return [valued]
+  if (isRequired) return [valueStream]
   const empty = allOf([search.filter, { start: null }]) as DatabaseFilter
-  return [valued, openUnordered(about, { index, filter: empty })]
+  return [valueStream, openUnordered(about, { index, filter: empty })]
 }
 
 /** The time to find a composition by its start, in relation to reading it. */

@@ -115,11 +115,11 @@ async function* evaluateSources(
  * @returns the streams that may have more
  */
 async function evaluateFirst(about: OrderedEvaluation, sources: readonly Source[]): Promise<Source[]> {
-  const valued = sources.filter(({ stream }) => stream.bound !== undefined)
-  const first = await Promise.all(valued.map(({ stream }) => stream.next()))
-  const ended = valued.filter((_, i) => first[i] === undefined)
-  for (const [i, source] of valued.entries()) await evaluateRecords(about, source, first[i] ?? [])
-  return sources.filter((source) => !ended.includes(source))
+  const valueSources = sources.filter(({ stream }) => stream.bound !== undefined)
+  const first = await Promise.all(valueSources.map(({ stream }) => stream.next()))
+  const endedSources = valueSources.filter((_, i) => first[i] === undefined)
+  for (const [i, source] of valueSources.entries()) await evaluateRecords(about, source, first[i] ?? [])
+  return sources.filter((source) => !endedSources.includes(source))
 }
 
 async function evaluateRecords(

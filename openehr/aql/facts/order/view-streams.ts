@@ -23,7 +23,7 @@ interface ViewOrder {
 export function openViewStreams({ db, order, search, isOfEhrs, neededCount }: ViewOrder): OrderedStream[] {
   const { view, filter, index } = search
   const { descending, range, isRequired } = order
-  const unordered = {
+  const streamOptions = {
     collection: view.kind.collection,
     filter,
     hint: index,
@@ -32,17 +32,22 @@ export function openViewStreams({ db, order, search, isOfEhrs, neededCount }: Vi
     neededCount,
   }
   const { field, isDecided } = placeInView(view, order, new ExampleEvaluation(order.node, order.path))
-  const empty = (filter: DatabaseFilter) => new FieldOrderStream(db, { ...unordered, filter, isEmpty: true })
+  const empty = (filter: DatabaseFilter) =>
+    new FieldOrderStream(db, { ...streamOptions, filter, isEmpty: true })
   if (isDecided && field === undefined) return isRequired ? [] : [empty(filter)]
   const ordering = field === undefined ? undefined : orderedIndex(view, field, isOfEhrs)
   if (!isDecided || field === undefined || ordering === undefined)
-    return [new FieldOrderStream(db, { ...unordered, isEmpty: false })]
+    return [new FieldOrderStream(db, { ...streamOptions, isEmpty: false })]
   const isTime = isTimeField(view, field)
   const some = isTime ? toDateRange({ ...ALL_TIMES, ...range }) : { ...ALL_NUMBERS, ...range }
-  const ordered = { ...unordered, filter: allOf([filter, { [field]: some }]) as DatabaseFilter, field }
-  const valued = new FieldOrderStream(db, { ...ordered, hint: ordering, isEmpty: false })
-  if (isRequired || isTime) return [valued]
-  return [valued, empty(allOf([filter, { [field]: null }]) as DatabaseFilter)]
+  const orderedOptions = {
+    ...streamOptions,
+    filter: allOf([filter, { [field]: some }]) as DatabaseFilter,
+    field,
+  }
+  const valueStream = new FieldOrderStream(db, { ...orderedOptions, hint: ordering, isEmpty: false })
+  if (isRequired || isTime) return [valueStream]
+  return [valueStream, empty(allOf([filter, { [field]: null }]) as DatabaseFilter)]
 }
 
 /** The index in whose order a field comes. An engine merges the records of several EHRs in their common order. */

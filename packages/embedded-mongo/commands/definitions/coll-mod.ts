@@ -41,11 +41,11 @@ export const collMod: Command = {
       const hiddenChange = hiddenChangeOf(index, requestedChange)
       answer = { ...expiryChange.answer, ...hiddenChange.answer }
       const { hidden: _, ...otherOptions } = index.spec
-      const changed = { ...index, spec: { ...otherOptions, ...expiryChange.spec, ...hiddenChange.spec } }
+      const changedIndex = { ...index, spec: { ...otherOptions, ...expiryChange.spec, ...hiddenChange.spec } }
       engine.catalog.setIndexes(
         view,
         collection,
-        collection.indexes.map((other) => (other === index ? changed : other)),
+        collection.indexes.map((other) => (other === index ? changedIndex : other)),
       )
     })
     return { ...answer, ok: 1 }

@@ -102,9 +102,9 @@ const listCollections: Command = {
   async run({ engine, db, command, timer, owner }) {
     checkEach(command, 'listCollections', { nameOnly: boolean, authorizedCollections: boolean })
     const test = compileFilter(command.filter ?? {})
-    const described = engine.catalog.list(db).map(describeCollection)
+    const descriptions = engine.catalog.list(db).map(describeCollection)
     const collections = (
-      command.nameOnly ? described.map(({ name, type }) => ({ name, type })) : described
+      command.nameOnly ? descriptions.map(({ name, type }) => ({ name, type })) : descriptions
     ).filter(test)
     const size = batchSizeOf(command.cursor, 'listCollections')
     return cursorReply(

@@ -226,7 +226,7 @@ const openForeignCollection = (context: CommandContext, name: string): ForeignCo
         stages: pipeline.length - rest.length,
       }
     },
-    indexed: (field) =>
+    hasIndex: (field) =>
       collection !== undefined &&
       prepareQuery(collection, { filter: { [field]: '' }, collation }).plan.index !== undefined,
   }

@@ -110,7 +110,7 @@ const compileRowEncoder = (spec: unknown, options: ProjectionOptions): EncodeRow
   const wholeFieldProjection = wholeFields(spec)
   if (!wholeFieldProjection) return ({ document }) => encode(project(document))
   const names = wholeFieldProjection.names.map((name) => Buffer.from(name))
-  return ({ bytes }) => keepFields(bytes, names, wholeFieldProjection.dropped)
+  return ({ bytes }) => keepFields(bytes, names, wholeFieldProjection.isExclusion)
 }
 
 export function* encodeMatches(
@@ -241,12 +241,14 @@ const distinct: Command = {
     const commandQuery = { ...queryOf(context, command.query), sort: undefined, variables: undefined }
     // An index of another collation would change which of several equal values comes first, so the hint is
     // ignored.
-    const hinted =
+    const hintedIndex =
       collection && !isNullish(commandQuery.hint)
         ? prepareQuery(collection, commandQuery).plan.index
         : undefined
     const query =
-      hinted && hinted.collation !== collation ? { ...commandQuery, hint: { $natural: 1 } } : commandQuery
+      hintedIndex && hintedIndex.collation !== collation
+        ? { ...commandQuery, hint: { $natural: 1 } }
+        : commandQuery
     const matches = findRecords(view, collection, query)
     await forEachItem(matches, timer, ({ document }) => {
       for (const value of valuesAtPath(document, parts).flat(1)) if (value !== undefined) values.add(value)

@@ -130,7 +130,7 @@ const replyOf = (
 ): Document => {
   const sum = (kind: Kind, name: 'matched' | 'modified') =>
     outcomes.reduce(
-      (total, { index, changed }) => total + (operations[index]?.kind === kind ? (changed?.[name] ?? 0) : 0),
+      (total, { index, result }) => total + (operations[index]?.kind === kind ? (result?.[name] ?? 0) : 0),
       0,
     )
   const rows = outcomes.flatMap((one) =>
@@ -142,16 +142,16 @@ const replyOf = (
     nInserted: sum('insert', 'matched'),
     nMatched: sum('update', 'matched'),
     nModified: sum('update', 'modified'),
-    nUpserted: outcomes.filter(({ changed }) => changed?.upsertedId !== undefined).length,
+    nUpserted: outcomes.filter(({ result }) => result?.upsertedId !== undefined).length,
     nDeleted: sum('delete', 'matched'),
     ok: 1,
   }
 }
 
-const rowOf = ({ index, changed, error }: Outcome, kind: Kind | undefined): Document => {
+const rowOf = ({ index, result, error }: Outcome, kind: Kind | undefined): Document => {
   const idx = new Int32(index)
   if (error) return { ok: 0, idx, code: error.code, errmsg: error.message, ...error.extra, n: 0 }
-  const { matched = 0, modified = 0, upsertedId } = changed ?? {}
+  const { matched = 0, modified = 0, upsertedId } = result ?? {}
   const upserted = upsertedId === undefined ? undefined : { _id: upsertedId }
   return {
     ok: 1,

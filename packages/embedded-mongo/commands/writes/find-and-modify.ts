@@ -34,14 +34,14 @@ export const findAndModify: Command = {
       ((document) => document)
     const shows = remove || !isTruthy(command.new) ? 'before' : 'after'
     const statement = remove ? removeStatement(command[name], query, true) : update(context, name, query)
-    const changed = await runStatement(context, { ...statement, shows })
-    const returned = changed[shows]
-    const upserted = changed.upsertedId === undefined ? {} : { upserted: changed.upsertedId }
-    const n = changed.matched + Object.keys(upserted).length
-    const existing = remove ? {} : { updatedExisting: changed.matched > 0 }
+    const result = await runStatement(context, { ...statement, shows })
+    const returnedDocument = result[shows]
+    const upserted = result.upsertedId === undefined ? {} : { upserted: result.upsertedId }
+    const n = result.matched + Object.keys(upserted).length
+    const existing = remove ? {} : { updatedExisting: result.matched > 0 }
     return {
       lastErrorObject: { n, ...existing, ...upserted },
-      value: returned ? show(returned) : null,
+      value: returnedDocument ? show(returnedDocument) : null,
       ok: 1,
     }
   },
@@ -62,12 +62,12 @@ const update = (context: CommandContext, name: string, query: Query): Statement 
 }
 
 const runStatement = async (context: CommandContext, statement: Statement): Promise<StatementResult> => {
-  const changed = await context.write((view) => {
+  const result = await context.write((view) => {
     const earlierResult = findEarlierResult(context, view, 0)
     if (earlierResult) return earlierResult
-    const changed = runInOneSlice(context, view, statement)
-    recordResults(context, view, statement, [changed])
-    return changed
+    const sliceResult = runInOneSlice(context, view, statement)
+    recordResults(context, view, statement, [sliceResult])
+    return sliceResult
   })
-  return changed ?? runInSlices(context, statement)
+  return result ?? runInSlices(context, statement)
 }

@@ -15,9 +15,9 @@ import type { CommandContext } from '../context.ts'
 
 /** The effect of a statement on the documents that it finds. */
 interface StatementEffect {
-  apply(view: WritableView, match: MatchedRecord, changed: StatementResult): void
+  apply(view: WritableView, match: MatchedRecord, result: StatementResult): void
   /** Called if it finds no document. */
-  onNoMatch?(view: WritableView, changed: StatementResult): void
+  onNoMatch?(view: WritableView, result: StatementResult): void
 }
 
 export interface Statement {
@@ -48,12 +48,12 @@ export const runInOneSlice = (
   const collection = context.find(statement.name)
   if (!collection) return emptyResult()
   const change = statement.change(collection)
-  const changed = emptyResult()
+  const result = emptyResult()
   const matches = collectInOneSlice(findRecords(view, collection, statement.query))
   if (!matches || matches.length > MAX_DOCUMENTS_AT_ONCE) return undefined
-  for (const match of matches) change.apply(view, match, changed)
-  if (matches.length === 0) change.onNoMatch?.(view, changed)
-  return changed
+  for (const match of matches) change.apply(view, match, result)
+  if (matches.length === 0) change.onNoMatch?.(view, result)
+  return result
 }
 
 /** First finds all ids. Then it changes the documents that still match, one slice at a time. */
@@ -63,8 +63,8 @@ export const runInSlices = async (
 ): Promise<StatementResult> => {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const ids = await findIds(context, statement)
-    const changed = await changeInSlices(context, statement, ids)
-    if (changed.matched > 0 || ids.length === 0 || !statement.single) return changed
+    const result = await changeInSlices(context, statement, ids)
+    if (result.matched > 0 || ids.length === 0 || !statement.single) return result
   }
   return fail(112, 'WriteConflict: other operations kept changing the matching documents')
 }
@@ -85,7 +85,7 @@ const findIds = async (
 interface Slice {
   /** The position of the next id. */
   at: number
-  changed: StatementResult
+  result: StatementResult
   error?: unknown
 }
 
@@ -94,23 +94,23 @@ const changeInSlices = async (
   statement: Statement,
   ids: Buffer[],
 ): Promise<StatementResult> => {
-  let changed = emptyResult()
+  let result = emptyResult()
   let at = 0
   do {
     const slice = await context.write((view) => changeOneSlice(context, view, statement, ids, at))
     // Changes before the error stay, as in MongoDB.
     if (slice.error) throw slice.error
     at = slice.at
-    const { matched, modified, ...rest } = slice.changed
-    changed = {
-      ...changed,
+    const { matched, modified, ...rest } = slice.result
+    result = {
+      ...result,
       ...rest,
-      matched: changed.matched + matched,
-      modified: changed.modified + modified,
+      matched: result.matched + matched,
+      modified: result.modified + modified,
     }
     await context.timer.pause()
   } while (at < ids.length)
-  return changed
+  return result
 }
 
 const changeOneSlice = (
@@ -121,24 +121,24 @@ const changeOneSlice = (
   from: number,
 ): Slice => {
   const collection = context.find(statement.name)
-  const slice: Slice = { at: ids.length, changed: emptyResult() }
+  const slice: Slice = { at: ids.length, result: emptyResult() }
   if (!collection) return slice
   const { test } = prepareQuery(collection, statement.query)
   const change = statement.change(collection)
   try {
-    if (ids.length === 0) change.onNoMatch?.(view, slice.changed)
+    if (ids.length === 0) change.onNoMatch?.(view, slice.result)
     for (let at = from; at < ids.length; at++) {
       if (at > from && context.timer.isSliceOver()) return { ...slice, at }
       const id = ids[at] as Buffer
       const bytes = readRecord(view, collection, id)
       const document = bytes && decode(bytes)
-      if (document && test(document)) change.apply(view, { id, bytes, document }, slice.changed)
+      if (document && test(document)) change.apply(view, { id, bytes, document }, slice.result)
     }
   } catch (error) {
     if (error instanceof BlockedByTransaction) throw error
     slice.error = error
   }
-  if (statement.single) recordResults(context, view, statement, [slice.changed])
+  if (statement.single) recordResults(context, view, statement, [slice.result])
   return slice
 }
 
@@ -158,13 +158,13 @@ export const recordResults = (
   statementResults: readonly (StatementResult | undefined)[],
 ): void => {
   if (!retryable) return
-  const results = statementResults.map((changed = emptyResult()): StatementResult => {
-    const { matched, modified, upsertedId } = changed
+  const results = statementResults.map((result = emptyResult()): StatementResult => {
+    const { matched, modified, upsertedId } = result
     return {
       matched,
       modified,
       ...(upsertedId !== undefined && { upsertedId }),
-      ...(shows && { [shows]: changed[shows] }),
+      ...(shows && { [shows]: result[shows] }),
     }
   })
   engine.lastWrites.record(view, retryable.write, position, results)
@@ -172,7 +172,7 @@ export const recordResults = (
 
 export interface Outcome {
   index: number
-  changed?: StatementResult
+  result?: StatementResult
   /** An earlier attempt has carried it out. */
   isRepeat?: true
   error?: CommandError
@@ -191,13 +191,13 @@ export const runBatch = async (
   runOne: RunStatement,
   runSlowly: (index: number) => Promise<StatementResult>,
 ): Promise<Outcome[]> => {
-  const ordered = context.command.ordered !== false
+  const isOrdered = context.command.ordered !== false
   const outcomes: Outcome[] = []
-  const failed = () => ordered && outcomes.some(({ error }) => error)
-  while (outcomes.length < count && !failed()) {
+  const hasFailed = () => isOrdered && outcomes.some(({ error }) => error)
+  while (outcomes.length < count && !hasFailed()) {
     const from = outcomes.length
     const newOutcomes = await context.write((view) =>
-      runInOneJob(context, view, from, count, runOne, ordered),
+      runInOneJob(context, view, from, count, runOne, isOrdered),
     )
     if (newOutcomes.length === 0) newOutcomes.push(await toOutcome(context, from, () => runSlowly(from)))
     outcomes.push(...newOutcomes)
@@ -212,22 +212,22 @@ const runInOneJob = (
   from: number,
   count: number,
   runOne: RunStatement,
-  ordered: boolean,
+  isOrdered: boolean,
 ): Outcome[] => {
   const outcomes: Outcome[] = []
   for (let index = from; index < count; index++) {
     if (index > from && context.timer.isSliceOver()) break
     try {
       const before = findEarlierResult(context, view, index)
-      const changed = before ?? runOne(view, index)
-      if (!changed) break
-      outcomes.push({ index, changed, ...(before && { isRepeat: true }) })
+      const result = before ?? runOne(view, index)
+      if (!result) break
+      outcomes.push({ index, result, ...(before && { isRepeat: true }) })
     } catch (error) {
       outcomes.push({ index, error: statementFault(context, error) })
-      if (ordered) break
+      if (isOrdered) break
     }
   }
-  const newResults = outcomes.map(({ changed, isRepeat }) => (isRepeat ? undefined : changed))
+  const newResults = outcomes.map(({ result, isRepeat }) => (isRepeat ? undefined : result))
   recordResults(context, view, { position: from }, newResults)
   return outcomes
 }
@@ -238,7 +238,7 @@ const toOutcome = async (
   run: () => Promise<StatementResult>,
 ): Promise<Outcome> => {
   try {
-    return { index, changed: await run() }
+    return { index, result: await run() }
   } catch (error) {
     return { index, error: statementFault(context, error) }
   }

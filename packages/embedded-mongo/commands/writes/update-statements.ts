@@ -29,8 +29,8 @@ import { checkFields } from '../../values/raw-documents.ts'
 import type { CommandContext } from '../context.ts'
 import type { Statement } from './statement.ts'
 
-/** Checks a document before it is stored, `updated` or as the client sent it. @throws 53, 52, 15, 10334 */
-const checkDocument = (document: Document, bytes: Buffer, updated: boolean): void => {
+/** Checks a document before it is stored, after an update (`isUpdated`) or as the client sent it. @throws 53, 52, 15, 10334 */
+const checkDocument = (document: Document, bytes: Buffer, isUpdated: boolean): void => {
   const id = document._id
   if (Array.isArray(id) || id === undefined || bsonType(id) === 'BSONRegExp')
     fail(
@@ -41,7 +41,7 @@ const checkDocument = (document: Document, bytes: Buffer, updated: boolean): voi
     for (const key of Object.keys(id))
       if (key.startsWith('$'))
         fail(52, `The dollar ($) prefixed field '${key}' in '_id.${key}' is not valid for storage.`)
-  if (isTooDeep(document, updated)) fail(15, `The document exceeds ${MAX_STORED_DEPTH} levels of nesting`)
+  if (isTooDeep(document, isUpdated)) fail(15, `The document exceeds ${MAX_STORED_DEPTH} levels of nesting`)
   checkSize(bytes)
 }
 
@@ -56,19 +56,19 @@ export const storeDocument = (
   if (original) checkFields(original)
   const bytesFit = original !== undefined && !stampTimes(document)
   const first = Object.keys(document)[0] === '_id'
-  const identified = first
+  const documentWithId = first
     ? document
     : { _id: Object.hasOwn(document, '_id') ? document._id : new ObjectId(), ...document }
-  const bytes = first && bytesFit ? original : encode(identified)
-  checkDocument(identified, bytes, original === undefined)
+  const bytes = first && bytesFit ? original : encode(documentWithId)
+  checkDocument(documentWithId, bytes, original === undefined)
   insertRecord(
     view,
     collection,
     context.engine.ids.next(context.engine.storage, collection),
-    identified,
+    documentWithId,
     bytes,
   )
-  return identified
+  return documentWithId
 }
 
 /**
@@ -76,13 +76,13 @@ export const storeDocument = (
  * were any.
  */
 const stampTimes = (document: Document): boolean => {
-  let stamped = false
+  let isStamped = false
   for (const key in document)
     if (key !== '_id' && bsonType(document[key]) === 'Timestamp' && document[key].isZero()) {
       document[key] = new Timestamp({ t: Math.floor(Date.now() / 1000), i: ++lastStamp })
-      stamped = true
+      isStamped = true
     }
-  return stamped
+  return isStamped
 }
 
 let lastStamp = 0
@@ -121,24 +121,24 @@ export const updateStatement = (context: CommandContext, change: Update): Statem
     const { query, upsert } = change
     const update = compileStatement(change, collationOf(query.collation ?? collection.options.collation))
     const replacing = !hasModifiers(change.update)
-    const apply: ReturnType<Statement['change']>['apply'] = (view, match, changed) => {
-      changed.matched++
-      changed.before = match.document
+    const apply: ReturnType<Statement['change']>['apply'] = (view, match, result) => {
+      result.matched++
+      result.before = match.document
       // The copy has plain documents where the decoder creates DBRefs.
-      changed.after = update(clone(match.document), false)
-      if (replacing) stampTimes(changed.after)
+      result.after = update(clone(match.document), false)
+      if (replacing) stampTimes(result.after)
       // A replacement counts as a modification even if it changes nothing.
-      if (replaceDocument(view, collection, match, changed.after) || replacing) changed.modified++
+      if (replaceDocument(view, collection, match, result.after) || replacing) result.modified++
     }
     if (!upsert) return { apply }
-    const onNoMatch: ReturnType<Statement['change']>['onNoMatch'] = (view, changed) => {
-      changed.after = storeDocument(
+    const onNoMatch: ReturnType<Statement['change']>['onNoMatch'] = (view, result) => {
+      result.after = storeDocument(
         context,
         view,
         collection,
         update(upsertBase(query.filter, replacing), true),
       )
-      changed.upsertedId = changed.after._id
+      result.upsertedId = result.after._id
       changeCount(view, collection, 1)
     }
     return { apply, onNoMatch }
@@ -150,9 +150,9 @@ export const removeStatement = (name: string, query: Query, single: boolean): St
   query,
   single,
   change: (collection) => ({
-    apply(view, match, changed) {
-      changed.matched++
-      changed.before = match.document
+    apply(view, match, result) {
+      result.matched++
+      result.before = match.document
       removeAll(view, collection, [match])
     },
   }),

@@ -41,7 +41,7 @@ const insert: Command = {
       return insertInto(context, view, command.insert, decode(bytes), Buffer.from(bytes))
     }
     const outcomes = await runBatch(context, documents.length, insertOne, () => fail(1, 'never longer'))
-    return { n: outcomes.filter(({ changed }) => changed).length, ...writeErrors(outcomes), ok: 1 }
+    return { n: outcomes.filter(({ result }) => result).length, ...writeErrors(outcomes), ok: 1 }
   },
 }
 
@@ -80,11 +80,11 @@ const update: Command = {
     const outcomes = await runStatements(context, updates, (statement) =>
       compileUpdateStatement(context, command.update, statement),
     )
-    const upserted = outcomes.flatMap(({ index, changed }) =>
-      changed?.upsertedId === undefined ? [] : [{ index, _id: changed.upsertedId }],
+    const upserted = outcomes.flatMap(({ index, result }) =>
+      result?.upsertedId === undefined ? [] : [{ index, _id: result.upsertedId }],
     )
     const sum = (name: 'matched' | 'modified') =>
-      outcomes.reduce((total, { changed }) => total + (changed?.[name] ?? 0), 0)
+      outcomes.reduce((total, { result }) => total + (result?.[name] ?? 0), 0)
     return {
       n: sum('matched') + upserted.length,
       nModified: sum('modified'),
@@ -115,7 +115,7 @@ const deleteCommand: Command = {
     const outcomes = await runStatements(context, deletes, (statement) =>
       compileRemoval(context, context.command.delete, statement),
     )
-    const n = outcomes.reduce((total, { changed }) => total + (changed?.matched ?? 0), 0)
+    const n = outcomes.reduce((total, { result }) => total + (result?.matched ?? 0), 0)
     return { n, ...writeErrors(outcomes), ok: 1 }
   },
 }

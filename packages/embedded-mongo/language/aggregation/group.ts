@@ -40,7 +40,7 @@ export const group = (body: unknown, environment: StageEnvironment): Stage => {
   // A constant _id is returned unchanged.
   const isConstant = bsonType(body._id) !== undefined
   const outputs = Object.entries(documentFields(body)).filter(([name]) => name !== '_id')
-  const gathered = outputs.map(([name, spec]) => field(name, spec, compile, collation))
+  const fields = outputs.map(([name, spec]) => field(name, spec, compile, collation))
   return function* (input) {
     const groups = new Map<string, { id: unknown; fieldAccumulators: Accumulator[] }>()
     for (const document of input) {
@@ -50,13 +50,13 @@ export const group = (body: unknown, environment: StageEnvironment): Stage => {
       }
       const key = id(document) ?? null
       const name = identityOf(key, collation)
-      const found = groups.get(name) ?? { id: key, fieldAccumulators: gathered.map(({ begin }) => begin()) }
+      const found = groups.get(name) ?? { id: key, fieldAccumulators: fields.map(({ begin }) => begin()) }
       groups.set(name, found)
-      for (const [i, { of }] of gathered.entries()) found.fieldAccumulators[i]?.add(of(document))
+      for (const [i, { of }] of fields.entries()) found.fieldAccumulators[i]?.add(of(document))
     }
     for (const { id, fieldAccumulators } of groups.values()) {
       if (timer.isSliceOver()) yield PAUSE
-      yield groupDocument(isConstant ? id : toResultId(id), gathered, fieldAccumulators)
+      yield groupDocument(isConstant ? id : toResultId(id), fields, fieldAccumulators)
     }
   }
 }
@@ -69,9 +69,9 @@ const checkId = (id: unknown): void => {
       fail(17390, '$group does not support inclusion-style expressions')
 }
 
-const groupDocument = (id: unknown, gathered: Field[], fieldAccumulators: Accumulator[]): Step<Document> => {
+const groupDocument = (id: unknown, fields: Field[], fieldAccumulators: Accumulator[]): Step<Document> => {
   const document: Document = { _id: id }
-  for (const [i, { name, wraps }] of gathered.entries()) {
+  for (const [i, { name, wraps }] of fields.entries()) {
     const value = fieldAccumulators[i]?.value
     setMember(
       document,

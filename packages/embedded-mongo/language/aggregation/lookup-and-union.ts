@@ -23,7 +23,7 @@ type CompileNested = (pipeline: unknown, environment: StageEnvironment) => Compi
 const none: ForeignCollection = {
   find: () => [],
   begin: () => ({ found: [], stages: 0 }),
-  indexed: () => false,
+  hasIndex: () => false,
 }
 
 const foreignOf = (name: unknown, { foreign }: StageEnvironment, stage: string): ForeignCollection => {
@@ -162,7 +162,7 @@ const byField = (
   }
   return function* (document: Document): Iterable<Step<Document>> {
     const values = localValues(document, local)
-    if (others.indexed(field) && !values.some(isRegex)) {
+    if (others.hasIndex(field) && !values.some(isRegex)) {
       yield* others.find({ [field]: { $in: values } })
       return
     }
@@ -196,10 +196,10 @@ export const unionWithStage = (
   const others = foreignOf(spec.coll, environment, '$unionWith')
   const pipeline: Document[] = spec.pipeline ?? []
   // Reports errors of the pipeline, also those in stages that the query runs.
-  const compiled = compileNested(pipeline, environment)
+  const compiledPipeline = compileNested(pipeline, environment)
   return function* (input) {
     yield* input
     const { found, stages } = others.begin(pipeline, environment.variables)
-    yield* compiled(found, stages)
+    yield* compiledPipeline(found, stages)
   }
 }

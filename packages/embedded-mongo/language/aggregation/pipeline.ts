@@ -50,11 +50,12 @@ const MAX_NESTING = 20
 
 /** Reports all errors of the pipeline before the first document arrives. */
 export const compilePipeline = (pipeline: unknown, environment: StageEnvironment): CompiledPipeline => {
-  const compiled = checkPipeline(pipeline).map((stage) => {
+  const compiledStages = checkPipeline(pipeline).map((stage) => {
     const [name, body] = Object.entries(stage)[0] as [string, unknown]
     return compileStage(name, body, environment)
   })
-  return (input, first = 0) => compiled.slice(first).reduce((documents, stage) => stage(documents), input)
+  return (input, first = 0) =>
+    compiledStages.slice(first).reduce((documents, stage) => stage(documents), input)
 }
 
 const compileStage = (name: string, body: unknown, environment: StageEnvironment): Stage => {

@@ -17,7 +17,7 @@ export interface ForeignCollection {
   /** Runs the first stages of a valid pipeline as a query; returns its results and the number of these stages. */
   begin(pipeline: Document[], variables: Document | undefined): { found: Documents; stages: number }
   /** Whether a query for values of this field has an index. */
-  indexed(field: string): boolean
+  hasIndex(field: string): boolean
 }
 
 export interface StageEnvironment extends ExpressionOptions {

@@ -138,9 +138,9 @@ const sortByCount: CreateStage = (body, environment) => {
     (typeof body === 'string' && body.startsWith('$')) ||
     (isObject(body) && Object.keys(body)[0]?.startsWith('$'))
   if (!expression) fail(40149, 'the sortByCount field must be defined as a $-prefixed path or an expression')
-  const grouped = group({ _id: body, count: { $sum: new Int32(1) } }, environment)
-  const sorted = sort({ count: new Int32(-1) }, environment)
-  return (input) => sorted(grouped(input))
+  const groupStage = group({ _id: body, count: { $sum: new Int32(1) } }, environment)
+  const sortStage = sort({ count: new Int32(-1) }, environment)
+  return (input) => sortStage(groupStage(input))
 }
 
 const replaceRoot: CreateStage = (body, environment) => {
@@ -225,7 +225,7 @@ const unwindOf = (body: unknown): Unwind => {
 const unwind: CreateStage = (body, { timer }) => {
   const { path, index, keepEmpty } = unwindOf(body)
   const at = index === undefined ? undefined : splitFieldPath(index)
-  const numbered = (document: Document, n: number | null) =>
+  const setArrayIndex = (document: Document, n: number | null) =>
     at ? setComputedField(document, at, n === null ? null : Long.fromNumber(n)) : document
   return function* (input) {
     for (const document of input) {
@@ -237,10 +237,10 @@ const unwind: CreateStage = (body, { timer }) => {
       if (Array.isArray(value) && value.length > 0) {
         for (const [n, element] of value.entries()) {
           if (timer.isSliceOver()) yield PAUSE
-          yield numbered(setComputedField(document, path, element), n)
+          yield setArrayIndex(setComputedField(document, path, element), n)
         }
-      } else if (!Array.isArray(value) && !isNullish(value)) yield numbered(document, null)
-      else if (keepEmpty) yield numbered(Array.isArray(value) ? without(document, path) : document, null)
+      } else if (!Array.isArray(value) && !isNullish(value)) yield setArrayIndex(document, null)
+      else if (keepEmpty) yield setArrayIndex(Array.isArray(value) ? without(document, path) : document, null)
     }
   }
 }

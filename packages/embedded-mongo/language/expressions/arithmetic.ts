@@ -79,8 +79,8 @@ const decimal = (how: Calculation, a: unknown, b: unknown): Decimal128 => {
   if (how === 'multiply')
     return buildDecimal(x.digits * y.digits, x.exponent + y.exponent, x.negative !== y.negative)
   const exponent = Math.min(x.exponent, y.exponent)
-  const scaled = ({ digits, exponent: own }: Digits) => digits * 10n ** BigInt(own - exponent)
-  const result = integers[how](scaled(x), scaled(y))
+  const scaleDigits = ({ digits, exponent: own }: Digits) => digits * 10n ** BigInt(own - exponent)
+  const result = integers[how](scaleDigits(x), scaleDigits(y))
   const yNegative = how === 'subtract' ? !y.negative : y.negative
   return buildDecimal(result, exponent, x.negative && yNegative)
 }
@@ -153,8 +153,8 @@ export const remainderOfDecimals = (a: unknown, b: unknown): Decimal128 | undefi
   if (!x || (!y && Number.isNaN(toNumber(b)))) return Decimal128.fromString('NaN')
   if (!y) return toDecimal128(a)
   const exponent = Math.min(x.exponent, y.exponent)
-  const scaled = ({ digits, exponent: own }: Digits) => digits * 10n ** BigInt(own - exponent)
-  return buildDecimal(scaled(x) % scaled(y), exponent, x.negative)
+  const scaleDigits = ({ digits, exponent: own }: Digits) => digits * 10n ** BigInt(own - exponent)
+  return buildDecimal(scaleDigits(x) % scaleDigits(y), exponent, x.negative)
 }
 
 /** Parses digits, rounded to the precision of a decimal; undefined for an invalid text. */

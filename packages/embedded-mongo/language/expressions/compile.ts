@@ -36,10 +36,10 @@ class Compilation implements Compiler {
   readonly #names: ReadonlySet<string>
   readonly #shared: SharedState
 
-  constructor(names: Iterable<string>, collation: Collation | undefined, shared = new SharedState()) {
+  constructor(names: Iterable<string>, collation: Collation | undefined, state = new SharedState()) {
     this.#names = new Set(names)
     this.collation = collation
-    this.#shared = shared
+    this.#shared = state
   }
 
   with(...names: string[]): Compilation {
@@ -51,10 +51,10 @@ class Compilation implements Compiler {
    * `hasLateConstants`.
    */
   compileWhole(expression: unknown): Expression {
-    const compiled = this.compile(expression)
+    const compiledExpression = this.compile(expression)
     startEvaluationTime()
     for (const fold of this.#shared.constantEvaluations.splice(0)) fold()
-    return compiled
+    return compiledExpression
   }
 
   compile(expression: unknown): Expression {
@@ -93,19 +93,21 @@ class Compilation implements Compiler {
     if (operator) {
       if (name === '$rand') this.#shared.varyingParts++
       const before = this.#shared.varyingParts
-      const compiled = operator(operand, this, name)
-      return this.#shared.varyingParts > before || this.#shared.late ? compiled : this.#folded(compiled)
+      const compiledExpression = operator(operand, this, name)
+      return this.#shared.varyingParts > before || this.#shared.late
+        ? compiledExpression
+        : this.#folded(compiledExpression)
     }
     if (REFUSED_OPERATORS.has(name)) return fail(115, `expression ${name} is not supported by this engine`)
     return fail(168, `Unrecognized expression '${name}'`)
   }
 
   #folded(expression: Expression): Expression {
-    let folded: { value: unknown } | undefined
+    let constant: { value: unknown } | undefined
     this.#shared.constantEvaluations.push(() => {
-      folded = { value: expression({ root: undefined, variables: {} }) }
+      constant = { value: expression({ root: undefined, variables: {} }) }
     })
-    return (scope) => (folded ?? { value: expression(scope) }).value
+    return (scope) => (constant ?? { value: expression(scope) }).value
   }
 
   #path(path: string): Expression {

@@ -40,11 +40,11 @@ const AT_BEGINNING = { context: () => 5 }
  * Tells whether a part of the text matches. The library's own search would count no steps, and has no limit but the
  * product of both lengths. Most patterns have few states, so that their matches take one step for each character.
  */
-export const testInSteps = (compiled: RE2JS, text: string, budget: RegexBudget): boolean => {
-  const re2 = compiled.re2()
+export const testInSteps = (regex: RE2JS, text: string, budget: RegexBudget): boolean => {
+  const re2 = regex.re2()
   if (re2.prefixComplete) {
     budget.consume(text.length)
-    return compiled.test(text)
+    return regex.test(text)
   }
   const { dfa } = re2
   let state = dfa.start(AT_BEGINNING, 0)

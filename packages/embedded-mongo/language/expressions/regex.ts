@@ -60,7 +60,7 @@ const tokens = new RegExp(token, 'gi')
 /** Option x also ignores blanks and comments. */
 const extendedTokens = new RegExp(`${token.source}|\\s+|#.*`, 'gi')
 
-const escaped = (name: string, translations: Record<string, string>): string => {
+const translateEscape = (name: string, translations: Record<string, string>): string => {
   const letter = name[0] as string
   if (letter === 'x') return `\\x{${name.replace(/[x{}]/g, '') || '0'}}`
   if (letter === 'c' && name.length > 1) return `\\x{${(name.toUpperCase().charCodeAt(1) ^ 64).toString(16)}}`
@@ -71,7 +71,8 @@ const escaped = (name: string, translations: Record<string, string>): string => 
 const inClass = (text: string): string =>
   text.replace(
     /\\Q([\s\S]*?)(?:\\E|$)|\\(x\{[\da-f]+\}|x[\da-f]{0,2}|c[ -~]|0[0-7]{0,2}|[\s\S])/gi,
-    (_, quoted, letters) => (quoted === undefined ? escaped(letters, members) : quote(quoted)),
+    (_, quotedText, letters) =>
+      quotedText === undefined ? translateEscape(letters, members) : quote(quotedText),
   )
 
 /** The group that captures a line break between the end of a match and the end of the text. */
@@ -83,10 +84,12 @@ const translate = (pattern: string, flags: string): string => {
     rest === '' || /^[)|]/.test(rest)
       ? `(?P<${ending}${endings++}>\\n)?\\z`
       : failInvalid('$ or \\Z inside the pattern is not supported')
-  const replace = (...[whole, quoted, letters, first, inside, name, at]: [string, ...string[]]): string => {
+  const replace = (
+    ...[whole, quotedText, letters, first, inside, name, at]: [string, ...string[]]
+  ): string => {
     const rest = pattern.slice(Number(at) + whole.length)
-    if (quoted !== undefined) return quote(quoted)
-    if (letters !== undefined) return letters === 'Z' ? end(rest) : escaped(letters, escapes)
+    if (quotedText !== undefined) return quote(quotedText)
+    if (letters !== undefined) return letters === 'Z' ? end(rest) : translateEscape(letters, escapes)
     if (inside !== undefined) return `[${first?.replace(']', '\\]')}${inClass(inside)}]`
     if (name) return `(?P<${name}>`
     if (whole === '$') return flags.includes('m') ? '$' : end(rest)
@@ -133,14 +136,14 @@ export const compileRegex = (pattern: string, options = ''): RegularExpression =
   if (!flags.includes('m') && /\(\?\w*m/.test(body)) failInvalid('(?m) is supported at the beginning only')
   const uniqueFlags = [...new Set(flags.replace(/[xu]/g, ''))].join('')
   const source = `${uniqueFlags && `(?${uniqueFlags})`}${translate(body, flags)}`
-  let compiled: Compiled
+  let regex: Compiled
   try {
-    compiled = engine().compile(source)
+    regex = engine().compile(source)
   } catch (error) {
     return failInvalid(`${(error as Error).message} (backreferences and lookaround are not supported)`)
   }
-  if (compiled.programSize() > MAX_PROGRAM_SIZE) failInvalid(TOO_MANY_REPETITIONS)
-  return expression(compiled)
+  if (regex.programSize() > MAX_PROGRAM_SIZE) failInvalid(TOO_MANY_REPETITIONS)
+  return expression(regex)
 }
 
 const TOO_MANY_REPETITIONS = 'its repetitions are too many in total'
@@ -149,22 +152,22 @@ const TOO_MANY_REPETITIONS = 'its repetitions are too many in total'
 const countRepetitions = (pattern: string): number =>
   [...pattern.matchAll(/\{(\d*),?(\d*)\}/g)].reduce((sum, [, low, high]) => sum + Number(high || low), 0)
 
-const expression = (compiled: Compiled): RegularExpression => {
-  const namedGroups = compiled.namedGroups()
+const expression = (regex: Compiled): RegularExpression => {
+  const namedGroups = regex.namedGroups()
   const endings = Object.keys(namedGroups).filter((name) => name.startsWith(ending))
-  const hidden = new Set(endings.map((name) => namedGroups[name]))
-  const captures = Array.from({ length: compiled.groupCount() }, (_, i) => i + 1).filter(
-    (n) => !hidden.has(n),
+  const endingGroups = new Set(endings.map((name) => namedGroups[name]))
+  const captures = Array.from({ length: regex.groupCount() }, (_, i) => i + 1).filter(
+    (n) => !endingGroups.has(n),
   )
   const limitSteps = (characters: number): void => {
-    if (compiled.programSize() * characters > MAX_FIND_STEPS)
+    if (regex.programSize() * characters > MAX_FIND_STEPS)
       fail(50, `a regular expression takes too long on ${characters} characters`)
   }
   return {
-    test: (text, budget = new MatchSteps()) => testInSteps(compiled, text, budget),
+    test: (text, budget = new MatchSteps()) => testInSteps(regex, text, budget),
     find: (text, from) => {
       limitSteps(text.length - from)
-      const matcher = compiled.matcher(text)
+      const matcher = regex.matcher(text)
       return matcher.find(from) ? found(matcher, captures, endings) : undefined
     },
   }
@@ -176,8 +179,8 @@ export const isRegex = (value: unknown): value is { pattern: string; options: st
 /** The text with which every match must begin, if the expression shows it directly: `^abc`, `^\Qa.b\E`. */
 export const literalPrefix = (pattern: string, options: string): string => {
   if (options !== '') return ''
-  const quoted = /^(?:\^|\\A)\\Q((?:[^\\]|\\(?!E))*)\\E/.exec(pattern)
-  if (quoted) return /\|/.test(pattern.slice(quoted[0].length)) ? '' : (quoted[1] as string)
+  const quotation = /^(?:\^|\\A)\\Q((?:[^\\]|\\(?!E))*)\\E/.exec(pattern)
+  if (quotation) return /\|/.test(pattern.slice(quotation[0].length)) ? '' : (quotation[1] as string)
   const plain = /^(?:\^|\\A)((?:[\w \-@,:;/"'<>=!%&~`]|\\[^\w\s])+)/.exec(pattern)
   if (!plain || pattern.includes('|')) return ''
   const rest = pattern.slice(plain[0].length)

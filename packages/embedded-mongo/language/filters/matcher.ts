@@ -290,12 +290,12 @@ const oneOf = (name: string, operand: unknown, { collation, steps }: MatchOption
     expressions.some((test) => test(value))
 }
 
-const has = (sorted: unknown[], value: unknown, collation?: Collation): boolean => {
+const has = (sortedValues: unknown[], value: unknown, collation?: Collation): boolean => {
   let low = 0
-  let high = sorted.length
+  let high = sortedValues.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    const order = compare(sorted[middle], value, collation)
+    const order = compare(sortedValues[middle], value, collation)
     if (order === 0) return true
     if (order < 0) low = middle + 1
     else high = middle

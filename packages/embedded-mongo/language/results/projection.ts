@@ -20,7 +20,7 @@ type Project = (document: Document) => Document
 interface Branch {
   children: Map<string, Node>
   /** A field below this one is computed. */
-  computed: boolean
+  hasComputedField: boolean
 }
 /** The projection of one field: keep, drop or change its value, or compute a new one. */
 type Leaf =
@@ -33,7 +33,7 @@ type Leaf =
 type Node = Branch | Leaf
 
 const isBranch = (node: Node): node is Branch => 'children' in node
-const branch = (): Branch => ({ children: new Map(), computed: false })
+const branch = (): Branch => ({ children: new Map(), hasComputedField: false })
 
 const keep: Leaf = { apply: (value) => value }
 const drop: Leaf = { apply: () => undefined }
@@ -92,7 +92,7 @@ const moveToEnd = (document: Document, key: string): void => {
 /** A projection that only keeps or only drops whole top-level fields. */
 interface WholeFields {
   names: string[]
-  dropped: boolean
+  isExclusion: boolean
 }
 
 /** undefined: the projection does more. */
@@ -100,28 +100,28 @@ export const wholeFields = (spec: unknown): WholeFields | undefined => {
   if (!isObject(spec)) return undefined
   const { _id: id, ...others } = spec
   const fields = Object.entries(others)
-  const dropped = fields.length > 0 ? !isTruthy(fields[0]?.[1]) : !isTruthy(id)
+  const isExclusion = fields.length > 0 ? !isTruthy(fields[0]?.[1]) : !isTruthy(id)
   const isPlain = (value: unknown) => typeof value === 'boolean' || isNumeric(value)
   const isWhole = ([name, value]: [string, unknown]) =>
-    isPlain(value) && isTruthy(value) !== dropped && !name.includes('.')
+    isPlain(value) && isTruthy(value) !== isExclusion && !name.includes('.')
   if (!fields.every(isWhole) || !(id === undefined || isPlain(id))) return undefined
   if (fields.length === 0 && id === undefined) return undefined
-  const namesId = dropped ? id !== undefined && !isTruthy(id) : id === undefined || isTruthy(id)
-  return { names: [...(namesId ? ['_id'] : []), ...fields.map(([name]) => name)], dropped }
+  const namesId = isExclusion ? id !== undefined && !isTruthy(id) : id === undefined || isTruthy(id)
+  return { names: [...(namesId ? ['_id'] : []), ...fields.map(([name]) => name)], isExclusion }
 }
 
 /** The requested fields with their original or new names; undefined: the projection does more. */
 export const plainFields = (spec: unknown): { name: string; from: string }[] | undefined => {
   const whole = wholeFields(spec)
-  if (whole) return whole.dropped ? undefined : whole.names.map((name) => ({ name, from: name }))
+  if (whole) return whole.isExclusion ? undefined : whole.names.map((name) => ({ name, from: name }))
   if (!isObject(spec)) return undefined
   const { _id: id, ...others } = spec
-  const requested = Object.entries(others)
+  const fields = Object.entries(others)
   const isRenamed = ([name, from]: [string, unknown]) =>
     !name.includes('.') && typeof from === 'string' && /^\$[^$]/.test(from)
   const isWithoutId = (typeof id === 'boolean' || isNumeric(id)) && !isTruthy(id)
-  if (!isWithoutId || !requested.every(isRenamed)) return undefined
-  return requested.map(([name, from]) => ({ name, from: (from as string).slice(1) }))
+  if (!isWithoutId || !fields.every(isRenamed)) return undefined
+  return fields.map(([name, from]) => ({ name, from: (from as string).slice(1) }))
 }
 
 /** Computes fields and leaves the others unchanged. */
@@ -202,11 +202,11 @@ const setMode = (tree: Tree, inclusive: boolean, path: string): void => {
 
 const insert = (root: Branch, parts: string[], leaf: Leaf): void => {
   let node = root
-  if ('compute' in leaf) node.computed = true
+  if ('compute' in leaf) node.hasComputedField = true
   for (const part of parts.slice(0, -1)) {
     const next = node.children.get(part) ?? branch()
     if (!isBranch(next)) throw new CommandError(31249, `Path collision at ${parts.join('.')}`)
-    if ('compute' in leaf) next.computed = true
+    if ('compute' in leaf) next.hasComputedField = true
     node.children.set(part, next)
     node = next
   }
@@ -292,17 +292,17 @@ const walk = (value: unknown, node: Branch, inclusive: boolean, root: Document):
     return inclusive ? elements.filter((element) => element !== undefined) : elements
   }
   // A computed field below a value turns even a number into a document.
-  if (!isObject(value)) return inclusive && !node.computed ? undefined : value
+  if (!isObject(value)) return inclusive && !node.hasComputedField ? undefined : value
   const source = documentFields(value)
   const result: Document = {}
   for (const key of Object.keys(source)) {
     const child = node.children.get(key)
-    const projected = child
+    const projectedValue = child
       ? descend(source[key], child, inclusive, root)
       : inclusive
         ? undefined
         : source[key]
-    if (projected !== undefined) setMember(result, key, projected)
+    if (projectedValue !== undefined) setMember(result, key, projectedValue)
   }
   return result
 }
@@ -314,10 +314,10 @@ const descend = (value: unknown, child: Node, inclusive: boolean, root: Document
 
 /** Sets computed fields; a missing value removes its field. */
 const compute = (target: Document, node: Branch, root: Document): Document => {
-  if (!node.computed) return target
+  if (!node.hasComputedField) return target
   for (const [key, child] of node.children) {
     if (isBranch(child)) {
-      if (child.computed) setMember(target, key, applyToElements(target[key], child, root))
+      if (child.hasComputedField) setMember(target, key, applyToElements(target[key], child, root))
     } else if ('compute' in child) {
       const value = child.compute(root)
       if (value === undefined) delete target[key]

@@ -44,8 +44,8 @@ export const push: ArrayUpdate = (operand, collation) => {
   return (current, path) => {
     const array = [...arrayAt(current, path)]
     array.splice(position ?? array.length, 0, ...added.map(clone))
-    const ordered = order ? order(array) : array
-    return slice === undefined ? ordered : sliceArray(ordered, slice)
+    const sortedArray = order ? order(array) : array
+    return slice === undefined ? sortedArray : sliceArray(sortedArray, slice)
   }
 }
 
@@ -126,6 +126,6 @@ const isLogic = (operand: Document): boolean => /^\$(and|or|nor)$/.test(Object.k
 export const pullAll: ArrayUpdate = (operand, collation) => {
   if (!Array.isArray(operand))
     return fail(2, `$pullAll requires an array argument but was given a ${typeName(operand)}`)
-  const pulled = new ValueSet(operand, collation)
-  return defineRemoval('$pullAll', (element) => pulled.has(element))
+  const pulledValues = new ValueSet(operand, collation)
+  return defineRemoval('$pullAll', (element) => pulledValues.has(element))
 }

@@ -44,13 +44,13 @@ const identifiers = (filter: unknown): string[] =>
 /** @throws 2 for an identifier without a filter, 9 for an unused filter */
 export const checkArrayFilters = (paths: string[], filters: ArrayFilters): void => {
   if (filters.size === 0 && !paths.some((path) => path.includes('$'))) return
-  const used = new Set(
+  const usedNames = new Set(
     paths.flatMap((path) => path.split('.').flatMap((part) => (isPositional(part) ? part.slice(2, -1) : []))),
   )
-  for (const name of used)
+  for (const name of usedNames)
     if (name && !filters.has(name)) fail(2, `No array filter found for identifier '${name}'`)
   for (const name of filters.keys())
-    if (!used.has(name)) fail(9, `The array filter for identifier '${name}' was not used in the update`)
+    if (!usedNames.has(name)) fail(9, `The array filter for identifier '${name}' was not used in the update`)
 }
 
 export const isPositional = (part: string): boolean => part === '$' || /^\$\[.*\]$/.test(part)

@@ -297,13 +297,14 @@ const checkConflicts = (changes: Change[]): void => {
   const paths = changes
     .flatMap(({ name, path, operand }) => (name === '$rename' ? [path, String(operand)] : [path]))
     .sort()
-  const touched = new Set<string>()
+  const changedPaths = new Set<string>()
   for (const path of paths) {
     for (let end = path.indexOf('.'); ; end = path.indexOf('.', end + 1)) {
       const start = end < 0 ? path : path.slice(0, end)
-      if (touched.has(start)) fail(40, `Updating the path '${path}' would create a conflict at '${start}'`)
+      if (changedPaths.has(start))
+        fail(40, `Updating the path '${path}' would create a conflict at '${start}'`)
       if (end < 0) break
     }
-    touched.add(path)
+    changedPaths.add(path)
   }
 }

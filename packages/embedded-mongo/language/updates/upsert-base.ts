@@ -33,7 +33,7 @@ const equalitiesOf = (filter: Document): Equality[] =>
     if (key === '$and' && Array.isArray(value)) return value.flatMap(equalitiesOf)
     if (key === '$or' && Array.isArray(value) && value.length === 1) return equalitiesOf(value[0])
     if (key.startsWith('$')) return []
-    return requiredValues(value).map((demanded) => ({ path: key.split('.'), value: demanded }))
+    return requiredValues(value).map((requiredValue) => ({ path: key.split('.'), value: requiredValue }))
   })
 
 const requiredValues = (condition: unknown): unknown[] => {

@@ -179,8 +179,8 @@ export class Catalog {
   newIndexes(collection: Collection, specs: Document[]): Document[] {
     const existing = [...collection.indexes]
     const { collation } = collection.options
-    const checked = specs.map((spec) => checkIndexSpec(spec, collation))
-    const fresh = checked.filter((spec) => {
+    const checkedSpecs = specs.map((spec) => checkIndexSpec(spec, collation))
+    const fresh = checkedSpecs.filter((spec) => {
       if (alreadyExists(existing, spec)) return false
       existing.push(buildIndex(spec, 0))
       return true
@@ -189,8 +189,8 @@ export class Catalog {
     return fresh
   }
 
-  newIndex(view: WritableView, spec: Document, tallied: boolean): Index {
-    return buildIndex(spec, this.#allocate(view), { tallied })
+  newIndex(view: WritableView, spec: Document, hasTallies: boolean): Index {
+    return buildIndex(spec, this.#allocate(view), { tallied: hasTallies })
   }
 
   setIndexes(view: WritableView, collection: Collection, indexes: Index[]): Collection {
@@ -228,15 +228,15 @@ const toStored = ({ ns, db, name, uuid, options, space, indexes }: Collection): 
   })),
 })
 
-const fromStored = (view: View, stored: Document): Collection => ({
-  ns: stored.ns,
-  db: stored.db,
-  name: stored.name,
-  uuid: stored.uuid,
-  options: stored.options,
-  space: toNumber(stored.space),
+const fromStored = (view: View, definition: Document): Collection => ({
+  ns: definition.ns,
+  db: definition.db,
+  name: definition.name,
+  uuid: definition.uuid,
+  options: definition.options,
+  space: toNumber(definition.space),
   version: 0,
-  indexes: (stored.indexes as Document[]).map(({ spec, space, building, ...options }) => {
+  indexes: (definition.indexes as Document[]).map(({ spec, space, building, ...options }) => {
     const tracksArrays = options.tracksArrays === true
     const tracksLosses = options.tracksLosses === true
     const tracksElements = options.tracksElements === true

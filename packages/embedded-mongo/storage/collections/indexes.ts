@@ -14,7 +14,7 @@ export interface Index {
   readonly name: string
   readonly fields: readonly string[]
   /** Some fields are dotted paths. */
-  readonly dotted: boolean
+  readonly hasDottedFields: boolean
   readonly descending: readonly boolean[]
   readonly unique: boolean
   readonly sparse: boolean
@@ -225,7 +225,7 @@ export const buildIndex = (
   fields: Object.keys(spec.key),
   elements: elementsOf(Object.keys(spec.key)),
   uneven: tracksElements && elementsOf(Object.keys(spec.key)) ? false : undefined,
-  dotted: Object.keys(spec.key).some((field) => field.includes('.')),
+  hasDottedFields: Object.keys(spec.key).some((field) => field.includes('.')),
   descending: Object.values(spec.key).map((direction) => toNumber(direction) < 0),
   unique: isTruthy(spec.unique) || spec.name === '_id_',
   sparse: isTruthy(spec.sparse),

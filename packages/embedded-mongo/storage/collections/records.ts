@@ -153,9 +153,9 @@ const addEntries = (
   indexes: readonly Index[],
   { id, document }: Pick<MatchedRecord, 'id' | 'document'>,
 ): void => {
-  const added = entriesIn(indexes, { id, document })
-  checkUnique(view, collection, added, id)
-  for (const entries of added) {
+  const newEntries = entriesIn(indexes, { id, document })
+  checkUnique(view, collection, newEntries, id)
+  for (const entries of newEntries) {
     setFlagsOf(view, entries, id)
     for (const key of entries.keys) putEntry(view, entries.index, key, id)
   }

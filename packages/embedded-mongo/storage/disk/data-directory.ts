@@ -64,11 +64,11 @@ export const openDataDirectory = async (directory: string, below: Buffer): Promi
   enterDirectory(directory)
   const lock = await takeLock(directory)
   try {
-    const confirmed = checkFormat(directory)
+    const isConfirmed = checkFormat(directory)
     const present = existsSync(DATA_FILE)
-    if (confirmed && !present) throw createDamageFault(directory, `${DATA_FILE} is missing`)
+    if (isConfirmed && !present) throw createDamageFault(directory, `${DATA_FILE} is missing`)
     const cut = present && checkDataFile(directory, below)
-    const doubt = present ? (cut ? 'copied' : doubtOf(confirmed)) : undefined
+    const doubt = present ? (cut ? 'copied' : doubtOf(isConfirmed)) : undefined
     reserveReaderTable()
     const release = () => {
       ignoreFullDisk(() => writeState(false))
@@ -78,7 +78,7 @@ export const openDataDirectory = async (directory: string, below: Buffer): Promi
     return {
       file: join(process.cwd(), DATA_FILE),
       doubt,
-      confirm: () => confirmDataFile(confirmed),
+      confirm: () => confirmDataFile(isConfirmed),
       publishAddress,
       release,
     }
@@ -234,8 +234,8 @@ const checkFormat = (directory: string): boolean => {
   return true
 }
 
-const confirmDataFile = (confirmed: boolean): void => {
-  if (!confirmed) replaceFile(MARKER_FILE, { format: FORMAT_VERSION })
+const confirmDataFile = (isConfirmed: boolean): void => {
+  if (!isConfirmed) replaceFile(MARKER_FILE, { format: FORMAT_VERSION })
   rmSync(UNVERIFIED_FILE, { force: true })
   ignoreFullDisk(() => writeState(true))
 }
@@ -292,8 +292,8 @@ const readState = (): FileState | undefined => {
   }
 }
 
-const doubtOf = (confirmed: boolean): DataDirectory['doubt'] => {
-  if (!confirmed) return 'copied'
+const doubtOf = (isConfirmed: boolean): DataDirectory['doubt'] => {
+  if (!isConfirmed) return 'copied'
   // Data files of earlier versions have no state file.
   if (!existsSync(STATE_FILE)) return 'unclean'
   const state = readState()

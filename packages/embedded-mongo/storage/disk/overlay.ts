@@ -187,12 +187,12 @@ function* keysOf(entries: Iterable<Entry>): Iterable<Buffer> {
   for (const { key } of entries) yield key
 }
 
-const lowerBound = (sorted: string[], name: string): number => {
+const lowerBound = (sortedNames: string[], name: string): number => {
   let low = 0
-  let high = sorted.length
+  let high = sortedNames.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((sorted[middle] as string) < name) low = middle + 1
+    if ((sortedNames[middle] as string) < name) low = middle + 1
     else high = middle
   }
   return low

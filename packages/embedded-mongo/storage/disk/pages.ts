@@ -207,12 +207,12 @@ class Pages {
    */
   #checkFree(list: Buffer): void {
     const count = list.length < 8 ? -1 : numberAt(list, 0)
-    const damaged = () => new DamagedFile('has a damaged list of free pages')
-    if (count < 0 || 8 * (count + 1) > list.length) throw damaged()
+    const createError = () => new DamagedFile('has a damaged list of free pages')
+    if (count < 0 || 8 * (count + 1) > list.length) throw createError()
     for (let at = 8; at <= 8 * count; at += 8) {
       const entry = Number(list.readBigInt64LE(at))
       if (entry < 0) at += 8
-      if (at > 8 * count) throw damaged()
+      if (at > 8 * count) throw createError()
       if (entry !== 0) this.#markPages(numberAt(list, at), entry < 0 ? -entry : 1)
     }
   }
@@ -266,16 +266,16 @@ interface Node {
 const nodesOf = (page: Buffer, number: number, isLeaf: boolean): Node[] => {
   const lower = page.readUInt16LE(PAGE.lower)
   const upper = page.readUInt16LE(PAGE.upper)
-  const damaged = () => new DamagedFile(`has a damaged page (${number})`)
+  const createError = () => new DamagedFile(`has a damaged page (${number})`)
   const bytes = page.subarray(HEADER)
   const count = lower / 2
   if (!Number.isInteger(count) || count < (isLeaf ? 1 : 2) || lower > upper || upper > bytes.length)
-    throw damaged()
+    throw createError()
   return Array.from({ length: count }, (_, i) => {
     const at = bytes.readUInt16LE(2 * i)
-    if (at < upper || at % 2 === 1 || at + NODE_HEADER > bytes.length) throw damaged()
+    if (at < upper || at % 2 === 1 || at + NODE_HEADER > bytes.length) throw createError()
     const node = isLeaf ? leafNode(bytes, at) : branchNode(bytes, at)
-    if (!node) throw damaged()
+    if (!node) throw createError()
     return node
   })
 }

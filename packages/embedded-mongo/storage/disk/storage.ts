@@ -86,15 +86,15 @@ function* readInChunks<T>(
     const bounds = { ...boundsOf(from, to, reverse), ...(from !== low && { exclusiveStart: true }) }
     const before = commits()
     const items = [...read({ ...bounds, limit })]
-    let changed = false
+    let hasChanged = false
     for (const item of items) {
       yield item
       if (reverse) to = keyOf(item)
       else from = keyOf(item)
-      changed = commits() !== before
-      if (changed) break
+      hasChanged = commits() !== before
+      if (hasChanged) break
     }
-    if (!changed && items.length < limit) return
+    if (!hasChanged && items.length < limit) return
   }
 }
 
@@ -208,9 +208,9 @@ export class Storage implements View {
   snapshot(): Snapshot {
     this.#db.resetReadTxn()
     const transaction = this.#db.useReadTransaction()
-    let released = false
+    let isReleased = false
     const readOptions = () => {
-      if (released) throw new Error('the snapshot has been released')
+      if (isReleased) throw new Error('the snapshot has been released')
       return { transaction }
     }
     return {
@@ -224,7 +224,7 @@ export class Storage implements View {
         this.#visit({ ...boundsOf(low, high, reverse), ...readOptions() }, most, visitor),
       count: (low, high) => this.#db.getKeysCount({ start: low, end: high, ...readOptions() }),
       release: () => {
-        released = true
+        isReleased = true
         transaction.done()
       },
     }
@@ -275,9 +275,9 @@ export class Storage implements View {
       writing = false
       this.#wake()
     })
-    let worked = 0
+    let workMs = 0
     let slice = 0
-    while (worked < JOB_GROUP_MS) {
+    while (workMs < JOB_GROUP_MS) {
       if (slice > JOB_SLICE_MS) {
         await new Promise(setImmediate)
         slice = 0
@@ -293,7 +293,7 @@ export class Storage implements View {
       const start = performance.now()
       group.finishedJobs.push({ job, answer: runJob(group.changes, job) })
       const took = performance.now() - start
-      worked += took
+      workMs += took
       slice += took
     }
   }
@@ -314,14 +314,14 @@ export class Storage implements View {
   }
 
   async #apply(group: Overlay): Promise<void> {
-    const committed = this.#db.batch(() => {
+    const commit = this.#db.batch(() => {
       for (const { key, value } of group.changesInOrder()) {
         if (value) this.#db.put(key, value)
         else this.#db.remove(key)
       }
     })
     // lmdb reports the cause in a separate promise.
-    await committed.catch(async (error) => {
+    await commit.catch(async (error) => {
       await error.commitError
       throw error
     })

@@ -3,11 +3,11 @@ import type { Index } from '../collections/indexes.ts'
 import { encodeBound, endOfPrefix, textPrefix, typePrefix } from '../collections/keys/key-encoding.ts'
 import type { IndexCondition } from './index-conditions.ts'
 
-/** Keys from `low` up to, not including, `high`; all begin with the same `shared` bytes. */
+/** Keys from `low` up to, not including, `high`; all begin with the same `prefixLength` bytes. */
 export interface KeyBounds {
   low: Buffer
   high: Buffer
-  shared: number
+  prefixLength: number
 }
 
 /** The condition on the component after the points. */
@@ -28,7 +28,7 @@ export const boundsOf = (
   for (const row of points) {
     const start = encodeBound(index, row)
     const [low, high] = range ? rangeBounds(index, row, start, range) : [start, endOfPrefix(start)]
-    unique.set(low.toString('latin1'), { low, high, shared: start.length })
+    unique.set(low.toString('latin1'), { low, high, prefixLength: start.length })
   }
   // As latin1 texts they sort like the keys, and compare in a fraction of the time.
   return [...unique.keys()].sort().map((low) => unique.get(low) as KeyBounds)

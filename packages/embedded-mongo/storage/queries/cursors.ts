@@ -27,7 +27,7 @@ interface Cursor extends Omit<CursorSource, 'documents'> {
   left: number
   /** The size of its last batch in bytes. */
   size: number
-  touched: number
+  usedAt: number
 }
 
 export interface Batch {
@@ -47,7 +47,7 @@ export class Cursors {
       pending: undefined,
       left: source.timer.remainingMs,
       size: 0,
-      touched: Date.now(),
+      usedAt: Date.now(),
     }
     const { finished, ...batch } =
       size === 0 ? { documents: new DocumentArray(), finished: false } : await takeBatch(cursor, size)
@@ -93,7 +93,7 @@ export class Cursors {
 
   #sweep(): void {
     const oldest = Date.now() - CURSOR_IDLE_MS
-    for (const [id, { touched }] of this.#open) if (touched < oldest) this.#open.delete(id)
+    for (const [id, { usedAt }] of this.#open) if (usedAt < oldest) this.#open.delete(id)
   }
 }
 
@@ -105,7 +105,7 @@ const takeBatch = async (
   const documents = new DocumentArray(cursor.size)
   let bytes = 0
   const stop = (finished: boolean) => {
-    cursor.touched = Date.now()
+    cursor.usedAt = Date.now()
     cursor.left = cursor.timer.remainingMs
     cursor.size = documents.size
     return { documents, finished }

@@ -23,7 +23,7 @@ export function* mergeRanges(
 ): Iterable<Entry> {
   const sign = reverse ? -1 : 1
   const before = (a: Head, b: Head): boolean =>
-    a.entry.key.compare(b.entry.key, b.bounds.shared, undefined, a.bounds.shared) * sign < 0
+    a.entry.key.compare(b.entry.key, b.bounds.prefixLength, undefined, a.bounds.prefixLength) * sign < 0
   const entriesAfter = ({ entry: { key }, bounds: { low, high } }: Head): Iterator<Entry> => {
     const [from, to] = reverse ? [low, key] : [Buffer.concat([key, ZERO]), high]
     return scanIndex(view, index, from, to, reverse, EXPECTED_ENTRIES)[Symbol.iterator]()

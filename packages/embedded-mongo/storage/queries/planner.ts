@@ -115,7 +115,7 @@ const sameShape = (a: Document, b: Document): boolean =>
 
 const wholeSpace = ({ space }: Index): KeyBounds => {
   const [low, high] = spaceBounds(space)
-  return { low, high, shared: 0 }
+  return { low, high, prefixLength: 0 }
 }
 
 const fullScan = (index: Index, shape: QueryShape): Plan => {
@@ -135,20 +135,20 @@ const considerIndex = (
   index: Index,
   shape: QueryShape,
   conditions: ConditionsByField,
-  hinted = false,
+  isHinted = false,
 ): Candidate | undefined => {
-  if (!index.ready || (index.spec.hidden === true && !hinted)) return undefined
-  if (!hinted && !index.elements && !concernsField(index.fields[0], shape, conditions)) return undefined
+  if (!index.ready || (index.spec.hidden === true && !isHinted)) return undefined
+  if (!isHinted && !index.elements && !concernsField(index.fields[0], shape, conditions)) return undefined
   const partial = index.spec.partialFilterExpression
-  if (!hinted && partial && !impliesFilter(conditions, partial, shape.collation)) return undefined
+  if (!isHinted && partial && !impliesFilter(conditions, partial, shape.collation)) return undefined
   const fit = fitFields(index, shape, conditions)
   const holdsAll = index.sparse ? fit.excludesNull : true
-  if (!hinted && !holdsAll) return undefined
+  if (!isHinted && !holdsAll) return undefined
   const several = fit.points.length > 1
   const merges = several && shape.sort.length > 0 && fit.points.length <= MAX_MERGED_RANGES
   const direction = !several || merges ? sortDirection(index, fit, shape) : undefined
   const ordered = shape.sort.length === 0 || direction !== undefined
-  if (fit.score === 0 && !hinted && !(direction && shape.sort.length > 0)) return undefined
+  if (fit.score === 0 && !isHinted && !(direction && shape.sort.length > 0)) return undefined
   const namesAll = index.unique && fit.points[0]?.length === index.fields.length
   const isPoint = namesAll && fit.equalities === index.fields.length
   const makePlan = (): Plan => {
@@ -305,11 +305,13 @@ const sortDirection = (
   if (sort.length === 0) return 'forward'
   if (index.cut || index.collation || collation) return undefined
   const isPlainAt = (component: number) => !mayHoldArrays(index, component)
-  const fixed = new Set(index.fields.slice(0, equalities).filter((_, component) => isPlainAt(component)))
+  const fixedFields = new Set(
+    index.fields.slice(0, equalities).filter((_, component) => isPlainAt(component)),
+  )
   let at = points[0]?.length ?? 0
   let reverse: boolean | undefined
   for (const { field, descending } of sort) {
-    if (fixed.has(field)) continue
+    if (fixedFields.has(field)) continue
     if (index.fields[at] !== field || !isPlainAt(at)) return undefined
     const isReversed = descending !== index.descending[at]
     if (reverse !== undefined && reverse !== isReversed) return undefined

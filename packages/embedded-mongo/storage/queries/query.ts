@@ -86,7 +86,7 @@ export function* findRecords(
     neededFields(query.filter, preparedQuery),
     counts,
   )
-  const ordered = preparedQuery.plan.ordered
+  const orderedMatches = preparedQuery.plan.ordered
     ? found
     : sortRecords(
         view,
@@ -97,7 +97,7 @@ export function* findRecords(
         timer,
       )
   let at = 0
-  for (const match of ordered) {
+  for (const match of orderedMatches) {
     if (match !== PAUSE && at++ < skip) continue
     yield match
     if (match === PAUSE) continue
@@ -200,9 +200,9 @@ const KEYS_PER_STEP = 1024
 export function* visitKeys(view: View, index: Index, plan: Ranges, visitor: Visitor): Iterable<void> {
   const { bounds, reverse } = plan
   if (plan.merged) {
-    let visited = 0
+    let keyCount = 0
     for (const { key } of entriesIn(view, index, plan))
-      if (!visitor(key, 0, key.length) || ++visited % KEYS_PER_STEP === 0) yield
+      if (!visitor(key, 0, key.length) || ++keyCount % KEYS_PER_STEP === 0) yield
     return yield
   }
   for (let { low, high } of reverse ? [...bounds].reverse() : bounds) {
@@ -239,14 +239,15 @@ export async function countKeys(
       bounds.map(({ low }) => low),
     )
   const counts = bounds.map((one) => ({ ...one, keys: view.count(one.low, one.high) }))
-  const filled = counts.filter(({ keys }) => keys > 0)
-  if (!index.multikey || filled.length < 2) return filled.reduce((sum, { keys }) => sum + keys, 0)
+  const nonEmptyBounds = counts.filter(({ keys }) => keys > 0)
+  if (!index.multikey || nonEmptyBounds.length < 2)
+    return nonEmptyBounds.reduce((sum, { keys }) => sum + keys, 0)
   const ids = new IdSet()
   const visitor: Visitor = (bytes, _, end) => {
     ids.add(bytes, end)
     return true
   }
-  const plan = { bounds: filled, reverse: false }
+  const plan = { bounds: nonEmptyBounds, reverse: false }
   for (const _ of visitKeys(view, index, plan, visitor)) if (timer.isSliceOver()) await timer.pause()
   return ids.size
 }

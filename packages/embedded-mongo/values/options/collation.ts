@@ -6,9 +6,9 @@ import { fail } from '../errors.ts'
 import { boolean, type Check, checkEach, checkKnown, number, oneOf, text } from './option-types.ts'
 
 /** Ignored at all strengths below the highest: control characters and characters without width. */
-const ignored = /(?![\t-\r\u0085])[\p{Cc}\p{Default_Ignorable_Code_Point}]/gu
+const ignoredCharacters = /(?![\t-\r\u0085])[\p{Cc}\p{Default_Ignorable_Code_Point}]/gu
 
-const visible = (text: string): string => (/[^ -~]/.test(text) ? text.replace(ignored, '') : text)
+const visible = (text: string): string => (/[^ -~]/.test(text) ? text.replace(ignoredCharacters, '') : text)
 
 type Strength = 1 | 2 | 3 | 5
 
@@ -21,7 +21,7 @@ const FOLD_BY_STRENGTH: Record<Strength, (text: string) => string> = {
 
 const sensitivity = { 1: 'base', 2: 'accent', 3: 'variant', 5: 'variant' } as const
 
-const unsupported = { caseLevel: true, numericOrdering: true, alternate: 'shifted', backwards: true }
+const unsupportedOptions = { caseLevel: true, numericOrdering: true, alternate: 'shifted', backwards: true }
 
 const types: Readonly<Record<string, Check>> = {
   locale: text,
@@ -63,13 +63,13 @@ export const collationOf = (spec: unknown): Collation | undefined => {
   if (isNullish(locale)) fail(40414, "BSON field 'collation.locale' is missing but a required field")
   checkOptions(spec as Document)
   if (locale === 'simple') return undefined
-  for (const [name, value] of Object.entries(unsupported))
+  for (const [name, value] of Object.entries(unsupportedOptions))
     if (options[name] === value)
       fail(115, `collation option ${name}: ${value} is not supported by this engine`)
-  const requested = isNullish(options.strength) ? 3 : options.strength
-  if (!(toNumber(requested) >= 1 && toNumber(requested) <= 5))
+  const requestedStrength = isNullish(options.strength) ? 3 : options.strength
+  if (!(toNumber(requestedStrength) >= 1 && toNumber(requestedStrength) <= 5))
     fail(2, 'collation.strength must be between 1 and 5')
-  const level = Math.trunc(toNumber(requested))
+  const level = Math.trunc(toNumber(requestedStrength))
   const strength = (level === 4 ? 3 : level) as Strength
   const first = options.caseFirst ?? 'off'
   if (strength < 3 && first !== 'off') fail(2, 'collation.caseFirst needs a strength of 3 or more')

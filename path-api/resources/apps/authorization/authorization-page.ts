@@ -80,12 +80,12 @@ const redirectTo = (location: string) => replyWith('', { seeOther: true, locatio
 const renderNotice = (view: PageView, text: PageText) =>
   renderPage(view, 'admitApp', markup`<p role="alert">${translate(view.language, text)}</p>`)
 
-async function showLogin(parameters: AuthorizationParameters, context: PageContext, failed = false) {
+async function showLogin(parameters: AuthorizationParameters, context: PageContext, hasFailed = false) {
   const view = await createPageView(parameters.lang, context)
-  const checked = await checkAuthorizationRequest(parameters, context)
-  if (!checked) return renderNotice(view, 'admitUnknown')
-  if ('redirect' in checked) return redirectTo(checked.redirect)
-  return renderLogin(view, checked.app, parameters, failed)
+  const result = await checkAuthorizationRequest(parameters, context)
+  if (!result) return renderNotice(view, 'admitUnknown')
+  if ('redirect' in result) return redirectTo(result.redirect)
+  return renderLogin(view, result.app, parameters, hasFailed)
 }
 
 /**
@@ -124,11 +124,11 @@ export const authorizationPages = [
     guardedAccount: ({ body }) => body.email,
     countedAs: 'loginWithPassword',
     handle: async ({ body: { email, password, ...parameters } }, context) => {
-      const checked = await checkAuthorizationRequest(parameters, context)
-      if (!checked || 'redirect' in checked) return showLogin(parameters, context)
+      const result = await checkAuthorizationRequest(parameters, context)
+      if (!result || 'redirect' in result) return showLogin(parameters, context)
       const mvUid = await context.logins.identify(email, password).catch(toLoginFailure)
       if (mvUid === undefined) return showLogin(parameters, context, true)
-      return showLaunched(mvUid, checked, parameters, context)
+      return showLaunched(mvUid, result, parameters, context)
     },
   }),
   defineOperation({
@@ -143,12 +143,14 @@ export const authorizationPages = [
       const request = await appAuthorizations.take(secret)
       const app = request && (await apps.find(request.appId))
       if (!request || !app) return renderNotice(await createPageView(lang, context), 'admitExpired')
-      const { redirectUri, state, patient: launched = patient } = request
+      const { redirectUri, state, patient: patientId = patient } = request
       const respond = (parameters: Readonly<Record<string, string>>) =>
         redirectTo(responseAddress(redirectUri, publicUrl, { ...parameters, state }))
-      const admitted =
-        decision === 'admit' ? await admit(request.mvUid, app, request, launched, context) : undefined
-      return respond(admitted === undefined ? { error: 'access_denied' } : { code: admitted })
+      const authorizationCode =
+        decision === 'admit' ? await admit(request.mvUid, app, request, patientId, context) : undefined
+      return respond(
+        authorizationCode === undefined ? { error: 'access_denied' } : { code: authorizationCode },
+      )
     },
   }),
 ]
@@ -212,10 +214,10 @@ async function showRequest(
  */
 const listPatients = (
   caller: Caller,
-  launched: string | undefined,
+  patientId: string | undefined,
   { fhir }: PageContext,
 ): Promise<PatientChoice[] | undefined> =>
-  fhir.search(caller, 'Patient', { _count: '100', ...(launched !== undefined && { _id: launched }) }).then(
+  fhir.search(caller, 'Patient', { _count: '100', ...(patientId !== undefined && { _id: patientId }) }).then(
     ({ entry = [] }) =>
       (entry as { resource: FhirResource }[]).map(({ resource }) => toChoice(caller, resource)),
     (error: unknown) => {
@@ -236,19 +238,20 @@ function toChoice({ userId }: Caller, { id, name, identifier }: FhirResource): P
   return { id: String(id), name: human?.text, isSelf: ids.some(({ value }) => value === userId) }
 }
 
-const hidden = (name: string, value: string) => markup`<input type="hidden" name="${name}" value="${value}">`
+const renderHiddenInput = (name: string, value: string) =>
+  markup`<input type="hidden" name="${name}" value="${value}">`
 
-function renderLogin(view: PageView, app: App, parameters: AuthorizationParameters, failed: boolean) {
+function renderLogin(view: PageView, app: App, parameters: AuthorizationParameters, hasFailed: boolean) {
   const say = (text: PageText) => translate(view.language, text, { app: app.name })
   const names = Object.keys(authorizationFields) as (keyof AuthorizationParameters)[]
   const hiddenFields = names.flatMap((name) => {
     const value = name === 'lang' ? view.language : parameters[name]
-    return value === undefined ? [] : [hidden(name, value)]
+    return value === undefined ? [] : [renderHiddenInput(name, value)]
   })
   return renderPage(
     view,
     'admitApp',
-    markup`<p>${say('admitLogin')}</p>${failed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''}
+    markup`<p>${say('admitLogin')}</p>${hasFailed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''}
 <form method="post" action="login">${hiddenFields}
 <label>${say('email')}<input type="email" name="email" autocomplete="username" required></label>
 <label>${say('password')}
@@ -283,7 +286,7 @@ function renderRequest(view: PageView, app: App, open: OpenRequest) {
 <h2>${say('admitHowLong')}</h2><p>${say(durationText(scopes))} ${say('admitEnd')}</p>
 <h2 id="whose">${say('admitWhose')}</h2>
 ${resourceScopesOf(scopes).length > 0 && reachesEverybody(scopes) ? markup`<p>${say('admitWhoseAll')}</p>` : ''}
-<form method="post" action="decision">${hidden('request', open.secret)}${hidden('lang', language)}
+<form method="post" action="decision">${renderHiddenInput('request', open.secret)}${renderHiddenInput('lang', language)}
 ${needsPatient(scopes) ? renderPatients(view, open.patients) : ''}
 ${canAdmit ? markup`<button name="decision" value="admit">${say('admitAllow')}</button>` : ''}
 <button name="decision" value="refuse" formnovalidate>${say('admitRefuse')}</button></form>`,

@@ -32,13 +32,13 @@ export function describeScopes(
   language: InterfaceLanguage,
 ): [right: PageText, data: string][] {
   const resources = resourceScopesOf(scopes)
-  const described = RIGHTS.map(([text, letters]): [PageText, string] => {
+  const rights = RIGHTS.map(([text, letters]): [PageText, string] => {
     const names = resources.filter((one) => letters.test(one.letters)).map((one) => nameOf(one, language))
     return [text, [...new Set(names)].join(', ')]
   })
   const isIdentified = scopes.includes('openid')
   return [
-    ...described.filter(([, data]) => data !== ''),
+    ...rights.filter(([, data]) => data !== ''),
     ...(isIdentified ? [['admitIdentity', translate(language, 'admitWho')] as [PageText, string]] : []),
   ]
 }

@@ -14,8 +14,8 @@ const THRESHOLDS_MESSAGE = 'must be the name of a preset, limits, or a set with 
 const thresholdsField = (
   of: string,
   names: readonly string[],
-  published: readonly string[] = [],
-  documented?: TSchema,
+  presetNames: readonly string[] = [],
+  documentedRules?: TSchema,
 ) =>
   Type.Unsafe<unknown>({
     anyOf: [
@@ -28,17 +28,17 @@ const thresholdsField = (
       },
     ],
     sentence: THRESHOLDS_MESSAGE,
-    ...(documented && { documented }),
+    ...(documentedRules && { documented: documentedRules }),
     description:
-      `Thresholds for ${of}: ${published.length > 0 ? `${published.join(', ')}; ` : ''}limits ` +
+      `Thresholds for ${of}: ${presetNames.length > 0 ? `${presetNames.join(', ')}; ` : ''}limits ` +
       `(${names.map((name) => `${name}Low, ${name}High`).join(', ')}, unit); or { name, unit, bands }`,
   })
 
 const thresholdsByKind: TProperties = Object.fromEntries(
   MEASUREMENT_KINDS.map(({ path, noun, thresholdTarget: { names, unit, presets } }) => {
-    const published = Object.keys(presets)
-    const documented = documentThresholds(names, convertibleUnitNames(unit), published)
-    return [path, Type.Optional(thresholdsField(withArticle(noun), names, published, documented))]
+    const presetNames = Object.keys(presets)
+    const documentedRules = documentThresholds(names, convertibleUnitNames(unit), presetNames)
+    return [path, Type.Optional(thresholdsField(withArticle(noun), names, presetNames, documentedRules))]
   }),
 )
 

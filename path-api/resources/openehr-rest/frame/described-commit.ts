@@ -22,9 +22,9 @@ export function commitAlone(
 ): Promise<CommittedContribution> {
   const { caller, contributions, newUuid, isRetry, commitDetails } = context
   const { description, committer, lifecycle } = commitDetails
-  const implied = !change.preceding ? CREATION : change.data ? '251' : DELETED
-  const changeType = commitDetails.changeType ?? implied
-  const isFit = change.preceding && change.data ? ['250', '251', '252', '253', '666'] : [implied]
+  const impliedType = !change.preceding ? CREATION : change.data ? '251' : DELETED
+  const changeType = commitDetails.changeType ?? impliedType
+  const isFit = change.preceding && change.data ? ['250', '251', '252', '253', '666'] : [impliedType]
   if (!isFit.includes(changeType)) throw invalidDetail('change_type', `must be ${isFit.join(', ')}`)
   if (lifecycle !== undefined && !['532', '553', '523'].includes(lifecycle))
     throw invalidDetail('lifecycle_state', 'must be 532 or 553')

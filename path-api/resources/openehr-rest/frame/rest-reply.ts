@@ -14,9 +14,9 @@ const ROOT_ELEMENTS: Readonly<Record<string, string>> = {
 
 const rootElementOf = ({ _type }: RmObject): string => ROOT_ELEMENTS[_type] ?? _type.toLowerCase()
 
-const serialize = (object: RmObject | string, accepted: string): string => {
+const serialize = (object: RmObject | string, mediaType: string): string => {
   if (typeof object === 'string') return object
-  return accepted === 'application/xml' ? toXml(object, rootElementOf(object)) : JSON.stringify(object)
+  return mediaType === 'application/xml' ? toXml(object, rootElementOf(object)) : JSON.stringify(object)
 }
 
 interface Negotiated {
@@ -50,11 +50,11 @@ export const uidOf = (version: Pick<SavedVersion, 'id' | 'version'>): string => 
 export function replyWithVersion(
   object: RmObject | string | undefined,
   version: SavedVersion,
-  negotiated: Negotiated,
+  negotiation: Negotiated,
 ) {
   const uid = uidOf(version)
   if (object === undefined) return replyWith('', { version: uid, gone: true })
-  return replyWithObject(object, { uid, updatedAt: version.updatedAt }, negotiated)
+  return replyWithObject(object, { uid, updatedAt: version.updatedAt }, negotiation)
 }
 
 interface Changed {

@@ -131,8 +131,8 @@ function objectOperations(resource: VersionedResource) {
         const now = await read(context, pathParameters.ehrId, objectIdIn(pathParameters), {})
         const changes = await allChanges(resource, context, pathParameters.ehrId, now.id)
         const uids = changes.map(({ version }) => uidOf({ id: now.id, version }))
-        const described = await context.contributions.describedAudits(pathParameters.ehrId, uids)
-        const history = toRevisionHistory(now.id, changes, described)
+        const describedAudits = await context.contributions.describedAudits(pathParameters.ehrId, uids)
+        const history = toRevisionHistory(now.id, changes, describedAudits)
         return replyWithObject(history, { uid: uidOf(now) }, context)
       },
     }),

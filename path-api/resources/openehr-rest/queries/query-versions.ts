@@ -24,7 +24,7 @@ export const queryVersionParams = {
 export interface QueryVersion {
   name: string
   version: string
-  stored: StoredQuery
+  query: StoredQuery
 }
 
 /** The version of a query that was stored without one, by an operation of our own. */
@@ -33,9 +33,9 @@ const ONLY_VERSION = '1.0.0'
 /** Our own operations know a version of a query by this name. */
 export const storedNameOf = (name: string, version: string): string => `${name}/${version}`
 
-const toQueryVersion = (stored: StoredQuery): QueryVersion => {
-  const [name = '', version = ONLY_VERSION] = stored.name.split('/')
-  return { name, version, stored }
+const toQueryVersion = (query: StoredQuery): QueryVersion => {
+  const [name = '', version = ONLY_VERSION] = query.name.split('/')
+  return { name, version, query }
 }
 
 /** Sorts after every name with the same beginning. */

@@ -29,7 +29,7 @@ const StoredQueryVersion = closedObject('StoredQueryVersion', 'A version of a st
   q: Type.String({ description: 'The query', examples: ['SELECT e FROM EHR e'] }),
 })
 
-const toStoredQueryVersion = ({ name, version, stored: { q, updatedAt } }: QueryVersion) => ({
+const toStoredQueryVersion = ({ name, version, query: { q, updatedAt } }: QueryVersion) => ({
   name,
   type: 'AQL',
   version,
@@ -63,13 +63,13 @@ function sentQuery({ type, bytes }: RawContent): string {
 async function storeVersion(context: Context<'modeller'>, name: string, version: string, q: string) {
   const { caller, storedQueries } = context
   const storedQuery = { name: storedNameOf(name, version), q }
-  const { query: stored } = await storedQueries
+  const { query } = await storedQueries
     .put(caller, storedQuery, { expected: undefined, createOnly: true })
     .catch((error: unknown) => {
       if (!(error instanceof ServiceError && error.error === 'PreconditionFailed')) throw error
       throw new ServiceError('Conflict', { detail: 'This version of the query is stored already.' })
     })
-  return replyWith(toStoredQueryVersion({ name, version, stored }), {
+  return replyWith(toStoredQueryVersion({ name, version, query }), {
     version,
     location: `${QUERIES_PATH}/${name}/${version}`,
   })

@@ -131,11 +131,17 @@ async function runStored(
   options: RunOptions & { href?: string },
 ) {
   const { caller, storedQueries } = context
-  const stored = await findQueryVersion(context, name, version)
-  const { q } = await storedQueries.requestFor(caller, stored.stored.name, parameters)
+  const queryVersion = await findQueryVersion(context, name, version)
+  const { q } = await storedQueries.requestFor(caller, queryVersion.query.name, parameters)
   const { href } = options
   return replyWithResult(
-    { q, parameters, name: `${stored.name}/${stored.version}`, ...(href && { href }), ...windowOf(options) },
+    {
+      q,
+      parameters,
+      name: `${queryVersion.name}/${queryVersion.version}`,
+      ...(href && { href }),
+      ...windowOf(options),
+    },
     context,
   )
 }

@@ -41,9 +41,9 @@ function dueTime({ from, everyDays, by }: Schedule, clock: LocalClock, period: n
 }
 
 function firstPeriodAfter(expected: Schedule, clock: LocalClock, time: number): number {
-  const passed = (time - Date.parse(expected.from)) / (expected.everyDays * DAY_MS)
+  const passedPeriods = (time - Date.parse(expected.from)) / (expected.everyDays * DAY_MS)
   // A time zone moves the end of a period by less than a day, so by at most one period.
-  let period = Math.max(0, Math.floor(passed) - 2)
+  let period = Math.max(0, Math.floor(passedPeriods) - 2)
   while (dueTime(expected, clock, period) <= time) period += 1
   return period
 }

@@ -57,12 +57,12 @@ const FACT_ITEMS = [
 export function acqViolations(params: AcqParams): Violation[] {
   const { version, answers } = params
   if (answers.length > version) return [tooManyAnswersViolation(version)]
-  const unanswered = Array.from({ length: version }, (_, i) => i + 1).filter(
+  const unansweredItems = Array.from({ length: version }, (_, i) => i + 1).filter(
     (item) =>
       item > answers.length && !FACT_ITEMS.some((one) => one.item === item && params[one.fact] !== undefined),
   )
   return [
-    ...(unanswered.length > 0 ? [tooFewAnswersViolation(version, unanswered)] : []),
+    ...(unansweredItems.length > 0 ? [tooFewAnswersViolation(version, unansweredItems)] : []),
     ...FACT_ITEMS.filter(({ fact }) => params[fact] !== undefined).flatMap(({ item, fact }) => {
       if (item > version) return [{ path: fact, code: 'version', message: `needs version ${item} or later` }]
       return answers[item - 1] == null ? [] : [answeredTwiceViolation(item, fact)]

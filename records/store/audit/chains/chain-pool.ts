@@ -20,20 +20,20 @@ const MAX_CHAINS = 64
  */
 export function createChainPool(instance: number, key: string) {
   const heads = new Map<string, ChainHead>()
-  const linked = new Map<AuditChain, ChainHead>()
+  const pendingHeads = new Map<AuditChain, ChainHead>()
   const free: AuditChain[] = []
   const waiting = new Queue<{ resolve(chain: AuditChain): void; reject(reason: unknown): void }>()
-  let opened = 0
+  let chainCount = 0
   let usable = 0
 
   const open = (): AuditChain => {
-    const chain = `${instance}-${opened++}`
+    const chain = `${instance}-${chainCount++}`
     usable += 1
     const auditChain: AuditChain = {
       chain,
       link(accesses, at) {
         const { entries, head } = linkEntries(key, chain, heads.get(chain) ?? EMPTY_HEAD, accesses, at)
-        linked.set(auditChain, head)
+        pendingHeads.set(auditChain, head)
         return entries
       },
     }
@@ -53,8 +53,8 @@ export function createChainPool(instance: number, key: string) {
         : new Promise((resolve, reject) => waiting.add({ resolve, reject }))
     },
     release(chain: AuditChain, outcome: 'written' | 'not written' | 'in doubt') {
-      const head = linked.get(chain)
-      linked.delete(chain)
+      const head = pendingHeads.get(chain)
+      pendingHeads.delete(chain)
       if (head && outcome === 'written') heads.set(chain.chain, head)
       if (outcome !== 'in doubt') return pass(chain)
       usable -= 1

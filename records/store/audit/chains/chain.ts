@@ -88,16 +88,16 @@ const MAX_IDS_PER_ENTRY = 1000
 /** Merges accesses of one request to the same kind and EHR with the same action into one access. */
 export function mergeAccesses(accesses: readonly AuditedAccess[]): AuditedAccess[] {
   if (accesses.length < 2) return [...accesses]
-  const merged = new Map<string, AuditedAccess & { uniqueIds: Set<string>; asks: Set<string> }>()
+  const accessesByKey = new Map<string, AuditedAccess & { uniqueIds: Set<string>; asks: Set<string> }>()
   for (const access of accesses) {
     const { requestId, userId, ehrId, type, action, outcome, ids, asked } = access
     const key = [requestId, userId, ehrId, type, action, outcome].join('\n')
-    const one = merged.get(key) ?? { ...access, uniqueIds: new Set<string>(), asks: new Set<string>() }
+    const one = accessesByKey.get(key) ?? { ...access, uniqueIds: new Set<string>(), asks: new Set<string>() }
     for (const id of ids) one.uniqueIds.add(id)
     if (asked !== undefined) one.asks.add(asked)
-    merged.set(key, one)
+    accessesByKey.set(key, one)
   }
-  return [...merged.values()].flatMap(({ uniqueIds, asks, ...access }) => {
+  return [...accessesByKey.values()].flatMap(({ uniqueIds, asks, ...access }) => {
     const mergedAccess = asks.size > 0 ? { ...access, asked: [...asks].join('; ') } : access
     return splitIds([...uniqueIds]).map((ids) => ({ ...mergedAccess, ids }))
   })

@@ -34,8 +34,8 @@ export function macOfHeads(
   key: string,
   { _id, heads, headsAt }: Pick<AuditInstance, '_id' | 'heads' | 'headsAt'>,
 ) {
-  const signed = heads.map(({ chain, sequence, mac }) => [chain, sequence, mac])
-  return computeMac(key, ['seal', _id, signed, headsAt])
+  const headValues = heads.map(({ chain, sequence, mac }) => [chain, sequence, mac])
+  return computeMac(key, ['seal', _id, headValues, headsAt])
 }
 
 /** Malformed heads count as unsigned: an attacker may have written anything. */
@@ -82,12 +82,12 @@ export async function registerInstance(db: Db, key: string, startedAt: Date): Pr
 export async function signHeads(
   db: Db,
   key: string,
-  signed: Pick<AuditInstance, '_id' | 'heads' | 'headsAt'> & { endedAt?: Date },
+  instance: Pick<AuditInstance, '_id' | 'heads' | 'headsAt'> & { endedAt?: Date },
 ): Promise<void> {
-  const { _id, ...heads } = signed
+  const { _id, ...heads } = instance
   const { matchedCount } = await auditInstanceCollection(db).updateOne(
     { _id },
-    { $set: { ...heads, seal: macOfHeads(key, signed) } },
+    { $set: { ...heads, seal: macOfHeads(key, instance) } },
   )
   if (matchedCount === 0) throw new Error(`The audit entry for instance ${_id} is missing.`)
 }

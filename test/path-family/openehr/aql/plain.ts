@@ -102,7 +102,7 @@ function waysOfClass(what: ClassNode, object: RmObject, around: ClassNode | unde
       const own: Bound = new Map([[what, one]])
       if (!what.contains) return [own]
       const inner = ways(what.contains.what, one, what)
-      if (what.contains.negated) return inner.length === 0 ? [own] : []
+      if (what.contains.isNegated) return inner.length === 0 ? [own] : []
       return inner.map((found) => new Map([...own, ...found]))
     })
 }

@@ -31,8 +31,8 @@ export function PlanEntryForm({ me, draftName, title, labels, save }: PlanEntryF
   const create = useCreation()
   const form = useSubmit(async () => {
     const { name, ...rest } = draft
-    const filled = Object.fromEntries(Object.entries(rest).filter(([, text]) => text.trim()))
-    await create({ name, ...filled }, save)
+    const filledTexts = Object.fromEntries(Object.entries(rest).filter(([, text]) => text.trim()))
+    await create({ name, ...filledTexts }, save)
     clear()
     await queries.invalidateQueries({ queryKey: ehrKey(me.ehrId) })
     navigate(planPath(me))

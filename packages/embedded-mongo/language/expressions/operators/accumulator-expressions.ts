@@ -8,11 +8,11 @@ import { MANY_OPERANDS, withOperands } from './operands.ts'
 const defineOverOperands = (name: string): ExpressionOperator =>
   withOperands(0, MANY_OPERANDS, (values, { collation }) => {
     const items = values.length === 1 && Array.isArray(values[0]) ? values[0] : values
-    const gathered = accumulators[name]?.(collation)
+    const accumulator = accumulators[name]?.(collation)
     // As an expression, $avg adds doubles.
     const isRough = (item: unknown) => name === '$avg' && bsonType(item) === 'Long'
-    for (const item of items) gathered?.add(isRough(item) ? new Double(toNumber(item)) : item)
-    return gathered?.value
+    for (const item of items) accumulator?.add(isRough(item) ? new Double(toNumber(item)) : item)
+    return accumulator?.value
   })
 
 export const accumulatorExpressions: Record<string, ExpressionOperator> = Object.fromEntries(

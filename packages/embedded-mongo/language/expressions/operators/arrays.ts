@@ -195,7 +195,7 @@ const $zip: ExpressionOperator = (operand, compiler, name) => {
 }
 
 const someOf =
-  (choose: (sorted: unknown[], n: number) => unknown[], ordered: -1 | 0 | 1): ExpressionOperator =>
+  (choose: (values: unknown[], n: number) => unknown[], direction: -1 | 0 | 1): ExpressionOperator =>
   (operand, compiler, name) => {
     const operands = withNamedOperands(operand, name, ['n', 'input'], [], {
       object: 5787801,
@@ -208,11 +208,11 @@ const someOf =
       const count = countOf(n(scope))
       if (!Array.isArray(array)) return fail(5788200, `Input must be an array, not ${typeName(array)}`)
       const values =
-        ordered === 0
+        direction === 0
           ? array
           : array
               .filter((value) => !isNullish(value))
-              .sort((a, b) => ordered * compare(a, b, compiler.collation))
+              .sort((a, b) => direction * compare(a, b, compiler.collation))
       return choose(values, count)
     }
   }

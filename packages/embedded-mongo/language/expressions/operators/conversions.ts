@@ -88,8 +88,8 @@ const decimalOf = (value: unknown): Decimal128 => {
     if (/^-nan$/i.test(value)) return negativeNaN
     const found = parseDecimal(value)
     if (!found) return Decimal128.fromString(value)
-    const lost = isTrue(found) !== /[1-9]/.test(value.split(/e/i, 1)[0] as string)
-    return lost || /inf/i.test(String(found)) ? failOverflow() : found
+    const isOutOfRange = isTrue(found) !== /[1-9]/.test(value.split(/e/i, 1)[0] as string)
+    return isOutOfRange || /inf/i.test(String(found)) ? failOverflow() : found
   }
   return isNumeric(value) ? toDecimal128(value) : failConversion(value, 'decimal')
 }

@@ -67,7 +67,7 @@ const $switch: ExpressionOperator = (operand, compiler) => {
     if (key !== 'branches' && key !== 'default') fail(40067, `$switch found an unknown argument: ${key}`)
   const { branches = [], default: otherwise } = operand
   if (!Array.isArray(branches)) return fail(40061, "$switch expected an array for 'branches'")
-  const compiled = branches.map((branch): [Expression, Expression] => {
+  const compiledBranches = branches.map((branch): [Expression, Expression] => {
     if (!isObject(branch)) return fail(40062, '$switch expected each branch to be an object')
     for (const key of Object.keys(branch))
       if (key !== 'case' && key !== 'then')
@@ -76,10 +76,10 @@ const $switch: ExpressionOperator = (operand, compiler) => {
     if (!('then' in branch)) fail(40065, "$switch requires each branch have a 'then' expression.")
     return [compiler.compile(branch.case), compiler.compile(branch.then)]
   })
-  if (compiled.length === 0) fail(40068, '$switch requires at least one branch.')
+  if (compiledBranches.length === 0) fail(40068, '$switch requires at least one branch.')
   const last = 'default' in operand ? compiler.compile(otherwise) : undefined
   return (scope) => {
-    for (const [test, then] of compiled) if (isTrue(test(scope))) return then(scope)
+    for (const [test, then] of compiledBranches) if (isTrue(test(scope))) return then(scope)
     return last
       ? last(scope)
       : fail(40069, '$switch could not find a matching branch, and no default was specified.')

@@ -34,7 +34,7 @@ export interface IndexEntries {
 export const indexEntries = (index: Index, id: Uint8Array, document: Document): IndexEntries => {
   if (index.filter && !index.filter(document)) return NO_ENTRIES
   const end = index.unique ? NO_BYTES : id
-  if (!index.dotted) return plainEntries(index, document, end)
+  if (!index.hasDottedFields) return plainEntries(index, document, end)
   return elementEntries(index, document, end) ?? deepEntries(index, document, end)
 }
 

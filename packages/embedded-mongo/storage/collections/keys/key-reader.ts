@@ -83,11 +83,11 @@ export class KeyReader {
    * All following keys begin with these bytes, which are whole components. Skipped components among them are
    * not parsed again.
    */
-  expect(shared: Uint8Array): void {
+  expect(prefix: Uint8Array): void {
     for (const { head, mask } of this.#parts) {
       const from = this.#offset
       const end =
-        head || from >= shared.length ? -1 : endOfComponent(shared, from, typeAt(shared, from, mask), mask)
+        head || from >= prefix.length ? -1 : endOfComponent(prefix, from, typeAt(prefix, from, mask), mask)
       if (end < 0) return
       this.#offset = end
       this.#first++

@@ -49,8 +49,8 @@ export function* readCoveredRows(
 ): Iterable<Step<Run>> {
   const index = plan.index as Index
   const [first] = plan.bounds
-  if (first && plan.bounds.length === 1 && first.shared < MAX_UNCUT_BYTES)
-    reader.expect(first.low.subarray(0, first.shared))
+  if (first && plan.bounds.length === 1 && first.prefixLength < MAX_UNCUT_BYTES)
+    reader.expect(first.low.subarray(0, first.prefixLength))
   const isNew = index.multikey && plan.bounds.length > 1 ? createDuplicateCheck() : undefined
   const most = limit ? skip + limit : Number.POSITIVE_INFINITY
   let found = 0

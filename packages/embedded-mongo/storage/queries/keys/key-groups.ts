@@ -106,10 +106,10 @@ export class KeyGroups {
   }
 
   /** The components before the first one that differs are the same in all keys, so they are skipped. */
-  #visitor({ low, shared }: KeyBounds): Visitor {
+  #visitor({ low, prefixLength }: KeyBounds): Visitor {
     const masks = this.#index.descending.map((descends) => (descends ? -1 : 0))
     const { by } = this.#grouping
-    const [first, offset] = this.#firstBehind(low, shared, masks)
+    const [first, offset] = this.#firstBehind(low, prefixLength, masks)
     let source = viewOf(low)
     let bytesSeen: Uint8Array = low
     const numbers = this.#summed.map(() => Number.NaN)
@@ -152,14 +152,18 @@ export class KeyGroups {
   }
 
   /** The first component that keys with these shared bytes may differ in, and its offset. */
-  #firstBehind(low: Uint8Array, shared: number, masks: readonly number[]): [first: number, offset: number] {
+  #firstBehind(
+    low: Uint8Array,
+    prefixLength: number,
+    masks: readonly number[],
+  ): [first: number, offset: number] {
     let first = 0
     let offset = SPACE_BYTES
     const neededComponents = [this.#grouping.by ?? -1, ...this.#summed]
-    while (offset < shared && !neededComponents.includes(first)) {
+    while (offset < prefixLength && !neededComponents.includes(first)) {
       const mask = masks[first] as number
       const end = endOfComponent(low, offset, typeAt(low, offset, mask), mask)
-      if (end < 0 || end > shared) break
+      if (end < 0 || end > prefixLength) break
       offset = end
       first++
     }

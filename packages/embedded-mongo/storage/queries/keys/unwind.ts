@@ -100,7 +100,7 @@ interface Fit {
   points: unknown[][]
   range: Range | undefined
   /** The top-level fields whose conditions the points express. */
-  expressed: Set<string>
+  expressedFields: Set<string>
 }
 
 /** Bounds that contain exactly the keys of the elements that meet the conditions; undefined: there are none. */
@@ -109,7 +109,7 @@ const fitElements = (
   head: ConditionsByField,
   conditions: ConditionsByField,
 ): Fit | undefined => {
-  const fit: Fit = { points: [[]], range: undefined, expressed: new Set() }
+  const fit: Fit = { points: [[]], range: undefined, expressedFields: new Set() }
   let left = conditions.size
   let isValued = false
   for (const [at, field] of index.fields.entries()) {
@@ -120,7 +120,7 @@ const fitElements = (
     if (values && values.length * fit.points.length <= MAX_MERGED_RANGES) {
       fit.points = fit.points.flatMap((row) => values.map((value) => [...row, value]))
       if (isPart) isValued ||= !values.some(isNullish)
-      else fit.expressed.add(field)
+      else fit.expressedFields.add(field)
     } else {
       fit.range = isPart ? wholeRange(list) : undefined
       if (fit.range) left--
@@ -139,7 +139,7 @@ const wholeRange = (list: IndexCondition[]): Range | undefined => {
 
 /** Whether every element within the bounds belongs to a document that passes the filter. */
 const decides = (
-  { expressed }: Fit,
+  { expressedFields }: Fit,
   filter: Document,
   { root, conditions }: { root: string; conditions: ConditionsByField },
 ): boolean => {
@@ -158,7 +158,7 @@ const decides = (
     [...head].every(([field, list]) =>
       field === root
         ? list.every(isMetByElement)
-        : expressed.has(field)
+        : expressedFields.has(field)
           ? list.length === 1
           : field.startsWith(`${root}.`) && isMet(field, list),
     )
@@ -185,9 +185,9 @@ export const findUnreadFields = (
 ): Buffer[] => {
   const first = stages.find((stage) => !('$skip' in stage || '$limit' in stage))
   const fields = wholeFields(first?.$project)
-  const filtered = rootFieldsOf(filter)
-  if (!fields?.dropped || !filtered) return []
-  const read = new Set([...filtered, ...index.fields.map(rootFieldOf)])
+  const filterFields = rootFieldsOf(filter)
+  if (!fields?.isExclusion || !filterFields) return []
+  const read = new Set([...filterFields, ...index.fields.map(rootFieldOf)])
   return fields.names.filter((name) => !read.has(name)).map((name) => Buffer.from(name))
 }
 
@@ -201,7 +201,7 @@ interface Reading {
 export interface UnwoundPage {
   skip: number
   limit: number
-  dropped: Buffer[]
+  droppedFields: Buffer[]
 }
 
 /** @returns undefined if the stages do more than `$skip`, `$limit` and `$project`, each of them at most once */
@@ -210,9 +210,9 @@ export const pageOf = (stages: readonly Document[]): UnwoundPage | undefined => 
   if (!/^(\$skip)? ?(\$limit)? ?(\$project)?$/.test(names)) return undefined
   const { $skip = 0, $limit = Number.POSITIVE_INFINITY, $project }: Document = Object.assign({}, ...stages)
   const fields = wholeFields($project)
-  if ($project !== undefined && !fields?.dropped) return undefined
-  const dropped = (fields?.names ?? []).map((name) => Buffer.from(name))
-  return { skip: toNumber($skip), limit: toNumber($limit), dropped }
+  if ($project !== undefined && !fields?.isExclusion) return undefined
+  const droppedFields = (fields?.names ?? []).map((name) => Buffer.from(name))
+  return { skip: toNumber($skip), limit: toNumber($limit), droppedFields }
 }
 
 /**
@@ -223,18 +223,18 @@ export function* readUnwoundPage(
   view: View,
   collection: Collection,
   { index, root, ...ranges }: UnwindPlan,
-  { page: { dropped, ...page }, timer }: { page: UnwoundPage; timer: CommandTimer },
+  { page: { droppedFields, ...page }, timer }: { page: UnwoundPage; timer: CommandTimer },
 ): Iterable<Step<Buffer>> {
   const name = Buffer.from(root)
-  const indexed = [...new Set(index.fields.map(rootFieldOf))].map((field) => Buffer.from(field))
+  const indexedFields = [...new Set(index.fields.map(rootFieldOf))].map((field) => Buffer.from(field))
   let { skip, limit } = page
   for (const { key } of entriesIn(view, index, ranges)) {
     if (timer.isSliceOver()) yield PAUSE
     const id = idAtEnd(key)
     const bytes = readRecord(view, collection, id)
     if (!bytes || skip-- > 0) continue
-    const element = elementOf(index, id, decode(keepFields(bytes, indexed)), key)
-    yield keepFields(bytes, dropped, true, { name, fields: encode({ [root]: element }) })
+    const element = elementOf(index, id, decode(keepFields(bytes, indexedFields)), key)
+    yield keepFields(bytes, droppedFields, true, { name, fields: encode({ [root]: element }) })
     if (--limit === 0) return
   }
 }
