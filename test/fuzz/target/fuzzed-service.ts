@@ -66,7 +66,7 @@ export async function startFuzzedService(admin: string): Promise<FuzzedService> 
 /** All variables that production requires, and limits that no run reaches. */
 function createEnvironment(smtpUrl: string, port: number): NodeJS.ProcessEnv {
   const generatedVariables = Object.entries(SETTINGS).flatMap(([name, setting]) =>
-    'made' in setting ? [environmentVariableOf(name)] : [],
+    'isGenerated' in setting ? [environmentVariableOf(name)] : [],
   )
   return {
     ...Object.fromEntries(generatedVariables.map((name) => [name, randomBytes(24).toString('hex')])),
