@@ -220,8 +220,10 @@ const NEITHER_VERB_NOR_SUBJECT = new Set(
     'about after also although and as at because before but by during either for from if in of on or still than',
     'though to too under unless until when where while with without',
     'he her his it its she that their them these they this those what which who whom whose',
-    'done found given gone held kept known left made seen sent shown taken told written',
-  ].flatMap((words) => words.split(' ')),
+    'done found gone held left written',
+  ]
+    .flatMap((words) => words.split(' '))
+    .concat([...BARE_PARTICIPLES]),
 )
 const VERBS_LIKE_PARTICIPLES = new Set(['bring', 'exceed', 'need', 'proceed', 'succeed'])
 

@@ -1,8 +1,13 @@
 import { parseFhirJson } from '../../records/fhir/decimal.ts'
-import { memberOf, replaceTexts } from '../../records/fhir/element-paths.ts'
+import { replaceTexts } from '../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { RESERVED_DOCUMENT_KEYS, walkJson } from '../../schemas/json/walk-json.ts'
+import {
+  hasReservedKey,
+  REQUEST_JSON_LIMITS,
+  RESERVED_DOCUMENT_KEYS,
+  walkJson,
+} from '../../schemas/json/walk-json.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { type PatchOperation, patchViolations } from './json-patch.ts'
@@ -135,12 +140,10 @@ const expectedVersions = (ifMatch: string | undefined): number[] | undefined =>
   ifMatch === undefined ? undefined : [Number(/^(?:W\/)?"(\d{1,9})"$/.exec(ifMatch)?.[1] ?? Number.NaN)]
 
 /** As for the body of a request. */
-const PATCH_LIMITS = { depth: 32, values: 20_000 }
-
 function isWithinLimits(patch: unknown): boolean {
   let hasReserved = false
-  const exceededLimit = walkJson(patch, PATCH_LIMITS, (one) => {
-    hasReserved ||= RESERVED_DOCUMENT_KEYS.some((key) => memberOf(one, key) !== undefined)
+  const exceededLimit = walkJson(patch, REQUEST_JSON_LIMITS, (one) => {
+    hasReserved ||= hasReservedKey(one, RESERVED_DOCUMENT_KEYS)
   })
   return exceededLimit === undefined && !hasReserved
 }

@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { ErrorName } from '../../schemas/errors.ts'
+import { REQUEST_JSON_LIMITS } from '../../schemas/json/walk-json.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import type { FormBody, RawBody, RawContent } from '../reply/body-media.ts'
 import type { Reply, ReplySpec } from '../reply/reply.ts'
@@ -90,7 +91,7 @@ export interface BodyLimits {
   values: number
 }
 
-const DEFAULT_BODY_LIMITS: Readonly<BodyLimits> = { bytes: 1024 * 1024, depth: 32, values: 20_000 }
+const DEFAULT_BODY_LIMITS: Readonly<BodyLimits> = { bytes: 1024 * 1024, ...REQUEST_JSON_LIMITS }
 
 interface OperationDefinition<
   Path extends string,

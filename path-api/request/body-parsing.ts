@@ -1,4 +1,4 @@
-import { type JsonLimits, RESERVED_KEYS, walkJson } from '../../schemas/json/walk-json.ts'
+import { hasReservedKey, type JsonLimits, RESERVED_KEYS, walkJson } from '../../schemas/json/walk-json.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { InputError, locateViolation, malformedInput } from '../reply/invalid-input.ts'
 
@@ -71,9 +71,7 @@ function findValueFault(value: unknown, reservedKeys: readonly string[]): JsonFa
 /** Lone surrogates and NUL enter UTF-8 text by escapes only. Without escapes fewer checks are needed. */
 function findPlainFault(value: unknown, reservedKeys: readonly string[]): JsonFault | undefined {
   if (typeof value === 'number' && !Number.isFinite(value)) return INVALID_VALUE
-  return isObject(value) && reservedKeys.some((key) => Object.hasOwn(value, key))
-    ? forbiddenKey(reservedKeys)
-    : undefined
+  return hasReservedKey(value, reservedKeys) ? forbiddenKey(reservedKeys) : undefined
 }
 
 const isObject = (value: unknown): value is object =>

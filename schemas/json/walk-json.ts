@@ -4,11 +4,17 @@ export const RESERVED_KEYS: readonly string[] = ['__proto__', '_bsontype']
 /** Those, and a key by which JavaScript makes no text of an object. No document of FHIR or openEHR has it. */
 export const RESERVED_DOCUMENT_KEYS: readonly string[] = [...RESERVED_KEYS, 'toString']
 
+export const hasReservedKey = (value: unknown, keys: readonly string[]): boolean =>
+  typeof value === 'object' && value !== null && keys.some((key) => Object.hasOwn(value, key))
+
 /** Limits of a JSON value. */
 export interface JsonLimits {
   depth: number
   values: number
 }
+
+/** The usual limits of the JSON in a request. */
+export const REQUEST_JSON_LIMITS: Readonly<JsonLimits> = { depth: 32, values: 20_000 }
 
 /**
  * Walks a JSON value level by level, because recursion could overflow the stack. Stops at a limit, because

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { environmentVariableOf } from '../../../server/config/config.ts'
-import { SETTINGS } from '../../../server/config/service-settings.ts'
+import { SETTINGS, type Setting } from '../../../server/config/service-settings.ts'
 import { startSmtpServer } from '../../harness/people/smtp-server.ts'
 import { freePort } from '../../harness/service/port.ts'
 import {
@@ -65,8 +65,9 @@ export async function startFuzzedService(admin: string): Promise<FuzzedService> 
 
 /** All variables that production requires, and limits that no run reaches. */
 function createEnvironment(smtpUrl: string, port: number): NodeJS.ProcessEnv {
-  const generatedVariables = Object.entries(SETTINGS).flatMap(([name, setting]) =>
-    'isGenerated' in setting ? [environmentVariableOf(name)] : [],
+  const generatedVariables = Object.entries(SETTINGS).flatMap(
+    ([name, setting]: [string, Setting<unknown>]) =>
+      setting.isGenerated ? [environmentVariableOf(name)] : [],
   )
   return {
     ...Object.fromEntries(generatedVariables.map((name) => [name, randomBytes(24).toString('hex')])),
