@@ -1,3 +1,4 @@
+import { Fraction } from '../../../schemas/fraction.ts'
 import { convertExactly, isConvertible } from '../../../schemas/measurements/units.ts'
 import { type FhirCoding, referencedId, userIdOfPractitioner } from '../elements.ts'
 import {
@@ -322,8 +323,16 @@ export const identifierParameter = (description: string, field: string): FhirSea
 
 const UCUM = 'http://unitsofmeasure.org'
 
-/** A stored number in one unit. Values in other units are converted; without a unit, the number counts. */
-export const quantityParameter = (description: string, field: string, unit: string): FhirSearchParameter => ({
+/**
+ * A stored number in one unit. Values in other units are converted; without a unit, the number counts.
+ * @param toStored rounds a converted value as the records do
+ */
+export const quantityParameter = (
+  description: string,
+  field: string,
+  unit: string,
+  toStored: (value: Fraction) => number,
+): FhirSearchParameter => ({
   type: 'quantity',
   description,
   field,
@@ -333,17 +342,27 @@ export const quantityParameter = (description: string, field: string, unit: stri
     if (!quantity) return undefined
     const { code = unit, system = UCUM } = quantity
     if (system !== UCUM || !isConvertible(code, unit)) return false
-    return { [field]: rangeOf(quantity, (value) => convertExactly(value, code, unit).toNumber()) }
+    return quantityCondition(field, quantity, (value) => toStored(convertExactly(value, code, unit)))
   },
 })
 
-function rangeOf({ prefix, value, tolerance }: SoughtQuantity, convert: (value: number) => number) {
-  const exact = convert(value)
-  if (prefix === 'gt' || prefix === 'sa') return { after: exact }
-  if (prefix === 'lt' || prefix === 'eb') return { to: exact }
-  if (prefix === 'ge') return { from: exact }
-  if (prefix === 'le') return { upTo: exact }
+function quantityCondition(
+  field: string,
+  { prefix, value, tolerance }: SoughtQuantity,
+  convert: (value: Fraction) => number,
+): Conditions {
+  const soughtValue = Fraction.of(value)
+  const bound = convert(soughtValue)
+  if (prefix === 'gt' || prefix === 'sa') return { [field]: { after: bound } }
+  if (prefix === 'lt' || prefix === 'eb') return { [field]: { to: bound } }
+  if (prefix === 'ge') return { [field]: { from: bound } }
+  if (prefix === 'le') return { [field]: { upTo: bound } }
   const margin = prefix === 'ap' ? Math.abs(value) / 10 : tolerance
-  const range = { from: convert(value - margin), to: convert(value + margin) }
-  return prefix === 'ne' ? { not: exact } : range
+  const from = convert(soughtValue.minus(margin))
+  const to = convert(soughtValue.plus(margin))
+  // A range that is narrower than the stored decimals is one number.
+  const isOneNumber = from === to
+  if (prefix === 'ne')
+    return { allOf: [[{ [field]: { to: from } }, { [field]: isOneNumber ? { after: to } : { from: to } }]] }
+  return { [field]: isOneNumber ? to : { from, to } }
 }

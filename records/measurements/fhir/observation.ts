@@ -23,7 +23,7 @@ import {
   referenceParameter,
   versionToken,
 } from '../../fhir/search/search-parameters.ts'
-import type { Quantity } from '../quantities/quantity.ts'
+import { type Quantity, roundToStored } from '../quantities/quantity.ts'
 import { localTimeElement } from './local-time-element.ts'
 import { LOINC, namedLoincCode } from './loinc-names.ts'
 import { componentElement, ownUnitElement, quantityElement } from './quantity-element.ts'
@@ -141,8 +141,13 @@ function observationCode(
   }
 }
 
-const quantitySearch = (code: ObservationCode, field: string, unit: string) => {
-  const value = quantityParameter('Measured value', field, unit)
+const convertedQuantity = ({ inUnit, unit }: Quantity): FhirSearchParameter =>
+  quantityParameter('Measured value', inUnit, unit, roundToStored)
+
+const ownUnitQuantity = (field: string, { unit }: Quantity): FhirSearchParameter =>
+  quantityParameter('Measured value', field, unit, (value) => value.toNumber())
+
+const quantitySearch = (code: ObservationCode, value: FhirSearchParameter) => {
   const pair = codeValueParameter('Code and measured value: 8867-4$gt100', [
     { code: code.parameter('Code'), value },
   ])
@@ -200,7 +205,7 @@ export const quantityObservation = (
     definition,
     { code, text: quantity.label },
     [quantityElement(name, quantity)],
-    quantitySearch(code, quantity.inUnit, quantity.unit),
+    quantitySearch(code, convertedQuantity(quantity)),
   )
 }
 
@@ -215,7 +220,7 @@ export const ownUnitObservation = (
     definition,
     { code, text: quantity.label },
     [ownUnitElement(field, quantity)],
-    quantitySearch(code, field, quantity.unit),
+    quantitySearch(code, ownUnitQuantity(field, quantity)),
   )
 }
 
@@ -230,7 +235,7 @@ export function componentObservation(
   const { category = 'vital-signs' } = definition
   const values = Object.values(quantities).map((quantity) => ({
     code: constantToken('Code of a component', codingsOf(quantity)),
-    value: quantityParameter('Measured value', quantity.inUnit, quantity.unit),
+    value: convertedQuantity(quantity),
   }))
   const value = anyOfParameters(
     'Value of a component',

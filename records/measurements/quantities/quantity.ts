@@ -39,6 +39,9 @@ export interface Quantity {
 /** Decimals to which a converted value is stored. */
 const STORED_DECIMALS = 4
 
+/** The number that a record stores of a converted value. */
+export const roundToStored = (convertedValue: Fraction): number => convertedValue.round(STORED_DECIMALS)
+
 const isFiniteNumber = (sentValue: unknown): sentValue is number =>
   typeof sentValue === 'number' && Number.isFinite(sentValue)
 
@@ -126,7 +129,7 @@ export const valuesInOwnUnits = (
   Object.fromEntries(
     Object.entries(quantities).flatMap(([name, quantity]) => {
       const convertedValue = toOwnUnit(quantity, values[name], values[`${name}Unit`])
-      return convertedValue === undefined ? [] : [[quantity.inUnit, convertedValue.round(STORED_DECIMALS)]]
+      return convertedValue === undefined ? [] : [[quantity.inUnit, roundToStored(convertedValue)]]
     }),
   )
 

@@ -75,6 +75,34 @@ describe('a blood glucose in FHIR', () => {
     assert.deepEqual(idsIn(last).sort(), all)
   })
 
+  it('is found in another unit by its own value as the bound', async () => {
+    const person = await createPatient()
+    await createPlan(person)
+    const find = async (quantity: string) => {
+      const search = `Observation?patient=${person.ehrId}&value-quantity=${quantity}|http://unitsofmeasure.org|mg/dL`
+      return idsIn(await readFhir(person, search)).length === 1
+    }
+    for (const value of [70, 100, 126, 180, 99.5]) {
+      const observation = {
+        ...glucose(CODES['mg/dL'], value, 'mg/dL'),
+        subject: { reference: `Patient/${person.ehrId}` },
+      }
+      const { id } = assertStatus(await callFhir(person, 'POST', 'Observation', observation), 201)
+      for (const [prefix, isFound] of [
+        ['ge', true],
+        ['le', true],
+        ['gt', false],
+        ['lt', false],
+        ['eq', true],
+        ['ne', false],
+      ] as const)
+        for (const text of [String(value), value.toFixed(4)])
+          assert.equal(await find(`${prefix}${text}`), isFound, `${prefix}${text}`)
+      assert.equal(await find(`eq${value + 0.5}`), value === 99.5, `eq${value + 0.5}`)
+      assertStatus(await callFhir(person, 'DELETE', `Observation/${id}`), 204)
+    }
+  })
+
   it('is refused with the code of another unit', async () => {
     const refusal = await callFhir(patient, 'POST', 'Observation', glucose('2339-0', 5.4, 'mmol/L'))
     assert.equal(refusal.status, 422)
