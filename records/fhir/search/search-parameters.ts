@@ -2,6 +2,7 @@ import { Fraction } from '../../../schemas/fraction.ts'
 import { convertExactly, isConvertible } from '../../../schemas/measurements/units.ts'
 import { type FhirCoding, referencedId, userIdOfPractitioner } from '../elements.ts'
 import {
+  inWholeDays,
   parsePeriod,
   parseQuantity,
   parseToken,
@@ -194,8 +195,9 @@ export const dateParameter = (
     field,
     modifiers: [],
     where: ({ text }) => {
-      const period = parsePeriod(text)
-      if (!period) return undefined
+      const sentPeriod = parsePeriod(text)
+      if (!sentPeriod) return undefined
+      const period = precision === 'day' ? inWholeDays(sentPeriod) : sentPeriod
       const { from, to } = soughtRange(period)
       const range = { ...(from && { from: show(from) }), ...(to && { to: show(to) }) }
       return period.prefix === 'ne'
@@ -233,8 +235,9 @@ export const periodParameter = (
     fields: [...start, ...end],
     modifiers: [],
     where: ({ text }) => {
-      const period = parsePeriod(text)
-      if (!period) return undefined
+      const sentPeriod = parsePeriod(text)
+      if (!sentPeriod) return undefined
+      const period = inWholeDays(sentPeriod)
       const { prefix, from, to } = period
       const near = soughtRange(period)
       const groups = {

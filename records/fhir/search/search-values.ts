@@ -68,6 +68,22 @@ export function soughtRange({ prefix, from, to }: SoughtPeriod): Bounds {
   return { from: new Date(from.getTime() - tenth), to: new Date(to.getTime() + tenth) }
 }
 
+const DAY_MS = 86_400_000
+
+/**
+ * A period for values that are days. A day that lies only in part before a moment fits `lt` and `le`, and not `sa`; one that
+ * lies only in part after it fits `gt` and `ge`, and not `eb`.
+ */
+export function inWholeDays({ prefix, from, to }: SoughtPeriod): SoughtPeriod {
+  const round = (at: Date, isUp: boolean) =>
+    new Date((isUp ? Math.ceil : Math.floor)(at.getTime() / DAY_MS) * DAY_MS)
+  return {
+    prefix,
+    from: round(from, prefix === 'lt'),
+    to: round(to, ['le', 'sa', 'ap'].includes(prefix)),
+  }
+}
+
 /** A number with its precision, and the unit if there is one: `ge5.4|http://unitsofmeasure.org|mmol/L`. */
 export interface SoughtQuantity {
   prefix: Prefix

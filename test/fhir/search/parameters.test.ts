@@ -53,6 +53,7 @@ describe('the search parameters of R4', () => {
       alone: await post(`/med/${patient.ehrId}/event`, { type: 'walk', ...event }),
       expired: await device({ name: 'Old monitor', expiry: '2020-01-01' }),
       device: await device({ name: 'Möbius monitor', manufacturer: 'ACME-2 B.V.', model: 'X' }),
+      diagnosis: await post('diagnosis', { name: 'Asthma', onset: '2026-02-10' }),
       ended: await post('medication', { name: 'A', start: '2026-01-01', end: '2026-01-31' }),
       going: await post('medication', { name: 'B', start: '2026-02-01', informationSource: 'patient' }),
     })
@@ -62,7 +63,7 @@ describe('the search parameters of R4', () => {
   const identifier = () => `urn:health-record-service:user|${nurse.mvUid}`
 
   /** The expected matches of the patient's search: names of `ids`, with the suffix of a part. */
-  const ROWS: readonly [search: () => string, found: readonly string[]][] = [
+  const ROWS: readonly (readonly [search: () => string, found: readonly string[]])[] = [
     [() => `Observation?derived-from=Observation/${ids.bmi}`, ['bmi.h', 'bmi.w']],
     [() => `Observation?derived-from=${ids.bmi}.w`, []],
     [() => `Observation?has-member=Observation/${ids.pressure}.hr`, ['pressure']],
@@ -120,6 +121,22 @@ describe('the search parameters of R4', () => {
     [() => 'MedicationStatement?effective=ap2026-02-15', ['ended', 'going']],
     [() => 'MedicationStatement?effective:missing=false', ['ended', 'going']],
     [() => 'MedicationStatement?effective:missing=true', []],
+    ...['le', 'lt', 'ge', 'gt', 'ne', 'ap'].map(
+      (prefix) => [() => `Condition?onset-date=${prefix}2026-02-10T12:00:00Z`, ['diagnosis']] as const,
+    ),
+    ...[
+      'sa2026-02-10T12:00:00Z',
+      'eb2026-02-10T12:00:00Z',
+      '2026-02-10T12:00:00Z',
+      'lt2026-02-10T00:00:00Z',
+    ].map((date) => [() => `Condition?onset-date=${date}`, []] as const),
+    [() => 'Condition?onset-date=sa2026-02-09T12:00:00Z', ['diagnosis']],
+    [() => 'Condition?onset-date=le2026-02-09T23:59:59.999Z', []],
+    [() => 'MedicationStatement?effective=le2026-02-01T08:00:00Z', ['ended', 'going']],
+    [() => 'MedicationStatement?effective=lt2026-02-01T08:00:00Z', ['ended', 'going']],
+    [() => 'MedicationStatement?effective=sa2026-02-01T08:00:00Z', []],
+    [() => 'MedicationStatement?effective=sa2026-01-31T08:00:00Z', ['going']],
+    [() => 'MedicationStatement?effective=eb2026-01-31T08:00:00Z', []],
     [() => 'Goal?target-date:missing=true', ['goal']],
     [() => 'Goal?target-date:missing=false', []],
   ]

@@ -159,6 +159,14 @@ describe('people in FHIR', () => {
     assert.deepEqual(await readFhir(patient, `RelatedPerson/${relatedPerson.id}`), relatedPerson)
     const none = await readFhir(patient, `RelatedPerson?patient=${patient.ehrId}&name=Klaas`)
     assert.deepEqual(idsIn(none), [])
+    for (const [date, isFound] of [
+      ['ge1990-01-01T12:00:00Z', true],
+      ['le1990-01-01T12:00:00Z', true],
+      ['sa1990-01-01T12:00:00Z', false],
+    ] as const) {
+      const born = await readFhir(patient, `RelatedPerson?patient=${patient.ehrId}&birthdate=${date}`)
+      assert.deepEqual(idsIn(born), isFound ? [relatedPerson.id] : [], date)
+    }
     for (const other of [friend, nurse, stranger]) {
       assert.deepEqual(idsIn(await readFhir(other, `RelatedPerson?patient=${patient.ehrId}`)), [])
       await readFhir(other, `RelatedPerson/${relatedPerson.id}`, 404)
