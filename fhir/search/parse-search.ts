@@ -36,7 +36,7 @@ const SUMMARY_MODES: readonly string[] = ['true', 'text', 'data', 'count', 'fals
 const TOTAL_MODES: readonly string[] = ['none', 'estimate', 'accurate']
 
 /** Parameters of results and of the protocol, which are not criteria. */
-const RESULT_PARAMETERS: readonly string[] = [
+export const RESULT_PARAMETERS: readonly string[] = [
   '_count',
   '_sort',
   '_elements',

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { resourceTypes } from '../../../fhir/resource-types.ts'
+import { RESULT_PARAMETERS } from '../../../fhir/search/parse-search.ts'
 import type { Interaction, ResourceType } from '../../../fhir/sources/resource-source.ts'
 import { defineOperation, type Operation } from '../../operation/operation.ts'
 import { formBody } from '../../reply/body-media.ts'
@@ -38,7 +39,7 @@ const FORM_OPTIONS = { additionalProperties: true, description: 'Parameters' }
 const joinParameters = (ofAddress: object, ofForm: object): Record<string, unknown> => {
   const parameters: Record<string, unknown> = { ...ofAddress, ...ofForm }
   for (const [name, values] of Object.entries(ofAddress))
-    if (Object.hasOwn(ofForm, name) && !name.startsWith('_'))
+    if (Object.hasOwn(ofForm, name) && !RESULT_PARAMETERS.includes(name))
       parameters[name] = [values, ofForm[name as keyof typeof ofForm]].flat()
   return parameters
 }
