@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Request, Response } from 'express'
+import { hashSecret } from '../../records/accounts/user/secret.ts'
 import { compartmentOf } from '../../records/ehrs/rights/access.ts'
 import type { Admission, AdmissionControl } from '../../records/limits/admission/admission-control.ts'
 import { addressKey, hashedKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
@@ -220,11 +221,15 @@ function toIdempotentRequest(
   const key = method === 'post' ? parseIdempotencyKey(headers['idempotency-key']) : undefined
   if (key === undefined) return undefined
   const content = Buffer.concat([Buffer.from(JSON.stringify([params, query])), bytes])
-  const { mvUid = 'anonymous', acting, app } = principal ?? {}
+  const { mvUid = anonymousCallerOf(headers), acting, app } = principal ?? {}
   const account = acting ? `${acting.helperId} for ${mvUid}` : mvUid
   const scope = [id, account, ...(app ? [app.id] : [])].join(' ')
   return { key, scope, content }
 }
+
+/** Without a principal, only the credentials of a request tell one caller from another. */
+const anonymousCallerOf = ({ authorization, cookie }: Request['headers']): string =>
+  `anonymous ${hashSecret(JSON.stringify([authorization, cookie]))}`
 
 function toNotModified(request: Request, renderedResponse: RenderedResponse): RenderedResponse {
   const { etag, vary, 'last-modified': lastModified } = renderedResponse.headers

@@ -8,8 +8,9 @@ import { operationTable } from '../../path-api/operation-table.ts'
 import { FormBody, RawBody } from '../../path-api/reply/body-media.ts'
 import { mediaTypesOf } from '../../path-api/request/request-input.ts'
 import { withArticle } from '../../schemas/common.ts'
+import { ServiceError } from '../../schemas/errors.ts'
 import { placesOfViolations } from '../harness/clients/violation-places.ts'
-import { type SampleApi, startSampleApi } from './http/sample-api.ts'
+import { GENEROUS_LIMITS, type SampleApi, startSampleApi } from './http/sample-api.ts'
 
 type Body = Record<string, unknown>
 
@@ -29,6 +30,14 @@ const exampleFor = (body: NonNullable<Operation['body']>): unknown => {
   return schema ? exampleOf(schema) : {}
 }
 
+/** The example body as fetch sends it with its media type. */
+const exampleRequestBody = ({ body }: Operation): RequestInit => {
+  if (body instanceof FormBody)
+    return { body: new URLSearchParams(exampleOf(body.schema) as Record<string, string>) }
+  if (body === undefined || body instanceof RawBody) return {}
+  return { body: new Blob([JSON.stringify(exampleOf(body))], { type: 'application/json' }) }
+}
+
 /** A value that no schema of this type accepts. */
 const createWrongValue = (member: TSchema): unknown =>
   JSON.stringify(member, withoutDocumented).includes('"boolean"') ? { no: 1 } : true
@@ -44,13 +53,22 @@ const isTypeAccepted = (member: TSchema, type: string): boolean =>
 const isOfAnyType = ({ type, anyOf, enum: values }: TSchema): boolean =>
   type === undefined && anyOf === undefined && values === undefined
 
+const refuse = () => {
+  throw new ServiceError('NotFound')
+}
+
 const placesOf = ({ body }: { body: string }): string[] => placesOfViolations({ body: JSON.parse(body) })
 
 /** Refusals that every operation gives before it does anything, so no service is needed here. */
 describe('every operation', () => {
   let sample: SampleApi
   before(async () => {
-    sample = await startSampleApi({ operations: operationTable, services: {} as Services })
+    sample = await startSampleApi({
+      operations: operationTable.map((operation) => ({ ...operation, handle: refuse })),
+      services: {} as Services,
+      checking: false,
+      rateLimits: { ...GENEROUS_LIMITS, guardedAddress: 10_000, guardedAccount: 10_000 },
+    })
   })
   after(() => sample.close())
 
@@ -113,6 +131,23 @@ describe('every operation', () => {
             body ? JSON.stringify(body) : undefined,
           )
           assert.equal(answer.status, 404, answer.body)
+        })
+      }
+      if (operation.method === 'post' && (access === 'public' || access === 'optional')) {
+        it('replays an answer only to the credentials that got it', async () => {
+          const isReplayed = async (headers: Record<string, string>) => {
+            const answer = await fetch(sample.url + examplePathOf(operation), {
+              method: 'POST',
+              headers: { ...headers, 'idempotency-key': 'the-same-key' },
+              redirect: 'manual',
+              ...exampleRequestBody(operation),
+            })
+            assert.equal(answer.status, 404, await answer.text())
+            return answer.headers.has('idempotency-replayed')
+          }
+          const callers = [{}, { authorization: 'Basic QTpi' }, { cookie: 'refreshToken=a' }]
+          for (const caller of callers) assert.equal(await isReplayed(caller), false)
+          for (const caller of callers) assert.equal(await isReplayed(caller), true)
         })
       }
       if (isConditional(operation)) {

@@ -264,7 +264,7 @@ export const sampleTokens: PathApiOptions['tokens'] = {
   tokenFromQuery: false,
 }
 
-const GENEROUS_LIMITS = {
+export const GENEROUS_LIMITS = {
   address: 10_000,
   account: 10_000,
   guardedAddress: 5,
