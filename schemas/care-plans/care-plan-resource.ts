@@ -43,15 +43,18 @@ export const CarePlanResource = closedObject(
 )
 export type CarePlanResource = Static<typeof CarePlanResource>
 
-const closingFields = {
+const closingFieldsOf = ({
+  outcome,
+  achievementDate,
+}: typeof CarePlanForms.fields | typeof TaskForms.fields) => ({
   status: Type.Optional({ ...ClosingStatusEnum, description: 'Closing status; default COMPLETED' }),
-  outcome: Type.Optional(nullable(CarePlanForms.fields.outcome)),
-  achievementDate: Type.Optional(nullable(CarePlanForms.fields.achievementDate)),
-}
+  outcome: Type.Optional(nullable(outcome)),
+  achievementDate: Type.Optional(nullable(achievementDate)),
+})
 export const ClosingRequest = closedObject(
   'Closing',
   'Closing data; omitted fields keep their values',
-  closingFields,
+  closingFieldsOf(TaskForms.fields),
 )
 export type ClosingRequest = Static<typeof ClosingRequest>
 
@@ -59,7 +62,7 @@ export const ClosingRequestWithContents = closedObject(
   'ClosingWithContents',
   ClosingRequest.description ?? '',
   {
-    ...closingFields,
+    ...closingFieldsOf(CarePlanForms.fields),
     closeOpen: Type.Optional(
       Type.Boolean({
         default: false,

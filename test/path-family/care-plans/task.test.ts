@@ -83,6 +83,15 @@ describe('tasks', () => {
     assert.ok(answer.body.errors.some(({ message }: { message: string }) => message === priorities))
   })
 
+  it('reject an outcome that is too long when they are closed', async () => {
+    const { id } = assertStatus(await patient.call('POST', at(), full), 201)
+    const close = (length: number) => patient.call('POST', `${at(id)}/close`, { outcome: 'x'.repeat(length) })
+    const answer = await close(1001)
+    assertProblem(answer, 400, 'invalid-input')
+    assert.deepEqual(placesOfViolations(answer), ['body.outcome'])
+    assertStatus(await close(1000))
+  })
+
   it('are found only in their own goal', async () => {
     const id = await createTask(patient, planId, goalId)
     const otherGoal = await createGoal(patient, planId)
