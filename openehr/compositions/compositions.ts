@@ -54,6 +54,11 @@ interface InsertOptions {
   restrict?: ((target: RecordParent) => RecordParent) | undefined
 }
 
+interface RemoveOptions extends ConditionalWriteOptions {
+  /** Creates the error for a composition that is already deleted. */
+  deletedError?: () => ServiceError
+}
+
 interface CompositionKey {
   ehrId: string
   /** Id of the composition, or uid of a version. */
@@ -255,12 +260,12 @@ export class Compositions {
 
   /**
    * Adds a version that marks the composition as deleted.
-   * @throws NotFound; MalformedRequest when it is already deleted; Conflict, PreconditionFailed
+   * @throws NotFound, also when it is already deleted, unless `deletedError` is given; Conflict, PreconditionFailed
    */
   async remove(
     caller: Caller,
     { ehrId, uid }: CompositionKey,
-    options: ConditionalWriteOptions,
+    { deletedError = () => new ServiceError('NotFound'), ...options }: RemoveOptions,
   ): Promise<SavedComposition> {
     const { id, version } = await this.#parseChangeable(caller, { ehrId, uid })
     return withVersionUid(id, () =>
@@ -268,10 +273,7 @@ export class Compositions {
         caller,
         { id, ehrId },
         (now) => {
-          if (now.json === undefined)
-            throw new ServiceError('MalformedRequest', {
-              violations: [{ path: 'compositionId', code: 'deleted', message: 'is deleted already' }],
-            })
+          if (now.json === undefined) throw deletedError()
           if (version !== undefined && version !== now.version)
             throw new ServiceError('Conflict', {
               detail: 'This is not the latest version. Read the composition again.',
@@ -293,9 +295,10 @@ export class Compositions {
     return this.#store.history(caller, { id: parseVersionUid(uid).id, ehrId }, page)
   }
 
-  /** The links of a composition, and the links of others in the EHR to it. @throws NotFound */
+  /** The links of a composition, and the links of others in the EHR to it. @throws NotFound, also when it is deleted */
   async getWithLinks(caller: Caller, key: CompositionKey) {
     const now = await this.get(caller, key)
+    if (now.json === undefined) throw new ServiceError('NotFound')
     const { ehrId, id } = now
     const own = findLinks(toRmObject(now))
     const targetsById = await this.#findLinkTargets(
@@ -389,6 +392,12 @@ const CONTENT = [...SEARCH_FIELD_NAMES, 'json']
 
 /** Maximum number of links in one response. */
 const MAX_LINKS = 200
+
+/** The openEHR REST API answers 400 to the deletion of a deleted composition. */
+export const deletedCompositionError = (): ServiceError =>
+  new ServiceError('MalformedRequest', {
+    violations: [{ path: 'compositionId', code: 'deleted', message: 'is deleted already' }],
+  })
 
 const takenUidError = (cause?: unknown): ServiceError =>
   new ServiceError('Conflict', { detail: 'A composition with this uid already exists.', cause })

@@ -17,7 +17,11 @@ import {
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
 import { isInputErrorName, ServiceError } from '../../schemas/errors.ts'
-import type { CompositionContent, Compositions } from '../compositions/compositions.ts'
+import {
+  type CompositionContent,
+  type Compositions,
+  deletedCompositionError,
+} from '../compositions/compositions.ts'
 import type { Directories } from '../directories/directories.ts'
 import type { EhrStatuses } from '../ehr-status/ehr-statuses.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
@@ -284,8 +288,9 @@ const writeComposition: WriteVersion = async ({ compositions }, caller, write) =
     return compositions.insert(caller, { ehrId }, content as CompositionContent, { newUuid, tx })
   const { id, version } = sentVersion.preceding
   const options = { expected: [version], tx }
+  const uid = versionUidOf(sentVersion.preceding)
   if (content === undefined)
-    return compositions.remove(caller, { ehrId, uid: versionUidOf(sentVersion.preceding) }, options)
+    return compositions.remove(caller, { ehrId, uid }, { ...options, deletedError: deletedCompositionError })
   return compositions.update(caller, { ehrId, id }, content, options)
 }
 

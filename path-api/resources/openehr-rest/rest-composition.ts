@@ -1,4 +1,5 @@
 import { toRmObject } from '../../../openehr/compositions/composition-json.ts'
+import { deletedCompositionError } from '../../../openehr/compositions/compositions.ts'
 import type { SentComposition } from '../../../openehr/compositions/read-composition.ts'
 import { parseVersionUid } from '../../../records/compositions/composition-record.ts'
 import type { RecordParent } from '../../../records/store/writing/batch-writer.ts'
@@ -134,7 +135,8 @@ export const restCompositionOperations = [
       const { id, version } = parseVersionUid(uid)
       const expected = ifMatchOf(id)
       if (!isDescribed(context) || version === undefined) {
-        const composition = await compositions.remove(caller, { ehrId, uid }, { expected })
+        const options = { expected, deletedError: deletedCompositionError }
+        const composition = await compositions.remove(caller, { ehrId, uid }, options)
         return replyWith(undefined, { version: uidOf(composition) })
       }
       const { versions } = await commitAlone(context, ehrId, {

@@ -226,6 +226,8 @@ const changed: ConformanceCase[] = [
       assertStatuses(await fixture.rest('DELETE', `/ehr/${ehrId}/composition/${last}`), 204)
       await note()
       assert.deepEqual(audits, ['modification', 'deleted'])
+      const deleted = `/ehr/${ehrId}/composition/${withVersion(uid, 3)}`
+      assertStatuses(await fixture.rest('DELETE', deleted), 400)
       assertStatuses(await fixture.rest('GET', `/ehr/${ehrId}/composition/${idOf(uid)}`), 204)
     },
   },

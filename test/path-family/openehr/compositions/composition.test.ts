@@ -120,7 +120,11 @@ describe('compositions', () => {
     )
     assertProblem(await patient.call('DELETE', at(`/${uid}`)), 409, 'conflict')
     assertStatus(await patient.call('DELETE', at(`/${second.body.uid}`)), 204)
-    assertProblem(await patient.call('DELETE', one), 400, 'malformed-request')
+    for (const path of [one, at(`/${compositionId}::hrs.local::3`)]) {
+      assertProblem(await patient.call('DELETE', path), 404, 'not-found')
+      assertProblem(await patient.call('GET', path), 404, 'not-found')
+    }
+    assert.deepEqual(assertStatus(await patient.call('GET', at(`/${uid}`))).links, [], 'of a former version')
     assert.equal((await patient.call('GET', `${one}/json`)).status, 204)
     assertProblem(await patient.call('PUT', `${one}/json`, next, { 'if-match': '"3"' }), 404, 'not-found')
     assert.equal(
