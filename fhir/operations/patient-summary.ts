@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { elementAt } from '../../records/fhir/element-paths.ts'
 import { TERMINOLOGY } from '../../records/fhir/elements.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 
@@ -12,6 +13,9 @@ interface SummarySection {
   query?: Readonly<Record<string, string>>
 }
 
+/** Nobody has what was refuted or entered in error. */
+const HOLDS = { 'verification-status:not': 'refuted,entered-in-error' }
+
 /** The sections of the International Patient Summary for which the service has records. The first three are mandatory. */
 const SECTIONS: readonly SummarySection[] = [
   {
@@ -20,9 +24,9 @@ const SECTIONS: readonly SummarySection[] = [
     type: 'MedicationStatement',
     query: { status: 'active,on-hold,intended,unknown' },
   },
-  { title: 'Allergies and intolerances', code: '48765-2', type: 'AllergyIntolerance' },
-  { title: 'Problems', code: '11450-4', type: 'Condition' },
-  { title: 'Immunizations', code: '11369-6', type: 'Immunization' },
+  { title: 'Allergies and intolerances', code: '48765-2', type: 'AllergyIntolerance', query: HOLDS },
+  { title: 'Problems', code: '11450-4', type: 'Condition', query: HOLDS },
+  { title: 'Immunizations', code: '11369-6', type: 'Immunization', query: { status: 'completed' } },
   { title: 'Medical devices', code: '46264-8', type: 'Device' },
   {
     title: 'Vital signs',
@@ -39,19 +43,37 @@ const MAX_ENTRIES = '1000'
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
+interface DescribedValue {
+  code?: { text?: string }
+  valueQuantity?: { value: number; unit: string }
+}
+
+interface DescribedResource extends FhirResource, DescribedValue {
+  medicationCodeableConcept?: { text?: string }
+  vaccineCode?: { text?: string }
+  deviceName?: { name: string }[]
+  component?: DescribedValue[]
+}
+
+const describeValue = ({ valueQuantity }: DescribedValue): string =>
+  valueQuantity ? `: ${valueQuantity.value} ${valueQuantity.unit}` : ''
+
+/** Statuses that a reader of a summary expects. */
+const USUAL_STATUSES: readonly unknown[] = ['active', 'confirmed', 'completed', 'final', 'amended']
+
 /** A line of text for people about a resource. */
-function describe(resource: FhirResource): string {
-  const { code, medicationCodeableConcept, vaccineCode, title, deviceName, valueQuantity } =
-    resource as FhirResource & {
-      code?: { text?: string }
-      medicationCodeableConcept?: { text?: string }
-      vaccineCode?: { text?: string }
-      deviceName?: { name: string }[]
-      valueQuantity?: { value: number; unit: string }
-    }
+function describe(resource: DescribedResource): string {
+  const { code, medicationCodeableConcept, vaccineCode, title, deviceName, component = [] } = resource
   const name = [code?.text, medicationCodeableConcept?.text, vaccineCode?.text, title, deviceName?.[0]?.name]
-  const value = valueQuantity ? `: ${valueQuantity.value} ${valueQuantity.unit}` : ''
-  return `${name.find((one) => one !== undefined) ?? resource.resourceType}${value}`
+  const statuses = ['status', 'clinicalStatus.coding[0].code', 'verificationStatus.coding[0].code'].flatMap(
+    (path) => elementAt(resource, path) ?? [],
+  )
+  const unusual = statuses.filter((one) => !USUAL_STATUSES.includes(one))
+  return [
+    `${name.find((one) => one !== undefined) ?? resource.resourceType}${describeValue(resource)}`,
+    ...component.map((one) => `${one.code?.text}${describeValue(one)}`),
+    ...unusual,
+  ].join(', ')
 }
 
 const narrative = (resources: readonly FhirResource[]) => {

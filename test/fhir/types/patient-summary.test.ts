@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createPatient, type Patient } from '../../harness/care/patients.ts'
+import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson } from '../../harness/people/people.ts'
 
@@ -49,6 +49,33 @@ describe('the International Patient Summary', () => {
     assert.equal(rest.length, references.length)
     for (const [i, url] of rest.entries()) assert.ok(url.endsWith(`/fhir/R4/${references[i]}`), url)
     assert.match(sectionsOf(document)[0].text.div, /<li>Metformin &lt;b&gt;<\/li>/)
+  })
+
+  it('leaves out what is not so, and says how sure the rest is', async () => {
+    const person = await createPatient()
+    const carePlanId = await createPlan(person)
+    const add = (resource: string, body: object) =>
+      person.call('POST', resource, body).then((answer) => assertStatus(answer, 201))
+    await add('immunisation', { vaccine: 'Flu vaccine', status: 'not-done' })
+    for (const verification of ['refuted', 'entered-in-error', 'unconfirmed'])
+      assertStatus(await person.call('PUT', `adversereaction/${verification}`, { verification }), 201)
+    for (const certainty of ['refuted', 'entered-in-error', 'confirmed'])
+      await add('diagnosis', { name: `Asthma ${certainty}`, certainty, status: 'resolved' })
+    await add('procedure/bloodpressure', {
+      carePlanId,
+      timestamp: '2026-03-01T08:30:00Z',
+      systolic: 128,
+      systolicUnit: 'mmHg',
+      diastolic: 82,
+      diastolicUnit: 'mmHg',
+    })
+    const document = assertStatus(await person.call('GET', `/fhir/R4/Patient/${person.ehrId}/$summary`))
+    const lines = sectionsOf(document).flatMap(({ text }) => [...text.div.matchAll(/<li>(.*?)<\/li>/g)])
+    assert.deepEqual(lines.map(([, line]) => line).slice(0, 3), [
+      'unconfirmed, unconfirmed',
+      'Asthma confirmed, resolved',
+      'Blood pressure, Systolic pressure: 128 mmHg, Diastolic pressure: 82 mmHg',
+    ])
   })
 
   it('is hidden from a stranger', async () => {
