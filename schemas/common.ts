@@ -23,6 +23,12 @@ export const shortTextField = (description: string, ...examples: string[]) =>
     ...(examples.length > 0 ? { examples } : {}),
   })
 
+/** Rules of a language tag (RFC 3066). */
+export const LANGUAGE_TAG = {
+  format: 'language-tag',
+  sentence: 'must be a language tag: an ISO 639-1 code, and a country where it matters (nl, nl-BE)',
+} as const
+
 /** Media type of plain text of any number of lines; all other text has one line. */
 export const MULTI_LINE = { contentMediaType: 'text/plain' } as const
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { closedObject, MULTI_LINE } from '../common.ts'
+import { closedObject, LANGUAGE_TAG, MULTI_LINE } from '../common.ts'
 import { AccountRoleEnum, AccountStateEnum } from '../enums.ts'
 
 /**
@@ -32,14 +32,13 @@ export const currentPasswordField = Type.String({
 
 export const userIdField = Type.String({ description: 'User id', examples: ['n4Fq2LxT0a'] })
 
-/** Used in mails: no line breaks, no invisible characters. */
+/** Used in mails: no line breaks, no invisible characters. The profile gets the name: not only spaces. */
 const nameRules = {
   minLength: 1,
   maxLength: 200,
-  pattern: '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]+$',
-  inWords: 'without line breaks, control and formatting characters',
+  pattern: '^\\p{Zs}*[^\\s\\p{Cc}\\p{Cf}][^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]*$',
+  inWords: 'with a visible character, and without line breaks, control and formatting characters',
 }
-const languageRules = { pattern: '^[A-Za-z]{2,3}(-[A-Za-z]{2})?$' }
 
 export const accountNameField = Type.String({
   ...nameRules,
@@ -48,7 +47,7 @@ export const accountNameField = Type.String({
 })
 
 export const accountLanguageField = Type.String({
-  ...languageRules,
+  ...LANGUAGE_TAG,
   description: 'Language tag for mails (RFC 3066): `nl` for Dutch; any other tag gets English',
   examples: ['nl'],
 })
@@ -58,7 +57,7 @@ const nullableStringField = (rules: object, description: string, example: string
 
 const nullableNameField = nullableStringField(nameRules, 'Name of the person, or null', 'Anna de Vries')
 const nullableLanguageField = nullableStringField(
-  languageRules,
+  LANGUAGE_TAG,
   'Language tag for mails (RFC 3066), or null',
   'nl',
 )

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { COUNTRY_CODES } from '../code-lists.ts'
-import { closedObject } from '../common.ts'
+import { closedObject, LANGUAGE_TAG } from '../common.ts'
 import { GenderEnum } from '../enums.ts'
 import { htmlField, nullable, optionalFields } from '../forms/nullable.ts'
 import { PersonName, PersonNameInput } from './person-name.ts'
@@ -19,8 +19,7 @@ const nullablePersonFields = {
   gender: nullable(GenderEnum),
   language: nullable(
     Type.String({
-      format: 'language-tag',
-      sentence: 'must be a language tag: an ISO 639-1 code, and a country where it matters (nl, nl-BE)',
+      ...LANGUAGE_TAG,
       description:
         'Language tag (RFC 3066): an ISO 639-1 code, optionally with an ISO 3166-1 alpha-2 country',
       examples: ['nl-NL'],

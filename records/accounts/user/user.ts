@@ -1,5 +1,6 @@
 import type { Collection, Db } from 'mongodb'
 import type { Account } from '../../../schemas/accounts/account.ts'
+import { isLanguageTag } from '../../../schemas/code-lists.ts'
 import type { AccountRole, AccountState } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
@@ -96,13 +97,18 @@ export const ACCOUNT_STATE_FILTERS: Record<AccountState, object> = {
   ACTIVATION_PENDING: { _rperm: { $not: { $size: 0 } }, emailVerified: { $in: [false, null] } },
 }
 
+/** The name and language of the person. Earlier versions accepted blank names and unknown languages. */
+export const personalDataOf = ({ name, language }: Pick<User, 'name' | 'language'>) => ({
+  name: name?.trim() ? name : null,
+  language: language && isLanguageTag(language) ? language : null,
+})
+
 export function toAccount(user: User, roles: readonly AccountRole[], pendingEmail: string | null): Account {
   return {
     mvUid: user._id,
     email: user.email,
     state: accountStateOf(user),
-    name: user.name ?? null,
-    language: user.language ?? null,
+    ...personalDataOf(user),
     chatMails: user.chatMails ?? true,
     roles: [...roles],
     pendingEmail,

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { ChangeAuthorNames } from '../../../schemas/change.ts'
 import { ifNotFound, ServiceError } from '../../../schemas/errors.ts'
 import { type PersonUpdate, profileFields } from '../../../schemas/profiles/person.ts'
-import { usersOf } from '../../accounts/user/user.ts'
+import { personalDataOf, usersOf } from '../../accounts/user/user.ts'
 import { findAnonymizedEhrs } from '../../ehrs/rights/anonymity.ts'
 import { type Caller, serviceCaller } from '../../store/documents/caller.ts'
 import { documentCollection } from '../../store/documents/database.ts'
@@ -109,7 +109,10 @@ export class Persons {
       .toArray()
     if (accounts.length === 0) return []
     const deletedIds = await findDeletedProfiles(this.#records, mvUids)
-    return accounts.flatMap(({ _id, name }) => (name && !deletedIds.has(_id) ? [[_id, name]] : []))
+    return accounts.flatMap((account) => {
+      const { name } = personalDataOf(account)
+      return name && !deletedIds.has(account._id) ? [[account._id, name]] : []
+    })
   }
 
   /**
@@ -166,8 +169,9 @@ export class Persons {
   async #createFromAccount(mvUid: string): Promise<boolean> {
     const user = await usersOf(this.#records.db).findOne({ _id: mvUid })
     if (user === null || (await isProfileDeleted(this.#records, mvUid))) return false
-    const displayName = user.name ?? user.email.slice(0, user.email.indexOf('@'))
-    const person = normaliseBody(personSchema, { name: { displayName }, language: user.language })
+    const { name, language } = personalDataOf(user)
+    const displayName = name ?? user.email.slice(0, Math.min(user.email.indexOf('@'), 200))
+    const person = normaliseBody(personSchema, { name: { displayName }, language })
     const self = { ...serviceCaller, userId: mvUid }
     await this.store.create(self, { ...person, picture: false }, permissionsSharedWithConnections(mvUid), {
       id: mvUid,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { assertProblem, call } from '../../harness/clients/path-client.ts'
+import { usersOf } from '../../../records/accounts/user/user.ts'
+import { assertProblem, assertStatus, call } from '../../harness/clients/path-client.ts'
 import { createAdmin, createPerson, type Person, password } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
@@ -20,6 +21,16 @@ describe('the profile of an account', () => {
     assert.equal(body.name.displayName, anna.email.split('@')[0])
     assertProblem(await bob.call('GET', profile), 404, 'not-found')
     assertProblem(await call('GET', profile), 401, 'unauthenticated')
+  })
+
+  it('exists for accounts with values that the profile does not allow', async () => {
+    const person = await createPerson()
+    const stored = { name: ' ', language: 'fry', email: `${'x'.repeat(220)}@example.org` }
+    await usersOf(service.db).updateOne({ _id: person.mvUid }, { $set: stored })
+    const account = assertStatus(await person.call('GET', `/auth/account/${person.mvUid}`))
+    assert.deepEqual([account.name, account.language], [null, null])
+    const { name, language } = assertStatus(await person.call('GET', `/profile/${person.mvUid}`))
+    assert.deepEqual([name.displayName, language], ['x'.repeat(200), null])
   })
 
   it('is readable for connections, and administrators can change it', async () => {

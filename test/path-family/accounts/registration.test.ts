@@ -3,7 +3,7 @@ import {
   type RegistrationDependencies,
   Registrations,
 } from '../../../records/accounts/registration/registrations.ts'
-import { assertProblem, call } from '../../harness/clients/path-client.ts'
+import { assertProblem, assertStatus, call } from '../../harness/clients/path-client.ts'
 import {
   followLink,
   tokenInLink,
@@ -13,6 +13,7 @@ import {
 } from '../../harness/people/mail.ts'
 import {
   createAddress,
+  createAdmin,
   createPerson,
   logIn,
   password,
@@ -74,6 +75,27 @@ describe('registration', () => {
       ['password-contains-address', 'password-too-long'],
     )
     assertProblem(await register(email, { termsAccepted: 'yes' }), 400, 'invalid-input')
+  })
+
+  it('accepts only names and languages that the profile accepts, in both families', async () => {
+    const admin = await createAdmin()
+    const anna = await createPerson()
+    const account = `/auth/account/${anna.mvUid}`
+    const bad = [
+      ...['xx', 'fry', 'nl-XX'].map((language) => ({ language })),
+      ...['', ' ', '\u00a0', '\u2003 '].map((name) => ({ name })),
+    ]
+    for (const fields of bad) {
+      assertProblem(await register(createAddress(), fields), 400, 'invalid-input')
+      assertProblem(await anna.call('PUT', account, fields), 400, 'invalid-input')
+      const changed = await request().put(`/1/users/${anna.mvUid}`).set(anna.headers).send(fields)
+      assert.deepEqual([changed.status, changed.body.code], [400, 142])
+      const signedUp = await signUp(createAddress(), fields)
+      assert.deepEqual([signedUp.status, signedUp.body.code], [400, 142])
+      const created = { email: createAddress(), name: 'Bo', ...fields }
+      assertProblem(await admin.call('POST', '/auth/manage/account', created), 400, 'invalid-input')
+    }
+    assertStatus(await anna.call('PUT', account, { name: ' Anna', language: 'NL-be' }))
   })
 
   it('gives the same answer for a known address, and mails its owner', async () => {
