@@ -33,6 +33,21 @@ export function recordConditionsOf(criteria: readonly SearchCriterion[]): Record
 
 function alternativesOf(
   parameter: FhirSearchParameter | undefined,
+  criterion: SearchCriterion,
+): (boolean | Where)[] {
+  const alternatives = storedAlternativesOf(parameter, criterion)
+  if (!parameter?.hiddenBy) return alternatives
+  const [field, word] = parameter.hiddenBy
+  const { modifier, values } = criterion
+  const fitsHidden = modifier === 'not' || (modifier === 'missing' && values.includes('true'))
+  return fitsHidden
+    ? [...alternatives, { [field]: word }]
+    : alternatives.map((one) => one && { ...(one === true ? {} : one), [field]: { not: word } })
+}
+
+/** The conditions on what the records have, also where they do not show it. */
+function storedAlternativesOf(
+  parameter: FhirSearchParameter | undefined,
   { name, modifier, values }: SearchCriterion,
 ): (boolean | Where)[] {
   if (modifier === 'missing') return values.map((text) => missingCondition(parameter, name, text))

@@ -10,7 +10,7 @@ import {
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
 import { codesToken, dateParameter, wordToken } from '../../fhir/search/search-parameters.ts'
-import { clinicalStatusElement, sameWords } from './status-elements.ts'
+import { clinicalStatusElement, ENTERED_IN_ERROR, sameWords } from './status-elements.ts'
 
 const CLINICAL_STATUS = `${TERMINOLOGY}/allergyintolerance-clinical`
 const VERIFICATION_STATUS = `${TERMINOLOGY}/allergyintolerance-verification`
@@ -73,7 +73,10 @@ export const allergyIntoleranceMapping = (words: Words): FhirMapping => ({
   ],
   required: ['patient', 'code'],
   search: {
-    'clinical-status': wordToken('Clinical status', 'status', sameWords(words.statuses), CLINICAL_STATUS),
+    'clinical-status': {
+      ...wordToken('Clinical status', 'status', sameWords(words.statuses), CLINICAL_STATUS),
+      hiddenBy: ['verification', ENTERED_IN_ERROR],
+    },
     'verification-status': wordToken(
       'Verification status',
       'verification',

@@ -13,7 +13,7 @@ import {
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
 import { codesToken, constantToken, dateParameter, wordToken } from '../../fhir/search/search-parameters.ts'
-import { clinicalStatusElement, sameWords } from './status-elements.ts'
+import { clinicalStatusElement, ENTERED_IN_ERROR, sameWords } from './status-elements.ts'
 
 const CLINICAL_STATUS = `${TERMINOLOGY}/condition-clinical`
 const VERIFICATION_STATUS = `${TERMINOLOGY}/condition-ver-status`
@@ -35,7 +35,7 @@ const ENDED_STATUSES: readonly unknown[] = ['inactive', 'remission', 'resolved']
 const abatementElement: FhirElement = {
   paths: abatement.paths,
   show: (record) => {
-    const isEnded = ENDED_STATUSES.includes(record.status) && record.certainty !== 'entered-in-error'
+    const isEnded = ENDED_STATUSES.includes(record.status) && record.certainty !== ENTERED_IN_ERROR
     return (isEnded ? abatement : keptAbatement).show(record)
   },
   read: (resource) => {
@@ -43,6 +43,8 @@ const abatementElement: FhirElement = {
     return values.resolved === undefined ? keptAbatement.read(resource) : values
   },
 }
+
+const HIDING_CERTAINTY = ['certainty', ENTERED_IN_ERROR] as const
 
 /** A diagnosis as a Condition. */
 export const conditionMapping = (
@@ -66,7 +68,10 @@ export const conditionMapping = (
   ],
   required: ['subject', 'code'],
   search: {
-    'clinical-status': wordToken('Clinical status', 'status', sameWords(statuses), CLINICAL_STATUS),
+    'clinical-status': {
+      ...wordToken('Clinical status', 'status', sameWords(statuses), CLINICAL_STATUS),
+      hiddenBy: HIDING_CERTAINTY,
+    },
     'verification-status': wordToken(
       'Verification status',
       'certainty',
@@ -77,7 +82,10 @@ export const conditionMapping = (
     severity: wordToken('Severity', 'severity', SEVERITIES, SNOMED),
     code: codesToken('Code of the condition', 'codes'),
     'onset-date': dateParameter('Date of onset', 'onset', 'day'),
-    'abatement-date': dateParameter('Date of resolution', 'resolved', 'day'),
+    'abatement-date': {
+      ...dateParameter('Date of resolution', 'resolved', 'day'),
+      hiddenBy: HIDING_CERTAINTY,
+    },
     'recorded-date': dateParameter('Date of recognition', 'recognised', 'day'),
   },
 })

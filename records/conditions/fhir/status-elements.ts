@@ -5,6 +5,8 @@ import type { FhirElement } from '../../fhir/fhir-element.ts'
 export const sameWords = (words: readonly string[]): Record<string, string> =>
   Object.fromEntries(words.map((word) => [word, word]))
 
+export const ENTERED_IN_ERROR = 'entered-in-error'
+
 /**
  * The clinical status. R4 forbids it for a record that was entered in error (con-5, ait-2), so that an extension keeps it.
  * @param verification the field with the verification status
@@ -14,7 +16,7 @@ export function clinicalStatusElement(field: string, verification: string, syste
   const statusExtension = extensionElement(field, ownUri('clinical-status'), 'valueCode')
   return {
     paths: status.paths,
-    show: (record) => (record[verification] === 'entered-in-error' ? statusExtension : status).show(record),
+    show: (record) => (record[verification] === ENTERED_IN_ERROR ? statusExtension : status).show(record),
     read: (resource) => {
       const values = status.read(resource)
       return values[field] === undefined ? statusExtension.read(resource) : values

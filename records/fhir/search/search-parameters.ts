@@ -29,6 +29,8 @@ export interface FhirSearchParameter {
   field?: string
   /** In place of `field`, if several fields are missing together. */
   fields?: readonly string[]
+  /** Records with this word in this other field do not show the element. */
+  hiddenBy?: readonly [field: string, word: string]
   /** Where a reference stands in the resource, if it is not where the mapping shows the field. */
   path?: string
   /** undefined for a value that does not have the parameter's type */
