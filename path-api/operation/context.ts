@@ -51,6 +51,8 @@ export interface RequestFacts<A extends Access> {
   language: InterfaceLanguage
   /** Preferred media type of the client among those of the response. */
   accepted: string
+  /** Whether the client accepts a media type of the response. */
+  accepts(mediaType: string): boolean
   /** Media type of the body, in lower case, without parameters. */
   sentAs: string
   /** Content coding that the client accepts; only large documents are compressed. */

@@ -85,6 +85,10 @@ class HttpRequestFacts implements Omit<RequestFacts<'optional'>, 'newId' | 'newU
     return negotiateMediaType(this.parts.request, this.parts.operation) ?? ''
   }
 
+  get accepts(): Context['accepts'] {
+    return (type) => negotiateMediaType(this.parts.request, this.parts.operation, [type]) !== undefined
+  }
+
   get sentAs(): string {
     return mediaTypeOf(this.parts.request)
   }

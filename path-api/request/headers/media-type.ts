@@ -16,10 +16,14 @@ export const mediaTypesOfReply = ({ reply: [, body] }: Operation): readonly stri
 
 /**
  * The type of the reply that the client prefers: by `_format` of the FHIR API, or by the header Accept.
- * @returns undefined if the client accepts no type that the operation has
+ * @param offeredTypes by default all types that the reply may have
+ * @returns undefined if the client accepts none of them
  */
-export function negotiateMediaType(request: Request, operation: Operation): string | undefined {
-  const offeredTypes = mediaTypesOfReply(operation)
+export function negotiateMediaType(
+  request: Request,
+  operation: Operation,
+  offeredTypes = mediaTypesOfReply(operation),
+): string | undefined {
   const format = operation.api === 'fhir' ? formatIn(request.url) : undefined
   if (format !== undefined)
     return JSON_FORMATS.includes(format) ? offeredTypes.find((type) => type === FHIR_JSON) : undefined

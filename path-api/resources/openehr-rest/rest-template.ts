@@ -24,9 +24,11 @@ const templateTag = (templateId: string): string => encodeURI(templateId).replac
 const replyWithShown = (
   { head, content }: { head: { templateId: string }; content: string | Buffer },
   { accepted }: { accepted: string },
+  more: { location?: string } = {},
 ) =>
   replyWith(content, {
     version: templateTag(head.templateId),
+    ...more,
     headers: { 'content-type': accepted, vary: 'Accept' },
   })
 
@@ -42,15 +44,13 @@ export const restTemplateOperations = [
     limits: { bytes: 8 * 1024 * 1024 },
     reply: [201, rawBody('application/xml', WEB_TEMPLATE, 'application/json'), 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ body }, { caller, templates, newId, preference }) => {
+    handle: async ({ body }, context) => {
+      const { caller, templates, newId, preference } = context
       const { templateId } = await templates.add(caller, body.bytes, newId())
       const location = `${TEMPLATES_PATH}/${encodeURIComponent(templateId)}`
-      const isShown = preference === 'representation'
-      return replyWith(isShown ? body.bytes : '', {
-        version: templateTag(templateId),
-        location,
-        empty: !isShown,
-      })
+      return preference === 'representation'
+        ? replyWithShown(await showTemplate(context, templateId), context, { location })
+        : replyWith('', { version: templateTag(templateId), location, empty: true })
     },
   }),
   defineOperation({
@@ -82,7 +82,7 @@ export const restTemplateOperations = [
     method: 'get',
     path: `${TEMPLATE_PATH}/example`,
     params,
-    query: { detail_level: exampleOptions.detail_level, type: exampleOptions.type },
+    query: exampleOptions,
     summary: 'Generate an example composition of a template',
     access: 'user',
     reply: [200, rawBody('application/json', 'application/xml', ...SIMPLIFIED_TYPES), 'versioned'],

@@ -1,7 +1,8 @@
-import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { type SchemaOptions, type Static, type TObject, Type } from '@sinclair/typebox'
 import { createExample } from '../../../openehr/examples/example-composition.ts'
 import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
 import { toWebTemplate } from '../../../openehr/simplified/forms/web-template.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
 import { ArchetypeHead, ArchetypeResource, TemplateHead } from '../../../schemas/openehr/template.ts'
 import type { Context } from '../../operation/context.ts'
 import { defineArrayOperation, mapPage } from '../../operation/list-operation.ts'
@@ -25,16 +26,23 @@ export const templateParams = {
   }),
 }
 
-const optionalEnumParameter = <const T extends readonly string[]>(names: T, description: string) =>
-  Type.Optional(Type.Unsafe<T[number]>({ type: 'string', enum: [...names], default: names[0], description }))
+const optionalEnumParameter = <const T extends readonly string[]>(names: T, more: SchemaOptions) =>
+  Type.Optional(Type.Unsafe<T[number]>({ type: 'string', enum: [...names], ...more }))
+
+const exampleFormat = optionalEnumParameter(['json', 'xml', 'flat', 'structured'], {
+  description:
+    'Format: canonical JSON, XML, or JSON by the ids of the web template: with a line for each value, or nested. By default JSON or XML, as the header Accept prefers',
+})
 
 export const exampleOptions = {
-  format: optionalEnumParameter(
-    ['json', 'xml', 'flat', 'structured'],
-    'Format: canonical JSON, XML, or JSON by the ids of the web template: with a line for each value, or nested',
-  ),
-  detail_level: optionalEnumParameter(['required', 'medium', 'complete'], 'Level of detail'),
-  type: optionalEnumParameter(['input', 'output'], 'Form of the example: as sent, or as read'),
+  detail_level: optionalEnumParameter(['required', 'medium', 'complete'], {
+    default: 'required',
+    description: 'Level of detail',
+  }),
+  type: optionalEnumParameter(['input', 'output'], {
+    default: 'input',
+    description: 'Form of the example: as sent, or as read',
+  }),
 }
 
 /** Uid of the example composition. */
@@ -140,7 +148,7 @@ export const templateOperations = [
     method: 'get',
     path: `${templatesPath}/{concept}/example`,
     params: templateParams,
-    query: exampleOptions,
+    query: { format: exampleFormat, ...exampleOptions },
     summary: 'Generate an example composition of a template',
     description:
       'The data is invented. `required` contains the mandatory nodes, `medium` each node once, `complete` also each type of ' +
@@ -149,14 +157,15 @@ export const templateOperations = [
     access: 'user',
     reply: [200, rawBody('application/json', 'application/xml'), 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async (
-      { params: { concept }, query: { format = 'json', ...options } },
-      { caller, templates },
-    ) => {
-      const accepted = COMPOSITION_TYPES[format]
+    handle: async ({ params: { concept }, query: { format, ...options } }, context) => {
+      const { caller, templates, accepts } = context
+      const type =
+        format === undefined ? context.accepted : COMPOSITION_TYPES[format === 'xml' ? 'xml' : 'json']
+      if (!accepts(type))
+        throw new ServiceError('NotAcceptable', { detail: `The format ${format} is ${type}.` })
+      const accepted = format === undefined ? type : COMPOSITION_TYPES[format]
       const { head, content } = await showExample({ caller, templates, accepted }, concept, options)
-      const headers = { 'content-type': format === 'xml' ? 'application/xml' : 'application/json' }
-      return replyWith(content, { version: head.version, headers })
+      return replyWith(content, { version: head.version, headers: { 'content-type': type, vary: 'Accept' } })
     },
   }),
   defineOperation({

@@ -19,6 +19,10 @@ const templates: ConformanceCase[] = [
       assert.equal(answer.body, template.toString())
       assert.ok(answer.etag)
       assert.ok(answer.headers.get('location')?.includes(TEMPLATES))
+      const accept = 'application/json'
+      const web = await rest('POST', TEMPLATES, newTemplate(), { ...asXml, ...showing, accept })
+      assert.deepEqual([web.status, web.headers.get('content-type')], [201, accept])
+      assert.ok(web.body.templateId)
     },
   },
   {
