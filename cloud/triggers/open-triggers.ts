@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import Parse from 'parse/node'
-import { type ClassKind, resolveRules } from '../../records/ehr-records/kind.ts'
+import { type ClassKind, resolveRules, type Values } from '../../records/ehr-records/kind.ts'
 import { batchedEhrFinder, type FindEhrId } from '../../records/ehr-records/parents.ts'
 import { defaultsOf, initialStatusOf } from '../../records/ehr-records/validation/record-bodies.ts'
 import { derivedFieldNames } from '../../records/ehr-records/validation/record-validation.ts'
@@ -65,7 +65,7 @@ async function completeObject(
   if (original) {
     await requireExpected(original, context)
     if (object.dirty('version')) object.revert('version')
-    if (!keepChangedFields(object, original)) return
+    if (!keepChangedFields(object, original, defaultsOf(plain.fields))) return
     const version: unknown = original.get('version')
     object.set('version', typeof version === 'number' ? version + 1 : 1)
   } else await fillIn(findEhrId, plain, object, context as OpenContext)
@@ -97,11 +97,12 @@ const classFormOf = (object: Parse.Object): Record<string, unknown> =>
       .map(([name, value]) => [name, encodeValue(value)]),
   )
 
-/** Drops values that an update repeats; null removes a field. @returns whether anything changes */
-function keepChangedFields(object: Parse.Object, original: Parse.Object): boolean {
+/** Drops values that an update repeats; null removes a field or sets its default. @returns whether anything changes */
+function keepChangedFields(object: Parse.Object, original: Parse.Object, defaults: Values): boolean {
   const originalValues = classFormOf(original)
   for (const name of object.dirtyKeys()) {
     if (object.get(name) === null) object.unset(name)
+    if (!object.has(name) && name in defaults) object.set(name, defaults[name])
     const isPart = name.includes('.')
     if (!isPart && isDeepStrictEqual(encodeValue(object.get(name)), originalValues[name])) object.revert(name)
   }

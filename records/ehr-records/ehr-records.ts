@@ -423,7 +423,8 @@ export class EhrRecords<S extends TObject, L extends string> {
     kind = this.kind as unknown as ClassKind,
   ): Static<S> {
     requireNoViolations(kind.reservedViolations?.(caller, now as RecordBody, next as RecordBody) ?? [])
-    return validateChangedRecord(kind, now as object, withoutNulls(next)) as Static<S>
+    const nextFields = { ...defaultsOf(this.kind.fields), ...withoutNulls(next) }
+    return validateChangedRecord(kind, now as object, nextFields) as Static<S>
   }
 
   /** The fields that a replacement need not repeat. */

@@ -55,6 +55,17 @@ describe('Event', () => {
     assertError(await put('Event', objectId, { carePlanId: 'other' }), 142, 'carePlanId cannot be changed')
   })
 
+  it('returns to its default when a property is removed', async () => {
+    const { put, post, list } = createClassClient(owner)
+    for (const nothing of [null, { __op: 'Delete' }]) {
+      const { objectId } = (await post('Event', { ...createEventBody(), allDay: true }).expect(201)).body
+      const { body } = await put('Event', objectId, { allDay: nothing, participants: nothing }).expect(200)
+      assert.deepEqual([body.allDay, body.participants], [false, []])
+      const where = { objectId, allDay: false }
+      assert.equal((await list('Event', where)).body.results.length, 1)
+    }
+  })
+
   it('reports all violations', async () => {
     const { post } = createClassClient(owner)
     assertError(await post('Event', {}), 141, 'Missing required properties: ehrId, start, title, type')
