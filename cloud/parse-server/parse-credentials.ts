@@ -1,4 +1,4 @@
-import type { Collection, Db } from 'mongodb'
+import type { Db } from 'mongodb'
 import Parse from 'parse/node'
 import { accountLockedError } from '../../records/accounts/login/unknown-address-lockout.ts'
 import type { Credentials, NewAccount } from '../../records/accounts/user/credentials.ts'
@@ -34,8 +34,7 @@ export async function createParseCredentials(appId: string, db: Db): Promise<Cre
       return (await translating(loggedIn, toLoginError)).response
     },
     async matchesPassword(mvUid, password) {
-      const users = usersOf(db) as unknown as Collection<{ _id: string; _hashed_password?: string }>
-      const user = await users.findOne({ _id: mvUid }, { projection: { _hashed_password: 1 } })
+      const user = await usersOf(db).findOne({ _id: mvUid }, { projection: { _hashed_password: 1 } })
       return parse.comparePassword(password, user?._hashed_password)
     },
     async changePassword(objectId, password) {

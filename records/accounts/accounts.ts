@@ -14,6 +14,7 @@ import { runStoreTransaction, type StoreContext, type Transaction } from '../sto
 import type { EmailChanges } from './email-changes.ts'
 import type { Sessions } from './login/sessions.ts'
 import { accountHistoryEntry, withoutSecrets } from './user/account-history.ts'
+import { convertToInvited } from './user/activation.ts'
 import type { MailLinks, SendMail } from './user/mails.ts'
 import {
   ACCOUNT_STATE_FILTERS,
@@ -170,6 +171,7 @@ export class Accounts {
     await usersOf(this.#db).updateOne({ _id: mvUid }, { $set: set, $unset: unset }, { session })
     if (roles)
       for (const role of ACCOUNT_ROLES) await setRole(records, session, mvUid, role, roles.includes(role))
+    if (roles && roles.length > 0) await convertToInvited(this.#db, mvUid, at, session)
     const changed = [
       ...Object.keys(set).filter((key) => !['version', '_updated_at'].includes(key)),
       ...Object.keys(unset),

@@ -76,14 +76,15 @@ export async function openAccounts(options: AccountsOptions) {
   const appServices = await openApps({ ...base, config, keys, accessTokens, publicUrl })
   const forgetApps: Cleanup = (session, mvUid) => appServices.appGrants.forget(session, mvUid)
   const removals = new AccountDeletion({ ...base, records, cleanups: [...belongings, forgetApps] })
+  const creation = openAccountCreation({ ...base, records, links: createMailLinks(publicUrl) })
   const cleaning = startUnconfirmedCleanup(removals, log)
   return {
     services: {
-      ...openAccountCreation({ ...base, records, links: createMailLinks(publicUrl) }),
+      ...creation,
       removals,
       sessions,
       ...appServices,
-      registrations: new Registrations({ ...base, removals, termsVersion }),
+      registrations: new Registrations({ ...base, ...creation, removals, termsVersion }),
       passwords: new Passwords({ ...base, termsVersion }),
       logins: new Logins({
         ...base,

@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict'
-import { assertProblem, call } from '../harness/clients/path-client.ts'
-import { followLink, tokenInLink, waitForMail, waitForMailAbout } from '../harness/people/mail.ts'
+import { type Answer, assertProblem, call } from '../harness/clients/path-client.ts'
+import {
+  followLink,
+  tokenInLink,
+  waitForMail,
+  waitForMailAbout,
+  waitForMailAfter,
+} from '../harness/people/mail.ts'
 import {
   createAddress,
+  createAdmin,
   createPerson,
   logIn,
   logInAs,
+  type Person,
   password,
   register,
   signUp,
@@ -56,6 +64,31 @@ describe('attack: claiming an address before its owner registers', () => {
     assert.notEqual(mvUid, body.objectId)
     assertProblem(await logIn(victim, 'the password of the attacker'), 401, 'invalid-credentials')
   })
+
+  const actions: [what: string, act: (admin: Person, mvUid: string) => Promise<Answer>, mailed?: RegExp][] = [
+    ['invites it', (admin, mvUid) => admin.call('POST', `${at(mvUid)}/invite`, {}), /invited/],
+    ['gives it a role', (admin, mvUid) => admin.call('PUT', at(mvUid), { roles: ['admin'] })],
+  ]
+  for (const [what, act, mailed] of actions)
+    it(`keeps no password and no link of it once an administrator ${what}`, async () => {
+      const victim = createAddress()
+      await register(victim, { password: 'the password of the attacker' })
+      const first = await waitForMail(victim)
+      const { _id } = (await findAccount(victim)) ?? {}
+      assert.ok((await act(await createAdmin(), String(_id))).status < 300)
+      assertProblem(await activate(tokenInLink(first)), 410, 'link-expired')
+
+      const former = mailed ? await waitForMailAbout(victim, mailed) : first
+      await call('POST', '/auth/account/register/resend', { email: victim })
+      const { link, subject } = await waitForMailAfter(victim, former)
+      assert.match(subject ?? '', /invited/)
+      await followLink(link, { newPassword: password })
+      assertProblem(await logIn(victim, 'the password of the attacker'), 401, 'invalid-credentials')
+      const owner = await logInAs(victim)
+      assert.equal(owner.mvUid, _id)
+      const change = { currentPassword: password, newPassword: 'another long password' }
+      assert.equal((await owner.call('POST', '/auth/account/password/update', change)).status, 204)
+    })
 
   const traces: [what: string, leave: (mvUid: string) => Promise<unknown>][] = [
     ['sessions', (id) => insert('_Session', { ...session(id), expiresAt: new Date(Date.now() + 60_000) })],

@@ -57,7 +57,8 @@ export const registrationOperations = [
     method: 'post',
     path: '/auth/account/register/resend',
     summary: 'Request a new activation link; the previous one becomes invalid',
-    description: 'The response does not reveal whether the account exists.',
+    description:
+      'An invited user gets a new invitation. The response does not reveal whether the account exists.',
     source: registrationSource,
     extra: true,
     access: 'public',

@@ -3,10 +3,10 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import { setRole } from '../../ehrs/rights/roles.ts'
 import { type Database, runTransaction } from '../../store/documents/database.ts'
 import type { Accounts, VersionedAccount } from '../accounts.ts'
+import { convertToInvited } from '../user/activation.ts'
 import type { Credentials } from '../user/credentials.ts'
 import type { MailLinks, SendMail } from '../user/mails.ts'
 import { newSecret } from '../user/secret.ts'
-import { accountStateOf, usersOf } from '../user/user.ts'
 
 export interface InvitationDependencies {
   database: Database
@@ -52,19 +52,20 @@ export class Invitations {
     await sendMail({ to: email, template: 'invitation', language, data: { link, message: message ?? '' } })
   }
 
-  /** Creates the token of a link for choosing a password and voids the previous one. @throws as `invite` */
+  /**
+   * Creates the token of a link for choosing a password, and voids the links and the password that the account had.
+   * @throws as `invite`
+   */
   async createLinkToken(mvUid: string) {
-    const { credentials, database } = this.#parts
-    const user = await usersOf(database.db).findOne({ _id: mvUid })
-    if (!user) throw new ServiceError('NotFound')
-    if (accountStateOf(user) !== 'ACTIVATION_PENDING') {
+    const { credentials, database, accounts } = this.#parts
+    const user = await convertToInvited(database.db, mvUid, new Date())
+    if (!user) {
+      await accounts.get(mvUid)
       throw new ServiceError('Conflict', {
         detail: 'Only an account that waits for its activation can be invited.',
       })
     }
     const { email, language, termsVersion } = user
-    if (user.invitedAt)
-      await usersOf(database.db).updateOne({ _id: mvUid }, { $set: { invitedAt: new Date() } })
     const token = await credentials.createPasswordToken(email, INVITATION_TTL_DAYS)
     return { email, language, agreed: termsVersion !== undefined, token }
   }

@@ -5,6 +5,7 @@ import type { Violation } from '../../../schemas/validation/violations.ts'
 import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import type { Database } from '../../store/documents/database.ts'
 import type { AccountDeletion } from '../account-deletion.ts'
+import type { Invitations } from '../administration/invitations.ts'
 import type { BackgroundTasks } from '../background-tasks.ts'
 import type { EmailChanges } from '../email-changes.ts'
 import { activateAccount, termsViolations } from '../user/activation.ts'
@@ -20,6 +21,7 @@ export interface RegistrationDependencies {
   emailChanges: EmailChanges
   repeated: RepeatedRegistrations
   removals: AccountDeletion
+  invitations: Pick<Invitations, 'invite'>
   sendMail: SendMail
   background: BackgroundTasks
 
@@ -79,12 +81,15 @@ export class Registrations {
     ])
   }
 
-  /** Mails a new link if the account still waits for its activation. */
+  /** Mails a new link if the account still waits for its activation: an invitation to those who are invited. */
   resend(email: string): void {
     const address = email.toLowerCase()
     this.#parts.background.run(async () => {
-      const user = await findUserByEmail(this.#parts.database.db, address)
-      if (user && isAwaitingActivation(user)) await this.#parts.credentials.resendActivation(address)
+      const { database, credentials, invitations } = this.#parts
+      const user = await findUserByEmail(database.db, address)
+      if (!user || accountStateOf(user) !== 'ACTIVATION_PENDING') return
+      if (user.invitedAt) await invitations.invite(user._id, undefined)
+      else await credentials.resendActivation(address)
     })
   }
 
@@ -227,7 +232,3 @@ const PASSWORD_WRONG: Violation = {
 }
 
 const NAME_IN_PASSWORD_MESSAGE = 'must not contain the username'
-
-/** Registered by the person and not activated yet. */
-const isAwaitingActivation = (user: User): boolean =>
-  accountStateOf(user) === 'ACTIVATION_PENDING' && user.invitedAt === undefined

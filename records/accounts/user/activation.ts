@@ -1,6 +1,6 @@
-import type { Db } from 'mongodb'
+import type { ClientSession, Db } from 'mongodb'
 import type { Violation } from '../../../schemas/validation/violations.ts'
-import { type User, usersOf } from './user.ts'
+import { ACCOUNT_STATE_FILTERS, type User, usersOf } from './user.ts'
 
 /**
  * Activates an account whose owner has received its mail and agreed to the terms, if there are any.
@@ -24,6 +24,28 @@ export async function activateAccount(
     },
   )
   return matchedCount === 1
+}
+
+/**
+ * Makes an account that waits for its activation an invited one: only a password that the owner of the address chooses
+ * activates it. A stranger may have registered it, so the password and the link of the registration become void.
+ * @returns undefined when the account does not wait for its activation
+ */
+export async function convertToInvited(
+  db: Db,
+  mvUid: string,
+  now: Date,
+  session?: ClientSession,
+): Promise<User | undefined> {
+  const user = await usersOf(db).findOneAndUpdate(
+    { _id: mvUid, ...ACCOUNT_STATE_FILTERS.ACTIVATION_PENDING },
+    {
+      $set: { invitedAt: now },
+      $unset: { _hashed_password: '', _email_verify_token: '', _email_verify_token_expires_at: '' },
+    },
+    { returnDocument: 'after', ...(session && { session }) },
+  )
+  return user ?? undefined
 }
 
 /** @param termsVersion the published terms; undefined if there are none, then nobody needs to agree */

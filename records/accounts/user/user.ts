@@ -21,6 +21,8 @@ export interface User {
   _wperm?: string[]
   _created_at: Date
   _updated_at: Date
+  /** Absent in an invited account until its owner chooses a password. */
+  _hashed_password?: string
   _email_verify_token?: string
   _email_verify_token_expires_at?: Date
   name?: string
