@@ -271,7 +271,8 @@ class KindResources implements ResourceSource {
     const closes = (fieldsOf(kind, resource)[status] ?? 'ACTIVE') !== 'ACTIVE'
     const apply = (now: FieldValues) => {
       const next = mergeFields(kind, now, resource)
-      requireValidResource(kind, resource, next, { id, changedFields: changedNames(now, next), onUnkept })
+      const changedFields = changedNames(now, next)
+      requireValidResource(kind, resource, next, { id, changedFields, before: now, onUnkept })
       return next
     }
     const records = this.#recordsOf(kind)

@@ -140,7 +140,7 @@ function unkeptHeaders({ meta, text, resourceType }: FhirResource, ownProfile: s
 
 /** Elements that change what others mean, or of whom: to leave one out would turn an error into a fact. */
 const MODIFIER =
-  /^\w+\.(status|intent|clinicalStatus|verificationStatus|lifecycleStatus|(subject|patient|for)(\.reference)?)$|\.(implicitRules|modifierExtension|comparator|isSubpotent|doNotPerform)$/
+  /^\w+\.(status|intent|clinicalStatus|verificationStatus|lifecycleStatus|(component\.)?valueQuantity\.(system|code|unit)|(subject|patient|for)(\.reference)?)$|\.(implicitRules|modifierExtension|comparator|isSubpotent|doNotPerform)$/
 
 const isModifier = (path: string): boolean => MODIFIER.test(path.replace(/\[\d+\]/g, ''))
 
@@ -177,8 +177,17 @@ const comparisonOf = memoizeByObject(
   }),
 )
 
-const unkeptOfRecord = (mapping: FhirMapping, resource: FhirResource, record: RecordWithMetadata) =>
-  unkeptElements(resource, renderRecord(mapping, record), comparisonOf(mapping))
+const derivedPaths = memoizeByObject(({ elements }: FhirMapping) =>
+  elements.flatMap(({ derived }) => derived ?? []),
+)
+
+/** The values of derived elements before a write, by path without positions. */
+function derivedBefore(mapping: FhirMapping, before: RecordWithMetadata | undefined) {
+  const paths = before ? derivedPaths(mapping) : []
+  if (!before || paths.length === 0) return {}
+  const resource = renderRecord(mapping, before)
+  return Object.fromEntries(paths.map((path) => [withoutPositions(path), [elementAt(resource, path)]]))
+}
 
 /** Metadata of a record that is not stored yet. */
 const NO_METADATA = { version: 1, createdAt: '', updatedAt: '' }
@@ -198,6 +207,8 @@ interface ResourceCheck {
   id: string
   /** The names of the fields that the client changes. */
   changedFields: readonly string[]
+  /** The record before an update. */
+  before?: FieldValues
   /** Receives the paths of what is not kept; without it, that is a violation. */
   onUnkept: ((paths: readonly string[]) => void) | undefined
 }
@@ -212,13 +223,20 @@ export function requireValidResource(
   kind: ClassKind & { fhir: FhirMapping },
   resource: FhirResource,
   values: FieldValues,
-  { id, changedFields, onUnkept }: ResourceCheck,
+  { id, changedFields, before, onUnkept }: ResourceCheck,
 ): void {
   const { fhir: mapping } = kind
   const missing = missingElements(mapping, resource)
   const bySchema = schemaViolations(kind, values)
   const record = { ...NO_METADATA, ...values, id }
-  const unkept = unkeptOfRecord(mapping, resource, record)
+  const comparison = comparisonOf(mapping)
+  const accepted = {
+    ...comparison.accepted,
+    ...derivedBefore(mapping, before && { ...NO_METADATA, ...before, id }),
+  }
+  const unkeptOf = (one: RecordWithMetadata) =>
+    unkeptElements(resource, renderRecord(mapping, one), { ...comparison, accepted })
+  const unkept = unkeptOf(record)
   if (missing.length + bySchema.length + unkept.length === 0) return
   const names = new Set(missing.map(({ path }) => path))
   const violations = [...bySchema, ...ruleViolations(kind, values, changedFields, bySchema)]
@@ -230,10 +248,7 @@ export function requireValidResource(
   const faulty = invalidPropertyNames(violations)
   const lostPaths =
     unkept.length > 0 && derived
-      ? unkeptOfRecord(mapping, resource, {
-          ...record,
-          ...derived(pick(values, (name) => !faulty.has(name))),
-        })
+      ? unkeptOf({ ...record, ...derived(pick(values, (name) => !faulty.has(name))) })
       : unkept
   requireKept([...missing, ...invalid], lostPaths, onUnkept)
 }

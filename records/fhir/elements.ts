@@ -74,17 +74,12 @@ export function momentElement(field: string, path: string): FhirElement {
 }
 
 /** An element with the same value in every resource of the kind. */
-export function constantElement(
-  path: string,
-  value: unknown,
-  acceptedValues?: readonly unknown[],
-): FhirElement {
+export function constantElement(path: string, value: unknown): FhirElement {
   const element = elementWith(path, value)
   return {
     paths: {},
     show: () => element,
     read: () => ({}),
-    ...(acceptedValues && { accepted: { [path]: acceptedValues } }),
   }
 }
 

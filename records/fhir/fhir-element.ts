@@ -13,6 +13,8 @@ export interface FhirElement {
   read(resource: FhirJson): FieldValues
   /** Values by path that a client may send in place of the shown ones, because they say the same. */
   accepted?: Readonly<Record<string, readonly unknown[]>>
+  /** Paths of what follows from other fields. A client may send back what was there before the write. */
+  derived?: readonly string[]
   /** Elements that the service sets, whatever a client sends back. */
   ignored?: readonly string[]
   /** It refers to users, whom not every reader may know. */

@@ -27,7 +27,7 @@ const achievementElement: FhirElement = {
     },
   }),
   read: () => ({}),
-  accepted: { 'achievementStatus.coding.code': Object.values(ACHIEVEMENTS) },
+  derived: ['achievementStatus.coding[0].code'],
 }
 
 /** R4 has no element for the plan of a goal. */

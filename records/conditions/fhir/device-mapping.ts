@@ -20,7 +20,7 @@ const statusElement: FhirElement = {
     status: typeof expiry === 'string' && expiry <= today() ? 'inactive' : 'active',
   }),
   read: () => ({}),
-  accepted: { status: ['active', 'inactive'] },
+  derived: ['status'],
 }
 
 const statusParameter = alternativeToken('Status: active, or inactive from the expiry on', () => [

@@ -98,7 +98,7 @@ const actorParameter: FhirSearchParameter = {
 export const appointmentMapping: FhirMapping = {
   type: 'Appointment',
   elements: [
-    constantElement('status', 'booked', ['fulfilled', 'arrived', 'checked-in']),
+    constantElement('status', 'booked'),
     valueElement('type', 'appointmentType.text'),
     valueElement('title', 'description'),
     valueElement('description', 'comment'),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { createGoal, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { type Answer, assertStatus } from '../../harness/clients/path-client.ts'
 import { service } from '../../harness/service/service.ts'
 import { bloodPressureOf, callFhir, issuesIn, type Json, readFhir } from '../fhir-client.ts'
@@ -17,6 +17,18 @@ describe('a resource that a client sends to FHIR', () => {
   const send = (resource: Json, prefer?: string): Promise<Answer> =>
     callFhir(patient, 'POST', resource.resourceType, resource, prefer === undefined ? {} : { prefer })
   const pressure = (more: object = {}) => bloodPressureOf(patient.ehrId, more)
+
+  const device = (more: object = {}) => ({
+    resourceType: 'Device',
+    status: 'active',
+    patient: { reference: `Patient/${patient.ehrId}` },
+    deviceName: [{ name: `Monitor ${Math.random()}`, type: 'user-friendly-name' }],
+    ...more,
+  })
+  const bodyMassIndex = (valueQuantity: object) => ({
+    ...pressure({ code: { coding: [{ system: 'http://loinc.org', code: '39156-5' }] }, valueQuantity }),
+    component: undefined,
+  })
 
   it('is refused, or told, if metadata, narratives and words without codes would be lost', async () => {
     const security = [{ system: 'http://terminology.hl7.org/CodeSystem/v3-Confidentiality', code: 'R' }]
@@ -58,11 +70,46 @@ describe('a resource that a client sends to FHIR', () => {
       [pressure({ implicitRules: 'http://example.org/rules' }), 'Observation.implicitRules'],
       [pressure({ component: [above, diastolic] }), 'Observation.component[0].valueQuantity.comparator'],
       [{ ...immunisation, isSubpotent: true }, 'Immunization.isSubpotent'],
+      [bodyMassIndex({ value: 85, unit: '%', code: '%' }), 'Observation.valueQuantity.code'],
+      [bodyMassIndex({ value: 85, unit: '%' }), 'Observation.valueQuantity.unit'],
+      [device({ status: 'inactive' }), 'Device.status'],
     ]
     for (const [resource, path] of rows) {
       const answer = await send(resource, 'handling=lenient')
       assert.deepEqual([answer.status, ...issuesIn(answer)], [422, `not-supported ${path}`])
     }
+  })
+
+  it('may have a status that follows from other elements as it was, or as it becomes, and no other', async () => {
+    const put = (resource: Json) =>
+      callFhir(patient, 'PUT', `${resource.resourceType}/${resource.id}`, resource)
+    const refused = async (resource: Json, path: string) => {
+      const answer = await put(resource)
+      assert.deepEqual([answer.status, ...issuesIn(answer)], [422, `not-supported ${path}`])
+    }
+    const { id } = assertStatus(await send(device()), 201)
+    const monitor = await readFhir(patient, `Device/${id}`)
+    await refused({ ...monitor, status: 'inactive' }, 'Device.status')
+    const patch = [{ op: 'replace', path: '/status', value: 'inactive' }]
+    const headers = { 'content-type': 'application/json-patch+json' }
+    assertStatus(await callFhir(patient, 'PATCH', `Device/${id}`, patch, headers), 422)
+    const expired = assertStatus(await put({ ...monitor, expirationDate: '2020-01-01' }))
+    assert.equal(expired.status, 'inactive')
+    await refused({ ...expired, status: 'active' }, 'Device.status')
+
+    const goal = await readFhir(patient, `Goal/${await createGoal(patient, planId)}`)
+    const achievement = 'Goal.achievementStatus.coding[0].code'
+    const [coding] = goal.achievementStatus.coding
+    const achieved = { achievementStatus: { coding: [{ ...coding, code: 'achieved' }] } }
+    await refused({ ...goal, ...achieved }, achievement)
+    const completed = assertStatus(await put({ ...goal, lifecycleStatus: 'completed' }))
+    assert.deepEqual(completed.achievementStatus, achieved.achievementStatus)
+
+    const event = { type: 'walk', title: 'Walk', start: '2026-03-01T08:30:00Z' }
+    const visit = assertStatus(await patient.call('POST', `/med/${patient.ehrId}/event`, event), 201)
+    const appointment = await readFhir(patient, `Appointment/${visit.id}`)
+    for (const status of ['arrived', 'fulfilled', 'cancelled'])
+      await refused({ ...appointment, status }, 'Appointment.status')
   })
 
   it('may name resources by the address of this service, but not by that of another one', async () => {
