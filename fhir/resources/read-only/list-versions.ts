@@ -1,6 +1,7 @@
 import { findSearchedEhrs, queryAccesses } from '../../../records/ehrs/rights/query-accesses.ts'
+import { helperActOf } from '../../../records/kinds.ts'
 import { type ChangePlace, type ListedChange, listChanges } from '../../../records/live/listed-changes.ts'
-import type { Caller } from '../../../records/store/documents/caller.ts'
+import { type Caller, isReadableByHelper } from '../../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../../records/store/reading/pages.ts'
 import { accessesByEhr } from '../../../records/store/resource.ts'
 import type { HistoryKey } from '../../../records/store/writing/history.ts'
@@ -43,7 +44,9 @@ export async function listVersions(
   const ehrs = await findSearchedEhrs(context, caller, { ehrIds: patientIds })
   const changes = await listChanges(context.db, caller, {
     ehrIds: ehrs.searched,
-    collections: sources.flatMap(({ collections = [] }) => collections),
+    collections: sources
+      .flatMap(({ collections = [] }) => collections)
+      .filter((name) => isReadableByHelper(caller, helperActOf(name))),
     since,
     from,
     limit: count + 1,

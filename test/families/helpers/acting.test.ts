@@ -235,8 +235,15 @@ describe('a helper', () => {
       const inQuery = { $inQuery: { className: name, where: {} } }
       assertError(await client.list('BodyWeight', { carePlanId: inQuery }), 102)
     }
-    const found = await callFhir(reading, 'GET', `Communication?patient=${patient.ehrId}`)
-    assert.ok(!JSON.stringify(found.body).includes('SECRET-OF-THE-CHAT'))
+    const changed = await readFhir(reading, `_history?patient=${patient.ehrId}`)
+    const types = changed.entry.map(
+      (one: { resource?: { resourceType: string } }) => one.resource?.resourceType,
+    )
+    assert.ok(types.includes('CarePlan') && !types.includes('Communication'), String(types))
+    for (const search of ['Communication?', 'Communication/_history?', 'Provenance?']) {
+      const { body } = await callFhir(reading, 'GET', `${search}patient=${patient.ehrId}`)
+      assert.ok(!/SECRET-OF-THE-CHAT|Communication\//.test(JSON.stringify(body.entry ?? [])), search)
+    }
     for (const path of ['summary/timeline', 'summary/medgraph']) {
       const { body } = await reading.call('GET', `/ehr/${patient.ehrId}/${path}`)
       assert.ok(!JSON.stringify(body).includes('SECRET-OF-THE-CHAT'), path)
