@@ -17,6 +17,7 @@ import type { StoreContext } from '../store/writing/transaction.ts'
 import { findGraphSources, type GraphSource } from '../user-data/graph-sources.ts'
 import { type GraphBand, graphBandsOf } from './graph-bands.ts'
 import { type Points, samplePoints } from './lttb.ts'
+import { addToSum, clampNumber, meanOf } from './sums.ts'
 import { readTimeColumns, type TimeColumns } from './time-columns.ts'
 import type { TimelineEntry, Timelines } from './timeline.ts'
 
@@ -244,12 +245,17 @@ function calculateStats({
     const value = values[i] as number
     if (value < (values[min] as number)) min = i
     if (value > (values[max] as number)) max = i
-    sum += value
+    sum = addToSum(sum, value)
   }
   const [least, most] = [values[min], values[max]] as [number, number]
   const last = { x: x.at(-1) as number, y: values.at(-1) as number }
   return {
-    stats: { min: least, max: most, mean: roundTo(sum / values.length, 4), last },
+    stats: {
+      min: least,
+      max: most,
+      mean: meanOf(sum, { count: values.length, min: least, max: most }),
+      last,
+    },
     at: [min, max],
   }
 }
@@ -273,8 +279,8 @@ function buildAxes(kinds: readonly GraphSource[], series: readonly GraphSeries[]
 
 /** Extends a range to round numbers. */
 function roundRange(min: number, max: number): { min: number; max: number } {
-  const step = 10 ** Math.floor(Math.log10(Math.max(max - min, Math.abs(max) / 10, 1e-6) / 5))
+  const step = 10 ** Math.floor(Math.log10(Math.max(clampNumber(max - min), Math.abs(max) / 10, 1e-6) / 5))
   const low = Math.floor((min - step / 2) / step)
   const high = Math.ceil((max + step / 2) / step)
-  return { min: roundTo(low * step, 6), max: roundTo(high * step, 6) }
+  return { min: roundTo(clampNumber(low * step), 6), max: roundTo(clampNumber(high * step), 6) }
 }

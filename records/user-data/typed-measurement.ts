@@ -67,9 +67,11 @@ function unitViolations({ unit: own }: ResolvedType, { unit }: Values): Violatio
     : [{ path: 'unit', code: 'unit', message }]
 }
 
+/** The range of amounts that can be stored. A converted value may lie outside. */
+const NUMBER_RANGE = { min: -Number.MAX_VALUE, max: Number.MAX_VALUE }
+
 const isOutside = (amount: Fraction, { min, max }: { min?: number; max?: number }): boolean =>
-  amount.compareTo(min ?? Number.NEGATIVE_INFINITY) < 0 ||
-  amount.compareTo(max ?? Number.POSITIVE_INFINITY) > 0
+  amount.compareTo(min ?? NUMBER_RANGE.min) < 0 || amount.compareTo(max ?? NUMBER_RANGE.max) > 0
 
 /** Formats a range: `0 to 24 h`, `from 0`, `up to 24 h`. */
 function formatRange({ min, max }: { min?: number; max?: number }, unit = ''): string {
@@ -78,8 +80,8 @@ function formatRange({ min, max }: { min?: number; max?: number }, unit = ''): s
 }
 
 function rangeViolations({ ranges, unit }: ResolvedType, amount: Fraction | undefined): Violation[] {
-  const hard = ranges?.hard
-  if (!hard || amount === undefined || !isOutside(amount, hard)) return []
+  const hard = ranges?.hard ?? NUMBER_RANGE
+  if (amount === undefined || !isOutside(amount, hard)) return []
   return [{ path: 'value', code: 'range', message: `must be within ${formatRange(hard, unit)}` }]
 }
 

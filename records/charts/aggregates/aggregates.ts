@@ -1,4 +1,3 @@
-import { roundTo } from '../../../schemas/measurements/units.ts'
 import type { TimeSpan } from '../../../schemas/user-data/user-data.ts'
 import { findSearchedEhrs, type QueryScope, queryAccesses } from '../../ehrs/rights/query-accesses.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
@@ -9,6 +8,7 @@ import type { StoreContext } from '../../store/writing/transaction.ts'
 import { resolveType } from '../../types/type-registry.ts'
 import { Measurement } from '../../user-data/typed-measurement.ts'
 import type { UserData } from '../../user-data/user-data.ts'
+import { addToSum, meanOf } from '../sums.ts'
 import { readTimeColumns } from '../time-columns.ts'
 import { createSpanLookup } from './local-spans.ts'
 
@@ -135,10 +135,10 @@ function aggregateValues(
       sums.push(sum)
     }
     sum.count += 1
-    sum.total += value
+    sum.total = addToSum(sum.total, value)
     sum.min = Math.min(sum.min, value)
     sum.max = Math.max(sum.max, value)
     sum.last = value
   }
-  return sums.map(({ total, end: _, ...sum }) => ({ ...sum, mean: roundTo(total / sum.count, 4) }))
+  return sums.map(({ total, end: _, ...sum }) => ({ ...sum, mean: meanOf(total, sum) }))
 }

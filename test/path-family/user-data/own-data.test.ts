@@ -408,6 +408,41 @@ describe('a user’s own data', () => {
     assert.deepEqual(assertProblemPlaces(zone, 400, 'invalid-input'), ['query.timeZone'])
   })
 
+  it('may be extreme numbers, in graphs and sums, too', async () => {
+    const most = Number.MAX_VALUE
+    for (const [values, mean] of [
+      [[most], most],
+      [[1e308, -1e308], 0],
+      [[2 ** 1023, 2 ** 1022], 0.75 * 2 ** 1023],
+      [[-most, -most, -most], -most],
+    ] as const) {
+      const dataType = await newType({})
+      for (const [i, value] of values.entries()) {
+        const timestamp = `2026-03-01T20:00:0${i}Z`
+        assertStatus(await store({ carePlanId, dataType, value, timestamp }), 201)
+      }
+      const path = `/ehr/${patient.ehrId}/summary`
+      const { series, axes } = assertStatus(
+        await patient.call('GET', `${path}/medgraph?measures=${dataType}`),
+      )
+      assert.deepEqual([series[0].stats.mean, series[0].total], [mean, values.length])
+      assert.ok(axes[0].min <= Math.min(...values) && axes[0].max >= Math.max(...values))
+      const { items } = await list(`dataType=${dataType}&aggregate=day`)
+      assert.deepEqual([items[0].mean, items[0].count], [mean, values.length])
+      assertStatus(await patient.call('GET', `${path}/timeline`))
+      assertStatus(await patient.call('GET', `/fhir/R4/Observation?patient=${patient.ehrId}`))
+    }
+  })
+
+  it('refuse a number that is too large in the unit of the type', async () => {
+    const dataType = await newType({ unit: 'g' })
+    const body = { carePlanId, dataType, unit: 'kg', timestamp: '2026-03-01T20:00:00Z' }
+    const refused = await store({ ...body, value: 1e306 })
+    assert.deepEqual(assertProblemPlaces(refused, 422, 'rule-violated'), ['body.value'])
+    assertStatus(await store({ ...body, value: 1e305 }), 201)
+    assert.equal((await list(`dataType=${dataType}`)).items[0].amount, 1e308)
+  })
+
   it('appear in timeline and graph, and obey the thresholds of their plan', async () => {
     const owner = await createPatient()
     const plan = await createPlan(owner)
