@@ -58,7 +58,7 @@ const appServices = (isValid) => ({
   appAuthorizations: { open: async () => 'secret', take: async () => undefined },
   appGrants: { callerOf: async (userId) => ({ userId }) },
   fhir: { search: async () => ({ entry: EHRS.map(({ id }) => ({ resource: { id } })) }) },
-  logins: { identify: async () => 'k2Wd8RmQ1b' },
+  logins: { logInForApp: async () => ({ mvUid: 'k2Wd8RmQ1b', sid: 's8RtUv12Qx' }) },
 })
 
 /** The services that a page calls. @param submit handles a form */

@@ -23,7 +23,6 @@ import { Passwords } from '../../records/accounts/passwords.ts'
 import { Registrations } from '../../records/accounts/registration/registrations.ts'
 import { RepeatedRegistrations } from '../../records/accounts/registration/repeated-registrations.ts'
 import { ConnectedSystems } from '../../records/accounts/systems/connected-systems.ts'
-import type { Credentials } from '../../records/accounts/user/credentials.ts'
 import type { SendMail } from '../../records/accounts/user/mails.ts'
 import { createUserIndexes, usersOf } from '../../records/accounts/user/user.ts'
 import { ensureAccountEhr } from '../../records/ehrs/creation/account-ehr.ts'
@@ -124,14 +123,12 @@ async function openApps({
   config,
   database,
   sessions,
-  credentials,
   keys,
   accessTokens,
   publicUrl,
   clock,
 }: Pick<AccountsOptions, 'config' | 'database' | 'publicUrl'> & {
   sessions: Sessions
-  credentials: Credentials
   keys: SigningKeys
   accessTokens: AccessTokens
   clock: () => Date
@@ -148,7 +145,6 @@ async function openApps({
     apps,
     sessions,
     systems,
-    credentials,
     refreshTokens,
     appTokens,
     fhirBase,

@@ -2,6 +2,13 @@ import assert from 'node:assert/strict'
 import { assertProblem, call } from '../harness/clients/path-client.ts'
 import { followLink, tokenInLink, waitForMail, waitForMailAbout } from '../harness/people/mail.ts'
 import { createAddress, createPerson, logInAs, type Person, password } from '../harness/people/people.ts'
+import {
+  authorizationOf,
+  createSmartApp,
+  decide,
+  newVerifier,
+  openRequest,
+} from '../harness/people/smart-apps.ts'
 import { request } from '../harness/service/service.ts'
 
 const next = 'another long password'
@@ -35,14 +42,18 @@ describe('attack: staying logged in after a password change', () => {
     ],
   ]
   for (const [how, change, ownSession] of ways)
-    it(`ends the other sessions and drops pending addresses with a change ${how}`, async () => {
+    it(`ends the other sessions, and drops pending addresses and requests of apps, with a change ${how}`, async () => {
       const owner = await createPerson()
       const attacker = await logInAs(owner.email)
       const newAddress = createAddress()
       await attacker.call('PUT', `/auth/account/${owner.mvUid}`, { email: newAddress })
       const token = tokenInLink(await waitForMail(newAddress))
+      const scope = 'openid offline_access'
+      const app = await createSmartApp(scope.split(' '))
+      const openDecision = await openRequest(owner, authorizationOf(app, scope, newVerifier()))
 
       await change(owner)
+      assert.equal((await decide(openDecision, 'admit')).get('error'), 'access_denied')
       assertProblem(await call('POST', '/auth/account/register/activate', { token }), 410, 'link-expired')
       assertProblem(await attacker.call('GET', `/auth/account/${owner.mvUid}`), 401, 'unauthenticated')
       assertProblem(

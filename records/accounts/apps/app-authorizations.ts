@@ -1,6 +1,7 @@
 import type { Collection } from 'mongodb'
 import type { Database } from '../../store/documents/database.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
+import { APP_DECISION_TIMEOUT_MS } from '../login/sessions.ts'
 import { hashSecret, newSecret } from '../user/secret.ts'
 
 /** The checked request of an app to a person. */
@@ -29,9 +30,14 @@ interface StoredLaunch extends AppLaunch {
   expiresAt: Date
 }
 
-interface StoredRequest extends AppRequest {
-  _id: string
+/** The person who decides on a request, and the session of their login; it becomes that of the app. */
+export interface AppRequestLogin {
   mvUid: string
+  sid: string
+}
+
+interface StoredRequest extends AppRequest, AppRequestLogin {
+  _id: string
   expiresAt: Date
 }
 
@@ -44,8 +50,6 @@ interface StoredCode extends Pick<AppRequest, 'appId' | 'redirectUri' | 'challen
   expiresAt: Date
 }
 
-/** A person decides within this time. */
-const REQUEST_LIFETIME_MS = 10 * 60_000
 /** An app that is launched comes back within this time. */
 const LAUNCH_LIFETIME_MS = 5 * 60_000
 const CODE_LIFETIME_MS = 60_000
@@ -104,19 +108,20 @@ export class AppAuthorizations {
   }
 
   /** Keeps a request of an app until the person has decided. @returns the secret of the form */
-  async open(mvUid: string, request: AppRequest): Promise<string> {
+  async open({ mvUid, sid }: AppRequestLogin, request: AppRequest): Promise<string> {
     const secret = newSecret()
     await this.#requests.insertOne({
       ...request,
       _id: hashSecret(secret),
       mvUid,
-      expiresAt: this.#in(REQUEST_LIFETIME_MS),
+      sid,
+      expiresAt: this.#in(APP_DECISION_TIMEOUT_MS),
     })
     return secret
   }
 
   /** The request on which a person decides now; each once. */
-  async take(secret: string): Promise<(AppRequest & { mvUid: string }) | undefined> {
+  async take(secret: string): Promise<(AppRequest & AppRequestLogin) | undefined> {
     const found = await this.#requests.findOneAndDelete({
       _id: hashSecret(secret),
       expiresAt: { $gt: this.#clock() },

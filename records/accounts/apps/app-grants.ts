@@ -10,11 +10,10 @@ import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
 import type { RefreshTokens } from '../login/refresh-tokens.ts'
-import { APP_LOGIN, type SessionLimits, type Sessions, sessionsOf } from '../login/sessions.ts'
+import { type SessionLimits, type Sessions, sessionsOf } from '../login/sessions.ts'
 import { type ConnectedSystems, systemsOf } from '../systems/connected-systems.ts'
-import type { Credentials } from '../user/credentials.ts'
 import { usersOf } from '../user/user.ts'
-import type { AppAuthorizations, AppRequest } from './app-authorizations.ts'
+import type { AppAuthorizations, AppRequest, AppRequestLogin } from './app-authorizations.ts'
 import { reduceScopes, resourceScopesOf } from './app-scopes.ts'
 import { appsOf, type RegisteredApps } from './registered-apps.ts'
 
@@ -73,7 +72,6 @@ interface AppGrantDependencies {
   authorizations: AppAuthorizations
   sessions: Sessions
   systems: Pick<ConnectedSystems, 'facts'>
-  credentials: Pick<Credentials, 'beginSession'>
   /** The refresh tokens of apps. */
   refreshTokens: RefreshTokens
   appTokens: AppTokens
@@ -132,17 +130,22 @@ export class AppGrants {
     return { userId: mvUid, roles: withoutAccountRoles(roles), application: app.name, requestId }
   }
 
-  /** Admits an app. @returns the code for its first tokens */
-  async admit(mvUid: string, app: App, request: AppRequest, patient: string | undefined): Promise<string> {
-    const { credentials, sessions, authorizations, clock } = this.#parts
-    const { scopes, nonce } = request
+  /**
+   * Admits an app.
+   * @returns the code for its first tokens; undefined when the session of the login has ended, as by a new password
+   */
+  async admit(
+    { mvUid, sid, ...request }: AppRequest & AppRequestLogin,
+    patient: string | undefined,
+  ): Promise<string | undefined> {
+    const { sessions, authorizations, clock } = this.#parts
+    const { appId, scopes, nonce } = request
     const limits = limitsFor(scopes)
-    const { sid } = await sessions.recordDevice(await credentials.beginSession(mvUid, APP_LOGIN), app.name)
-    if (limits) await sessions.extend(sid, limits)
+    if (!(await sessions.extend(sid, limits))) return undefined
     await this.#grants.insertOne({
       _id: sid,
       mvUid,
-      appId: app.id,
+      appId,
       scopes,
       createdAt: clock(),
       expiresAt: sessions.maxExpiry(limits),

@@ -93,17 +93,14 @@ export class Logins {
   }
 
   /**
-   * Checks address and password as a login does, without a session that lasts.
-   * @returns the mvUid
+   * Begins the session of an app that the person may admit.
    * @throws InvalidCredentials, AccountLocked
    */
-  async identify(email: string, password: string): Promise<string> {
-    const { sessions } = this.#parts
+  async logInForApp(email: string, password: string, appName: string): Promise<ActiveSession> {
     const { sessionToken } = await this.logInForClassFamily(email, password)
-    const session = await sessions.findByToken(sessionToken)
+    const session = await this.#parts.sessions.reserveForApp(sessionToken, appName)
     if (!session) throw new ServiceError('InvalidCredentials')
-    await sessions.revoke(session.sid)
-    return session.mvUid
+    return session
   }
 
   /** @throws AccountNotFound */

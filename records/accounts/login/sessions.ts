@@ -88,7 +88,9 @@ export const isHelperToken = (sessionToken: string | undefined): boolean =>
 export const IDENTITY_LOGIN = 'oidc'
 
 /** That of a session that a person began for an app. */
-export const APP_LOGIN = 'app'
+const APP_LOGIN = 'app'
+/** A person who has logged in for an app decides within this time. */
+export const APP_DECISION_TIMEOUT_MS = 10 * MINUTE_MS
 
 /** The sessions that a person began and uses. Helpers and apps have sessions of their own, and are listed as such. */
 const OWN_SESSIONS = { helper: { $exists: false }, 'createdWith.authProvider': { $ne: APP_LOGIN } }
@@ -210,6 +212,22 @@ export class Sessions {
     )
     if (!session) throw new Error('The session that has just begun is not there')
     return this.#toActiveSession(session)
+  }
+
+  /** Makes a session that has just begun that of an app. It ends soon, unless the person admits the app. */
+  async reserveForApp(sessionToken: string, appName: string): Promise<ActiveSession | undefined> {
+    const session = await this.#sessions.findOneAndUpdate(
+      { _session_token: sessionToken },
+      {
+        $set: {
+          device: appName,
+          'createdWith.authProvider': APP_LOGIN,
+          expiresAt: new Date(this.#clock().getTime() + APP_DECISION_TIMEOUT_MS),
+        },
+      },
+      { returnDocument: 'after' },
+    )
+    return session ? this.#toActiveSession(session) : undefined
   }
 
   /** Extends a session; undefined when it has ended. */

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { AppRequest } from '../../../../records/accounts/apps/app-authorizations.ts'
+import type { AppRequest, AppRequestLogin } from '../../../../records/accounts/apps/app-authorizations.ts'
 import { needsPatient, resourceScopesOf } from '../../../../records/accounts/apps/app-scopes.ts'
 import type { FhirResource } from '../../../../records/fhir/mapping.ts'
 import type { Caller } from '../../../../records/store/documents/caller.ts'
@@ -126,9 +126,9 @@ export const authorizationPages = [
     handle: async ({ body: { email, password, ...parameters } }, context) => {
       const result = await checkAuthorizationRequest(parameters, context)
       if (!result || 'redirect' in result) return showLogin(parameters, context)
-      const mvUid = await context.logins.identify(email, password).catch(toLoginFailure)
-      if (mvUid === undefined) return showLogin(parameters, context, true)
-      return showLaunched(mvUid, result, parameters, context)
+      const login = await context.logins.logInForApp(email, password, result.app.name).catch(toLoginFailure)
+      if (login === undefined) return showLogin(parameters, context, true)
+      return showLaunched(login, result, parameters, context)
     },
   }),
   defineOperation({
@@ -139,7 +139,7 @@ export const authorizationPages = [
     summary: 'Decide whether the app gets access',
     body: formBody(DecisionForm),
     handle: async ({ body: { request: secret, decision, patient, lang } }, context) => {
-      const { appAuthorizations, apps, publicUrl } = context
+      const { appAuthorizations, apps, sessions, publicUrl } = context
       const request = await appAuthorizations.take(secret)
       const app = request && (await apps.find(request.appId))
       if (!request || !app) return renderNotice(await createPageView(lang, context), 'admitExpired')
@@ -147,26 +147,25 @@ export const authorizationPages = [
       const respond = (parameters: Readonly<Record<string, string>>) =>
         redirectTo(responseAddress(redirectUri, publicUrl, { ...parameters, state }))
       const authorizationCode =
-        decision === 'admit' ? await admit(request.mvUid, app, request, patientId, context) : undefined
-      return respond(
-        authorizationCode === undefined ? { error: 'access_denied' } : { code: authorizationCode },
-      )
+        decision === 'admit' ? await admit(app, request, patientId, context) : undefined
+      if (authorizationCode !== undefined) return respond({ code: authorizationCode })
+      await sessions.revoke(request.sid)
+      return respond({ error: 'access_denied' })
     },
   }),
 ]
 
-/** @returns the code, or undefined if the person cannot open the chosen EHR */
+/** @returns the code, or undefined if the person cannot open the chosen EHR, or their login has ended */
 async function admit(
-  mvUid: string,
   app: App,
-  request: AppRequest,
+  request: AppRequest & AppRequestLogin,
   patient: string | undefined,
   { appGrants, ehrs, requestId }: PageContext,
 ): Promise<string | undefined> {
-  if (!needsPatient(request.scopes)) return appGrants.admit(mvUid, app, request, undefined)
-  const caller = await appGrants.callerOf(mvUid, app, requestId)
+  if (!needsPatient(request.scopes)) return appGrants.admit(request, undefined)
+  const caller = await appGrants.callerOf(request.mvUid, app, requestId)
   if (patient === undefined || !(await ehrs.isReadable(caller, patient))) return undefined
-  return appGrants.admit(mvUid, app, request, patient)
+  return appGrants.admit(request, patient)
 }
 
 /** @throws errors that do not concern the address or the password */
@@ -177,16 +176,16 @@ function toLoginFailure(error: unknown): undefined {
 
 /** Shows the request of an app, for the patient of its launch if it has the scope. */
 async function showLaunched(
-  mvUid: string,
+  login: AppRequestLogin,
   { app, request }: { app: App; request: AppRequest },
   { launch = '', lang }: AuthorizationParameters,
   context: PageContext,
 ) {
   const { appAuthorizations, publicUrl } = context
-  if (!request.scopes.includes('launch')) return showRequest(mvUid, { app, request }, lang, context)
-  const patient = await appAuthorizations.takeLaunch(launch, { mvUid, appId: app.id })
+  if (!request.scopes.includes('launch')) return showRequest(login, { app, request }, lang, context)
+  const patient = await appAuthorizations.takeLaunch(launch, { mvUid: login.mvUid, appId: app.id })
   if (patient !== undefined)
-    return showRequest(mvUid, { app, request: { ...request, patient } }, lang, context)
+    return showRequest(login, { app, request: { ...request, patient } }, lang, context)
   const error_description = 'The launch is unknown, was used, has expired, or is that of another user'
   const { redirectUri, state } = request
   return redirectTo(
@@ -195,16 +194,16 @@ async function showLaunched(
 }
 
 async function showRequest(
-  mvUid: string,
+  login: AppRequestLogin,
   { app, request }: { app: App; request: AppRequest },
   lang: string | undefined,
   context: PageContext,
 ) {
-  const caller = await context.appGrants.callerOf(mvUid, app, context.requestId)
+  const caller = await context.appGrants.callerOf(login.mvUid, app, context.requestId)
   const { language, terms, appUrl, profiles } = context
   const view = await createPageView(lang, { language, terms, appUrl, profiles, caller })
   const patients = needsPatient(request.scopes) ? await listPatients(caller, request.patient, context) : []
-  const secret = await context.appAuthorizations.open(mvUid, request)
+  const secret = await context.appAuthorizations.open(login, request)
   return renderRequest({ ...view, formTarget: request.redirectUri }, app, { request, secret, patients })
 }
 
