@@ -170,6 +170,10 @@ const HEADER_PARAMETERS = {
       examples: ['lifecycle_state.code_string="532"'],
     },
   ),
+  EhrId: createHeaderParameter('openEHR-EHR-id', 'Id of the only EHR to search, like `ehr_id`', {
+    pattern: '^[A-Za-z0-9_-]{1,64}$',
+    examples: ['6865616c-7468-8ec0-8bc3-d1c8b3a5f0e7'],
+  }),
   LastEventId: createHeaderParameter(
     'Last-Event-ID',
     'ID of the last event received; the stream resumes after it',
@@ -237,16 +241,18 @@ function headerNamesOf(operation: Operation): (keyof typeof HEADER_PARAMETERS)[]
   ]
 }
 
-/** Changes of an EHR take committal metadata; responses show as much as the client prefers. */
+/** Queries take an EHR; changes of an EHR take committal metadata; responses show as much as the client prefers. */
 function openEhrHeaderNamesOf({
   method,
   ifMatch,
   path,
   reply,
 }: Operation): (keyof typeof HEADER_PARAMETERS)[] {
-  if (method === 'get') return reply[2] ? ['IfNoneMatch'] : []
+  const queryHeaders = path.startsWith('/openehr/v1/query/') ? (['EhrId'] as const) : []
+  if (method === 'get') return reply[2] ? ['IfNoneMatch'] : [...queryHeaders]
   if (method === 'options') return []
   return [
+    ...queryHeaders,
     ...(method === 'post' ? (['IdempotencyKey'] as const) : []),
     ...(ifMatch === 'required' ? (['IfMatchVersionRequired'] as const) : []),
     ...(method !== 'post' && ifMatch !== 'required' ? (['IfMatchVersion'] as const) : []),

@@ -65,6 +65,8 @@ export interface RequestFacts<A extends Access> {
   preference: Preference
   /** The template of a composition in a simplified format; only in the openEHR REST API. */
   templateId: string | undefined
+  /** The only EHR that a query searches, from `openEHR-EHR-id`; only in the openEHR REST API. */
+  ehrIdHeader: string | undefined
   /** Committal metadata; only in the openEHR REST API. */
   commitDetails: CommitDetails
   /** Preferences and conditions of FHIR; only in the FHIR API. */

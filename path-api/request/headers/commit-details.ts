@@ -64,6 +64,14 @@ export function parseTemplateId({ headers }: Pick<Request, 'headers'>): string |
   return typeof header === 'string' && header !== '' ? header : undefined
 }
 
+/** The only EHR that a query searches. @throws MalformedRequest */
+export function parseEhrIdHeader({ headers }: Pick<Request, 'headers'>): string | undefined {
+  const header = headers['openehr-ehr-id']
+  if (typeof header !== 'string' || header === '') return undefined
+  if (/^[\w-]{1,64}$/.test(header)) return header
+  throw malformedInput('header', 'openEHR-EHR-id', 'pattern', 'must be an EHR id')
+}
+
 /** The name and secret of `Authorization: Basic` (RFC 6749, 2.3.1). */
 export function parseBasicCredentials(
   header: string | undefined,

@@ -14,6 +14,7 @@ import { refreshCookieOf, type TokenPolicy } from '../token.ts'
 import {
   parseBasicCredentials,
   parseCommitDetails,
+  parseEhrIdHeader,
   parsePreference,
   parseTemplateId,
   parseVersionCondition,
@@ -103,6 +104,10 @@ class HttpRequestFacts implements Omit<RequestFacts<'optional'>, 'newId' | 'newU
 
   get templateId(): string | undefined {
     return parseTemplateId(this.parts.request)
+  }
+
+  get ehrIdHeader(): string | undefined {
+    return parseEhrIdHeader(this.parts.request)
   }
 
   get fhirPreferences(): Context['fhirPreferences'] {

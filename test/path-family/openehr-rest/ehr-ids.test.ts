@@ -69,6 +69,17 @@ describe('the EHR ids of the openEHR REST API', () => {
     const link = `/query/aql?q=${encodeURIComponent(ids)}&ehr_id=${uuid}`
     assert.equal(assertStatus(await rest('GET', link)).rows[0][0], uuid)
     const unknown = toRestEhrId('0000000000')
+    const asHeader = (id: string) => ({ 'openEHR-EHR-id': id })
+    for (const [id, expected] of [
+      [uuid, 1],
+      [unknown, 0],
+    ] as const) {
+      const answer = await rest('POST', '/query/aql', { q: ids }, asHeader(id))
+      assert.equal(assertStatus(answer).rows.length, expected)
+    }
+    assertStatus(await rest('GET', link, undefined, asHeader(uuid.toUpperCase())))
+    assertStatus(await rest('GET', link, undefined, asHeader(unknown)), 400)
+    assertStatus(await rest('GET', link, undefined, asHeader('a b')), 400)
     assertStatus(await rest('GET', `/ehr/${unknown}`), 404)
   })
 })

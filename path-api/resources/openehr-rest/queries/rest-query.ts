@@ -5,6 +5,7 @@ import { aqlQueryParameter, pagingFields, runFields } from '../../../../schemas/
 import type { Context } from '../../../operation/context.ts'
 import { defineOperation } from '../../../operation/operation.ts'
 import { describedBody } from '../../../reply/body-media.ts'
+import { malformedInput } from '../../../reply/invalid-input.ts'
 import { replyWith } from '../../../reply/reply.ts'
 import { fromRestEhrId, fromRestEhrIdsIn, toRestEhrId } from '../frame/ehr-ids.ts'
 import { REST_PATH, restOperation } from '../frame/rest-operation.ts'
@@ -49,9 +50,9 @@ type Run = { q: string; name?: string; href?: string } & Omit<QueryRequest, 'q'>
 /** Replies with a RESULT_SET. Queries and results contain EHR ids as the client knows them. */
 async function replyWithResult(
   { name, href, ...run }: Run,
-  { caller, queries, isAbandoned }: Context<'user'>,
+  { caller, queries, isAbandoned, ehrIdHeader }: Context<'user'>,
 ) {
-  const { ehrId } = run
+  const ehrId = soleEhrId(run.ehrId, ehrIdHeader)
   const values = { ...(ehrId !== undefined && { ehr_id: ehrId }), ...run.parameters }
   const request = {
     ...run,
@@ -81,6 +82,13 @@ async function replyWithResult(
     columns: result.columns,
   })
   return replyWith(`${head.slice(0, -1)},"rows":[${rows.join(',')}]}`, {})
+}
+
+/** The only EHR to search: a client names it as a parameter, in the header, or in both. @throws MalformedRequest */
+function soleEhrId(parameter: string | undefined, header: string | undefined): string | undefined {
+  if (parameter === undefined || header === undefined) return parameter ?? header
+  if (fromRestEhrId(parameter) === fromRestEhrId(header)) return parameter
+  throw malformedInput('header', 'openEHR-EHR-id', 'idMismatch', 'must be the EHR of ehr_id')
 }
 
 /** Converts the EHR ids in the cells of a column; undefined: the column has none. */
