@@ -338,7 +338,9 @@ function describeSuccessResponse(
 ): Json {
   const head = {
     ...(versioned ? { ETag: createHeaderObject('Version in quotes') } : {}),
-    ...(status === 201 ? { Location: createHeaderObject('Path of the created resource') } : {}),
+    ...(status === 201
+      ? { Location: createHeaderObject('Path of the created resource, if a GET shows it') }
+      : {}),
   }
   return {
     [status]: {

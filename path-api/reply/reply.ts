@@ -18,7 +18,7 @@ interface ReplyHead {
   gone?: boolean
   /** True to send a browser to `location` instead: 303 without a body. */
   seeOther?: boolean
-  /** Path of the created resource. */
+  /** Path of the created resource, which a GET shows. */
   location?: string
   /** Version of the resource; the ETag is the version in quotes. */
   version?: number | string

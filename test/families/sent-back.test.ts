@@ -41,6 +41,16 @@ const replacements = operationTable.filter((operation) => {
   )
 })
 
+/** The operations that create a resource from JSON. To hand over a worklist takes a colleague. */
+const creations = operationTable.filter(
+  (operation) =>
+    operation.api === undefined &&
+    operation.reply[0] === 201 &&
+    operation.id !== 'handOverWorklist' &&
+    !(operation.body instanceof RawBody) &&
+    isSampled(operation),
+)
+
 /** Another value of the same type. */
 const changedFrom = (value: unknown): unknown => {
   if (typeof value === 'number') return value + 1
@@ -69,6 +79,7 @@ describe('what GET answers', () => {
     Object.assign(ids, { type: 'careplan', id: place.carePlanId, topicId: assertStatus(topic, 201).id })
     Object.assign(ids, { ...place, mvUid: patient.mvUid, ownerId: place.carePlanId })
     ids.relationId = assertStatus(relation, 201).id
+    Object.assign(ids, { guidelineId: 'asthma', eventId: 'fall' })
     ids.name = `q-${randomUUID()}`
   })
 
@@ -80,15 +91,21 @@ describe('what GET answers', () => {
     const { kind, body, path } = operation
     if (path.includes('/composition/')) return createPressureComposition(template, 120) as Json
     const example = isClassName(kind) ? exampleBody(kind) : (exampleOf(body as TObject) as Json)
-    const hasCarePlanId = isClassName(kind) && 'carePlanId' in classKindOf(kind).body.properties
+    const { properties } = isClassName(kind) ? classKindOf(kind).body : (body as TObject)
     return {
       ...example,
-      ...(hasCarePlanId && { carePlanId: place.carePlanId }),
+      ...('carePlanId' in properties && { carePlanId: place.carePlanId }),
       ...('mvUid' in example && { mvUid: (await createPerson()).mvUid }),
       ...(path.startsWith('/data/type') && { type: `t-${randomUUID()}` }),
       ...(path.endsWith('/relation') && { id: undefined }),
       // Only the authentication by a key has keys, and only a backend service has a system.
-      ...(path === '/auth/app' && { jwks: undefined, jwksUri: undefined, systemId: undefined }),
+      ...(path === '/auth/app' && {
+        name: `App ${randomUUID()}`,
+        jwks: undefined,
+        jwksUri: undefined,
+        systemId: undefined,
+      }),
+      ...('participants' in example && { participants: undefined }),
       ...('replyTo' in example && { replyTo: undefined, attachments: undefined }),
     }
   }
@@ -108,7 +125,9 @@ describe('what GET answers', () => {
       const posted = await call(add.method.toUpperCase(), fillPath(add.path, ids), await bodyOf(add))
       assertStatus(posted, 201)
       const [, format = ''] = /(\/(?:json|xml))$/.exec(put.path) ?? []
-      path = posted.headers.get('location') + format
+      const { id } = posted.body
+      path = posted.headers.get('location') ?? fillPath(put.path, { ...ids, taskId: id, messageId: id })
+      path += format
       latestResponse = posted
     } else if (put.creates) {
       const body = await bodyOf(put)
@@ -131,6 +150,17 @@ describe('what GET answers', () => {
       [],
     )
   })
+
+  for (const operation of creations)
+    it(`is at the Location of what ${operation.id} creates`, async () => {
+      const { call } = callerOf(operation)
+      const created = await call('POST', fillPath(operation.path, ids), await bodyOf(operation))
+      assertStatus(created, 201)
+      const location = created.headers.get('location')
+      const unit = operation.path.split('/').at(-1) ?? ''
+      if (location === null) assert.match(unit, /^(system|ehr|task|\{topicId\})$/, 'no GET shows it')
+      else assertStatus(await call('GET', location))
+    })
 
   for (const put of replacements) {
     it(`is taken by ${put.id}, and a changed read-only property is named`, async () => {

@@ -39,7 +39,7 @@ export const systemOperations = [
     errors: ['Conflict'],
     handle: async ({ body: { name, roles = [] } }, { systems, newId }) => {
       const { system, clientSecret, keyId } = await systems.register(newId(), { name, roles })
-      return replyWith({ ...system, clientSecret }, { version: keyId, location: `/auth/system/${system.id}` })
+      return replyWith({ ...system, clientSecret }, { version: keyId })
     },
   }),
   defineOperation({

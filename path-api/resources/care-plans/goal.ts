@@ -52,7 +52,8 @@ export const goalOperations = [
         handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, newId }) => {
           const place = { ehrId, carePlanId: careplanId }
           const goal = await carePlans.goals.create(caller, place, body, newId())
-          const location = `${base}/${ehrId}/careplan/${careplanId}/goal/${goal.id}`
+          // Only below /med there is a GET for one goal.
+          const location = `/med/${ehrId}/careplan/${careplanId}/goal/${goal.id}`
           return answerWithGoal({ ...goal, tasks: [] }, location)
         },
       }),

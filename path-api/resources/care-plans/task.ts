@@ -70,8 +70,7 @@ export const taskOperations = mountAtEhrAndMed(
         const { ehrId, careplanId, goalId } = params
         const place = { ehrId, carePlanId: careplanId, goalId }
         const task = await carePlans.tasks.create(caller, place, body, newId())
-        const location = `${base}/${ehrId}/careplan/${careplanId}/goal/${goalId}/task/${task.id}`
-        return replyWith(toTaskResource(task), { version: task.version, location })
+        return replyWith(toTaskResource(task), { version: task.version })
       },
     }),
   ({ base, of }) =>

@@ -217,11 +217,8 @@ const messageOperations = [
     reply: [201, ChatMessageResource, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params, body }, { caller, chats, newId, addressOf }) => {
-      const { topicId } = params
-      const messageView = await chats.post(caller, subjectFromParams(params), topicId, body, newId())
-      const message = toChatMessage(messageView.message, messageView.names, addressOf)
-      const location = `/chat/${params.type}/${params.id}/${topicId}/message/${message.id}`
-      return replyWith(message, { version: message.version, location })
+      const message = await chats.post(caller, subjectFromParams(params), params.topicId, body, newId())
+      return replyWithMessage(message, addressOf)
     },
   }),
   defineOperation({

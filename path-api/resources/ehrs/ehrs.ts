@@ -61,7 +61,7 @@ export const ehrOperations = [
         errors: ['Conflict', 'RuleViolated'],
         handle: async ({ body }, { caller, ehrStatuses, newId }) => {
           const ehr = await ehrStatuses.create(caller, newId(), body)
-          return replyWith(toEhr(ehr), { version: ehr.version, location: `/med/ehr/${ehr.id}` })
+          return replyWith(toEhr(ehr), { version: ehr.version })
         },
       }),
   ),
