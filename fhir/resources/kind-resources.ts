@@ -97,6 +97,10 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
   }
 }
 
+type ChangeOfRecord = Pick<RecordChange, 'id' | 'version' | 'action' | 'ehrId' | 'userId' | 'application'> & {
+  at: string
+}
+
 /** The resources of one type, made of the records of one or several kinds. */
 class KindResources implements ResourceSource {
   readonly #type: string
@@ -124,15 +128,24 @@ class KindResources implements ResourceSource {
   async readVersion(caller: Caller, resourceId: string, version: number): Promise<FhirResource> {
     const { stream, record, isDeleted } = await this.#findEver(caller, resourceId)
     const { store } = this.#recordsOf(stream.kind)
-    if (!isDeleted && record.version === version) {
-      await store.reportRead(caller, record)
-      return this.#render(stream, record)
-    }
-    if (isDeleted && record.version + 1 === version) throw new ServiceError('Gone')
-    if (record.version === version) return this.#render(stream, record)
-    const former = await store.findFormerVersion(caller, record, version)
-    if (!former) throw new ServiceError('NotFound')
-    return this.#render(stream, former)
+    if (!isDeleted && record.version === version) await store.reportRead(caller, record)
+    const after = await this.#findVersion(caller, stream, record, version)
+    if (after && stream.isIn(after)) return this.#render(stream, after)
+    const isDeletion = after !== undefined || (isDeleted && record.version + 1 === version)
+    const before = isDeletion ? await this.#findVersion(caller, stream, record, version - 1) : undefined
+    throw new ServiceError(before && stream.isIn(before) ? 'Gone' : 'NotFound')
+  }
+
+  /** A version of a record that the caller has read. */
+  async #findVersion(
+    caller: Caller,
+    { kind }: ResourceStream,
+    record: RecordWithMetadata,
+    version: number,
+  ): Promise<RecordWithMetadata | undefined> {
+    if (record.version === version) return record
+    const former = await this.#recordsOf(kind).store.findFormerVersion(caller, record, version)
+    return former as unknown as RecordWithMetadata | undefined
   }
 
   async history(caller: Caller, resourceId: string, page: PageRequest) {
@@ -144,43 +157,58 @@ class KindResources implements ResourceSource {
       const versions = changes.flatMap((change) => this.versionsOf(change))
       return { versions: versions.filter((one) => one.id === resourceId), next }
     }
-    const { items, ...rest } = await this.#recordsOf(stream.kind).history(caller, { id, ehrId }, page)
+    const found = await this.#recordsOf(stream.kind).history(caller, { id, ehrId }, page)
+    const { items, next, total } = found
     const [first] = items
-    // A change shows the version before it; the newest one is the record itself.
-    const versions = items.map(({ version, at, action, userId, application }, i): ResourceVersion => {
-      const newer = items[i - 1]?.before
-      const recordVersion =
-        action === 'delete' ? undefined : (newer ?? (version === record.version ? record : undefined))
-      const resource = recordVersion && this.#render(stream, recordVersion)
-      const author = { userId, application }
-      return { type: this.#type, id: resourceId, version, at, action, ehrId, author, resource }
-    })
-    if (first && versions[0]?.resource === undefined && first.action !== 'delete')
-      versions[0] = {
-        ...(versions[0] as ResourceVersion),
-        resource: await this.readVersion(caller, resourceId, first.version),
-      }
-    return { versions, ...rest }
+    // A change shows the version before it.
+    const newest =
+      first && first.action !== 'delete'
+        ? await this.#findVersion(caller, stream, record, first.version)
+        : undefined
+    const versions = items.flatMap(({ before, ...change }, i) =>
+      this.#versionIn(
+        stream,
+        { ...change, id, ehrId },
+        { before, after: i === 0 ? newest : items[i - 1]?.before },
+      ),
+    )
+    // Not every change of a record changes its parts.
+    return { versions, next, ...(stream.suffix === '' && total !== undefined && { total }) }
   }
 
-  versionsOf({ collection, id, before, after, ...change }: RecordChange): ResourceVersion[] {
-    const document = after ?? before
-    const { version, at, action, ehrId, userId, application } = change
+  versionsOf({ collection, before, after, at, ...change }: RecordChange): ResourceVersion[] {
     return this.#streams.flatMap((stream) => {
-      if (stream.kind.collection !== collection || !document) return []
-      const record = this.#recordsOf(stream.kind).store.toRecord(document) as unknown as RecordWithMetadata
-      if (!stream.isIn(record)) return []
-      return {
+      if (stream.kind.collection !== collection) return []
+      const { store } = this.#recordsOf(stream.kind)
+      return this.#versionIn(
+        stream,
+        { ...change, at: at.toISOString() },
+        { before: before && store.toRecord(before), after: after && store.toRecord(after) },
+      )
+    })
+  }
+
+  /** What a change of a record did to its resource of a stream: a part appears and disappears with its value. */
+  #versionIn(
+    stream: ResourceStream,
+    { id, version, at, action, ehrId, userId, application }: ChangeOfRecord,
+    { before, after }: Partial<Record<'before' | 'after', object | null | undefined>>,
+  ): ResourceVersion[] {
+    const isThere = action !== 'delete' && after && stream.isIn(after as RecordWithMetadata)
+    const wasThere = before && stream.isIn(before as RecordWithMetadata)
+    if (!isThere && !wasThere) return []
+    return [
+      {
         type: this.#type,
         id: resourceIdOf(stream, id),
         version,
-        at: at.toISOString(),
-        action,
+        at,
+        action: isThere ? (wasThere ? action : 'create') : 'delete',
         ehrId,
         author: { userId, application },
-        resource: action === 'delete' ? undefined : this.#render(stream, record),
-      }
-    })
+        resource: isThere ? this.#render(stream, after) : undefined,
+      },
+    ]
   }
 
   /** Reads the kinds one after the other, since a search would read all of them for each page. */
@@ -357,13 +385,26 @@ class KindResources implements ResourceSource {
     }
   }
 
+  /** Whether a former version of a record had the resource of a stream. */
+  async #wasIn(caller: Caller, { kind, isIn }: ResourceStream, record: RecordWithMetadata): Promise<boolean> {
+    const { id, ehrId } = record as RecordWithMetadata & { ehrId: string }
+    let cursor: string | undefined
+    do {
+      const page = await this.#recordsOf(kind).history(caller, { id, ehrId }, { limit: 100, cursor })
+      if (page.items.some(({ before }) => before && isIn(before as unknown as RecordWithMetadata)))
+        return true
+      cursor = page.next ?? undefined
+    } while (cursor !== undefined)
+    return false
+  }
+
   /** Finds the record of a resource, before an access that is audited. @throws NotFound, audited; Gone */
   async #find(
     caller: Caller,
     resourceId: string,
   ): Promise<{ stream: ResourceStream; record: RecordWithMetadata }> {
     const found = await this.#findEver(caller, resourceId)
-    if (found.isDeleted) throw new ServiceError('Gone')
+    if (found.isDeleted || !found.stream.isIn(found.record)) throw new ServiceError('Gone')
     return found
   }
 
@@ -388,7 +429,9 @@ class KindResources implements ResourceSource {
     )
     const [one] = found.flat()
     if (one) this.#collectionsOfIds.set(key, one.stream.kind.collection)
-    if (one?.stream.isIn(one.record)) return one
+    if (one && (one.stream.isIn(one.record) || (await this.#wasIn(caller, one.stream, one.record))))
+      return one
+    if (one) throw new ServiceError('NotFound')
     const deletedRecord = await this.#findDeleted(caller, streams, id)
     if (deletedRecord) return { ...deletedRecord, isDeleted: true }
     const [stream] = streams
@@ -412,7 +455,9 @@ class KindResources implements ResourceSource {
       const stream = streams.find(({ kind }) => kind.collection === collection)
       if (!stream) continue
       const record = await this.#recordsOf(stream.kind).store.findDeleted(caller, { id, ehrId } as never)
-      if (record) return { stream, record: record as unknown as RecordWithMetadata }
+      const found = record && { stream, record: record as unknown as RecordWithMetadata }
+      if (found && (stream.isIn(found.record) || (await this.#wasIn(caller, stream, found.record))))
+        return found
     }
     const hiddenIn = await this.#findCollections({ _id: id, ...IS_HIDDEN }, streams)
     for (const stream of streams.filter(({ kind }) => hiddenIn.has(kind.collection))) {

@@ -269,8 +269,9 @@ export function limitVersions(
   const { categories } = reach
   if (!categories) return versions
   // A deletion shows no resource. It has the categories of the version before.
-  const former = source.versionsOf?.({ ...change, action: 'update' }) ?? []
-  const isShown = ({ id }: ResourceVersion) =>
-    former.some((one) => one.id === id && one.resource && isOfCategory(one.resource, categories))
+  const former =
+    source.versionsOf?.({ ...change, action: 'create', before: null, after: change.before }) ?? []
+  const isShown = ({ id, resource = former.find((one) => one.id === id)?.resource }: ResourceVersion) =>
+    resource !== undefined && isOfCategory(resource, categories)
   return versions.filter(isShown)
 }

@@ -79,6 +79,39 @@ describe('the history of a type, and of all types, in FHIR', () => {
       )
   })
 
+  it('shows a part of a record appear and disappear', async () => {
+    const mine = await createPatient()
+    const body = { carePlanId: await createPlan(mine), timestamp: '2026-03-01T08:30:00Z' }
+    const values = { systolic: 128, systolicUnit: 'mmHg', diastolic: 82, diastolicUnit: 'mmHg' }
+    const path = 'procedure/bloodpressure'
+    const { id } = assertStatus(await mine.call('POST', path, { ...body, ...values }), 201)
+    const rate = `Observation/${id}.hr`
+    const write = async (more: object) =>
+      assertStatus(await mine.call('PUT', `${path}/${id}`, { ...body, ...values, ...more }))
+    await write({ comment: 'At home' })
+    for (const part of [rate, `${rate}/_history`, `${rate}/_history/1`]) await readFhir(mine, part, 404)
+    await write({ comment: 'At home', heartRate: 66 })
+    const created = [`POST ${rate} 3`]
+    assert.deepEqual(await readHistory(mine, `${rate}/_history`), created)
+    for (const version of [1, 2]) await readFhir(mine, `${rate}/_history/${version}`, 404)
+    await write({ comment: 'At home' })
+    await write({})
+    for (const part of [rate, `${rate}/_history/4`]) await readFhir(mine, part, 410)
+    for (const version of [5, 6]) await readFhir(mine, `${rate}/_history/${version}`, 404)
+    assert.equal((await readFhir(mine, `${rate}/_history/3`)).valueQuantity.value, 66)
+    const deleted = [`DELETE ${rate} 4`, ...created]
+    assert.deepEqual(await readHistory(mine, `${rate}/_history`), deleted)
+    const ofPart = async (query: string) =>
+      (await readHistory(mine, `Observation/_history?${query}`)).filter((one) => one.includes(rate))
+    for (const count of [1, 2, 20]) {
+      assert.deepEqual(await readHistory(mine, `${rate}/_history?_count=${count}`), deleted)
+      assert.deepEqual(await ofPart(`_count=${count}`), deleted)
+    }
+    assertStatus(await callFhir(mine, 'DELETE', `Observation/${id}`), 204)
+    assert.deepEqual(await ofPart(''), deleted)
+    await readFhir(mine, rate, 410)
+  })
+
   it('shows all types, and only what is newer than a time', async () => {
     await sleep(2)
     const since = new Date().toISOString()
