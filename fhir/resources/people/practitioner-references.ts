@@ -35,7 +35,7 @@ export async function showKnownPractitioners<T extends FhirResource>(
 ): Promise<T[]> {
   const users = [...new Set(resources.flatMap(usersIn))]
   if (users.length === 0) return [...resources]
-  const knownUserIds = await connections.findKnown(caller.userId, users)
+  const knownUserIds = await connections.findKnown(caller, users)
   return resources.map((one) => addReferences(one, knownUserIds) as T)
 }
 

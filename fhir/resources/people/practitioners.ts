@@ -13,7 +13,7 @@ import { NAME_PARAMETERS, searchPersons } from './person-search.ts'
 /** A search that names no users covers at most so many. */
 const MAX_USERS = 100
 
-/** Users as practitioners: the caller, and the users who are connected with the caller. */
+/** Users as practitioners: the caller, and the users who are connected with the caller. A helper sees none. */
 class Practitioners implements ResourceSource {
   readonly #profiles: Profiles
   readonly #publicUrl: string | undefined
@@ -25,7 +25,7 @@ class Practitioners implements ResourceSource {
 
   async read(caller: Caller, id: string): Promise<FhirResource> {
     const mvUid = userIdOfPractitioner(id)
-    const knownUserIds = await this.#profiles.connections.findKnown(caller.userId, [mvUid])
+    const knownUserIds = await this.#profiles.connections.findKnown(caller, [mvUid])
     if (!knownUserIds.has(mvUid)) throw new ServiceError('NotFound')
     caller.onAccess?.(mvUid)
     return this.#show(await this.#profiles.persons.get(asConnection(caller, mvUid), mvUid))
@@ -35,7 +35,7 @@ class Practitioners implements ResourceSource {
     const { connections, persons } = this.#profiles
     return searchPersons(search, async (ids) => {
       const users = ids
-        ? await connections.findKnown(caller.userId, ids.map(userIdOfPractitioner))
+        ? await connections.findKnown(caller, ids.map(userIdOfPractitioner))
         : await this.#known(caller)
       const found = await Promise.all(
         [...users].map((mvUid) =>
@@ -48,6 +48,7 @@ class Practitioners implements ResourceSource {
 
   /** @throws InvalidInput for a caller with too many connections */
   async #known(caller: Caller): Promise<string[]> {
+    if (caller.acting) return []
     const { items, next } = await this.#profiles.connections.listConnected(caller, MAX_USERS)
     if (next !== null)
       throw parameterError('_id', 'too-costly', 'must be given: you know too many users to search')
