@@ -11,7 +11,7 @@ import { canRead, documentCollection } from '../store/documents/database.ts'
 import { createParseFormat, type SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageQuery, PageRequest } from '../store/reading/pages.ts'
 import { Store } from '../store/store.ts'
-import type { ExpectedVersions } from '../store/write-decider.ts'
+import type { ExpectedVersions, UpdateConditions } from '../store/write-decider.ts'
 import type { RecordParent } from '../store/writing/batch-writer.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
 import { lockExclusive } from '../store/writing/ehr-locks.ts'
@@ -206,11 +206,11 @@ export class Chats {
       ])
       return { ...now, text, editedAt: this.records.clock().toISOString() }
     }
-    return this.#change(caller, place, key, change, expected)
+    return this.#change(caller, place, key, change, { expected })
   }
 
   /**
-   * Replaces a message by a tombstone.
+   * Replaces a message by a tombstone. Repeating it changes nothing.
    * @throws NotFound; Forbidden for another author's message; PreconditionFailed
    */
   async erase(
@@ -225,7 +225,7 @@ export class Chats {
       attachments: [],
       deleted: true,
     })
-    await this.#change(caller, place, key, stone, expected)
+    await this.#change(caller, place, key, stone, { expected, skipUnchanged: true })
   }
 
   /**
@@ -276,7 +276,7 @@ export class Chats {
     return { message, names: await this.#namesOf(subject, [message]) }
   }
 
-  /** Closes a topic for further messages. @throws NotFound; Forbidden; PreconditionFailed */
+  /** Closes a topic for further messages. Repeating it changes nothing. @throws NotFound; Forbidden; PreconditionFailed */
   async close(
     caller: Caller,
     place: ChatSubjectKey,
@@ -286,7 +286,8 @@ export class Chats {
     const subject = await this.#subject(caller, place)
     const { about, aboutId, ehrId } = subject
     const key = { id: topicId, about, aboutId, ehrId }
-    const topic = await this.#topics.update(caller, key, (now) => ({ ...now, closed: true }), { expected })
+    const conditions = { expected, skipUnchanged: true }
+    const topic = await this.#topics.update(caller, key, (now) => ({ ...now, closed: true }), conditions)
     return (await this.#toViews(caller, subject, [topic]))[0] as TopicView
   }
 
@@ -316,7 +317,7 @@ export class Chats {
     place: ChatSubjectKey,
     { topicId, messageId }: MessageKey,
     change: (now: StoredMessage) => StoredMessage,
-    expected: ExpectedVersions,
+    conditions: UpdateConditions,
   ) {
     const subject = await this.#subject(caller, place)
     await this.#requireTopic(caller, subject, topicId)
@@ -325,7 +326,7 @@ export class Chats {
       return change(now)
     }
     const key = { id: messageId, topicId, ehrId: subject.ehrId }
-    const message = await this.#messages.update(caller, key, own, { expected })
+    const message = await this.#messages.update(caller, key, own, conditions)
     return { message, names: await this.#namesOf(subject, [message]) }
   }
 

@@ -22,6 +22,7 @@ import type { ParseDocument, SavedRecord } from '../../store/documents/parse-for
 import { DueRecords, throwErrors } from '../../store/jobs/due-records.ts'
 import type { Page, PageRequest } from '../../store/reading/pages.ts'
 import { Store } from '../../store/store.ts'
+import type { UpdateConditions } from '../../store/write-decider.ts'
 import { createOrFindExisting } from '../../store/writing/create-or-find-existing.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
 import {
@@ -163,9 +164,9 @@ export class Participants {
     caller: Caller,
     key: ParticipationKey,
     { mvUid: sentMvUid, ...body }: Omit<ParticipationReplacement, 'participationId'>,
-    options: WriteOptions,
+    { expected }: WriteOptions,
   ): Promise<StoredParticipation> {
-    return this.#update(caller, key, options, (now, takesPartToo) => {
+    return this.#update(caller, key, { expected }, (now, takesPartToo) => {
       const { ehrId, carePlanId, mvUid, start, status } = now
       const next = { ehrId, carePlanId, mvUid, start, status, ...withoutNulls(body) }
       requireNoViolations([
@@ -180,15 +181,19 @@ export class Participants {
     })
   }
 
-  /** Ends the access, but keeps the participation. @throws NotFound; Forbidden; PreconditionFailed */
-  async archive(caller: Caller, key: ParticipationKey, options: WriteOptions): Promise<void> {
-    await this.#update(caller, key, options, (now) => ({ ...now, status: 'ARCHIVED' }))
+  /**
+   * Ends the access, but keeps the participation. Repeating it changes nothing.
+   * @throws NotFound; Forbidden; PreconditionFailed
+   */
+  async archive(caller: Caller, key: ParticipationKey, { expected }: WriteOptions): Promise<void> {
+    const conditions = { expected, skipUnchanged: true }
+    await this.#update(caller, key, conditions, (now) => ({ ...now, status: 'ARCHIVED' }))
   }
 
   #update(
     caller: Caller,
     key: ParticipationKey,
-    { expected }: WriteOptions,
+    conditions: UpdateConditions,
     change: (now: StoredParticipation, takesPartToo: boolean) => StoredFields,
   ): Promise<StoredParticipation> {
     return runStoreTransaction(this.#records, async (tx) => {
@@ -199,7 +204,7 @@ export class Participants {
       const of = { carePlanId: key.carePlanId, mvUid: String(participation?.mvUid) }
       const takesPartToo = await this.#isParticipating(tx, { ...of, otherwiseThan: key.id })
       const next = (now: StoredParticipation) => this.#withNextChange(change(now, takesPartToo))
-      const storedParticipation = await this.#store.update(caller, key, next, { tx, expected })
+      const storedParticipation = await this.#store.update(caller, key, next, { ...conditions, tx })
       await lockEhrExclusively(this.#records, tx, key.ehrId)
       await this.#syncRoles(tx.session, storedParticipation)
       return storedParticipation

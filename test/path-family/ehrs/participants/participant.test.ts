@@ -234,6 +234,8 @@ describe('participants', () => {
     const { participationId } = await add(nurse)
     const all = Array.from({ length: 40 }, () => patient.call('DELETE', `${path()}/${participationId}`))
     for (const answer of await Promise.all(all)) assertStatus(answer, 204)
+    const archived = assertStatus(await patient.call('GET', `${path()}/${participationId}`))
+    assert.deepEqual([archived.status, archived.version], ['ARCHIVED', 2])
   })
 
   it('are hidden from strangers, who also cannot find out if a user exists', async () => {
