@@ -16,6 +16,15 @@ export const PARSE_PROPERTIES = new Set<string>([
 export const ownProperties = (body: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(body).filter(([name]) => !PARSE_PROPERTIES.has(name)))
 
+/** Refuses changed times of an object. Clients may send them back, as text or as Date. */
+export const timeViolations = (body: ClassForm, stored: ClassForm): Violation[] =>
+  ['createdAt', 'updatedAt']
+    .filter((name) => body[name] !== undefined && millisecondsOf(body[name]) !== millisecondsOf(stored[name]))
+    .map((path) => ({ path, code: 'fixed', message: 'cannot be changed' }))
+
+const millisecondsOf = (time: unknown): number =>
+  Date.parse(String((time as { iso?: unknown } | null)?.iso ?? time))
+
 /**
  * Refuses an ACL, because the service sets the permissions.
  * @param current permissions of the stored object; a client may send them back with the whole object

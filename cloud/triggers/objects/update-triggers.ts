@@ -9,7 +9,7 @@ import { invalidPropertyNames } from '../../../schemas/validation/violations.ts'
 import type { UpdateContext } from '../../parse-server/object-writes.ts'
 import { rejectFaults, translateServiceErrors, validationError } from '../../request/parse-errors.ts'
 import { applyUpdate, computedFieldNames, pickValues, rootOf } from '../../writes/apply-update.ts'
-import { aclViolations, ownProperties } from './own-properties.ts'
+import { aclViolations, ownProperties, timeViolations } from './own-properties.ts'
 
 /**
  * Validates an update and the resulting object, whose rights and version the store has checked. The write applies the
@@ -30,7 +30,8 @@ export async function beforeUpdate(
   const { object, changed, next, violations } = judgeUpdate(plain, before, ownProperties(sent))
   const kind = await translateServiceErrors(() => resolveRules(records, plain, before))
   const ofAcl = aclViolations(sent.ACL, fromAcl(stored.ACL ?? {}))
-  rejectFaults(validateClassUpdate(kind, next, changed, [...ofAcl, ...violations]))
+  const ofTimes = timeViolations(sent, stored)
+  rejectFaults(validateClassUpdate(kind, next, changed, [...ofAcl, ...ofTimes, ...violations]))
   return { object }
 }
 

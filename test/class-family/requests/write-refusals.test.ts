@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { byClass, createByClass, KIND_NAMES, kinds, newPlace, type Place } from '../../family-kinds.ts'
 import type { Patient } from '../../harness/care/patients.ts'
-import { assertError } from '../../harness/clients/class-client.ts'
+import { assertError, parseDate } from '../../harness/clients/class-client.ts'
 import { apiKeys, request } from '../../harness/service/service.ts'
 
 const PUBLIC_ACL = { '*': { read: true, write: true } }
@@ -68,6 +68,23 @@ describe('writes that the class family refuses', () => {
       assertError(await put('Ehr', place.ehrId, { ACL }), 123, /^ACL must have the form \{/)
     const goal = { ...kinds.Goal.object(place), createdAt: '2026-01-01T00:00:00.000Z' }
     assertError(await post('Goal', goal), 142, 'createdAt must not be set by clients')
+  })
+
+  it('change the times of an object', async () => {
+    const { put, get } = byClass(patient)
+    const { objectId: id } = (await createByClass(patient, 'Goal', place)) as { objectId: string }
+    const { body: before } = await get('Goal', id)
+    const past = '2020-01-01T00:00:00.000Z'
+    const times = [past, parseDate(past), 'x', null, { __op: 'Delete' }]
+    for (const time of times)
+      assertError(
+        await put('Goal', id, { createdAt: time, updatedAt: time, notes: 'changed' }),
+        142,
+        'createdAt cannot be changed; updatedAt cannot be changed',
+      )
+    assert.deepEqual((await get('Goal', id)).body, before)
+    const { createdAt } = before
+    await put('Goal', id, { createdAt: parseDate(createdAt), notes: 'changed' }).expect(200)
   })
 
   it('have no body for an account', async () => {
