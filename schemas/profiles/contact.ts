@@ -12,7 +12,7 @@ const nullableContactFields = {
 const requiredContactFields = {
   primary: Type.Boolean({
     description:
-      'True for the primary contact of its type. Each type has exactly one: the first contact, until another one becomes primary; after its deletion the oldest remaining one',
+      'True for the primary contact of its type. Each type has at most one: a new primary contact takes over from the former, which becomes false',
     examples: [true],
   }),
   type: { ...ContactTypeEnum, examples: ['PHONE'] },

@@ -65,7 +65,6 @@ interface ContactDetailsKind {
   /** Connections may read those of a person, but not those of a relation. */
   isShared: boolean
   onUpdate?: { ifMatch: 'required' }
-  onDelete?: { description: string }
 }
 
 const ADDRESS: ContactDetailsKind = {
@@ -95,9 +94,6 @@ const CONTACT: ContactDetailsKind = {
   storeOf: ({ contacts }) => contacts,
   isShared: true,
   onUpdate: { ifMatch: 'required' },
-  onDelete: {
-    description: 'If it was the primary contact of its type, the oldest remaining one becomes primary.',
-  },
 }
 
 interface OwnerParams {
@@ -199,7 +195,6 @@ const updateDetails = (about: ContactDetailsContext) =>
 const deleteDetails = (about: ContactDetailsContext) =>
   defineOperation({
     ...writeDefaults(about),
-    ...about.onDelete,
     id: `delete${about.of}${about.name}`,
     method: 'delete',
     path: `${about.path}/${about.noun}/{${about.idName}}`,

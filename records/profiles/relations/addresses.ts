@@ -37,9 +37,4 @@ export class Addresses extends ContactDetails<typeof StoredAddress> {
     const next = this.buildRecord(owner, input)
     return this.store.update(caller, ownedRecordKey(owner, id), () => next, { expected })
   }
-
-  /** @throws NotFound; PreconditionFailed */
-  remove(caller: Caller, owner: Owner, id: string, expected: ExpectedVersions): Promise<void> {
-    return this.store.remove(caller, ownedRecordKey(owner, id), { expected })
-  }
 }

@@ -5,6 +5,7 @@ import type { Where } from '../../store/reading/filter.ts'
 import type { Page, PageRequest } from '../../store/reading/pages.ts'
 import type { RecordSelector } from '../../store/resource.ts'
 import { Store } from '../../store/store.ts'
+import type { ExpectedVersions } from '../../store/write-decider.ts'
 import { createOrFindExisting } from '../../store/writing/create-or-find-existing.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
 import { normaliseBody } from '../storage/normalise-body.ts'
@@ -37,6 +38,11 @@ export abstract class ContactDetails<S extends TObject> {
   /** @throws NotFound */
   get(caller: Caller, owner: Owner, id: string, tx?: Transaction): Promise<SavedRecord<Static<S>>> {
     return this.store.get(caller, ownedRecordKey(owner, id) as RecordSelector<S>, { tx })
+  }
+
+  /** @throws NotFound; PreconditionFailed */
+  remove(caller: Caller, owner: Owner, id: string, expected: ExpectedVersions): Promise<void> {
+    return this.store.remove(caller, ownedRecordKey(owner, id) as RecordSelector<S>, { expected })
   }
 
   /** Deletes all records of one owner, each with a history entry. */

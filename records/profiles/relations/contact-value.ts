@@ -20,10 +20,8 @@ const contactRules: Record<Contact['type'], readonly [fits: (value: string) => b
     MOBILE: phoneRule,
     FAX: phoneRule,
     EMAIL: [(value) => checkEmail(value).length === 0, 'must be an e-mail address'],
-    SKYPE: [
-      (value) => /^[A-Za-z][A-Za-z0-9.,_:-]{5,63}$/.test(value),
-      'must be a Skype name: a letter, then at least five letters, digits or one of . , _ : -',
-    ],
+    // The names of Skype and of its successors differ.
+    SKYPE: [(value) => /[^\p{C}\p{Z}]/u.test(value), 'must have a visible character'],
   }
 
 /** @throws RuleViolated when the value does not match the contact's type */

@@ -21,15 +21,12 @@ import type { Relations } from './relations.ts'
 const StoredContact = Type.Object({ ...ownerFields, ...contactFields })
 type StoredContact = Static<typeof StoredContact>
 
-/**
- * The change concerns the type or the primary flag, so other contacts of the owner may have to change, too.
- */
+/** The contact becomes the primary one of its type, so another contact of the owner may have to change, too. */
 class PrimaryChangeError extends Error {}
 
 /**
- * The contacts of persons and of their relations. Of each type an owner has exactly one primary contact, even
- * under concurrent writes. The first contact is primary, and a new primary one replaces it. When the primary
- * one is deleted, changes its type or gives up the flag, the oldest other contact becomes primary.
+ * The contacts of persons and of their relations. Of each type an owner has at most one primary contact, even
+ * under concurrent writes: a new primary one takes over from the former.
  */
 export class Contacts extends ContactDetails<typeof StoredContact> {
   readonly #addresses
@@ -59,79 +56,41 @@ export class Contacts extends ContactDetails<typeof StoredContact> {
       owner.relationId === null
         ? permissionsSharedWithConnections(owner.mvUid)
         : privatePermissions(owner.mvUid)
-    return this.createWithLock(caller, owner, newId, permissions, async (tx, id) => ({
-      ...next,
-      primary: await this.#settlePrimary(caller, tx, next, id),
-    }))
+    return this.createWithLock(caller, owner, newId, permissions, async (tx, id) => {
+      if (next.primary) await this.#demoteFormer(caller, tx, next, id)
+      return next
+    })
   }
 
   /** @throws NotFound; PreconditionFailed; RuleViolated for a value of another type */
   async update(caller: Caller, owner: Owner, id: string, input: ContactCreate, expected: ExpectedVersions) {
     const next = await this.#buildContact(owner, input)
     const key = ownedRecordKey(owner, id)
-    const keepPlace = (now: StoredContact) => {
-      if (now.type !== next.type || now.primary !== next.primary) throw new PrimaryChangeError()
+    const changeAlone = (now: StoredContact) => {
+      if (next.primary && !(now.primary && now.type === next.type)) throw new PrimaryChangeError()
       return next
     }
     try {
-      return await this.store.update(caller, key, keepPlace, { expected })
+      return await this.store.update(caller, key, changeAlone, { expected })
     } catch (error) {
       if (!(error instanceof PrimaryChangeError)) throw error
     }
     return this.runWithProfileLock(owner, async (tx) => {
-      const before = await this.store.get(caller, key, { tx })
-      const primary = await this.#settlePrimary(caller, tx, next, key.id)
-      if (before.primary && before.type !== next.type) await this.#promoteOldest(caller, tx, before)
-      return this.store.update(caller, key, () => ({ ...next, primary }), { tx, expected })
+      await this.#demoteFormer(caller, tx, next, key.id)
+      return this.store.update(caller, key, () => next, { tx, expected })
     })
   }
 
-  /** @throws NotFound; PreconditionFailed */
-  remove(caller: Caller, owner: Owner, id: string, expected: ExpectedVersions): Promise<void> {
-    return this.runWithProfileLock(owner, async (tx) => {
-      const before = await this.get(caller, owner, id, tx)
-      await this.store.remove(caller, ownedRecordKey(owner, id), { tx, expected })
-      if (before.primary) await this.#promoteOldest(caller, tx, before)
-    })
-  }
-
-  /**
-   * Whether the contact becomes the primary one of its type; changes the flags of the other contacts
-   * accordingly.
-   */
-  async #settlePrimary(caller: Caller, tx: Transaction, next: StoredContact, id: string): Promise<boolean> {
-    const { owner, type } = next
-    const current = await this.#findFirst(caller, tx, { owner, type, primary: true, id: { not: id } })
-    if (next.primary) {
-      if (current) await this.#setPrimary(caller, tx, current, false)
-      return true
-    }
-    return current === undefined && !(await this.#promoteOldest(caller, tx, { ...next, id }))
-  }
-
-  /** Makes the oldest other contact of the same owner and type primary. @returns whether there was one */
-  async #promoteOldest(
+  /** Takes the flag from the former primary contact of the type of a new one. */
+  async #demoteFormer(
     caller: Caller,
     tx: Transaction,
-    one: StoredContact & { id: string },
-  ): Promise<boolean> {
-    const { owner, type, id } = one
-    const oldest = await this.#findFirst(caller, tx, { owner, type, id: { not: id } })
-    if (oldest) await this.#setPrimary(caller, tx, oldest, true)
-    return oldest !== undefined
-  }
-
-  async #findFirst(caller: Caller, tx: Transaction, where: Where<StoredContact>) {
-    const { items } = await this.store.list(caller, 'own', { where, limit: 1 }, { tx })
-    return items[0]
-  }
-
-  async #setPrimary(
-    caller: Caller,
-    tx: Transaction,
-    { id }: { id: string },
-    primary: boolean,
+    { owner, type }: StoredContact,
+    newId: string,
   ): Promise<void> {
-    await this.store.update(caller, { id }, (now) => ({ ...now, primary }), { tx })
+    const where: Where<StoredContact> = { owner, type, primary: true, id: { not: newId } }
+    const { items } = await this.store.list(caller, 'own', { where, limit: 1 }, { tx })
+    for (const { id } of items)
+      await this.store.update(caller, { id }, (now) => ({ ...now, primary: false }), { tx })
   }
 }
