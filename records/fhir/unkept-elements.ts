@@ -23,7 +23,7 @@ interface Comparison {
  * would be all that an element says.
  */
 function isParaphrase(name: string, input: FhirJson, output: FhirJson): boolean {
-  if (name === 'reference') return output.type === 'Practitioner'
+  if (name === 'reference') return output.type === 'Practitioner' && output.identifier !== undefined
   if (name === 'unit' && input.code === undefined) return false
   return name === 'text'
     ? Array.isArray(input.coding) && Array.isArray(output.coding)

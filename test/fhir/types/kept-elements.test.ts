@@ -53,6 +53,28 @@ describe('a resource that a client sends to FHIR', () => {
     assertStatus(await send(pressure({ ...usual, text: { status: 'generated', div } })), 201)
   })
 
+  it('is refused, or told, if the reference to who reports a medication would be lost', async () => {
+    const statement = (informationSource: object) => ({
+      resourceType: 'MedicationStatement',
+      status: 'active',
+      medicationCodeableConcept: { text: 'Metformin' },
+      subject: { reference: `Patient/${patient.ehrId}` },
+      informationSource,
+    })
+    for (const source of [
+      { reference: 'Practitioner/p1' },
+      { reference: 'Practitioner/p1', type: 'Practitioner' },
+      { reference: 'RelatedPerson/p1', type: 'RelatedPerson' },
+    ]) {
+      const path = 'not-supported MedicationStatement.informationSource'
+      assert.match(String(issuesIn(await send(statement(source)))), new RegExp(`^${path}`))
+      const lenient = await send(statement(source), 'handling=lenient')
+      assert.equal(lenient.status, 201)
+      assert.match(String(issuesIn(lenient)), new RegExp(`^${path}`))
+    }
+    assertStatus(await send(statement({ type: 'Practitioner', display: 'Practitioner' })), 201)
+  })
+
   it('is refused even to a lenient client if what is lost changes its meaning', async () => {
     const [systolic, diastolic] = pressure().component
     const above = { ...systolic, valueQuantity: { ...systolic?.valueQuantity, comparator: '>' } }
