@@ -76,8 +76,11 @@ function fits(questionnaire: FhirResource, criterion: SearchCriterion): boolean 
   requireKnownModifier(criterion)
   const { name, values } = criterion
   const own = String(questionnaire[name === '_id' ? 'id' : name])
+  const withVersion = `${own}|${questionnaire.version}`
   return values.some((text) =>
-    name === 'name' ? own.toLowerCase().startsWith(text.toLowerCase()) : own === text,
+    name === 'name'
+      ? own.toLowerCase().startsWith(text.toLowerCase())
+      : own === text || (name === 'url' && withVersion === text),
   )
 }
 

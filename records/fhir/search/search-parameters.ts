@@ -2,13 +2,13 @@ import { Fraction } from '../../../schemas/fraction.ts'
 import { convertExactly, isConvertible } from '../../../schemas/measurements/units.ts'
 import { type FhirCoding, referencedId, userIdOfPractitioner } from '../elements.ts'
 import {
+  fits,
   inWholeDays,
   parsePeriod,
   parseQuantity,
   parseToken,
   type SearchText,
   type SoughtQuantity,
-  type SoughtToken,
   soughtRange,
   splitEscaped,
   unescapeText,
@@ -52,11 +52,6 @@ function bothConditions(
   if (typeof one === 'boolean') return one && other
   return typeof other === 'boolean' ? other && one : { ...one, ...other }
 }
-
-/** An element that is a code has no system in itself, so any fits. */
-const fits = ({ system, code }: SoughtToken, coding: Partial<FhirCoding>): boolean =>
-  (system === undefined || coding.system === undefined || system === coding.system) &&
-  (code === undefined || code === coding.code)
 
 const applyModifier = (modifier: string | undefined, found: boolean): boolean =>
   modifier === 'not' ? !found : found
@@ -166,9 +161,12 @@ export const codesToken = (description: string, field: string): FhirSearchParame
   modifiers: ['not'],
   where: ({ text, modifier }) => {
     const { system, code } = parseToken(text)
-    if (code === undefined) return undefined
-    const token = system ? `${system}|${code}` : code
-    return { [field]: modifier === 'not' ? { not: token } : token }
+    const isNot = modifier === 'not'
+    // Each coding has a system.
+    if (system === '') return code === undefined ? undefined : isNot
+    if (code === undefined) return isNot ? undefined : { [field]: { starting: [`${system}|`] } }
+    const token = system === undefined ? code : `${system}|${code}`
+    return { [field]: isNot ? { not: token } : token }
   },
 })
 

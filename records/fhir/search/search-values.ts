@@ -1,3 +1,5 @@
+import type { FhirCoding } from '../elements.ts'
+
 /** A value of a search, before its parameter interprets it. */
 export interface SearchText {
   text: string
@@ -124,11 +126,11 @@ export function parseToken(text: string): SoughtToken {
   return { system, code: code === '' ? undefined : code }
 }
 
-/** Whether a code fits a searched token. An element that is a code has no system in itself, so any fits. */
-export function fitsToken({ system, code }: { system?: string; code: string }, text: string): boolean {
-  const token = parseToken(text)
-  return (
-    (token.code === undefined || token.code === code) &&
-    (!token.system || system === undefined || token.system === system)
-  )
-}
+/** Whether a coding fits a searched token. An element that is a code has no system in itself, so any fits. */
+export const fits = ({ system, code }: SoughtToken, coding: Partial<FhirCoding>): boolean =>
+  (system === undefined || coding.system === undefined || system === coding.system) &&
+  (code === undefined || code === coding.code)
+
+/** Whether a coding fits the text of a token. */
+export const fitsToken = (coding: Partial<FhirCoding>, text: string): boolean =>
+  fits(parseToken(text), coding)

@@ -13,6 +13,9 @@ import { localTimeElement } from './local-time-element.ts'
 /** The URI of a questionnaire, which names the version after `|`. */
 export const questionnaireUri = (instrument: string): string => ownUri(`questionnaire:${instrument}`)
 
+/** The version of a questionnaire whose records name none. */
+const ONLY_VERSION = '1'
+
 /** The answer that the treatment does not require what the item asks. */
 export const NOT_REQUIRED = { system: ownUri('answer'), code: 'NR', display: 'Not required' }
 
@@ -30,7 +33,7 @@ const questionnaireElement = (uri: string, versionField?: string): FhirElement =
   }),
   read: ({ questionnaire }) =>
     versionField === undefined ? {} : { [versionField]: Number(String(questionnaire).split('|')[1]) },
-  ...(versionField === undefined && { accepted: { questionnaire: [`${uri}|1`] } }),
+  ...(versionField === undefined && { accepted: { questionnaire: [`${uri}|${ONLY_VERSION}`] } }),
 })
 
 const toAnswer = (value: unknown): FhirJson =>
@@ -88,11 +91,17 @@ export const numberItem = (field: string, valueType: 'valueInteger' | 'valueDeci
 /** Whether a text is the URI of the questionnaire, of any version. */
 const isUri = (uri: string, text: unknown): boolean => String(text).split('|')[0] === uri
 
-const questionnaireParameter = (uri: string): FhirSearchParameter => ({
+const questionnaireParameter = (uri: string, versionField?: string): FhirSearchParameter => ({
   type: 'reference',
   description: 'URI of the questionnaire',
   modifiers: [],
-  where: ({ text }) => isUri(uri, text),
+  where: ({ text }) => {
+    if (!isUri(uri, text)) return false
+    const [, version] = text.split('|')
+    if (version === undefined) return true
+    if (versionField === undefined) return version === ONLY_VERSION
+    return /^\d{1,4}$/.test(version) && { [versionField]: Number(version) }
+  },
 })
 
 /**
@@ -120,7 +129,7 @@ export function questionnaireResponse(
     ],
     required: ['status', 'questionnaire', 'subject', 'authored', 'item'],
     search: {
-      questionnaire: questionnaireParameter(uri),
+      questionnaire: questionnaireParameter(uri, versionField),
       authored: dateParameter('Time of answering', 'timestamp'),
       status: versionToken('completed'),
       'based-on': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),

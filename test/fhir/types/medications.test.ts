@@ -105,6 +105,11 @@ describe('medications and immunisations in FHIR', () => {
       [`MedicationStatement?${of}&_sort=effective`, [metformin, iron]],
       [`MedicationStatement?${of}&status=on-hold`, [iron]],
       [`MedicationStatement?${of}&code=${atc}|A10BA02`, [metformin]],
+      [`MedicationStatement?${of}&code=A10BA02`, [metformin]],
+      [`MedicationStatement?${of}&code=${atc}|`, [metformin]],
+      [`MedicationStatement?${of}&code=http://snomed.info/sct|`, []],
+      [`MedicationStatement?${of}&code=|A10BA02`, []],
+      [`MedicationStatement?${of}&code:not=|A10BA02`, [iron, metformin]],
       // Nobody has ended either.
       [`MedicationStatement?${of}&effective=ge2026-02`, [iron, metformin]],
       [`MedicationStatement?${of}&effective=sa2026-01`, [iron]],

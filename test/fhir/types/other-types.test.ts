@@ -151,11 +151,20 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
         found.map((one) => one.id),
         [id],
       )
+      for (const other of [version, '5', '99']) {
+        const ofVersion = `${url}|${other}`
+        const responses = await find(
+          `QuestionnaireResponse?patient=${patient.ehrId}&questionnaire=${ofVersion}`,
+        )
+        assert.equal(responses.length, other === version ? 1 : 0, ofVersion)
+      }
+      assert.deepEqual(await find(`Questionnaire?url=${url}|${version}`), [questionnaire])
     }
   })
 
   it('show the audit to the subject alone, with who did what', async () => {
     const [entry] = await find(`AuditEvent?patient=${patient.ehrId}&action=C&_count=100`)
+    assert.deepEqual(await find(`AuditEvent?patient=${patient.ehrId}&type=|rest`), [])
     assert.equal(entry.outcome, '0')
     assert.equal(entry.agent[0].who.identifier.value, patient.mvUid)
     assert.equal(entry.entity[0].what.reference, `Patient/${patient.ehrId}`)
