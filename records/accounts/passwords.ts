@@ -8,7 +8,7 @@ import type { Sessions } from './login/sessions.ts'
 import { activateAccount, termsViolations } from './user/activation.ts'
 import type { Credentials } from './user/credentials.ts'
 import { passwordViolations } from './user/password-policy.ts'
-import { usersOf } from './user/user.ts'
+import { ACCOUNT_STATE_FILTERS, usersOf } from './user/user.ts'
 
 export interface PasswordDependencies {
   db: Db
@@ -93,6 +93,9 @@ export class Passwords {
     requireNoViolations(passwordViolations(newPassword, 'newPassword', user?.email))
     await identities.unlinkAll(mvUid)
     await sessions.keepSessionDuring(sid, () => credentials.changePassword(mvUid, newPassword))
+    // Another change may have ended all sessions before this one returned.
+    const isActive = await usersOf(db).findOne({ _id: mvUid, ...ACCOUNT_STATE_FILTERS.ACTIVE })
+    if (!isActive || !(await credentials.matchesPassword(mvUid, newPassword))) await sessions.revoke(sid)
   }
 
   /**

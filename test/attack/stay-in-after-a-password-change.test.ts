@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { assertProblem, call } from '../harness/clients/path-client.ts'
 import { followLink, tokenInLink, waitForMail, waitForMailAbout } from '../harness/people/mail.ts'
-import { createAddress, createPerson, logInAs, type Person, password } from '../harness/people/people.ts'
+import {
+  createAddress,
+  createAdmin,
+  createPerson,
+  logIn,
+  logInAs,
+  type Person,
+  password,
+} from '../harness/people/people.ts'
 import {
   authorizationOf,
   createSmartApp,
@@ -9,7 +17,8 @@ import {
   newVerifier,
   openRequest,
 } from '../harness/people/smart-apps.ts'
-import { request } from '../harness/service/service.ts'
+import { beforeFirstCommand } from '../harness/service/database-commands.ts'
+import { request, service } from '../harness/service/service.ts'
 
 const next = 'another long password'
 
@@ -66,6 +75,50 @@ describe('attack: staying logged in after a password change', () => {
       await request().get('/1/users/me').set(owner.headers).expect(ownSession)
       assert.equal((await logInAs(owner.email, next)).mvUid, owner.mvUid)
     })
+
+  const endings = [
+    ...ways.map(([how, change]) => [`a change ${how}`, change] as const),
+    [
+      'the end of the account',
+      async ({ mvUid }: Person) => {
+        const { status } = await (await createAdmin()).call('PUT', `/auth/account/${mvUid}`, {
+          disabled: true,
+        })
+        assert.equal(status, 200)
+      },
+    ],
+  ] as const
+  for (const [what, change] of endings)
+    it(`gets no session by a login that was under way during ${what}`, async () => {
+      const owner = await createPerson()
+      await beforeFirstCommand(
+        ({ insert }) => insert === '_Session',
+        () => change(owner),
+        async () => assertProblem(await logIn(owner.email), 401, 'invalid-credentials'),
+      )
+      const others = { _p_user: `_User$${owner.mvUid}`, _session_token: { $ne: owner.sessionToken } }
+      assert.equal(await service.db.collection('_Session').countDocuments(others), 0)
+    })
+
+  it('does not return to a session by a change of its own at the same time', async () => {
+    const owner = await createPerson()
+    const attacker = await logInAs(owner.email)
+    await beforeFirstCommand(
+      ({ update, updates }) => update === '_Session' && updates[0].upsert === true,
+      async () => {
+        await call('POST', '/auth/account/password/reset', { email: owner.email })
+        const { link } = await waitForMailAbout(owner.email, /new password/)
+        assert.match(await followLink(link, { newPassword: next }), /is saved/)
+      },
+      () =>
+        attacker.call('POST', '/auth/account/password/update', {
+          currentPassword: password,
+          newPassword: 'the password of the attacker',
+        }),
+    )
+    await request().get('/1/users/me').set(attacker.headers).expect(401)
+    assert.equal((await logInAs(owner.email, next)).mvUid, owner.mvUid)
+  })
 
   it('cannot use a reset link that was mailed to the former address', async () => {
     const owner = await createPerson()

@@ -7,7 +7,7 @@ import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type PageRequest } from '../../store/reading/pages.ts'
 import type { SendMail } from '../user/mails.ts'
 import { hashSecret } from '../user/secret.ts'
-import { accountStateOf, type User, usersOf } from '../user/user.ts'
+import { ACCOUNT_STATE_FILTERS, accountStateOf, type User, usersOf } from '../user/user.ts'
 
 /** An identity that an OpenID Connect provider has verified. */
 export interface ExternalIdentity {
@@ -66,12 +66,21 @@ export class Identities {
    * @throws AccountNotFound
    */
   async findAccount({ issuer, subject, email }: ExternalIdentity): Promise<string> {
-    const _id = `${issuer} ${subject}`
+    const _id = linkIdOf({ issuer, subject })
     const link = await this.#links.findOne({ _id })
     const user = await usersOf(this.#database.db).findOne(link ? { _id: link.mvUid } : { email })
     if (!user || accountStateOf(user) !== 'ACTIVE') throw new ServiceError('AccountNotFound')
     if (!link) await this.#link({ _id, issuer, mvUid: user._id, linkedAt: this.#clock() }, user)
     return user._id
+  }
+
+  /** Whether an identity belongs to an active account. */
+  async isLinked(identity: ExternalIdentity, mvUid: string): Promise<boolean> {
+    const [link, user] = await Promise.all([
+      this.#links.findOne({ _id: linkIdOf(identity), mvUid }),
+      usersOf(this.#database.db).findOne({ _id: mvUid, ...ACCOUNT_STATE_FILTERS.ACTIVE }),
+    ])
+    return link !== null && user !== null
   }
 
   /** Lists the identities of an account. @throws MalformedRequest for a cursor of another list */
@@ -125,6 +134,8 @@ export class Identities {
     }
   }
 }
+
+const linkIdOf = ({ issuer, subject }: Omit<ExternalIdentity, 'email'>): string => `${issuer} ${subject}`
 
 /** The id hides the subject, which is a personal number at the provider. */
 const toLinkedIdentity = ({ _id, issuer, linkedAt }: IdentityLink): LinkedIdentity => ({

@@ -5,7 +5,7 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import type { Parties } from '../helpers/helper-agreement.ts'
 import type { Credentials, LoginResult } from '../user/credentials.ts'
 import { newSecret } from '../user/secret.ts'
-import { accountStateOf, findUserByLogin } from '../user/user.ts'
+import { ACCOUNT_STATE_FILTERS, accountStateOf, findUserByLogin, type User, usersOf } from '../user/user.ts'
 import type { ExternalIdentity, Identities } from './identities.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import { type ActiveSession, IDENTITY_LOGIN, type Sessions } from './sessions.ts'
@@ -60,7 +60,9 @@ export class Logins {
   /** @throws InvalidCredentials, AccountLocked */
   async logInWithPassword(email: string, password: string, device: string): Promise<TokenGrant> {
     const { sessionToken } = await this.logInForClassFamily(email, password)
-    return this.#startSession(sessionToken, device)
+    const grant = await this.#startSession(sessionToken, device)
+    if (!grant) throw new ServiceError('InvalidCredentials')
+    return grant
   }
 
   /**
@@ -79,17 +81,25 @@ export class Logins {
   }
 
   async #logIn(name: string, password: string, installationId: string | undefined): Promise<LoginResult> {
-    const { credentials, unknownAddresses, db } = this.#parts
+    const { credentials, unknownAddresses, sessions, db } = this.#parts
     const lowerCase = name.toLowerCase()
     const user = await findUserByLogin(db, lowerCase)
-    const isActive = user !== undefined && accountStateOf(user) === 'ACTIVE'
-    try {
-      return await credentials.logIn(isActive ? user.email : newSecret(), password, installationId)
-    } catch (error) {
+    const activeUser = user && accountStateOf(user) === 'ACTIVE' ? user : undefined
+    const logIn = credentials.logIn(activeUser?.email ?? newSecret(), password, installationId)
+    const result = await logIn.catch(async (error: unknown) => {
       const wrong = error instanceof ServiceError && error.error === 'InvalidCredentials'
-      if (wrong && !isActive) await unknownAddresses.recordFailure(lowerCase)
+      if (wrong && !activeUser) await unknownAddresses.recordFailure(lowerCase)
       throw error
-    }
+    })
+    if (activeUser && (await this.#isUnchanged(activeUser))) return result
+    await sessions.revokeByToken(result.sessionToken)
+    throw new ServiceError('InvalidCredentials')
+  }
+
+  /** Whether a login still holds. A change of the account ends only the sessions that have begun by then. */
+  async #isUnchanged({ _id, _hashed_password = '' }: User): Promise<boolean> {
+    const unchanged = { _id, _hashed_password, ...ACCOUNT_STATE_FILTERS.ACTIVE }
+    return (await usersOf(this.#parts.db).findOne(unchanged, { projection: { _id: 1 } })) !== null
   }
 
   /**
@@ -105,9 +115,14 @@ export class Logins {
 
   /** @throws AccountNotFound */
   async logInWithIdentity(identity: ExternalIdentity, device: string): Promise<TokenGrant> {
-    const mvUid = await this.#parts.identities.findAccount(identity)
-    await this.#parts.ensureEhr(mvUid)
-    return this.#startSession(await this.#parts.credentials.beginSession(mvUid, IDENTITY_LOGIN), device)
+    const { identities, ensureEhr, credentials, sessions } = this.#parts
+    const mvUid = await identities.findAccount(identity)
+    await ensureEhr(mvUid)
+    const sessionToken = await credentials.beginSession(mvUid, IDENTITY_LOGIN)
+    if (!(await identities.isLinked(identity, mvUid))) await sessions.revokeByToken(sessionToken)
+    const grant = await this.#startSession(sessionToken, device)
+    if (!grant) throw new ServiceError('AccountNotFound')
+    return grant
   }
 
   /**
@@ -140,9 +155,11 @@ export class Logins {
     return { authToken, expiresIn: accessTokens.lifetime, sessionToken, mvUid, acts: [...acts] }
   }
 
-  async #startSession(sessionToken: string, device: string): Promise<TokenGrant> {
+  /** @returns undefined when the session has ended already */
+  async #startSession(sessionToken: string, device: string): Promise<TokenGrant | undefined> {
     const { refreshTokens, sessions } = this.#parts
     const session = await sessions.recordDevice(sessionToken, device)
+    if (!session) return undefined
     return this.#grant(session, await refreshTokens.issue(session.sid, sessions.maxExpiry()))
   }
 

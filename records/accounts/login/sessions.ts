@@ -202,16 +202,15 @@ export class Sessions {
     this.#cache.clear()
   }
 
-  /** Records the device of a new session. */
-  async recordDevice(sessionToken: string, device: string): Promise<ActiveSession> {
+  /** Records the device of a new session; undefined when it has ended. */
+  async recordDevice(sessionToken: string, device: string): Promise<ActiveSession | undefined> {
     const lastUsedAt = this.#clock()
     const session = await this.#sessions.findOneAndUpdate(
       { _session_token: sessionToken },
       { $set: { device, lastUsedAt } },
       { returnDocument: 'after' },
     )
-    if (!session) throw new Error('The session that has just begun is not there')
-    return this.#toActiveSession(session)
+    return session ? this.#toActiveSession(session) : undefined
   }
 
   /** Makes a session that has just begun that of an app. It ends soon, unless the person admits the app. */
@@ -296,6 +295,11 @@ export class Sessions {
   /** Ends a session without checking its owner, because its refresh token was stolen. */
   async revoke(sid: string): Promise<void> {
     await this.#end({ _id: sid })
+  }
+
+  /** Ends the session of a class-family token. */
+  async revokeByToken(sessionToken: string): Promise<void> {
+    await this.#end({ _session_token: sessionToken })
   }
 
   /** Ends all sessions of a user, also those in which they help others. */

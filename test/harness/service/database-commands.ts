@@ -154,6 +154,21 @@ export async function withAnsweredCommands(
   }
 }
 
+/** Does something else before the first command of some work that fits. */
+export async function beforeFirstCommand(
+  fits: (command: Document) => boolean,
+  interrupt: () => PromiseLike<unknown>,
+  work: () => PromiseLike<unknown>,
+): Promise<void> {
+  let isInterrupted = false
+  await withAnsweredCommands((command, pass) => {
+    if (isInterrupted || !fits(command)) return undefined
+    isInterrupted = true
+    return Promise.resolve(interrupt()).then(pass)
+  }, work)
+  assert.ok(isInterrupted)
+}
+
 /** The conditions of a command, as find commands. */
 const conditionsOf = (command: Document): Document[] => {
   const condition = command.filter ?? command.query ?? command.pipeline?.[0]?.$match

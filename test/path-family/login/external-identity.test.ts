@@ -13,6 +13,7 @@ import {
   type Person,
   register,
 } from '../../harness/people/people.ts'
+import { beforeFirstCommand } from '../../harness/service/database-commands.ts'
 import { config, request, service } from '../../harness/service/service.ts'
 import { client, redirectUri, startProvider, type TestProvider } from './oidc.ts'
 
@@ -292,11 +293,15 @@ describe('login with an external identity', () => {
       ],
     ]
     for (const [what, change] of ends)
-      it(`is unlinked by ${what}`, async () => {
+      it(`is unlinked by ${what}, also from a login that is under way`, async () => {
         const person = await createPerson()
         const sub = random()
         assert.equal(loggedInAs(await loginAs(sub, person.email)), person.mvUid)
-        await change(person)
+        await beforeFirstCommand(
+          ({ insert }) => insert === '_Session',
+          () => change(person),
+          async () => assertProblem(await loginAs(sub, createAddress()), 403, 'account-not-found'),
+        )
         assertProblem(await loginAs(sub, createAddress()), 403, 'account-not-found')
         const links = service.db.collection('auth.identities')
         assert.equal(await links.countDocuments({ mvUid: person.mvUid }), 0)
