@@ -6,7 +6,7 @@ import { auditRefusal, requireNoViolations } from '../../records/ehr-records/ref
 import type { Ehrs, StoredEhr } from '../../records/ehrs/ehrs.ts'
 import { ehrPermissions, isSystemId } from '../../records/ehrs/rights/access.ts'
 import { findAnonymizedEhrs } from '../../records/ehrs/rights/anonymity.ts'
-import type { Caller, Permissions } from '../../records/store/documents/caller.ts'
+import { type Caller, type Permissions, serviceCaller } from '../../records/store/documents/caller.ts'
 import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import type { ParseDocument, SavedRecord } from '../../records/store/documents/parse-format.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
@@ -145,35 +145,38 @@ export class EhrStatuses {
   ): Promise<VersionedStatus> {
     const object = readEhrStatus(input)
     const id = statusIdOf(ehrId)
-    const { subjectId } =
-      (await this.#ehrs.store.find(caller, { id: ehrId })) ?? (await this.#ehrs.get(caller, ehrId))
+    const ehr = (await this.#ehrs.store.find(caller, { id: ehrId })) ?? (await this.#ehrs.get(caller, ehrId))
     const update = (tx?: Transaction) => {
       const change = (now: SavedRecord<EhrStatusRecord>) => {
-        requireSubject(object, subjectId)
+        requireSubject(object, ehr.subjectId)
         return { ...now, ...toStatusRecord(ehrId, object) }
       }
       return this.#store.update(caller, { id, ehrId }, change, { tx, expected })
     }
     const { version, updatedAt } = (await this.#store.find(caller, { id, ehrId }))
       ? await update(outer)
-      : await this.#createDefault(caller, { ehrId, subjectId, object }, update, outer)
-    return { id, object: toStatusResponse(object, { id, version, subjectId }), version, updatedAt }
+      : await this.#createDefault(caller, { ehr, object }, update, outer)
+    const shown = toStatusResponse(object, { id, version, subjectId: ehr.subjectId })
+    return { id, object: shown, version, updatedAt }
   }
 
   /**
-   * Stores the default status as version 1, since clients have seen it, and the update as the next version.
+   * Stores the default status as version 1 of the EHR's creator, since clients have seen it, and the update as the next
+   * version.
    */
   #createDefault(
     caller: Caller,
-    { ehrId, subjectId, object }: { ehrId: string; subjectId: string; object: RmObject },
+    { ehr, object }: { ehr: StoredEhr; object: RmObject },
     update: (tx?: Transaction) => Promise<SavedRecord<EhrStatusRecord>>,
     outer: Transaction | undefined,
   ): Promise<SavedRecord<EhrStatusRecord>> {
+    const { id: ehrId, subjectId, creatorId = subjectId, createdAt } = ehr
     const id = statusIdOf(ehrId)
-    const first = { ...toStatusRecord(ehrId, defaultStatus(subjectId)), id }
+    const status = { ...toStatusRecord(ehrId, defaultStatus(subjectId)), id }
+    const commit = { at: new Date(createdAt), caller: { ...serviceCaller, userId: creatorId } }
     const createAndUpdate = async (tx: Transaction) => {
       const place = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
-      await this.#store.createAll(caller, [first], place, { tx })
+      await this.#store.createAll(caller, [status], place, { tx, first: { version: 1, commit } })
       requireSubject(object, subjectId)
       return update(tx)
     }

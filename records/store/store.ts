@@ -143,10 +143,10 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
-    { tx }: WriteOptions = {},
+    { tx, first }: WriteOptions & { first?: FirstVersion } = {},
   ): Promise<RecordOf<S>[]> {
     if (inputs.length === 0) return []
-    const writtenRecords = await this.#writer.write(this.#creationOf(caller, inputs, permissions), tx)
+    const writtenRecords = await this.#writer.write(this.#creationOf(caller, inputs, permissions, first), tx)
     return writtenRecords.map(({ record }) => record)
   }
 

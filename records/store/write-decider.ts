@@ -68,18 +68,17 @@ export class WriteDecider<S extends TObject> {
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
     parentDocument: ParseDocument | null,
-    { version, createdAt }: FirstVersion = { version: 1 },
+    { version, createdAt, commit = { at: this.#clock(), caller } }: FirstVersion = { version: 1 },
   ): WriteDecision<WrittenRecord<S>> {
     const recordPermissions =
       'permissions' in permissions
         ? requireParentPermissions(permissions, caller, parentDocument)
         : permissions
     requireWritableByHelper(caller, this.#resource.helperAct)
-    const at = this.#clock()
     const meta = {
       version,
-      _created_at: createdAt ?? at,
-      _updated_at: at,
+      _created_at: createdAt ?? commit.at,
+      _updated_at: commit.at,
       ...toStoredPermissions(recordPermissions),
     }
     return this.#decide(
@@ -89,6 +88,7 @@ export class WriteDecider<S extends TObject> {
         before: null,
         after: this.#load({ _id: input.id ?? newId(), ...this.#format.toStored(input), ...meta }),
       })),
+      commit,
     )
   }
 
@@ -132,13 +132,14 @@ export class WriteDecider<S extends TObject> {
     caller: Caller,
     action: HistoryEntry['action'],
     changes: readonly RecordChange<S>[],
+    commit = { at: this.#clock(), caller },
   ): WriteDecision<WrittenRecord<S>> {
     const result = changes.map(({ before, after }) => (after ?? before) as WrittenRecord<S>)
     const records = result.map(({ record }) => record)
     return {
       result,
       writes: changes.map((change) => documentWriteOf(change, caller)),
-      changes: changes.map((change) => this.#historyEntryOf(change, caller, action)),
+      changes: changes.map((change) => this.#historyEntryOf(change, commit, action)),
       accesses: accessesByEhr(this.#resource, caller, { action }, records),
       derivedWrites: changes.flatMap(
         ({ before, after }, i) =>
@@ -153,13 +154,13 @@ export class WriteDecider<S extends TObject> {
 
   #historyEntryOf(
     { before, after, changed = [] }: RecordChange<S>,
-    caller: Caller,
+    commit: { at: Date; caller: Caller },
     action: HistoryEntry['action'],
   ): HistoryEntry {
     const { record, document } = (after ?? before) as WrittenRecord<S>
     const version = after ? document.version : document.version + 1
     const write = { action, version, before: before?.document ?? null, changed }
-    return createHistoryEntry(historyKeyOf(this.#resource, record), { caller, at: this.#clock() }, write)
+    return createHistoryEntry(historyKeyOf(this.#resource, record), commit, write)
   }
 
   /** Checks that the caller may change the found record. @throws as decideUpdate */

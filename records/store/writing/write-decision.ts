@@ -1,5 +1,6 @@
 import type { AnyBulkWriteOperation } from 'mongodb'
 import type { AuditedAccess } from '../audit/audit-log.ts'
+import type { Caller } from '../documents/caller.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import type { HistoryEntry } from './history.ts'
 
@@ -35,6 +36,8 @@ export interface FirstVersion {
   version: number
   /** By default now. */
   createdAt?: Date
+  /** Time and author of a version that was shown before it is stored; by default now, and the caller. */
+  commit?: { at: Date; caller: Caller }
   /** The last version before the deletion. */
   deleted?: ParseDocument
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { toRestEhrId } from '../../../path-api/resources/openehr-rest/frame/ehr-ids.ts'
 import {
   assertStatuses,
   commit,
@@ -8,6 +9,7 @@ import {
   folder,
   idOf,
 } from '../../conformance/openehr-rest/fixture.ts'
+import { createPatient } from '../../harness/care/patients.ts'
 import { call } from '../../harness/clients/path-client.ts'
 import { asXml, createRestSystem, requestToken, showing } from '../../harness/people/rest-systems.ts'
 
@@ -77,6 +79,23 @@ describe('a PUT of the openEHR REST API', () => {
     assert.deepEqual(history.body.items[1].audits, [body.commit_audit])
     const contribution = await rest('GET', `/ehr/${ehrId}/contribution/${body.contribution.id.value}`)
     assert.equal(contribution.body.versions[0].id.value, etag.slice(1, -1))
+  })
+
+  it('leaves the first version of the status to the creator of the EHR and its time', async () => {
+    const patient = await createPatient()
+    const status = `/openehr/v1/ehr/${toRestEhrId(patient.ehrId)}/ehr_status`
+    const shown = await patient.call('GET', status)
+    const history = status.replace('ehr_status', 'versioned_ehr_status/revision_history')
+    const revisionsOf = async () => (await patient.call('GET', history)).body.items
+    const [original] = await revisionsOf()
+    assertStatuses(await patient.call('PUT', status, shown.body, { 'if-match': shown.etag }), 204)
+    const revisions = await revisionsOf()
+    assert.deepEqual([revisions.length, revisions[0]], [2, original])
+    const before = await patient.call(
+      'GET',
+      `${status}?version_at_time=${original.audits[0].time_committed.value}`,
+    )
+    assert.equal(before.etag, shown.etag)
   })
 
   it('is reached below /rest, too, where some clients expect it', async () => {
