@@ -61,7 +61,7 @@ interface ErrorDetails {
   /** Explanation of this occurrence in a sentence, without patient data. */
   detail?: string
   violations?: readonly Violation[]
-  /** Current version, for the ETag of a 412. */
+  /** Current version, for the ETag of a 412 or 409. */
   version?: number | string
   /** Seconds after which a retry makes sense. */
   retryAfter?: number

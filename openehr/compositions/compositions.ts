@@ -277,6 +277,7 @@ export class Compositions {
           if (version !== undefined && version !== now.version)
             throw new ServiceError('Conflict', {
               detail: 'This is not the latest version. Read the composition again.',
+              version: versionUidOf(now),
             })
           const { json: _, start: __, ...rest } = now
           return { ...rest, ...NO_SEARCH_FIELDS }

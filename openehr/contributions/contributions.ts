@@ -287,11 +287,10 @@ const writeComposition: WriteVersion = async ({ compositions }, caller, write) =
   if (sentVersion.preceding === undefined)
     return compositions.insert(caller, { ehrId }, content as CompositionContent, { newUuid, tx })
   const { id, version } = sentVersion.preceding
-  const options = { expected: [version], tx }
   const uid = versionUidOf(sentVersion.preceding)
   if (content === undefined)
-    return compositions.remove(caller, { ehrId, uid }, { ...options, deletedError: deletedCompositionError })
-  return compositions.update(caller, { ehrId, id }, content, options)
+    return compositions.remove(caller, { ehrId, uid }, { tx, deletedError: deletedCompositionError })
+  return compositions.update(caller, { ehrId, id }, content, { expected: [version], tx })
 }
 
 const writeStatus: WriteVersion = ({ ehrStatuses }, caller, { tx, ehrId, sentVersion }) => {
@@ -357,7 +356,7 @@ const locateInVersion: LocateError = (error, version) =>
 function toContributionError(error: unknown, isSingle: boolean): unknown {
   if (isDuplicateKeyError(error))
     return new ServiceError('Conflict', { detail: 'A uid of the contribution is taken.', cause: error })
-  if (!isSingle && error instanceof ServiceError && error.error === 'PreconditionFailed')
+  if (!isSingle && error instanceof ServiceError && error.version !== undefined)
     return new ServiceError('Conflict', {
       detail: 'A preceding version is not the latest one.',
       cause: error,

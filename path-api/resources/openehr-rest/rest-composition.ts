@@ -6,7 +6,6 @@ import type { RecordParent } from '../../../records/store/writing/batch-writer.t
 import { compositionIdField } from '../../../schemas/openehr/composition.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import type { RawContent } from '../../reply/body-media.ts'
-import { replyWith } from '../../reply/reply.ts'
 import { composeText, SIMPLIFIED_TYPES, simplifiedFormatOf } from '../openehr/composition-formats.ts'
 import { commitAlone, isDescribed } from './frame/described-commit.ts'
 import {
@@ -21,7 +20,14 @@ import {
   rmBodyLimits,
   rmReply,
 } from './frame/rest-operation.ts'
-import { changeOf, replyToChange, replyWithObject, replyWithVersion, uidOf } from './frame/rest-reply.ts'
+import {
+  changeOf,
+  replyToChange,
+  replyToDeletion,
+  replyWithObject,
+  replyWithVersion,
+  uidOf,
+} from './frame/rest-reply.ts'
 import { versionOperations } from './frame/rest-versions.ts'
 
 const COMPOSITIONS_PATH = `${EHR_PATH}/composition` as const
@@ -134,17 +140,16 @@ export const restCompositionOperations = [
       await ehrStatuses.requireModifiable(caller, ehrId)
       const { id, version } = parseVersionUid(uid)
       const expected = ifMatchOf(id)
-      if (!isDescribed(context) || version === undefined) {
+      // The plain deletion refuses an If-Match with another version.
+      const isExpected = version !== undefined && (expected?.includes(version) ?? true)
+      if (!isDescribed(context) || !isExpected) {
         const options = { expected, deletedError: deletedCompositionError }
         const composition = await compositions.remove(caller, { ehrId, uid }, options)
-        return replyWith(undefined, { version: uidOf(composition) })
+        return replyToDeletion(ehrId, 'composition', composition)
       }
-      const { versions } = await commitAlone(context, ehrId, {
-        type: 'COMPOSITION',
-        preceding: { id, version },
-        data: undefined,
-      })
-      return replyWith(undefined, { version: versions[0]?.uid ?? uid })
+      const preceding = { id, version }
+      await commitAlone(context, ehrId, { type: 'COMPOSITION', preceding, data: undefined })
+      return replyToDeletion(ehrId, 'composition', { id, version: version + 1 })
     },
   }),
   ...versionOperations({

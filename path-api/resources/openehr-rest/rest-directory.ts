@@ -3,7 +3,6 @@ import { type SavedDirectory, toFolder } from '../../../openehr/directories/dire
 import { folderAt } from '../../../openehr/directories/folders.ts'
 import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
 import { defineOperation } from '../../operation/operation.ts'
-import { replyWith } from '../../reply/reply.ts'
 import {
   atTimeQuery,
   EHR_PATH,
@@ -16,7 +15,7 @@ import {
   rmReply,
   sentJson,
 } from './frame/rest-operation.ts'
-import { changeOf, replyToChange, replyWithVersion, uidOf } from './frame/rest-reply.ts'
+import { changeOf, replyToChange, replyToDeletion, replyWithVersion } from './frame/rest-reply.ts'
 
 const DIRECTORY_PATH = `${EHR_PATH}/directory` as const
 const folderBody = rmBody('FOLDER')
@@ -130,7 +129,7 @@ export const restDirectoryOperations = [
     handle: async ({ params: { ehrId } }, { caller, directories, ehrStatuses, ifMatchOf }) => {
       await ehrStatuses.requireModifiable(caller, ehrId)
       const directory = await directories.remove(caller, ehrId, ifMatchOf)
-      return replyWith(undefined, { version: uidOf(directory) })
+      return replyToDeletion(ehrId, 'directory', directory)
     },
   }),
 ]

@@ -8,10 +8,36 @@ import {
   type Fixture,
   folder,
   idOf,
+  update,
+  withVersion,
 } from '../../conformance/openehr-rest/fixture.ts'
 import { createPatient } from '../../harness/care/patients.ts'
 import { call } from '../../harness/clients/path-client.ts'
 import { asXml, createRestSystem, requestToken, showing } from '../../harness/people/rest-systems.ts'
+
+describe('a DELETE of the openEHR REST API', () => {
+  it('names the latest version, with committal metadata and without', async () => {
+    const fixture = await createFixture()
+    const { rest } = fixture
+    const ehrId = await createEhr(fixture)
+    const details = { 'openehr-audit-details': 'description.value="A mistake"' }
+    for (const headers of [{}, details]) {
+      const first = await commit(fixture, ehrId)
+      const latest = await update(fixture, ehrId, first)
+      const at = (uid: string) => `/ehr/${ehrId}/composition/${uid}`
+      const locationOf = (uid: string) => `/openehr/v1${at(uid)}`
+      const stale = await rest('DELETE', at(first), undefined, headers)
+      assertStatuses(stale, 409)
+      assert.deepEqual([stale.etag, stale.headers.get('location')], [`"${latest}"`, locationOf(latest)])
+      const condition = { ...headers, 'if-match': first }
+      assertStatuses(await rest('DELETE', at(latest), undefined, condition), 412)
+      const deleted = await rest('DELETE', at(latest), undefined, { ...headers, 'if-match': latest })
+      assertStatuses(deleted, 204)
+      const last = withVersion(first, 3)
+      assert.deepEqual([deleted.etag, deleted.headers.get('location')], [`"${last}"`, locationOf(last)])
+    }
+  })
+})
 
 describe('a PUT of the openEHR REST API', () => {
   let fixture: Fixture

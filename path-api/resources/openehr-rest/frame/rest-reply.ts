@@ -31,7 +31,7 @@ const versionHeaders = (updatedAt: string | undefined): Record<string, string> =
 /** Replies with an object, or its text in the accepted format. @param uid of its version, or its own */
 export function replyWithObject(
   object: RmObject | string,
-  { uid, updatedAt }: { uid: string; updatedAt?: string },
+  { uid, updatedAt }: { uid: string; updatedAt?: string | undefined },
   { accepted }: Negotiated,
 ) {
   const headers = { 'content-type': accepted, vary: 'Accept', ...versionHeaders(updatedAt) }
@@ -41,7 +41,7 @@ export function replyWithObject(
 interface SavedVersion {
   id: string
   version: number
-  updatedAt: string
+  updatedAt?: string | undefined
 }
 
 export const uidOf = (version: Pick<SavedVersion, 'id' | 'version'>): string => versionUidOf(version)
@@ -60,7 +60,7 @@ export function replyWithVersion(
 interface Changed {
   uid: string
   location: string
-  updatedAt?: string
+  updatedAt?: string | undefined
   /** The reply to a creation is a 201, to an update a 204 or 200. */
   isNew: boolean
 }
@@ -70,6 +70,12 @@ export function changeOf(ehrId: string, resource: string, version: SavedVersion,
   const uid = uidOf(version)
   const location = `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/${resource}/${uid}`
   return { uid, location, updatedAt: version.updatedAt, isNew }
+}
+
+/** Replies to a deletion with the version that marks the object as deleted. */
+export function replyToDeletion(...change: Parameters<typeof changeOf>) {
+  const { uid, location } = changeOf(...change)
+  return replyWith(undefined, { version: uid, location })
 }
 
 /** Replies to a change with as much of the object as the client prefers. */
