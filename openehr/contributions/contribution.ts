@@ -1,3 +1,4 @@
+import { parseVersionUid } from '../../records/compositions/composition-record.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { type SentComposition, valueAt } from '../compositions/read-composition.ts'
@@ -53,7 +54,7 @@ const LIFECYCLE_CODES = ['532', '553', '523']
 
 /** Maximum number of versions in a contribution. */
 const MAX_VERSIONS = 100
-const VERSION_UID = /^([\w-]{1,64})::[\w.-]{1,64}::(\d{1,9})$/
+const VERSION_UID = /^[\w-]{1,64}::[\w.-]{1,64}::\d{1,9}$/
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Reads the parts of a contribution except the data of its versions. @throws InvalidInput */
@@ -111,9 +112,9 @@ class ContributionReader {
   #readPreceding(json: unknown, path: string): SentVersion['preceding'] {
     const uid = valueAt(json, 'preceding_version_uid', 'value') ?? undefined
     if (uid === undefined) return undefined
-    const [, id, version] = VERSION_UID.exec(String(uid)) ?? []
-    if (id === undefined) this.#add(path, 'versionUid', 'must be the uid of a version')
-    return { id: (id ?? '').toLowerCase(), version: Number(version) }
+    if (!VERSION_UID.test(String(uid))) this.#add(path, 'versionUid', 'must be the uid of a version')
+    const { id, version = 0 } = parseVersionUid(String(uid).toLowerCase())
+    return { id, version }
   }
 
   #readAudit(json: unknown, path: string, preceding: SentVersion['preceding']): SentAudit {

@@ -78,8 +78,15 @@ export const SYSTEM_ID = process.env.OPENEHR_SYSTEM_ID || 'hrs.local'
 export const versionUidOf = ({ id, version }: { id: string; version: number }): string =>
   `${id}::${SYSTEM_ID}::${version}`
 
-/** Parses the uid in a path or in a query, with or without a version. */
+const UNKNOWN_VERSION = 0
+
+/**
+ * Parses the uid in a path or in a query, with or without a version. Another system's version of an object is unknown
+ * here.
+ */
 export function parseVersionUid(text: string): { id: string; version?: number } {
-  const [id = '', , version] = text.split('::')
-  return { id, ...(version !== undefined && { version: Number(version) }) }
+  const [id = '', systemId = '', version] = text.split('::')
+  if (version === undefined) return { id }
+  const isOwn = systemId.toLowerCase() === SYSTEM_ID.toLowerCase()
+  return { id, version: isOwn ? Number(version) : UNKNOWN_VERSION }
 }

@@ -1,10 +1,11 @@
 import type { Request } from 'express'
+import { parseVersionUid } from '../../../records/compositions/composition-record.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { CommitDetails, Preference } from '../../operation/context.ts'
 import { malformedInput } from '../../reply/invalid-input.ts'
 
 /** The uid of a version: `8849182c-…::hrs.local::3`. Programs send it with or without quotes, and as a weak tag. */
-const VERSION_TAG = /^(?:W\/)?"?([\w-]{1,64})::[\w.-]{1,64}::(\d{1,9})"?$/
+const VERSION_TAG = /^(?:W\/)?"?([\w-]{1,64}::[\w.-]{1,64}::\d{1,9})"?$/
 
 /**
  * Parses If-Match of the openEHR REST API.
@@ -15,12 +16,12 @@ export function parseVersionCondition(header: string | undefined): (id: string) 
   if (header === undefined) return () => undefined
   if (header.trim() === '*') throw new ServiceError('PreconditionRequired')
   const tags = header.split(',').map((tag) => {
-    const [, id, version] = VERSION_TAG.exec(tag.trim()) ?? []
-    if (id === undefined)
+    const [, uid] = VERSION_TAG.exec(tag.trim()) ?? []
+    if (uid === undefined)
       throw malformedInput('header', 'If-Match', 'versionUid', 'must be the uid of a version')
-    return { id: id.toLowerCase(), version: Number(version) }
+    return parseVersionUid(uid.toLowerCase())
   })
-  return (id) => tags.flatMap((tag) => (tag.id === id.toLowerCase() ? [tag.version] : []))
+  return (id) => tags.flatMap((tag) => (tag.id === id.toLowerCase() ? (tag.version ?? []) : []))
 }
 
 /** The first preference of `Prefer` (RFC 7240) about the body; others count as the default. */

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { type SavedDirectory, toFolder } from '../../../openehr/directories/directories.ts'
 import { folderAt } from '../../../openehr/directories/folders.ts'
 import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
+import { parseVersionUid } from '../../../records/compositions/composition-record.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import {
   atTimeQuery,
@@ -87,8 +88,7 @@ export const restDirectoryOperations = [
     reply: [200, folderReply, 'versioned'],
     gone: 'The directory is deleted in this version',
     handle: async ({ params: { ehrId, versionUid }, query }, context) => {
-      const [id, , version] = versionUid.split('::')
-      const directory = await context.directories.get(context.caller, ehrId, { id, version: Number(version) })
+      const directory = await context.directories.get(context.caller, ehrId, parseVersionUid(versionUid))
       return replyWithFolder(directory, query.path, context)
     },
   }),

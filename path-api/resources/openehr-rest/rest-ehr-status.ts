@@ -1,4 +1,5 @@
 import { withVersionUid } from '../../../openehr/versions/read-version.ts'
+import { parseVersionUid } from '../../../records/compositions/composition-record.ts'
 import { statusIdOf } from '../../../records/compositions/ehr-status-record.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { commitAlone, isDescribed } from './frame/described-commit.ts'
@@ -46,8 +47,8 @@ export const restEhrStatusOperations = [
     access: 'ehr:read',
     reply: [200, statusReply, 'versioned'],
     handle: async ({ params: { ehrId, versionUid } }, context) => {
-      const [id, , version] = versionUid.split('::')
-      const selector = { version: id === statusIdOf(ehrId) ? Number(version) : 0 }
+      const { id, version } = parseVersionUid(versionUid)
+      const selector = { version: id === statusIdOf(ehrId) ? version : 0 }
       const status = await context.ehrStatuses.get(context.caller, ehrId, selector)
       return replyWithVersion(status.object, status, context)
     },

@@ -3,12 +3,15 @@ import { toRestEhrId } from '../../../path-api/resources/openehr-rest/frame/ehr-
 import {
   assertStatuses,
   commit,
+  compositionOf,
+  contributionOf,
   createEhr,
   createFixture,
   type Fixture,
   folder,
   idOf,
   update,
+  versionOf,
   withVersion,
 } from '../../conformance/openehr-rest/fixture.ts'
 import { createPatient } from '../../harness/care/patients.ts'
@@ -105,6 +108,33 @@ describe('a PUT of the openEHR REST API', () => {
     assert.deepEqual(history.body.items[1].audits, [body.commit_audit])
     const contribution = await rest('GET', `/ehr/${ehrId}/contribution/${body.contribution.id.value}`)
     assert.equal(contribution.body.versions[0].id.value, etag.slice(1, -1))
+  })
+
+  it('knows no versions of other systems', async () => {
+    const { rest } = fixture
+    const ehrId = await createEhr(fixture)
+    const uid = await commit(fixture, ehrId)
+    assertStatuses(await rest('POST', `/ehr/${ehrId}/directory`, folder()), 201)
+    const versionedPath = `versioned_composition/${idOf(uid)}/version`
+    for (const [path, versions] of [
+      [`composition/${idOf(uid)}`, 'composition'],
+      ['ehr_status', 'ehr_status'],
+      ['directory', 'directory'],
+      [versionedPath, versionedPath],
+    ] as const) {
+      const shown = await rest('GET', `/ehr/${ehrId}/${path}`)
+      assertStatuses(shown, 200)
+      const version = shown.etag.slice(1, -1)
+      const foreign = version.replace('hrs.local', 'other.system')
+      assertStatuses(await rest('GET', `/ehr/${ehrId}/${versions}/${version}`), 200)
+      assertStatuses(await rest('GET', `/ehr/${ehrId}/${versions}/${foreign}`), 404)
+      if (path === versionedPath) continue
+      assertStatuses(await rest('PUT', `/ehr/${ehrId}/${path}`, shown.body, { 'if-match': foreign }), 412)
+    }
+    const preceding = uid.replace('hrs.local', 'other.system')
+    const content = compositionOf(fixture.template, 150)
+    const contribution = contributionOf(versionOf(content, { preceding }))
+    assertStatuses(await rest('POST', `/ehr/${ehrId}/contribution`, contribution), 409)
   })
 
   it('leaves the first version of the status to the creator of the EHR and its time', async () => {

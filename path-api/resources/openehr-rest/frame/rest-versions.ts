@@ -1,6 +1,7 @@
 import type { RmObject } from '../../../../openehr/rm/canonical-json.ts'
 import { toOriginalVersion, type VersionAuthorship } from '../../../../openehr/versions/original-version.ts'
 import { toRevisionHistory, toVersionedObject } from '../../../../openehr/versions/versioned-object.ts'
+import { parseVersionUid } from '../../../../records/compositions/composition-record.ts'
 import type { PageRequest } from '../../../../records/store/reading/pages.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 import type { Context } from '../../../operation/context.ts'
@@ -166,11 +167,11 @@ function singleVersionOperations(resource: VersionedResource) {
       reply: [200, rmReply('ORIGINAL_VERSION'), 'versioned'],
       errors: ['IdMismatch'],
       handle: async ({ params: pathParameters }, context) => {
-        const [id = '', , version] = pathParameters.versionUid.split('::')
+        const { id, version } = parseVersionUid(pathParameters.versionUid)
         const now = await read(context, pathParameters.ehrId, objectIdIn(pathParameters), {})
         if (id.toLowerCase() !== now.id.toLowerCase())
           throw isNamed ? mismatchError() : new ServiceError('NotFound')
-        const found = await read(context, pathParameters.ehrId, now.id, { version: Number(version) })
+        const found = await read(context, pathParameters.ehrId, now.id, { version })
         return replyWithOriginalVersion(resource, context, pathParameters.ehrId, found)
       },
     }),
