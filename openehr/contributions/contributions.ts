@@ -28,7 +28,6 @@ import type { RmObject } from '../rm/canonical-json.ts'
 import { codedText } from '../rm/values/coded-text.ts'
 import { dvDateTime, toAuditDetails } from '../versions/original-version.ts'
 import { withVersionUid } from '../versions/read-version.ts'
-import { objectRef } from '../versions/versioned-object.ts'
 import {
   COMMIT_CODES,
   CREATION,
@@ -38,16 +37,9 @@ import {
   type SentVersion,
   type VersionedClass,
 } from './contribution.ts'
+import { type CommittedVersion, describeVersion, findDescribedCommits } from './described-commits.ts'
 
 type SavedContribution = SavedRecord<Static<typeof Contribution.schema>>
-
-/** The details of a version that a client committed. */
-interface CommittedVersion {
-  uid: string
-  type: VersionedClass
-  audit: RmObject
-  lifecycle: string
-}
 
 /** A contribution: its uid, AUDIT_DETAILS and versions. */
 export interface CommittedContribution {
@@ -116,7 +108,7 @@ export class Contributions {
           { admission: caller.admission },
         )
       } catch (error) {
-        if (isRetry && isDuplicateKeyError(error)) return this.get(caller, ehrId, id)
+        if (isRetry && (await this.#store.find(caller, { id, ehrId }))) return this.get(caller, ehrId, id)
         throw toContributionError(error, isSingle)
       }
     })
@@ -134,30 +126,15 @@ export class Contributions {
   }
 
   /** Adds the contribution to an ORIGINAL_VERSION, and what a client said about the version. */
-  async complete(ehrId: string, { id, version }: { id: string; version: number }, object: RmObject) {
-    const uid = versionUidOf({ id, version })
-    const found = await documentCollection(this.#records, Contribution.collection).findOne({
-      ehrId,
-      versions: uid,
-    })
-    const own = found ? parseVersions(String(found.json)).find((one) => one.uid === uid) : undefined
-    const { _type, uid: objectUid, ...rest } = object
-    return {
-      _type,
-      contribution: contributionRef(found?._id ?? `${id}::${version}`),
-      uid: objectUid,
-      ...rest,
-      ...(own && { commit_audit: own.audit, lifecycle_state: lifecycleState(own.lifecycle) }),
-    } as RmObject
+  async complete(ehrId: string, version: { id: string; version: number }, object: RmObject) {
+    const commits = await findDescribedCommits(this.#records, [ehrId], [versionUidOf(version)])
+    return describeVersion(object, version, commits)
   }
 
   /** The audits that clients described, by the uids of the versions. */
   async describedAudits(ehrId: string, uids: readonly string[]): Promise<Map<string, RmObject>> {
-    const found = await documentCollection(this.#records, Contribution.collection)
-      .find({ ehrId, versions: { $in: [...uids] } })
-      .toArray()
-    const versions = found.flatMap(({ json }) => parseVersions(String(json)))
-    return new Map(versions.map(({ uid, audit }) => [uid, audit]))
+    const commits = await findDescribedCommits(this.#records, [ehrId], uids)
+    return new Map([...commits].map(([uid, { audit }]) => [uid, audit]))
   }
 
   /** Validates the data of all versions, before the transaction. */
@@ -308,7 +285,7 @@ const writeDirectory: WriteVersion = ({ directories }, caller, { tx, ehrId, sent
   const json = data && 'json' in data ? data.json : undefined
   if (!preceding) return directories.create(caller, ehrId, json, { newUuid, isRetry: false }, tx)
   const expectedOf = (id: string) => (id === preceding.id ? [preceding.version] : [])
-  return json === undefined
+  return data === undefined
     ? directories.remove(caller, ehrId, expectedOf, tx)
     : directories.replace(caller, ehrId, json, expectedOf, tx)
 }
@@ -325,13 +302,6 @@ function toAudit(caller: Caller, { changeType, committer, description }: SentAud
     ...(description && { description }),
   }
 }
-
-const lifecycleState = (code: string): RmObject => codedText(COMMIT_CODES[code] ?? '', code)
-
-const contributionRef = (uid: string): RmObject =>
-  objectRef({ _type: 'HIER_OBJECT_ID', value: uid }, 'CONTRIBUTION')
-
-const parseVersions = (json: string): CommittedVersion[] => JSON.parse(json).versions
 
 const toCommitted = ({ id, json }: SavedContribution): CommittedContribution => {
   const { audit, versions } = JSON.parse(json) as { audit: RmObject; versions: CommittedVersion[] }

@@ -1,6 +1,8 @@
 import type { Db } from 'mongodb'
+import { versionUidOf } from '../../../records/compositions/composition-record.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { findHistories, type HistoryEntry } from '../../../records/store/writing/history.ts'
+import { describeVersion, findDescribedCommits } from '../../contributions/described-commits.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
 import { toOriginalVersion } from '../../versions/original-version.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
@@ -50,9 +52,19 @@ export async function* scanVersions(
       ...(versions === 'all' ? ['before' as const] : []),
     ] as const
     const changes = await findHistories(db, keys, MAX_VERSIONS, fields)
-    yield some.map((now) => ({
-      ehrId: ehrIdOfRecord(now),
-      documents: () => versionsOfRecord(now, changes.get(now._id) ?? [], objectOf),
+    const found = some.map((now) => toRecordVersions(now, changes.get(now._id) ?? []))
+    const ehrIds = new Set(some.map(ehrIdOfRecord))
+    const uids = found.flatMap((versions) => versions.map(({ head }) => versionUidOf(head)))
+    const commits = await findDescribedCommits({ db }, [...ehrIds], uids)
+    yield found.map((recordVersions, i) => ({
+      ehrId: ehrIdOfRecord(some[i] as ParseDocument),
+      documents: () =>
+        recordVersions.map(({ document, head, change, latest }) => ({
+          record: document._id,
+          object: objectOf(document),
+          latest,
+          version: describeVersion(toOriginalVersion(head, change), head, commits),
+        })),
     }))
   }
 }
@@ -83,18 +95,15 @@ const toVersionHead = ({ _id: id, version, _updated_at: updatedAt }: ParseDocume
   updatedAt,
 })
 
-function versionsOfRecord(
-  now: ParseDocument,
-  changes: readonly VersionAuthorship[],
-  objectOf: RmObjectReader,
-): DocumentVersion[] {
+/** The versions of a record, each with its change. */
+function toRecordVersions(now: ParseDocument, changes: readonly VersionAuthorship[]) {
   const changesByVersion = new Map(changes.map((change) => [change.version, change]))
   const former = changes.flatMap(({ before }) => before ?? [])
-  return [...former, now].map((version) => ({
-    record: now._id,
-    object: objectOf(version),
-    latest: version === now,
-    version: toOriginalVersion(toVersionHead(version), changesByVersion.get(version.version)),
+  return [...former, now].map((document) => ({
+    document,
+    head: toVersionHead(document),
+    change: changesByVersion.get(document.version),
+    latest: document === now,
   }))
 }
 
