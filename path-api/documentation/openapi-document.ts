@@ -159,7 +159,7 @@ const HEADER_PARAMETERS = {
   ),
   AuditDetails: createHeaderParameter(
     'openehr-audit-details',
-    'Committal metadata: `change_type.code_string`, `description.value`, `committer.name`',
+    'Committal metadata: `change_type.code_string`, `description.value`, `committer.name`, and `committer.external_ref` with `id`, `namespace` and `type`',
     { pattern: '^[!-~ ]*$', examples: ['description.value="A correction",committer.name="Anna de Vries"'] },
   ),
   VersionDetails: createHeaderParameter(

@@ -24,6 +24,10 @@ export interface CommitDetails {
   description?: string
   /** Name of the committer. */
   committer?: string
+  /** Reference to the committer: id, namespace and type. */
+  committerId?: string
+  committerNamespace?: string
+  committerType?: string
 }
 
 /** The preferences of a client of the FHIR API for its response. */

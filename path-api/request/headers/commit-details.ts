@@ -52,6 +52,9 @@ export function parseCommitDetails({ rawHeaders }: Pick<Request, 'rawHeaders'>):
     lifecycle: found.get('lifecycle_state.code_string'),
     description: found.get('description.value'),
     committer: found.get('committer.name'),
+    committerId: found.get('committer.external_ref.id'),
+    committerNamespace: found.get('committer.external_ref.namespace'),
+    committerType: found.get('committer.external_ref.type'),
   }
   for (const text of Object.values(details))
     if ((text?.length ?? 0) > MAX_COMMIT_TEXT_LENGTH)

@@ -1,9 +1,12 @@
 import { Type } from '@sinclair/typebox'
+import type { SentVersion } from '../../../openehr/contributions/contribution.ts'
 import { type SavedDirectory, toFolder } from '../../../openehr/directories/directories.ts'
 import { folderAt } from '../../../openehr/directories/folders.ts'
 import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
 import { parseVersionUid } from '../../../records/compositions/composition-record.ts'
+import type { Context } from '../../operation/context.ts'
 import { defineOperation } from '../../operation/operation.ts'
+import { commitAlone, isDescribed } from './frame/described-commit.ts'
 import {
   atTimeQuery,
   EHR_PATH,
@@ -37,6 +40,23 @@ function replyWithFolder(directory: SavedDirectory, path: string | undefined, co
   return replyWithVersion(root && folderAt(root, path ?? ''), directory, context)
 }
 
+/** Commits a version of the directory with the committal metadata of the client. */
+async function commitDirectory(
+  context: Context<'ehr:write'>,
+  ehrId: string,
+  change: Pick<SentVersion, 'preceding' | 'data'>,
+): Promise<SavedDirectory> {
+  await commitAlone(context, ehrId, { type: 'FOLDER', ...change })
+  return context.directories.get(context.caller, ehrId)
+}
+
+/** The version that a commit with metadata replaces; undefined without metadata, or if If-Match names none. */
+async function describedPreceding(context: Context<'ehr:write'>, ehrId: string) {
+  const now = isDescribed(context) && (await context.directories.findLatest(context.caller, ehrId))
+  const [version] = (now && context.ifMatchOf(now.id)) || []
+  return now && version !== undefined ? { id: now.id, version } : undefined
+}
+
 export const restDirectoryOperations = [
   defineOperation({
     ...ehrOperation,
@@ -52,10 +72,10 @@ export const restDirectoryOperations = [
     handle: async ({ params: { ehrId }, body }, context) => {
       const { caller, directories, ehrStatuses, newUuid, isRetry } = context
       await ehrStatuses.requireModifiable(caller, ehrId)
-      const directory = await directories.create(caller, ehrId, sentJson(body, 'FOLDER'), {
-        newUuid: newUuid(),
-        isRetry,
-      })
+      const json = sentJson(body, 'FOLDER')
+      const directory = isDescribed(context)
+        ? await commitDirectory(context, ehrId, { preceding: undefined, data: { json } })
+        : await directories.create(caller, ehrId, json, { newUuid: newUuid(), isRetry })
       const change = changeOf(ehrId, 'directory', directory, true)
       return replyToChange(change, context, () => toFolder(directory) as RmObject)
     },
@@ -107,7 +127,11 @@ export const restDirectoryOperations = [
     handle: async ({ params: { ehrId }, body }, context) => {
       const { caller, directories, ehrStatuses, ifMatchOf } = context
       await ehrStatuses.requireModifiable(caller, ehrId)
-      const directory = await directories.replace(caller, ehrId, sentJson(body, 'FOLDER'), ifMatchOf)
+      const json = sentJson(body, 'FOLDER')
+      const preceding = await describedPreceding(context, ehrId)
+      const directory = preceding
+        ? await commitDirectory(context, ehrId, { preceding, data: { json } })
+        : await directories.replace(caller, ehrId, json, ifMatchOf)
       return replyToChange(
         changeOf(ehrId, 'directory', directory),
         context,
@@ -126,9 +150,13 @@ export const restDirectoryOperations = [
     ifMatch: 'required',
     reply: [204],
     errors: ['Conflict'],
-    handle: async ({ params: { ehrId } }, { caller, directories, ehrStatuses, ifMatchOf }) => {
+    handle: async ({ params: { ehrId } }, context) => {
+      const { caller, directories, ehrStatuses, ifMatchOf } = context
       await ehrStatuses.requireModifiable(caller, ehrId)
-      const directory = await directories.remove(caller, ehrId, ifMatchOf)
+      const preceding = await describedPreceding(context, ehrId)
+      const directory = preceding
+        ? await commitDirectory(context, ehrId, { preceding, data: undefined })
+        : await directories.remove(caller, ehrId, ifMatchOf)
       return replyToDeletion(ehrId, 'directory', directory)
     },
   }),

@@ -110,6 +110,59 @@ describe('a PUT of the openEHR REST API', () => {
     assert.equal(contribution.body.versions[0].id.value, etag.slice(1, -1))
   })
 
+  it('keeps what the client says about all resources, for AQL, too', async () => {
+    const { rest, template } = fixture
+    const ehrId = await createEhr(fixture)
+    const committer = 'external_ref.id="BC81", external_ref.namespace="demographic"'
+    const details = {
+      'openEHR-AUDIT_DETAILS.description': 'value="Why"',
+      'openEHR-AUDIT_DETAILS.committer': `name="John", ${committer}, external_ref.type="PERSON"`,
+      'openEHR-VERSION.lifecycle_state': 'code_string="553"',
+    }
+    const directory = `/ehr/${ehrId}/directory`
+    const composition = `/ehr/${ehrId}/composition`
+    const content = compositionOf(template, 150)
+    const incomplete = { ...details, 'openEHR-AUDIT_DETAILS.committer': committer }
+    assertStatuses(await rest('POST', directory, folder(), incomplete), 400)
+    assertStatuses(await rest('POST', directory, undefined, details), 400)
+    const replace = async (path: string, { etag }: { etag: string }, body: object) => {
+      const answer = await rest('PUT', path, body, { ...details, 'if-match': etag })
+      assertStatuses(answer, 200, 204)
+      return answer
+    }
+    const first = await rest('POST', directory, folder(), details)
+    assertStatuses(first, 201)
+    const second = await replace(directory, first, folder('x'))
+    assertStatuses(await rest('PUT', directory, folder(), { ...details, 'if-match': first.etag }), 412)
+    assertStatuses(await rest('PUT', directory, undefined, { ...details, 'if-match': second.etag }), 400)
+    const status = await rest('GET', `/ehr/${ehrId}/ehr_status`)
+    await replace(`/ehr/${ehrId}/ehr_status`, status, status.body)
+    assertStatuses(await rest('POST', composition, content, details), 201)
+
+    for (const [type, last] of [
+      ['FOLDER', 2],
+      ['EHR_STATUS', 2],
+      ['COMPOSITION', 1],
+    ] as const) {
+      const q = `SELECT v FROM EHR e CONTAINS VERSION v[LATEST_VERSION] CONTAINS ${type} o`
+      const { rows } = (await rest('POST', '/query/aql', { q, ehr_id: ehrId })).body
+      assert.equal(rows.length, 1, type)
+      const { uid, commit_audit, lifecycle_state, contribution } = rows[0][0]
+      const { name, external_ref } = commit_audit.committer
+      assert.equal(uid.value, withVersion(uid.value, last))
+      assert.deepEqual(
+        [commit_audit.description.value, name, external_ref.id.value, external_ref.namespace],
+        ['Why', 'John', 'BC81', 'demographic'],
+      )
+      assert.equal(lifecycle_state.value, 'incomplete')
+      const { body } = await rest('GET', `/ehr/${ehrId}/contribution/${contribution.id.value}`)
+      assert.deepEqual([body.versions.length, body.versions[0].id.value], [1, uid.value])
+    }
+    const { 'openEHR-VERSION.lifecycle_state': _, ...removal } = details
+    assertStatuses(await rest('DELETE', directory, undefined, { ...removal, 'if-match': second.etag }), 204)
+    assertStatuses(await rest('GET', directory), 204)
+  })
+
   it('knows no versions of other systems', async () => {
     const { rest } = fixture
     const ehrId = await createEhr(fixture)

@@ -5,7 +5,8 @@ import {
   type SentVersion,
 } from '../../../../openehr/contributions/contribution.ts'
 import type { CommittedContribution } from '../../../../openehr/contributions/contributions.ts'
-import type { Context } from '../../../operation/context.ts'
+import type { RmObject } from '../../../../openehr/rm/canonical-json.ts'
+import type { CommitDetails, Context } from '../../../operation/context.ts'
 import { InvalidInput, locateViolation } from '../../../reply/invalid-input.ts'
 
 type CommitContext = Context<'ehr:write'>
@@ -21,7 +22,8 @@ export function commitAlone(
   change: Pick<SentVersion, 'type' | 'preceding' | 'data'>,
 ): Promise<CommittedContribution> {
   const { caller, contributions, newUuid, isRetry, commitDetails } = context
-  const { description, committer, lifecycle } = commitDetails
+  const { description, lifecycle } = commitDetails
+  const committer = readCommitter(commitDetails)
   const impliedType = !change.preceding ? CREATION : change.data ? '251' : DELETED
   const changeType = commitDetails.changeType ?? impliedType
   const isFit = change.preceding && change.data ? ['250', '251', '252', '253', '666'] : [impliedType]
@@ -31,7 +33,7 @@ export function commitAlone(
   const audit: SentAudit = {
     changeType,
     ...(description && { description: { _type: 'DV_TEXT', value: description } }),
-    ...(committer && { committer: { _type: 'PARTY_IDENTIFIED', name: committer } }),
+    ...(committer && { committer }),
   }
   const version = { ...change, audit, lifecycle: lifecycle ?? (change.data ? '532' : DELETED) }
   return contributions.commit(
@@ -40,6 +42,17 @@ export function commitAlone(
     { uid: undefined, audit, versions: [version] },
     { newUuid, isRetry, isSingle: true },
   )
+}
+
+/** @throws InvalidInput for an incomplete reference */
+function readCommitter({ committer: name, ...details }: CommitDetails): RmObject | undefined {
+  const { committerId: value, committerNamespace: namespace, committerType: type } = details
+  const parts = [value, namespace, type].filter((part) => part !== undefined)
+  if (parts.length === 0) return name === undefined ? undefined : { _type: 'PARTY_IDENTIFIED', name }
+  if (parts.length < 3) throw invalidDetail('committer.external_ref', 'must have id, namespace and type')
+  const id = { _type: 'GENERIC_ID', value, scheme: namespace }
+  const external_ref = { _type: 'PARTY_REF', namespace, type, id }
+  return { _type: 'PARTY_IDENTIFIED', ...(name !== undefined && { name }), external_ref }
 }
 
 const invalidDetail = (path: string, message: string) =>
