@@ -71,7 +71,9 @@ function describe(resource: DescribedResource): string {
   const unusual = statuses.filter((one) => !USUAL_STATUSES.includes(one))
   return [
     `${name.find((one) => one !== undefined) ?? resource.resourceType}${describeValue(resource)}`,
-    ...component.map((one) => `${one.code?.text}${describeValue(one)}`),
+    ...component
+      .filter(({ valueQuantity }) => valueQuantity)
+      .map((one) => `${one.code?.text}${describeValue(one)}`),
     ...unusual,
   ].join(', ')
 }

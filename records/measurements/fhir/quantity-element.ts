@@ -1,7 +1,7 @@
 import { ucumCodeOf } from '../../../schemas/measurements/units.ts'
 import { numberOf } from '../../fhir/decimal.ts'
 import { elementPath, type FhirJson, memberOf } from '../../fhir/element-paths.ts'
-import { ownUri } from '../../fhir/elements.ts'
+import { ownUri, TERMINOLOGY } from '../../fhir/elements.ts'
 import type { FhirElement, FieldValues } from '../../fhir/fhir-element.ts'
 import { type Quantity, valuesInOwnUnits } from '../quantities/quantity.ts'
 
@@ -80,6 +80,11 @@ const codingsIn = (component: unknown): FhirJson[] => {
   return Array.isArray(codings) ? codings : []
 }
 
+/** Profiles demand a component also for a value that nobody knows. */
+const UNKNOWN_COMPONENT = {
+  dataAbsentReason: { coding: [{ system: `${TERMINOLOGY}/data-absent-reason`, code: 'unknown' }] },
+}
+
 /** A quantity as a component, which its LOINC code identifies. */
 export function componentElement(name: string, quantity: Quantity, code: FhirJson): FhirElement {
   const { loinc } = quantity.codes
@@ -88,7 +93,7 @@ export function componentElement(name: string, quantity: Quantity, code: FhirJso
     paths: { [name]: `${path}.value`, [`${name}Unit`]: `${path}.code` },
     show: (record) => {
       const element = showQuantity(name, quantity, record)
-      return element ? { component: [{ code, valueQuantity: element }] } : {}
+      return { component: [{ code, ...(element ? { valueQuantity: element } : UNKNOWN_COMPONENT) }] }
     },
     read: ({ component }) => {
       const components: unknown[] = Array.isArray(component) ? component : []

@@ -161,6 +161,27 @@ describe('a resource that a client sends to FHIR', () => {
     }
   })
 
+  it('shows a pressure that nobody knows with a reason, as its profile demands', async () => {
+    const [systolic, diastolic] = pressure().component
+    const absent = (code: string) => ({
+      code: diastolic?.code,
+      dataAbsentReason: {
+        coding: [{ system: 'http://terminology.hl7.org/CodeSystem/data-absent-reason', code }],
+      },
+    })
+    for (const component of [[systolic], [systolic, absent('unknown')]]) {
+      const { id } = assertStatus(await send(pressure({ component })), 201)
+      const observation = await readFhir(patient, `Observation/${id}`)
+      const [, { dataAbsentReason, valueQuantity }] = observation.component
+      assert.deepEqual([dataAbsentReason, valueQuantity], [absent('unknown').dataAbsentReason, undefined])
+      assertStatus(await callFhir(patient, 'PUT', `Observation/${id}`, observation))
+    }
+    const refusal = await send(pressure({ component: [systolic, absent('not-performed')] }))
+    assert.deepEqual(issuesIn(refusal), [
+      'not-supported Observation.component[1].dataAbsentReason.coding[0].code',
+    ])
+  })
+
   it('shows no empty text, which FHIR forbids', async () => {
     const units = { systolicUnit: 'mm[Hg]', diastolicUnit: 'mm[Hg]', timestamp: '2026-02-01T08:00:00Z' }
     const measurement = { carePlanId: planId, systolic: 120, diastolic: 80, ...units, comment: '' }
