@@ -21,6 +21,9 @@ export interface ParsedSearch extends ResourceSearch {
 
 const DEFAULT_COUNT = 20
 const MAX_COUNT = 1000
+const MAX_CRITERIA = 100
+/** Maximum number of values of all criteria together: many of them become conditions of their own. */
+const MAX_VALUES = 1000
 
 /** The values of a parameter; an empty one says nothing. */
 const textsOf = (value: unknown): string[] =>
@@ -177,7 +180,8 @@ export function parseSearch(
       const isReference = source.parameters[name]?.type === 'reference' && modifier !== 'identifier'
       for (const text of textsOf(value)) {
         used.push([key, text])
-        criteria.push({ name, modifier, values: splitReferences(text, isReference ? base : undefined) })
+        const values = splitReferences(text, isReference ? base : undefined)
+        criteria.push({ name, modifier, values: [...new Set(values)] })
       }
     } else ignoredParameters.push(key)
   }
@@ -187,6 +191,7 @@ export function parseSearch(
       'not-supported',
       `is not a search parameter of ${source.type}`,
     )
+  requireFewValues(criteria)
   const summary = (oneOf(parameters, '_summary', SUMMARY_MODES) ?? 'false') as SummaryMode
   const count = parseCount(parameters)
   const isCountOnly = summary === 'count' || count === 0
@@ -200,5 +205,16 @@ export function parseSearch(
     elements: textsOf(parameters._elements ?? []).flatMap((text) => text.split(',')),
     used,
     ignoredParameters,
+  }
+}
+
+/** @throws InvalidInput for a search that would keep the database busy */
+function requireFewValues(criteria: readonly SearchCriterion[]): void {
+  let values = 0
+  for (const [i, criterion] of criteria.entries()) {
+    values += criterion.values.length
+    if (i < MAX_CRITERIA && values <= MAX_VALUES) continue
+    const message = `must leave the search at most ${MAX_CRITERIA} criteria with ${MAX_VALUES} values together`
+    throw parameterError(criterion.name, 'too-costly', message)
   }
 }
