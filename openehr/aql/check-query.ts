@@ -25,7 +25,10 @@ const MAX_CLASSES = 100
 const MAX_PATH_STEPS = 100
 const MAX_STEPS_IN_ALL = 2_000
 const MAX_PATTERN_LENGTH = 1_000
-/** Maximum number of values in one MATCHES. */
+/** Maximum number of patterns in a query, and of their characters together. */
+const MAX_PATTERNS = 100
+const MAX_PATTERN_CHARACTERS = 20_000
+/** Maximum number of values of all MATCHES in a query together. */
 const MAX_MATCHES_VALUES = 10_000
 
 /** Classes that a query may name in addition to those of compositions and EHR_STATUS. */
@@ -36,7 +39,7 @@ const CONTAINER_CLASSES = new Set(['EHR', 'VERSION', 'ORIGINAL_VERSION'])
  * @throws TextSyntaxError
  */
 export function checkQuery(query: QueryTree, parameters: QueryParameters): QueryTree {
-  const bound = bindParameters(query, parameters)
+  const bound = bindParameters(query, { parameters, matchesValues: 0, patterns: 0, patternCharacters: 0 })
   const variables = collectVariables(bound.from)
   let parts = 0
   for (const path of pathsOfQuery(bound)) {
@@ -45,7 +48,7 @@ export function checkQuery(query: QueryTree, parameters: QueryParameters): Query
         path.at,
         `${quoteShortened(path.variable)} is not a variable of FROM, which has ${listVariables(variables)}`,
       )
-    parts += path.parts.length
+    parts += Math.max(path.parts.length, 1)
     if (path.parts.length > MAX_PATH_STEPS || parts > MAX_STEPS_IN_ALL)
       throw new TextSyntaxError(
         path.at,
@@ -169,47 +172,53 @@ export function parameterNames(q: string): string[] {
   return [...names]
 }
 
+/** The values of the parameters, and what the query has bound so far: it may name one parameter often. */
+interface Binding {
+  readonly parameters: QueryParameters
+  matchesValues: number
+  patterns: number
+  patternCharacters: number
+}
+
 /** Replaces the parameters by their values; lists are allowed only in MATCHES. */
-function bindParameters<T>(node: T, parameters: QueryParameters): T {
-  if (Array.isArray(node)) return node.map((member) => bindParameters(member, parameters)) as T
+function bindParameters<T>(node: T, binding: Binding): T {
+  if (Array.isArray(node)) return node.map((member) => bindParameters(member, binding)) as T
   if (typeof node !== 'object' || node === null) return node
   if ((node as unknown as Parameter).kind === 'parameter')
-    return bindSingleValue(node as unknown as Parameter, parameters) as T
+    return bindSingleValue(node as unknown as Parameter, binding.parameters) as T
   const entries = Object.entries(node).map(([name, value]) => [
     name,
-    bindParameters(bindSpecialParameter(node, name, value, parameters), parameters),
+    bindParameters(bindSpecialParameter(node, name, value, binding), binding),
   ])
   return Object.fromEntries(entries) as T
 }
 
 /** The permitted types of a parameter depend on its position. */
-function bindSpecialParameter(
-  node: object,
-  name: string,
-  value: unknown,
-  parameters: QueryParameters,
-): unknown {
+function bindSpecialParameter(node: object, name: string, value: unknown, binding: Binding): unknown {
   const { kind } = node as { kind?: string }
-  if (kind === 'matches' && name === 'values') {
-    const values = (value as Constant[]).flatMap((one) => bindList(one, parameters))
-    if (values.length > MAX_MATCHES_VALUES)
-      throw new TextSyntaxError(
-        values[0]?.at ?? 0,
-        `the list of MATCHES can have at most ${MAX_MATCHES_VALUES} values`,
-      )
-    return values
-  }
-  const isText =
-    (kind === 'like' && name === 'pattern') || (kind === 'node' && (name === 'id' || name === 'name'))
+  if (kind === 'matches' && name === 'values')
+    return (value as Constant[]).flatMap((one) => bindList(one, binding))
+  const isPattern = kind === 'like' && name === 'pattern'
+  const isText = isPattern || (kind === 'node' && (name === 'id' || name === 'name'))
   const found =
-    isText && (value as Constant).kind === 'parameter' ? bindText(value as Parameter, parameters) : value
-  if (kind === 'like' && name === 'pattern') requireShortPattern(found as Literal)
+    isText && (value as Constant).kind === 'parameter'
+      ? bindText(value as Parameter, binding.parameters)
+      : value
+  if (isPattern) countPattern(found as Literal, binding)
   return found
 }
 
-function requireShortPattern({ value, at }: Literal): void {
-  if (String(value).length > MAX_PATTERN_LENGTH)
+function countPattern({ value, at }: Literal, binding: Binding): void {
+  const { length } = String(value)
+  if (length > MAX_PATTERN_LENGTH)
     throw new TextSyntaxError(at, `the pattern of LIKE can have at most ${MAX_PATTERN_LENGTH} characters`)
+  binding.patterns++
+  binding.patternCharacters += length
+  if (binding.patterns > MAX_PATTERNS || binding.patternCharacters > MAX_PATTERN_CHARACTERS)
+    throw new TextSyntaxError(
+      at,
+      `a query can have at most ${MAX_PATTERNS} patterns of LIKE, with ${MAX_PATTERN_CHARACTERS} characters together`,
+    )
 }
 
 function parameterValue({ name, at }: Parameter, parameters: QueryParameters): unknown {
@@ -235,8 +244,14 @@ function bindText(parameter: Parameter, parameters: QueryParameters): Literal {
   throw new TextSyntaxError(parameter.at, `$${parameter.name} must be a string, not ${describeType(value)}`)
 }
 
-function bindList(one: Constant, parameters: QueryParameters): Constant[] {
-  const value = one.kind === 'parameter' ? parameterValue(one, parameters) : undefined
+function bindList(one: Constant, binding: Binding): Constant[] {
+  const value = one.kind === 'parameter' ? parameterValue(one, binding.parameters) : undefined
+  binding.matchesValues += Array.isArray(value) ? value.length : 1
+  if (binding.matchesValues > MAX_MATCHES_VALUES)
+    throw new TextSyntaxError(
+      one.at,
+      `the lists of MATCHES can have at most ${MAX_MATCHES_VALUES} values together`,
+    )
   if (!Array.isArray(value)) return [one]
   return value.map((member) => bindSingleValue({ ...(one as Parameter), name: 'x' }, { x: member }))
 }
