@@ -127,7 +127,7 @@ function refuseOtherServers(request: Request): Request {
 
 /** Creates a client. It sends nothing before the first call. */
 export function createClient(options: ClientOptions = {}): Client {
-  const baseUrl = (options.url ?? globalThis.location?.origin ?? '').replace(/\/+$/, '')
+  const baseUrl = (options.url ?? globalThis.location?.origin ?? '').replace(/(?<!\/)\/+$/, '')
   const { session, send } = createSender(baseUrl, options)
   const { request } = createFetchClient({
     baseUrl,

@@ -193,7 +193,7 @@ function derivedBefore(mapping: FhirMapping, before: RecordWithMetadata | undefi
 const NO_METADATA = { version: 1, createdAt: '', updatedAt: '' }
 
 /** `component[0].valueQuantity` and `component.where(…).valueQuantity` are the same place. */
-const withoutPositions = (path: string): string => path.replace(/\[\d+\]|\.where\([^)]*\)/g, '')
+const withoutPositions = (path: string): string => path.replace(/\[\d+\]|\.where\([^()]*\)/g, '')
 
 const unkeptViolation = (path: string): Violation => ({
   path,

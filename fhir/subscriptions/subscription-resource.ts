@@ -90,7 +90,7 @@ function statusViolations(status: unknown): Violation[] {
 
 function endViolations(end: unknown, now: Date): Violation[] {
   if (end === undefined) return []
-  const isInstant = typeof end === 'string' && /T.*(Z|[+-]\d\d:\d\d)$/.test(end)
+  const isInstant = typeof end === 'string' && /T[^T]*(Z|[+-]\d\d:\d\d)$/.test(end)
   const at = isInstant ? new Date(end) : undefined
   return at && at > now && at <= latestEnd(now)
     ? []

@@ -17,7 +17,7 @@ export interface AdlArchetype {
   root: ObjectConstraint
 }
 
-const ARCHETYPE_ID = /^openEHR-[A-Za-z]+-([A-Z_]+)\.([A-Za-z0-9_-]+)\.v\d+[A-Za-z0-9.-]*$/
+const ARCHETYPE_ID = /^openEHR-[A-Za-z]+-([A-Z_]+)\.([A-Za-z0-9_-]+)\.v\d[A-Za-z0-9.-]*$/
 const REQUIRED_SECTIONS = ['concept', 'language', 'definition', 'ontology'] as const
 /** The headings of sections; texts may have lines that begin with the same word. */
 const SECTION_HEADING =

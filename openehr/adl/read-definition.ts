@@ -19,7 +19,7 @@ const CLASS_NAME =
   /[A-Z][A-Z0-9_]*(?:<[A-Z][A-Z0-9_<>,]*>)?(?=\s*(?:\[|<|∈|(?:matches|is_in|occurrences)\b))/y
 const NODE_ID = /\[(?:at|id)\d+(?:\.\d+)*\]/y
 const NODE_PATH = /(?:\/[a-z]\w*(?:\[[^\][\n]{1,200}\])?)+/y
-const PATH_STEPS = /\/([a-z]\w*)(?:\[([\w.]+)[^\][\n]*\])?/g
+const PATH_STEPS = /\/([a-z]\w*)(?:\[([\w.]+)(?:[^\][\n\w.][^\][\n]*)?\])?/g
 const RANGE_TEXT = /\*|\d{1,9}(?:\s*\.\.\s*(?:\*|\d{1,9}))?/y
 /** Some scores have halves: `0.5`. */
 const ORDINAL_VALUE = /-?\d{1,9}(?:\.\d{1,9})?/y

@@ -3,7 +3,7 @@ import { TextSyntaxError } from '../formats/text-syntax-error.ts'
 /** Maximum nesting of braces and angle brackets. */
 const MAX_NESTING = 100
 
-const BLANK_OR_COMMENT = /(?:\s+|--[^\n]*)+/y
+const BLANK_OR_COMMENT = /(?:\s|--[^\n]*(?:\n|$))+/y
 
 /** Reads a section of an archetype token by token. */
 export class AdlScanner {

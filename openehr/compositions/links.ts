@@ -27,7 +27,7 @@ const toLink = (link: unknown): Link => ({
 export const targetIds = (target: string): string[] =>
   target
     .replace(/^ehr:\/*/, '')
-    .replace(/[[?#].*$/s, '')
+    .replace(/[[?#].*/s, '')
     .split('/')
     .slice(0, 8)
     .map((segment) => segment.split('::')[0] ?? '')

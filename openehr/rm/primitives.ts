@@ -73,7 +73,7 @@ export const primitiveReaders: Readonly<Record<string, (value: unknown) => Primi
       ),
     ),
   Base64: (value) =>
-    readText(value, (text) => faultUnless(/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text), 'must be in Base64')),
+    readText(value, (text) => faultUnless(/^[A-Za-z0-9+/\s]*(?:=\s*){0,2}$/.test(text), 'must be in Base64')),
   Uri: (value) => readText(value, (text) => faultUnless(isUri(text), 'must be a URI')),
   EhrUri: (value) =>
     readText(value, (text) => faultUnless(/^ehr:\S*$/.test(text), 'must be a URI of the scheme ehr')),

@@ -40,7 +40,7 @@ export function matchesTemporalPattern(kind: TemporalKind, pattern: string, valu
 function matchesDurationPattern(pattern: string, value: string): boolean {
   const duration = parseDuration(value)
   if (duration === undefined) return false
-  const [days = '', times = ''] = pattern.replace(/\/.*$/, '').replace(/^P/, '').split('T')
+  const [days = '', times = ''] = pattern.replace(/\/.*/s, '').replace(/^P/, '').split('T')
   const allowedParts = new Set([...days, ...times.replace('M', 'N')])
   if (days === '') return true
   return (['Y', 'M', 'W', 'D', 'H', 'N', 'S'] as const).every(

@@ -8,7 +8,7 @@ export const SMART_PATHS = {
   revoke: '/auth/smart/revoke',
 } as const
 
-const withoutSlash = (publicUrl: string): string => publicUrl.replace(/\/+$/, '')
+const withoutSlash = (publicUrl: string): string => publicUrl.replace(/(?<!\/)\/+$/, '')
 
 /** Address of the FHIR API, without a slash at its end: the audience of the tokens of apps. */
 export const fhirBaseOf = (publicUrl: string): string => `${withoutSlash(publicUrl)}/fhir/R4`

@@ -63,4 +63,4 @@ export function createOpenEhrErrorResponse(
 const versionPathOf = (path: string, uid: number | string): string =>
   /\/(ehr_status|directory)\/?$/.test(path)
     ? path.replace(/\/?$/, `/${uid}`)
-    : path.replace(/[^/]*\/?$/, String(uid))
+    : path.replace(/(?<![^/])[^/]*\/?$/, String(uid))

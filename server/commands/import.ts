@@ -63,7 +63,7 @@ function parseCommandLine(args: string[], env: NodeJS.ProcessEnv): ImportOptions
   if (![ehr, carePlan].every((id) => /^[\w-]{1,64}$/.test(id)))
     throw new Error('--ehr and --care-plan must be ids, such as n4Fq2LxT0a.')
   if (!/^https?:\/\/[^?]+$/.test(url)) throw new Error('--url must be an http:// or https:// address.')
-  return { file, ehr, carePlan, map, url: url.replace(/\/+$/, ''), urlSource, user }
+  return { file, ehr, carePlan, map, url: url.replace(/(?<!\/)\/+$/, ''), urlSource, user }
 }
 
 function locateService(url: string | undefined, { DATA_DIR, HOST, PORT }: NodeJS.ProcessEnv) {

@@ -36,7 +36,7 @@ export const webAddress: SettingKind<string> = {
   mustBe: 'an http:// or https:// address without a query',
   read: (text) => {
     const url = parseUrl(text, 'http:', 'https:')
-    return url && !url.search && !url.hash ? url.href.replace(/\/+$/, '') : undefined
+    return url && !url.search && !url.hash ? url.href.replace(/(?<!\/)\/+$/, '') : undefined
   },
 }
 

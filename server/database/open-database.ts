@@ -59,14 +59,14 @@ async function inDatabase<T>(uri: string, work: (db: Db) => Promise<T>): Promise
 function openRemoteDatabase(uri: string): OpenDatabase {
   return {
     uri,
-    place: `MongoDB at ${uri.replace(/\/\/[^@/]*@/, '//').replace(/\?.*$/, '')}`,
+    place: `MongoDB at ${uri.replace(/\/\/[^@/]*@/, '//').replace(/\?.*/s, '')}`,
     unexpectedExit: new Promise(() => {}),
     size: async (db) => (await db.stats()).totalSize,
     close: async () => {},
   }
 }
 
-const createEmbeddedUri = (address: string): string => `${address.replace(/\/+$/, '')}/health-record`
+const createEmbeddedUri = (address: string): string => `${address.replace(/(?<!\/)\/+$/, '')}/health-record`
 
 /** Data file in the directory of an embedded engine. */
 const DATA_FILE = 'data.mdb'

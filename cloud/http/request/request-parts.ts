@@ -29,7 +29,7 @@ export const isBatch = ({ method, path }: Pick<ParseRequest, 'method' | 'path'>)
   method === 'POST' && normalizePath(path) === '/batch'
 
 /** Normalises a path: Parse ignores case and trailing slashes. */
-export const normalizePath = (path: string): string => path.toLowerCase().replace(/\/+$/, '')
+export const normalizePath = (path: string): string => path.toLowerCase().replace(/(?<!\/)\/+$/, '')
 
 export const isRead = ({ method }: RequestPart): boolean => method === 'GET' || method === 'HEAD'
 

@@ -10,7 +10,7 @@ export interface Token {
   to: number
 }
 
-const SPACE_OR_COMMENT = /(?:\s+|--[^\n]*)+/y
+const SPACE_OR_COMMENT = /(?:\s|--[^\n]*(?:\n|$))+/y
 
 /** The order matters: a longer token comes before a shorter one with the same beginning. */
 const TOKEN_PATTERNS: readonly [kind: Exclude<Token['kind'], 'end' | 'string'>, pattern: RegExp][] = [

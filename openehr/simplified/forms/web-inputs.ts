@@ -240,7 +240,7 @@ function durationInputs(node: InputNode): WebInput[] {
 function durationLetters(text: string): Map<string, number> {
   const [date = '', time = ''] = text.toUpperCase().split('T')
   const read = (part: string, before: string) =>
-    [...part.matchAll(/(\d*)([YMWDHS])/g)].map(
+    [...part.matchAll(/(?<!\d)(\d*)([YMWDHS])/g)].map(
       ([, number = '', letter = '']) => [before + letter, Number(number)] as const,
     )
   return new Map([...read(date, ''), ...read(time, 'T')])

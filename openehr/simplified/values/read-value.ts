@@ -77,7 +77,7 @@ const boundsOf = ({ rmType }: ExpectedValue): string | undefined => /^DV_INTERVA
 /** The class of the object that a node describes. */
 function concreteClass(node: SimpleNode, { rmType, bounds, isOpen }: ExpectedValue): string {
   const has = (...names: string[]): boolean => names.some((name) => node.parts.has(name))
-  const type = rmType.replace(/<.*$/, '')
+  const type = rmType.replace(/<.*/s, '')
   switch (type) {
     case 'PARTY_PROXY':
     case 'PARTY_IDENTIFIED': {

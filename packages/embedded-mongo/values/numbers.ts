@@ -148,7 +148,7 @@ const compareDecimals = (a: unknown, b: unknown): number => {
 const plainDecimal = (value: unknown): Pick<Digits, 'digits' | 'exponent'> | undefined => {
   const parts = digitsOf(value as Decimal128)
   if (!parts || parts.digits === 0n) return parts
-  const zeros = /0*$/.exec(String(parts.digits))?.[0].length ?? 0
+  const zeros = /(?<!0)0*$/.exec(String(parts.digits))?.[0].length ?? 0
   return { digits: parts.digits / 10n ** BigInt(zeros), exponent: parts.exponent + zeros }
 }
 

@@ -44,7 +44,9 @@ export function parseCommitDetails({ rawHeaders }: Pick<Request, 'rawHeaders'>):
     const name = rawHeaders[i]?.toLowerCase() ?? ''
     const [header = '', ...prefix] = name.split('.')
     if (!COMMIT_HEADERS.includes(header)) continue
-    for (const [, attribute, text] of (rawHeaders[i + 1] ?? '').matchAll(/([\w.]+)\s*=\s*"([^"]*)"/g))
+    for (const [, attribute, text] of (rawHeaders[i + 1] ?? '').matchAll(
+      /(?<![\w.])([\w.]+)\s*=\s*"([^"]*)"/g,
+    ))
       found.set([...prefix, attribute].join('.'), text ?? '')
   }
   const details = {

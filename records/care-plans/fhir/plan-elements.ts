@@ -5,7 +5,7 @@ import type { FhirElement } from '../../fhir/fhir-element.ts'
 const PLANNED = { extension: [{ url: ownUri('planned'), valueBoolean: true }] }
 
 /** `period.start` -> `period._start`: the place of extensions of a date. */
-const besides = (path: string): string => path.replace(/([^.]+)$/, '_$1')
+const besides = (path: string): string => path.replace(/(?<![^.])([^.]+)$/, '_$1')
 
 const isMarkedPlanned = (resource: FhirJson, path: string): boolean => {
   const extensions = elementAt(resource, `${besides(path)}.extension`)

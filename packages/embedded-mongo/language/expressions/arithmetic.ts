@@ -159,7 +159,7 @@ export const remainderOfDecimals = (a: unknown, b: unknown): Decimal128 | undefi
 
 /** Parses digits, rounded to the precision of a decimal; undefined for an invalid text. */
 export const parseDecimal = (text: string): Decimal128 | undefined => {
-  const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text)
+  const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/i.exec(text)
   if (!match) return undefined
   const [, sign, whole = '', fraction = '', exponent = '0'] = match
   const before = whole.replace(/^0+/, '')

@@ -150,7 +150,7 @@ const TOO_MANY_REPETITIONS = 'its repetitions are too many in total'
 
 /** The sum of all upper bounds, so that a program that is far too large is not compiled first. */
 const countRepetitions = (pattern: string): number =>
-  [...pattern.matchAll(/\{(\d*),?(\d*)\}/g)].reduce((sum, [, low, high]) => sum + Number(high || low), 0)
+  [...pattern.matchAll(/\{(\d*)(?:,(\d*))?\}/g)].reduce((sum, [, low, high]) => sum + Number(high || low), 0)
 
 const expression = (regex: Compiled): RegularExpression => {
   const namedGroups = regex.namedGroups()

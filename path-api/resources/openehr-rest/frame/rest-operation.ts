@@ -55,7 +55,7 @@ export const atTimeQuery = {
 /** @throws InvalidInput for a time that does not exist */
 export function parseVersionTime(text: string | undefined): string | undefined {
   if (text === undefined || text === '') return undefined
-  const hasZone = /(Z|T.*[+-]\d\d(:?\d\d)?)$/.test(text)
+  const hasZone = /(Z|T[^T]*[+-]\d\d(:?\d\d)?)$/.test(text)
   const at = new Date(text.replace(',', '.') + (hasZone || !text.includes('T') ? '' : 'Z'))
   if (!Number.isNaN(at.getTime())) return at.toISOString()
   const violation = { path: 'version_at_time', code: 'date-time', message: 'must be an existing time' }

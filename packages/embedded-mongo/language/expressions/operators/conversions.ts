@@ -42,9 +42,9 @@ const decimalWhole = (value: Decimal128): bigint => {
   return wholeOfDecimal(value) ?? failOverflow()
 }
 
-const numberText = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^[+-]?(inf|infinity|nan)$/i
+const numberText = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$|^[+-]?(inf|infinity|nan)$/i
 
-const hexadecimal = /^([+-]?)0x([\da-f]*)\.?([\da-f]*)(?:p([+-]?\d+))?$/i
+const hexadecimal = /^([+-]?)0x([\da-f]*)(?:\.([\da-f]*))?(?:p([+-]?\d+))?$/i
 
 const hexadecimalOf = (text: string): number | undefined => {
   const [, sign, whole = '', fraction = '', power = '0'] = hexadecimal.exec(text) ?? []

@@ -21,7 +21,7 @@ const ISO_FORM =
 
 /** Parses a text in a form of ISO 8601. @throws 241 */
 export const parseDateText = (text: string, zone?: Zone): Date => {
-  const found = ISO_FORM.exec(text.replace(/^[ \t]+|[ \t]+$/g, ''))
+  const found = ISO_FORM.exec(text.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, ''))
   if (!found) return failParsing(text)
   const [, year, month, day = '1', hour = '0', minute = '0', second = '0', fraction = '', zoneName] = found
   if (zoneName && zone)
