@@ -35,6 +35,9 @@ export interface BundleEntry {
 
 const MAX_ENTRIES = 500
 
+/** As for the addresses of requests. */
+const MAX_URL_LENGTH = 16_384
+
 const METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const URL_PATTERN =
   /^([A-Za-z]+)(?:\/([A-Za-z0-9.-]{1,64})(?:\/_history\/([A-Za-z0-9.-]{1,64}))?)?(?:\?(.*))?$/
@@ -43,8 +46,10 @@ const URL_PATTERN =
 export function parseSearchQuery(text: string): Record<string, string[]> {
   const parameters: Record<string, string[]> = Object.create(null)
   if (text === '') return parameters
-  for (const [name, value] of new URLSearchParams(text.replace(/^[^?=]*\?/, '')))
-    parameters[name] = [...(parameters[name] ?? []), value]
+  for (const [name, value] of new URLSearchParams(text.replace(/^[^?=]*\?/, ''))) {
+    parameters[name] ??= []
+    parameters[name].push(value)
+  }
   return parameters
 }
 
@@ -104,6 +109,9 @@ function readEntry(entry: unknown, position: number): BundleEntry | Violation {
     return { path: `${place}.method`, code: 'enum', message: `must be one of ${METHODS.join(', ')}` }
   if (!url)
     return { path: `${place}.url`, code: 'format', message: 'must be the address of a resource or type' }
+  const condition = textOf(request?.ifNoneExist)
+  const tooLong = longAddress(place, { url: url[0], ifNoneExist: condition ?? '' })
+  if (tooLong) return tooLong
   const [, type = '', id, versionId, query = ''] = url
   const isWrite = method === 'POST' || method === 'PUT'
   if (isWrite && resource?.resourceType !== type)
@@ -119,7 +127,6 @@ function readEntry(entry: unknown, position: number): BundleEntry | Violation {
       code: 'type',
       message: 'must be a Binary with a JSON Patch',
     }
-  const condition = textOf(request?.ifNoneExist)
   return {
     position,
     method: method as BundleMethod,
@@ -134,6 +141,12 @@ function readEntry(entry: unknown, position: number): BundleEntry | Violation {
     ifNoneExist: condition === undefined ? undefined : parseSearchQuery(condition),
     ifNoneMatch: /^(?:W\/)?"(.*)"$/.exec(textOf(request?.ifNoneMatch) ?? '')?.[1],
   }
+}
+
+function longAddress(place: string, addresses: Record<string, string>): Violation | undefined {
+  const long = Object.keys(addresses).find((name) => (addresses[name]?.length ?? 0) > MAX_URL_LENGTH)
+  const message = `must have at most ${MAX_URL_LENGTH} characters`
+  return long === undefined ? undefined : { path: `${place}.${long}`, code: 'maxLength', message }
 }
 
 const expectedVersions = (ifMatch: string | undefined): number[] | undefined =>

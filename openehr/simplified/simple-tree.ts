@@ -72,6 +72,8 @@ export class SimpleNode {
 
 /** Nodes nest no deeper than compositions. */
 const MAX_DEPTH = 200
+/** Maximum number of nodes: a line of the flat format may make as many as it has names. */
+const MAX_NODES = 100_000
 const SEGMENT = /^([^|:/]+)(?::(\d{1,6}))?$/
 
 interface ReadTree {
@@ -87,10 +89,17 @@ const unknownForm = (path: string): Violation => ({
   message: 'must be a path of ids with a text, a number or a truth value',
 })
 
+const tooManyNodes = (path: string): Violation => ({
+  path,
+  code: 'maxItems',
+  message: `must leave the composition at most ${MAX_NODES} nodes`,
+})
+
 /** Reads the lines of the flat format. Lines without a value count as left out. */
 export function readFlat(lines: Readonly<Record<string, unknown>>): ReadTree {
   const root = new SimpleNode()
   const violations: Violation[] = []
+  let nodes = 0
   for (const [line, value] of Object.entries(lines)) {
     if (value === null) continue
     const [path = '', ...suffix] = line.split('|')
@@ -102,8 +111,10 @@ export function readFlat(lines: Readonly<Record<string, unknown>>): ReadTree {
     let node = root
     for (const segment of segments) {
       const [, name = '', number] = segment ?? []
+      if (!node.children.get(name)?.has(Number(number ?? 0))) nodes += 1
       node = node.child(name, Number(number ?? 0), number !== undefined)
     }
+    if (nodes > MAX_NODES) return { root, violations: [tooManyNodes(line)] }
     node.parts.set(suffix.join('|'), value)
   }
   return { root, violations }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { callFhir } from '../fhir/fhir-client.ts'
+import { parseSearchQuery } from '../../fhir/requests/bundle-entries.ts'
+import { callFhir, issuesIn } from '../fhir/fhir-client.ts'
 import { createPlanInOwnEhr } from '../harness/care/by-class-family.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
 import { createPressureComposition, getStoredTemplate } from '../harness/openehr-samples.ts'
 import { createPerson, type Person } from '../harness/people/people.ts'
 
@@ -40,5 +42,30 @@ describe('attack: long texts', function suite() {
       const body = createPressureComposition(template, 120, { name })
       await expectRefusal(person.call('POST', compositions(), body))
     }
+  })
+
+  it('are refused as addresses in a Bundle', async () => {
+    const long = 'a&'.repeat(LENGTH / 4)
+    for (const [name, request] of [
+      ['url', { method: 'GET', url: `Observation?${long}` }],
+      ['ifNoneExist', { method: 'GET', url: 'Observation', ifNoneExist: long }],
+    ] as const) {
+      const bundle = { resourceType: 'Bundle', type: 'transaction', entry: [{ request }] }
+      const refusal = await callFhir(person, 'POST', '', bundle)
+      assert.equal(refusal.status, 400)
+      assert.match(issuesIn(refusal).join(), new RegExp(`Bundle.entry\\[0\\].request.${name}`))
+    }
+    assert.equal(parseSearchQuery(long).a?.length, LENGTH / 4)
+  })
+
+  it('make few nodes of a composition in the flat format', async () => {
+    const lines = Array.from({ length: 600 }, (_, i) => [`a${i}${'/a'.repeat(199)}`, 1])
+    const body = Buffer.from(JSON.stringify(Object.fromEntries(lines)))
+    const refusal = await person.call('POST', compositions(), body, {
+      'content-type': 'application/openehr.wt.flat+json',
+    })
+    assert.equal(refusal.status, 400)
+    assert.ok(refusal.body.errors[0].path === `body.${lines[500]?.[0]}`)
+    assertStatus(await person.call('GET', '/auth/sessions'), 200)
   })
 })
