@@ -21,7 +21,13 @@ import {
   describeReadOnlyClass,
   describeUnknownClass,
 } from './disabled-endpoints.ts'
-import { type FindActing, recogniseHelper, requireOfferedToHelper, servedToHelper } from './helper-access.ts'
+import {
+  createReadCheck,
+  type FindActing,
+  recogniseHelper,
+  requireOfferedToHelper,
+  servedToHelper,
+} from './helper-access.ts'
 import { findDistinctValues } from './query/distinct-values.ts'
 import { type ListQuery, readListQuery, readObjectParameters } from './query/list-query.ts'
 import { createQueryFieldCheck, quoteInput } from './query/query-fields.ts'
@@ -98,7 +104,8 @@ export function createClassFamilyMiddleware({
       if (acting) requireOfferedToHelper(acting, parts)
       const permit = await admitRequest(req, res, admission)
       const expected = readIfMatch(req, parts, entityTags)
-      openStorage(req, res, { timeLeft, admission: permit, etagOf: entityTags.etagOf, expected, toClassForm })
+      const limits = { timeLeft, admission: permit, isReadable: createReadCheck(acting, parts), toClassForm }
+      openStorage(req, res, { ...limits, etagOf: entityTags.etagOf, expected })
       requireNoUnknownParameters(req, parts)
       for (const part of parts) await checkWrite(req, part)
       const checkField = createQueryFieldCheck(open, req.auth.isMaster)
@@ -128,7 +135,7 @@ export function createClassFamilyMiddleware({
 function openStorage(
   req: ParseRequest,
   res: Response,
-  { timeLeft, admission, etagOf, expected, toClassForm }: Pick<EntityTags, 'etagOf'> & StorageTerms,
+  { etagOf, expected, ...limits }: Pick<EntityTags, 'etagOf'> & StorageTerms,
 ): void {
   const { config, auth } = req
   const headers = { 'x-request-id': req.get('x-request-id') }
@@ -140,7 +147,7 @@ function openStorage(
       if (auth.user) await config.cacheController.role.del(auth.user.id)
     },
   }
-  createRequestAdapter(config.database, { timeLeft, admission, toClassForm })
+  createRequestAdapter(config.database, limits)
   Object.assign(req.info.context, { write })
 }
 
@@ -148,9 +155,7 @@ function openStorage(
 const convertOwnClasses: RequestReadLimits['toClassForm'] = (className, document) =>
   isClassName(className) ? storedToClassForm(document) : undefined
 
-interface StorageTerms extends Pick<RequestReadLimits, 'toClassForm'> {
-  timeLeft(): number
-  admission: Admission
+interface StorageTerms extends RequestReadLimits {
   expected: ExpectedVersions
 }
 

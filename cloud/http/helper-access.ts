@@ -55,6 +55,12 @@ export function requireOfferedToHelper(acting: Acting, parts: readonly RequestPa
 const isClassReadableByHelper = (acting: Acting | undefined, className: unknown): boolean =>
   !acting || (isClassName(className) && isReadableByHelper({ acting }, classKindOf(className).helperAct))
 
+/** Tells which classes a request of a helper reads, also through pointers. Without a class, as at log-out, it shows no objects. */
+export const createReadCheck =
+  (acting: Acting | undefined, parts: readonly RequestPart[]) =>
+  (className: unknown): boolean =>
+    parts.every((part) => part.className === undefined) || isClassReadableByHelper(acting, className)
+
 /** The classes in the conditions of a helper's queries. */
 export const servedToHelper =
   (serves: IsServedClass, acting: Acting | undefined): IsServedClass =>

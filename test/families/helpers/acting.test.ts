@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { accessRules } from '../../../path-api/operation/access.ts'
 import { operationTable } from '../../../path-api/operation-table.ts'
 import { bloodPressureOf, callFhir, idsIn, readFhir } from '../../fhir/fhir-client.ts'
-import { connectUsers } from '../../harness/care/owners.ts'
 import {
   addParticipant,
   createGoal,
@@ -299,36 +298,6 @@ describe('a helper', () => {
       ofEhr.close()
       await live.close()
     }
-  })
-
-  it('does not see the profile of the person, and whom they know, in FHIR', async () => {
-    const profile = `/profile/${patient.mvUid}`
-    const name = { displayName: 'Ann Jansen' }
-    const friend = await createPerson()
-    await connectUsers(patient, friend)
-    assertStatus(await patient.call('PUT', profile, { name, birthDate: '1980-02-03', gender: 'FEMALE' }))
-    assertStatus(
-      await patient.call('POST', `${profile}/contact`, { type: 'SKYPE', value: 'ann.jansen', primary: true }),
-      201,
-    )
-    assertStatus(await patient.call('POST', `${profile}/address`, { usage: 'HOME', locality: 'Zwolle' }), 201)
-    const relation = { name: { displayName: 'Piet' }, type: 'SIBLING' }
-    assertStatus(await patient.call('POST', `${profile}/relation`, relation), 201)
-    const relations = `RelatedPerson?patient=${patient.ehrId}`
-    const named = `Patient?_id=${patient.ehrId}&name=Ann`
-    for (const search of ['Practitioner', `Practitioner?_id=${friend.mvUid}`, relations, named]) {
-      assert.ok(idsIn(await readFhir(patient, search)).length > 0, search)
-      assert.deepEqual(idsIn(await readFhir(reading, search)), [], search)
-    }
-    const [relationId] = idsIn(await readFhir(patient, relations))
-    for (const path of [`RelatedPerson/${relationId}`, `Practitioner/${friend.mvUid}`])
-      await readFhir(reading, path, 404)
-    for (const path of [`Patient/${patient.ehrId}`, `Patient/${patient.ehrId}/$everything`])
-      assert.doesNotMatch(
-        JSON.stringify(await readFhir(reading, path)),
-        /Ann|1980|female|ann\.jansen|Zwolle|Piet/,
-        path,
-      )
   })
 
   it('acts in the person’s own record only, with none of their roles', async () => {

@@ -64,7 +64,12 @@ export function createRequestAdapter(database: { adapter: object }, limits: Requ
   const adapter: ReadingAdapter = Object.create(base)
   Object.defineProperty(adapter, '_maxTimeMS', { get: limits.timeLeft })
   for (const read of ['find', 'count', 'distinct'] as const)
-    adapter[read] = (...args) => reads.run(() => base[read].apply(adapter, args))
+    adapter[read] = async (...args) =>
+      limits.isReadable(args[0])
+        ? reads.run(() => base[read].apply(adapter, args))
+        : read === 'count'
+          ? 0
+          : []
   adapter._adaptiveCollection = async (name) => reads.readInSlices(await base._adaptiveCollection(name))
   database.adapter = adapter
 }

@@ -24,6 +24,8 @@ export interface RequestReadLimits {
   /** Remaining time for the database in milliseconds. @throws DeadlineExceeded */
   timeLeft(): number
   admission: Admission
+  /** False for a class whose objects the request must not find, such as those that a pointer leads to. */
+  isReadable(className: unknown): boolean
   /** Undefined for an object that Parse Server must convert. */
   toClassForm(className: string, document: object): object | undefined
 }
