@@ -35,8 +35,8 @@ const AUDIT_ACTIONS: Record<string, AuditedAccess['action']> = {
   DELETE: 'delete',
 }
 
-/** Parameters that ask for objects within objects; keys with a dotted path do. */
-const INCLUDING_PARAMETERS = ['include', 'includeAll', 'keys']
+/** Parameters that ask for objects within objects; keys with a dotted path do, also those to leave out. */
+const INCLUDING_PARAMETERS = ['include', 'includeAll', 'keys', 'excludeKeys']
 
 /**
  * @returns undefined if the request concerns no health data. Conditions are copied, because Parse modifies

@@ -53,7 +53,12 @@ describe('the audit of the class family for responses without objects of the cla
 
   it('logs objects that are included through a pointer', async () => {
     const expectedLines = [`read BloodPressure done ${pressureId}`, `read Custom done ${customId}`]
-    for (const query of [{ include: 'payload.pointer' }, { keys: 'payload.pointer.systolic' }]) {
+    const queries = [
+      { include: 'payload.pointer' },
+      { keys: 'payload.pointer.systolic' },
+      { excludeKeys: 'payload.pointer.diastolic' },
+    ]
+    for (const query of queries) {
       const lines = await linesOf(async () => {
         const { body } = await get(`classes/Custom/${customId}`, query).expect(200)
         assert.equal(body.payload.pointer.systolic, 128)
