@@ -156,8 +156,8 @@ export class EhrStatuses {
     const { version, updatedAt } = (await this.#store.find(caller, { id, ehrId }))
       ? await update(outer)
       : await this.#createDefault(caller, { ehr, object }, update, outer)
-    const shown = toStatusResponse(object, { id, version, subjectId: ehr.subjectId })
-    return { id, object: shown, version, updatedAt }
+    const response = toStatusResponse(object, { id, version, subjectId: ehr.subjectId })
+    return { id, object: response, version, updatedAt }
   }
 
   /**
