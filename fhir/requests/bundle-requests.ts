@@ -6,8 +6,10 @@ import {
   type StoreContext,
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
-import { ifNotFound, isInputErrorName, ServiceError } from '../../schemas/errors.ts'
+import { ifNotFound, ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
+import { BundleLimits } from '../bundles/bundle-limits.ts'
+import { ifConflict, isInputError, joinFaults, locateFaults } from '../outcome/entry-faults.ts'
 import { issuesOf, operationOutcome, unkeptIssues } from '../outcome/issue.ts'
 import type { SearchParameters } from '../search/parse-search.ts'
 import type { ResourceWrite } from '../sources/resource-source.ts'
@@ -43,6 +45,13 @@ interface BundleRequest {
   isRetry: boolean
 }
 
+/** Entries that share the limits of a Bundle. */
+interface LimitedRequest extends BundleRequest {
+  limits: BundleLimits
+}
+
+const withLimits = (request: BundleRequest): LimitedRequest => ({ ...request, limits: new BundleLimits() })
+
 /** Executes batches and transactions. */
 export class BundleRequests {
   readonly #context: StoreContext
@@ -68,14 +77,15 @@ export class BundleRequests {
   }
 
   async #executeEach(
-    by: BundleRequest,
+    request: BundleRequest,
     entries: readonly (BundleEntry | Violation)[],
   ): Promise<EntryResponse[]> {
+    const by = withLimits(request)
     const responses: EntryResponse[] = []
     for (const entry of entries) {
       const respond = async () => {
         if ('message' in entry) throw violationsError([entry])
-        return this.#execute(by, await this.#prepare(by.caller, entry, by.newId()))
+        return this.#execute(by, await this.#prepare(by, entry, by.newId()))
       }
       responses.push(await respond().catch(toErrorResponse))
     }
@@ -83,24 +93,26 @@ export class BundleRequests {
   }
 
   async #executeAll(by: BundleRequest, entries: readonly BundleEntry[]): Promise<EntryResponse[]> {
-    const preparedEntries = await this.#resolve(by.caller, entries, by.newId)
+    const preparedEntries = await this.#resolve(by, entries)
     requireDistinct(preparedEntries)
     if (by.isRetry && (await this.#isDone(by.caller, preparedEntries)))
-      return Promise.all(preparedEntries.map((one) => this.#repeatResponse(by, one)))
+      return this.#repeatResponses(by, preparedEntries)
     const responses = new Map<number, EntryResponse>()
     const reads = preparedEntries.filter(isReading)
     const writes = preparedEntries.filter((one) => !isReading(one))
-    const read = async (one: PreparedEntry) => {
-      responses.set(one.entry.position, await locateFaults(one.entry, () => this.#execute(by, one)))
+    const readBy = (limited: LimitedRequest) => async (one: PreparedEntry) => {
+      responses.set(one.entry.position, await locateFaults(one.entry, () => this.#execute(limited, one)))
     }
     // A read that fails must prevent the writes. What it returns is read again when they are done.
+    const read = readBy(withLimits(by))
     for (const one of reads) await read(one)
     if (writes.length > 0) {
       const write = (concurrency: number) => this.#writeAll(by, writes, concurrency, responses)
       // Which of several concurrent creations the database refuses is chance. Alone, the entry at fault gets the error.
       await write(MAX_CONCURRENT_CREATIONS).catch(ifConflict(() => write(1)))
+      const readAgain = readBy(withLimits(by))
       for (const one of reads)
-        await read(one).catch((error) => responses.set(one.entry.position, toErrorResponse(error)))
+        await readAgain(one).catch((error) => responses.set(one.entry.position, toErrorResponse(error)))
     }
     return preparedEntries.map(({ entry }) => responses.get(entry.position) as EntryResponse)
   }
@@ -113,9 +125,14 @@ export class BundleRequests {
     responses: Map<number, EntryResponse>,
   ): Promise<void> {
     const sortedWrites = writes.toSorted(byParents)
-    const run = async (due: readonly PreparedEntry[], faults: ServiceError[], tx: Transaction) => {
+    const run = async (
+      limited: LimitedRequest,
+      due: readonly PreparedEntry[],
+      faults: ServiceError[],
+      tx: Transaction,
+    ) => {
       for (const group of this.#groupsOf(due, concurrency)) {
-        const work = group.map((one) => locateFaults(one.entry, () => this.#execute(by, one, tx)))
+        const work = group.map((one) => locateFaults(one.entry, () => this.#execute(limited, one, tx)))
         // All of them end before the transaction does.
         for (const [i, result] of (await Promise.allSettled(work)).entries()) {
           if (result.status === 'fulfilled')
@@ -130,8 +147,10 @@ export class BundleRequests {
     }
     const writeIn = async (tx: Transaction) => {
       const faults: ServiceError[] = []
+      const limited = withLimits(by)
       for (const methods of WRITING_ORDER)
         await run(
+          limited,
           sortedWrites.filter(({ entry }) => methods.includes(entry.method)),
           faults,
           tx,
@@ -167,10 +186,17 @@ export class BundleRequests {
     return (await this.#resources.read(caller, entry.type, id).catch(ifNotFound(undefined))) !== undefined
   }
 
-  /** The response to an entry that an earlier attempt carried out. */
-  async #repeatResponse(by: BundleRequest, preparedEntry: PreparedEntry): Promise<EntryResponse> {
+  /** The responses to the entries of a transaction that an earlier attempt carried out. */
+  async #repeatResponses(request: BundleRequest, all: readonly PreparedEntry[]): Promise<EntryResponse[]> {
+    const by = withLimits(request)
+    const responses: EntryResponse[] = []
+    for (const one of all) responses.push(await this.#repeatResponse(by, one))
+    return responses
+  }
+
+  async #repeatResponse(by: LimitedRequest, preparedEntry: PreparedEntry): Promise<EntryResponse> {
     const { entry, id } = preparedEntry
-    if (entry.method === 'GET') return this.#execute(by, preparedEntry)
+    if (entry.method === 'GET') return this.#execute(by, preparedEntry).catch(toErrorResponse)
     if (entry.method === 'DELETE') return { response: { status: '204' } }
     const resource = await this.#resources.read(by.caller, entry.type, id)
     return preferredResponse(
@@ -181,15 +207,13 @@ export class BundleRequests {
   }
 
   /** Gives each new resource its id, finds the resources of conditions, and replaces references. */
-  async #resolve(
-    caller: Caller,
-    entries: readonly BundleEntry[],
-    nextId: () => string,
-  ): Promise<PreparedEntry[]> {
+  async #resolve(request: BundleRequest, entries: readonly BundleEntry[]): Promise<PreparedEntry[]> {
+    const by = withLimits(request)
+    const { caller } = by
     const references = new Map<string, string>()
     const preparedEntries: PreparedEntry[] = []
     for (const entry of entries) {
-      const one = await locateFaults(entry, () => this.#prepare(caller, entry, nextId()))
+      const one = await locateFaults(entry, () => this.#prepare(by, entry, by.newId()))
       if (entry.fullUrl !== undefined && entry.resource)
         references.set(entry.fullUrl, `${entry.type}/${one.id}`)
       preparedEntries.push(one)
@@ -216,15 +240,35 @@ export class BundleRequests {
   }
 
   /** Finds the resource of a condition. @param newId the id of the resource if it is new */
-  async #prepare(caller: Caller, entry: BundleEntry, newId: string): Promise<PreparedEntry> {
+  async #prepare(
+    { caller, limits }: LimitedRequest,
+    entry: BundleEntry,
+    newId: string,
+  ): Promise<PreparedEntry> {
     const condition = conditionOf(entry)
+    if (condition) limits.requireTime()
     const found = condition && (await this.#resources.findOne(caller, entry.type, condition))
+    limits.count({ resource: found })
+    limits.requireBudget()
     return { entry, id: entry.id ?? (found ? String(found.id) : newId), found }
   }
 
-  async #execute(by: BundleRequest, preparedEntry: PreparedEntry, tx?: Transaction): Promise<EntryResponse> {
+  async #execute(by: LimitedRequest, preparedEntry: PreparedEntry, tx?: Transaction): Promise<EntryResponse> {
+    const { limits } = by
+    limits.requireBudget()
+    if (!isReading(preparedEntry)) return limits.count(await this.#carryOut(by, preparedEntry, tx))
+    limits.requireTime()
+    const response = limits.count(await this.#read(by.caller, preparedEntry.entry))
+    limits.requireBudget()
+    return response
+  }
+
+  async #carryOut(
+    by: LimitedRequest,
+    preparedEntry: PreparedEntry,
+    tx: Transaction | undefined,
+  ): Promise<EntryResponse> {
     const { entry, id, found } = preparedEntry
-    if (entry.method === 'GET') return this.#read(by.caller, entry)
     const unkept: string[] = []
     const onUnkept = (paths: readonly string[]) => void unkept.push(...paths)
     const { expected } = entry
@@ -309,13 +353,6 @@ interface PreparedEntry {
   found: FhirResource | undefined
 }
 
-const ifConflict =
-  <T>(then: () => Promise<T>) =>
-  (error: unknown): Promise<T> => {
-    if (error instanceof ServiceError && error.error === 'Conflict') return then()
-    throw error
-  }
-
 /** FHIR prescribes this order, whatever that of the entries; reads follow. */
 const WRITING_ORDER: readonly (readonly BundleMethod[])[] = [['DELETE'], ['POST'], ['PUT', 'PATCH']]
 
@@ -329,15 +366,6 @@ const isCreating = ({ entry, found }: PreparedEntry): boolean =>
   !found && (entry.method === 'POST' || (entry.method === 'PUT' && entry.id === undefined))
 
 const isReading = ({ entry }: PreparedEntry): boolean => entry.method === 'GET'
-
-const isInputError = (error: unknown): error is ServiceError =>
-  error instanceof ServiceError && isInputErrorName(error.error)
-
-/** One error with the faults of several entries. */
-const joinFaults = (faults: readonly ServiceError[]): ServiceError =>
-  new ServiceError(faults[0]?.error as 'RuleViolated', {
-    violations: faults.flatMap(({ violations }) => violations),
-  })
 
 /** The search whose result an entry writes, or in place of which it creates. */
 const conditionOf = (entry: BundleEntry): SearchParameters | undefined =>
@@ -361,31 +389,6 @@ function requireDistinct(preparedEntries: readonly PreparedEntry[]): void {
     keys.add(key)
   }
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
-}
-
-/** Tells at which entry a transaction failed. */
-async function locateFaults<T>({ position, type }: BundleEntry, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.status >= 500) throw error
-    const place = `Bundle.entry[${position}]`
-    // A fault outside of the resource is one of the conditions or of the search in the request.
-    const within = (one: Violation): Violation =>
-      one.path.startsWith(`${type}.`)
-        ? { ...one, path: `${place}.resource${one.path.slice(type.length)}` }
-        : { ...one, path: place, message: `${one.path} ${one.message}` }
-    const violations = isInputErrorName(error.error)
-      ? error.violations.map(within)
-      : [{ path: place, code: error.violations[0]?.code ?? 'entry', message: 'could not be carried out' }]
-    const { detail, version } = error
-    throw new ServiceError(error.error as 'InvalidInput', {
-      violations,
-      cause: error,
-      ...(detail !== undefined && { detail }),
-      ...(version !== undefined && { version }),
-    })
-  }
 }
 
 function toErrorResponse(error: unknown): EntryResponse {

@@ -1,6 +1,7 @@
 import { elementAt } from '../../records/fhir/element-paths.ts'
 import { referencedId } from '../../records/fhir/elements.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
+import { ReadBudget } from '../../records/limits/read-limits.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { MAX_SEARCHED_PATIENTS } from '../resources/patients-of-caller.ts'
 import { type Include, type Includes, includeName } from '../search/includes.ts'
@@ -65,8 +66,10 @@ export async function findIncluded(
       'too-costly',
       `needs a page of at most ${MAX_SEARCHED_PATIENTS} patients`,
     )
+  const budget = new ReadBudget()
+  budget.isUsedUpBy(...matches)
   const add = async (name: string, include: Include, type: string, criterion: SearchCriterion) => {
-    const count = MAX_INCLUDED - result.resources.length
+    const count = budget.isUsedUp ? 0 : MAX_INCLUDED - result.resources.length
     if (criterion.values.length === 0) return
     // Practitioners are no data of a patient.
     const isNarrowed = patients.size > 0 && 'patient' in descriptionOf(type).parameters
@@ -74,6 +77,7 @@ export async function findIncluded(
     const found = count > 0 ? await search(type, criteria, count) : undefined
     const fresh = found?.resources.filter((one) => !resourceKeys.has(keyOf(one))) ?? []
     for (const one of fresh) resourceKeys.add(keyOf(one))
+    budget.isUsedUpBy(...fresh)
     result.resources.push(...fresh)
     if (!found || found.next !== undefined) result.cut.push({ name, value: includeName(include) })
   }

@@ -1,4 +1,5 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
+import { ReadBudget } from '../../records/limits/read-limits.ts'
 import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import { ifNotFound } from '../../schemas/errors.ts'
 import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
@@ -72,7 +73,7 @@ interface PartOfPage extends Pick<FoundResources, 'resources' | 'next'> {
 }
 
 /**
- * A page of several sources, one after the other.
+ * A page of several sources, one after the other. It is shorter when its resources are large.
  * @param find the page of the source with this number. @throws InvalidInput for a cursor of another search
  */
 export async function searchSequentially(
@@ -82,12 +83,13 @@ export async function searchSequentially(
 ): Promise<Pick<FoundResources, 'resources' | 'next'>> {
   let { index, after } = cursor === undefined ? START : decodePosition(cursor)
   const resources: FhirResource[] = []
+  const budget = new ReadBudget()
   for (let isFull = limit <= 0; index < sources && !isFull; ) {
     const found = await find(index, limit - resources.length, after)
     resources.push(...found.resources)
     after = found.next
     if (after === undefined) index += 1
-    isFull = resources.length >= limit || found.isShort === true
+    isFull = resources.length >= limit || found.isShort === true || budget.isUsedUpBy(...found.resources)
   }
   // No page may follow without a resource.
   while (after === undefined && index < sources && (await isEmpty(find(index, 1)))) index += 1

@@ -81,12 +81,13 @@ export async function createRunOnce(db: Db): Promise<RunOnce> {
       const claim = await claimKey(claims, secrets, fresh)
       if ('answer' in claim) return decryptResponse(claim.answer.buffer, secrets.encryption)
       const response = await work({ ...createSeededIdGenerators(secrets.seed), isRetry: claim.isRetry })
-      if (isFinalResponse(response))
+      const isFinal = isFinalResponse(response)
+      if (isFinal && isStorable(response))
         await claims.updateOne(mine, {
           $set: { answer: encryptResponse(response, secrets.encryption) as unknown as Binary },
         })
-      // The work may continue after its client got a 5xx. The retry then finds it done.
-      else if (response.status >= 500) await claims.updateOne(mine, EXPIRED_LEASE)
+      // The work may continue after its client got a 5xx. The retry then finds it done, as after a large response.
+      else if (isFinal || response.status >= 500) await claims.updateOne(mine, EXPIRED_LEASE)
       else await claims.deleteOne(mine)
       return response
     } catch (fault) {
@@ -123,6 +124,12 @@ export function parseIdempotencyKey(header: string | string[] | undefined): stri
  */
 const isFinalResponse = ({ status, body }: RenderedResponse): boolean =>
   status < 500 && status !== 408 && status !== 429 && !(body instanceof Readable)
+
+/** Bytes of a response that fits into a document of the database, beside the other fields of its claim. */
+const MAX_STORED_BYTES = 15 * 1024 * 1024
+
+const isStorable = ({ body }: RenderedResponse): boolean =>
+  Buffer.byteLength((body as string | Buffer | undefined) ?? '') <= MAX_STORED_BYTES
 
 type DerivedSecrets = ReturnType<typeof deriveSecrets>
 

@@ -115,6 +115,8 @@ interface OperationDefinition<
    * account. Returns the account (an e-mail address, say) if the input names one.
    */
   guardedAccount?(input: OperationInput<Path, P, Q, B>): string | undefined
+  /** The requests in a body with several, each of which counts against the limit of the account. */
+  countRequests?(input: OperationInput<Path, P, Q, B>): number
   /** Further violations of a body that does not fit its schema, so that one response lists them all. */
   furtherViolations?(body: object, bySchema: readonly Violation[]): Violation[]
   /** Reads the resource of a PUT on whose path no GET shows it. */
@@ -138,6 +140,7 @@ export interface Operation extends OperationDescription<Access> {
   reply: ReplySpec
   mapParams?(params: Record<string, string>): Record<string, string>
   guardedAccount?(input: AnyInput): string | undefined
+  countRequests?(input: AnyInput): number
   furtherViolations?(body: object, bySchema: readonly Violation[]): Violation[]
   readCurrent?(input: AnyInput, context: Context): unknown
   handle(input: AnyInput, context: Context): unknown

@@ -72,7 +72,7 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
     if (principal?.app && operation.api !== 'fhir')
       throw new ServiceError('Forbidden', { detail: 'Apps can use the FHIR API only.' })
     if (principal?.acting) requireOfferedToHelpers(operation)
-    const user = principal?.acting?.helperId ?? principal?.mvUid
+    const user = principal && countedUserOf(principal)
     if (user) await consume('account', user, response)
     const bytes = await receive(request, response)
     if (operation.probe) return carryOut(exchange, principal, read(request, bytes, params))
@@ -89,6 +89,9 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
     }
   }
 }
+
+/** A helper counts, not the person for whom the helper acts. */
+const countedUserOf = ({ acting, mvUid }: Principal): string => acting?.helperId ?? mvUid
 
 /** Whether a response tells that its request has waited in vain. */
 const isInVain = (status: number): boolean => status >= 500 || status === 408
@@ -110,6 +113,8 @@ function createInputHandler(
   return async (exchange, principal, input, admission) => {
     const { request } = exchange
     await limitGuardedAttempts(operation, input, exchange, consume)
+    const others = (operation.countRequests?.(input) ?? 1) - 1
+    if (principal && others > 0) await consume('account', countedUserOf(principal), exchange.response, others)
     if (!(await isAccessPermitted(operation.access, principal, input.params, services)))
       throw new ServiceError('NotFound')
     const reachedIds = new Set<string>()

@@ -20,10 +20,14 @@ export const MAX_RESPONSE_MEGABYTES = 16
 export class ReadBudget {
   #bytesLeft = MAX_RESPONSE_MEGABYTES * 1024 * 1024
 
-  /** Counts a document. @returns whether it is the last one within the budget */
-  isUsedUpBy(document: object): boolean {
-    this.#bytesLeft -= estimateBytes(document)
+  get isUsedUp(): boolean {
     return this.#bytesLeft <= 0
+  }
+
+  /** Counts documents. @returns whether they are the last ones within the budget */
+  isUsedUpBy(...documents: readonly object[]): boolean {
+    for (const document of documents) this.#bytesLeft -= estimateBytes(document)
+    return this.isUsedUp
   }
 }
 

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
-import { newId } from '../../records/store/documents/ids.ts'
+import { copyDocument } from '../harness/care/copied-documents.ts'
 import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
 import { createClassClient } from '../harness/clients/class-client.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { withAnsweredCommands } from '../harness/service/database-commands.ts'
-import { service } from '../harness/service/service.ts'
 
 const MEGABYTE = 1024 * 1024
 const MAX_RESPONSE_BYTES = 16 * MEGABYTE
@@ -20,15 +19,6 @@ describe('attack: large responses', function suite() {
   let patient: Patient
   let carePlanId: string
 
-  /** Stores copies of a document with other values, as many requests would have done. */
-  const copy = async (collection: string, _id: string, count: number, more: (i: number) => object) => {
-    const documents = service.db.collection<{ _id: string }>(collection)
-    const { history: _, ...one } = ((await documents.findOne({ _id })) ?? {}) as Document
-    for (let i = 0; i < count; i += 10)
-      await documents.insertMany(
-        Array.from({ length: Math.min(10, count - i) }, (_, n) => ({ ...one, ...more(i + n), _id: newId() })),
-      )
-  }
   const custom = (modelClassName: string) => ({
     ehrId: patient.ehrId,
     carePlanId,
@@ -43,9 +33,9 @@ describe('attack: large responses', function suite() {
     const [small, large] = await Promise.all(
       ['Small', 'Large'].map((name) => post('Custom', custom(name)).expect(201)),
     )
-    await copy('Custom', small?.body.objectId, SMALL_OBJECTS - 1, (i) => ({ payload: { i } }))
+    await copyDocument('Custom', small?.body.objectId, SMALL_OBJECTS - 1, (i) => ({ payload: { i } }))
     const text = 'x'.repeat(0.9 * MEGABYTE)
-    await copy('Custom', large?.body.objectId, LARGE_OBJECTS, () => ({ payload: { text } }))
+    await copyDocument('Custom', large?.body.objectId, LARGE_OBJECTS, () => ({ payload: { text } }))
   })
 
   const list = (modelClassName: string, more: object = {}) => ({
@@ -121,7 +111,7 @@ describe('attack: large responses', function suite() {
     const at = `/data/${patient.mvUid}/event/fall`
     const { id } = assertStatus(await patient.call('POST', at, fall), 201)
     const note = 'x'.repeat(0.9 * MEGABYTE)
-    await copy('Occurrence', id, LARGE_OBJECTS, () => ({ data: { injured: false, note } }))
+    await copyDocument('Occurrence', id, LARGE_OBJECTS, () => ({ data: { injured: false, note } }))
     for (const path of [at, 'summary/timeline']) {
       const found = new Set<string>()
       let [cursor, pages]: [string | null, number] = ['', 0]

@@ -1,0 +1,46 @@
+import { isInputErrorName, ServiceError } from '../../schemas/errors.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+
+export const isInputError = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && isInputErrorName(error.error)
+
+export const ifConflict =
+  <T>(then: () => Promise<T>) =>
+  (error: unknown): Promise<T> => {
+    if (error instanceof ServiceError && error.error === 'Conflict') return then()
+    throw error
+  }
+
+/** One error with the faults of several entries. */
+export const joinFaults = (faults: readonly ServiceError[]): ServiceError =>
+  new ServiceError(faults[0]?.error as 'RuleViolated', {
+    violations: faults.flatMap(({ violations }) => violations),
+  })
+
+/** Tells at which entry a transaction failed. */
+export async function locateFaults<T>(
+  { position, type }: { position: number; type: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status >= 500) throw error
+    const place = `Bundle.entry[${position}]`
+    // A fault outside of the resource is one of the conditions or of the search in the request.
+    const within = (one: Violation): Violation =>
+      one.path.startsWith(`${type}.`)
+        ? { ...one, path: `${place}.resource${one.path.slice(type.length)}` }
+        : { ...one, path: place, message: `${one.path} ${one.message}` }
+    const violations = isInputErrorName(error.error)
+      ? error.violations.map(within)
+      : [{ path: place, code: error.violations[0]?.code ?? 'entry', message: 'could not be carried out' }]
+    const { detail, version } = error
+    throw new ServiceError(error.error as 'InvalidInput', {
+      violations,
+      cause: error,
+      ...(detail !== undefined && { detail }),
+      ...(version !== undefined && { version }),
+    })
+  }
+}
