@@ -5,6 +5,7 @@ import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { storedToClassForm } from '../../schemas/forms/class-form.ts'
+import { encodeQueryKeys } from '../parse-server/adapter/query-keys.ts'
 import {
   createRequestAdapter,
   type ObjectWriteRequest,
@@ -274,8 +275,11 @@ function normalizeQueries(req: ParseRequest, parts: RequestPart[], rules: QueryR
     if (!isList(part) && !isRetrieval(part)) continue
     const parameters =
       carrier === req ? { ...(req.body as object), ...req.query } : { ...(carrier.body as object) }
-    if (isList(part)) lists.push(readListQuery(parameters, className, rules))
-    carrier.body = isList(part) ? lists.at(-1) : readObjectParameters(parameters, className, rules)
+    if (isList(part)) {
+      const list = readListQuery(parameters, className, rules)
+      lists.push(list)
+      carrier.body = list.where ? { ...list, where: encodeQueryKeys(list.where) } : list
+    } else carrier.body = readObjectParameters(parameters, className, rules)
     if (carrier === req) req.url = req.path
   }
   if (isBatch(req) && lists.some(({ distinct }) => distinct !== undefined))

@@ -1,5 +1,6 @@
 import { type ClassSchemas, toClassObject } from './adapter/object-conversion.ts'
 import type { FieldTypes } from './adapter/open-environment.ts'
+import { encodeQueryKeys, type QueryConversion } from './adapter/query-keys.ts'
 import type { Configurations } from './adapter/request/request-database.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
 import { requireParseServerWithStubs } from './module-stubs.ts'
@@ -27,7 +28,8 @@ export async function loadParseServer() {
     routablePaths: (await load('batch')).makeBatchRoutingPathFunction as BatchPathResolver,
     apps: (await load('cache')).default as Configurations['apps'],
     configurations: (await load('Config')) as Configurations['configurations'],
-    conversion: (await load('Adapters/Storage/Mongo/MongoTransform')) as WriteModules['conversion'],
+    conversion: (await load('Adapters/Storage/Mongo/MongoTransform')) as WriteModules['conversion'] &
+      QueryConversion,
     migration: (await load('SchemaMigrations/DefinedSchemas')).DefinedSchemas.prototype as SchemaMigration,
     fieldTypes: (await load('Controllers/SchemaController')).default.prototype as FieldTypes,
   }
@@ -102,7 +104,11 @@ export async function createParseTransform(appId: string): Promise<ParseTransfor
   const classes: ClassSchemas = await (await load('Config')).get(appId, '/1').database.loadSchema()
   return {
     toFilter: async (className, where) =>
-      transform.transformWhere(className, where, await classes.getOneSchema(className)),
+      transform.transformWhere(
+        className,
+        encodeQueryKeys({ ...where }),
+        await classes.getOneSchema(className),
+      ),
     toObject: async (className, document) => ({
       __type: 'Object',
       className,

@@ -3,6 +3,7 @@ import type { Express } from 'express'
 import type { Db } from 'mongodb'
 import type { Logger } from 'pino'
 import { syncIndexes } from '../../records/store/documents/indexes.ts'
+import { decodeQueryKeys } from './adapter/query-keys.ts'
 import { type Configurations, shareConfiguration } from './adapter/request/request-database.ts'
 import { loadParseServer } from './internals.ts'
 import { createParseOptions, type ParseConfig, type ParseDependencies } from './options.ts'
@@ -23,6 +24,7 @@ export async function startParse(
   const { ParseServer, migration, ...modules } = await loadParseServer()
   ignoreNonTextAppIds(modules.apps)
   skipUnchangedClasses(migration)
+  decodeQueryKeys(modules.conversion)
   const options = createParseOptions(config, publicUrl, log, { ...parts, databaseAdapter: adapter })
   const parse = ParseServer(options as never)
   await parse.start()

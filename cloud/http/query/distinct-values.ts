@@ -1,3 +1,4 @@
+import { encodeQueryKeys } from '../../parse-server/adapter/query-keys.ts'
 import { loadParseServer } from '../../parse-server/internals.ts'
 import type { ParseRequest } from '../request/parse-request.ts'
 import type { ListQuery } from './list-query.ts'
@@ -14,7 +15,9 @@ export async function findDistinctValues(
   { where = {}, distinct = '', order, limit = 100, skip = 0, count }: ListQuery,
 ): Promise<{ results: unknown[]; count?: number }> {
   const { rest } = await loadParseServer()
-  const { results } = await rest.find(req.config, req.auth, className, where, { distinct }, req.info.context)
+  const encodedWhere = encodeQueryKeys(where)
+  const { context } = req.info
+  const { results } = await rest.find(req.config, req.auth, className, encodedWhere, { distinct }, context)
   if (order) results.sort(order.startsWith('-') ? (a, b) => compareValues(b, a) : compareValues)
   return { results: results.slice(skip, skip + limit), ...(count ? { count: results.length } : {}) }
 }

@@ -26,6 +26,46 @@ describe('Custom', () => {
     assert.equal(await found({ 'payload.mood.morning': 'good' }), 1)
   })
 
+  it('is found by properties with any name, wherever a query may have conditions', async () => {
+    const modelClassName = 'AnyName'
+    const payload = { 'heart-rate': 80, é: { 'a b': 1 }, _x_: 2, _x_6100: 3, 'text/plain': 'x' }
+    const client = createClassClient(owner)
+    const { objectId } = (await client.post('Custom', { ...context, modelClassName, payload }).expect(201))
+      .body
+    await client.post('Custom', { ...context, modelClassName, payload: { a: 3 } }).expect(201)
+    const answers = (where: object, more = {}) =>
+      client.list('Custom', { modelClassName, ...where }, more).expect(200)
+    const fits = { 'payload.heart-rate': { $gte: 80 } }
+    const subquery = { className: 'Custom', where: fits }
+    for (const where of [
+      fits,
+      { 'payload.heart-rate': 80 },
+      { 'payload.é.a b': { $exists: true } },
+      { 'payload._x_': 2, 'payload._x_6100': 3 },
+      { 'payload.text/plain': { $regex: '^x' } },
+      { $or: [{ $and: [fits] }, { 'payload.no-such': 1 }] },
+      { $nor: [{ 'payload.heart-rate': { $exists: false } }] },
+      { objectId: { $select: { query: subquery, key: 'objectId' } } },
+    ]) {
+      const { results } = (await answers(where)).body
+      assert.deepEqual(
+        results.map((one: { objectId: string }) => one.objectId),
+        [objectId],
+        JSON.stringify(where),
+      )
+    }
+    const unlike = { objectId: { $dontSelect: { query: subquery, key: 'objectId' } } }
+    const { results, count } = (await answers(unlike, { count: 1 })).body
+    assert.deepEqual([results.length, count], [1, 1])
+    const distinct = 'payload.é.a b'
+    assert.deepEqual((await answers(fits, { distinct })).body.results, [1])
+    const where = { modelClassName, ...fits }
+    const [part] = (await client.batch([{ method: 'GET', path: '/1/classes/Custom', body: { where } }])).body
+    assert.equal(part.success.results.length, 1)
+    const sdkAnswer = await client.post('Custom', { _method: 'GET', where })
+    assert.equal(sdkAnswer.body.results.length, 1)
+  })
+
   it('requires ehrId, carePlanId and modelClassName', async () => {
     assertError(
       await createClassClient(owner).post('Custom', { payload: {} }),
