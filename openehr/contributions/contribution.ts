@@ -105,7 +105,11 @@ class ContributionReader {
         isCreation ? 'must be absent from a creation' : 'is required except in a creation',
       )
     const lifecycle = codeIn(json, 'lifecycle_state') ?? (isDeletion ? DELETED : '532')
-    this.#requireCode(lifecycle, LIFECYCLE_CODES, `${path}.lifecycle_state`)
+    const lifecycleCodes = isDeletion ? LIFECYCLE_CODES : LIFECYCLE_CODES.filter((one) => one !== DELETED)
+    this.#requireCode(lifecycle, lifecycleCodes, `${path}.lifecycle_state`)
+    for (const name of ['signature', 'attestations'])
+      if ([valueAt(json, name) ?? []].flat().length > 0)
+        this.#add(`${path}.${name}`, 'unsupported', 'is not supported: leave it out')
     return { audit, lifecycle, type, preceding, data: isDeletion ? undefined : { json: data } }
   }
 

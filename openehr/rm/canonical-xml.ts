@@ -55,10 +55,13 @@ function addChild(json: Record<string, unknown>, child: XmlElement, rm: RmClass 
 const NAMESPACES =
   'xmlns="http://schemas.openehr.org/v1" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
 
+/** The types of root elements that the XML schema declares as a superclass. */
+const DECLARED_TYPES: Readonly<Record<string, string>> = { ORIGINAL_VERSION: 'VERSION' }
+
 /** An object of the model as an XML document with this root element. */
 export function toXml(object: RmObject, root: string): string {
   const parts = ['<?xml version="1.0" encoding="UTF-8"?>\n']
-  writeObject(parts, root, object, object._type, ` ${NAMESPACES}`)
+  writeObject(parts, root, object, DECLARED_TYPES[object._type] ?? object._type, ` ${NAMESPACES}`)
   return parts.join('')
 }
 

@@ -104,6 +104,9 @@ describe('a PUT of the openEHR REST API', () => {
       [change_type.value, description.value, committer.name, body.lifecycle_state.value],
       ['amendment', 'A correction', 'Anna de Vries', 'incomplete'],
     )
+    const xml = await rest('GET', path, undefined, asXml)
+    // The schema declares the element as the abstract class VERSION.
+    assert.match(String(xml.body), /<version [^>]*xsi:type="ORIGINAL_VERSION"/)
     const history = await rest('GET', `/ehr/${ehrId}/versioned_composition/${id}/revision_history`)
     assert.deepEqual(history.body.items[1].audits, [body.commit_audit])
     const contribution = await rest('GET', `/ehr/${ehrId}/contribution/${body.contribution.id.value}`)
@@ -161,6 +164,26 @@ describe('a PUT of the openEHR REST API', () => {
     const { 'openEHR-VERSION.lifecycle_state': _, ...removal } = details
     assertStatuses(await rest('DELETE', directory, undefined, { ...removal, 'if-match': second.etag }), 204)
     assertStatuses(await rest('GET', directory), 204)
+  })
+
+  it('refuses what a version cannot keep, and the state of a deletion for content', async () => {
+    const { rest, template } = fixture
+    const ehrId = await createEhr(fixture)
+    const content = compositionOf(template, 150)
+    const version = versionOf(content)
+    const deleted = { defining_code: { terminology_id: { value: 'openehr' }, code_string: '523' } }
+    for (const more of [
+      { signature: 'x' },
+      { attestations: [{ _type: 'ATTESTATION' }] },
+      { lifecycle_state: { ...version.lifecycle_state, ...deleted } },
+    ]) {
+      const contribution = contributionOf({ ...version, ...more })
+      assertStatuses(await rest('POST', `/ehr/${ehrId}/contribution`, contribution), 400)
+    }
+    const headers = { 'openehr-version': 'lifecycle_state.code_string="523"' }
+    assertStatuses(await rest('POST', `/ehr/${ehrId}/composition`, content, headers), 400)
+    const contribution = contributionOf({ ...version, attestations: [] })
+    assertStatuses(await rest('POST', `/ehr/${ehrId}/contribution`, contribution), 201)
   })
 
   it('knows no versions of other systems', async () => {

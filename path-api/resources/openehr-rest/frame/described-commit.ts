@@ -28,7 +28,7 @@ export function commitAlone(
   const changeType = commitDetails.changeType ?? impliedType
   const isFit = change.preceding && change.data ? ['250', '251', '252', '253', '666'] : [impliedType]
   if (!isFit.includes(changeType)) throw invalidDetail('change_type', `must be ${isFit.join(', ')}`)
-  if (lifecycle !== undefined && !['532', '553', '523'].includes(lifecycle))
+  if (lifecycle !== undefined && !['532', '553', ...(change.data ? [] : [DELETED])].includes(lifecycle))
     throw invalidDetail('lifecycle_state', 'must be 532 or 553')
   const audit: SentAudit = {
     changeType,
