@@ -22,6 +22,9 @@ export type QueryingAdapter = Record<'find' | 'count' | 'distinct', AdapterQuery
 /** MongoDB's error codes for invalid regular expressions. */
 const INVALID_REGEX_CODES = new Set<unknown>([51_091, 51_108])
 
+/** MongoDB's error code for distinct values of more than 16 MB. */
+const DISTINCT_TOO_BIG_CODE = 17_217
+
 /** Which fields contain lists depends on the objects that the query finds. */
 const isSortByTwoLists = (error: unknown): boolean => /with keys that are parallel arrays/.test(String(error))
 
@@ -44,7 +47,9 @@ export function translateDatabaseErrors(adapter: QueryingAdapter): void {
 function toParseError(error: unknown): unknown {
   if (isDeadlineError(error)) return new Parse.Error(Parse.Error.TIMEOUT, QUERY_TIMEOUT_MESSAGE)
   const refuse = (why: string) => new Parse.Error(Parse.Error.INVALID_QUERY, why)
-  if (INVALID_REGEX_CODES.has((error as { code?: unknown } | null)?.code))
-    return refuse('The database does not support this regular expression.')
+  const code = (error as { code?: unknown } | null)?.code
+  if (INVALID_REGEX_CODES.has(code)) return refuse('The database does not support this regular expression.')
+  if (code === DISTINCT_TOO_BIG_CODE)
+    return refuse('The distinct values take more than 16 MB. Narrow the conditions.')
   return isSortByTwoLists(error) ? refuse('order must not name two fields that contain lists.') : error
 }

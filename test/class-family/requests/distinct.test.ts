@@ -99,6 +99,38 @@ describe('class family: distinct', () => {
     assert.deepEqual(body, { results: [], count: 0 })
   })
 
+  it('refuses values that take more than 16 MB', async () => {
+    const large = await createPerson()
+    const [ehr] = (await request().get('/1/classes/Ehr').set(large.headers)).body.results
+    const { objectId: carePlanId } = (
+      await request()
+        .post('/1/classes/CarePlan')
+        .set(large.headers)
+        .send({ ehrId: ehr.objectId, name: 'plan' })
+        .expect(201)
+    ).body
+    for (let n = 0; n < 18; n++)
+      await request()
+        .post('/1/classes/Custom')
+        .set(large.headers)
+        .send({
+          ehrId: ehr.objectId,
+          carePlanId,
+          modelClassName: 'Text',
+          payload: { n, text: `${n},`.repeat(330_000).slice(0, 980_000) },
+        })
+        .expect(201)
+    const readTexts = (where: object) =>
+      request()
+        .get('/1/classes/Custom')
+        .set(large.headers)
+        .query({ distinct: 'payload.text', limit: 1, where: JSON.stringify(where) })
+    const { status, body } = await readTexts({})
+    assert.deepEqual([status, body.code], [400, 102], JSON.stringify(body))
+    assert.match(body.error, /more than 16 MB. Narrow the conditions/)
+    assert.equal((await readTexts({ 'payload.n': { $lt: 2 } })).body.results.length, 1)
+  })
+
   it('refuses protected, internal and unknown fields, and an order by another field', async () => {
     const invalidQueries: [string, Record<string, unknown>][] = [
       ['Custom', { distinct: '_rperm' }],

@@ -1,5 +1,5 @@
 /** find, getMore, killCursors, count, distinct. */
-import type { Document, Long } from 'bson'
+import { calculateObjectSize, type Document, type Long } from 'bson'
 import { compileProjection, type ProjectionOptions, wholeFields } from '../../language/results/projection.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
 import { countRecords, type MatchedRecord } from '../../storage/collections/records.ts'
@@ -20,6 +20,7 @@ import {
   isNumeric,
   isObject,
   isTruthy,
+  MAX_DOCUMENT_BYTES,
   toNumber,
   valuesAtPath,
 } from '../../values/bson-values.ts'
@@ -250,8 +251,11 @@ const distinct: Command = {
         ? { ...commandQuery, hint: { $natural: 1 } }
         : commandQuery
     const matches = findRecords(view, collection, query)
+    let bytes = 0
     await forEachItem(matches, timer, ({ document }) => {
-      for (const value of valuesAtPath(document, parts).flat(1)) if (value !== undefined) values.add(value)
+      for (const value of valuesAtPath(document, parts).flat(1))
+        if (value !== undefined && values.add(value)) bytes += calculateObjectSize({ value })
+      if (bytes > MAX_DOCUMENT_BYTES) fail(17217, 'distinct too big, 16mb cap')
     })
     return { values: values.values.sort((a, b) => compare(a, b, collation)), ok: 1 }
   },
