@@ -153,7 +153,7 @@ class ContentsDigest {
 
   add(document: Uint8Array): Uint8Array {
     this.documents += 1
-    const hash = createHash('sha256').update(document).digest()
+    const hash = createHash('sha256').update(withIdFirst(document)).digest()
     for (let i = 0; i < hash.length; i++) this.#digest[i] = (this.#digest[i] as number) ^ (hash[i] as number)
     return document
   }
@@ -161,6 +161,13 @@ class ContentsDigest {
   get contents(): CollectionContents {
     return { documents: this.documents, digest: this.#digest.toString('hex') }
   }
+}
+
+/** MongoDB stores the `_id` first; earlier versions of the embedded engine kept the order of a replacement. */
+function withIdFirst(document: Uint8Array): Uint8Array {
+  if (Buffer.from(document).toString('latin1', 5, 9) === '_id\0') return document
+  const { _id, ...rest } = BSON.deserialize(document, EXACT_READ_OPTIONS)
+  return BSON.serialize(new Map([['_id', _id], ...Object.entries(rest)]))
 }
 
 async function copyIndexes(collection: Collection, indexes: readonly IndexDescriptionInfo[]): Promise<void> {

@@ -146,7 +146,7 @@ export class Backfill {
     }
     const startState = state?.target === version ? state : { after: BEFORE_FIRST_ID, done: 0 }
     const former = { _id: collection, version: state?.version ?? 0 }
-    const nextState = { ...startState, ...former, target: version, ...this.#newLease() }
+    const nextState = { ...former, ...startState, target: version, ...this.#newLease() }
     const free = [{ leaseUntil: { $exists: false } }, dueCondition('leaseUntil', BACKFILL_LEASE_MS)]
     try {
       const filter = { ...former, $or: [...free, { worker: this.#worker }] }

@@ -49,8 +49,14 @@ const keepId = (document: Document, change: Update, inserting: boolean): Documen
   const result = change(document, inserting)
   if (id !== undefined && !isEqual(result._id, id))
     fail(66, "Performing an update on the path '_id' would modify the immutable field '_id'")
-  return result
+  return withIdFirst(result)
 }
+
+/** As MongoDB stores it. */
+const withIdFirst = (document: Document): Document =>
+  document._id === undefined || Object.keys(document)[0] === '_id'
+    ? document
+    : { _id: document._id, ...document }
 
 const replacement = (update: Document): Update => {
   for (const key of Object.keys(update))

@@ -137,6 +137,16 @@ describe('writing commands', () => {
       assert.deepEqual(await things.findOne({ _id: 1 as never }), { _id: 1, only: 1 })
     })
 
+    it('stores the _id first, wherever an insert, a replacement or a pipeline has it', async () => {
+      const namesOf = async (id: number) => Object.keys((await things.findOne({ _id: id as never })) ?? {})
+      await things.replaceOne({ _id: 1 as never }, { a: 1, _id: 1 })
+      assert.deepEqual(await namesOf(1), ['_id', 'a'])
+      await things.updateOne({ _id: 1 as never }, [{ $replaceWith: { b: 1, _id: '$_id' } }])
+      assert.deepEqual(await namesOf(1), ['_id', 'b'])
+      await things.replaceOne({ _id: 9 as never }, { a: 1, _id: 9 }, { upsert: true })
+      assert.deepEqual(await namesOf(9), ['_id', 'a'])
+    })
+
     it('runs a pipeline', async () => {
       await things.updateMany({}, [{ $set: { twice: { $multiply: ['$n', 2] } } }, { $unset: 'tags' }])
       assert.deepEqual(await things.findOne({ _id: 1 as never }), { _id: 1, name: 'a', n: 3, twice: 6 })
