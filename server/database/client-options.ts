@@ -4,7 +4,7 @@ import {
   type ServerDescription,
   type TopologyDescriptionChangedEvent,
 } from 'mongodb'
-import { PRIMARY_SEARCH_TIMEOUT_MS } from '../../records/store/documents/outage.ts'
+import { PRIMARY_SEARCH_TIMEOUT_MS, REQUEST_WAIT_TIMEOUT_MS } from '../../records/store/documents/outage.ts'
 // Imported here because all clients of the service and its commands take their options from this file.
 import './connection-cleanup-patch.ts'
 
@@ -46,11 +46,13 @@ export const createStartClient = (uri: string): MongoClient => new MongoClient(u
 
 /**
  * Options of the running service. A request fails soon during an outage and succeeds soon after it. A
- * connection without a response must not block new ones.
+ * connection without a response must not block new ones. A write that no majority confirms in time is in doubt,
+ * like one whose reply was lost.
  */
 export const createServingOptions = (uri: string): MongoClientOptions => ({
   ...withSelectionTimeout(uri, PRIMARY_SEARCH_TIMEOUT_MS),
   ...(!/[?&]connectTimeoutMS=/i.test(uri) && { connectTimeoutMS: CONNECT_TIMEOUT_MS }),
+  ...(!/[?&]wtimeout(MS)?=/i.test(uri) && { wtimeoutMS: REQUEST_WAIT_TIMEOUT_MS }),
   ...(!/[?&]heartbeatFrequencyMS=/i.test(uri) && { heartbeatFrequencyMS: SERVER_HEARTBEAT_INTERVAL_MS }),
 })
 

@@ -148,4 +148,18 @@ describe('an unreachable database', function suite() {
     const plans = `/ehr/${patient.ehrId}/careplan`
     assert.equal((await send('POST', plans, { name: 'With room' })).status, 201)
   })
+
+  it('is told in the same way when no majority confirms a write within 5 s', async () => {
+    const timeouts = new Set<unknown>()
+    const unconfirmed = { code: 64, codeName: 'WriteConcernTimeout', errmsg: 'waiting for replication timed out' }
+    faulty.findFault = ({ writeConcern }) => {
+      if (!writeConcern) return undefined
+      timeouts.add(writeConcern.wtimeout)
+      return { change: (answer) => ({ ...answer, writeConcernError: unconfirmed }) }
+    }
+    await refuses(requests().filter(([method, path]) => method === 'POST' && path !== '/1/batch'))
+    faulty.findFault = () => undefined
+    assert.deepEqual([...timeouts], [5000])
+    await isReady()
+  })
 })
