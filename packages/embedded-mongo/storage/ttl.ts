@@ -31,8 +31,10 @@ const removeExpired = async (engine: Engine): Promise<void> => {
 }
 
 const expire = async (engine: Engine, { ns }: Collection, index: Index): Promise<void> => {
-  const before = new Date(Date.now() - toNumber(index.spec.expireAfterSeconds) * 1000)
-  const query = { filter: { [index.fields[0] as string]: { $lt: before } }, limit: MAX_DELETED_AT_ONCE }
+  const { expireAfterSeconds, partialFilterExpression = {} } = index.spec
+  const before = new Date(Date.now() - toNumber(expireAfterSeconds) * 1000)
+  const expired = { [index.fields[0] as string]: { $lt: before } }
+  const query = { filter: { $and: [expired, partialFilterExpression] }, limit: MAX_DELETED_AT_ONCE }
   for (let removedCount = MAX_DELETED_AT_ONCE; removedCount === MAX_DELETED_AT_ONCE; )
     removedCount = await engine.write((view) => {
       const collection = engine.catalog.find(ns)

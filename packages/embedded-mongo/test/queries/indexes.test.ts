@@ -306,18 +306,22 @@ describe('indexes', () => {
     await engine.client.db('admin').command({ setParameter: 1, ttlMonitorSleepSecs: 1 })
     await things.createIndex({ at: 1 }, { expireAfterSeconds: 1 })
     await things.createIndex({ until: 1 }, { expireAfterSeconds: 0 })
+    const partialFilterExpression = { done: true }
+    await things.createIndex({ end: 1 }, { expireAfterSeconds: 0, partialFilterExpression })
     await things.insertMany([
       { _id: 'old' as never, at: new Date(Date.now() - 60_000) },
       { _id: 'over' as never, until: new Date(Date.now() - 10) },
       { _id: 'array' as never, at: [new Date(), new Date(0)] },
+      { _id: 'done' as never, end: new Date(0), done: true },
+      { _id: 'pending' as never, end: new Date(0) },
       { _id: 'later' as never, until: new Date(Date.now() + 60_000) },
       { _id: 'text' as never, at: '1970-01-01' },
       { _id: 'none' as never },
     ])
     const left = async () => (await things.find().toArray()).map(({ _id }) => String(_id))
-    for (let i = 0; i < 300 && (await left()).length > 3; i++) await sleep(100)
-    assert.deepEqual(await left(), ['later', 'text', 'none'])
-    assert.equal(await things.countDocuments(), 3)
+    for (let i = 0; i < 300 && (await left()).length > 4; i++) await sleep(100)
+    assert.deepEqual(await left(), ['pending', 'later', 'text', 'none'])
+    assert.equal(await things.countDocuments(), 4)
   })
 
   it('accept the same specification again without a change', async () => {
