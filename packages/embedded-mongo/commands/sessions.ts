@@ -40,8 +40,10 @@ const commitTransaction: Command = {
   async run(context) {
     const { engine } = context
     const { session, number } = transactionOf(context, 'commitTransaction')
-    // A retried commit, whose first answer was lost, must not be carried out again.
-    if (engine.lastWrites.has({ session, number })) return { ok: 1 }
+    // A retried commit, whose first answer was lost, must not be carried out again. While the transaction is in
+    // memory, its commit may still fail.
+    if (!engine.transactions.has(session, number) && engine.lastWrites.has({ session, number }))
+      return { ok: 1 }
     const transaction = engine.transactions.find(session, number)
     if (transaction.state === 'aborted') engine.transactions.active(session, number)
     await engine.transactions.commit(transaction)

@@ -111,6 +111,10 @@ export class Transactions {
     }
   }
 
+  has(id: string, number: bigint): boolean {
+    return this.#sessions.get(id)?.number === number
+  }
+
   /** The session's transaction of that number, in any state. @throws 251 */
   find(id: string, number: bigint): EngineTransaction {
     const session = this.#sessions.get(id)

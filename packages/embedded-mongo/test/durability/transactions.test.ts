@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ClientSession, type Collection, MongoClient, MongoServerError } from 'mongodb'
+import { type ClientSession, type Collection, Long, MongoClient, MongoServerError, UUID } from 'mongodb'
+import { sessions as commands } from '../../commands/sessions.ts'
+import { Overlay } from '../../storage/disk/overlay.ts'
+import { LastWrites } from '../../storage/last-writes.ts'
+import { Transactions } from '../../storage/transactions.ts'
 import { engineOfBlock } from '../../testing.ts'
 
 interface Account {
@@ -289,6 +293,36 @@ describe('transactions', () => {
     await session.commitTransaction()
     await session.commitTransaction()
     assert.equal(await balance(1), 101)
+  })
+
+  it('acknowledge a repeated commit only when the first one is on disk', async () => {
+    const empty = { get: () => undefined, release: () => {} }
+    const latest = new Overlay(empty as never)
+    let failOnDisk: (error: Error) => void = () => {}
+    const storage = {
+      snapshot: () => empty,
+      isCurrent: () => true,
+      write: (run: (view: Overlay) => void) => {
+        run(latest)
+        return new Promise((_, reject) => {
+          failOnDisk = reject
+        })
+      },
+    }
+    const lastWrites = new LastWrites()
+    const transactions = new Transactions(storage as never, lastWrites, { isDerived: () => false })
+    const lsid = { id: new UUID().toBinary() }
+    const transaction = transactions.start(lsid.id.toString('hex'), 1n, 1)
+    transactions.write(transaction, (view) => view.put(Buffer.from('00000009ff', 'hex'), Buffer.from('x')))
+    const command = { commitTransaction: 1, lsid, txnNumber: Long.fromNumber(1) }
+    const commit = async () =>
+      commands.commitTransaction?.run({ engine: { transactions, lastWrites }, db: 'admin', command } as never)
+    const commits = Promise.allSettled([commit(), commit()])
+    failOnDisk(new Error('full'))
+    assert.deepEqual(
+      (await commits).map(({ status }) => status),
+      ['rejected', 'rejected'],
+    )
   })
 
   it('are forgotten if the engine is killed before they commit', async () => {
