@@ -15,7 +15,9 @@ export const createAssertionVerifier =
   (audience: string, findKeys: FindClientKeys, clock: () => Date): VerifyAssertion =>
   async (assertion, findApp) => {
     try {
-      const { iss = '' } = decodeJwt(assertion)
+      const { iss } = decodeJwt(assertion)
+      // Nobody has verified the claims yet, so this may be any JSON value.
+      if (typeof iss !== 'string') return undefined
       const app = await findApp(iss)
       const keys = app && findKeys(app)
       const { jku } = decodeProtectedHeader(assertion)

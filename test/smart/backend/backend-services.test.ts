@@ -205,6 +205,14 @@ describe('a backend service', () => {
       }
     })
 
+    for (const iss of [{ $where: '1' }, { $regex: '(' }, { $gt: '' }, ['app'], 7, null])
+      it(`has ${JSON.stringify(iss)} as issuer gets no token`, async () => {
+        const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
+        const assertion = `${encode({ alg: 'ES384' })}.${encode({ iss, sub: iss })}.AA`
+        const { status, body } = await postForm(TOKEN_PATH, credentialsForm('system/Patient.rs', assertion))
+        assert.deepEqual([status, body.error], [401, 'invalid_client'])
+      })
+
     it('has another issuer than client_id says gets no token', async () => {
       const form = credentialsForm('system/Patient.rs', await backend.signer.sign(backend.app.id))
       const { status } = await postForm(TOKEN_PATH, { ...form, client_id: 'app-unknown123' })
