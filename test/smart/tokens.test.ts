@@ -9,6 +9,7 @@ import {
   type SmartApp,
   withToken,
 } from '../harness/people/smart-apps.ts'
+import { service } from '../harness/service/service.ts'
 
 const SCOPES = 'launch/patient patient/Observation.rs offline_access'
 
@@ -62,6 +63,10 @@ describe('the tokens of apps', () => {
     assertStatus(await read(fewer.access_token), 403)
     const more = await refresh(fewer.refresh_token, { scope: 'patient/Condition.rs' })
     assert.deepEqual([more.status, more.body.error], [400, 'invalid_scope'])
+    await service.db
+      .collection('auth.app_refresh_tokens')
+      .updateMany({ usedAt: { $exists: true } }, { $set: { usedAt: new Date(Date.now() - 10_001) } })
+    assertStatus(await refresh(fewer.refresh_token))
   })
 
   it('can be renewed by no other app, which ends them', async () => {

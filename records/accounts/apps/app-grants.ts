@@ -193,13 +193,20 @@ export class AppGrants {
   /** @throws GrantRefused; a token reused after ten seconds also ends the session */
   async refresh(app: App, refreshToken: string, scope: string | undefined): Promise<AppTokenGrant> {
     const { refreshTokens, sessions } = this.#parts
+    const sid = await refreshTokens.findSid(refreshToken)
+    const grant = sid === undefined ? null : await this.#grants.findOne({ _id: sid, appId: app.id })
+    const scopes = scope === undefined ? grant?.scopes : reduceScopes(scope, grant?.scopes ?? [])
+    // Checked first, so that the token stays valid.
+    if (grant && !scopes?.length) throw grantRefused('invalid_scope', 'The app was not given these scopes')
     const redemption = await refreshTokens.redeem(refreshToken)
-    const grant = redemption && (await this.#grants.findOne({ _id: redemption.sid, appId: app.id }))
     if (redemption && (!grant || 'reused' in redemption)) await sessions.revoke(redemption.sid)
-    if (!grant || 'reused' in redemption || !(await sessions.extend(redemption.sid, limitsFor(grant.scopes))))
+    if (
+      !grant ||
+      !redemption ||
+      'reused' in redemption ||
+      !(await sessions.extend(redemption.sid, limitsFor(grant.scopes)))
+    )
       throw grantRefused('invalid_grant', 'The refresh token is invalid or has expired')
-    const scopes = scope === undefined ? grant.scopes : reduceScopes(scope, grant.scopes)
-    if (scopes.length === 0) throw grantRefused('invalid_scope', 'The app was not given these scopes')
     return this.#issue(app, grant, scopes, redemption.next)
   }
 
