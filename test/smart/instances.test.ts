@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createPatient, type Patient } from '../harness/care/patients.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
 import {
   type BackendService,
   createBackendService,
@@ -97,6 +98,16 @@ describe('apps at several instances', function suite() {
     const urls = Array.from({ length: 20 }, (_, i) => (i % 2 ? service.url : instance.url))
     const answers = await Promise.all(urls.map((url) => post(url, '/auth/smart/token', form)))
     assert.equal(answers.filter(({ status }) => status === 200).length, 1)
+  })
+
+  it('lose a backend service that another instance removes, although it calls without a pause', async () => {
+    const { app, requestToken } = await createBackendService(['system/Patient.rs'])
+    const token = assertStatus(await requestToken('system/Patient.rs')).access_token
+    const read = async () =>
+      (await fetch(`${instance.url}/fhir/R4/Patient`, { headers: { authorization: `Bearer ${token}` } })).status
+    assert.equal(await read(), 200)
+    assertStatus(await app.admin.call('DELETE', `/auth/app/${app.id}`), 204)
+    await waitUntil(async () => (await read()) === 401)
   })
 
   it('go on at another instance when theirs is killed between request, code and tokens', async () => {

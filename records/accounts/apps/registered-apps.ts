@@ -37,6 +37,8 @@ export class RegisteredApps {
   readonly #clock: () => Date
   readonly #cache = new LRUCache<string, { app: StoredApp | undefined }>({ max: 1000, ttl: APP_CACHE_TTL_MS })
   readonly #origins = new LRUCache<string, boolean>({ max: 1000, ttl: APP_CACHE_TTL_MS })
+  /** Counts the changes, so that a value read before a change is not cached after it. */
+  #changes = 0
 
   readonly #systems: Pick<ConnectedSystems, 'exists'>
 
@@ -129,9 +131,10 @@ export class RegisteredApps {
 
   /** An app, at most 4 s old; undefined when it is not registered. */
   async find(_id: string): Promise<App | undefined> {
-    const cacheEntry = this.#cache.get(_id) ?? { app: (await this.#apps.findOne({ _id })) ?? undefined }
-    this.#cache.set(_id, cacheEntry)
-    return cacheEntry.app && toApp(cacheEntry.app)
+    const { app } = await this.#readCached(this.#cache, _id, async () => ({
+      app: (await this.#apps.findOne({ _id })) ?? undefined,
+    }))
+    return app && toApp(app)
   }
 
   /** Whether this is the secret of an app. */
@@ -143,12 +146,25 @@ export class RegisteredApps {
   }
 
   /** Whether pages of an app have this origin. */
-  async hasOrigin(origin: string): Promise<boolean> {
-    const isRegistered =
-      this.#origins.get(origin) ??
-      (await this.#apps.findOne({ origins: origin }, { projection: { _id: 1 } })) !== null
-    this.#origins.set(origin, isRegistered)
-    return isRegistered
+  hasOrigin(origin: string): Promise<boolean> {
+    return this.#readCached(
+      this.#origins,
+      origin,
+      async () => (await this.#apps.findOne({ origins: origin }, { projection: { _id: 1 } })) !== null,
+    )
+  }
+
+  async #readCached<T extends object | boolean>(
+    cache: LRUCache<string, T>,
+    key: string,
+    read: () => Promise<T>,
+  ): Promise<T> {
+    const cachedValue = cache.get(key)
+    if (cachedValue !== undefined) return cachedValue
+    const changes = this.#changes
+    const value = await read()
+    if (changes === this.#changes) cache.set(key, value)
+    return value
   }
 
   /** @throws RuleViolated */
@@ -168,6 +184,7 @@ export class RegisteredApps {
   }
 
   #forget(): void {
+    this.#changes++
     this.#cache.clear()
     this.#origins.clear()
   }

@@ -51,6 +51,8 @@ export class ConnectedSystems {
   readonly #parts: SystemDependencies
   readonly #systems: Collection<StoredSystem>
   readonly #cache = new LRUCache<string, SystemIdentity>({ max: 1000, ttl: SYSTEM_CACHE_TTL_MS })
+  /** Counts the changes, so that a value read before a change is not cached after it. */
+  #changes = 0
 
   constructor(parts: SystemDependencies) {
     this.#parts = parts
@@ -110,6 +112,7 @@ export class ConnectedSystems {
   async #change(_id: string, update: object): Promise<StoredSystem> {
     const system = await this.#systems.findOneAndUpdate({ _id }, update, { returnDocument: 'after' })
     if (!system) throw new ServiceError('NotFound')
+    this.#changes++
     this.#cache.clear()
     return system
   }
@@ -141,10 +144,11 @@ export class ConnectedSystems {
   async facts(_id: string, keyId: string): Promise<SystemIdentity | undefined> {
     const cachedFacts = this.#cache.get(`${_id} ${keyId}`)
     if (cachedFacts) return cachedFacts
+    const changes = this.#changes
     const system = await this.#systems.findOne({ _id })
     if (!system?.keyHash || keyIdOf(system.keyHash) !== keyId) return undefined
     const facts = { name: system.name, roles: await findRolesOfUser(this.#parts.database, _id) }
-    this.#cache.set(`${_id} ${keyId}`, facts)
+    if (changes === this.#changes) this.#cache.set(`${_id} ${keyId}`, facts)
     return facts
   }
 }
