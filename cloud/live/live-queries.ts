@@ -7,7 +7,7 @@ import type { ChangeFeed, FeedSubscriber } from '../../records/live/change-feed.
 import type { ChangedRecord, RecordChange } from '../../records/live/changes.ts'
 import { SubscriptionAudit, type SubscriptionAuditLog } from '../../records/live/subscription-audit.ts'
 import { type PeriodicTask, startPeriodicTask } from '../../records/store/batching/periodic-task.ts'
-import type { Caller } from '../../records/store/documents/caller.ts'
+import { authorOf, type Caller } from '../../records/store/documents/caller.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import { isDeadlineError } from '../../records/store/reading/deadlines.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
@@ -19,7 +19,7 @@ import type { ParseTransform } from '../parse-server/internals.ts'
 import { createCallerWithoutRoles } from '../request/caller.ts'
 import { CLOSE_CODES, type ConnectionHandler, type LiveConnection } from './live-connection.ts'
 import { isReadable, type LiveEvent, type LiveQuery, readLiveQuery, toLiveEvent } from './live-query.ts'
-import { PatternTime } from './pattern-time.ts'
+import { MatchTime } from './match-time.ts'
 
 export interface LiveQueryDependencies {
   records: StoreContext
@@ -41,6 +41,8 @@ interface Subscription {
   caller: Caller
   auditLog: SubscriptionAuditLog
 }
+
+type ChangeEvent = LiveEvent & { change: RecordChange }
 
 const MAX_SUBSCRIPTIONS = 100
 /** Limit of connections per account and instance. */
@@ -263,51 +265,57 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     const objects = await toClientObjects(this.#dependencies.forms, changes)
     // Filters once per session, because most changes do not concern most subscribers.
     const readable = new Map<string, RecordChange[]>()
-    const patterns = new PatternTime()
-    const tell = async (subscription: Subscription, caller: Caller) => {
-      const { query, connection, requestId, auditLog, sid } = subscription
+    const matchTime = new MatchTime()
+    const telling: Promise<void>[] = []
+    for (const [subscription, caller] of callers) {
+      const { query, sid } = subscription
       const ofSession = readable.get(sid) ?? changes.filter((one) => isReadable(caller, one))
       readable.set(sid, ofSession)
       const own = ofSession.filter(({ collection }) => collection === query.className)
-      const events = await findEvents(query, caller, own, patterns)
-      if (events.length === 0) return
-      const anonymizedIds =
-        query.className === 'Ehr'
-          ? await findAnonymizedEhrs(this.#dependencies.records, caller)
-          : new Set<string>()
-      const visibleEvents = events.filter(
-        ({ change }) => !anonymizedIds.has(change.id) || !isQueryOnSubject(query),
-      )
-      await auditLog.record(
-        caller,
-        visibleEvents.map(({ change }) => change),
-      )
-      const formOf = (document: ParseDocument) =>
-        selectFields(objects.get(document) ?? {}, query, anonymizedIds.has(document._id))
-      for (const { op, object, original } of visibleEvents)
-        connection.send({
-          op,
-          requestId,
-          object: formOf(object),
-          ...(original && { original: formOf(original) }),
-        })
-    }
-    const telling: Promise<void>[] = []
-    for (const [subscription, caller] of callers) {
-      const delivery = tell(subscription, caller).catch((fault) =>
-        this.#handleMissedChange(subscription, fault),
-      )
-      telling.push(delivery)
+      const handleFault = (fault: unknown): undefined => {
+        this.#handleMissedChange(subscription, fault)
+      }
+      // One after another, so that requests run in between.
+      const events = await findEvents(query, caller, own, matchTime).catch(handleFault)
+      if (events?.length) telling.push(this.#tell(subscription, caller, events, objects).catch(handleFault))
       await giveWay()
     }
     await Promise.all(telling)
+  }
+
+  async #tell(
+    { query, connection, requestId, auditLog }: Subscription,
+    caller: Caller,
+    events: readonly ChangeEvent[],
+    objects: Map<ParseDocument, object>,
+  ): Promise<void> {
+    const anonymizedIds =
+      query.className === 'Ehr'
+        ? await findAnonymizedEhrs(this.#dependencies.records, caller)
+        : new Set<string>()
+    const visibleEvents = events.filter(
+      ({ change }) => !anonymizedIds.has(change.id) || !isQueryOnSubject(query),
+    )
+    await auditLog.record(
+      caller,
+      visibleEvents.map(({ change }) => change),
+    )
+    const formOf = (document: ParseDocument) =>
+      selectFields(objects.get(document) ?? {}, query, anonymizedIds.has(document._id))
+    for (const { op, object, original } of visibleEvents)
+      connection.send({
+        op,
+        requestId,
+        object: formOf(object),
+        ...(original && { original: formOf(original) }),
+      })
   }
 
   #handleMissedChange(subscription: Subscription, fault: unknown): void {
     if (isDeadlineError(fault)) {
       this.#endSubscription(
         subscription,
-        new Refusal(408, parseErrorCode.timeout, '$regex takes too long on a changed object'),
+        new Refusal(408, parseErrorCode.timeout, 'The query takes too long on a changed object'),
       )
       return
     }
@@ -321,19 +329,18 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
   }
 }
 
-/** The events of the changes that concern a query. Others run between matches of patterns. */
+/** The events of the changes that concern a query. @throws DeadlineExceeded */
 async function findEvents(
   query: LiveQuery,
   caller: Caller,
   changes: readonly RecordChange[],
-  patterns: PatternTime,
-): Promise<(LiveEvent & { change: RecordChange })[]> {
-  const events: (LiveEvent & { change: RecordChange })[] = []
+  matchTime: MatchTime,
+): Promise<ChangeEvent[]> {
+  const events: ChangeEvent[] = []
   for (const change of changes) {
-    const find = () => toLiveEvent(query, caller, change)
-    const event = query.hasPattern ? patterns.measure(caller.userId, find) : find()
+    const { userId } = authorOf(caller)
+    const event = await matchTime.measure(userId, () => toLiveEvent(query, caller, change))
     if (event) events.push({ change, ...event })
-    if (query.hasPattern) await giveWay()
   }
   return events
 }

@@ -18,8 +18,6 @@ export interface LiveQuery {
   className: ClassName
   where: Record<string, unknown>
   matches(document: ParseDocument): boolean
-  /** Whether it contains regular expressions, which may take long. */
-  hasPattern: boolean
   /** Fields to send; undefined means all. */
   keys: readonly string[] | undefined
   /** Fields of which at least one must have changed. */
@@ -62,7 +60,6 @@ export async function readLiveQuery(
     className,
     where: conditions,
     matches: await createMatcher(className, structuredClone(conditions), forms),
-    hasPattern: JSON.stringify(conditions).includes('"$regex"'),
     keys: read.keys?.split(','),
     watch: watch === undefined ? undefined : readWatched(watch, 'watch')?.split(','),
   }

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { type Document, MongoServerError } from 'mongodb'
 import { createPlanInOwnEhr, ehrOf } from '../harness/care/by-class-family.ts'
 import { createClassClient } from '../harness/clients/class-client.ts'
+import { createConnectMessage, openRawSocket } from '../harness/clients/live-client.ts'
 import { createPerson, logInAs, type Person } from '../harness/people/people.ts'
 import { withFrozenClock } from '../harness/service/clock.ts'
 import { recordCommands, withAnsweredCommands } from '../harness/service/database-commands.ts'
 import { request } from '../harness/service/service.ts'
+import { waitUntil } from '../harness/wait.ts'
 
 const READS = ['find', 'aggregate', 'count', 'distinct']
 /** Reads for the request itself; the lookups of its caller come first. */
@@ -147,5 +149,26 @@ describe('attack: queries that take long', function suite() {
         }
       },
     )
+  })
+
+  it('end as live queries, if they take too long together; others are told of the change', async () => {
+    const { post, put } = createClassClient(person)
+    const custom = { ehrId, carePlanId, modelClassName: 'Numbers', payload: {} }
+    const { body } = await post('Custom', custom).expect(201)
+    const { socket, heard, answer } = await openRawSocket()
+    await answer(createConnectMessage({ sessionToken: person.sessionToken }))
+    const subscribe = (requestId: number, where: object) =>
+      answer({ op: 'subscribe', requestId, query: { className: 'Custom', where } })
+    await subscribe(1, { modelClassName: 'Numbers' })
+    const values = Array.from({ length: 20 }, (_, k) => ({ a: k }))
+    const $nor = Array.from({ length: 99 }, () => ({ 'payload.f': { $in: values } }))
+    for (let requestId = 2; requestId <= 11; requestId++) await subscribe(requestId, { $nor })
+    const payload = { f: Array.from({ length: 40_000 }, (_, i) => i % 10) }
+    await put('Custom', body.objectId, { payload }).expect(200)
+    await waitUntil(() => heard.some(({ op }) => op === 'update') && heard.some(({ op }) => op === 'error'))
+    const { code, requestId } = heard.find(({ op }) => op === 'error')
+    assert.ok(code === 124 && requestId > 1, `${code} ${requestId}`)
+    assert.equal(heard.find(({ op }) => op === 'update').requestId, 1)
+    socket.close()
   })
 })
