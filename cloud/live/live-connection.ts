@@ -43,8 +43,8 @@ export class LiveConnection {
   installationId: unknown
   /** Session token for subscriptions without their own. */
   sessionToken: string | undefined
-  /** User id, after authentication. */
-  mvUid: string | undefined
+  /** The user after authentication; a helper who acts for one. */
+  authorId: string | undefined
 
   constructor(socket: WebSocket, address: string, answering: ConnectionHandler) {
     this.#socket = socket
@@ -74,8 +74,8 @@ export class LiveConnection {
   }
 
   /** Records the user and ends the authentication timeout. */
-  authenticate(mvUid: string): void {
-    this.mvUid = mvUid
+  authenticate(authorId: string): void {
+    this.authorId = authorId
     clearTimeout(this.#authenticationTimer)
   }
 

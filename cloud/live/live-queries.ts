@@ -96,7 +96,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
       connection,
       nonEmptyText(message.sessionToken) ?? connection.sessionToken,
     )
-    await consume('account', session.mvUid)
+    await consume('account', session.authorId)
     const own = this.#connections.get(connection)
     if (!own || own.size >= MAX_SUBSCRIPTIONS)
       throw new Refusal(
@@ -173,16 +173,18 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     const session = token === undefined ? undefined : await this.#dependencies.sessions.findByToken(token)
     const facts = session && (await this.#dependencies.sessions.facts(session.sid))
     if (!session || !facts) throw new Refusal(401, parseErrorCode.invalidSession, SESSION_ENDED_MESSAGE)
-    const { mvUid } = facts
-    const others = [...this.#connections.keys()].filter((one) => one !== connection && one.mvUid === mvUid)
+    const authorId = authorOf({ userId: facts.mvUid, acting: facts.acting }).userId
+    const others = [...this.#connections.keys()].filter(
+      (one) => one !== connection && one.authorId === authorId,
+    )
     if (others.length >= MAX_CONNECTIONS_PER_ACCOUNT)
       throw new Refusal(
         429,
         parseErrorCode.tooManyRequests,
         `An account can have at most ${MAX_CONNECTIONS_PER_ACCOUNT} connections.`,
       )
-    connection.authenticate(mvUid)
-    return { ...facts, sid: session.sid }
+    connection.authenticate(authorId)
+    return { ...facts, sid: session.sid, authorId }
   }
 
   /** Resolves when the subscription receives all further changes. */

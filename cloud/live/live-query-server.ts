@@ -84,7 +84,7 @@ export class LiveQueryServer {
     const address = clientAddressOf(this.#dependencies, request)
     await consume('address', address)
     const own = [...this.#connections].filter((one) => one.address === address)
-    const unknown = own.filter(({ mvUid }) => mvUid === undefined)
+    const unknown = own.filter(({ authorId }) => authorId === undefined)
     const tooMany =
       this.#connections.size >= MAX_CONNECTIONS ||
       own.length >= MAX_CONNECTIONS_PER_ADDRESS.all ||

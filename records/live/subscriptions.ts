@@ -1,7 +1,7 @@
 import { ServiceError } from '../../schemas/errors.ts'
 import type { AppGrants } from '../accounts/apps/app-grants.ts'
 import { type PeriodicTask, startPeriodicTask } from '../store/batching/periodic-task.ts'
-import { type Caller, isPermitted } from '../store/documents/caller.ts'
+import { authorOf, type Caller, isPermitted } from '../store/documents/caller.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import type { ChangeFeed, FeedSubscriber } from './change-feed.ts'
 import { type FeedPosition, formatPosition, parsePosition } from './change-log.ts'
@@ -85,8 +85,8 @@ export class Subscriptions {
     topic: SubscriptionTopic,
     listener: ChangeListener,
   ): Promise<() => void> {
-    const { userId } = subscriber.caller
-    const own = [...this.#open].filter((one) => one.userId === userId).length
+    const { userId } = authorOf(subscriber.caller)
+    const own = [...this.#open].filter((one) => one.authorId === userId).length
     if (own >= MAX_SUBSCRIPTIONS_PER_USER || this.#open.size >= MAX_SUBSCRIPTIONS)
       throw new ServiceError('TooManyRequests', {
         retryAfter: 60,
@@ -152,8 +152,8 @@ class Subscription implements FeedSubscriber {
     this.#auditLog = subscriptionAudit.open()
   }
 
-  get userId(): string {
-    return this.#caller.userId
+  get authorId(): string {
+    return authorOf(this.#caller).userId
   }
 
   concerns(change: ChangedRecord): boolean {

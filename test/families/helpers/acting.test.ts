@@ -12,7 +12,7 @@ import {
 } from '../../harness/care/patients.ts'
 import { assertError, callFunction, createClassClient, loadSdk } from '../../harness/clients/class-client.ts'
 import { openEventSource } from '../../harness/clients/event-source.ts'
-import { subscribeBySdk } from '../../harness/clients/live-client.ts'
+import { createConnectMessage, openRawSocket, subscribeBySdk } from '../../harness/clients/live-client.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 import { actFor, createHelper, inviteHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, createRoleHolder, type Person } from '../../harness/people/people.ts'
@@ -337,6 +337,32 @@ describe('a helper', () => {
       assertStatus(await acting.call('POST', path, body, headers), 201).id,
     ]
     assert.equal(new Set(ids).size, 2)
+  })
+
+  it('uses up limits of streams and live queries of its own, not those of the person', async () => {
+    const [person, other] = await Promise.all([createPatient(), createPerson()])
+    await createHelper(person, other, ['READ'])
+    const acting = await actFor(person, other)
+    const changes = `/ehr/${person.ehrId}/changes`
+    const connect = async ({ sessionToken }: Person) => {
+      const { socket, answer } = await openRawSocket()
+      const { op } = await answer(createConnectMessage({ sessionToken }))
+      return { op, close: () => socket.close() }
+    }
+    const twenty = Array.from({ length: 20 })
+    const sources = await Promise.all(twenty.map(() => openEventSource(acting, changes)))
+    const connections = await Promise.all(twenty.map(() => connect(acting)))
+    try {
+      assert.equal((await acting.call('GET', changes)).status, 429)
+      connections.push(await connect(acting))
+      assert.equal(connections.at(-1)?.op, 'error')
+      sources.push(await openEventSource(person, changes))
+      assert.equal(sources.at(-1)?.status, 200)
+      connections.push(await connect(person))
+      assert.equal(connections.at(-1)?.op, 'connected')
+    } finally {
+      for (const one of [...sources, ...connections]) one.close()
+    }
   })
 
   it('may write only what was granted, in the class family', async () => {
