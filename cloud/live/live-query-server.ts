@@ -137,5 +137,6 @@ function serveWithoutUpgrade(server: Server, request: IncomingMessage, socket: D
   response.shouldKeepAlive = false
   response.assignSocket(socket as never)
   response.on('finish', () => socket.end())
+  socket.on('timeout', () => socket.destroy())
   server.emit('request', request, response)
 }

@@ -7,7 +7,10 @@ export const REQUEST_ARRIVAL_TIMEOUT_MS = 30_000
 /** Longer than the minute after which proxies drop idle connections, so that the proxy closes first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 
-/** Creates the server of the service, which refuses malformed and slow requests. */
+/** A request may wait as long as it may take to arrive, and be worked on as long again, without a byte in or out. */
+const ARRIVAL_TIMEOUTS_WITHOUT_PROGRESS = 3
+
+/** Creates the server of the service, which refuses malformed and slow requests, and clients that do not read. */
 export function createHttpServer(
   app: Express,
   pathPrefix: string,
@@ -23,6 +26,7 @@ export function createHttpServer(
     },
     app,
   )
+  server.timeout = ARRIVAL_TIMEOUTS_WITHOUT_PROGRESS * requestTimeout
   rejectMalformedRequests(server, pathPrefix)
   return server
 }

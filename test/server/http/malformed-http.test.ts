@@ -3,9 +3,11 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import express from 'express'
 import { createHttpServer, REQUEST_ARRIVAL_TIMEOUT_MS } from '../../../server/http/http-server.ts'
 import { service } from '../../harness/service/service.ts'
+import { waitUntil } from '../../harness/wait.ts'
 
 /** Malformed or too large HTTP never becomes a request, and is still refused in the same form. */
 describe('bytes that are not a valid request', () => {
@@ -70,4 +72,45 @@ describe('requests that arrive slowly', () => {
       assert.equal(JSON.parse(body).code, 'request-timeout')
       socket.destroy()
     })
+})
+
+describe('responses that a client does not read', () => {
+  const SHORT_TIMEOUT_MS = 500
+  const PAUSE_MS = 200
+  const SIZE = 40_000_000
+  let server: Server
+  before(async () => {
+    const app = express().use((_, response) => void response.end(Buffer.alloc(SIZE)))
+    server = createHttpServer(app, '', SHORT_TIMEOUT_MS)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  })
+  after(() => server.close())
+
+  const ask = () => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    socket.on('error', () => {}).write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    return socket
+  }
+  const countConnections = () =>
+    new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)))
+
+  it('are dropped with their connection', async () => {
+    const socket = ask().pause()
+    await waitUntil(async () => (await countConnections()) === 1)
+    await waitUntil(async () => (await countConnections()) === 0)
+    socket.destroy()
+  })
+
+  it('arrive whole when the client reads slowly', async () => {
+    const socket = ask()
+    let received = 0
+    let pauses = 0
+    for await (const chunk of socket) {
+      received += chunk.length
+      if (received < (pauses * SIZE) / 20) continue
+      pauses += 1
+      await delay(PAUSE_MS)
+    }
+    assert.ok(received > SIZE)
+  })
 })
