@@ -42,4 +42,14 @@ describe('the role cache of Parse Server', () => {
     cache.put('ann', [])
     assert.deepEqual(await cache.get('ann'), [])
   })
+
+  it('does not store roles from the second of two reads before the change', async () => {
+    await cache.get('ann')
+    await cache.get('ann')
+    cache.put('ann', ['nurse'])
+    await forget()
+    await cache.get('ann')
+    cache.put('ann', ['nurse'])
+    assert.equal(await cache.get('ann'), null)
+  })
 })
