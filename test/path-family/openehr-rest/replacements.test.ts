@@ -230,6 +230,17 @@ describe('a PUT of the openEHR REST API', () => {
     assert.equal(before.etag, shown.etag)
   })
 
+  it('reads times whose zone has hours only', async () => {
+    const { rest } = fixture
+    const status = `/ehr/${await createEhr(fixture)}/ehr_status?version_at_time=`
+    for (const zone of ['+01', '-05', '+0100', '+01:00', 'Z', '']) {
+      const time = (year: number) => encodeURIComponent(`${year}-01-01T00:00:00${zone}`)
+      assertStatuses(await rest('GET', status + time(2130)), 200)
+      assertStatuses(await rest('GET', status + time(2020)), 404)
+    }
+    assertStatuses(await rest('GET', `${status}${encodeURIComponent('2030-01-01T00:00:00+25')}`), 400)
+  })
+
   it('is reached below /rest, too, where some clients expect it', async () => {
     const { id, clientSecret } = await createRestSystem()
     const { body } = await requestToken(id, clientSecret)

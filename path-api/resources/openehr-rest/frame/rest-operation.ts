@@ -56,7 +56,9 @@ export const atTimeQuery = {
 export function parseVersionTime(text: string | undefined): string | undefined {
   if (text === undefined || text === '') return undefined
   const hasZone = /(Z|T[^T]*[+-]\d\d(:?\d\d)?)$/.test(text)
-  const at = new Date(text.replace(',', '.') + (hasZone || !text.includes('T') ? '' : 'Z'))
+  // Date reads no zone that consists of hours only.
+  const time = text.replace(',', '.').replace(/(T[^T]*[+-]\d\d)$/, '$1:00')
+  const at = new Date(time + (hasZone || !text.includes('T') ? '' : 'Z'))
   if (!Number.isNaN(at.getTime())) return at.toISOString()
   const violation = { path: 'version_at_time', code: 'date-time', message: 'must be an existing time' }
   throw new ServiceError('InvalidInput', { violations: [violation] })
