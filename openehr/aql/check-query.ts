@@ -39,11 +39,12 @@ const CONTAINER_CLASSES = new Set(['EHR', 'VERSION', 'ORIGINAL_VERSION'])
  * @throws TextSyntaxError
  */
 export function checkQuery(query: QueryTree, parameters: QueryParameters): QueryTree {
-  const bound = bindParameters(query, { parameters, matchesValues: 0, patterns: 0, patternCharacters: 0 })
-  const variables = collectVariables(bound.from)
+  const variables = collectVariables(query.from)
+  const counts = { matchesValues: 0, patterns: 0, patternCharacters: 0 }
+  const bound = bindParameters(query, { parameters, variables, ...counts })
   let parts = 0
   for (const path of pathsOfQuery(bound)) {
-    if (!variables.has(path.variable))
+    if (!variables.has(path.variable.toLowerCase()))
       throw new TextSyntaxError(
         path.at,
         `${quoteShortened(path.variable)} is not a variable of FROM, which has ${listVariables(variables)}`,
@@ -62,12 +63,15 @@ export function checkQuery(query: QueryTree, parameters: QueryParameters): Query
 
 const quoteShortened = (text: string): string => JSON.stringify(text.slice(0, 60))
 
-const listVariables = (variables: ReadonlySet<string>): string =>
-  variables.size === 0 ? 'none' : [...variables].slice(0, 20).join(', ')
+const listVariables = (variables: Variables): string =>
+  variables.size === 0 ? 'none' : [...variables.values()].slice(0, 20).join(', ')
+
+/** The variables of FROM by their names in lower case, since AQL does not distinguish the cases. */
+type Variables = ReadonlyMap<string, string>
 
 /** Checks that each class exists and each variable is unique. */
-function collectVariables(from: ClassNode): Set<string> {
-  const variables = new Set<string>()
+function collectVariables(from: ClassNode): Variables {
+  const variables = new Map<string, string>()
   let classes = 0
   const visit = (containment: Containment, isFirst: boolean): void => {
     if (containment.kind !== 'class') {
@@ -78,12 +82,12 @@ function collectVariables(from: ClassNode): Set<string> {
       throw new TextSyntaxError(containment.at, `FROM can have at most ${MAX_CLASSES} classes`)
     requireClass(containment, isFirst)
     const { variable } = containment
-    if (variable !== undefined && variables.has(variable))
+    if (variable !== undefined && variables.has(variable.toLowerCase()))
       throw new TextSyntaxError(
         containment.at,
         `the variable ${quoteShortened(variable)} is already defined: use another name`,
       )
-    if (variable !== undefined) variables.add(variable)
+    if (variable !== undefined) variables.set(variable.toLowerCase(), variable)
     if (containment.contains) visit(containment.contains.what, false)
   }
   visit(from, true)
@@ -134,7 +138,9 @@ function pathsOfCondition(condition: Condition | undefined): Path[] {
 
 /** The column that an ORDER BY path refers to: by alias, or because it is the same path. */
 function findOrderColumn(path: Path, { columns }: QueryTree): number | undefined {
-  const isNamed = ({ alias }: Column) => alias === path.variable && path.parts.length === 0 && !path.predicate
+  const name = path.variable.toLowerCase()
+  const isNamed = ({ alias }: Column) =>
+    alias?.toLowerCase() === name && path.parts.length === 0 && !path.predicate
   const byName = columns.findIndex(isNamed)
   if (byName >= 0) return byName
   const same = columns.findIndex(({ expression }) => isSamePath(expression, path))
@@ -149,9 +155,9 @@ const isSamePath = (expression: Column['expression'] | undefined, path: Path): b
   expression.parts.every(({ attribute }, i) => attribute === path.parts[i]?.attribute) &&
   contentKey(expression) === contentKey(path)
 
-function checkOrder(order: OrderBy, query: QueryTree, variables: ReadonlySet<string>): OrderBy {
+function checkOrder(order: OrderBy, query: QueryTree, variables: Variables): OrderBy {
   const { operand } = order
-  const isVariable = operand.parts.length === 0 && variables.has(operand.variable)
+  const isVariable = operand.parts.length === 0 && variables.has(operand.variable.toLowerCase())
   const column = findOrderColumn(operand, query)
   const isGrouped = query.columns.some(({ expression }) => expression.kind === 'aggregate')
   if (column === undefined && isGrouped)
@@ -175,12 +181,13 @@ export function parameterNames(q: string): string[] {
 /** The values of the parameters, and what the query has bound so far: it may name one parameter often. */
 interface Binding {
   readonly parameters: QueryParameters
+  readonly variables: Variables
   matchesValues: number
   patterns: number
   patternCharacters: number
 }
 
-/** Replaces the parameters by their values; lists are allowed only in MATCHES. */
+/** Replaces the parameters by their values, and spells variables as FROM does; lists are allowed only in MATCHES. */
 function bindParameters<T>(node: T, binding: Binding): T {
   if (Array.isArray(node)) return node.map((member) => bindParameters(member, binding)) as T
   if (typeof node !== 'object' || node === null) return node
@@ -188,14 +195,16 @@ function bindParameters<T>(node: T, binding: Binding): T {
     return bindSingleValue(node as unknown as Parameter, binding.parameters) as T
   const entries = Object.entries(node).map(([name, value]) => [
     name,
-    bindParameters(bindSpecialParameter(node, name, value, binding), binding),
+    bindParameters(bindMember(node, name, value, binding), binding),
   ])
   return Object.fromEntries(entries) as T
 }
 
 /** The permitted types of a parameter depend on its position. */
-function bindSpecialParameter(node: object, name: string, value: unknown, binding: Binding): unknown {
+function bindMember(node: object, name: string, value: unknown, binding: Binding): unknown {
   const { kind } = node as { kind?: string }
+  if (kind === 'path' && name === 'variable')
+    return binding.variables.get(String(value).toLowerCase()) ?? value
   if (kind === 'matches' && name === 'values')
     return (value as Constant[]).flatMap((one) => bindList(one, binding))
   const isPattern = kind === 'like' && name === 'pattern'

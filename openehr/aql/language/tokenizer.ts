@@ -15,12 +15,12 @@ const SPACE_OR_COMMENT = /(?:\s|--[^\n]*(?:\n|$))+/y
 /** The order matters: a longer token comes before a shorter one with the same beginning. */
 const TOKEN_PATTERNS: readonly [kind: Exclude<Token['kind'], 'end' | 'string'>, pattern: RegExp][] = [
   ['code', new RegExp(ARCHETYPE_ID_PATTERN, 'y')],
-  // A term: snomed_ct::22298006
-  ['code', /[a-z][\w.-]{0,100}(?:\([\w.-]{0,100}\))?::[\w.-]+/iy],
+  // A term: snomed_ct::22298006, or with its text, snomed_ct::22298006|Myocardial infarction|
+  ['code', /[a-z][\w.-]{0,100}(?:\([\w.-]{0,100}\))?::[\w.-]+(?:\|[^|\n]{0,1000}\|)?/iy],
   ['code', new RegExp(`${NODE_ID_PATTERN}(?!\\w)`, 'y')],
   // Keywords and names, including `_type`, which every object has.
   ['word', /[a-z_]\w*/iy],
-  ['number', /\d+(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)/iy],
+  ['number', /(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?(?!\w)/iy],
   ['parameter', /\$[a-z_]\w*/iy],
   ['symbol', /!=|<>|<=|>=|[=<>(),{}[\]/*;-]/y],
 ]
@@ -51,7 +51,7 @@ function readToken(text: string, at: number): Token {
     pattern.lastIndex = at
     const token = pattern.exec(text)?.[0]
     if (token === undefined) continue
-    const tokenText = kind === 'parameter' ? token.slice(1) : token
+    const tokenText = kind === 'parameter' ? token.slice(1) : token.replace(/\|.*/, '')
     return { kind, text: tokenText, at, to: at + token.length }
   }
   if (text.startsWith('://', at))

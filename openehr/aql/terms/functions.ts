@@ -115,7 +115,7 @@ export function applyFunction(
     case 'CURRENT_TIME':
       return at.slice(11)
     case 'CURRENT_TIMEZONE':
-      return 'Z'
+      return '+00:00'
     default:
       return at
   }

@@ -58,6 +58,22 @@ describe('AQL', () => {
     assert.equal(csv.body, `#0,systolic\r\n${uids[2]},185\r\n${uids[1]},142\r\n`)
   })
 
+  it('does not distinguish upper and lower case in variables and aliases', async () => {
+    const q = `SELECT C/uid/value, ${SYSTOLIC} AS Systolic FROM EHR e CONTAINS COMPOSITION c CONTAINS ${OBSERVATION} WHERE E/ehr_id/value = '${patient.ehrId}' ORDER BY SYSTOLIC DESC`
+    assert.deepEqual((await rowsOf(patient, q))[0], [uids[2], 185])
+    const twice = 'SELECT c FROM EHR e CONTAINS COMPOSITION c CONTAINS OBSERVATION C'
+    assertProblem(await ask(patient, twice), 400, 'invalid-input')
+  })
+
+  it('reads terms with their text, numbers that begin with the point, and tells its zone', async () => {
+    const above = `SELECT ${SYSTOLIC} AS systolic FROM EHR e CONTAINS ${OBSERVATION} WHERE ${SYSTOLIC} > .5 ORDER BY systolic`
+    assert.deepEqual(await rowsOf(patient, above), await rowsOf(patient, values))
+    const path = 'o/data/events/data/items[at0004, icd10AM::F60.1|Schizoid personality disorder|]/value'
+    assertStatus(await ask(patient, `SELECT ${path} AS found FROM EHR e CONTAINS ${OBSERVATION}`))
+    const zone = `SELECT CURRENT_TIMEZONE() AS zone FROM EHR e[ehr_id/value='${patient.ehrId}']`
+    assert.deepEqual(await rowsOf(patient, zone), [['+00:00']])
+  })
+
   it('is answered page by page', async () => {
     const first = assertStatus(await ask(patient, values, { fetch: 2 }))
     assert.deepEqual([first.rows, first.meta.next_offset], [[[118], [142]], 2])
