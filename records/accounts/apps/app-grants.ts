@@ -195,9 +195,10 @@ export class AppGrants {
     const { refreshTokens, sessions } = this.#parts
     const sid = await refreshTokens.findSid(refreshToken)
     const grant = sid === undefined ? null : await this.#grants.findOne({ _id: sid, appId: app.id })
-    const scopes = scope === undefined ? grant?.scopes : reduceScopes(scope, grant?.scopes ?? [])
+    const grantedScopes = grant?.scopes ?? []
+    const scopes = scope === undefined ? grantedScopes : reduceScopes(scope, grantedScopes)
     // Checked first, so that the token stays valid.
-    if (grant && !scopes?.length) throw grantRefused('invalid_scope', 'The app was not given these scopes')
+    if (grant && scopes.length === 0) throw grantRefused('invalid_scope', 'The app was not given these scopes')
     const redemption = await refreshTokens.redeem(refreshToken)
     if (redemption && (!grant || 'reused' in redemption)) await sessions.revoke(redemption.sid)
     if (
