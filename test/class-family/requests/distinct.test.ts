@@ -117,7 +117,7 @@ describe('class family: distinct', () => {
           ehrId: ehr.objectId,
           carePlanId,
           modelClassName: 'Text',
-          payload: { n, text: `${n},`.repeat(330_000).slice(0, 980_000) },
+          payload: { n, text: `${n},`.repeat(490_000).slice(0, 980_000) },
         })
         .expect(201)
     const readTexts = (where: object) =>
