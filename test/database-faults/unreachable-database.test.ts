@@ -151,7 +151,11 @@ describe('an unreachable database', function suite() {
 
   it('is told in the same way when no majority confirms a write within 5 s', async () => {
     const timeouts = new Set<unknown>()
-    const unconfirmed = { code: 64, codeName: 'WriteConcernTimeout', errmsg: 'waiting for replication timed out' }
+    const unconfirmed = {
+      code: 64,
+      codeName: 'WriteConcernTimeout',
+      errmsg: 'waiting for replication timed out',
+    }
     faulty.findFault = ({ writeConcern }) => {
       if (!writeConcern) return undefined
       timeouts.add(writeConcern.wtimeout)

@@ -104,7 +104,8 @@ describe('apps at several instances', function suite() {
     const { app, requestToken } = await createBackendService(['system/Patient.rs'])
     const token = assertStatus(await requestToken('system/Patient.rs')).access_token
     const read = async () =>
-      (await fetch(`${instance.url}/fhir/R4/Patient`, { headers: { authorization: `Bearer ${token}` } })).status
+      (await fetch(`${instance.url}/fhir/R4/Patient`, { headers: { authorization: `Bearer ${token}` } }))
+        .status
     assert.equal(await read(), 200)
     assertStatus(await app.admin.call('DELETE', `/auth/app/${app.id}`), 204)
     await waitUntil(async () => (await read()) === 401)

@@ -198,7 +198,8 @@ export class AppGrants {
     const grantedScopes = grant?.scopes ?? []
     const scopes = scope === undefined ? grantedScopes : reduceScopes(scope, grantedScopes)
     // Checked first, so that the token stays valid.
-    if (grant && scopes.length === 0) throw grantRefused('invalid_scope', 'The app was not given these scopes')
+    if (grant && scopes.length === 0)
+      throw grantRefused('invalid_scope', 'The app was not given these scopes')
     const redemption = await refreshTokens.redeem(refreshToken)
     if (redemption && (!grant || 'reused' in redemption)) await sessions.revoke(redemption.sid)
     if (
