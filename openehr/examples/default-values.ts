@@ -1,4 +1,4 @@
-import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
+import { findRmClass, withoutTypeParameters } from '../../schemas/openehr/rm-classes.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'
 import { codedText, codePhrase } from '../rm/values/coded-text.ts'
 
@@ -23,7 +23,7 @@ const CONCRETE_CLASSES: Readonly<Record<string, string>> = {
 }
 
 export function concreteClassOf(rmType: string, declaredType: string): string {
-  const type = rmType.replace(/<.*$/, '')
+  const type = withoutTypeParameters(rmType)
   if (findRmClass(type) === undefined) return declaredType
   return lookUp(CONCRETE_CLASSES, type) ?? type
 }

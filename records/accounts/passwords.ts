@@ -8,7 +8,7 @@ import type { Sessions } from './login/sessions.ts'
 import { activateAccount, termsViolations } from './user/activation.ts'
 import type { Credentials } from './user/credentials.ts'
 import { passwordViolations } from './user/password-policy.ts'
-import { ACCOUNT_STATE_FILTERS, usersOf } from './user/user.ts'
+import { findActiveUser, usersOf } from './user/user.ts'
 
 export interface PasswordDependencies {
   db: Db
@@ -94,8 +94,8 @@ export class Passwords {
     await identities.unlinkAll(mvUid)
     await sessions.keepSessionDuring(sid, () => credentials.changePassword(mvUid, newPassword))
     // Another change may have ended all sessions before this one returned.
-    const isActive = await usersOf(db).findOne({ _id: mvUid, ...ACCOUNT_STATE_FILTERS.ACTIVE })
-    if (!isActive || !(await credentials.matchesPassword(mvUid, newPassword))) await sessions.revoke(sid)
+    const activeUser = await findActiveUser(db, mvUid)
+    if (!activeUser || !(await credentials.matchesPassword(mvUid, newPassword))) await sessions.revoke(sid)
   }
 
   /**

@@ -366,7 +366,7 @@ const changeControlClasses: ReadonlyMap<string, RmClass> = new Map(
 )
 
 /** The class without its type parameters: `DV_INTERVAL<DV_COUNT>` is a DV_INTERVAL. */
-const withoutTypeParameters = (name: string): string => name.replace(/<.*/s, '')
+export const withoutTypeParameters = (name: string): string => name.replace(/<.*/s, '')
 
 /** The class with this name; undefined if there is none. */
 export const findRmClass = (name: string): RmClass | undefined =>

@@ -1,4 +1,4 @@
-import { findRmClass, isSubclassOf } from '../../../schemas/openehr/rm-classes.ts'
+import { findRmClass, isSubclassOf, withoutTypeParameters } from '../../../schemas/openehr/rm-classes.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
 import type { SimpleNode } from '../simple-tree.ts'
 import { completeValue } from './complete-value.ts'
@@ -77,7 +77,7 @@ const boundsOf = ({ rmType }: ExpectedValue): string | undefined => /^DV_INTERVA
 /** The class of the object that a node describes. */
 function concreteClass(node: SimpleNode, { rmType, bounds, isOpen }: ExpectedValue): string {
   const has = (...names: string[]): boolean => names.some((name) => node.parts.has(name))
-  const type = rmType.replace(/<.*/s, '')
+  const type = withoutTypeParameters(rmType)
   switch (type) {
     case 'PARTY_PROXY':
     case 'PARTY_IDENTIFIED': {

@@ -7,7 +7,7 @@ import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type PageRequest } from '../../store/reading/pages.ts'
 import type { SendMail } from '../user/mails.ts'
 import { hashSecret } from '../user/secret.ts'
-import { ACCOUNT_STATE_FILTERS, accountStateOf, type User, usersOf } from '../user/user.ts'
+import { accountStateOf, findActiveUser, type User, usersOf } from '../user/user.ts'
 
 /** An identity that an OpenID Connect provider has verified. */
 export interface ExternalIdentity {
@@ -78,7 +78,7 @@ export class Identities {
   async isLinked(identity: ExternalIdentity, mvUid: string): Promise<boolean> {
     const [link, user] = await Promise.all([
       this.#links.findOne({ _id: linkIdOf(identity), mvUid }),
-      usersOf(this.#database.db).findOne({ _id: mvUid, ...ACCOUNT_STATE_FILTERS.ACTIVE }),
+      findActiveUser(this.#database.db, mvUid),
     ])
     return link !== null && user !== null
   }

@@ -42,12 +42,15 @@ export interface User {
 
 export const usersOf = (db: Db): Collection<User> => db.collection<User>('_User')
 
+export const findActiveUser = (db: Db, mvUid: string): Promise<User | null> =>
+  usersOf(db).findOne({ _id: mvUid, ...ACCOUNT_STATE_FILTERS.ACTIVE })
+
 /** The address and language for mails to a user, if the address has been confirmed. */
 export async function findMailbox(
   db: Db,
   mvUid: string,
 ): Promise<{ to: string; language: string | undefined } | undefined> {
-  const user = await usersOf(db).findOne({ _id: mvUid, ...ACCOUNT_STATE_FILTERS.ACTIVE })
+  const user = await findActiveUser(db, mvUid)
   return user ? { to: user.email, language: user.language } : undefined
 }
 
