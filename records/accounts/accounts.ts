@@ -14,7 +14,7 @@ import { runStoreTransaction, type StoreContext, type Transaction } from '../sto
 import type { EmailChanges } from './email-changes.ts'
 import type { Sessions } from './login/sessions.ts'
 import { accountHistoryEntry, withoutSecrets } from './user/account-history.ts'
-import { convertToInvited } from './user/activation.ts'
+import { convertToInvited, mustAgreeToTerms } from './user/activation.ts'
 import type { MailLinks, SendMail } from './user/mails.ts'
 import {
   ACCOUNT_STATE_FILTERS,
@@ -187,7 +187,11 @@ export class Accounts {
     const { emailChanges, sendMail, links } = this.#parts
     const { language } = user
     if (email === user.email) return emailChanges.cancel(user._id)
-    const link = links.activation(await emailChanges.begin(user._id, email), language, true)
+    const link = links.activation(
+      await emailChanges.begin(user._id, email),
+      language,
+      !mustAgreeToTerms(user),
+    )
     const owner = await findUserByEmail(this.#db, email)
     if (owner) await sendMail({ to: email, template: 'account-exists', language: owner.language, data: {} })
     else await sendMail({ to: email, template: 'confirm-address', language, data: { link } })

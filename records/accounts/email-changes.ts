@@ -1,8 +1,10 @@
 import type { ClientSession, Collection, Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
+import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
 import { isDuplicateKeyError } from '../store/documents/database.ts'
 import { syncIndexes } from '../store/documents/indexes.ts'
 import { identityLinksOf } from './login/identities.ts'
+import { activatedFields, mustAgreeToTerms, termsViolations, VERIFICATION_TOKEN } from './user/activation.ts'
 import { hashSecret, newSecret } from './user/secret.ts'
 import { usersOf } from './user/user.ts'
 
@@ -15,6 +17,12 @@ interface EmailChange {
   email: string
   tokenHash: string
   expiresAt: Date
+}
+
+/** The version of the published terms, if there are any, and whether the person agrees to them. */
+interface TermsAgreement {
+  termsVersion: string | undefined
+  termsAccepted: boolean | undefined
 }
 
 const EMAIL_CHANGE_TTL_MS = 24 * 3_600_000
@@ -66,29 +74,36 @@ export class EmailChanges {
   }
 
   /**
-   * Makes the new address the account's address.
+   * Makes the new address the account's address, and activates an account that waits for its activation.
    * @returns the account and its former address; undefined when the token is expired, used or unknown
-   * @throws Conflict when another account has the address by now
+   * @throws Conflict when another account has the address by now; RuleViolated without agreement to the terms: the link then
+   * stays valid
    */
-  async confirm(token: string): Promise<{ mvUid: string; formerEmail: string } | undefined> {
+  async confirm(
+    token: string,
+    { termsVersion, termsAccepted }: TermsAgreement,
+  ): Promise<{ mvUid: string; formerEmail: string } | undefined> {
     const now = this.#clock()
-    const change = await this.#changes.findOneAndDelete({
-      tokenHash: hashSecret(token),
-      expiresAt: { $gt: now },
-    })
+    const valid = { tokenHash: hashSecret(token), expiresAt: { $gt: now } }
+    const change = await this.#changes.findOne(valid)
     const user = change && (await usersOf(this.#db).findOne({ _id: change._id }))
     if (!user) return undefined
+    const mustAgree = mustAgreeToTerms(user)
+    requireNoViolations(mustAgree ? termsViolations(termsVersion, termsAccepted) : [])
+    const { deletedCount } = await this.#changes.deleteOne(valid)
+    if (deletedCount === 0) return undefined
     const { email } = change
     // An account of the class family may have a username other than its address, and keeps it.
     const username = user.username === user.email ? email : user.username
+    const activation = activatedFields(user, { termsVersion: mustAgree ? termsVersion : undefined, now })
     try {
       await usersOf(this.#db).updateOne(
         { _id: user._id },
         {
-          $set: { email, username, emailVerified: true, _updated_at: now },
+          $set: { email, username, ...activation },
           $inc: { version: 1 },
           // Voids the links that were mailed to the former address.
-          $unset: { _perishable_token: '', _perishable_token_expires_at: '' },
+          $unset: { ...VERIFICATION_TOKEN, _perishable_token: '', _perishable_token_expires_at: '' },
         },
       )
     } catch (error) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { assertProblem, call } from '../harness/clients/path-client.ts'
 import { followLink, tokenInLink, waitForMail, waitForMailAbout } from '../harness/people/mail.ts'
-import { createAddress, logIn, logInAs, password, signUp } from '../harness/people/people.ts'
+import { createAddress, createAdmin, logIn, logInAs, password, signUp } from '../harness/people/people.ts'
 import { apiKeys, request } from '../harness/service/service.ts'
 import { findAccount } from './idle-user.ts'
 
@@ -63,6 +63,25 @@ describe('attack: getting an account without agreeing to the terms', () => {
     const response = await call('POST', '/auth/account/password/update', { ...body, termsAccepted: true })
     assert.equal(response.status, 204)
     await logInAs(email, body.newPassword)
+  })
+
+  it('requires it for a new address that an administrator enters before the activation', async () => {
+    const former = createAddress()
+    await signUp(former, { termsAccepted: undefined }).expect(201)
+    await waitForMail(former)
+    const mvUid = (await findAccount(former))?._id
+    const email = createAddress()
+    assert.equal((await (await createAdmin()).call('PUT', `/auth/account/${mvUid}`, { email })).status, 200)
+    const { link } = await waitForMail(email)
+    assert.match(link, /terms=true/)
+    const token = tokenInLink({ link })
+    assert.deepEqual(assertProblem(await activate({ token }), 422, 'rule-violated'), ['terms-not-accepted'])
+    assertProblem(await logIn(email), 401, 'invalid-credentials')
+    assert.match(await followLink(link, { termsAccepted: 'true' }), /is confirmed/)
+    const account = await findAccount(email)
+    assert.equal(account?.termsVersion, '1')
+    assert.ok(account?.activatedAt)
+    await logInAs(email)
   })
 
   it('requires agreement on Parse Server’s own pages, too', async () => {

@@ -103,7 +103,7 @@ export class Registrations {
     proof: ActivationProof,
   ): Promise<{ mvUid: string; email: string; state: AccountState }> {
     const users = usersOf(this.#parts.database.db)
-    const mvUid = (await this.#activate(token, proof)) ?? (await this.#confirmChange(token))
+    const mvUid = (await this.#activate(token, proof)) ?? (await this.#confirmChange(token, proof))
     const user = mvUid === undefined ? null : await users.findOne({ _id: mvUid })
     if (!user) {
       throw new ServiceError('LinkExpired')
@@ -205,9 +205,9 @@ export class Registrations {
     return (await credentials.matchesPassword(_id, password)) ? [] : [PASSWORD_WRONG]
   }
 
-  async #confirmChange(token: string): Promise<string | undefined> {
-    const { emailChanges, sendMail, database } = this.#parts
-    const emailChange = await emailChanges.confirm(token)
+  async #confirmChange(token: string, { termsAccepted }: ActivationProof): Promise<string | undefined> {
+    const { emailChanges, sendMail, database, termsVersion } = this.#parts
+    const emailChange = await emailChanges.confirm(token, { termsVersion, termsAccepted })
     if (!emailChange) return undefined
     const user = await usersOf(database.db).findOne({ _id: emailChange.mvUid })
     await sendMail({
