@@ -151,6 +151,13 @@ function toExternalIdentity(
 const identityRefusedError = (detail: string, cause?: unknown) =>
   new ServiceError('IdentityRefused', { detail, cause })
 
+/** Errors of jose when it cannot fetch the provider's keys: generic for another status than 200, or for no JSON. */
+const OUTAGE_CODES: readonly string[] = [
+  errors.JOSEError.code,
+  errors.JWKSTimeout.code,
+  errors.JWKSInvalid.code,
+]
+
 /** A rejection by the provider is the caller's error. A provider that does not respond is an outage. */
 async function translateProviderErrors(work: () => Promise<ExternalIdentity>): Promise<ExternalIdentity> {
   try {
@@ -159,8 +166,7 @@ async function translateProviderErrors(work: () => Promise<ExternalIdentity>): P
     if (error instanceof ServiceError) throw error
     if (error instanceof oidc.ResponseBodyError && ['invalid_grant', 'invalid_request'].includes(error.error))
       throw identityRefusedError('The identity provider rejects the authorization code.', error)
-    const unreachable = error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid
-    if (error instanceof errors.JOSEError && !unreachable)
+    if (error instanceof errors.JOSEError && !OUTAGE_CODES.includes(error.code))
       throw identityRefusedError('The ID token is invalid.', error)
     throw new ServiceError('Unavailable', {
       detail: 'The identity provider does not respond.',

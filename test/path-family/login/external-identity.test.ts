@@ -48,6 +48,29 @@ describe('login with an external identity', () => {
     }
   })
 
+  it('is temporarily unavailable while the provider does not show its keys', async () => {
+    const person = await createPerson()
+    provider.account = { sub: random(), email: person.email, email_verified: true }
+    const token = (await provider.authorize({ response_type: 'id_token', nonce })).get('id_token') ?? ''
+    for (const failure of [
+      [500, 'out of order'],
+      [200, 'no JSON'],
+      [200, '{"keys":1}'],
+    ] as const) {
+      provider.keyFailure = [...failure]
+      const answer = await withToken(token, nonce)
+      provider.keyFailure = undefined
+      assertProblem(answer, 503, 'unavailable')
+      assert.equal(answer.headers.get('retry-after'), '30')
+    }
+    await provider.close()
+    const away = await withToken(token, nonce)
+    provider = await startProvider(Number(new URL(config.oidcIssuer).port))
+    assertProblem(away, 503, 'unavailable')
+    const [header, claims] = token.split('.')
+    assertProblem(await withToken(`${header}.${claims}.AAAA`, nonce), 401, 'identity-refused')
+  })
+
   describe('by a code', () => {
     const challenge = { code_challenge: sha256(verifier), code_challenge_method: 'S256' }
     const codeOf = async (parameters: Record<string, string> = {}) =>

@@ -21,6 +21,8 @@ export interface TestProvider {
   key: JWK
   /** Claims that replace those of the ID tokens for codes. */
   claims: object
+  /** Set while the provider fails to show its keys: the status and text of that response. */
+  keyFailure: [status: number, text: string] | undefined
   /** The parameters of the redirect that a browser would bring back. */
   authorize(parameters: Record<string, string>): Promise<URLSearchParams>
   close(): Promise<void>
@@ -35,6 +37,7 @@ export async function startProvider(port: number): Promise<TestProvider> {
     account: { sub: 'nobody', email: 'nobody@example.org', email_verified: true },
     key,
     claims: {},
+    keyFailure: undefined,
     authorize: (parameters) => authorize(issuer, parameters),
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }
@@ -47,7 +50,9 @@ export async function startProvider(port: number): Promise<TestProvider> {
   const serve = provider.callback()
   const server: Server = createServer((req, res) => {
     const finished = { login: { accountId: test.account.sub } }
-    if (!req.url?.startsWith('/interaction/')) serve(req, res)
+    const [status, text] = test.keyFailure ?? [200, '']
+    if (test.keyFailure && req.url === '/jwks') res.writeHead(status).end(text)
+    else if (!req.url?.startsWith('/interaction/')) serve(req, res)
     else provider.interactionFinished(req, res, finished).catch(() => res.destroy())
   })
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
