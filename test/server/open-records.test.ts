@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Collection, type IndexDescriptionInfo, MongoClient } from 'mongodb'
+import { type Collection, type Document, type IndexDescriptionInfo, MongoClient } from 'mongodb'
 import { Backfill } from '../../records/store/backfill/backfill.ts'
 import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
 import { readConfig } from '../../server/config/config.ts'
@@ -74,7 +74,9 @@ describe('the records of an earlier version', () => {
     await events.createIndex({ carePlanId: 1, title: 1 }, { name: 'other-owner' })
     commands.length = 0
     await Promise.all(clients.map((one) => begin(one)))
-    assert.deepEqual([commands[0], commands.includes('drop')], ['create', true])
+    // The second one waits for builds of other instances.
+    assert.deepEqual(commands.slice(0, 2), ['create', 'create'])
+    assert.ok(commands.includes('drop'))
     await isAsDeclared()
     const before = await indexes()
     const names = before.map(({ name }) => name)
@@ -82,8 +84,32 @@ describe('the records of an earlier version', () => {
     assert.ok(!names.includes('by_carePlanId'), 'list_ofPlan begins with its fields')
     commands.length = 0
     await begin(first)
-    assert.deepEqual([await indexes(), commands], [before, []])
+    assert.deepEqual([await indexes(), commands], [before, ['create']])
   })
+
+  for (const obsolete of ['list_ofEhr', 'by_carePlanId'])
+    it(`wait for the build of another instance before they lose the index ${obsolete}`, async () => {
+      await hadOtherwise()
+      await begin(first)
+      if (obsolete === 'list_ofEhr') {
+        // Another instance builds the new index under a name of its own, and listIndexes names it already.
+        await events.dropIndex(String((await listIndexes())[0]?.name))
+        await events.createIndex({ title: 1 }, { name: obsolete })
+        await events.createIndex(declaredIndex.key, { name: `${obsolete}@12345678` })
+      } else await events.createIndex({ carePlanId: 1 }, { name: obsolete })
+      const sent: Document[] = []
+      faulty.findFault = (command) => {
+        if (command.createIndexes === 'Event' || command.dropIndexes === 'Event') sent.push(command)
+        return undefined
+      }
+      await begin(first)
+      const [create, drop, ...more] = sent
+      assert.deepEqual([drop?.dropIndexes, drop?.index, more], ['Event', obsolete, []])
+      assert.ok(create)
+      const created = create.indexes.map(({ name }: Document) => name)
+      const replacement = obsolete === 'list_ofEhr' ? `${obsolete}@12345678` : 'list_ofPlan'
+      assert.ok(created.includes(replacement), `${created}`)
+    })
 
   it('report once for which index the start waits, and its number of documents', async () => {
     await hadOtherwise()
@@ -114,7 +140,8 @@ describe('the records of an earlier version', () => {
         return { change: () => ({ ok: 0, code, codeName, errmsg: `${codeName}: another was first` }) }
       }
       await begin(first)
-      assert.deepEqual([attempts, commands], [1, ['create', 'drop']])
+      assert.deepEqual(commands, ['create', 'create', 'drop'])
+      assert.equal(attempts, commands.filter((name) => `${name}Indexes`.startsWith(command)).length)
       await isAsDeclared()
     })
 
@@ -124,7 +151,7 @@ describe('the records of an earlier version', () => {
     await events.createIndex(declaredIndex.key, { name: 'of-an-earlier-version' })
     commands.length = 0
     await begin(first)
-    assert.deepEqual(commands, ['create', 'drop', 'create'])
+    assert.deepEqual(commands, ['create', 'drop', 'create', 'create'])
     await isAsDeclared()
     assert.ok((await indexes()).every(({ name }) => name !== 'of-an-earlier-version'))
   })
