@@ -4,13 +4,12 @@ import type { Acting } from '../../../schemas/accounts/helper.ts'
 import type { Session } from '../../../schemas/accounts/login.ts'
 import { findRolesOfUser } from '../../ehrs/rights/roles.ts'
 import type { Database } from '../../store/documents/database.ts'
-import { newId } from '../../store/documents/ids.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type PageRequest } from '../../store/reading/pages.ts'
 import { helperAgreementsOf, isInForce, type Parties } from '../helpers/helper-agreement.ts'
 import type { Credentials } from '../user/credentials.ts'
-import { newSecret } from '../user/secret.ts'
+import { hashSecret, newSecret } from '../user/secret.ts'
 import { isDisabled, usersOf } from '../user/user.ts'
 import { refreshTokensOf } from './refresh-tokens.ts'
 
@@ -178,11 +177,11 @@ export class Sessions {
     const ends = [this.#toActiveSession(own).expiresAt, new Date(agreement.until)]
     const helper = { helperId: agreement.helperId, sid, agreementId: agreement.id }
     const session = await this.#sessions.findOneAndUpdate(
-      { 'helper.sid': sid, 'helper.agreementId': agreement.id },
+      // Derived, so that concurrent requests begin the same session: only its key makes an upsert unique.
+      { _id: hashSecret(`${sid} ${agreement.id}`) },
       {
         $set: { expiresAt: ends.reduce((a, b) => (a < b ? a : b)), lastUsedAt: now, _updated_at: now },
         $setOnInsert: {
-          _id: newId(),
           _session_token: HELPER_TOKEN_PREFIX + newSecret(),
           _p_user: userPointer(agreement.mvUid),
           _created_at: now,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { decodeJwt } from 'jose'
 import { accessRules } from '../../../path-api/operation/access.ts'
 import { operationTable } from '../../../path-api/operation-table.ts'
 import { bloodPressureOf, callFhir, idsIn, readFhir } from '../../fhir/fhir-client.ts'
@@ -16,6 +17,7 @@ import { createConnectMessage, openRawSocket, subscribeBySdk } from '../../harne
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 import { actFor, createHelper, inviteHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, createRoleHolder, type Person } from '../../harness/people/people.ts'
+import { recordCommands } from '../../harness/service/database-commands.ts'
 import { request } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
 
@@ -178,6 +180,20 @@ describe('a helper', () => {
     topicId = assertStatus(await patient.call('POST', `/chat/careplan/${planId}`, topic), 201).id
     await createHelper(patient, helper, ['READ'])
     reading = await actFor(patient, helper)
+  })
+
+  it('begins one session by concurrent requests', async () => {
+    const path = `/profile/${helper.mvUid}/helping/${patient.mvUid}/act`
+    const commands = await recordCommands(async () => {
+      const answers = await Promise.all(Array.from({ length: 5 }, () => helper.call('POST', path)))
+      const sids = answers.map((one) => decodeJwt(assertStatus(one).authToken).sid)
+      assert.equal(new Set(sids).size, 1)
+    }, /^_Session$/)
+    // MongoDB makes an upsert unique only by a unique key in its filter.
+    const upserts = commands.filter(({ upsert }) => upsert)
+    assert.equal(upserts.length, 5)
+    for (const { findAndModify, query } of upserts)
+      assert.deepEqual([findAndModify, Object.keys(query)], ['_Session', ['_id']])
   })
 
   it('has no access to the account of the person in the path family', async () => {
