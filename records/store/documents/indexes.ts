@@ -44,24 +44,26 @@ async function syncIndexesOnce(
     await collection.createIndexes([...declarations])
     return
   }
+  // MongoDB also lists an index that another instance is still building. Creating it again waits for that.
+  const current = declarations.flatMap((index) => {
+    const found = present.find((one) => hasNameOfIndex(one.name, index) && isSameIndex(one, index))
+    return found ? [{ ...index, name: found.name }] : []
+  })
+  if (current.length > 0) await collection.createIndexes(current)
   const foreign = present.filter(({ name }) => !declarations.some((index) => hasNameOfIndex(name, index)))
-  const obsolete = present.filter((one) => declarations.some(hasPrefix(one)))
-  const current: NamedIndex[] = []
   for (const index of declarations) {
     const versions = present.filter(({ name }) => hasNameOfIndex(name, index))
     const old = versions.filter((one) => !isSameIndex(one, index))
-    obsolete.push(...old)
-    const existing = versions.find((one) => isSameIndex(one, index))
-    const isNameTaken = old.some(({ name }) => name === index.name)
-    const name = existing?.name ?? (isNameTaken ? `${index.name}@${definitionDigest(index)}` : index.name)
-    current.push({ ...index, name })
-    if (existing) continue
-    await tell(name)
-    await createOrReplaceIndex(collection, { ...index, name }, [...old, ...foreign])
+    if (old.length === versions.length) {
+      const isNameTaken = old.some(({ name }) => name === index.name)
+      const name = isNameTaken ? `${index.name}@${definitionDigest(index)}` : index.name
+      await tell(name)
+      await createOrReplaceIndex(collection, { ...index, name }, [...old, ...foreign])
+    }
+    for (const { name } of old) await dropIndexIfPresent(collection, name)
   }
-  // MongoDB also lists an index that another instance is still building. Creating it again waits for that.
-  if (current.length > 0) await collection.createIndexes(current)
-  for (const { name } of obsolete) await dropIndexIfPresent(collection, name)
+  for (const one of present)
+    if (declarations.some(hasPrefix(one))) await dropIndexIfPresent(collection, one.name)
 }
 
 /** The name belongs to a current or former version of the declared index. */
