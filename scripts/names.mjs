@@ -1,7 +1,7 @@
 /** Checks names: exports, constants of time, files and test titles. `npm run names -- --help` explains the rules. */
-import { readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import ts from 'typescript'
+import { isTest, PROGRAMS, parse, pathsIn, visit } from './sources.mjs'
 
 const HELP = `Usage: npm run names
 
@@ -14,11 +14,6 @@ Reads the syntax of the product and of its tests, and fails if:
   - the whole name of a variable or parameter is a participle, such as "known"
   - a test title does not begin with a verb or the subject
 `
-const PROGRAMS = [
-  ['cloud', 'fhir', 'packages', 'path-api', 'openehr', 'records', 'schemas', 'server'],
-  ['client'],
-  ['console'],
-]
 const TESTS = ['packages', 'test']
 
 /** Files whose exports do not resemble their name, with the reason. */
@@ -52,21 +47,6 @@ const findings = []
 const report = (file, node, message) => {
   const { line } = file.getLineAndCharacterOfPosition(node.getStart(file))
   findings.push(`${file.fileName}:${line + 1}: ${message}`)
-}
-
-const pathsIn = (folders) =>
-  folders.flatMap((folder) =>
-    readdirSync(folder, { recursive: true })
-      .map((path) => join(folder, path))
-      .filter((path) => /\.tsx?$/.test(path) && !/(^|\/)(dist|\.build|generated|node_modules)\//.test(path)),
-  )
-
-const isTest = (path) => /(^|\/)test\//.test(path)
-const parse = (path) => ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true)
-
-function visit(node, look) {
-  look(node)
-  ts.forEachChild(node, (child) => visit(child, look))
 }
 
 const namesIn = (name) => (ts.isIdentifier(name) ? [name] : name.elements.flatMap((one) => namesIn(one.name)))
@@ -266,7 +246,9 @@ else {
   checkTitles(tests)
   process.stdout.write(`${programs.flat().length} files of the product, ${tests.length} of its tests\n`)
   if (programs.some((files) => files.length === 0) || tests.length === 0)
-    findings.push('No files were found: correct PROGRAMS and TESTS in scripts/names.mjs')
+    findings.push(
+      'No files were found: correct PROGRAMS in scripts/sources.mjs and TESTS in scripts/names.mjs',
+    )
   for (const finding of findings) process.stderr.write(`${finding}\n`)
   process.exitCode = findings.length > 0 ? 1 : 0
 }

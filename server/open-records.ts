@@ -172,7 +172,7 @@ export const createFhirServices = (
   profiles,
   participants: carePlans.participants,
   toCompositionJson: toRmJson,
-  publicUrl: publicUrl?.replace(/(?<!\/)\/+$/, ''),
+  publicUrl,
   feed,
 })
 

@@ -23,7 +23,8 @@ const PATH_STEPS = /\/([a-z]\w*)(?:\[([\w.]+)(?:[^\][\n\w.][^\][\n]*)?\])?/g
 const RANGE_TEXT = /\*|\d{1,9}(?:\s*\.\.\s*(?:\*|\d{1,9}))?/y
 /** Some scores have halves: `0.5`. */
 const ORDINAL_VALUE = /-?\d{1,9}(?:\.\d{1,9})?/y
-const CONTAINER_FLAGS = /(?:;\s*(?:un)?ordered\s*|;\s*(?:non-)?unique\s*)+/y
+// cspell:ignore ique
+const CONTAINER_FLAGS = /(?:;\s*(?:ordered|un(?:ordered|ique)|non-unique)\s*)+/y
 /** Constraints on primitive types: a number, a date and its pattern, a duration, a range, true or false. */
 const PRIMITIVE_CONSTRAINT = /\|[^|\n]*\||(?:true\b|false\b|yyyy|[A-Z\d+-])[\w:?.+/-]*/y
 

@@ -8,14 +8,12 @@ export const SMART_PATHS = {
   revoke: '/auth/smart/revoke',
 } as const
 
-const withoutSlash = (publicUrl: string): string => publicUrl.replace(/(?<!\/)\/+$/, '')
-
 /** Address of the FHIR API, without a slash at its end: the audience of the tokens of apps. */
-export const fhirBaseOf = (publicUrl: string): string => `${withoutSlash(publicUrl)}/fhir/R4`
+export const fhirBaseOf = (publicUrl: string): string => `${publicUrl}/fhir/R4`
 
 /** Addresses of the OAuth server, for apps. */
 export const smartAddresses = (publicUrl: string) => {
-  const at = (path: string) => withoutSlash(publicUrl) + path
+  const at = (path: string) => publicUrl + path
   return {
     authorize: at(SMART_PATHS.authorize),
     token: at(SMART_PATHS.token),

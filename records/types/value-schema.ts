@@ -77,7 +77,7 @@ const REFERENCE_PATTERN = /^#\/\$defs\/([A-Za-z0-9_-]{1,64})$/
  * break.
  */
 const toEcmaScriptDollar = (pattern: string): string =>
-  pattern.replaceAll(/\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\$/g, (token) => (token === '$' ? '\\z' : token))
+  pattern.replaceAll(/\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]?|\$/g, (token) => (token === '$' ? '\\z' : token))
 
 /** Thrown when the texts of a value would take too long for the patterns of its schema. */
 class PatternStepsExceeded extends Error {}

@@ -76,7 +76,7 @@ const PRIMITIVES: Readonly<Record<string, JsonSchema>> = {
   Time: text('Time (ISO 8601), such as 08:30:00', { minLength: 2 }),
   DateTime: text('Date and time (ISO 8601), such as 2026-03-01T08:30:00Z', { minLength: 4 }),
   Duration: text('Duration (ISO 8601), such as P1DT2H', { minLength: 3 }),
-  Base64: text('Bytes in Base64', { pattern: '^[A-Za-z0-9+/\\s]*={0,2}\\s*$' }),
+  Base64: text('Bytes in Base64', { pattern: '^[A-Za-z0-9+/\\s]*(=\\s*){0,2}$' }),
   Uri: text('URI', { minLength: 1 }),
   EhrUri: text('URI of the scheme ehr', { pattern: '^ehr:\\S*$' }),
 }

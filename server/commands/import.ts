@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { addressFileOf, localUrlOf, readAddress } from '../config/service-address.ts'
 import { SETTINGS } from '../config/service-settings.ts'
+import { webAddress } from '../config/setting-kinds.ts'
 import type { ImportTally } from '../import/import-entries.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -62,12 +63,15 @@ function parseCommandLine(args: string[], env: NodeJS.ProcessEnv): ImportOptions
   if (!user) throw new Error('--user or the environment variable IMPORT_USER is required. See --help.')
   if (![ehr, carePlan].every((id) => /^[\w-]{1,64}$/.test(id)))
     throw new Error('--ehr and --care-plan must be ids, such as n4Fq2LxT0a.')
-  if (!/^https?:\/\/[^?]+$/.test(url)) throw new Error('--url must be an http:// or https:// address.')
-  return { file, ehr, carePlan, map, url: url.replace(/(?<!\/)\/+$/, ''), urlSource, user }
+  return { file, ehr, carePlan, map, url, urlSource, user }
 }
 
-function locateService(url: string | undefined, { DATA_DIR, HOST, PORT }: NodeJS.ProcessEnv) {
-  if (url !== undefined) return { url, urlSource: '--url' }
+function locateService(option: string | undefined, { DATA_DIR, HOST, PORT }: NodeJS.ProcessEnv) {
+  if (option !== undefined) {
+    const url = webAddress.read(option)
+    if (!url) throw new Error(`--url must be ${webAddress.mustBe}.`)
+    return { url, urlSource: '--url' }
+  }
   const file = addressFileOf(DATA_DIR || SETTINGS.dataDir.default)
   const running = readAddress(dirname(file))
   if (running) return { url: running.url, urlSource: file }

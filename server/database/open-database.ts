@@ -66,7 +66,7 @@ function openRemoteDatabase(uri: string): OpenDatabase {
   }
 }
 
-const createEmbeddedUri = (address: string): string => `${address.replace(/(?<!\/)\/+$/, '')}/health-record`
+const createEmbeddedUri = (address: string): string => `${address}/health-record`
 
 /** Data file in the directory of an embedded engine. */
 const DATA_FILE = 'data.mdb'

@@ -1,8 +1,7 @@
 import type { RequestHandler } from 'express'
 
 /** Path of PUBLIC_URL, without a slash at its end: `/records`; empty if it has none. */
-export const pathPrefixOf = (publicUrl: string): string =>
-  new URL(publicUrl).pathname.replace(/(?<!\/)\/+$/, '')
+export const pathPrefixOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/^\/$/, '')
 
 /**
  * Serves requests with and without the path of PUBLIC_URL, because some proxies remove it and others do not.

@@ -50,15 +50,23 @@ const quote = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|-]/g, '\\
 
 const failInvalid = (why: string): never => fail(51091, `Regular expression is invalid: ${why}`)
 
+const quotation = /\\Q([\s\S]*?)(?:\\E|$)/
+const escapeSequence = /\\(x\{[\dA-Fa-f]+\}|x[\dA-Fa-f]{0,2}|c[ -~]|0[0-7]{0,2}|[\s\S])/
+/** One without its end is a token, too: it is refused, and the search need not try each later start. */
+const characterClass =
+  /\[(\^?\]?)((?:\\(?:Q(?:(?!\\E)[\s\S])*(?:\\E|$)|[^Q])|\[(?::\^?\w+:\])?|[^[\]\\])*)(\])?/
+const comment = /\(\?#[^)]*(\))?/
 /**
  * Syntax that differs in Perl: quotations, escapes, classes, comments, groups. `$` also matches before a last
  * line break.
  */
-const token =
-  /\\Q([\s\S]*?)(?:\\E|$)|\\(x\{[\da-f]+\}|x[\da-f]{0,2}|c[ -~]|0[0-7]{0,2}|[\s\S])|\[(\^?\]?)((?:\\Q[\s\S]*?\\E|\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*)\]|\(\?#[^)]*\)|\(\?'(\w+)'|\$/i
-const tokens = new RegExp(token, 'gi')
+const token = [quotation, escapeSequence, characterClass, comment, /\(\?'(\w+)'/, /\$/]
+  .map(({ source }) => source)
+  .join('|')
+const tokens = new RegExp(token, 'g')
 /** Option x also ignores blanks and comments. */
-const extendedTokens = new RegExp(`${token.source}|\\s+|#.*`, 'gi')
+const extendedTokens = new RegExp(`${token}|\\s+|#.*`, 'g')
+const classTokens = new RegExp(`${quotation.source}|${escapeSequence.source}`, 'g')
 
 const translateEscape = (name: string, translations: Record<string, string>): string => {
   const letter = name[0] as string
@@ -69,10 +77,8 @@ const translateEscape = (name: string, translations: Record<string, string>): st
 }
 
 const inClass = (text: string): string =>
-  text.replace(
-    /\\Q([\s\S]*?)(?:\\E|$)|\\(x\{[\da-f]+\}|x[\da-f]{0,2}|c[ -~]|0[0-7]{0,2}|[\s\S])/gi,
-    (_, quotedText, letters) =>
-      quotedText === undefined ? translateEscape(letters, members) : quote(quotedText),
+  text.replace(classTokens, (_, quotedText, letters) =>
+    quotedText === undefined ? translateEscape(letters, members) : quote(quotedText),
   )
 
 /** The group that captures a line break between the end of a match and the end of the text. */
@@ -85,11 +91,13 @@ const translate = (pattern: string, flags: string): string => {
       ? `(?P<${ending}${endings++}>\\n)?\\z`
       : failInvalid('$ or \\Z inside the pattern is not supported')
   const replace = (
-    ...[whole, quotedText, letters, first, inside, name, at]: [string, ...string[]]
+    ...[whole, quotedText, letters, first, inside, bracket, parenthesis, name, at]: [string, ...string[]]
   ): string => {
     const rest = pattern.slice(Number(at) + whole.length)
     if (quotedText !== undefined) return quote(quotedText)
     if (letters !== undefined) return letters === 'Z' ? end(rest) : translateEscape(letters, escapes)
+    if (inside !== undefined && !bracket) failInvalid('missing ] after a character class')
+    if (whole.startsWith('(?#') && !parenthesis) failInvalid('missing ) after a comment')
     if (inside !== undefined) return `[${first?.replace(']', '\\]')}${inClass(inside)}]`
     if (name) return `(?P<${name}>`
     if (whole === '$') return flags.includes('m') ? '$' : end(rest)

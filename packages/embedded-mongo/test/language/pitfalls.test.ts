@@ -237,6 +237,25 @@ describe('pitfalls', () => {
     assert.ok(performance.now() - startTime < 20_000)
   })
 
+  it('refuses a class, a quotation in it or a comment without an end at once, however long it is', async () => {
+    await store('a')
+    const unfinished = [
+      `[${'\\Qa\\E'.repeat(5_000)}`,
+      '['.repeat(30_000),
+      '[[:a:]'.repeat(5_000),
+      '(?#'.repeat(10_000),
+    ]
+    for (const pattern of unfinished)
+      await assert.rejects(ids({ v: { $regex: pattern } }), { code: 51091 }, pattern.slice(0, 20))
+  })
+
+  it('distinguishes escapes from those with a capital letter', async () => {
+    await store('\\e]', 'Q', '\u001b')
+    assert.deepEqual(await ids({ v: { $regex: '^\\Q\\e]\\E' } }), [0])
+    assert.deepEqual(await ids({ v: { $regex: '^[\\e]$' } }), [2])
+    assert.deepEqual(await ids({ v: { $regex: '^[\\Q\\E\\x1B]$' } }), [2])
+  })
+
   it('finds the same texts with and without captures', () => {
     const atom = fc.constantFrom(
       'a',

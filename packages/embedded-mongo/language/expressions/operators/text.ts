@@ -23,7 +23,8 @@ export const formatLikeStream = (value: number): string => {
   if (Number.isNaN(value)) return 'nan'
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf'
   if (Object.is(value, -0)) return '-0'
-  const [, digits = '', sign, power = ''] = /^(.*?)\.?0*e([+-])(\d+)$/.exec(value.toExponential(5)) ?? []
+  const [, digits = '', sign, power = ''] =
+    /^(-?\d(?:\.\d*[1-9])?)\.?0*e([+-])(\d+)$/.exec(value.toExponential(5)) ?? []
   const magnitude = Number(`${sign}${power}`)
   if (magnitude >= -4 && magnitude < 6) return String(Number(value.toPrecision(6)))
   return `${digits}e${sign}${power.padStart(2, '0')}`
