@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { createDataDir } from '../harness/service/service-process.ts'
+import { createDataDir } from '../../harness/service/service-process.ts'
 
 const ROOMS = [
   'bench',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createDataDir } from '../harness/service/service-process.ts'
+import { createDataDir } from '../../harness/service/service-process.ts'
 
 const EASY = 'The cat sat on the mat. The dog ran to the door.\n'
 const HARD =
