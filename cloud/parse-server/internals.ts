@@ -1,8 +1,8 @@
 import { type ClassSchemas, toClassObject } from './adapter/object-conversion.ts'
 import type { FieldTypes } from './adapter/open-environment.ts'
+import type { ParseCache } from './adapter/parse-cache.ts'
 import { encodeQueryKeys, type QueryConversion } from './adapter/query-keys.ts'
 import type { Configurations } from './adapter/request/request-database.ts'
-import type { RoleCache } from './adapter/role-cache.ts'
 import { requireParseServerWithStubs } from './module-stubs.ts'
 import type { WriteModules } from './object-writes.ts'
 import type { SchemaMigration } from './schema-check.ts'
@@ -57,10 +57,7 @@ type RestModule = WriteModules['rest'] & {
 /** Internal modules of Parse Server that accounts use; they have no types. */
 export interface AccountInternals {
   config: {
-    cacheController: {
-      user: { del(sessionToken: string): Promise<void> }
-      role: RoleCache
-    }
+    cacheController: Record<'user' | 'role', ParseCache>
     userController: {
       resendVerificationEmail(username: string, request: object): Promise<unknown>
       sendPasswordResetEmail(email: string): Promise<unknown>

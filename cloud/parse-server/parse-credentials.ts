@@ -9,7 +9,7 @@ import { unavailableError } from '../../records/store/documents/outage.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { toDateObject } from '../../schemas/forms/class-form.ts'
 import { UNAVAILABLE_MESSAGE } from './adapter/database-errors.ts'
-import { preventStaleRoles } from './adapter/role-cache.ts'
+import { preventStaleEntries } from './adapter/parse-cache.ts'
 import { type AccountInternals, loadAccountInternals } from './internals.ts'
 
 const hasCode = (error: unknown, ...codes: unknown[]): boolean =>
@@ -71,10 +71,8 @@ function createSessionMethods({ config, createSession }: AccountInternals) {
       await session.createSession()
       return session.sessionData.sessionToken
     },
-    async forgetSessions(tokens) {
-      for (const token of tokens) await config.cacheController.user.del(token)
-    },
-    forgetRoles: preventStaleRoles(config.cacheController.role),
+    forgetSessions: preventStaleEntries(config.cacheController.user),
+    forgetRoles: preventStaleEntries(config.cacheController.role),
   } satisfies Partial<Credentials>
 }
 

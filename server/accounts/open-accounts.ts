@@ -176,7 +176,10 @@ async function openSessions({ config, database, log }: AccountsOptions, clock: (
   const credentials = await createParseCredentials(config.applicationId, database.db)
   const sessions = new Sessions(database, credentials, clock)
   await sessions.prepare()
-  watchSessions(database.adapter, () => sessions.invalidateCache())
+  watchSessions(database.adapter, () => {
+    sessions.invalidateCache()
+    return credentials.forgetSessions()
+  })
   const onFault = (err: unknown) =>
     log.error({ err }, 'The role cache was not cleared; Parse Server may use former roles for 5 s')
   onRoleChange(database, () => {

@@ -7,13 +7,13 @@ export type WatchedAdapter = Record<'deleteObjectsByQuery', AdapterDelete>
  * Calls back when Parse Server ends sessions in this process: at logout, password reset, or by the master key. Parse has
  * no hook for all of these, but all use its storage adapter.
  */
-export function watchSessions(adapter: WatchedAdapter, onChange: () => void): void {
+export function watchSessions(adapter: WatchedAdapter, onChange: () => unknown): void {
   const { deleteObjectsByQuery } = adapter
   adapter.deleteObjectsByQuery = async function (className, ...rest) {
     try {
       return await deleteObjectsByQuery.call(this, className, ...rest)
     } finally {
-      if (className === '_Session') onChange()
+      if (className === '_Session') await onChange()
     }
   }
 }

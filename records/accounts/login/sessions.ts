@@ -321,13 +321,13 @@ export class Sessions {
   }
 
   async #end(filter: object): Promise<number> {
-    const sessions = await this.#sessions.find(filter, { projection: { _session_token: 1 } }).toArray()
+    const sessions = await this.#sessions.find(filter, { projection: { _id: 1 } }).toArray()
     const { deletedCount } = await this.#sessions.deleteMany(filter)
     this.invalidateCache()
     // Parse Server may end a session without these. They are void all the same, see #actingOf.
     await this.#sessions.deleteMany({ 'helper.sid': { $in: sessions.map(({ _id }) => _id) } })
     await refreshTokensOf(this.#database.db).deleteMany({ sid: { $in: sessions.map(({ _id }) => _id) } })
-    await this.#credentials.forgetSessions(sessions.map(({ _session_token }) => _session_token))
+    await this.#credentials.forgetSessions()
     return deletedCount
   }
 

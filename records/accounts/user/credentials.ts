@@ -50,8 +50,8 @@ export interface Credentials {
   resetPassword(token: string, newPassword: string): Promise<void>
   /** Sets a password and ends all sessions. @throws RuleViolated for a recently used password */
   changePassword(mvUid: string, newPassword: string): Promise<void>
-  /** Clears Parse Server's cache of sessions that were ended without it. */
-  forgetSessions(tokens: readonly string[]): Promise<void>
+  /** Clears Parse Server's cache of sessions after some have ended. */
+  forgetSessions(): Promise<void>
   /** Clears Parse Server's cache of roles that were changed without it. */
   forgetRoles(): Promise<void>
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { preventStaleRoles, type RoleCache } from '../../../cloud/parse-server/adapter/role-cache.ts'
+import { type ParseCache, preventStaleEntries } from '../../../cloud/parse-server/adapter/parse-cache.ts'
 
-describe('the role cache of Parse Server', () => {
+describe('a cache of Parse Server', () => {
   let notes: Map<string, unknown>
-  let cache: RoleCache
+  let cache: ParseCache
   let forget: () => Promise<void>
   beforeEach(() => {
     notes = new Map()
@@ -12,7 +12,7 @@ describe('the role cache of Parse Server', () => {
       put: (userId, roles) => notes.set(userId, roles),
       clear: async () => notes.clear(),
     }
-    forget = preventStaleRoles(cache)
+    forget = preventStaleEntries(cache)
   })
 
   it('stores roles and forgets them', async () => {
