@@ -40,7 +40,7 @@ import {
   requireReadOnlyUse,
 } from './read-only-access.ts'
 import { checkJson, sentOffsetOf } from './request/json-validation.ts'
-import { type ParseRequest, parseErrorCode, Refusal } from './request/parse-request.ts'
+import { type ParseRequest, parseErrorCode, Refusal, requireEnabledAccount } from './request/parse-request.ts'
 import {
   hasBody,
   isBatch,
@@ -198,6 +198,7 @@ function requireAllowed(
   { open, serves }: { open: boolean; serves: IsServedClass },
 ): void {
   const { isMaster, user } = req.auth
+  if (!open) requireEnabledAccount(req)
   checkJson(req.body)
   if (isReadOnlyRequest(req)) requireReadOnlyUse(req, parts)
   // Clients must not write into the context of triggers.

@@ -3,7 +3,12 @@ import { classKindOf, isClassName } from '../../records/kinds.ts'
 import { isReadableByHelper } from '../../records/store/documents/caller.ts'
 import type { Acting } from '../../schemas/accounts/helper.ts'
 import { markHelped } from '../request/helper-sessions.ts'
-import { type ParseRequest, parseErrorCode, Refusal } from './request/parse-request.ts'
+import {
+  createEndedSessionRefusal,
+  type ParseRequest,
+  parseErrorCode,
+  Refusal,
+} from './request/parse-request.ts'
 import { isRead, normalizePath, type RequestPart } from './request/request-parts.ts'
 import type { IsServedClass } from './request/served-classes.ts'
 
@@ -23,7 +28,7 @@ export async function recogniseHelper(
   const acting = await findActing(sessionToken)
   // Parse loads no user for routes without a session.
   if (!auth.user) return acting
-  if (!acting) throw new Refusal(401, parseErrorCode.invalidSession, 'Invalid session token')
+  if (!acting) throw createEndedSessionRefusal()
   markHelped(auth.user, acting)
   Object.assign(auth, { fetchedRoles: true, userRoles: [] })
   return acting

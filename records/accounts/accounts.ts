@@ -115,12 +115,20 @@ export class Accounts {
     requireAllowedEdit(caller, mvUid, change)
     const email = change.email?.toLowerCase()
     if (email !== undefined) await this.#countNewAddress(caller, mvUid, email)
+    if (change.disabled === false) await this.#endSessionsOfDisabled(mvUid)
     const user = await runStoreTransaction(this.#parts.records, (tx) =>
       this.#applyEdit(tx, caller, mvUid, change, expected),
     ).catch(throwUsernameConflict)
     if (change.disabled) await this.#parts.sessions.endAll(mvUid)
     if (email !== undefined) await this.#changeEmail(user, email)
     return this.get(mvUid)
+  }
+
+  /** A session outlives the disabling of its account if the service dies meanwhile. Nobody may use it again. */
+  async #endSessionsOfDisabled(mvUid: string): Promise<void> {
+    const disabled = { _id: mvUid, ...ACCOUNT_STATE_FILTERS.DISABLED }
+    if (await usersOf(this.#db).findOne(disabled, { projection: { _id: 1 } }))
+      await this.#parts.sessions.endAll(mvUid)
   }
 
   async #countNewAddress({ userId }: Caller, mvUid: string, email: string): Promise<void> {

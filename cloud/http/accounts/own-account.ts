@@ -6,7 +6,7 @@ import { OtherUserParams } from '../../../schemas/accounts/helper.ts'
 import { toDateObject } from '../../../schemas/forms/class-form.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import { createCallerWithoutRoles } from '../../request/caller.ts'
-import { parseErrorCode, Refusal } from '../request/parse-request.ts'
+import { createEndedSessionRefusal, parseErrorCode, Refusal } from '../request/parse-request.ts'
 import { type BodyFields, parseAccountChange, requireFit, requireKnownProperties } from './account-bodies.ts'
 import type { AccountRequest, AccountResponse } from './account-request.ts'
 
@@ -59,7 +59,7 @@ const createForeignAccountRefusal = () =>
 /** Returns the session of the request, as SDKs expect it. */
 export async function getOwnSession({ req, sessions }: AccountRequest): Promise<AccountResponse> {
   const session = await sessions.findByToken(req.info.sessionToken ?? '')
-  if (!session) throw new Refusal(401, parseErrorCode.invalidSession, 'Invalid session token')
+  if (!session || !(await sessions.facts(session.sid))) throw createEndedSessionRefusal()
   const { sid: objectId, mvUid, sessionToken, expiresAt, createdAt } = session
   const user = { __type: 'Pointer', className: '_User', objectId: mvUid }
   return {

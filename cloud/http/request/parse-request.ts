@@ -17,7 +17,7 @@ export interface ParseRequest extends Request {
     isMaster: boolean
     /** True for the READ_ONLY_MASTER_KEY. */
     isReadOnly?: boolean
-    user?: { id: string }
+    user?: { id: string; getACL(): { permissionsById: object } | null }
     getUserRoles(): Promise<string[]>
   }
   info: { context: object; sessionToken?: string; installationId?: string }
@@ -66,3 +66,12 @@ export const parseErrorCode = {
   unsupportedService: 252,
   preconditionFailed: PRECONDITION_FAILED,
 } as const
+
+export const createEndedSessionRefusal = () =>
+  new Refusal(401, parseErrorCode.invalidSession, 'Invalid session token')
+
+/** Parse accepts a session of a disabled account. @throws Refusal */
+export function requireEnabledAccount({ auth }: ParseRequest): void {
+  const acl = auth.user?.getACL()
+  if (acl && Object.keys(acl.permissionsById).length === 0) throw createEndedSessionRefusal()
+}

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
-import { createPerson, type Person } from '../../harness/people/people.ts'
+import type { Document } from 'mongodb'
+import { usersOf } from '../../../records/accounts/user/user.ts'
+import { assertProblem } from '../../harness/clients/path-client.ts'
+import { createAdmin, createPerson, type Person } from '../../harness/people/people.ts'
 import { withFrozenClock } from '../../harness/service/clock.ts'
+import { beforeFirstCommand } from '../../harness/service/database-commands.ts'
 import { apiKeys, config, request, service } from '../../harness/service/service.ts'
 
 describe('class family: keys and sessions', () => {
@@ -112,6 +116,49 @@ describe('class family: keys and sessions', () => {
     const { status, body } = await request().get('/1/users/me').set(leaver.headers)
     assert.equal(status, 401)
     assert.equal(body.code, 209)
+  })
+
+  const assertEnded = async ({ headers }: Person, path = '/1/users/me') => {
+    const { status, body } = await request().get(path).set(headers)
+    assert.deepEqual([status, body.code], [401, 209])
+  }
+
+  it('ends all access also of requests that were under way at the logout', async () => {
+    const read = ({ headers }: Person) => request().get('/1/classes/CarePlan').set(headers).expect(200)
+    const logOut = ({ headers }: Person) => request().post('/1/logout').set(headers).expect(200)
+    const logOutByPath = (person: Person) => person.call('POST', '/auth/logout')
+    for (const leave of [logOut, logOutByPath]) {
+      const reader = await createPerson()
+      const isUserRead = ({ find }: Document) => find === '_User'
+      await beforeFirstCommand(
+        isUserRead,
+        () => leave(reader),
+        () => read(reader),
+      )
+      await assertEnded(reader, '/1/classes/CarePlan')
+
+      const leaver = await createPerson()
+      const isSessionEnd = (command: Document) => command.delete === '_Session'
+      await beforeFirstCommand(
+        isSessionEnd,
+        () => read(leaver),
+        () => leave(leaver),
+      )
+      await assertEnded(leaver, '/1/classes/CarePlan')
+    }
+  })
+
+  it('refuses a disabled account whose session still exists, and ends that when the account is enabled', async () => {
+    const person = await createPerson()
+    const account = `/auth/account/${person.mvUid}`
+    await usersOf(service.db).updateOne({ _id: person.mvUid }, { $set: { _rperm: [], _wperm: [] } })
+    for (const path of ['/1/users/me', '/1/sessions/me', '/1/classes/CarePlan'])
+      await assertEnded(person, path)
+    assertProblem(await person.call('GET', account), 401, 'unauthenticated')
+    const admin = await createAdmin()
+    assert.equal((await admin.call('PUT', account, { disabled: false })).status, 200)
+    await assertEnded(person)
+    assertProblem(await person.call('GET', account), 401, 'unauthenticated')
   })
 
   it('expires within 5 s, and every session has an expiry', async () => {
