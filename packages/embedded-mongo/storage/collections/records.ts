@@ -120,8 +120,11 @@ const putEntry = (view: WritableView, { unique }: Index, key: Buffer, id: Buffer
 }
 
 const removeEntry = (view: WritableView, index: Index, key: Buffer, id: Buffer): void => {
-  // While a unique index is being filled, the key may belong to another document.
-  if (!index.unique || index.ready || view.get(key)?.equals(id)) view.remove(key)
+  // While a unique index is being filled, the key may belong to another document. A transaction claims it all
+  // the same: the build may neither add it nor give it away before the transaction ends.
+  const owner = index.unique && !index.ready ? view.get(key) : undefined
+  if (owner && !owner.equals(id)) view.put(key, owner)
+  else view.remove(key)
 }
 
 /**
