@@ -52,10 +52,9 @@ const buildIndexes = async (
       newIndexes.push({ ...engine.catalog.newIndex(view, spec, hasTallies), ready: false })
     }
     lastId = fillIndexes(view, collection, newIndexes, undefined, timer)
-    if (!lastId) for (const index of newIndexes) index.ready = true
     return engine.catalog.setIndexes(view, collection, [...collection.indexes, ...newIndexes])
   })
-  if (lastId) await fillInSlices(context, updatedCollection, newIndexes, lastId)
+  if (newIndexes.length > 0) await completeIndexes(context, updatedCollection, newIndexes, lastId)
   return [before, updatedCollection.indexes.length]
 }
 
@@ -72,11 +71,12 @@ const isFirstToTally = (spec: Document, others: readonly Index[]): boolean => {
  */
 const SLICES_PER_COMMIT = 6
 
-const fillInSlices = async (
+/** Fills the rest of the indexes in slices. Queries may use an index only when all its entries are on disk. */
+const completeIndexes = async (
   { engine, timer }: CommandContext,
   { ns, uuid }: Collection,
   newIndexes: Index[],
-  first: Buffer,
+  first: Buffer | undefined,
 ): Promise<void> => {
   const current = (): Collection => {
     const collection = engine.catalog.find(ns)
@@ -86,7 +86,7 @@ const fillInSlices = async (
       ? collection
       : fail(276, `the collection ${ns} or the index was dropped while it was built`)
   }
-  let from: Buffer | undefined = first
+  let from = first
   const fill = (view: WritableView): void => {
     if (from) from = fillIndexes(view, current(), newIndexes, from, timer)
   }
