@@ -83,13 +83,14 @@ export class Engine {
 
   /** Removes a collection; its bytes are removed in the background. */
   drop(view: WritableView, collection: Collection): void {
-    this.discard(view, [collection, ...collection.indexes])
+    this.#discardIndexes(view, collection.indexes)
+    this.discard(view, [collection])
     this.catalog.drop(view, collection)
   }
 
   dropIndexes(view: WritableView, collection: Collection, indexes: readonly Index[]): void {
     const existingIndexes = collection.indexes.filter((index) => indexes.includes(index))
-    this.discard(view, existingIndexes)
+    this.#discardIndexes(view, existingIndexes)
     this.catalog.setIndexes(
       view,
       collection,
@@ -118,6 +119,12 @@ export class Engine {
           this.dropIndexes(view, collection, unfinishedIndexes),
         )
     }
+  }
+
+  /** Readers on their way through the indexes fail: the entries disappear. */
+  #discardIndexes(view: WritableView, indexes: readonly Index[]): void {
+    for (const index of indexes) index.ready = false
+    this.discard(view, indexes)
   }
 
   /** Marks spaces for removal. */

@@ -41,12 +41,8 @@ export const collMod: Command = {
       const hiddenChange = hiddenChangeOf(index, requestedChange)
       answer = { ...expiryChange.answer, ...hiddenChange.answer }
       const { hidden: _, ...otherOptions } = index.spec
-      const changedIndex = { ...index, spec: { ...otherOptions, ...expiryChange.spec, ...hiddenChange.spec } }
-      engine.catalog.setIndexes(
-        view,
-        collection,
-        collection.indexes.map((other) => (other === index ? changedIndex : other)),
-      )
+      index.spec = { ...otherOptions, ...expiryChange.spec, ...hiddenChange.spec }
+      engine.catalog.setIndexes(view, collection, [...collection.indexes])
     })
     return { ...answer, ok: 1 }
   },

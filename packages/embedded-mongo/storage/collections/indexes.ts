@@ -10,7 +10,7 @@ import { boolean, type Check, flag, object } from '../../values/options/option-t
 
 export interface Index {
   /** As listIndexes shows it. */
-  readonly spec: Document
+  spec: Document
   readonly name: string
   readonly fields: readonly string[]
   /** Some fields are dotted paths. */
@@ -21,7 +21,7 @@ export interface Index {
   readonly filter: DocumentTest | undefined
   readonly collation: Collation | undefined
   readonly space: number
-  /** False while the index is being filled: queries must not use it yet. */
+  /** False while the index is being filled, and when it has been dropped: queries must not use it. */
   ready: boolean
   /** Some document has more than one key or an array, so bounds cannot be combined. */
   multikey: boolean
@@ -243,6 +243,11 @@ export const buildIndex = (
   untallied: false,
   storedFlags: new Set(),
 })
+
+/** Checks an index that a query walks. @throws 175 if it has been dropped since */
+export const checkNotDropped = ({ ready, name }: Index): void => {
+  if (!ready) fail(175, `query plan killed :: caused by :: index '${name}' dropped`)
+}
 
 /** Whether a document may have several keys because of this component. */
 export const mayHoldArrays = ({ multikey, arrays }: Index, component: number): boolean =>

@@ -10,7 +10,7 @@ import { keepFields } from '../../values/raw-documents.ts'
 import { CommandTimer, PAUSE, type Step, sortInSteps } from '../../values/steps.ts'
 import type { Collection } from '../collections/catalog.ts'
 import { IdSet } from '../collections/id-set.ts'
-import type { Index } from '../collections/indexes.ts'
+import { checkNotDropped, type Index } from '../collections/indexes.ts'
 import {
   type MatchedRecord,
   readRecord,
@@ -160,7 +160,9 @@ function* candidates(
     return
   }
   if (!index) {
-    yield* scanRecords(view, collection, plan.reverse)
+    // The index of _id exists as long as its collection.
+    const idIndex = collection.indexes[0] as Index
+    yield* untilDropped(idIndex, scanRecords(view, collection, plan.reverse))
     return
   }
   const isNew = index.multikey || plan.bounds.length > 1 ? createDuplicateCheck() : () => true
@@ -177,7 +179,10 @@ function* candidates(
 export type Ranges = Pick<Plan, 'bounds' | 'exact' | 'reverse' | 'merged'>
 
 /** The entries within a plan's bounds. A record with several keys there occurs more than once. */
-export function* entriesIn(
+export const entriesIn = (view: View, index: Index, ranges: Ranges): Iterable<Entry> =>
+  untilDropped(index, readRanges(view, index, ranges))
+
+function* readRanges(
   view: View,
   index: Index,
   { bounds, exact, reverse, merged: isMerged }: Ranges,
@@ -188,6 +193,15 @@ export function* entriesIn(
   }
   for (const { low, high } of reverse ? [...bounds].reverse() : bounds)
     yield* exact ? lookUp(view, low) : scanIndex(view, index, low, high, reverse)
+}
+
+/** Other commands run between two items. @throws 175 when the index has been dropped */
+function* untilDropped<T>(index: Index, items: Iterable<T>): Iterable<T> {
+  checkNotDropped(index)
+  for (const item of items) {
+    yield item
+    checkNotDropped(index)
+  }
 }
 
 /** The number of keys between two checks of the time. */
@@ -208,6 +222,7 @@ export function* visitKeys(view: View, index: Index, plan: Ranges, visitor: Visi
   for (let { low, high } of reverse ? [...bounds].reverse() : bounds) {
     let last: Buffer | undefined
     do {
+      checkNotDropped(index)
       last = view.visit(low, high, reverse, KEYS_PER_STEP, visitor)
       yield
       if (reverse) high = last ?? high
