@@ -65,13 +65,26 @@ export class Engine {
     }
   }
 
-  /** Changes a collection's definition. Waits for transactions that write to the collection. */
-  changeDefinition<T>(ns: string, run: (view: WritableView, collection: Collection) => T): Promise<T> {
-    return this.write((view) => {
-      const collection = this.catalog.get(ns)
-      this.transactions.checkUntouched(collection)
-      return run(view, collection)
-    })
+  /**
+   * Changes a collection's definition. Waits for transactions that write to the collection, or to the one
+   * named `other`.
+   */
+  async changeDefinition<T>(
+    ns: string,
+    run: (view: WritableView, collection: Collection) => T,
+    other = ns,
+  ): Promise<T> {
+    const wait = new Set<number>()
+    try {
+      return await this.write((view) => {
+        const collection = this.catalog.get(ns)
+        for (const one of [collection, this.catalog.find(other)])
+          if (one) this.transactions.checkUntouched(one, wait)
+        return run(view, collection)
+      })
+    } finally {
+      this.transactions.endWait(wait)
+    }
   }
 
   /** Returns the collection; creates it if it does not exist. */

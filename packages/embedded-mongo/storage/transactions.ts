@@ -72,6 +72,8 @@ export class Transactions {
   readonly #claims = new Map<string, EngineTransaction>()
   readonly #sessions = new Map<string, LogicalSession>()
   readonly #unclaimed: (space: number) => boolean
+  /** The spaces of the collections that each waiting change of a definition needs for itself. */
+  readonly #waiting = new Set<Set<number>>()
 
   /** @param catalog a transaction that has claimed a record need not claim the entries derived from it */
   constructor(storage: Storage, lastWrites: LastWrites, catalog: Pick<Catalog, 'isDerived'>) {
@@ -166,12 +168,18 @@ export class Transactions {
     }
   }
 
-  /** Makes a change of the collection's definition wait for transactions that write to it. */
-  checkUntouched(collection: Collection): void {
-    const spaces = [collection, ...collection.indexes].map(({ space }) => space)
+  /**
+   * Makes a change of the collection's definition wait for transactions that write to it. No other
+   * transaction may begin to write to it until `endWait`.
+   */
+  checkUntouched({ space }: Collection, wait: Set<number>): void {
+    this.#waiting.add(wait.add(space))
     for (const transaction of new Set(this.#claims.values()))
-      if (spaces.some((space) => transaction.writtenSpaces.has(space)))
-        throw new BlockedByTransaction(transaction)
+      if (transaction.writtenSpaces.has(space)) throw new BlockedByTransaction(transaction)
+  }
+
+  endWait(wait: Set<number>): void {
+    this.#waiting.delete(wait)
   }
 
   /**
@@ -195,12 +203,21 @@ export class Transactions {
       const owner = this.#claims.get(name)
       if (owner === transaction) continue
       if (owner) throw createConflictError()
+      const space = key.readUInt32BE(0)
+      if (!transaction.writtenSpaces.has(space)) this.#checkNobodyWaits(space)
       this.#claims.set(name, transaction)
-      transaction.writtenSpaces.add(key.readUInt32BE(0))
+      transaction.writtenSpaces.add(space)
       transaction.claimedNames.push(name)
       fresh.push(key)
     }
     return fresh
+  }
+
+  /** A wait of the transaction could be a deadlock. @throws 24 */
+  #checkNobodyWaits(space: number): void {
+    for (const wait of this.#waiting)
+      if (wait.has(space))
+        throw createTransientError(24, 'Unable to acquire lock: a command waits to change the collection.')
   }
 
   commit(transaction: EngineTransaction): Promise<void> {

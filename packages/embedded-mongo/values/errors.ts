@@ -10,6 +10,7 @@ const NAMES: Readonly<Record<number, string>> = {
   15: 'Overflow',
   16: 'InvalidLength',
   20: 'IllegalOperation',
+  24: 'LockTimeout',
   26: 'NamespaceNotFound',
   27: 'IndexNotFound',
   28: 'PathNotViable',

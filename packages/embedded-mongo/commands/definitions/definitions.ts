@@ -1,7 +1,8 @@
 /** Databases and collections: creates, lists, renames and drops them. */
 import { Binary, Long } from 'bson'
 import { compileFilter } from '../../language/filters/matcher.ts'
-import { checkNamespace, describeCollection } from '../../storage/collections/catalog.ts'
+import { type Collection, checkNamespace, describeCollection } from '../../storage/collections/catalog.ts'
+import type { WritableView } from '../../storage/disk/overlay.ts'
 import { bsonType, encode, isNullish, isTruthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { roundToWhole } from '../../values/numbers.ts'
@@ -71,14 +72,12 @@ const renameCollection: Command = {
     engine.catalog.get(from)
     const existing = engine.catalog.find(to)
     if (existing && !isTruthy(dropTarget)) fail(48, 'target namespace exists')
-    await engine.changeDefinition(from, (view, collection) => {
+    const rename = (view: WritableView, collection: Collection) => {
       const target = engine.catalog.find(to)
-      if (target) {
-        engine.transactions.checkUntouched(target)
-        engine.drop(view, target)
-      }
+      if (target) engine.drop(view, target)
       engine.catalog.rename(view, collection, db, name)
-    })
+    }
+    await engine.changeDefinition(from, rename, to)
     return { ok: 1 }
   },
 }
