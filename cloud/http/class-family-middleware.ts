@@ -53,6 +53,7 @@ import {
   readRequestParts,
 } from './request/request-parts.ts'
 import { createServedClassCheck, fieldTypeOf, type IsServedClass } from './request/served-classes.ts'
+import { createRequestIds } from './request-ids.ts'
 import { isResponded, respondToDatabaseError, showVersion } from './response/normalized-response.ts'
 import { getDatabaseTime } from './response/request-deadline.ts'
 import { checkAccountBody, checkAccountChange } from './write/account-body.ts'
@@ -86,6 +87,7 @@ export function createClassFamilyMiddleware({
   findActing,
 }: MiddlewareDependencies): RequestHandler {
   const serves = createServedClassCheck(open)
+  const claimRequestId = createRequestIds(records.db)
   const toClassForm = open ? () => undefined : convertOwnClasses
   return async (request, res, next) => {
     const req = request as unknown as ParseRequest
@@ -107,18 +109,14 @@ export function createClassFamilyMiddleware({
       const expected = readIfMatch(req, parts, entityTags)
       const limits = { timeLeft, admission: permit, isReadable: createReadCheck(acting, parts), toClassForm }
       openStorage(req, res, { ...limits, etagOf: entityTags.etagOf, expected })
-      requireNoUnknownParameters(req, parts)
-      for (const part of parts) await checkWrite(req, part)
+      await checkParts(req, parts)
       const checkField = createQueryFieldCheck(open, req.auth.isMaster)
       const rules = { serves: servedToHelper(serves, acting), checkField, budget: createQueryBudget() }
       const queries = normalizeQueries(req, parts, rules)
-      if (!open) {
-        const requests = parts.map(recordAccessOf)
-        requireFewNamedIds(requests)
-        auditResponse(req, res, requests, records)
-      }
+      if (!open) auditParts(req, res, parts, records)
       if (!open && isReadOnlyEndpoint(req)) narrowResponse(res, serves)
       else if (findNamedClass(req, parts)) showVersion(res, entityTags.etagOf)
+      await claimRequestId(req, res, parts)
       if (queries[0]?.distinct !== undefined)
         res.json(await findDistinctValues(req, parts[0]?.className ?? '', queries[0]))
       else if (open) next()
@@ -226,6 +224,18 @@ function requireAllowed(
       throw new Refusal(400, parseErrorCode.forbidden, describeReadOnlyClass(className))
   }
   if (normalizePath(req.path) === '/login') requireLoginByPost(req)
+}
+
+/** @throws Refusal for requests without a limit of the objects that they concern */
+function auditParts(req: ParseRequest, res: Response, parts: RequestPart[], records: StoreContext): void {
+  const requests = parts.map(recordAccessOf)
+  requireFewNamedIds(requests)
+  auditResponse(req, res, requests, records)
+}
+
+async function checkParts(req: ParseRequest, parts: RequestPart[]): Promise<void> {
+  requireNoUnknownParameters(req, parts)
+  for (const part of parts) await checkWrite(req, part)
 }
 
 async function checkWrite(req: ParseRequest, part: RequestPart): Promise<void> {

@@ -130,7 +130,6 @@ function limitOptions() {
       graphQLFields: 100,
       batchRequestLimit: 50,
     },
-    idempotencyOptions: { paths: ['classes/.*', 'functions/.*'], ttl: 300 },
   }
 }
 

@@ -56,6 +56,7 @@ export const parseErrorCode = {
   invalidEmail: 125,
   scriptFailed: 141,
   validation: 142,
+  duplicateRequest: 159,
   tooManyRequests: 155,
   usernameMissing: 200,
   passwordMissing: 201,

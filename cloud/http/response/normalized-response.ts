@@ -24,6 +24,8 @@ interface ResponseState {
   /** True while the response waits for the held work. */
   isHeld: boolean
   before?: BeforeResponse
+  /** Runs before a response after which the client sends the request again. */
+  release?: () => Promise<unknown>
   etagOf?: (version: number) => string
 }
 
@@ -49,6 +51,11 @@ export function holdResponseFor(res: Response, work: BeforeResponse): void {
   responseStateOf(res).before = work
 }
 
+/** Runs before a 5xx, 408 or 429 is sent. @param release does not fail */
+export function releaseBeforeRetry(res: Response, release: () => Promise<unknown>): void {
+  responseStateOf(res).release = release
+}
+
 /** Adds the version of an object as ETag, if the response contains one. */
 export function showVersion(res: Response, etagOf: (version: number) => string): void {
   responseStateOf(res).etagOf = etagOf
@@ -60,13 +67,29 @@ function sendJson(this: Response, body: unknown): Response {
   if (isResponded(this)) return this
   state.isSent = true
   const { statusCode: status } = this
-  if (!state.before) return sendNormalized(this, status, body)
+  if (!state.before && !state.release) return sendNormalized(this, status, body)
   state.isHeld = true
-  state.before(body, status).then(
-    () => sendNormalized(this, status, body),
-    () => sendNormalized(this, 503, {}),
-  )
+  void sendHeld(this, state, [status, body])
   return this
+}
+
+async function sendHeld(
+  res: Response,
+  { before, release }: ResponseState,
+  [status, body]: [status: number, body: unknown],
+): Promise<void> {
+  const isReady = await (before?.(body, status) ?? Promise.resolve()).then(
+    () => true,
+    () => false,
+  )
+  const [sentStatus, sentBody] = isReady ? [status, body] : [503, {}]
+  if (release && isRetryable(sentStatus, sentBody)) await release()
+  sendNormalized(res, sentStatus, sentBody)
+}
+
+function isRetryable(parseStatus: number, body: unknown): boolean {
+  const { status } = parseStatus < 400 ? { status: parseStatus } : toErrorBody(parseStatus, body)
+  return status >= 500 || status === 408 || status === 429
 }
 
 function sendNormalized(res: Response, status: number, body: unknown): Response {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { Agent, request as httpRequest } from 'node:http'
+import { type Document, MongoNetworkError } from 'mongodb'
 import { createPerson, type Person } from '../../harness/people/people.ts'
+import { withAnsweredCommands } from '../../harness/service/database-commands.ts'
 import { apiKeys, request, service } from '../../harness/service/service.ts'
 
 /** Sends raw bytes, which a correct client would not send. */
@@ -307,16 +309,42 @@ describe('class family: errors', () => {
       }
   })
 
-  it('carries out a request with the same X-Parse-Request-Id once', async () => {
-    const send = () =>
+  it('carries out a request with the same X-Parse-Request-Id once for each account', async () => {
+    const send = ({ headers }: Person) =>
       request()
         .post('/1/functions/bmi')
-        .set({ ...user.headers, 'X-Parse-Request-Id': 'the-same-request-0001' })
+        .set({ ...headers, 'X-Parse-Request-Id': 'the-same-request-0001' })
         .send({ weight: 70, weightUnit: 'kg', height: 175, heightUnit: 'cm' })
-    assert.equal((await send()).status, 200)
-    const { status, body } = await send()
-    assert.equal(status, 400)
-    assert.equal(body.code, 159)
+    assert.equal((await send(user)).status, 200)
+    const { status, body } = await send(user)
+    assert.deepEqual([status, body.code], [400, 159])
+    assert.equal((await send(await createPerson())).status, 200)
+  })
+
+  it('carries out a request again after a failure, with the same X-Parse-Request-Id', async () => {
+    const [ehr] = (await request().get('/1/classes/Ehr').set(user.headers)).body.results
+    const create = (id: string) =>
+      request()
+        .post('/1/classes/CarePlan')
+        .set({ ...user.headers, 'X-Parse-Request-Id': id })
+        .send({ ehrId: ehr.objectId, name: id })
+    const failures = {
+      'the plan is lost': (command: Document) => JSON.stringify(command).includes('"the plan is lost"'),
+      'the claim is lost': ({ insert }: Document) => insert === '_Idempotency',
+      'the database goes away': (command: Document) =>
+        command.delete === '_Idempotency' || JSON.stringify(command).includes('"the database goes away"'),
+    }
+    for (const [id, isLost] of Object.entries(failures)) {
+      const lose = (command: Document, pass: () => unknown) =>
+        isLost(command)
+          ? Promise.resolve(command.insert && pass()).then(() =>
+              Promise.reject(new MongoNetworkError('lost')),
+            )
+          : undefined
+      await withAnsweredCommands(lose, async () => assert.equal((await create(id)).status, 503, id))
+      assert.equal((await create(id)).status, 201, id)
+      assert.equal((await create(id)).status, 400, id)
+    }
   })
 
   it('answers a too large header without a crash', async () => {

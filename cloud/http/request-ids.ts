@@ -1,0 +1,54 @@
+import type { Response } from 'express'
+import { LRUCache } from 'lru-cache'
+import type { Db } from 'mongodb'
+import { hashSecret } from '../../records/accounts/user/secret.ts'
+import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
+import { isAccountRequest } from './accounts/account-routes.ts'
+import { type ParseRequest, parseErrorCode, Refusal } from './request/parse-request.ts'
+import { isBatch, isWrite, type RequestPart } from './request/request-parts.ts'
+import { releaseBeforeRetry } from './response/normalized-response.ts'
+
+/** Parse SDKs send a request again under the same id, until they get an answer other than a 5xx. */
+const REQUEST_ID_HEADER = 'x-parse-request-id'
+const CLAIM_TTL_MS = 300_000
+/** Claims that could not be deleted during an outage of the database. */
+const MAX_VOID_CLAIMS = 10_000
+
+/** Claims the id of a request. @throws Refusal for the id of an earlier request of the account */
+export type ClaimRequestId = (
+  req: ParseRequest,
+  res: Response,
+  parts: readonly RequestPart[],
+) => Promise<void>
+
+/**
+ * Carries out a write or a function once for each id and account. Parse Server would share the ids between all accounts,
+ * and refuse the retry of a request that failed.
+ */
+export function createRequestIds(db: Db): ClaimRequestId {
+  // Parse Server creates this collection with an index that deletes the expired claims.
+  const claims = db.collection<{ _id: string; reqId: string; expire: Date }>('_Idempotency')
+  const voidClaims = new LRUCache<string, true>({ max: MAX_VOID_CLAIMS, ttl: CLAIM_TTL_MS })
+  return async (req, res, parts) => {
+    const requestId = req.get(REQUEST_ID_HEADER)
+    if (!requestId || isBatch(req) || !parts.every(isOnceOnly)) return
+    const _id = hashSecret(`${res.locals.account} ${requestId}`)
+    const isVoid = voidClaims.delete(_id)
+    try {
+      await claims.insertOne({ _id, reqId: _id, expire: new Date(Date.now() + CLAIM_TTL_MS) })
+    } catch (error) {
+      if (!isDuplicateKeyError(error)) {
+        // The database may have stored the claim before the outage.
+        voidClaims.set(_id, true)
+        throw error
+      }
+      if (!isVoid) throw new Refusal(400, parseErrorCode.duplicateRequest, 'Duplicate request')
+    }
+    releaseBeforeRetry(res, () => claims.deleteOne({ _id }).catch(() => voidClaims.set(_id, true)))
+  }
+}
+
+/** Account requests have limits of their own. */
+const isOnceOnly = (part: RequestPart): boolean =>
+  (isWrite(part) || (part.method === 'POST' && part.path.startsWith('/functions/'))) &&
+  !isAccountRequest(part)
