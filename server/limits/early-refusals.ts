@@ -4,7 +4,10 @@ import { respondToRefusal } from '../../cloud/http/response/normalized-response.
 import { createErrorResponse } from '../../path-api/response/error-response.ts'
 import { writeResponse } from '../../path-api/response/rendered-response.ts'
 import type { AdmissionControl } from '../../records/limits/admission/admission-control.ts'
+import { MessageMemory } from '../../records/limits/admission/message-memory.ts'
+import { addressKey } from '../../records/limits/rate-limiter.ts'
 import { errorCode } from '../../schemas/errors.ts'
+import { countMessages } from './message-counting.ts'
 
 /** Credentials whose accounts are remembered. */
 const MAX_CREDENTIALS = 10_000
@@ -35,15 +38,18 @@ export function refuseEarly(
   { isClassFamily, pathPrefix }: EarlyRefusalOptions,
 ): RequestHandler {
   const accounts = new LRUCache<string, string>({ max: MAX_CREDENTIALS })
+  const messages = new MessageMemory()
   return (request: Request & { id?: unknown }, response, next) => {
+    if (PROBE_PATH.test(request.path)) return next()
     const credential = credentialOf(request)
-    if (credential === undefined || PROBE_PATH.test(request.path)) return next()
-    const account = accounts.get(credential)
-    if (account === undefined)
+    const account = credential === undefined ? undefined : accounts.get(credential)
+    if (credential !== undefined && account === undefined)
       response.once('close', () => {
         if (typeof response.locals.account === 'string') accounts.set(credential, response.locals.account)
       })
-    const refusal = account === undefined ? undefined : admission.findEarlyRefusal(account)
+    const refusal =
+      (account === undefined ? undefined : admission.findEarlyRefusal(account)) ??
+      countMessages(messages, account ?? addressKey(request.ip ?? ''), request, response)
     if (!refusal) return next()
     if (isClassFamily(request.path)) return respondToRefusal(refusal, response)
     response.locals.refusal = errorCode(refusal.error)
