@@ -117,7 +117,7 @@ const OPERATOR_CHECKS: Record<string, OperandCheck> = {
     consumeBudget(budget, 'patterns')
     if (!isSafePattern(value, $options))
       rejectQuery(
-        '$regex needs a pattern of at most 200 characters, with few repetitions and without look-around and back-references.',
+        '$regex needs a pattern of at most 200 characters, with few repetitions and without look-around and back-references. Use `*` and `+` at its end, or once after ^. Elsewhere use bounds such as {0,50}.',
       )
   },
   $options: (_, __, ___, { $regex }) => {

@@ -153,7 +153,12 @@ const OPERATORS = {
     $nin: LIST,
     $all: LIST,
     $containedBy: LIST,
-    $regex: { type: 'string', maxLength: 200 },
+    $regex: {
+      type: 'string',
+      maxLength: 200,
+      description:
+        'Regular expression. Use `*` and `+` at its end, or once after `^`. Elsewhere use bounds such as `{0,50}`.',
+    },
     $options: { type: 'string', pattern: '^[imsx]{0,4}$' },
     $inQuery: SUBQUERY,
     $notInQuery: SUBQUERY,
