@@ -79,9 +79,6 @@ function distinctOnly(budget: MemoryBudget): RowRepetition {
   }
 }
 
-const repeatRow = (resultRow: ResultRow, times: number): ResultRow[] =>
-  new Array<ResultRow>(times).fill(resultRow)
-
 function createPlainCollector(
   make: RowMaker,
   timesOf: RowRepetition,
@@ -100,7 +97,7 @@ function createPlainCollector(
       rowCount += timesOf(resultRow, row)
       const times = Math.max(0, Math.min(rowCount, offset + limit) - first)
       budget.reserve(times * rowSizeBytes(resultRow))
-      return repeatRow(resultRow, times)
+      return new Array<ResultRow>(times).fill(resultRow)
     },
     end: () => [],
     isFull: () => rowCount > offset + limit,
@@ -131,7 +128,7 @@ function createOrderedCollector(
       const resultRow = { ...(yield* make(row, ehrId)), rank }
       const times = Math.min(timesOf(resultRow, row), neededCount)
       budget.reserve(times * rowSizeBytes(resultRow))
-      first.push(...repeatRow(resultRow, times))
+      for (let i = 0; i < times; i++) first.push(resultRow)
       if (first.length >= 2 * neededCount) trim()
       return []
     },

@@ -58,6 +58,19 @@ describe('AQL', () => {
     assert.equal(csv.body, `#0,systolic\r\n${uids[2]},185\r\n${uids[1]},142\r\n`)
   })
 
+  it('returns a page of very many rows with equal values', async () => {
+    const other = await createPatient()
+    const observation = { archetype: 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1', event: 'at0002' }
+    const composition = createPressuresComposition(template, observation, Array(40).fill([120, 80]))
+    assertStatus(await other.call('POST', `/med/ehr/${other.ehrId}/composition/json`, composition), 201)
+    const elements = Array.from({ length: 4 }, (_, i) => `ELEMENT x${i}`).join(' AND ')
+    const from = `FROM EHR e CONTAINS ${OBSERVATION} CONTAINS (${elements})`
+    assert.deepEqual(await rowsOf(other, `SELECT COUNT(*) ${from}`), [[80 ** 4]])
+    const q = `SELECT o/name/value AS name ${from} ORDER BY name LIMIT 2 OFFSET 200000`
+    const [[name]] = await rowsOf(other, `SELECT o/name/value FROM ${OBSERVATION}`)
+    assert.deepEqual(await rowsOf(other, q), [[name], [name]])
+  })
+
   it('does not distinguish upper and lower case in variables and aliases', async () => {
     const q = `SELECT C/uid/value, ${SYSTOLIC} AS Systolic FROM EHR e CONTAINS COMPOSITION c CONTAINS ${OBSERVATION} WHERE E/ehr_id/value = '${patient.ehrId}' ORDER BY SYSTOLIC DESC`
     assert.deepEqual((await rowsOf(patient, q))[0], [uids[2], 185])
