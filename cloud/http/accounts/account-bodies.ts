@@ -7,6 +7,7 @@ import { SERVICE_USER_FIELDS } from '../../../schemas/accounts/user.ts'
 import { toAcl, toDateObject } from '../../../schemas/forms/class-form.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import { formatViolations } from '../../../schemas/validation/violations.ts'
+import { FIXED_ID_VIOLATION, timeViolations } from '../../triggers/objects/own-properties.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
 
 export type BodyFields = Record<string, unknown>
@@ -39,6 +40,7 @@ export function parseAccountChange(
   user: User,
   sessionToken: string | undefined,
 ): Static<typeof ClassAccountChange> {
+  requireSameSystemFields(body, user)
   const fields = withoutSystemFields(body, user, sessionToken)
   for (const key of ['email', 'username', 'name', 'language', 'chatMails'] as const)
     if (fields[key] === user[key]) delete fields[key]
@@ -58,6 +60,14 @@ export function parseAccountChange(
 export function requireKnownProperties(body: BodyFields, { properties }: TObject): void {
   const unknown = Object.keys(body).filter((name) => !Object.hasOwn(properties, name))
   const violations = unknown.map((path) => ({ path, code: 'unknown', message: 'is not a known property' }))
+  if (violations.length > 0) throw new Refusal(400, parseErrorCode.validation, formatViolations(violations))
+}
+
+/** @throws Refusal 400/142 */
+function requireSameSystemFields(body: BodyFields, { _id, _created_at, _updated_at }: User): void {
+  const stored = { createdAt: _created_at.toISOString(), updatedAt: _updated_at.toISOString() }
+  const isOther = body.objectId !== undefined && body.objectId !== _id
+  const violations = [...(isOther ? [FIXED_ID_VIOLATION] : []), ...timeViolations(body, stored)]
   if (violations.length > 0) throw new Refusal(400, parseErrorCode.validation, formatViolations(violations))
 }
 

@@ -16,6 +16,8 @@ export const PARSE_PROPERTIES = new Set<string>([
 export const ownProperties = (body: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(body).filter(([name]) => !PARSE_PROPERTIES.has(name)))
 
+export const FIXED_ID_VIOLATION = { path: 'objectId', code: 'fixed', message: 'cannot be changed' }
+
 /** Refuses changed times of an object. Clients may send them back, as text or as Date. */
 export const timeViolations = (body: ClassForm, stored: ClassForm): Violation[] =>
   ['createdAt', 'updatedAt']

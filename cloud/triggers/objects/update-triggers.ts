@@ -9,7 +9,7 @@ import { invalidPropertyNames } from '../../../schemas/validation/violations.ts'
 import type { UpdateContext } from '../../parse-server/object-writes.ts'
 import { rejectFaults, translateServiceErrors, validationError } from '../../request/parse-errors.ts'
 import { applyUpdate, computedFieldNames, pickValues, rootOf } from '../../writes/apply-update.ts'
-import { aclViolations, ownProperties, timeViolations } from './own-properties.ts'
+import { aclViolations, FIXED_ID_VIOLATION, ownProperties, timeViolations } from './own-properties.ts'
 
 /**
  * Validates an update and the resulting object, whose rights and version the store has checked. The write applies the
@@ -34,8 +34,6 @@ export async function beforeUpdate(
   rejectFaults(validateClassUpdate(kind, next, changed, [...ofAcl, ...ofTimes, ...violations]))
   return { object }
 }
-
-const FIXED_ID_VIOLATION = { path: 'objectId', code: 'fixed', message: 'cannot be changed' }
 
 /**
  * Clients may send back the whole object, with its fixed and derived properties.

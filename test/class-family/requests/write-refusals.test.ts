@@ -87,6 +87,23 @@ describe('writes that the class family refuses', () => {
     await put('Goal', id, { createdAt: parseDate(createdAt), notes: 'changed' }).expect(200)
   })
 
+  it('change the times or the id of an account', async () => {
+    const { put, get } = byClass(patient)
+    const { body: before } = await get('_User', patient.mvUid)
+    for (const time of ['2020-01-01T00:00:00.000Z', 'x', null, { __op: 'Delete' }])
+      assertError(
+        await put('_User', patient.mvUid, { createdAt: time, updatedAt: time, name: 'changed' }),
+        142,
+        'createdAt cannot be changed; updatedAt cannot be changed',
+      )
+    const other = { objectId: 'another', name: 'changed' }
+    assertError(await put('_User', patient.mvUid, other), 142, 'objectId cannot be changed')
+    assert.deepEqual((await get('_User', patient.mvUid)).body, before)
+    const { objectId, createdAt, updatedAt } = before
+    const same = { objectId, createdAt: parseDate(createdAt), updatedAt, name: 'changed' }
+    await put('_User', patient.mvUid, same).expect(200)
+  })
+
   it('have no body for an account', async () => {
     for (const path of ['users', 'classes/_User']) {
       const answer = await request().put(`/1/${path}/${patient.mvUid}`).set(headers())
