@@ -54,7 +54,7 @@ const DEFAULTS_BY_ATTRIBUTE: Readonly<Record<string, () => unknown>> = {
 /** The values of primitive types. */
 const PRIMITIVE_DEFAULTS: Readonly<Record<string, unknown>> = {
   String: 'Example',
-  Code: 'example',
+  NonEmptyString: 'example',
   Identifier: 'example',
   Boolean: true,
   Real: 1,

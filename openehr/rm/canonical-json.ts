@@ -1,5 +1,4 @@
 import { withArticle } from '../../schemas/common.ts'
-import { openehrCodesOf } from '../../schemas/openehr/openehr-codes.ts'
 import {
   findRmClass,
   isSubclassOf,
@@ -8,6 +7,7 @@ import {
 } from '../../schemas/openehr/rm-classes.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
+import { incomparableAttribute, invariantViolations, isMissingOrEmpty } from './invariants.ts'
 import { primitiveReaders } from './primitives.ts'
 import { magnitudeOf } from './values/magnitude.ts'
 
@@ -49,10 +49,7 @@ export function readCanonicalJson(
 }
 
 const joinPath = (path: string, name: string | number): string =>
-  path === '' ? String(name) : `${path}.${name}`
-
-const isMissingOrEmpty = (value: unknown): boolean =>
-  value === null || value === undefined || (Array.isArray(value) && value.length === 0)
+  path === '' || name === '' ? `${path}${name}` : `${path}.${name}`
 
 function readObject(
   json: unknown,
@@ -85,7 +82,10 @@ function readObject(
         'unknown',
         `is not an attribute of ${rm.name}`,
       )
-  return completeObject(object, path, faults)
+  if (rm.name === 'DV_INTERVAL') return completeInterval(object, path, faults)
+  for (const broken of invariantViolations(object, members))
+    faults.add(joinPath(path, broken.path), broken.code, broken.message)
+  return object
 }
 
 /** Attributes that clients of another server send in the wrong place; they are ignored. */
@@ -147,41 +147,6 @@ function readValue(value: unknown, type: string, path: string, faults: Violation
   return 'fault' in read ? faults.add(path, 'format', read.fault) : read.value
 }
 
-/** Checks and completes the attributes that depend on each other. */
-function completeObject(object: RmObject, path: string, faults: ViolationList): RmObject {
-  if (object._type === 'DV_INTERVAL') return completeInterval(object, path, faults)
-  if (object._type === 'DV_PROPORTION') checkProportion(object, path, faults)
-  if (object._type === 'DV_MULTIMEDIA' && !object.data && object.uri === undefined)
-    faults.add(path, 'notEmpty', 'must have data or a uri (rule Not_empty of DV_MULTIMEDIA)')
-  const [name, codes] = lookUp(TERMINOLOGY_GROUPS, object._type) ?? []
-  if (name && codes) checkTerminologyGroup(object[name], codes, joinPath(path, name), faults)
-  return object
-}
-
-/** The permitted openEHR terminology codes of each attribute. */
-const TERMINOLOGY_GROUPS: Readonly<Record<string, readonly [attribute: string, codes: readonly string[]]>> = {
-  COMPOSITION: ['category', openehrCodesOf('composition category')],
-  EVENT_CONTEXT: ['setting', openehrCodesOf('setting')],
-  ELEMENT: ['null_flavour', openehrCodesOf('null flavours')],
-  INTERVAL_EVENT: ['math_function', openehrCodesOf('event math function')],
-  ISM_TRANSITION: ['current_state', openehrCodesOf('instruction states')],
-}
-
-/** Codes of other terminologies are not checked. */
-function checkTerminologyGroup(
-  value: unknown,
-  codes: readonly string[],
-  path: string,
-  faults: ViolationList,
-): void {
-  const { terminology_id, code_string } = ((value as RmObject | undefined)?.defining_code ?? {}) as {
-    terminology_id?: { value?: string }
-    code_string?: string
-  }
-  if (terminology_id?.value !== 'openehr' || codes.includes(String(code_string))) return
-  faults.add(joinPath(path, 'defining_code.code_string'), 'code', `must be one of ${codes.join(', ')}`)
-}
-
 /** Missing flags of an interval's ends follow from the ends that are given. */
 function completeInterval(interval: RmObject, path: string, faults: ViolationList): RmObject {
   const {
@@ -224,21 +189,12 @@ interface IntervalEnds {
 function checkIntervalOrder(lower: RmObject, upper: RmObject, path: string, faults: ViolationList): void {
   if (lower._type !== upper._type)
     faults.add(path, 'type', `must be ${withArticle(String(lower._type))}, like lower`)
+  else if (incomparableAttribute(lower, upper))
+    faults.add(
+      joinPath(path, incomparableAttribute(lower, upper) ?? ''),
+      'comparable',
+      'must be the same as that of lower (rule Limits_consistent of DV_INTERVAL)',
+    )
   else if (Number(magnitudeOf(lower)) > Number(magnitudeOf(upper)))
     faults.add(path, 'order', 'must not be less than lower')
-}
-
-/** The types of a proportion: 0 ratio, 1 unitary, 2 percent, 3 fraction, 4 integer fraction. */
-function checkProportion(
-  { type, numerator, denominator }: RmObject,
-  path: string,
-  faults: ViolationList,
-): void {
-  if (denominator === 0) faults.add(joinPath(path, 'denominator'), 'range', 'must not be 0')
-  if (type === 1 && denominator !== 1)
-    faults.add(joinPath(path, 'denominator'), 'range', 'must be 1 in a unitary proportion')
-  if (type === 2 && denominator !== 100)
-    faults.add(joinPath(path, 'denominator'), 'range', 'must be 100 in a percentage')
-  if ((type === 3 || type === 4) && !(Number.isInteger(numerator) && Number.isInteger(denominator)))
-    faults.add(joinPath(path, 'numerator'), 'range', 'must be a whole number in a fraction')
 }

@@ -50,7 +50,7 @@ const isUri = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\S*$/i.test(text) |
 /** The types of attributes that are not classes. */
 export const primitiveReaders: Readonly<Record<string, (value: unknown) => PrimitiveResult>> = {
   String: (value) => readText(value),
-  Code: (value) => readText(value, (text) => faultUnless(text !== '', 'must not be empty')),
+  NonEmptyString: (value) => readText(value, (text) => faultUnless(text !== '', 'must not be empty')),
   Identifier: (value) => readText(value, (text) => faultUnless(text.trim() !== '', 'must not be empty')),
   Boolean: readBoolean,
   Real: readReal,

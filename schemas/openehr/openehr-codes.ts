@@ -140,10 +140,20 @@ const GROUPS = {
     265: 'cohabitee',
   },
   'term mapping purpose': { 669: 'public health', 670: 'reimbursement', 671: 'research study' },
+  'participation function': { 253: 'unknown' },
   'attestation reason': { 240: 'signed', 648: 'witnessed' },
 } satisfies Record<string, Readonly<Record<number, string>>>
 
-export const openehrCodesOf = (group: keyof typeof GROUPS): readonly string[] => Object.keys(GROUPS[group])
+/** Code sets of the openEHR terminology, by the id that names each as a terminology. */
+export const OPENEHR_CODE_SETS = {
+  openehr_normal_statuses: ['HHH', 'HH', 'H', 'N', 'L', 'LL', 'LLL'],
+  openehr_compression_algorithms: ['compress', 'deflate', 'gzip', 'zlib', 'other'],
+  openehr_integrity_check_algorithms: ['SHA-1', 'SHA-256'],
+} as const
+
+export type OpenehrGroup = keyof typeof GROUPS
+
+export const openehrCodesOf = (group: OpenehrGroup): readonly string[] => Object.keys(GROUPS[group])
 
 const RUBRICS: ReadonlyMap<string, string> = new Map(Object.values(GROUPS).flatMap(Object.entries))
 

@@ -10,14 +10,14 @@ const CLASSES = {
   DV_IDENTIFIER: concreteClass('DATA_VALUE', {
     issuer: 'String',
     assigner: 'String',
-    id: 'String!',
+    id: 'NonEmptyString!',
     type: 'String',
   }),
   DV_STATE: concreteClass('DATA_VALUE', { value: 'DV_CODED_TEXT!', is_terminal: 'Boolean!' }),
   DV_TEXT: concreteClass('DATA_VALUE', {
     value: 'String!',
     hyperlink: 'DV_URI',
-    formatting: 'String',
+    formatting: 'NonEmptyString',
     mappings: 'TERM_MAPPING*',
     language: 'CODE_PHRASE',
     encoding: 'CODE_PHRASE',
@@ -31,7 +31,7 @@ const CLASSES = {
   }),
   CODE_PHRASE: concreteClass(undefined, {
     terminology_id: 'TERMINOLOGY_ID!',
-    code_string: 'Code!',
+    code_string: 'NonEmptyString!',
     preferred_term: 'String',
   }),
   DV_ORDERED: abstractClass('DATA_VALUE', {
@@ -88,7 +88,7 @@ const CLASSES = {
     size: 'Integer!',
     thumbnail: 'DV_MULTIMEDIA',
   }),
-  DV_PARSABLE: concreteClass('DV_ENCAPSULATED', { value: 'String!', formalism: 'String!' }),
+  DV_PARSABLE: concreteClass('DV_ENCAPSULATED', { value: 'String!', formalism: 'NonEmptyString!' }),
   DV_URI: concreteClass('DATA_VALUE', { value: 'Uri!' }),
   DV_EHR_URI: concreteClass('DV_URI', { value: 'EhrUri!' }),
 
@@ -100,14 +100,18 @@ const CLASSES = {
   TEMPLATE_ID: concreteClass('OBJECT_ID', {}),
   TERMINOLOGY_ID: concreteClass('OBJECT_ID', {}),
   GENERIC_ID: concreteClass('OBJECT_ID', { scheme: 'String!' }),
-  OBJECT_REF: concreteClass(undefined, { id: 'OBJECT_ID!', namespace: 'String!', type: 'String!' }),
+  OBJECT_REF: concreteClass(undefined, {
+    id: 'OBJECT_ID!',
+    namespace: 'NonEmptyString!',
+    type: 'NonEmptyString!',
+  }),
   PARTY_REF: concreteClass('OBJECT_REF', {}),
   ACCESS_GROUP_REF: concreteClass('OBJECT_REF', {}),
   LOCATABLE_REF: concreteClass('OBJECT_REF', { path: 'String' }),
 
   PARTY_PROXY: abstractClass(undefined, { external_ref: 'PARTY_REF' }),
   PARTY_SELF: concreteClass('PARTY_PROXY', {}),
-  PARTY_IDENTIFIED: concreteClass('PARTY_PROXY', { name: 'String', identifiers: 'DV_IDENTIFIER*' }),
+  PARTY_IDENTIFIED: concreteClass('PARTY_PROXY', { name: 'NonEmptyString', identifiers: 'DV_IDENTIFIER*' }),
   PARTY_RELATED: concreteClass('PARTY_IDENTIFIED', { relationship: 'DV_CODED_TEXT!' }),
   PARTICIPATION: concreteClass(undefined, {
     function: 'DV_TEXT!',
@@ -123,7 +127,7 @@ const CLASSES = {
     feeder_system_audit: 'FEEDER_AUDIT_DETAILS',
   }),
   FEEDER_AUDIT_DETAILS: concreteClass(undefined, {
-    system_id: 'String!',
+    system_id: 'NonEmptyString!',
     location: 'PARTY_IDENTIFIED',
     provider: 'PARTY_IDENTIFIED',
     subject: 'PARTY_PROXY',
@@ -133,7 +137,7 @@ const CLASSES = {
   }),
 
   LOCATABLE: abstractClass(undefined, {
-    archetype_node_id: '@String!',
+    archetype_node_id: '@NonEmptyString!',
     name: 'DV_TEXT!',
     uid: 'UID_BASED_ID',
     links: 'LINK*',
@@ -143,7 +147,7 @@ const CLASSES = {
   ARCHETYPED: concreteClass(undefined, {
     archetype_id: 'ARCHETYPE_ID!',
     template_id: 'TEMPLATE_ID',
-    rm_version: 'String!',
+    rm_version: 'NonEmptyString!',
   }),
   LINK: concreteClass(undefined, { meaning: 'DV_TEXT!', type: 'DV_TEXT!', target: 'DV_EHR_URI!' }),
   ITEM_STRUCTURE: abstractClass('LOCATABLE', {}),
@@ -188,7 +192,7 @@ const CLASSES = {
   EVENT_CONTEXT: concreteClass(undefined, {
     start_time: 'DV_DATE_TIME!',
     end_time: 'DV_DATE_TIME',
-    location: 'String',
+    location: 'NonEmptyString',
     setting: 'DV_CODED_TEXT!',
     other_context: 'ITEM_STRUCTURE',
     health_care_facility: 'PARTY_IDENTIFIED',
@@ -224,11 +228,11 @@ const CLASSES = {
   ACTIVITY: concreteClass('LOCATABLE', {
     description: 'ITEM_STRUCTURE!',
     timing: 'DV_PARSABLE',
-    action_archetype_id: 'String',
+    action_archetype_id: 'NonEmptyString',
   }),
   INSTRUCTION_DETAILS: concreteClass(undefined, {
     instruction_id: 'LOCATABLE_REF!',
-    activity_id: 'String!',
+    activity_id: 'NonEmptyString!',
     wf_details: 'ITEM_STRUCTURE',
   }),
   ISM_TRANSITION: concreteClass(undefined, {

@@ -59,7 +59,7 @@ const text = (description: string, rules: JsonSchema = {}): JsonSchema => ({
 /** The primitive types of attributes. */
 const PRIMITIVES: Readonly<Record<string, JsonSchema>> = {
   String: text('Text'),
-  Code: text('Code', { minLength: 1 }),
+  NonEmptyString: text('Text that is not empty', { minLength: 1 }),
   Identifier: text('Identifier', { minLength: 1, pattern: '\\S' }),
   Boolean: { type: 'boolean', description: 'True or false' },
   Real: { type: 'number', description: 'Number' },

@@ -14,7 +14,7 @@ import { bySize } from '../../harness/test-size.ts'
 /** Values of the primitive types. */
 const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   String: ['a', ' <&> "quoted" \n', 'é😀'],
-  Code: ['at0001'],
+  NonEmptyString: ['at0001'],
   Identifier: ['1.2.3::hrs.local::1'],
   Boolean: [true, false],
   Real: [0, -1.5, 1e-7, 37.2],
@@ -50,6 +50,22 @@ const GROUPS: Readonly<Record<string, readonly [attribute: string, code: string]
   ISM_TRANSITION: ['current_state', '532'],
 }
 
+/** Attributes that the invariants of a class demand although they are optional. */
+const DEMANDED: Readonly<Record<string, readonly string[]>> = {
+  DV_MULTIMEDIA: ['data', 'integrity_check_algorithm'],
+  PARTY_IDENTIFIED: ['name'],
+  PARTY_RELATED: ['name'],
+  HISTORY: ['events'],
+}
+
+/** Values that obey the invariants of each class with such an attribute. */
+const VALID_VALUES: Readonly<Record<string, unknown>> = {
+  denominator: 2,
+  precision: 3,
+  size: 42,
+  formalism: 'HL7:PIVL',
+}
+
 /** The maximum depth of classes that contain each other recursively. */
 const DEEPEST = 6
 
@@ -62,22 +78,34 @@ function objectOf(declaredClass: string, random: Random, depth = 0): RmObject {
   if (className === 'DV_INTERVAL') return interval(random)
   const attributes = [...(findRmClass(className)?.attributes.values() ?? [])]
   const share = depth === 0 ? 0.7 : depth < DEEPEST ? 0.3 : 0
-  const isNeeded = ({ name, mandatory }: RmAttribute) =>
-    mandatory || (className === 'DV_MULTIMEDIA' && name === 'data')
+  const isNeeded = ({ name, mandatory }: RmAttribute) => mandatory || DEMANDED[className]?.includes(name)
   const selectedAttributes = attributes.filter((attribute) => isNeeded(attribute) || random.chance(share))
   const group = GROUPS[className]
-  return Object.fromEntries([
+  const object: RmObject = Object.fromEntries([
     ['_type', className],
     ...selectedAttributes.map((attribute) => [
       attribute.name,
       attribute.name === group?.[0] ? coded(group[1]) : attributeValue(attribute, random, depth),
     ]),
   ])
+  return className === 'ELEMENT' ? withValueOrNullFlavour(object) : object
 }
+
+const withValueOrNullFlavour = ({ value, null_flavour, null_reason, ...others }: RmObject): RmObject =>
+  null_flavour === undefined && value !== undefined
+    ? { ...others, value }
+    : {
+        ...others,
+        null_flavour: null_flavour ?? coded('271'),
+        ...(null_reason !== undefined && { null_reason }),
+      }
 
 function attributeValue({ type, multiple, name }: RmAttribute, random: Random, depth: number): unknown {
   const one = () => (VALUES[type] ? random.pick(VALUES[type]) : objectOf(type, random, depth + 1))
-  if (name === 'denominator') return 2
+  if (name in VALID_VALUES) return VALID_VALUES[name]
+  if (name === 'rows')
+    return [{ ...objectOf('CLUSTER', random, depth + 1), items: [objectOf('ELEMENT', random, depth + 1)] }]
+  if (name === 'accuracy' && type === 'Real') return 1.5
   return multiple ? Array.from({ length: random.int(1, depth < 3 ? 3 : 1) }, one) : one()
 }
 
