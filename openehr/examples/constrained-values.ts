@@ -77,12 +77,7 @@ function codedValues(node: ObjectConstraint): AttributeValues {
 function constrainedCodePhrase(node: ObjectConstraint): ReturnType<typeof codePhrase> | undefined {
   const { codes } = node
   if (!codes) return undefined
-  const [first] = codes.list
-  const terminology = codes.terminology || 'local'
-  return codePhrase(
-    first === undefined && terminology === 'local' ? 'example' : terminology,
-    first ?? 'example',
-  )
+  return codePhrase(codes.terminology || 'local', codes.list[0] ?? 'example')
 }
 
 /** Types: 0 ratio, 1 unitary, 2 percent, 3 fraction, 4 integer fraction. */

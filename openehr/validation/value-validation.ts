@@ -94,6 +94,12 @@ interface CodePhrase {
   code_string?: string
 }
 
+/** A template that names no version of a terminology, as in `SNOMED-CT(2003)`, allows any. */
+const isOfTerminology = (terminologyId: string, terminology: string): boolean =>
+  [terminologyId, terminologyId.replace(/\([^()]*\)$/, '')].some(
+    (one) => one.toLowerCase() === terminology.toLowerCase(),
+  )
+
 function codeViolations(
   node: ObjectConstraint,
   { terminology, list }: ObjectConstraint['codes'] & object,
@@ -103,7 +109,7 @@ function codeViolations(
   const { terminology_id, code_string = '' } = value as CodePhrase
   const terminologyId = terminology_id?.value ?? ''
   const faults: Violation[] = []
-  if (terminology !== '' && terminologyId.toLowerCase() !== terminology.toLowerCase() && list.length > 0)
+  if (terminology !== '' && !isOfTerminology(terminologyId, terminology))
     faults.push(...violationAt(`${path}.terminology_id.value`, 'terminology', `must be ${terminology}`))
   if (list.length > 0 && !list.includes(code_string))
     faults.push(...violationAt(`${path}.code_string`, 'code', `must be one of ${formatList(list)}`))

@@ -22,12 +22,15 @@ const attribute = (name: string, inner: string) =>
 const node = (type: string, rmType: string, inner: string) =>
   `<children xsi:type="${type}"><rm_type_name>${rmType}</rm_type_name>${ranges('occurrences')}<node_id/>${inner}</children>`
 
-const codes = `<terminology_id><value>${SNOMED}</value></terminology_id><code_list>33586001</code_list><code_list>10904000</code_list>`
-const POSITION = node(
-  'C_COMPLEX_OBJECT',
-  'DV_CODED_TEXT',
-  attribute('defining_code', node('C_CODE_PHRASE', 'CODE_PHRASE', codes)),
-)
+const terminologyXml = `<terminology_id><value>${SNOMED}</value></terminology_id>`
+const codes = `${terminologyXml}<code_list>33586001</code_list><code_list>10904000</code_list>`
+const codedXml = (inner: string) =>
+  node(
+    'C_COMPLEX_OBJECT',
+    'DV_CODED_TEXT',
+    attribute('defining_code', node('C_CODE_PHRASE', 'CODE_PHRASE', inner)),
+  )
+const POSITION = codedXml(codes)
 const ORDINALS = [0, 0.5]
   .map(
     (value, i) =>
@@ -98,6 +101,25 @@ describe('texts of codes', () => {
       'body.content.0.data.events.0.data.items.1.value.value',
     ])
     assert.match(refusal.body.errors[0].message, /must be Sitting position/)
+  })
+
+  it('may belong to any code of a terminology without a list, but to no other terminology', async () => {
+    const templateId = await store(codedXml(terminologyXml))
+    for (const [terminology, status] of [
+      [SNOMED, 201],
+      [`${SNOMED}(2026)`, 201],
+      ['LOINC', 422],
+      ['local', 422],
+    ] as const) {
+      const value = coded('Sitting', '33586001')
+      value.defining_code.terminology_id.value = terminology
+      const response = await commit(templateId, value)
+      assertStatus(response, status)
+      if (status === 422)
+        assert.deepEqual(assertProblemPlaces(response, 422, 'rule-violated'), [
+          'body.content.0.data.events.0.data.items.1.value.defining_code.terminology_id.value',
+        ])
+    }
   })
 
   it('are the rubrics of openEHR for its own codes', async () => {
