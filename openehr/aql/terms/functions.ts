@@ -72,6 +72,9 @@ function joinTexts(separator: string, terms: readonly Term[], budget: StepBudget
   return texts.join(separator)
 }
 
+/** The specification writes a zone in digits. */
+const ZONE = '+00:00'
+
 /** Applies a function to its arguments; undefined if an argument is missing or of the wrong type. */
 export function applyFunction(
   name: string,
@@ -113,10 +116,10 @@ export function applyFunction(
     case 'CURRENT_DATE':
       return at.slice(0, 10)
     case 'CURRENT_TIME':
-      return at.slice(11)
+      return at.slice(11, 19)
     case 'CURRENT_TIMEZONE':
-      return '+00:00'
+      return ZONE
     default:
-      return at
+      return at.replace('Z', ZONE)
   }
 }

@@ -78,6 +78,30 @@ describe('AQL', () => {
     assertProblem(await ask(patient, twice), 400, 'invalid-input')
   })
 
+  it('tells the date and time in the forms of the specification, and compares with them', async () => {
+    const ehr = `FROM EHR e[ehr_id/value='${patient.ehrId}']`
+    const functions = ['CURRENT_DATE', 'CURRENT_TIME', 'CURRENT_DATE_TIME', 'NOW', 'current_timezone']
+    const [row] = await rowsOf(patient, `SELECT ${functions.map((one) => `${one}()`).join(', ')} ${ehr}`)
+    const [date, time, dateTime, now, zone] = row
+    assert.match(dateTime, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/)
+    assert.deepEqual([date, time, zone], [dateTime.slice(0, 10), dateTime.slice(11, 19), '+00:00'])
+    assert.equal(now, dateTime)
+    const created = 'e/time_created/value'
+    for (const [condition, count] of [
+      [`${created} <= NOW()`, 1],
+      [`${created} > current_date_time()`, 0],
+      [`NOW() < ${created}`, 0],
+      [`${created} >= CURRENT_DATE() OR ${created} < CURRENT_DATE()`, 1],
+      [`CURRENT_DATE() = '${date}' OR CURRENT_DATE() > '${date}'`, 1],
+      ["CURRENT_TIME() >= '00:00:00' AND CURRENT_TIME() < '24:00:00'", 1],
+      [`CURRENT_DATE_TIME() = NOW()`, 1],
+    ] as const)
+      assert.equal((await rowsOf(patient, `SELECT e/ehr_id/value ${ehr} WHERE ${condition}`)).length, count)
+    const bare = await ask(patient, `SELECT e/ehr_id/value ${ehr} WHERE ${created} < NOW`)
+    assertProblem(bare, 400, 'invalid-input')
+    assert.match(bare.body.errors[0].message, /NOW/)
+  })
+
   it('reads terms with their text, numbers that begin with the point, and tells its zone', async () => {
     const above = `SELECT ${SYSTOLIC} AS systolic FROM EHR e CONTAINS ${OBSERVATION} WHERE ${SYSTOLIC} > .5 ORDER BY systolic`
     assert.deepEqual(await rowsOf(patient, above), await rowsOf(patient, values))
