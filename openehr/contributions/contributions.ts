@@ -116,13 +116,15 @@ export class Contributions {
 
   /**
    * The contribution with a uid. Those that no client described have the uid of their version's object, with its
-   * version as extension.
+   * version as extension; with such a uid, a version that a client described shows its own contribution.
    * @throws NotFound
    */
   async get(caller: Caller, ehrId: string, uid: string): Promise<CommittedContribution> {
     const [id = '', version] = uid.split('::')
-    if (version !== undefined) return this.#getImplied(caller, ehrId, { id, version: Number(version) })
-    return toCommitted(await this.#store.get(caller, { id, ehrId }))
+    if (version === undefined) return toCommitted(await this.#store.get(caller, { id, ehrId }))
+    const of = { id, version: Number(version) }
+    const [described] = (await findDescribedCommits(this.#records, [ehrId], [versionUidOf(of)])).values()
+    return described ? this.get(caller, ehrId, described.contributionId) : this.#getImplied(caller, ehrId, of)
   }
 
   /** Adds the contribution to an ORIGINAL_VERSION, and what a client said about the version. */

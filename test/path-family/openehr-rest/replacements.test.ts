@@ -111,6 +111,8 @@ describe('a PUT of the openEHR REST API', () => {
     assert.deepEqual(history.body.items[1].audits, [body.commit_audit])
     const contribution = await rest('GET', `/ehr/${ehrId}/contribution/${body.contribution.id.value}`)
     assert.equal(contribution.body.versions[0].id.value, etag.slice(1, -1))
+    const byVersion = await rest('GET', `/ehr/${ehrId}/contribution/${id}::2`)
+    assert.deepEqual(byVersion.body, contribution.body)
   })
 
   it('keeps what the client says about all resources, for AQL, too', async () => {
