@@ -3,10 +3,11 @@ import type { Violation } from '../../schemas/validation/violations.ts'
 import { nodeIdOf, type ObjectConstraint, type Template } from '../opt/constraints.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
 import { CompositionDefaults, defaultName, openehrText } from './composition-defaults.ts'
-import type { FormNode, FormStep } from './forms/form-node.ts'
+import { type FormNode, type FormStep, hiddenEvent } from './forms/form-node.ts'
 import { toFormTree } from './forms/form-tree.ts'
 import { SimpleNode } from './simple-tree.ts'
 import { readAttributes, readParts, readRaw, readValue } from './values/read-value.ts'
+import { INTERVAL_NODES } from './values/value-parts.ts'
 
 /**
  * Makes a composition from its nodes by the ids of the web template. It may still violate the model or its template.
@@ -70,10 +71,19 @@ class CompositionReader {
   }
 
   /** Reads the forms below an object, then its other attributes. */
-  #fill({ children }: FormNode, node: SimpleNode, object: RmObject): void {
-    for (const form of children)
-      for (const one of occurrencesOf(form, node)) this.#readForm(form, one, object)
+  #fill(form: FormNode, node: SimpleNode, object: RmObject): void {
+    for (const child of form.children)
+      for (const one of occurrencesOf(child, node)) this.#readForm(child, one, object)
+    const event = hiddenEvent(form, object)
+    if (event?._type === 'POINT_EVENT' && isIntervalNode(node)) this.#readInterval(node, event)
     this.#readOwn(node, object)
+  }
+
+  /** What an event without a form of its own says beside its observation. */
+  #readInterval(node: SimpleNode, event: RmObject): void {
+    event._type = 'INTERVAL_EVENT'
+    readParts(node, event, this.#defaults.reading)
+    readAttributes(node, event, {}, this.#defaults.reading, INTERVAL_NODES)
   }
 
   #readOwn(node: SimpleNode, object: RmObject): void {
@@ -182,8 +192,9 @@ const occurrencesOf = ({ id }: FormNode, node: SimpleNode): SimpleNode[] => [
   ...(id.startsWith('interval<') ? node.takeAll(otherId(id)) : []),
 ]
 
+const isIntervalNode = ({ children, parts }: SimpleNode): boolean =>
+  parts.has('sample_count') || INTERVAL_NODES.some((name) => children.has(name) || children.has(`_${name}`))
+
 /** The class of an event follows from what it says. */
-const classOf = ({ rmType }: FormNode, { children, parts }: SimpleNode): string =>
-  rmType === 'EVENT' && (children.has('math_function') || children.has('width') || parts.has('sample_count'))
-    ? 'INTERVAL_EVENT'
-    : rmType
+const classOf = ({ rmType }: FormNode, node: SimpleNode): string =>
+  rmType === 'EVENT' && isIntervalNode(node) ? 'INTERVAL_EVENT' : rmType

@@ -2,9 +2,10 @@ import { isSubclassOf } from '../../schemas/openehr/rm-classes.ts'
 import { nodeIdOf, type ObjectConstraint, type Template } from '../opt/constraints.ts'
 import { isRmObject, type RmObject } from '../rm/canonical-json.ts'
 import { defaultName, earliestTime } from './composition-defaults.ts'
-import type { FormNode, FormStep } from './forms/form-node.ts'
+import { type FormNode, type FormStep, hiddenEvent } from './forms/form-node.ts'
 import { toFormTree } from './forms/form-tree.ts'
 import { SimpleNode } from './simple-tree.ts'
+import { INTERVAL_NODES } from './values/value-parts.ts'
 import { writeAttributes, writeParts, writeValue } from './values/write-value.ts'
 
 /**
@@ -25,6 +26,11 @@ function writeForm(form: FormNode, value: unknown, node: SimpleNode): void {
   }
   writeChildren(form, value, node)
   writeParts(value, node)
+  const event = hiddenEvent(form, value)
+  if (event?._type === 'INTERVAL_EVENT') {
+    writeParts(event, node)
+    writeAttributes(event, node, (attribute) => INTERVAL_NODES.includes(attribute))
+  }
   const formAttributes = new Set(form.children.map(({ steps }) => steps[0]?.attribute))
   writeOwn(value, node, form.steps.at(-1), (attribute) => !formAttributes.has(attribute))
 }

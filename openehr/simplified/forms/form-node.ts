@@ -1,4 +1,6 @@
+import { isSubclassOf } from '../../../schemas/openehr/rm-classes.ts'
 import type { ArchetypeRoot, ObjectConstraint } from '../../opt/constraints.ts'
+import { isRmObject, type RmObject } from '../../rm/canonical-json.ts'
 
 /** A step from an object to one below it. */
 export interface FormStep {
@@ -94,6 +96,15 @@ export function flattenDraft(draft: DraftForm): FormNode[] {
   }
   if (isHidden) return children.map((child) => ({ ...child, steps: [...form.steps, ...child.steps] }))
   return [{ ...form, children: withUniqueIds(children) }]
+}
+
+/** The only event of an observation, if the forms show its members in its place. */
+export function hiddenEvent({ children }: FormNode, { data }: RmObject): RmObject | undefined {
+  const isHidden = children.some(({ steps }) =>
+    steps.slice(0, -1).some(({ constraint }) => constraint && isSubclassOf(constraint.rmType, 'EVENT')),
+  )
+  const { events } = (isHidden && isRmObject(data) ? data : {}) as { events?: RmObject[] }
+  return events?.length === 1 ? events[0] : undefined
 }
 
 /** Adds a number to the second and later of equal ids. */

@@ -154,10 +154,16 @@ const PLAIN_NAMES = new Set([
   'TERM_MAPPING',
 ])
 
+/** The nodes that make an event an INTERVAL_EVENT. */
+export const INTERVAL_NODES = ['width', 'math_function']
+
+/** Attributes that are nodes without an underscore in any class. */
+const PLAIN_ATTRIBUTES = ['relationship', ...INTERVAL_NODES]
+
 /** The name of the node for an attribute: `_link`. */
 export function nodeNameOf(rmType: string, attribute: string): string {
   const name = lookUp(NODE_NAMES, attribute) ?? attribute
-  return PLAIN_NAMES.has(rmType) || attribute === 'relationship' ? name : `_${name}`
+  return PLAIN_NAMES.has(rmType) || PLAIN_ATTRIBUTES.includes(attribute) ? name : `_${name}`
 }
 
 /** The attribute that a node stands for: `_link` -> links. */

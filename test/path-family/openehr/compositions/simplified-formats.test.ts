@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { readComposition } from '../../../../openehr/compositions/read-composition.ts'
 import { createExample } from '../../../../openehr/examples/example-composition.ts'
 import { readTemplate } from '../../../../openehr/opt/read-template.ts'
@@ -8,7 +9,13 @@ import { toSimplified } from '../../../../openehr/simplified/to-simplified.ts'
 import { createPatient, type Patient } from '../../../harness/care/patients.ts'
 import { assertProblemPlaces, assertStatus } from '../../../harness/clients/path-client.ts'
 import { listCorpusFiles, readCorpusFile } from '../../../harness/corpus.ts'
-import { getStoredTemplate, readCorpusBytes } from '../../../harness/openehr-samples.ts'
+import {
+  createTemplateXml,
+  getStoredTemplate,
+  readCorpusBytes,
+  sendXml,
+} from '../../../harness/openehr-samples.ts'
+import { createRoleHolder } from '../../../harness/people/people.ts'
 
 const FLAT = 'application/openehr.wt.flat+json'
 const STRUCTURED = 'application/openehr.wt.structured+json'
@@ -57,6 +64,59 @@ describe('compositions in simplified formats', () => {
     assert.equal(lines[`${event}:1/systolic|magnitude`], 120)
     const objects = await get(id, STRUCTURED)
     assert.equal(objects.encounter.blood_pressure[0].any_event[1].systolic[0]['|magnitude'], 120)
+  })
+
+  it('keep the width and the function of interval events, in each format', async () => {
+    const interval = {
+      [`${event}:0|sample_count`]: 5,
+      [`${event}:0/width`]: 'PT24H',
+      [`${event}:0/math_function|code`]: '146',
+    }
+    const { compositionId: id } = assertStatus(await send(FLAT, { ...flat, ...interval }), 201)
+    const composition = await get(id, 'application/json')
+    const [first, second] = composition.content[0].data.events
+    const { _type, width, math_function, sample_count } = first
+    assert.deepEqual(
+      [_type, width.value, math_function.value, sample_count, second._type],
+      ['INTERVAL_EVENT', 'PT24H', 'mean', 5, 'POINT_EVENT'],
+    )
+    const lines = await get(id, FLAT)
+    for (const [line, value] of Object.entries(interval)) assert.equal(lines[line], value, line)
+    const objects = await get(id, STRUCTURED)
+    assert.deepEqual(objects.encounter.blood_pressure[0].any_event[0].width, ['PT24H'])
+    for (const [type, body] of [
+      [FLAT, lines],
+      [STRUCTURED, objects],
+    ]) {
+      const { 'encounter/_uid': _, ...others } = body
+      if (type === STRUCTURED) delete others.encounter._uid
+      const again = assertStatus(await send(type, others), 201).compositionId
+      assert.deepEqual((await get(again, 'application/json')).content, composition.content)
+    }
+  })
+
+  it('keep them beside the observation if its only event has no form', async () => {
+    const id = `Interval ${randomUUID()}`
+    const xml = createTemplateXml(id).replace(
+      /(<rm_type_name>EVENT<.*?)<upper_unbounded>true<\/upper_unbounded><lower>0<\/lower>/s,
+      '$1<upper_unbounded>false</upper_unbounded><lower>0</lower><upper>1</upper>',
+    )
+    assertStatus(
+      await sendXml(await createRoleHolder('modeller'), 'POST', '/med/knowledge/template', xml),
+      201,
+    )
+    const { [`${event}:1/time`]: _, [`${event}:1/systolic|magnitude`]: __, ...rest } = flat
+    const lines = Object.fromEntries(
+      Object.entries(rest).map(([line, value]) => [line.replace('/any_event:0', ''), value]),
+    )
+    const observation = 'encounter/blood_pressure:0'
+    const more = { [`${observation}/width`]: 'PT24H', [`${observation}/math_function|code`]: '146' }
+    const query = `?templateId=${encodeURIComponent(id)}`
+    const { compositionId } = assertStatus(await send(FLAT, { ...lines, ...more }, query), 201)
+    const composition = await get(compositionId, 'application/json')
+    assert.equal(composition.content[0].data.events[0]._type, 'INTERVAL_EVENT')
+    const found = await get(compositionId, FLAT)
+    for (const [line, value] of Object.entries(more)) assert.equal(found[line], value, line)
   })
 
   it('say in which format they are', async () => {
