@@ -6,6 +6,7 @@ import { statusIdOf } from '../../records/compositions/ehr-status-record.ts'
 import { insertTargetFor, type ParentIds } from '../../records/ehr-records/parents.ts'
 import { auditRefusal, requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
 import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
+import { TimeSlice } from '../../records/limits/time-slice.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
@@ -352,6 +353,7 @@ export class Compositions {
       input,
       (templateId) => this.#findTemplate(caller, templateId),
       this.#records.clock(),
+      new TimeSlice({ admission: caller.admission }),
     )
     await giveWay()
     const searchFields = searchFieldsOf(object)

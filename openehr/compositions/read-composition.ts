@@ -1,4 +1,5 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
+import { TimeSlice } from '../../records/limits/time-slice.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { readXml, unreadableXml } from '../formats/xml.ts'
@@ -43,8 +44,9 @@ export async function readComposition<T extends { template: Template }>(
   input: SentComposition,
   find: (templateId: string) => Promise<T | undefined>,
   now = new Date(),
+  slice = new TimeSlice(),
 ): Promise<{ object: RmObject; template: T }> {
-  const { json, violations: unread } = await readSent(input, find, now)
+  const { json, violations: unread } = await readSent(input, find, now, slice)
   // A composition may have 4 MB, so each step of its reading lets other requests run.
   await giveWay()
   const { object, violations: found } = readCanonicalJson(json, 'COMPOSITION')
@@ -66,15 +68,17 @@ async function readSent(
   input: SentComposition,
   find: (templateId: string) => Promise<{ template: Template } | undefined>,
   now: Date,
+  slice: TimeSlice,
 ): Promise<{ json: unknown; violations: Violation[] }> {
   if ('xml' in input) return { json: xmlToJson(readXmlRoot(input.xml), 'COMPOSITION'), violations: [] }
   if (!('format' in input)) return { json: input.json, violations: [] }
   const template = input.templateId === undefined ? undefined : await find(input.templateId)
   if (template === undefined)
     throw new ServiceError('RuleViolated', { violations: [unknownTemplateViolation(input.templateId)] })
-  const { root, violations } =
-    input.format === 'flat' ? readFlat(input.json as Record<string, unknown>) : readStructured(input.json)
-  const read = fromSimplified(template.template, root, now.toISOString())
+  const { root, violations } = await (input.format === 'flat'
+    ? readFlat(input.json as Record<string, unknown>, slice)
+    : readStructured(input.json, slice))
+  const read = await fromSimplified(template.template, root, now.toISOString(), slice)
   return { json: read.composition, violations: [...violations, ...read.violations].slice(0, MAX_VIOLATIONS) }
 }
 

@@ -1,3 +1,4 @@
+import { mapInSlices, type TimeSlice } from '../../records/limits/time-slice.ts'
 import { findRmClass, isSubclassOf } from '../../schemas/openehr/rm-classes.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { nodeIdOf, type ObjectConstraint, type Template } from '../opt/constraints.ts'
@@ -10,20 +11,21 @@ import { readAttributes, readParts, readRaw, readValue } from './values/read-val
 import { INTERVAL_NODES } from './values/value-parts.ts'
 
 /**
- * Makes a composition from its nodes by the ids of the web template. It may still violate the model or its template.
+ * Makes a composition from its nodes by the ids of the web template, and lets others run. It may still violate the model or its template.
  * @param now the current time, where a time is missing
  */
-export function fromSimplified(
+export async function fromSimplified(
   template: Template,
   root: SimpleNode,
   now: string,
-): { composition: RmObject; violations: Violation[] } {
+  slice: TimeSlice,
+): Promise<{ composition: RmObject; violations: Violation[] }> {
   const [context = new SimpleNode()] = root.takeAll('ctx')
   const form = toFormTree(template)
   const defaults = new CompositionDefaults(template, context, now)
   const [node = root.child(form.id)] = root.takeAll(form.id)
-  const reader = new CompositionReader(template, defaults)
-  const composition = reader.read(form, node)
+  const reader = new CompositionReader(template, defaults, slice)
+  const composition = await reader.read(form, node)
   const violations = [...root.lines()]
     .filter(([path]) => !path.startsWith('ctx/'))
     .map(([path]) => ({ path, code: 'unknown', message: UNKNOWN_PATH }))
@@ -35,24 +37,33 @@ const UNKNOWN_PATH = 'is no path of the web template, or of an attribute there'
 class CompositionReader {
   readonly #template: Template
   readonly #defaults: CompositionDefaults
+  readonly #slice: TimeSlice
   /** The objects and the steps to them, each before its members. */
   readonly #made = new Map<unknown, FormStep>()
 
-  constructor(template: Template, defaults: CompositionDefaults) {
+  constructor(template: Template, defaults: CompositionDefaults, slice: TimeSlice) {
     this.#template = template
     this.#defaults = defaults
+    this.#slice = slice
   }
 
-  read(form: FormNode, node: SimpleNode): RmObject {
+  async read(form: FormNode, node: SimpleNode): Promise<RmObject> {
     const step = form.steps[0] as FormStep
     const composition = this.#newObject(step, 'COMPOSITION')
     Object.assign(composition.archetype_details as RmObject, {
       template_id: { _type: 'TEMPLATE_ID', value: this.#template.templateId },
     })
-    this.#fill(form, node, composition)
+    await this.#fill(form, node, composition)
     // Structures that this adds come at the end, so that they get theirs, too.
-    for (const [object, { constraint }] of this.#made) this.#addStructures(object as RmObject, constraint)
-    for (const object of [...this.#made.keys()].reverse()) this.#defaults.complete(object as RmObject)
+    for (const [object, { constraint }] of this.#made) {
+      this.#addStructures(object as RmObject, constraint)
+      if (this.#slice.isOver()) await this.#slice.yieldToOthers()
+    }
+    await mapInSlices(
+      [...this.#made.keys()].reverse(),
+      (object) => this.#defaults.complete(object as RmObject),
+      this.#slice,
+    )
     return composition
   }
 
@@ -71,9 +82,12 @@ class CompositionReader {
   }
 
   /** Reads the forms below an object, then its other attributes. */
-  #fill(form: FormNode, node: SimpleNode, object: RmObject): void {
+  async #fill(form: FormNode, node: SimpleNode, object: RmObject): Promise<void> {
     for (const child of form.children)
-      for (const one of occurrencesOf(child, node)) this.#readForm(child, one, object)
+      for (const one of occurrencesOf(child, node)) {
+        await this.#readForm(child, one, object)
+        if (this.#slice.isOver()) await this.#slice.yieldToOthers()
+      }
     const event = hiddenEvent(form, object)
     if (event?._type === 'POINT_EVENT' && isIntervalNode(node)) this.#readInterval(node, event)
     this.#readOwn(node, object)
@@ -96,7 +110,7 @@ class CompositionReader {
     readAttributes(node, object, {}, reading)
   }
 
-  #readForm(form: FormNode, node: SimpleNode, parent: RmObject): void {
+  async #readForm(form: FormNode, node: SimpleNode, parent: RmObject): Promise<void> {
     let object = parent
     for (const step of form.steps.slice(0, -1)) {
       const rmType = step.constraint?.rmType ?? step.rmType ?? ''
@@ -106,10 +120,10 @@ class CompositionReader {
       } else object = this.#shared(object, step) ?? this.#attach(object, step, this.#newObject(step, rmType))
     }
     const last = form.steps.at(-1) as FormStep
-    if (!node.isEmpty) this.#attachValue(form, last, node, object)
+    if (!node.isEmpty) await this.#attachValue(form, last, node, object)
   }
 
-  #attachValue(form: FormNode, step: FormStep, node: SimpleNode, parent: RmObject): void {
+  async #attachValue(form: FormNode, step: FormStep, node: SimpleNode, parent: RmObject): Promise<void> {
     const { attribute, constraint } = step
     if (form.children.length === 0 || isSubclassOf(form.rmType, 'DATA_VALUE')) {
       const expected = { rmType: form.rmType, attribute, constraint, isOpen: form.isOpen }
@@ -123,7 +137,7 @@ class CompositionReader {
     }
     const existingObject = step.multiple ? undefined : (parent[attribute] as RmObject | undefined)
     const object = existingObject ?? this.#attach(parent, step, this.#newObject(step, classOf(form, node)))
-    this.#fill(form, node, object)
+    await this.#fill(form, node, object)
     if (form.rmType === 'ISM_TRANSITION') object.current_state ??= stateOfStep(form, object)
   }
 

@@ -1,3 +1,4 @@
+import type { TimeSlice } from '../../records/limits/time-slice.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 
 type Scalar = string | number | boolean
@@ -95,12 +96,16 @@ const tooManyNodes = (path: string): Violation => ({
   message: `must leave the composition at most ${MAX_NODES} nodes`,
 })
 
-/** Reads the lines of the flat format. Lines without a value count as left out. */
-export function readFlat(lines: Readonly<Record<string, unknown>>): ReadTree {
+/** Reads the lines of the flat format, and lets others run. Lines without a value count as left out. */
+export async function readFlat(
+  lines: Readonly<Record<string, unknown>>,
+  slice: TimeSlice,
+): Promise<ReadTree> {
   const root = new SimpleNode()
   const violations: Violation[] = []
   let nodes = 0
   for (const [line, value] of Object.entries(lines)) {
+    if (slice.isOver()) await slice.yieldToOthers()
     if (value === null) continue
     const [path = '', ...suffix] = line.split('|')
     const segments = path.split('/').map((segment) => SEGMENT.exec(segment))
@@ -123,17 +128,21 @@ export function readFlat(lines: Readonly<Record<string, unknown>>): ReadTree {
 /** Writes the lines of the flat format. */
 export const toFlat = (root: SimpleNode): FlatComposition => Object.fromEntries(root.lines())
 
-/** Reads the structured format: objects within objects, where an occurrence is a value or an object. */
-export function readStructured(json: unknown): ReadTree {
+/**
+ * Reads the structured format, and lets others run: objects within objects, where an occurrence is a value or an
+ * object.
+ */
+export async function readStructured(json: unknown, slice: TimeSlice): Promise<ReadTree> {
   const root = new SimpleNode()
   const violations: Violation[] = []
+  const waiting = [{ node: root, value: json, depth: 0 }]
   const readInto = (node: SimpleNode, value: unknown, depth: number): void => {
     if (value === null || value === undefined) return
     if (isScalar(value)) node.parts.set('', value)
     else if (Array.isArray(value) || depth > MAX_DEPTH) violations.push(unknownForm(node.path))
     else
       for (const [name, inner] of Object.entries(value)) {
-        if (name === '') readInto(node, inner, depth + 1)
+        if (name === '') waiting.push({ node, value: inner, depth: depth + 1 })
         else if (name.startsWith('|')) readPart(node, name.slice(1), inner)
         else readOccurrences(node, name, inner, depth)
       }
@@ -145,9 +154,14 @@ export function readStructured(json: unknown): ReadTree {
   }
   const readOccurrences = (node: SimpleNode, name: string, value: unknown, depth: number): void => {
     if (!SEGMENT.test(name)) violations.push(unknownForm(`${node.path}/${name}`))
-    else for (const [i, one] of [value].flat().entries()) readInto(node.child(name, i), one, depth + 1)
+    else
+      for (const [i, one] of [value].flat().entries())
+        waiting.push({ node: node.child(name, i), value: one, depth: depth + 1 })
   }
-  readInto(root, json, 0)
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    readInto(next.node, next.value, next.depth)
+    if (slice.isOver()) await slice.yieldToOthers()
+  }
   return { root, violations }
 }
 

@@ -4,8 +4,10 @@ import { readComposition } from '../../../../openehr/compositions/read-compositi
 import { createExample } from '../../../../openehr/examples/example-composition.ts'
 import { readTemplate } from '../../../../openehr/opt/read-template.ts'
 import { isRmObject, type RmObject, readCanonicalJson } from '../../../../openehr/rm/canonical-json.ts'
-import { toFlat, toStructured } from '../../../../openehr/simplified/simple-tree.ts'
+import { fromSimplified } from '../../../../openehr/simplified/from-simplified.ts'
+import { readFlat, readStructured, toFlat, toStructured } from '../../../../openehr/simplified/simple-tree.ts'
 import { toSimplified } from '../../../../openehr/simplified/to-simplified.ts'
+import { TimeSlice } from '../../../../records/limits/time-slice.ts'
 import { createPatient, type Patient } from '../../../harness/care/patients.ts'
 import { assertProblemPlaces, assertStatus } from '../../../harness/clients/path-client.ts'
 import { listCorpusFiles, readCorpusFile } from '../../../harness/corpus.ts'
@@ -157,6 +159,26 @@ describe('compositions in simplified formats', () => {
     for (const query of ['', '?templateId=none'])
       for (const type of [FLAT, STRUCTURED])
         assert.deepEqual(assertProblemPlaces(await send(type, {}, query), 422, 'rule-violated'), place)
+  })
+
+  it('let others run while they are read', async () => {
+    const template = readTemplate(Buffer.from(createTemplateXml(templateId)))
+    const events = Array.from({ length: 5000 }, (_, i) => [`${event}:${i}/systolic|magnitude`, 142])
+    const json = { ...flat, ...Object.fromEntries(events) }
+    const structured = { encounter: { blood_pressure: { any_event: events.map(() => ({ systolic: 1 })) } } }
+    for (const read of [
+      (slice: TimeSlice) => readFlat(json, slice),
+      (slice: TimeSlice) => readStructured(structured, slice),
+      async (slice: TimeSlice) => {
+        const { root } = await readFlat(json, new TimeSlice())
+        return fromSimplified(template, root, '2026-03-01T08:30:00Z', slice)
+      },
+    ]) {
+      let turns = 0
+      const slice = new TimeSlice({ isAbandoned: () => ++turns < 0 })
+      await read(slice)
+      assert.ok(turns > 0)
+    }
   })
 
   it('violate their template as others do', async () => {
