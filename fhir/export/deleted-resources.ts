@@ -1,5 +1,8 @@
 import { findSearchedEhrs } from '../../records/ehrs/rights/query-accesses.ts'
+import type { RecordChange } from '../../records/live/changes.ts'
 import { listChanges } from '../../records/live/listed-changes.ts'
+import { documentCollection } from '../../records/store/documents/database.ts'
+import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import { accessesByEhr } from '../../records/store/resource.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import {
@@ -9,7 +12,12 @@ import {
   isTime,
 } from '../search/search-cursor.ts'
 import { limitVersions } from '../sources/app-limits.ts'
-import type { ExportSource, ResourceDescription, ResourceSource } from '../sources/resource-source.ts'
+import type {
+  ExportSource,
+  ResourceDescription,
+  ResourceSource,
+  ResourceVersion,
+} from '../sources/resource-source.ts'
 
 /** The resources of a patient that were deleted since a time, as Bundles of DELETE requests. */
 export const deletedResources = (
@@ -22,21 +30,17 @@ export const deletedResources = (
       ehrIds: searched,
       collections: types.flatMap(({ source }) => source.collections ?? []),
       since: since ?? undefined,
-      action: 'delete',
+      deletions: { updatesOf: types.flatMap(({ source }) => source.partCollections ?? []) },
       limit: limit + 1,
       from: after === null ? undefined : decodePlace(after),
     })
-    // A record that has returned is no longer deleted.
-    const deletions = changes
-      .slice(0, limit)
-      .filter((change) => change.after === null)
-      .map((change) => ({
-        change,
-        versions: types.flatMap(({ description, source }) =>
-          limitVersions(caller, description, source, change),
-        ),
-      }))
-      .filter(({ versions }) => versions.length > 0)
+    const listed = changes.slice(0, limit).map(async (change) => {
+      const versions = types.flatMap(({ description, source }) =>
+        limitVersions(caller, description, source, change).filter(({ action }) => action === 'delete'),
+      )
+      return { change, versions: await keepDeleted(context, types, change, versions) }
+    })
+    const deletions = (await Promise.all(listed)).filter(({ versions }) => versions.length > 0)
     for (const {
       change: { collection, ...record },
     } of deletions)
@@ -55,6 +59,21 @@ export const deletedResources = (
     return { resources, ...(next !== undefined && { next }) }
   },
 })
+
+/** A record, or a part of it, that has returned is no longer deleted. */
+async function keepDeleted(
+  context: StoreContext,
+  types: readonly { source: ResourceSource }[],
+  change: RecordChange,
+  versions: readonly ResourceVersion[],
+): Promise<readonly ResourceVersion[]> {
+  if (change.action === 'delete') return change.after === null ? versions : []
+  if (versions.length === 0) return []
+  const after = await documentCollection(context, change.collection).findOne({ _id: change.id })
+  const now = { ...change, after: after as ParseDocument | null }
+  const current = types.flatMap(({ source }) => source.versionsOf?.(now) ?? [])
+  return versions.filter(({ id }) => !current.some((one) => one.id === id && one.action !== 'delete'))
+}
 
 function decodePlace(after: string) {
   const [at, changeId] = decodeSearchCursor(after)

@@ -10,12 +10,11 @@ import { IS_HIDDEN } from '../../records/ehrs/deletion/hidden-contents.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import { elementPathOf, type FhirResource } from '../../records/fhir/mapping.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
-import type { RecordChange } from '../../records/live/changes.ts'
+import type { ChangedRecord, RecordChange } from '../../records/live/changes.ts'
 import { findDeletedRecords } from '../../records/live/listed-changes.ts'
 import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
-import type { HistoryKey } from '../../records/store/writing/history.ts'
 import type { AuditedReads, StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
@@ -110,6 +109,7 @@ class KindResources implements ResourceSource {
   /** The collections of records that a user has read; a record stays in its collection. */
   readonly #collectionsOfIds = new LRUCache<string, string>({ max: MAX_KNOWN_IDS })
   readonly collections: readonly string[]
+  readonly partCollections: readonly string[]
 
   constructor(context: StoreContext, recordsOf: RecordsOf, kinds: readonly [MappedKind, ...MappedKind[]]) {
     this.#context = context
@@ -117,6 +117,7 @@ class KindResources implements ResourceSource {
     this.#streams = kinds.flatMap(streamsOf)
     this.#type = kinds[0].fhir.type
     this.collections = kinds.map(({ collection }) => collection)
+    this.partCollections = kinds.flatMap(({ collection, fhir }) => (fhir.parts ? [collection] : []))
   }
 
   async read(caller: Caller, resourceId: string): Promise<FhirResource> {
@@ -245,7 +246,7 @@ class KindResources implements ResourceSource {
   searchDeleted(
     caller: Caller,
     search: SearchCriteria,
-    deletedKeys: readonly HistoryKey[],
+    deletedKeys: readonly ChangedRecord[],
   ): Promise<string[]> {
     const query = { streams: this.#streams, recordsOf: this.#recordsOf, search }
     return searchDeletedRecords(this.#context, caller, query, deletedKeys)

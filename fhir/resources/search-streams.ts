@@ -5,6 +5,7 @@ import { findEhrContents } from '../../records/ehr-records/nonempty-collections.
 import { findHiddenRecords } from '../../records/ehrs/deletion/hidden-contents.ts'
 import { findSearchedEhrs } from '../../records/ehrs/rights/query-accesses.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
+import type { ChangedRecord } from '../../records/live/changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { createParseFormat, type ParseDocument } from '../../records/store/documents/parse-format.ts'
 import type { CursorPosition } from '../../records/store/reading/cursor.ts'
@@ -122,14 +123,14 @@ const conditionsOf = ({ criteria }: SearchCriteria): RecordConditions =>
   recordConditionsOf(criteria.filter((one) => !isPatientCriterion(one)))
 
 /**
- * Searches deleted records: each in its history, and those that are hidden with what they belong to.
+ * Searches deleted records and parts: each in its history, and those that are hidden with what they belong to.
  * @returns the ids of the resources that they were
  */
 export async function searchDeletedRecords(
   context: StoreContext,
   caller: Caller,
   { streams, recordsOf, search }: StreamSearch<SearchCriteria>,
-  deletedKeys: readonly HistoryKey[],
+  deletedKeys: readonly ChangedRecord[],
 ): Promise<string[]> {
   const found: string[] = []
   const conditionsFor = conditionsOf(search)
@@ -140,11 +141,30 @@ export async function searchDeletedRecords(
     const { store } = recordsOf(stream.kind)
     const conditions = { ...where, ...stream.where }
     const hiddenRecords = await findHiddenOf(context, caller, stream.kind, streamKeys, conditions)
-    for (const { id, ehrId } of streamKeys)
-      if (hiddenRecords.has(id) || (await store.findDeleted(caller, { id, ehrId } as never, conditions)))
-        found.push(resourceIdOf(stream, id))
+    for (const { id, ehrId, version } of streamKeys) {
+      const key = { id, ehrId } as never
+      const isFound =
+        hiddenRecords.has(id) ||
+        (await store.findDeleted(caller, key, conditions)) ||
+        (stream.suffix !== '' && (await findDeletedPart(caller, stream, store, key, version, conditions)))
+      if (isFound) found.push(resourceIdOf(stream, id))
+    }
   }
   return found
+}
+
+/** Finds the version before a change that deleted a part of its record. */
+async function findDeletedPart(
+  caller: Caller,
+  { isIn }: ResourceStream,
+  store: ReturnType<RecordsOf>['store'],
+  key: never,
+  version: number,
+  conditions: Conditions,
+) {
+  const now = (await store.find(caller, key)) ?? (await store.findDeleted(caller, key))
+  if (!now || isIn(now as unknown as RecordWithMetadata)) return undefined
+  return store.findFormerVersion(caller, now, version - 1, conditions)
 }
 
 /**

@@ -31,7 +31,7 @@ const LETTERS: Readonly<Record<Interaction, string>> = {
 /** The methods of a source that act for a caller. */
 export type SourceMethod = Exclude<
   keyof ResourceSource,
-  'collections' | 'versionsOf' | 'exportPage' | 'creationGroupOf'
+  'collections' | 'partCollections' | 'versionsOf' | 'exportPage' | 'creationGroupOf'
 >
 
 /** The reach of an app with one interaction on one type. */

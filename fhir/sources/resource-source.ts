@@ -5,12 +5,11 @@ import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { FhirSearchParameter } from '../../records/fhir/search/search-parameters.ts'
 import type { ChangeFeed } from '../../records/live/change-feed.ts'
-import type { RecordChange } from '../../records/live/changes.ts'
+import type { ChangedRecord, RecordChange } from '../../records/live/changes.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
-import type { HistoryKey } from '../../records/store/writing/history.ts'
 import type { AuditedReads, StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
 import type { ErrorName } from '../../schemas/errors.ts'
 import type { ResourceSearch, SearchCriteria } from './resource-search.ts'
@@ -148,11 +147,11 @@ export interface ResourceSource extends Partial<ExportSource> {
   readContent?(caller: Caller, id: string): Promise<ResourceContent>
   /** @throws InvalidInput for a value that a parameter does not understand */
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources>
-  /** The ids of those resources of deleted records that fit, and that the caller could read. */
+  /** The ids of those deleted resources that fit, and that the caller could read. @param deletedKeys with the version of the deletion */
   searchDeleted?(
     caller: Caller,
     search: SearchCriteria,
-    deletedKeys: readonly HistoryKey[],
+    deletedKeys: readonly ChangedRecord[],
   ): Promise<string[]>
   /** @throws NotFound; Gone when the version is a deletion */
   readVersion?(caller: Caller, id: string, version: number): Promise<FhirResource>
@@ -164,6 +163,8 @@ export interface ResourceSource extends Partial<ExportSource> {
   ): Promise<{ versions: ResourceVersion[]; next: string | null; total?: number | undefined }>
   /** The collections of the records that it shows. */
   collections?: readonly string[]
+  /** Those whose records have parts that are resources: an update may delete one. */
+  partCollections?: readonly string[]
   /** The versions of resources that a change of a record created. */
   versionsOf?(change: RecordChange): ResourceVersion[]
   /** A transaction may create resources of one group at the same time; undefined: alone. */

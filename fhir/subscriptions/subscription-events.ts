@@ -253,12 +253,14 @@ export class SubscriptionEvents {
     changes: readonly RecordChange[],
   ): Promise<ResourceChange[]> {
     const { source } = this.#typeOf(search.type)
-    const resourceChanges = changes
-      .filter(({ action }) => search.hasDeletions || action !== 'delete')
-      .flatMap((change) =>
-        (source.versionsOf?.(change) ?? []).map(({ id: resourceId }) => ({ change, resourceId })),
-      )
-    return this.#keepReadable(caller, search, resourceChanges)
+    const resourceChanges = changes.flatMap((change) =>
+      (source.versionsOf?.(change) ?? []).map(({ id: resourceId, action }): ResourceChange => {
+        // An update of a record may delete a part of it.
+        return { change: action === 'delete' ? { ...change, action } : change, resourceId }
+      }),
+    )
+    const soughtChanges = resourceChanges.filter((one) => search.hasDeletions || !isDeletion(one))
+    return this.#keepReadable(caller, search, soughtChanges)
   }
 
   /** Keeps what a search by the caller finds: among the resources, or for deletions among the deleted ones. */
@@ -327,9 +329,19 @@ export class SubscriptionEvents {
       limit,
     })
     const events = await eventCollection(this.#context.db)
-      .find({ _id: eventIdRange(_id), at: { $gte: since } }, { projection: { change: 1, action: 1 } })
+      .find(
+        { _id: eventIdRange(_id), at: { $gte: since } },
+        { projection: { change: 1, action: 1, resourceId: 1 } },
+      )
       .toArray()
-    const eventKeys = new Set(events.map(({ change, action }) => `${change} ${action}`))
+    const eventKeys = new Set(
+      events.flatMap(({ change, action, resourceId }) =>
+        // A part is deleted with its record, or by an update of it.
+        (resourceId === parseChangeId(change).id ? [action] : [action, 'update']).map(
+          (one) => `${change} ${one}`,
+        ),
+      ),
+    )
     const changes = found
       .slice(0, MAX_RECOVERED_CHANGES)
       .filter((one) => !eventKeys.has(`${changeKey(one)} ${one.action}`))

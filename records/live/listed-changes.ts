@@ -20,8 +20,8 @@ export interface ChangeQuery {
   /** Only changes of this record. */
   id?: string
   since: Date | undefined
-  /** Only changes of this kind. */
-  action?: RecordChange['action']
+  /** Only deletions; in these collections updates, too, which may delete a part of a record. */
+  deletions?: { updatesOf: readonly string[] }
   /** The first change of the list. */
   from: ChangePlace | undefined
   limit: number
@@ -108,9 +108,8 @@ async function findReadableChanges(db: Db, caller: Caller, query: ChangeQuery): 
 async function findHiddenDeletions(
   db: Db,
   caller: Caller,
-  { ehrIds, collections, id, since, action, from }: ChangeQuery,
+  { ehrIds, collections, id, since, from }: ChangeQuery,
 ): Promise<ListedChange[]> {
-  if (action !== undefined && action !== 'delete') return []
   const deletions = await findContainerDeletions(db, ehrIds, since)
   if (deletions.size === 0) return []
   const inEhrs = { ehrId: { $in: [...ehrIds] }, ...(id !== undefined && { _id: id }) }
@@ -175,19 +174,24 @@ export function hiddenDeletion(
   return { ...change, changeId, position: changeId, action: 'delete', before: document, after: null }
 }
 
+const DELETING_ACTIONS: readonly RecordChange['action'][] = ['delete', 'update']
+
 async function findChanges(
   db: Db,
-  { ehrIds, collections, id, since, action, from, limit }: ChangeQuery,
+  { ehrIds, collections, id, since, deletions, from, limit }: ChangeQuery,
 ): Promise<FoundChange[]> {
-  const prefixes = ehrIds.flatMap((ehrId) =>
-    collections.map((collection) => `${ehrId}/${collection}${id === undefined ? '' : `/${id}`}`),
+  const ranges = ehrIds.flatMap((ehrId) =>
+    collections.map((collection) => ({
+      prefix: `${ehrId}/${collection}${id === undefined ? '' : `/${id}`}`,
+      actions: deletions && DELETING_ACTIONS.slice(0, deletions.updatesOf.includes(collection) ? 2 : 1),
+    })),
   )
-  const found = prefixes.map((prefix) =>
+  const found = ranges.map(({ prefix, actions }) =>
     historyCollection(db)
       .find(
         {
           _id: { $gte: `${prefix}/`, $lt: `${prefix}0` },
-          ...(action && { action }),
+          ...(actions && { action: { $in: actions } }),
           ...(since && { at: { $gte: since } }),
           ...(from && { $or: [{ at: { $lt: from.at } }, { at: from.at, _id: { $lte: from.changeId } }] }),
         },

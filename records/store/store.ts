@@ -365,14 +365,15 @@ export class Store<S extends TObject, L extends string> {
     }
   }
 
-  /** Returns a former version of a record that the caller has read; undefined when the version is unknown. */
+  /** Returns a former version of a record that the caller has read; undefined when it is unknown, or does not fit. */
   async findFormerVersion(
     caller: Caller,
     now: RecordOf<S>,
     version: number,
+    where: Where<Static<S>> & Alternatives<Static<S>> = {},
   ): Promise<RecordOf<S> | undefined> {
     const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version)
-    if (!former) return undefined
+    if (!former || !compileFilter(toMongoFilter(this.#format, where))(former)) return undefined
     await this.reportRead(caller, now)
     return this.toRecord(former)
   }

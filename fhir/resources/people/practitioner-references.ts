@@ -73,6 +73,7 @@ export function withKnownPractitioners(source: WritableSource, profiles: Profile
     remove: (caller, id, options) => source.remove(caller, id, options),
     // Histories of types and exports have the user ids alone.
     collections: source.collections,
+    partCollections: source.partCollections,
     versionsOf: (change) => source.versionsOf(change),
     exportPage: (caller, page, reads) => source.exportPage(caller, page, reads),
   }

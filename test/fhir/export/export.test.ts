@@ -66,6 +66,28 @@ describe('the bulk export in FHIR', function suite() {
     )
   })
 
+  it('tells which parts of a record an update has deleted', async () => {
+    const mine = await createPatient()
+    const carePlanId = await createPlan(mine)
+    const pressure = { systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' }
+    const body = { ...pressure, carePlanId, timestamp: '2026-03-01T08:30:00Z' }
+    const withRate = { ...body, heartRate: 71 }
+    const measure = async () =>
+      assertStatus(await mine.call('POST', 'procedure/bloodpressure', withRate), 201).id as string
+    const [gone, back] = [await measure(), await measure()]
+    const since = new Date().toISOString()
+    const replace = async (id: string, content: object) =>
+      assertStatus(await mine.call('PUT', `procedure/bloodpressure/${id}`, { id, ...content }))
+    for (const id of [gone, back]) await replace(id, body)
+    await replace(back, withRate)
+    const path = await startExport(mine, `Patient/$export?_type=Observation&_since=${since}`)
+    const files = await readFiles(mine, (await waitForExport(mine, path)).body)
+    assert.deepEqual(
+      files.get('Bundle')?.map(({ entry }) => entry.map((one: { request: object }) => one.request)),
+      [[{ method: 'DELETE', url: `Observation/${gone}.hr` }]],
+    )
+  })
+
   it('has all types if the parameter of types is empty', async () => {
     const path = await startExport(patient, 'Patient/$export?_type=')
     const files = await readFiles(patient, (await waitForExport(patient, path)).body)

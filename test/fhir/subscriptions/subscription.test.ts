@@ -183,6 +183,21 @@ describe('a subscription in FHIR', () => {
     )
   })
 
+  it('tells with a topic that an update deletes a part of a record', async () => {
+    const pressure = { systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' }
+    const body = { ...pressure, carePlanId: planId, timestamp: '2026-03-01T08:30:00Z' }
+    const created = await patient.call('POST', 'procedure/bloodpressure', { ...body, heartRate: 71 })
+    const { id: measured } = assertStatus(created, 201)
+    const filter = 'Observation?code=http://loinc.org|8867-4'
+    const ofPulses = await createSubscription(patient, topicSubscriptionOf('Observation', filter))
+    const bySearch = await createSubscription(patient, subscriptionOf(filter))
+    assertStatus(await patient.call('PUT', `procedure/bloodpressure/${measured}`, { id: measured, ...body }))
+    const { events, interactions } = await readEvents(patient, ofPulses)
+    assert.deepEqual(events, [[1, `Observation/${measured}.hr`]])
+    assert.deepEqual(interactions, [`DELETE Observation/${measured}.hr`])
+    assert.deepEqual(await readFocuses(patient, bySearch), [])
+  })
+
   it('tells with a topic what is deleted with its care plan, and what returns with it', async () => {
     const own = await createPlan(patient)
     const weight = await createWeight(patient, own)
