@@ -18,8 +18,6 @@ const INT64 = 18
 /** The first column name in a reply; names have one letter, since they are repeated in each row. */
 const FIRST_COLUMN_NAME = 'a'.charCodeAt(0)
 
-const ID = Buffer.from('id')
-
 /** The numbers of some fields, by column; dates as milliseconds since 1970, NaN for a missing value. */
 export class NumberRows {
   /** The projection to request from the database. */
@@ -44,14 +42,6 @@ export class NumberRows {
   add(cursor: Uint8Array): void {
     this.#open(cursor)
     for (const { type, at } of this.#elements(0)) if (type === ARRAY) this.#addRows(at)
-  }
-
-  /** The cursor id for the next batch; 0n after the last one. */
-  next(cursor: Uint8Array): bigint {
-    this.#open(cursor)
-    for (const { type, name, at } of this.#elements(0))
-      if (type === INT64 && this.#isNamed(name, ID)) return this.#view.getBigInt64(at, true)
-    return 0n
   }
 
   #open(cursor: Uint8Array): void {
@@ -98,23 +88,15 @@ export class NumberRows {
     })
   }
 
-  /** The elements of a document: type, and offsets of name and value. */
-  *#elements(document: number): Iterable<{ type: number; name: number; at: number }> {
+  /** The elements of a document: type, and offset of the value. */
+  *#elements(document: number): Iterable<{ type: number; at: number }> {
     for (let at = document + 4; this.#bytes[at] !== 0; ) {
       const type = this.#bytes[at++] as number
-      const name = at
       while (this.#bytes[at] !== 0) at++
       at++
-      yield { type, name, at }
+      yield { type, at }
       at += bsonSizeAt(this.#view, type, at)
     }
-  }
-
-  #isNamed(at: number, name: Uint8Array): boolean {
-    return (
-      Buffer.compare(this.#bytes.subarray(at, at + name.length), name) === 0 &&
-      this.#bytes[at + name.length] === 0
-    )
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Document } from 'mongodb'
 import type { Database } from '../store/documents/database.ts'
-import { QUERY_TIMEOUT_MS } from '../store/reading/deadlines.ts'
 import { NumberRows } from './number-rows.ts'
 
 /** The times of records, and their values in each series; NaN if a record has none. */
@@ -42,35 +41,34 @@ function concatenate(parts: readonly Float64Array[]): Float64Array {
   return all
 }
 
+/** The driver's cursor with the reply that it reads from: creating objects from it takes eight times as long. */
+interface ReplyCursor {
+  documents: { cursor: { toBytes(): Uint8Array }; clear(): void }
+  hasNext(): Promise<boolean>
+  close(): Promise<void>
+}
+
 async function readRows(
-  { client, db }: Database,
+  { db }: Database,
   collection: string,
   filter: Document,
   fields: readonly string[],
 ): Promise<Float64Array[]> {
   const rows = new NumberRows(fields)
-  const { projection } = rows
-  const session = client.startSession()
+  const options = { projection: rows.projection, batchSize: BATCH_SIZE }
+  const cursor = db.collection(collection).find(filter, options) as unknown as ReplyCursor
   try {
-    const ask = async (command: Document): Promise<Uint8Array> =>
-      (await db.command(command, { session, raw: true })).cursor as Uint8Array
-    let answer = await ask({
-      find: collection,
-      filter,
-      projection,
-      batchSize: BATCH_SIZE,
-      maxTimeMS: QUERY_TIMEOUT_MS,
-    })
-    for (let next = rows.next(answer); next !== 0n; next = rows.next(answer)) {
+    for (let hasMore = await cursor.hasNext(); hasMore; ) {
+      const batch = cursor.documents.cursor.toBytes()
+      cursor.documents.clear()
       // The database prepares the next batch while this one is read.
-      const following = ask({ getMore: next, collection, batchSize: BATCH_SIZE })
-      rows.add(answer)
-      answer = await following
+      const following = cursor.hasNext()
+      rows.add(batch)
+      hasMore = await following
     }
-    rows.add(answer)
     return rows.columns
   } finally {
-    await session.endSession()
+    await cursor.close()
   }
 }
 
