@@ -79,7 +79,8 @@ export function toLocalTime(utc: string, offset: string): string {
 /** The offset of the local time of a measurement, which its time in UTC does not tell. */
 export const utcOffsetField = Type.Optional(
   Type.String({
-    pattern: '^[+-](0\\d|1[0-4]):[0-5]\\d$',
+    // As in a timestamp (RFC 3339).
+    pattern: '^[+-]([01]\\d|2[0-3]):[0-5]\\d$',
     description:
       'Offset of the local time from UTC, so that the time of day is known; by default that of the timestamp as sent',
     examples: ['+01:00'],
