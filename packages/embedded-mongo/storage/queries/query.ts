@@ -45,6 +45,8 @@ export interface PreparedQuery {
   test: DocumentTest
   sort: SortPart[]
   collation: Collation | undefined
+  /** The fields that the filter and the sort need; undefined: all. */
+  neededFields: Buffer[] | undefined
 }
 
 /** The numbers of keys and documents examined, for explain. */
@@ -64,8 +66,10 @@ export const prepareQuery = (
   const test = compileFilter(query.filter, { collation, variables: query.variables })
   const natural = sort.length === 1 && sort[0]?.field === '$natural' ? sort[0] : undefined
   const hint = natural ? { $natural: natural.descending ? -1 : 1 } : query.hint
-  const plan = choosePlan(collection, { filter: query.filter, sort: natural ? [] : sort, collation, hint })
-  return { plan, test, sort: natural ? [] : sort, collation }
+  const inOrder = natural ? [] : sort
+  const plan = choosePlan(collection, { filter: query.filter, sort: inOrder, collation, hint })
+  const fields = neededFields(query.filter, plan.ordered ? [] : inOrder)
+  return { plan, test, sort: inOrder, collation, neededFields: fields }
 }
 
 /** The documents that a query finds, read on condition. Without a collection, it only checks the query. */
@@ -78,14 +82,7 @@ export function* findRecords(
 ): Iterable<Step<MatchedRecord>> {
   if (!collection) return
   const { skip = 0, limit = 0, timer = new CommandTimer() } = query
-  const found = matches(
-    view,
-    collection,
-    timer,
-    preparedQuery,
-    neededFields(query.filter, preparedQuery),
-    counts,
-  )
+  const found = matches(view, collection, timer, preparedQuery, counts)
   const orderedMatches = preparedQuery.plan.ordered
     ? found
     : sortRecords(
@@ -109,8 +106,7 @@ function* matches(
   view: View,
   collection: Collection,
   timer: CommandTimer,
-  { plan, test }: PreparedQuery,
-  neededFields: Buffer[] | undefined,
+  { plan, test, neededFields }: PreparedQuery,
   counts: ExaminedCounts,
 ): Iterable<Step<FoundRecord>> {
   for (const record of candidates(view, collection, plan, counts)) {
@@ -122,9 +118,9 @@ function* matches(
 }
 
 /** The fields that a filter and a sort need: most documents have many more. */
-const neededFields = (filter: Document, { plan, sort }: PreparedQuery): Buffer[] | undefined => {
+const neededFields = (filter: Document, sort: SortPart[]): Buffer[] | undefined => {
   const roots = rootFieldsOf(filter)
-  const sorting = plan.ordered ? [] : sort.map(({ field }) => rootFieldOf(field))
+  const sorting = sort.map(({ field }) => rootFieldOf(field))
   return roots && [...new Set([...roots, ...sorting])].map((name) => Buffer.from(name))
 }
 
@@ -299,12 +295,15 @@ function* limitSortMemory(found: Iterable<Step<FoundRecord>>): Iterable<Step<Fou
   }
 }
 
-/** Sorts only ids and sort values; reads each document again when it is returned. */
+/**
+ * Sorts only ids and sort values; reads each document again when it is returned, and leaves it out if it no longer
+ * matches.
+ */
 function* sortRecords(
   view: View,
   collection: Collection,
   found: Iterable<Step<FoundRecord>>,
-  { sort, collation }: PreparedQuery,
+  { sort, collation, test, neededFields }: PreparedQuery,
   most: number,
   timer: CommandTimer,
 ): Iterable<Step<MatchedRecord>> {
@@ -323,7 +322,8 @@ function* sortRecords(
   for (const { id } of yield* sortInSteps(rows, byValues, timer)) {
     if (timer.isSliceOver()) yield PAUSE
     const bytes = readRecord(view, collection, id)
-    if (bytes) yield { id, bytes, document: decode(bytes) }
+    const match = bytes && new FoundRecord({ id, bytes }, neededFields)
+    if (match && test(match.part)) yield match
   }
 }
 

@@ -80,12 +80,11 @@ const elementRows = ({ elements, fields }: Index, document: Document): unknown[]
   return isFlat ? rows : undefined
 }
 
-/** The element of the document's array that has this key; the array is not uneven. */
+/** The element of the document's array that has this key; undefined if a write has removed it. */
 export const elementOf = (index: Index, id: Uint8Array, document: Document, key: Uint8Array): unknown => {
-  const array = getMember(document, index.elements?.root ?? (index.fields[0] as string))
-  if (!Array.isArray(array)) return array
   const at = elementRows(index, document)?.findIndex((row) => encodeEntry(index, row, id).equals(key)) ?? -1
-  return array[at]
+  const array = getMember(document, index.elements?.root ?? '')
+  return Array.isArray(array) ? array[at] : undefined
 }
 
 const deepEntries = (index: Index, document: Document, end: Uint8Array): IndexEntries => {

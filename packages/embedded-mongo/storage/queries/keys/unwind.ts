@@ -234,6 +234,7 @@ export function* readUnwoundPage(
     const bytes = readRecord(view, collection, id)
     if (!bytes || skip-- > 0) continue
     const element = elementOf(index, id, decode(keepFields(bytes, indexedFields)), key)
+    if (element === undefined) continue
     yield keepFields(bytes, droppedFields, true, { name, fields: encode({ [root]: element }) })
     if (--limit === 0) return
   }
@@ -252,8 +253,9 @@ export function* readUnwoundDocuments(
     const bytes = readRecord(view, collection, id)
     if (!bytes) continue
     const document = decode(unread.length > 0 ? keepFields(bytes, unread, true) : bytes)
-    if (!certain && !test(document)) continue
-    setMember(document, root, elementOf(index, id, document, key))
+    const element = elementOf(index, id, document, key)
+    if (element === undefined || (!certain && !test(document))) continue
+    setMember(document, root, element)
     yield document
   }
 }
