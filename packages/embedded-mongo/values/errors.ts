@@ -1,4 +1,4 @@
-import { type Document, Double } from 'bson'
+import { calculateObjectSize, type Document, Double } from 'bson'
 
 /** The names of MongoDB's error codes; a code without a name is called by its number. */
 const NAMES: Readonly<Record<number, string>> = {
@@ -61,13 +61,16 @@ const NAMES: Readonly<Record<number, string>> = {
 
 export const codeName = (code: number): string => NAMES[code] ?? `Location${code}`
 
+/** Messages may contain values of clients. A longer one is cut off, so that the answer fits into a document. */
+export const MAX_MESSAGE_LENGTH = 2 ** 20
+
 /** An answer `{ok: 0, code, codeName, errmsg, ...extra}`; in a write command also a row of writeErrors. */
 export class CommandError extends Error {
   readonly code: number
   readonly extra: Document
 
   constructor(code: number, message: string, extra: Document = {}) {
-    super(message)
+    super(message.slice(0, MAX_MESSAGE_LENGTH))
     this.code = code
     this.extra = extra
   }
@@ -75,6 +78,22 @@ export class CommandError extends Error {
   reply(): Document {
     const { message: errmsg, code, extra } = this
     return { ok: new Double(0), errmsg, code, codeName: codeName(code), ...extra }
+  }
+}
+
+/** The bytes of all messages in the answer to a batch. */
+const MAX_REASONS_BYTES = 2 ** 23
+
+/**
+ * Describes the errors of a batch, one after the other. As in MongoDB, all have their codes, and messages are empty
+ * when the answer would become too large.
+ */
+export const createErrorDescriber = (): ((error: CommandError) => Document) => {
+  let left = MAX_REASONS_BYTES
+  return ({ code, message, extra }) => {
+    const reason = { errmsg: message, ...extra }
+    left -= calculateObjectSize(reason)
+    return { code, ...(left >= 0 ? reason : { errmsg: '' }) }
   }
 }
 

@@ -209,6 +209,26 @@ export const rawDocumentField = (document: Buffer, name: Buffer): Buffer | undef
   return undefined
 }
 
+/** The names of the fields whose bytes differ between two documents. */
+export const changedFields = (before: Buffer, after: Buffer): Set<string> => {
+  const changed = fieldsByName(before)
+  for (const [name, field] of fieldsByName(after))
+    if (changed.get(name)?.equals(field)) changed.delete(name)
+    else changed.set(name, field)
+  return new Set(changed.keys())
+}
+
+const fieldsByName = (document: Buffer): Map<string, Buffer> => {
+  const fields = new Map<string, Buffer>()
+  for (let at = 4; document[at] !== 0; ) {
+    const start = at
+    const nameEnd = endOfName(document, start + 1)
+    at = nameEnd + 1 + sizeOf(document, document[start] as number, nameEnd + 1)
+    fields.set(document.toString('utf8', start + 1, nameEnd), document.subarray(start, at))
+  }
+  return fields
+}
+
 /** Names are short: a loop is faster than a search call. */
 const endOfName = (bytes: Buffer, start: number): number => {
   let at = start

@@ -3,7 +3,7 @@ import { type Document, Int32, Long } from 'bson'
 import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { StatementResult } from '../../storage/last-writes.ts'
 import { decode, encode, isTruthy, toNumber } from '../../values/bson-values.ts'
-import { fail } from '../../values/errors.ts'
+import { createErrorDescriber, fail } from '../../values/errors.ts'
 import { boolean, checkEach, checkKnown, object } from '../../values/options/option-types.ts'
 import { checkFields, rawDocumentField } from '../../values/raw-documents.ts'
 import { type Command, type CommandContext, targetCollection } from '../context.ts'
@@ -133,9 +133,12 @@ const replyOf = (
       (total, { index, result }) => total + (operations[index]?.kind === kind ? (result?.[name] ?? 0) : 0),
       0,
     )
-  const rows = outcomes.flatMap((one) =>
-    one.error || !isTruthy(command.errorsOnly) ? [rowOf(one, operations[one.index]?.kind)] : [],
-  )
+  const describe = createErrorDescriber()
+  const rows = outcomes.flatMap((one) => {
+    const { index, error } = one
+    if (error) return [{ ok: 0, idx: new Int32(index), ...describe(error), n: 0 }]
+    return isTruthy(command.errorsOnly) ? [] : [rowOf(one, operations[index]?.kind)]
+  })
   return {
     cursor: { id: Long.ZERO, firstBatch: rows, ns: 'admin.$cmd.bulkWrite' },
     nErrors: outcomes.filter(({ error }) => error).length,
@@ -148,14 +151,12 @@ const replyOf = (
   }
 }
 
-const rowOf = ({ index, result, error }: Outcome, kind: Kind | undefined): Document => {
-  const idx = new Int32(index)
-  if (error) return { ok: 0, idx, code: error.code, errmsg: error.message, ...error.extra, n: 0 }
+const rowOf = ({ index, result }: Outcome, kind: Kind | undefined): Document => {
   const { matched = 0, modified = 0, upsertedId } = result ?? {}
   const upserted = upsertedId === undefined ? undefined : { _id: upsertedId }
   return {
     ok: 1,
-    idx,
+    idx: new Int32(index),
     n: upserted ? 1 : matched,
     ...(kind === 'update' && { nModified: modified }),
     ...(upserted && { upserted }),

@@ -3,7 +3,7 @@ import type { Document } from 'bson'
 import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { StatementResult } from '../../storage/last-writes.ts'
 import { decode, isTruthy } from '../../values/bson-values.ts'
-import { fail } from '../../values/errors.ts'
+import { createErrorDescriber, fail } from '../../values/errors.ts'
 import { boolean, checkEach, checkKnown } from '../../values/options/option-types.ts'
 import { type Command, type CommandContext, targetCollection } from '../context.ts'
 import { bulkWrite } from './bulk-write.ts'
@@ -22,9 +22,8 @@ const statementsOf = (command: Document, name: string): Document[] => {
 }
 
 const writeErrors = (outcomes: Outcome[]): { writeErrors?: Document[] } => {
-  const rows = outcomes.flatMap(({ index, error }) =>
-    error ? [{ index, code: error.code, errmsg: error.message, ...error.extra }] : [],
-  )
+  const describe = createErrorDescriber()
+  const rows = outcomes.flatMap(({ index, error }) => (error ? [{ index, ...describe(error) }] : []))
   return rows.length > 0 ? { writeErrors: rows } : {}
 }
 

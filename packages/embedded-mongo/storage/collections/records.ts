@@ -3,10 +3,9 @@
  * with them.
  */
 import { type Document, ObjectId } from 'bson'
-import { bsonType, decode, getMember, rootFieldOf } from '../../values/bson-values.ts'
-import { isEqual } from '../../values/compare.ts'
-import { CommandError } from '../../values/errors.ts'
-import { keepFields } from '../../values/raw-documents.ts'
+import { bsonType, decode, rootFieldOf } from '../../values/bson-values.ts'
+import { CommandError, MAX_MESSAGE_LENGTH } from '../../values/errors.ts'
+import { changedFields, keepFields } from '../../values/raw-documents.ts'
 import type { CommandTimer } from '../../values/steps.ts'
 import type { Entry, View, WritableView } from '../disk/overlay.ts'
 import { type Collection, keyInSpace, recordArray, recordLoss, setFlag, spaceBounds } from './catalog.ts'
@@ -179,11 +178,15 @@ export const insertRecord = (
 export const replaceRecord = (
   view: WritableView,
   collection: Collection,
-  { id, document: before }: MatchedRecord,
+  { id, document: before, bytes: bytesBefore }: MatchedRecord,
   document: Document,
   bytes: Buffer,
 ): void => {
-  const indexes = collection.indexes.filter((index) => mayDiffer(index, before, document))
+  // Not the values: an equal number of another type has the same key, but may be one that keys do not give back.
+  const changed = changedFields(bytesBefore, bytes)
+  const indexes = collection.indexes.filter(
+    ({ filter, fields }) => filter || fields.some((field) => changed.has(rootFieldOf(field))),
+  )
   const old = entriesIn(indexes, { id, document: before })
   const now = entriesIn(indexes, { id, document })
   checkUnique(view, collection, now, id, old)
@@ -199,14 +202,6 @@ export const replaceRecord = (
 }
 
 const nameOf = (key: Buffer): string => key.toString('latin1')
-
-/** Returns false if no field of the index differs between the documents. */
-const mayDiffer = (index: Index, before: Document, after: Document): boolean =>
-  index.filter !== undefined ||
-  index.fields.some((field) => {
-    const root = rootFieldOf(field)
-    return !isEqual(getMember(before, root), getMember(after, root))
-  })
 
 const removeRecord = (view: WritableView, collection: Collection, match: MatchedRecord): void => {
   for (const { index, keys } of entriesIn(collection.indexes, match))
@@ -299,10 +294,12 @@ const duplicateKey = (collection: Collection, index: Index, values: unknown[]): 
   const keyValue = Object.fromEntries(index.fields.map((field, i) => [field, values[i] ?? null]))
   const entries = Object.entries(keyValue).map(([field, value]) => `${field}: ${formatValue(value)}`)
   const collation = index.collation ? ` collation: ${formatValue(index.spec.collation)}` : ''
+  const message = `E11000 duplicate key error collection: ${collection.ns} index: ${index.name}${collation} dup key: { ${entries.join(', ')} }`
+  const keyPattern = index.spec.key
   return new CommandError(
     11000,
-    `E11000 duplicate key error collection: ${collection.ns} index: ${index.name}${collation} dup key: { ${entries.join(', ')} }`,
-    { keyPattern: index.spec.key, keyValue },
+    message,
+    message.length > MAX_MESSAGE_LENGTH ? { keyPattern } : { keyPattern, keyValue },
   )
 }
 

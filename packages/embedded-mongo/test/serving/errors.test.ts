@@ -194,6 +194,41 @@ describe('errors', () => {
     assert.deepEqual(await things.findOne({ _id: 1 as never }), { _id: 1, n: 1, name: 'a' })
   })
 
+  describe('that do not fit into a reply keep their codes', function suite() {
+    this.timeout(60_000)
+    const isCutShort = (code: number) => (error: Document) => {
+      assert.equal(error.code, code, error.message)
+      assert.match(
+        error.message,
+        /^E11000 duplicate key error collection: test\.things index: name_1 dup key: /,
+      )
+      return true
+    }
+    const huge = { name: 'x'.repeat(9_000_000) }
+    beforeEach(() => things.createIndex({ name: 1 }, { unique: true, sparse: true }))
+    afterEach(() => things.dropIndex('name_1'))
+
+    it('for 100,000 failed statements', async () => {
+      const name = 'x'.repeat(60)
+      await things.insertOne({ name })
+      const documents = Array.from({ length: 100_000 }, (_, i) => ({ _id: i + 10, name }))
+      const reply = await engine.db.command(
+        { insert: 'things', ordered: false, documents },
+        { ignoreUndefined: true },
+      )
+      assert.equal(reply.n, 0)
+      assert.deepEqual([...new Set(reply.writeErrors.map(({ code }: Document) => code))], [11000])
+      assert.match(reply.writeErrors[0].errmsg, /index: name_1 dup key/)
+    })
+
+    it('for a huge value', async () => {
+      await things.insertOne({ ...huge })
+      await assert.rejects(things.insertOne({ ...huge }), isCutShort(11000))
+      await assert.rejects(things.findOneAndUpdate({ name: 'a' }, { $set: huge }), isCutShort(11000))
+      await assert.rejects(things.createIndex({ name: 1, _id: 1 }, { name: 'name_1' }), { code: 86 })
+    })
+  })
+
   describe('in transactions', () => {
     const begin = (): ClientSession => {
       const session = engine.client.startSession()
