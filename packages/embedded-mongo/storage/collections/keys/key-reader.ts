@@ -54,6 +54,8 @@ const MAX_KEY_BYTES = 2000
 
 /** Builds documents from keys, one after the other in the same buffer. */
 export class KeyReader {
+  /** The components that it reads. */
+  readonly components: readonly number[]
   /** Each part with the mask that its bytes are XORed with: no bits, or all. */
   readonly #parts: { head: Head | undefined; mask: 0 | -1 }[]
   readonly #maxDocumentBytes: number
@@ -69,6 +71,7 @@ export class KeyReader {
   #to = 0
 
   constructor(parts: readonly KeyPart[]) {
+    this.components = [...parts.keys()].filter((at) => parts[at]?.name !== undefined)
     this.#parts = parts.map(({ name, descending }) => ({
       head: name === undefined ? undefined : headOf(name),
       mask: descending ? -1 : 0,

@@ -55,10 +55,14 @@ export function* readCoveredRows(
   const most = limit ? skip + limit : Number.POSITIVE_INFINITY
   let found = 0
   let ambiguousId: Buffer | undefined
+  /** Between two steps, a write may have put a value into the index that its key does not give back. */
+  const isReadable = () => reader.components.every((at) => containsValues(index, at))
+  let readable = isReadable()
   const visitor: Visitor = (bytes, start, end) => {
     counts.keys++
     if (isNew && !isNew(bytes, end)) return true
-    if (!reader.append(bytes, start)) ambiguousId = idAtEnd(Buffer.from(bytes.subarray(start, end)))
+    if (!readable || !reader.append(bytes, start))
+      ambiguousId = idAtEnd(Buffer.from(bytes.subarray(start, end)))
     else if (++found <= skip) reader.undo()
     return ambiguousId === undefined && found < most
   }
@@ -72,6 +76,7 @@ export function* readCoveredRows(
     }
     if (found >= most) return
     if (timer.isSliceOver()) yield PAUSE
+    readable = isReadable()
   }
 }
 

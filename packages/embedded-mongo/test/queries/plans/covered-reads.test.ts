@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { BSON, type Collection, Decimal128, Double, Int32, Long } from 'mongodb'
+import { engineOfBlock } from '../../../testing.ts'
+
+const exact = { promoteValues: false } as const
+const covered = { ...exact, projection: { _id: 0, n: 1 }, sort: { n: 1 } } as const
+
+describe('covered reads', () => {
+  const engine = engineOfBlock()
+  let things: Collection
+  beforeEach(async () => {
+    await engine.db.dropDatabase()
+    things = engine.db.collection('things')
+    await things.createIndex({ n: 1 })
+  })
+
+  const values: [before: unknown, after: unknown][] = [
+    [new Int32(1), new Double(1)],
+    [new Int32(1), Long.fromNumber(1)],
+    [new Int32(1), Decimal128.fromString('1.0')],
+    [new Int32(0), new Double(-0)],
+    [new Double(1.5), Decimal128.fromString('1.5')],
+    ['a', new BSON.BSONSymbol('a')],
+  ]
+  for (const [before, after] of values) {
+    const typeOf = (value: unknown) => (typeof value === 'string' ? 'String' : (value as Int32)._bsontype)
+    it(`return a ${typeOf(after)} that replaced an equal ${typeOf(before)}`, async () => {
+      await things.insertOne({ n: before })
+      await things.updateOne({}, { $set: { n: after } })
+      const [found] = await things.find({ n: { $gte: before } }, covered).toArray()
+      assert.deepEqual(BSON.serialize(found ?? {}), BSON.serialize({ n: after }))
+    })
+  }
+
+  it('return a value of another type that is written between two batches', async () => {
+    await things.insertMany(Array.from({ length: 1000 }, (_, i) => ({ n: i })))
+    const cursor = things.find({ n: { $gte: 0 } }, { ...covered, batchSize: 10 })
+    assert.ok(await cursor.next())
+    await things.updateOne({ n: 999 }, { $set: { n: new Double(999) } })
+    assert.equal((await cursor.toArray()).at(-1)?.n._bsontype, 'Double')
+  })
+})
