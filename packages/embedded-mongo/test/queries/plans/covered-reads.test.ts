@@ -33,10 +33,10 @@ describe('covered reads', () => {
   }
 
   it('return a value of another type that is written between two batches', async () => {
-    await things.insertMany(Array.from({ length: 1000 }, (_, i) => ({ n: i })))
-    const cursor = things.find({ n: { $gte: 0 } }, { ...covered, batchSize: 10 })
+    await things.insertMany(Array.from({ length: 3000 }, (_, i) => ({ n: i })))
+    const cursor = things.find({ n: { $gte: 0 } }, { ...covered, batchSize: 500 })
     assert.ok(await cursor.next())
-    await things.updateOne({ n: 999 }, { $set: { n: new Double(999) } })
+    await things.updateOne({ n: 2999 }, { $set: { n: new Double(2999) } })
     assert.equal((await cursor.toArray()).at(-1)?.n._bsontype, 'Double')
   })
 })
