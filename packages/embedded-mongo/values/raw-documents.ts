@@ -218,7 +218,8 @@ export const changedFields = (before: Buffer, after: Buffer): Set<string> => {
   return new Set(changed.keys())
 }
 
-const fieldsByName = (document: Buffer): Map<string, Buffer> => {
+/** The bytes of each field, from its type to the end of its value. */
+export const fieldsByName = (document: Buffer): Map<string, Buffer> => {
   const fields = new Map<string, Buffer>()
   for (let at = 4; document[at] !== 0; ) {
     const start = at
@@ -282,7 +283,7 @@ const MAX_DEPTH = 200
  * Checks for faults that decoding would not reveal.
  * @param except a top-level field to skip
  * @throws 40413, 7472500 for a duplicate field
- * @throws 115 for a value of BSON's deprecated type `undefined`, which the codec could not write back
+ * @throws 115 for a value of BSON's deprecated types `undefined` and DBPointer, which the codec cannot write back
  * @throws 15 for a document nested too deeply
  */
 export const checkFields = (document: Buffer, except = ''): void => checkLevel(document, 0, 0, '$', except)
@@ -294,7 +295,8 @@ const checkLevel = (bytes: Buffer, from: number, depth: number, within: string, 
     const type = bytes[at] as number
     const start = at + 1
     const end = endOfName(bytes, start)
-    if (type === UNDEFINED) fail(115, 'values of the type undefined are not supported by this engine')
+    const deprecatedType = DEPRECATED_TYPES[type]
+    if (deprecatedType) fail(115, `values of the type ${deprecatedType} are not supported by this engine`)
     if (names?.add(start, end) === false) {
       const name = bytes.toString('utf8', start, end)
       fail(within === '$sort' ? 7472500 : 40413, `BSON field '${name}' is a duplicate field`)
@@ -307,7 +309,7 @@ const checkLevel = (bytes: Buffer, from: number, depth: number, within: string, 
   }
 }
 
-const UNDEFINED = 6
+const DEPRECATED_TYPES: Readonly<Record<number, string>> = { 6: 'undefined', 12: 'DBPointer' }
 
 /** The field names of a document so far. A few are compared directly, many are hashed. */
 class Names {

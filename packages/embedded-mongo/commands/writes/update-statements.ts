@@ -26,6 +26,7 @@ import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { collationOf } from '../../values/options/collation.ts'
 import { checkFields } from '../../values/raw-documents.ts'
+import { encodeChanged } from '../../values/changed-documents.ts'
 import type { CommandContext } from '../context.ts'
 import type { Statement } from './statement.ts'
 
@@ -54,12 +55,15 @@ export const storeDocument = (
   original?: Buffer,
 ): Document => {
   if (original) checkFields(original)
+  const sent = { ...document }
   const bytesFit = original !== undefined && !stampTimes(document)
   const first = Object.keys(document)[0] === '_id'
   const documentWithId = first
     ? document
     : { _id: Object.hasOwn(document, '_id') ? document._id : new ObjectId(), ...document }
-  const bytes = first && bytesFit ? original : encode(documentWithId)
+  const changedBytes = () =>
+    original ? encodeChanged(original, sent, documentWithId) : encode(documentWithId)
+  const bytes = first && bytesFit ? original : changedBytes()
   checkDocument(documentWithId, bytes, original === undefined)
   insertRecord(
     view,
@@ -128,7 +132,10 @@ export const updateStatement = (context: CommandContext, change: Update): Statem
       result.after = update(clone(match.document), false)
       if (replacing) stampTimes(result.after)
       // A replacement counts as a modification even if it changes nothing.
-      if (replaceDocument(view, collection, match, result.after) || replacing) result.modified++
+      const bytes = replacing
+        ? encode(result.after)
+        : encodeChanged(match.bytes, match.document, result.after)
+      if (replaceDocument(view, collection, match, result.after, bytes) || replacing) result.modified++
     }
     if (!upsert) return { apply }
     const onNoMatch: ReturnType<Statement['change']>['onNoMatch'] = (view, result) => {
@@ -163,8 +170,8 @@ const replaceDocument = (
   collection: Collection,
   match: MatchedRecord,
   document: Document,
+  bytes: Buffer,
 ): boolean => {
-  const bytes = encode(document)
   if (bytes.equals(match.bytes)) return false
   checkDocument(document, bytes, true)
   replaceRecord(view, collection, match, document, bytes)

@@ -201,6 +201,18 @@ describe(`wire protocol (SEED=${seed})`, () => {
       socket.destroy()
     })
 
+  it("refuses BSON's DBPointer", async () => {
+    const value = { a: 'x', b: new BSON.ObjectId('0000000000000000000a6300') }
+    const bytes = command({ insert: 'kept', documents: [{ _id: 1, ...value }], $db: 'test' })
+    // A DBPointer is a text and 12 bytes: those of the next field, up to its last three, which are a null.
+    bytes[bytes.indexOf('\x02a\0')] = 12
+    const socket = await dial(engine)
+    socket.write(bytes)
+    const { code, writeErrors } = await answerOf(socket)
+    assert.equal(writeErrors?.[0].code ?? code, 115)
+    socket.destroy()
+  })
+
   const doubles: [where: string, command: Document, code: number][] = [
     ['a filter', { find: 'kept', filter: { aa: 1, ab: 2 } }, 40413],
     [
