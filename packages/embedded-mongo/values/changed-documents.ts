@@ -20,23 +20,51 @@ const encodeFields = (
   names: string[],
 ): Buffer => {
   const old = documentFields(before)
-  const parts: Buffer[] = []
+  const encoded = new EncodedFields()
   for (const name of new Set(names)) {
     if (!Object.hasOwn(after, name)) continue
     const field = fields.get(name)
     const value = after[name]
     const isSame = Object.hasOwn(old, name) && old[name] === value
-    if (field) parts.push(isSame ? field : encodeField(field, old[name], name, value))
+    if (field && isSame) encoded.copy(field)
+    else if (field && areAlike(field, old[name], value)) encoded.copy(encodeInner(field, old[name], value))
     // The decoder splits a dotted $ref of a DBRef in two.
-    else if (!isSame || bsonType(before) !== 'DBRef') parts.push(newField(name, value))
+    else if (field || !isSame || bsonType(before) !== 'DBRef') encoded.add(name, value)
   }
-  const length = parts.reduce((sum, part) => sum + part.length, 5)
-  const head = Buffer.allocUnsafe(4)
-  head.writeInt32LE(length)
-  return Buffer.concat([head, ...parts, ZERO], length)
+  return encoded.finish()
 }
 
-const ZERO = Buffer.alloc(1)
+/** The fields of one document. New ones that follow each other are encoded together: there may be many. */
+class EncodedFields {
+  readonly #parts: Buffer[] = [HEAD]
+  #added = new Map<string, unknown>()
+
+  copy(field: Buffer): void {
+    this.#encodeAdded()
+    this.#parts.push(field)
+  }
+
+  add(name: string, value: unknown): void {
+    this.#added.set(name, value)
+  }
+
+  finish(): Buffer {
+    this.#encodeAdded()
+    const bytes = Buffer.concat([...this.#parts, END])
+    bytes.writeInt32LE(bytes.length)
+    return bytes
+  }
+
+  #encodeAdded(): void {
+    if (this.#added.size === 0) return
+    // The codec keeps the order of a map.
+    this.#parts.push(encode(this.#added).subarray(4, -1))
+    this.#added = new Map()
+  }
+}
+
+const HEAD = Buffer.alloc(4)
+const END = Buffer.alloc(1)
 
 /** Objects have numeric names first, in numeric order. */
 const orderOf = (fields: ReadonlyMap<string, unknown>, after: Document): string[] => {
@@ -44,14 +72,15 @@ const orderOf = (fields: ReadonlyMap<string, unknown>, after: Document): string[
   return names.some(isIndex) ? [...fields.keys(), ...names] : names
 }
 
-const encodeField = (field: Buffer, before: unknown, name: string, after: unknown): Buffer => {
-  const areDocuments = field[0] === 3 && isObject(before) && isObject(after)
-  const areArrays = field[0] === 4 && Array.isArray(before) && Array.isArray(after)
-  if (!areDocuments && !areArrays) return newField(name, after)
+/** Whether a field was a document and still is one, or an array. */
+const areAlike = (field: Buffer, before: unknown, after: unknown): boolean =>
+  (field[0] === 3 && isObject(before) && isObject(after)) ||
+  (field[0] === 4 && Array.isArray(before) && Array.isArray(after))
+
+const encodeInner = (field: Buffer, before: unknown, after: unknown): Buffer => {
   const valueAt = field.indexOf(0, 1) + 1
-  const inner = fieldsByName(field.subarray(valueAt))
-  const value = encodeFields(inner, before, after, orderOf(inner, after))
+  const fields = fieldsByName(field.subarray(valueAt))
+  const names = orderOf(fields, after as Document)
+  const value = encodeFields(fields, before as Document, after as Document, names)
   return Buffer.concat([field.subarray(0, valueAt), value])
 }
-
-const newField = (name: string, value: unknown): Buffer => encode({ [name]: value }).subarray(4, -1)

@@ -295,9 +295,12 @@ function* limitSortMemory(found: Iterable<Step<FoundRecord>>): Iterable<Step<Fou
   }
 }
 
+/** The bytes of the documents that one sort keeps. */
+const MAX_KEPT_BYTES = 2 ** 22
+
 /**
- * Sorts only ids and sort values; reads each document again when it is returned, and leaves it out if it no longer
- * matches.
+ * Sorts ids and sort values. A few documents are kept as they matched. The others are read again when they are
+ * returned, and left out if they no longer match.
  */
 function* sortRecords(
   view: View,
@@ -310,24 +313,30 @@ function* sortRecords(
   const order = createSorter(sort, collation)
   const byValues = (a: Row, b: Row) => order.compare(a.values, b.values)
   let rows: Row[] = []
+  let room = MAX_KEPT_BYTES
   for (const match of found) {
     if (match === PAUSE) {
       yield PAUSE
       continue
     }
-    rows.push({ id: match.id, values: order.values(match.part) })
-    if (most > 0 && rows.length >= 2 * most + 1000)
+    room -= match.bytes.length
+    const bytes = room >= 0 ? match.bytes : undefined
+    rows.push({ id: match.id, bytes, values: order.values(match.part) })
+    if (most > 0 && rows.length >= 2 * most + 1000) {
       rows = (yield* sortInSteps(rows, byValues, timer)).slice(0, most)
+      room = rows.reduce((left, row) => left - (row.bytes?.length ?? 0), MAX_KEPT_BYTES)
+    }
   }
-  for (const { id } of yield* sortInSteps(rows, byValues, timer)) {
+  for (const { id, bytes } of yield* sortInSteps(rows, byValues, timer)) {
     if (timer.isSliceOver()) yield PAUSE
-    const bytes = readRecord(view, collection, id)
-    const match = bytes && new FoundRecord({ id, bytes }, neededFields)
-    if (match && test(match.part)) yield match
+    const stored = bytes ?? readRecord(view, collection, id)
+    const match = stored && new FoundRecord({ id, bytes: stored }, bytes ? [] : neededFields)
+    if (match && (bytes || test(match.part))) yield match
   }
 }
 
 interface Row {
   id: Buffer
+  bytes: Buffer | undefined
   values: unknown[]
 }

@@ -22,6 +22,23 @@ describe('reads beside writes', function suite() {
     }
   })
 
+  it('find a document while another one stops to match that would be sorted before it', async () => {
+    things = await manyThings(engine, 10_000)
+    await things.updateMany({}, { $set: { isOpen: true } })
+    let isOver = false
+    const change = async () => {
+      for (let i = 0; !isOver; i++)
+        await things.updateOne({ _id: 0 as never }, { $set: { isOpen: i % 2 === 0 } })
+    }
+    const changing = change()
+    for (let round = 0; round < 20; round++) {
+      const found = await things.findOne({ isOpen: true }, { sort: { text: 1, i: 1 } })
+      assert.ok(found?.i <= 1, `found ${found?.i}`)
+    }
+    isOver = true
+    await changing
+  })
+
   for (const [name, filter] of Object.entries<Document>({
     'decides alone': {},
     'narrows the search': { text: 'x' },

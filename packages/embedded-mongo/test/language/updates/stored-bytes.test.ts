@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { BSON, type Collection, type Document } from 'mongodb'
-import { engineOfBlock } from '../../testing.ts'
+import { engineOfBlock } from '../../../testing.ts'
 
 /** A time that JavaScript's dates do not reach, but BSON's. */
 class FarDate extends Date {

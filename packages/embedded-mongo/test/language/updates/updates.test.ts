@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { BSON, type Collection, Decimal128, type Document, Double, Long, MongoServerError } from 'mongodb'
-import { engineOfBlock } from '../../testing.ts'
+import { engineOfBlock } from '../../../testing.ts'
 
 /**
  * The results of MongoDB's updates, written by hand from its manual: [before, update, after, options].
