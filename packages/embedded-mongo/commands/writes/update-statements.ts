@@ -22,11 +22,11 @@ import {
   isTooDeep,
   MAX_STORED_DEPTH,
 } from '../../values/bson-values.ts'
+import { encodeChanged } from '../../values/changed-documents.ts'
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { collationOf } from '../../values/options/collation.ts'
 import { checkFields } from '../../values/raw-documents.ts'
-import { encodeChanged } from '../../values/changed-documents.ts'
 import type { CommandContext } from '../context.ts'
 import type { Statement } from './statement.ts'
 
