@@ -55,14 +55,14 @@ export const storeDocument = (
   original?: Buffer,
 ): Document => {
   if (original) checkFields(original)
-  const sent = { ...document }
+  const documentBefore = { ...document }
   const bytesFit = original !== undefined && !stampTimes(document)
   const first = Object.keys(document)[0] === '_id'
   const documentWithId = first
     ? document
     : { _id: Object.hasOwn(document, '_id') ? document._id : new ObjectId(), ...document }
   const changedBytes = () =>
-    original ? encodeChanged(original, sent, documentWithId) : encode(documentWithId)
+    original ? encodeChanged(original, documentBefore, documentWithId) : encode(documentWithId)
   const bytes = first && bytesFit ? original : changedBytes()
   checkDocument(documentWithId, bytes, original === undefined)
   insertRecord(

@@ -194,7 +194,7 @@ describe('errors', () => {
     assert.deepEqual(await things.findOne({ _id: 1 as never }), { _id: 1, n: 1, name: 'a' })
   })
 
-  describe('that do not fit into a reply keep their codes', function suite() {
+  describe('that do not fit into a reply', function suite() {
     this.timeout(60_000)
     const isCutShort = (code: number) => (error: Document) => {
       assert.equal(error.code, code, error.message)
@@ -208,7 +208,7 @@ describe('errors', () => {
     beforeEach(() => things.createIndex({ name: 1 }, { unique: true, sparse: true }))
     afterEach(() => things.dropIndex('name_1'))
 
-    it('for 100,000 failed statements', async () => {
+    it('keep their codes for 100,000 failed statements', async () => {
       const name = 'x'.repeat(60)
       await things.insertOne({ name })
       const documents = Array.from({ length: 100_000 }, (_, i) => ({ _id: i + 10, name }))
@@ -221,7 +221,7 @@ describe('errors', () => {
       assert.match(reply.writeErrors[0].errmsg, /index: name_1 dup key/)
     })
 
-    it('for a huge value', async () => {
+    it('keep their codes for a huge value', async () => {
       await things.insertOne({ ...huge })
       await assert.rejects(things.insertOne({ ...huge }), isCutShort(11000))
       await assert.rejects(things.findOneAndUpdate({ name: 'a' }, { $set: huge }), isCutShort(11000))

@@ -68,7 +68,7 @@ describe('the stored bytes', () => {
     })
 
     for (const [where, [change, undo]] of Object.entries(updates))
-      it(`of ${what} stay when an update changes ${where}`, async () => {
+      it(`stay for ${what} when an update changes ${where}`, async () => {
         const sent = await store(value)
         await things.updateOne({}, change)
         assert.notEqual(await stored(), sent)
