@@ -3,7 +3,8 @@ import { instantMsOf, parseDateTime } from '../rm/iso8601.ts'
 
 /**
  * Facts: numbers and times of a composition with their places, each an entry of an index. They find
- * compositions by a value, put them in its order, and are added up without reading the compositions.
+ * compositions by a value, put them in its order, and are added up. The embedded engine needs only the index for it;
+ * MongoDB reads the compositions that it finds.
  */
 export interface Fact {
   /** The key of the place. */
