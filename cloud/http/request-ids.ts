@@ -1,12 +1,13 @@
 import type { Response } from 'express'
 import { LRUCache } from 'lru-cache'
-import type { Db } from 'mongodb'
+import type { Collection, Db } from 'mongodb'
 import { hashSecret } from '../../records/accounts/user/secret.ts'
 import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
+import { ServiceError } from '../../schemas/errors.ts'
 import { isAccountRequest } from './accounts/account-routes.ts'
 import { type ParseRequest, parseErrorCode, Refusal } from './request/parse-request.ts'
 import { isBatch, isWrite, type RequestPart } from './request/request-parts.ts'
-import { releaseBeforeRetry } from './response/normalized-response.ts'
+import { settleBeforeSending } from './response/normalized-response.ts'
 
 /** Parse SDKs send a request again under the same id, until they get an answer other than a 5xx. */
 const REQUEST_ID_HEADER = 'x-parse-request-id'
@@ -14,7 +15,18 @@ const CLAIM_TTL_MS = 300_000
 /** Claims that could not be deleted during an outage of the database. */
 const MAX_VOID_CLAIMS = 10_000
 
-/** Claims the id of a request. @throws Refusal for the id of an earlier request of the account */
+interface RequestClaim {
+  _id: string
+  reqId: string
+  expire: Date
+  /** The request has been answered for good. */
+  isSettled?: true
+}
+
+/**
+ * Claims the id of a request.
+ * @throws Refusal for the id of an earlier request of the account; Unavailable as long as the outcome of that is unknown
+ */
 export type ClaimRequestId = (
   req: ParseRequest,
   res: Response,
@@ -27,7 +39,7 @@ export type ClaimRequestId = (
  */
 export function createRequestIds(db: Db): ClaimRequestId {
   // Parse Server creates this collection with an index that deletes the expired claims.
-  const claims = db.collection<{ _id: string; reqId: string; expire: Date }>('_Idempotency')
+  const claims = db.collection<RequestClaim>('_Idempotency')
   const voidClaims = new LRUCache<string, true>({ max: MAX_VOID_CLAIMS, ttl: CLAIM_TTL_MS })
   return async (req, res, parts) => {
     const requestId = req.get(REQUEST_ID_HEADER)
@@ -42,10 +54,22 @@ export function createRequestIds(db: Db): ClaimRequestId {
         voidClaims.set(_id, true)
         throw error
       }
-      if (!isVoid) throw new Refusal(400, parseErrorCode.duplicateRequest, 'Duplicate request')
+      if (!isVoid) throw await findRefusal(claims, _id)
     }
-    releaseBeforeRetry(res, () => claims.deleteOne({ _id }).catch(() => voidClaims.set(_id, true)))
+    settleBeforeSending(res, (isRetryable) =>
+      isRetryable
+        ? claims.deleteOne({ _id }).catch(() => voidClaims.set(_id, true))
+        : claims.updateOne({ _id }, { $set: { isSettled: true } }).catch(() => {}),
+    )
   }
+}
+
+/** A request that runs, or whose process has been killed, is not settled. */
+async function findRefusal(claims: Collection<RequestClaim>, _id: string): Promise<Refusal | ServiceError> {
+  const claim = await claims.findOne({ _id })
+  return claim?.isSettled
+    ? new Refusal(400, parseErrorCode.duplicateRequest, 'Duplicate request')
+    : new ServiceError('Unavailable', { retryAfter: 1 })
 }
 
 /** Account requests have limits of their own. */

@@ -15,6 +15,9 @@ interface ErrorBody {
 /** Runs before a response is sent. If it fails, the response becomes a 503. */
 type BeforeResponse = (body: unknown, status: number) => Promise<unknown>
 
+/** Runs before a response is sent, and does not fail. @param isRetryable whether the client may repeat the request */
+type SettleRequest = (isRetryable: boolean) => Promise<unknown>
+
 interface ResponseState {
   /**
    * Parse's error handler responds and then passes the error on, and a deadline may come first. The first
@@ -24,8 +27,7 @@ interface ResponseState {
   /** True while the response waits for the held work. */
   isHeld: boolean
   before?: BeforeResponse
-  /** Runs before a response after which the client sends the request again. */
-  release?: () => Promise<unknown>
+  settle?: SettleRequest
   etagOf?: (version: number) => string
 }
 
@@ -51,9 +53,9 @@ export function holdResponseFor(res: Response, work: BeforeResponse): void {
   responseStateOf(res).before = work
 }
 
-/** Runs before a 5xx, 408 or 429 is sent. @param release does not fail */
-export function releaseBeforeRetry(res: Response, release: () => Promise<unknown>): void {
-  responseStateOf(res).release = release
+/** Delays the response until the request is settled. */
+export function settleBeforeSending(res: Response, settle: SettleRequest): void {
+  responseStateOf(res).settle = settle
 }
 
 /** Adds the version of an object as ETag, if the response contains one. */
@@ -67,7 +69,7 @@ function sendJson(this: Response, body: unknown): Response {
   if (isResponded(this)) return this
   state.isSent = true
   const { statusCode: status } = this
-  if (!state.before && !state.release) return sendNormalized(this, status, body)
+  if (!state.before && !state.settle) return sendNormalized(this, status, body)
   state.isHeld = true
   void sendHeld(this, state, [status, body])
   return this
@@ -75,7 +77,7 @@ function sendJson(this: Response, body: unknown): Response {
 
 async function sendHeld(
   res: Response,
-  { before, release }: ResponseState,
+  { before, settle }: ResponseState,
   [status, body]: [status: number, body: unknown],
 ): Promise<void> {
   const isReady = await (before?.(body, status) ?? Promise.resolve()).then(
@@ -83,7 +85,7 @@ async function sendHeld(
     () => false,
   )
   const [sentStatus, sentBody] = isReady ? [status, body] : [503, {}]
-  if (release && isRetryable(sentStatus, sentBody)) await release()
+  await settle?.(isRetryable(sentStatus, sentBody))
   sendNormalized(res, sentStatus, sentBody)
 }
 

@@ -347,6 +347,27 @@ describe('class family: errors', () => {
     }
   })
 
+  it('refuses a request for now while another with the same X-Parse-Request-Id is carried out', async () => {
+    const [ehr] = (await request().get('/1/classes/Ehr').set(user.headers)).body.results
+    const create = () =>
+      request()
+        .post('/1/classes/CarePlan')
+        .set({ ...user.headers, 'X-Parse-Request-Id': 'twice-at-once' })
+        .send({ ehrId: ehr.objectId, name: 'twice at once' })
+    let second: Awaited<ReturnType<typeof create>> | undefined
+    const sendAgain = async (pass: () => unknown) => {
+      second = await create()
+      return pass()
+    }
+    const isWrite = (command: Document) => JSON.stringify(command).includes('"twice at once"')
+    const repeat = (command: Document, pass: () => unknown) =>
+      !second && isWrite(command) ? sendAgain(pass) : undefined
+    await withAnsweredCommands(repeat, async () => assert.equal((await create()).status, 201))
+    assert.deepEqual([second?.status, second?.headers['retry-after']], [503, '1'])
+    const { status, body } = await create()
+    assert.deepEqual([status, body.code], [400, 159])
+  })
+
   it('answers a too large header without a crash', async () => {
     const { status } = await raw('GET', `/1/classes/CarePlan?where=${'x'.repeat(1_000_000)}`, json).catch(
       () => ({
