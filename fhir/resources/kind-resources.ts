@@ -98,6 +98,8 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
 
 type ChangeOfRecord = Pick<RecordChange, 'id' | 'version' | 'action' | 'ehrId' | 'userId' | 'application'> & {
   at: string
+  /** The change led to the present version. */
+  isPresent?: boolean
 }
 
 /** The resources of one type, made of the records of one or several kinds. */
@@ -131,7 +133,8 @@ class KindResources implements ResourceSource {
     const { store } = this.#recordsOf(stream.kind)
     if (!isDeleted && record.version === version) await store.reportRead(caller, record)
     const after = await this.#findVersion(caller, stream, record, version)
-    if (after && stream.isIn(after)) return this.#render(stream, after)
+    if (after && stream.isIn(after))
+      return record.version === version ? this.#render(stream, after) : this.#renderFormer(stream, after)
     const isDeletion = after !== undefined || (isDeleted && record.version + 1 === version)
     const before = isDeletion ? await this.#findVersion(caller, stream, record, version - 1) : undefined
     throw new ServiceError(before && stream.isIn(before) ? 'Gone' : 'NotFound')
@@ -169,7 +172,7 @@ class KindResources implements ResourceSource {
     const versions = items.flatMap(({ before, ...change }, i) =>
       this.#versionIn(
         stream,
-        { ...change, id, ehrId },
+        { ...change, id, ehrId, isPresent: change.version === record.version },
         { before, after: i === 0 ? newest : items[i - 1]?.before },
       ),
     )
@@ -192,7 +195,7 @@ class KindResources implements ResourceSource {
   /** What a change of a record did to its resource of a stream: a part appears and disappears with its value. */
   #versionIn(
     stream: ResourceStream,
-    { id, version, at, action, ehrId, userId, application }: ChangeOfRecord,
+    { id, version, at, action, ehrId, userId, application, isPresent }: ChangeOfRecord,
     { before, after }: Partial<Record<'before' | 'after', object | null | undefined>>,
   ): ResourceVersion[] {
     const isThere = action !== 'delete' && after && stream.isIn(after as RecordWithMetadata)
@@ -207,7 +210,11 @@ class KindResources implements ResourceSource {
         action: isThere ? (wasThere ? action : 'create') : 'delete',
         ehrId,
         author: { userId, application },
-        resource: isThere ? this.#render(stream, after) : undefined,
+        resource: !isThere
+          ? undefined
+          : isPresent
+            ? this.#render(stream, after)
+            : this.#renderFormer(stream, after),
       },
     ]
   }
@@ -466,6 +473,12 @@ class KindResources implements ResourceSource {
       if (record && stream.isIn(record)) return { stream, record, isHidden: true as const }
     }
     return undefined
+  }
+
+  #renderFormer(stream: ResourceStream, record: object): FhirResource {
+    const { onlyInPresent = [] } = stream.kind.fhir
+    const values = Object.entries(record).filter(([name]) => !onlyInPresent.includes(name))
+    return this.#render(stream, Object.fromEntries(values))
   }
 
   #render = ({ render }: ResourceStream, record: object): FhirResource => render(record as RecordWithMetadata)

@@ -267,12 +267,17 @@ export class Chats {
     }
   }
 
-  /** The message of a change; undefined if the change is not about a message. */
+  /**
+   * The message of a change, as it is at present: its author may have withdrawn a text since. Undefined if the change is
+   * not about a message.
+   */
   async messageOfChange(caller: Caller, place: ChatSubjectKey, { collection, before, after }: RecordChange) {
     const document = after ?? before
     if (collection !== ChatMessage.collection || !document) return undefined
     const subject = await this.#subject(caller, place)
-    const message: StoredMessage = messageFormat.fromStored(document)
+    const messages = documentCollection(this.records, collection)
+    const present = await messages.findOne({ _id: document._id })
+    const message: StoredMessage = messageFormat.fromStored(present ?? document)
     return { message, names: await this.#namesOf(subject, [message]) }
   }
 
@@ -331,9 +336,12 @@ export class Chats {
   }
 
   async #toViews(caller: Caller, subject: ChatSubject, topics: readonly StoredTopic[]): Promise<TopicView[]> {
-    const ids = topics.map(({ id }) => id)
+    const { userId } = authorOf(caller)
+    const times = topics.map(
+      ({ id, lastMessageAt }) => [id, lastMessageAt ? new Date(lastMessageAt) : undefined] as const,
+    )
     const [unread, names] = await Promise.all([
-      this.marks.countUnread(authorOf(caller).userId, ids),
+      this.marks.findUnread(userId, times).then((ids) => this.marks.countUnread(userId, ids)),
       this.#namesOf(subject, topics),
     ])
     return topics.map((topic) => ({ topic, unread: unread.get(topic.id) ?? 0, names }))

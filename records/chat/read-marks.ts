@@ -15,6 +15,8 @@ interface ReadMark {
 
 /** Counting stops here. */
 const MAX_UNREAD_COUNT = 100
+/** A query for each topic would take the connections of other requests. */
+const TOPICS_PER_COMMAND = 100
 
 const EPOCH = new Date(0)
 
@@ -44,14 +46,25 @@ export class ReadMarks {
 
   /** Counts a user's unread messages by others, by topic. */
   async countUnread(userId: string, topicIds: readonly string[]): Promise<Map<string, number>> {
+    const counts = new Map<string, number>()
+    for (let i = 0; i < topicIds.length; i += TOPICS_PER_COMMAND)
+      for (const [id, count] of await this.#countIn(userId, topicIds.slice(i, i + TOPICS_PER_COMMAND)))
+        counts.set(id, count)
+    return counts
+  }
+
+  async #countIn(userId: string, topicIds: readonly string[]): Promise<[string, number][]> {
     const readTo = await this.#readTimes(userId, topicIds)
-    const counts = topicIds.map(async (topicId): Promise<[string, number]> => {
-      const others = { createdBy: { $ne: userId }, deleted: { $ne: true } }
-      const since = { topicId, _created_at: { $gt: readTo.get(topicId) ?? EPOCH }, ...others }
-      const messages = documentCollection(this.#records, ChatMessage.collection)
-      return [topicId, await messages.countDocuments(since, { limit: MAX_UNREAD_COUNT })]
-    })
-    return new Map(await Promise.all(counts))
+    const others = { createdBy: { $ne: userId }, deleted: { $ne: true } }
+    const [first = [], ...rest] = topicIds.map((topicId) => [
+      { $match: { topicId, _created_at: { $gt: readTo.get(topicId) ?? EPOCH }, ...others } },
+      { $limit: MAX_UNREAD_COUNT },
+      { $group: { _id: '$topicId', count: { $sum: 1 } } },
+    ])
+    const messages = documentCollection(this.#records, ChatMessage.collection)
+    const more = rest.map((pipeline) => ({ $unionWith: { coll: messages.collectionName, pipeline } }))
+    const counts = await messages.aggregate<{ _id: string; count: number }>([...first, ...more]).toArray()
+    return counts.map(({ _id, count }) => [_id, count])
   }
 
   async #readTimes(userId: string, topicIds: readonly string[]): Promise<Map<string, Date | undefined>> {

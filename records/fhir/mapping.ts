@@ -38,6 +38,8 @@ export interface FhirMapping {
   sortedBy?: string
   /** The list of the kind in which an EHR is searched; default: `ofEhr`. */
   list?: string
+  /** Fields that former versions do not show, because their author may have withdrawn them. */
+  onlyInPresent?: readonly string[]
   /** Whether a client means this kind, if several have the same type. */
   isMeant?(resource: FhirJson): boolean
   /** Further resources by the suffix of their ids: `<id>.hr`. */

@@ -24,7 +24,7 @@ const statusParameter = alternativeToken('Status: completed; entered-in-error af
   ['entered-in-error', { deleted: true }],
 ])
 
-/** A message; a deleted one has no text. */
+/** A message; a deleted one and former versions have no text. */
 export const communicationMapping: FhirMapping = {
   type: 'Communication',
   elements: [
@@ -52,6 +52,7 @@ export const communicationMapping: FhirMapping = {
     }),
     extensionElement('topicId', ownUri('chat-topic'), 'valueString'),
   ],
+  onlyInPresent: ['text', 'attachments'],
   required: [],
   search: {
     sent: dateParameter('Time of writing', 'createdAt'),

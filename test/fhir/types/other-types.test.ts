@@ -108,6 +108,18 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
     assertStatus(await patient.call('DELETE', path), 204)
     const deleted = await get(`Communication/${message.id}`)
     assert.deepEqual([deleted.status, deleted.payload], ['entered-in-error', undefined])
+    for (const history of [`Communication/${message.id}/_history`, 'Communication/_history']) {
+      const versions = await find(history)
+      assert.deepEqual(
+        versions.filter(({ id }) => id === message.id).map(({ status, payload }) => [status, payload]),
+        [
+          ['entered-in-error', undefined],
+          ['completed', undefined],
+        ],
+      )
+    }
+    const first = await get(`Communication/${message.id}/_history/1`)
+    assert.deepEqual([first.status, first.payload], ['completed', undefined])
     assert.deepEqual(await find(`Communication?patient=${patient.ehrId}&status=completed`), [])
     assert.equal((await patient.call('DELETE', `/fhir/R4/Communication/${message.id}`)).status, 405)
   })

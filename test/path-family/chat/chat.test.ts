@@ -14,9 +14,11 @@ import {
   readAudit,
 } from '../../harness/care/patients.ts'
 import { createClassClient } from '../../harness/clients/class-client.ts'
+import { openEventSource } from '../../harness/clients/event-source.ts'
 import { assertProblem, assertProblemPlaces, assertStatus, call } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
+import { waitUntil } from '../../harness/wait.ts'
 
 type Shown = Record<string, unknown>
 
@@ -219,6 +221,20 @@ describe('a chat', () => {
       [null, true, nurse.mvUid, 3],
     )
     assertProblem(await nurse.call('PUT', message, { text: 'x' }), 422, 'rule-violated')
+  })
+
+  it('shows nobody a text that its author has deleted, in the stream of earlier changes neither', async () => {
+    const id = await start()
+    const messageId = await addMessage(id, 'sent by mistake')
+    assertStatus(await nurse.call('DELETE', at(`/${id}/message/${messageId}`)), 204)
+    const lastId = await addMessage(id, 'sorry')
+    const source = await openEventSource(reader, at(`/${id}/changes?lookBack=5`))
+    const isLast = ({ data }: { data: Shown }) => data.id === lastId || (data.message as Shown)?.id === lastId
+    await waitUntil(() => source.events.some(isLast))
+    source.close()
+    const text = JSON.stringify(source.events)
+    assert.ok(text.includes(messageId), text)
+    assert.ok(!text.includes('sent by mistake'), text)
   })
 
   it('counts unread messages until the reader confirms them', async () => {
