@@ -244,19 +244,19 @@ async function startBackgroundWork(
   )
   const changes = startPeriodicTask(
     SECOND_MS,
-    () => carePlans.participants.applyDueAccessChanges(),
+    (ending) => carePlans.participants.applyDueAccessChanges(ending),
     (err) => log.error({ err }, 'Updating the access of participants failed'),
   )
   const watch = new AlertWatch(records, MEASUREMENT_KINDS, sendMail)
   const alerts = startPeriodicTask(
     SECOND_MS,
-    () => watch.run(),
+    (ending) => watch.run(ending),
     (err) => log.error({ err }, 'Applying the alert rules of care plans failed'),
   )
   const reminders = new Reminders(chats, sendMail)
   const mails = startPeriodicTask(
     MINUTE_MS,
-    () => reminders.send(records.clock()),
+    (ending) => reminders.send(records.clock(), ending),
     (err) => log.error({ err }, 'Sending reminders of chat messages failed'),
   )
   const stop = async () => {

@@ -4,7 +4,7 @@ import { usersOf } from '../accounts/user/user.ts'
 import { findUsersWithRoles } from '../ehrs/rights/roles.ts'
 import { documentCollection, runTransaction } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
-import { DueRecords, throwErrors } from '../store/jobs/due-records.ts'
+import { DueRecords, runPages } from '../store/jobs/due-records.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { ChatMessage, ChatTopic } from './chat-kinds.ts'
 import { REMINDER_DELAY_MS } from './chats.ts'
@@ -30,11 +30,12 @@ export class Reminders {
    * Sends the due reminders of all topics. If several instances run at once, only one mails each reminder.
    * @throws AggregateError with the errors of the topics that failed, after all others
    */
-  async send(now: Date): Promise<void> {
-    const errors = await this.#dueTopics.run(now, (id) =>
-      runTransaction(this.#records, (session) => this.#remind(session, id, now)),
-    )
-    throwErrors(errors, 'Some reminders could not be sent.')
+  send(now: Date, ending?: AbortSignal): Promise<void> {
+    const runPage = () =>
+      this.#dueTopics.runPage(now, (id) =>
+        runTransaction(this.#records, (session) => this.#remind(session, id, now)),
+      )
+    return runPages(runPage, 'Some reminders could not be sent.', ending)
   }
 
   async #remind(session: ClientSession, topicId: string, now: Date): Promise<void> {

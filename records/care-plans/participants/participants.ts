@@ -19,7 +19,7 @@ import type { RecordChange } from '../../live/changes.ts'
 import { type Caller, isPermitted } from '../../store/documents/caller.ts'
 import { documentCollection, runTransaction } from '../../store/documents/database.ts'
 import type { ParseDocument, SavedRecord } from '../../store/documents/parse-format.ts'
-import { DueRecords, throwErrors } from '../../store/jobs/due-records.ts'
+import { DueRecords, runPages } from '../../store/jobs/due-records.ts'
 import type { Page, PageRequest } from '../../store/reading/pages.ts'
 import { Store } from '../../store/store.ts'
 import type { UpdateConditions } from '../../store/write-decider.ts'
@@ -226,10 +226,9 @@ export class Participants {
    * Updates the roles of participations that have begun or ended since the last call.
    * @throws AggregateError with the errors of those that failed, after all others
    */
-  async applyDueAccessChanges(): Promise<void> {
+  applyDueAccessChanges(ending?: AbortSignal): Promise<void> {
     const documents = documentCollection(this.#records, Participation.collection)
-    const now = this.#records.clock()
-    const apply = async (session: ClientSession, _id: string) => {
+    const apply = async (session: ClientSession, _id: string, now: Date) => {
       const found = await documents.findOne({ _id, changesAt: { $lte: now } }, { session })
       if (!found) return
       const next = nextAccessChange(timesFromStored(found), now)
@@ -241,10 +240,13 @@ export class Participants {
       const of = { ehrId: String(ehrId), carePlanId: String(carePlanId), mvUid: String(mvUid) }
       await this.#syncRoles(session, of)
     }
-    const errors = await this.#dueChanges.run(now, (id) =>
-      runTransaction(this.#records, (session) => apply(session, id)),
-    )
-    throwErrors(errors, 'The access of some participants could not be updated.')
+    const runPage = () => {
+      const now = this.#records.clock()
+      return this.#dueChanges.runPage(now, (id) =>
+        runTransaction(this.#records, (session) => apply(session, id, now)),
+      )
+    }
+    return runPages(runPage, 'The access of some participants could not be updated.', ending)
   }
 
   /**

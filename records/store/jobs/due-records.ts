@@ -1,7 +1,17 @@
 import { type Database, documentCollection } from '../documents/database.ts'
+import type { ParseDocument } from '../documents/parse-format.ts'
 
-const MAX_PER_RUN = 100
+/** Steps between two looks at what is due; nobody waits for more steps of another EHR than this. */
+const MAX_PER_PAGE = 20
 const MAX_FAILED = 1_000
+
+/** The outcome of a page of steps. */
+interface DuePage {
+  /** The errors of the steps that failed. */
+  errors: unknown[]
+  /** Whether more steps may be due. */
+  isFull: boolean
+}
 
 /** The records of a collection whose next step is due at the time in a field. The step must change that time. */
 export class DueRecords {
@@ -17,13 +27,16 @@ export class DueRecords {
     this.#field = field
   }
 
-  /** Carries out the due steps, each by itself. @returns the errors of those that failed */
-  async run(now: Date, step: (id: string) => Promise<unknown>): Promise<unknown[]> {
-    const failedIds = [...this.#failed].slice(0, MAX_PER_RUN)
+  /** Carries out a page of due steps, each by itself: one of each EHR, then the next one of each. */
+  async runPage(now: Date, step: (id: string) => Promise<unknown>): Promise<DuePage> {
+    const failedIds = [...this.#failed].slice(0, MAX_PER_PAGE)
     const due = await this.#findDue(now, { $nin: [...this.#failed] })
-    if (failedIds.length > 0) due.push(...(await this.#findDue(now, { $in: failedIds })))
-    for (const id of failedIds) this.#failed.delete(id)
-    return runEach(due, async (id) => {
+    const isFull = due.length === MAX_PER_PAGE && this.#failed.size < MAX_FAILED
+    if (!isFull && failedIds.length > 0) {
+      due.push(...(await this.#findDue(now, { $in: failedIds })))
+      for (const id of failedIds) this.#failed.delete(id)
+    }
+    const errors = await runEach(due, async (id) => {
       try {
         await step(id)
       } catch (error) {
@@ -31,16 +44,46 @@ export class DueRecords {
         throw error
       }
     })
+    return { errors, isFull }
   }
 
+  /** Finds the earliest steps, by turns of the EHRs: the many steps of one do not delay those of the others. */
   async #findDue(now: Date, _id: { $in: string[] } | { $nin: string[] }): Promise<string[]> {
-    const due = await documentCollection(this.#database, this.#collection)
-      .find({ _id, [this.#field]: { $lte: now } }, { projection: { _id: 1 } })
-      .sort({ [this.#field]: 1 })
-      .limit(MAX_PER_RUN)
-      .toArray()
-    return due.map((one) => one._id)
+    const idsByEhr = new Map<unknown, string[]>()
+    let page: ParseDocument[]
+    do {
+      const due = { _id, [this.#field]: { $lte: now }, ehrId: { $nin: [...idsByEhr.keys()] } }
+      page = await documentCollection(this.#database, this.#collection)
+        .find(due, { projection: { ehrId: 1 } })
+        .sort({ [this.#field]: 1 })
+        .limit(MAX_PER_PAGE)
+        .toArray()
+      for (const { _id: id, ehrId = null } of page) idsByEhr.set(ehrId, [...(idsByEhr.get(ehrId) ?? []), id])
+    } while (page.length === MAX_PER_PAGE && idsByEhr.size < MAX_PER_PAGE)
+    const turns = Array.from({ length: MAX_PER_PAGE }, (_, turn) =>
+      [...idsByEhr.values()].flatMap((ids) => ids.slice(turn, turn + 1)),
+    )
+    return turns.flat().slice(0, MAX_PER_PAGE)
   }
+}
+
+/**
+ * Carries out pages of steps until none is full.
+ * @param ending ends it after the current page
+ * @throws AggregateError with the errors of all steps
+ */
+export async function runPages(
+  runPage: () => Promise<DuePage>,
+  message: string,
+  ending?: AbortSignal,
+): Promise<void> {
+  const errors: unknown[] = []
+  let page: DuePage
+  do {
+    page = await runPage()
+    errors.push(...page.errors)
+  } while (page.isFull && !ending?.aborted)
+  throwErrors(errors, message)
 }
 
 /** Carries out a step for each id, also after one that failed. @returns the errors */

@@ -13,7 +13,7 @@ import {
   fromStoredPermissions,
   type ParseDocument,
 } from '../../../store/documents/parse-format.ts'
-import { DueRecords, throwErrors } from '../../../store/jobs/due-records.ts'
+import { DueRecords, runPages } from '../../../store/jobs/due-records.ts'
 import { Store } from '../../../store/store.ts'
 import {
   runStoreTransaction,
@@ -57,26 +57,24 @@ export class AlertWatch {
     this.#dueAlerts = new DueRecords(records, Event.collection, 'attentionAt')
   }
 
-  /** @throws AggregateError with the errors of the steps that failed, after all others */
-  async run(): Promise<void> {
+  /**
+   * Takes a page of each queue in turn until nothing is due.
+   * @throws AggregateError with the errors of the steps that failed, after all others
+   */
+  run(ending?: AbortSignal): Promise<void> {
+    return runPages(() => this.#runPage(), 'Some alerts could not be handled.', ending)
+  }
+
+  async #runPage() {
     const now = this.#records.clock()
-    const inTransaction = (step: (tx: Transaction, id: string) => Promise<void>) => (id: string) =>
-      runStoreTransaction(this.#records, (tx) => step(tx, id))
-    const errors = [
-      ...(await this.#dueRules.run(
-        now,
-        inTransaction((tx, id) => this.#checkExpected(tx, id, now)),
-      )),
-      ...(await this.#dueHandovers.run(
-        now,
-        inTransaction((tx, id) => this.#reassignAlerts(tx, id, now)),
-      )),
-      ...(await this.#dueAlerts.run(
-        now,
-        inTransaction((tx, id) => this.#applyRules(tx, id, now)),
-      )),
+    const inTransaction = (step: (tx: Transaction, id: string, now: Date) => Promise<void>) => (id: string) =>
+      runStoreTransaction(this.#records, (tx) => step(tx, id, now))
+    const pages = [
+      await this.#dueRules.runPage(now, inTransaction(this.#checkExpected.bind(this))),
+      await this.#dueHandovers.runPage(now, inTransaction(this.#reassignAlerts.bind(this))),
+      await this.#dueAlerts.runPage(now, inTransaction(this.#applyRules.bind(this))),
     ]
-    throwErrors(errors, 'Some alerts could not be handled.')
+    return { errors: pages.flatMap(({ errors }) => errors), isFull: pages.some(({ isFull }) => isFull) }
   }
 
   /** Applies the rules of its plan to an alert. */
