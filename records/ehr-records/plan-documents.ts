@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Caller } from '../store/documents/caller.ts'
@@ -38,6 +38,8 @@ export const definePlanDocument = (
     lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
     indexes: [{ key: { ehrId: 1 } }, ...indexes],
   }) as const
+
+export type StoredPlanDocument = Static<typeof planDocumentSchema>
 
 /** Version 0: the document was never saved. */
 interface PlanDocument<T> {
@@ -85,8 +87,6 @@ export class PlanDocuments<T extends object> {
     { expected }: WriteOptions,
   ): Promise<PlanDocument<T>> {
     const place = { ehrId, carePlanId }
-    const dueAt = this.dueTimeOf(value)?.toISOString()
-    const fields = { ...place, json: JSON.stringify(value), ...(dueAt && { dueAt }) }
     return auditRefusal(this.#records, caller, this.#kind.collection, ehrId, () =>
       runStoreTransaction(this.#records, async (tx) => {
         const permissions = await requireWritablePlan(this.#records, tx, caller, place)
@@ -96,6 +96,8 @@ export class PlanDocuments<T extends object> {
         if (id === undefined && Array.isArray(expected) && !expected.includes(0)) {
           throw new ServiceError('PreconditionFailed', { version: 0 })
         }
+        const dueAt = this.dueTimeOf(value, items[0])?.toISOString()
+        const fields = { ...place, json: JSON.stringify(value), ...(dueAt && { dueAt }) }
         const { version } =
           id === undefined
             ? await this.#store.create(caller, fields, permissions, { tx, id: carePlanId })
@@ -106,8 +108,8 @@ export class PlanDocuments<T extends object> {
     )
   }
 
-  /** When the service has to act on a document that is saved now. */
-  protected dueTimeOf(_value: T): Date | undefined {
+  /** When the service has to act on a document that is saved now, in place of the stored one. */
+  protected dueTimeOf(_value: T, _stored: StoredPlanDocument | undefined): Date | undefined {
     return undefined
   }
 

@@ -14,6 +14,9 @@ export function createLog(config: Pick<Config, 'logLevel' | 'open'>): Log {
   })
 }
 
+/** Errors of an AggregateError that are logged; the others are mostly like them. */
+const MAX_LOGGED_ERRORS = 5
+
 /**
  * Selects the parts of an error that may be logged: name, code and location. Messages of database errors quote
  * documents (`dup key: { email: "…" }`), those of parsers quote the body. So a message is logged only for
@@ -29,5 +32,8 @@ function describeError(error: unknown): Record<string, unknown> {
     ...(code === undefined ? {} : { code }),
     ...(quotesInput ? {} : { message: error.message }),
     stack: frames?.join('\n'),
+    ...(error instanceof AggregateError && {
+      errors: error.errors.slice(0, MAX_LOGGED_ERRORS).map(describeError),
+    }),
   }
 }

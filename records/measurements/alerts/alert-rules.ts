@@ -2,7 +2,11 @@ import type { AlertRules } from '../../../schemas/events/alert-rules.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { WriteOptions } from '../../ehr-records/ehr-records.ts'
 import type { PlanParentIds } from '../../ehr-records/parents.ts'
-import { definePlanDocument, PlanDocuments } from '../../ehr-records/plan-documents.ts'
+import {
+  definePlanDocument,
+  PlanDocuments,
+  type StoredPlanDocument,
+} from '../../ehr-records/plan-documents.ts'
 import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import { Event, OPEN_ALERTS_FILTER } from '../../events/event.ts'
 import type { Caller } from '../../store/documents/caller.ts'
@@ -19,7 +23,7 @@ export const PlanAlertRules = definePlanDocument(
   [{ key: { dueAt: 1 }, sparse: true }],
 )
 
-export const alertRulesIn = (document: ParseDocument | null): AlertRules =>
+export const alertRulesIn = (document: ParseDocument | StoredPlanDocument | null): AlertRules =>
   document ? (JSON.parse(String(document.json)) as AlertRules) : {}
 
 export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
@@ -39,12 +43,21 @@ export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
       (value[of] ?? []).flatMap(({ kind }, i) =>
         kind === undefined || this.#kinds.includes(kind) ? [] : [unknownKind(`${of}.${i}.kind`)],
       )
-    requireNoViolations([...unknown('expected'), ...unknown('mutes')])
+    const schedules = schedulesIn(value)
+    const twice = schedules.flatMap((one, i) =>
+      schedules.indexOf(one) === i ? [] : [twiceViolation(`expected.${i}`)],
+    )
+    requireNoViolations([...unknown('expected'), ...twice, ...unknown('mutes')])
     return super.save(caller, place, value, options)
   }
 
-  protected override dueTimeOf(rules: AlertRules): Date | undefined {
-    return nextDueTime(rules, this.#context.clock())
+  /** A period that has ended, but was not checked yet, is still checked if the new rules expect the same. */
+  protected override dueTimeOf(rules: AlertRules, stored: StoredPlanDocument | undefined): Date | undefined {
+    const now = this.#context.clock()
+    const former = stored ? schedulesIn(alertRulesIn(stored)) : []
+    const isStillExpected = schedulesIn(rules).some((one) => former.includes(one))
+    const uncheckedDue = isStillExpected && stored?.dueAt !== undefined && new Date(stored.dueAt)
+    return uncheckedDue && uncheckedDue <= now ? uncheckedDue : nextDueTime(rules, now)
   }
 
   /** Applies the rules to the alerts that wait, too: those of a new mute, for example, go to nobody. */
@@ -72,6 +85,15 @@ export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
   }
 }
 
+/** What decides when the periods of the expected measurements end, as texts. */
+const schedulesIn = ({ expected = [], timeZone = 'UTC' }: AlertRules): string[] =>
+  expected.map(({ kind, from, everyDays, by }) => JSON.stringify([kind, from, everyDays, by, timeZone]))
+
+const twiceViolation = (path: string): Violation => ({
+  path,
+  code: 'twice',
+  message: 'expects the same measurement at the same times as another entry',
+})
 const unknownKind = (path: string): Violation => ({
   path,
   code: 'unknown',

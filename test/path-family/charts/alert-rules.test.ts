@@ -100,6 +100,9 @@ describe('alert rules of a care plan', () => {
       ),
       ['body.expected.0.kind', 'body.mutes.0.kind'],
     )
+    const weight = { ...expected, kind: 'bodyweight' }
+    const twice = { expected: [weight, { ...weight, by: '21:00' }, { ...weight, severity: 'HIGH' }] }
+    assert.deepEqual(await places(twice, 422, 'rule-violated'), ['body.expected.2'])
     const reader = await createPerson()
     const stranger = await createPerson()
     await addParticipant(planId, reader, 'read')

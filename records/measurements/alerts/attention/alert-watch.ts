@@ -141,17 +141,23 @@ export class AlertWatch {
     const isEnded = plan !== null && plan.status !== 'ACTIVE'
     await setTime(this.#rules, session, carePlanId, 'dueAt', isEnded ? undefined : next)
     if (!plan || isEnded) return
+    const alerts = new Map<string, EventRecord>()
     for (const expected of rules.expected ?? []) {
       const kind = this.#kinds.get(expected.kind)
       const period = lastEndedPeriod(expected, rules.timeZone, found.dueAt as Date, now)
       if (!kind || !period || (await this.#hasMeasurement(session, kind, carePlanId, period))) continue
       const alert = missedMeasurementAlert(kind, expected, period)
       const event = withServiceFields({ ehrId: String(plan.ehrId), carePlanId, ...alert }, now)
-      await this.#alerts.create(watchCaller, event, fromStoredPermissions(plan), {
-        tx,
-        id: missedAlertId(carePlanId, expected, period.due),
-      })
+      alerts.set(missedAlertId(carePlanId, expected, period.due), event)
     }
+    const ids = [...alerts.keys()]
+    const { unfilteredDb: db } = this.#records.jobs
+    const existing = await documentCollection({ db }, Event.collection)
+      .find({ _id: { $in: ids } }, { session, projection: { _id: 1 } })
+      .toArray()
+    for (const { _id } of existing) alerts.delete(_id)
+    for (const [id, event] of alerts)
+      await this.#alerts.create(watchCaller, event, fromStoredPermissions(plan), { tx, id })
   }
 
   async #hasMeasurement(

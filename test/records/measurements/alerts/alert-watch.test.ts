@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { Event } from '../../../../records/events/event.ts'
+import { PlanAlertRulesStore } from '../../../../records/measurements/alerts/alert-rules.ts'
 import { AlertWatch } from '../../../../records/measurements/alerts/attention/alert-watch.ts'
 import { BloodPressure } from '../../../../records/measurements/kinds/blood-pressure.ts'
 import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
 import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
 import type { AlertRules } from '../../../../schemas/events/alert-rules.ts'
-import { useTestStore } from '../../../harness/test-store.ts'
+import { createCaller, useTestStore } from '../../../harness/test-store.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 1440 * MINUTE_MS
@@ -100,6 +101,44 @@ describe('the watch over alerts', () => {
       (await alertsIn(planId)).map(({ version, assignedTo }) => [version, assignedTo]),
       [[2, 'nurse']],
     )
+  })
+
+  it('raises the alerts of a plan whose rules, stored by an earlier version, expect a measurement twice', async () => {
+    const once = expected[0] as (typeof expected)[0]
+    const planId = await createDuePlan({
+      expected: [once, { ...once, severity: 'HIGH' }, { ...once, by: '00:01' }],
+    })
+    await createWatch().run()
+    const alerts = await alertsIn(planId)
+    assert.equal(alerts.length, 2)
+    await documents('plan.alert-rules').updateOne(
+      { _id: planId },
+      { $set: { dueAt: new Date(Date.now() - 2 * DAY_MS) } },
+    )
+    await createWatch().run()
+    assert.equal((await alertsIn(planId)).length, 2)
+  })
+
+  it('checks a period that ended just before the rules were saved again', async () => {
+    const rules = { expected }
+    const planId = await createDuePlan(rules)
+    const plan = { ehrId: `ehr${planCount}`, carePlanId: planId }
+    const store = new PlanAlertRulesStore(opened.records, ['bloodpressure'])
+    await store.save(createCaller('nurse'), plan, { expected, escalation }, {})
+    await createWatch().run()
+    assert.equal((await alertsIn(planId)).length, 1)
+    await documents('plan.alert-rules').updateOne(
+      { _id: planId },
+      { $set: { dueAt: new Date(Date.now() - 2 * DAY_MS) } },
+    )
+    await store.save(
+      createCaller('nurse'),
+      plan,
+      { expected: [{ ...expected[0], everyDays: 2 }] } as AlertRules,
+      {},
+    )
+    await createWatch().run()
+    assert.equal((await alertsIn(planId)).length, 1)
   })
 
   it('waits while the plan or its EHR is deleted', async () => {
