@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express'
 import type Parse from 'parse/node'
 import type { Logger } from 'pino'
+import { ACCOUNT_LOCKOUT_S } from '../../records/accounts/login/login-lockout.ts'
 import { SESSION_IDLE_TIMEOUT_S } from '../../records/accounts/login/sessions.ts'
-import { ACCOUNT_LOCKOUT_S } from '../../records/accounts/login/unknown-address-lockout.ts'
 import { passwordViolations } from '../../records/accounts/user/password-policy.ts'
 
 /** Configuration values for Parse Server. */
@@ -154,11 +154,10 @@ function accountOptions(config: ParseConfig) {
       maxPasswordHistory: 5,
       resetTokenValidityDuration: 3600,
     },
-    accountLockout: {
-      duration: ACCOUNT_LOCKOUT_S / 60,
-      threshold: config.lockoutAttempts,
-      unlockOnPasswordReset: true,
-    },
+    // The main service counts failed logins itself.
+    ...(config.open && {
+      accountLockout: { duration: ACCOUNT_LOCKOUT_S / 60, threshold: config.lockoutAttempts },
+    }),
     protectedFields: { _User: { '*': ['email'] } },
     protectedFieldsOwnerExempt: true,
     protectedFieldsTriggerExempt: true,

@@ -1,6 +1,5 @@
 import type { Db } from 'mongodb'
 import Parse from 'parse/node'
-import { accountLockedError } from '../../records/accounts/login/unknown-address-lockout.ts'
 import type { Credentials, NewAccount } from '../../records/accounts/user/credentials.ts'
 import { newSecret } from '../../records/accounts/user/secret.ts'
 import { usersOf } from '../../records/accounts/user/user.ts'
@@ -126,10 +125,7 @@ function toSignUpError(error: unknown): unknown {
 function toLoginError(error: unknown): unknown {
   if (hasCode(error, Parse.Error.USERNAME_MISSING, Parse.Error.PASSWORD_MISSING))
     return new ServiceError('InvalidCredentials')
-  if (!hasCode(error, Parse.Error.OBJECT_NOT_FOUND)) return error
-  return errorMessageOf(error).includes('locked')
-    ? accountLockedError()
-    : new ServiceError('InvalidCredentials')
+  return hasCode(error, Parse.Error.OBJECT_NOT_FOUND) ? new ServiceError('InvalidCredentials') : error
 }
 
 function toPolicyError(error: unknown): unknown {

@@ -3,6 +3,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
 import type { BackgroundTasks } from './background-tasks.ts'
 import type { Identities } from './login/identities.ts'
+import type { LoginLockout } from './login/login-lockout.ts'
 import type { SessionGuesses } from './login/session-guesses.ts'
 import type { Sessions } from './login/sessions.ts'
 import { activateAccount, termsViolations } from './user/activation.ts'
@@ -15,6 +16,7 @@ export interface PasswordDependencies {
   credentials: Credentials
   sessions: Sessions
   guesses: SessionGuesses
+  lockout: LoginLockout
   identities: Identities
   background: BackgroundTasks
   /** The version of the published terms of service; undefined if there are none. */
@@ -51,7 +53,7 @@ export class Passwords {
    * @throws LinkExpired; RuleViolated for the password, or when the terms have not been agreed to
    */
   async chooseByToken(token: string, newPassword: string, termsAccepted: boolean | undefined): Promise<void> {
-    const { credentials, identities, termsVersion, clock, db } = this.#parts
+    const { credentials, identities, lockout, termsVersion, clock, db } = this.#parts
     const user = await usersOf(db).findOne(this.#validTokenFilter(token))
     if (!user) throw new ServiceError('LinkExpired')
     requireNoViolations([
@@ -67,6 +69,7 @@ export class Passwords {
       throw isRefused && !(await this.isValid(token)) ? new ServiceError('LinkExpired') : fault
     })
     await activateAccount(db, user, { termsVersion, now: clock() })
+    await lockout.clear(user.email)
   }
 
   /**

@@ -14,11 +14,11 @@ import { RegisteredApps } from '../../records/accounts/apps/registered-apps.ts'
 import { createBackgroundTasks } from '../../records/accounts/background-tasks.ts'
 import { EmailChanges } from '../../records/accounts/email-changes.ts'
 import { Identities } from '../../records/accounts/login/identities.ts'
+import { LoginLockout } from '../../records/accounts/login/login-lockout.ts'
 import { type AccessTokens, Logins } from '../../records/accounts/login/logins.ts'
 import { appRefreshTokensOf, RefreshTokens } from '../../records/accounts/login/refresh-tokens.ts'
 import { SessionGuesses } from '../../records/accounts/login/session-guesses.ts'
 import { Sessions } from '../../records/accounts/login/sessions.ts'
-import { UnknownAddressLockout } from '../../records/accounts/login/unknown-address-lockout.ts'
 import { Passwords } from '../../records/accounts/passwords.ts'
 import { Registrations } from '../../records/accounts/registration/registrations.ts'
 import { RepeatedRegistrations } from '../../records/accounts/registration/repeated-registrations.ts'
@@ -210,7 +210,7 @@ async function openCollections({ config, database, sendMail }: AccountsOptions, 
     refreshTokens: new RefreshTokens(db, clock),
     emailChanges: new EmailChanges(db, clock),
     identities: new Identities(database, sendMail, clock),
-    unknownAddresses: new UnknownAddressLockout(db, config.lockoutAttempts, clock),
+    lockout: new LoginLockout(db, config.lockoutAttempts, clock),
     repeated: new RepeatedRegistrations(db, clock),
     guesses: new SessionGuesses(db, config.lockoutAttempts, clock),
   }

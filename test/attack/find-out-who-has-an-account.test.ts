@@ -4,7 +4,7 @@ import type { Document } from 'mongodb'
 import type { Response } from 'supertest'
 import { createAddress, createPerson, logIn, register, signUp } from '../harness/people/people.ts'
 import { recordCommands } from '../harness/service/database-commands.ts'
-import { apiKeys, request } from '../harness/service/service.ts'
+import { apiKeys, config, request, service } from '../harness/service/service.ts'
 import { bySize } from '../harness/test-size.ts'
 
 /** The visible parts of a response, without those that differ between any two responses. */
@@ -110,6 +110,17 @@ describe('attack: finding out who has an account', () => {
     assert.match(ofTaken?.at(-1) ?? '', /locked/)
     assert.deepEqual(ofFree, ofTaken)
     assert.deepEqual(ofPending, ofTaken)
+  })
+
+  it('reveals nothing by a lockout of the day before', async () => {
+    const guess = async (email: string) => (await logIn(email, 'a guess')).body.code
+    const emails = [(await createPerson()).email, createAddress()]
+    for (const email of emails) for (let i = 0; i <= config.lockoutAttempts; i++) await guess(email)
+    // After a day, the database has deleted the counts.
+    await service.db.collection('auth.failed_logins').deleteMany({})
+    const past = { _account_lockout_expires_at: new Date(0) }
+    await service.db.collection('_User').updateOne({ email: emails[0] as string }, { $set: past })
+    for (const email of emails) assert.equal(await guess(email), 'invalid-credentials')
   })
 
   it('reveals nothing by the database work of a response', async () => {

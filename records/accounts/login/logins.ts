@@ -7,9 +7,9 @@ import type { Credentials, LoginResult } from '../user/credentials.ts'
 import { newSecret } from '../user/secret.ts'
 import { ACCOUNT_STATE_FILTERS, accountStateOf, findUserByLogin, type User, usersOf } from '../user/user.ts'
 import type { ExternalIdentity, Identities } from './identities.ts'
+import { accountLockedError, type LoginLockout } from './login-lockout.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import { type ActiveSession, IDENTITY_LOGIN, type Sessions } from './sessions.ts'
-import type { UnknownAddressLockout } from './unknown-address-lockout.ts'
 
 export interface AccessTokens {
   /** Lifetime of a token in seconds. */
@@ -37,7 +37,7 @@ export interface LoginDependencies {
   identities: Identities
   /** Creates the EHR of an account at its first login; a login by password creates it in Parse Server. */
   ensureEhr: (mvUid: string) => Promise<void>
-  unknownAddresses: UnknownAddressLockout
+  lockout: LoginLockout
   /** Called after each failed login. */
   recordFailure: (reason: 'wrong' | 'locked') => void
   db: Db
@@ -81,19 +81,26 @@ export class Logins {
   }
 
   async #logIn(name: string, password: string, installationId: string | undefined): Promise<LoginResult> {
-    const { credentials, unknownAddresses, sessions, db } = this.#parts
+    const { credentials, lockout, sessions, db } = this.#parts
     const lowerCase = name.toLowerCase()
     const user = await findUserByLogin(db, lowerCase)
     const activeUser = user && accountStateOf(user) === 'ACTIVE' ? user : undefined
+    const email = activeUser?.email ?? lowerCase
+    if (await lockout.isLocked(email)) throw accountLockedError()
     const logIn = credentials.logIn(activeUser?.email ?? newSecret(), password, installationId)
     const result = await logIn.catch(async (error: unknown) => {
       const wrong = error instanceof ServiceError && error.error === 'InvalidCredentials'
-      if (wrong && !activeUser) await unknownAddresses.recordFailure(lowerCase)
+      if (wrong) await lockout.recordFailure(email)
       throw error
     })
-    if (activeUser && (await this.#isUnchanged(activeUser))) return result
+    // Others may have guessed at the same time.
+    const isLocked = await lockout.isLocked(email)
+    if (!isLocked && activeUser && (await this.#isUnchanged(activeUser))) {
+      await lockout.clear(email)
+      return result
+    }
     await sessions.revokeByToken(result.sessionToken)
-    throw new ServiceError('InvalidCredentials')
+    throw isLocked ? accountLockedError() : new ServiceError('InvalidCredentials')
   }
 
   /** Whether a login still holds. A change of the account ends only the sessions that have begun by then. */

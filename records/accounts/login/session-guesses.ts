@@ -1,6 +1,6 @@
 import type { Collection, Db } from 'mongodb'
 import { syncIndexes } from '../../store/documents/indexes.ts'
-import { ACCOUNT_LOCKOUT_S, accountLockedError } from './unknown-address-lockout.ts'
+import { ACCOUNT_LOCKOUT_S, accountLockedError } from './login-lockout.ts'
 
 interface GuessCount {
   /** Id of the session. */

@@ -17,7 +17,7 @@ export interface NewAccount {
 export type LoginResult = { sessionToken: string } & Record<string, unknown>
 
 /**
- * Passwords, activation, reset, lockout and sessions, which Parse Server implements for both families.
+ * Passwords, activation, reset and sessions, which Parse Server implements for both families.
  * Addresses are in lower case.
  */
 export interface Credentials {
@@ -30,7 +30,7 @@ export interface Credentials {
   /**
    * Begins a session. A wrong password and an unknown address cost the same time.
    * @param installationId the device, as SDKs of the class family name theirs
-   * @throws InvalidCredentials, AccountLocked
+   * @throws InvalidCredentials
    */
   logIn(email: string, password: string, installationId?: string): Promise<LoginResult>
   /** Begins a session for a user whom an external provider has identified. @returns the session token */

@@ -12,7 +12,7 @@ interface FailedLogins {
 }
 
 /**
- * How long Parse Server locks an account. The response names no more exact time, to hide which addresses have
+ * How long a name is locked. The response names no more exact time, to hide which addresses have
  * accounts.
  */
 export const ACCOUNT_LOCKOUT_S = 300
@@ -21,15 +21,15 @@ const DAY_MS = 24 * 3_600_000
 export const accountLockedError = () => new ServiceError('AccountLocked', { retryAfter: ACCOUNT_LOCKOUT_S })
 
 /**
- * Locks an address without an account just as Parse Server locks an account. Otherwise the lock would reveal
- * which addresses have accounts.
+ * Counts failed logins by address, and locks an address after too many. It counts alike for addresses without an account:
+ * otherwise the lock would reveal which addresses have one. Parse Server counts for its accounts only.
  */
-export class UnknownAddressLockout {
+export class LoginLockout {
   readonly #failures: Collection<FailedLogins>
   readonly #threshold: number
   readonly #clock: () => Date
 
-  /** @param threshold number of wrong passwords after which an account is locked */
+  /** @param threshold number of wrong passwords after which an address is locked */
   constructor(db: Db, threshold: number, clock: () => Date) {
     this.#failures = db.collection<FailedLogins>('auth.failed_logins')
     this.#threshold = threshold
@@ -40,12 +40,15 @@ export class UnknownAddressLockout {
     await syncIndexes(this.#failures, [{ key: { expiresAt: 1 }, name: 'expiry', expireAfterSeconds: 0 }])
   }
 
-  /** Counts a failed login. @throws AccountLocked */
+  async isLocked(email: string): Promise<boolean> {
+    const locked = { _id: hashSecret(email), lockedUntil: { $gt: this.#clock() } }
+    return (await this.#failures.findOne(locked)) !== null
+  }
+
+  /** Counts a failed login; the count ends a day after the last one. @throws AccountLocked */
   async recordFailure(email: string): Promise<void> {
     const now = this.#clock().getTime()
     const _id = hashSecret(email)
-    const lockout = await this.#failures.findOne({ _id })
-    if (lockout?.lockedUntil && lockout.lockedUntil.getTime() > now) throw accountLockedError()
     const counter = await this.#failures.findOneAndUpdate(
       { _id },
       { $inc: { count: 1 }, $set: { expiresAt: new Date(now + DAY_MS) } },
@@ -58,5 +61,10 @@ export class UnknownAddressLockout {
       { $set: { lockedUntil: new Date(now + ACCOUNT_LOCKOUT_S * 1000) } },
     )
     if (count > this.#threshold) throw accountLockedError()
+  }
+
+  /** Forgets the failed logins after the right password, or a new one. */
+  async clear(email: string): Promise<void> {
+    await this.#failures.deleteOne({ _id: hashSecret(email) })
   }
 }
