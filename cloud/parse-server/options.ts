@@ -3,6 +3,7 @@ import type Parse from 'parse/node'
 import type { Logger } from 'pino'
 import { ACCOUNT_LOCKOUT_S } from '../../records/accounts/login/login-lockout.ts'
 import { SESSION_IDLE_TIMEOUT_S } from '../../records/accounts/login/sessions.ts'
+import { PASSWORD_LINK_TTL_S } from '../../records/accounts/user/credentials.ts'
 import { passwordViolations } from '../../records/accounts/user/password-policy.ts'
 
 /** Configuration values for Parse Server. */
@@ -152,7 +153,8 @@ function accountOptions(config: ParseConfig) {
       validationError: 'A password must have at least 10 characters and at most 72 bytes in UTF-8.',
       doNotAllowUsername: true,
       maxPasswordHistory: 5,
-      resetTokenValidityDuration: 3600,
+      resetTokenValidityDuration: PASSWORD_LINK_TTL_S,
+      resetTokenReuseIfValid: true,
     },
     // The main service counts failed logins itself.
     ...(config.open && {

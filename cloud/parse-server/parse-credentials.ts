@@ -1,6 +1,10 @@
 import type { Db } from 'mongodb'
 import Parse from 'parse/node'
-import type { Credentials, NewAccount } from '../../records/accounts/user/credentials.ts'
+import {
+  type Credentials,
+  type NewAccount,
+  PASSWORD_LINK_TTL_S,
+} from '../../records/accounts/user/credentials.ts'
 import { newSecret } from '../../records/accounts/user/secret.ts'
 import { usersOf } from '../../records/accounts/user/user.ts'
 import { withoutNulls } from '../../records/ehr-records/validation/record-bodies.ts'
@@ -89,6 +93,8 @@ function createLinkMethods({ config, auth }: AccountInternals, db: Db) {
         })
     },
     async sendPasswordReset(email) {
+      // Parse mails a valid token again, but does not extend it.
+      await extendPasswordToken(db, email)
       await userController.sendPasswordResetEmail(email).catch((error: unknown) => {
         if (!hasCode(error, Parse.Error.OBJECT_NOT_FOUND)) throw error
       })
@@ -97,13 +103,21 @@ function createLinkMethods({ config, auth }: AccountInternals, db: Db) {
       const token = newSecret()
       const expiresAt = new Date(Date.now() + days * 24 * 3_600_000)
       const $set = { _perishable_token: token, _perishable_token_expires_at: expiresAt }
-      await usersOf(db).updateOne({ email }, { $set } as object)
+      await usersOf(db).updateOne({ email }, { $set })
       return token
     },
     async resetPassword(token, newPassword) {
       await translating(userController.updatePassword(token, newPassword), toResetError)
     },
   } satisfies Partial<Credentials>
+}
+
+/** Extends the token of a link for choosing a password, if it is still valid. */
+async function extendPasswordToken(db: Db, email: string): Promise<void> {
+  const now = Date.now()
+  const valid = { email, _perishable_token_expires_at: { $gt: new Date(now) } }
+  const expiresAt = new Date(now + PASSWORD_LINK_TTL_S * 1000)
+  await usersOf(db).updateOne(valid, { $max: { _perishable_token_expires_at: expiresAt } })
 }
 
 function toUserData({ invited, ...account }: Omit<NewAccount, 'id'>): object {

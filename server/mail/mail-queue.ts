@@ -17,6 +17,8 @@ interface Mail {
   to: string | { mvUid: string }
   template: TemplateName
   language?: string | undefined
+  /** True if the mail has been counted for the hourly limit of its reader. */
+  counted?: true
   data: Record<string, string>
 }
 
@@ -31,8 +33,6 @@ export interface MailQueue {
 interface QueuedMail extends Mail {
   _id: string
   attempts: number
-  /** True if the mail has been counted for the hourly limit of its reader. */
-  counted?: true
   createdAt: Date
   /** Time of the next attempt; absent after the last one. */
   dueAt?: Date

@@ -23,6 +23,8 @@ export function createParseMailAdapter(queue: MailQueue, links: MailLinks | unde
           to,
           template,
           language: user.get('language'),
+          // Registrations count these mails before they void the former link.
+          ...(template === 'verify-email' && { counted: true }),
           data: { link },
         })
     } catch (err) {

@@ -1,22 +1,92 @@
 import assert from 'node:assert/strict'
-import { mailsTo, waitForMail } from '../harness/people/mail.ts'
-import { createAddress, createPerson, register } from '../harness/people/people.ts'
+import { call } from '../harness/clients/path-client.ts'
+import { followLink, mailsTo, waitForMail, waitForMailAbout } from '../harness/people/mail.ts'
+import {
+  createAddress,
+  createAdmin,
+  createPerson,
+  logInAs,
+  password,
+  register,
+} from '../harness/people/people.ts'
 import { startSecondInstance } from '../harness/service/second-instance.ts'
 import { service } from '../harness/service/service.ts'
 import { type ServiceProcess, stopProcess } from '../harness/service/service-process.ts'
 import { waitUntil } from '../harness/wait.ts'
 
+const ask = (path: string, email: string) => call('POST', `/auth/account/${path}`, { email })
+
+/** Waits until the mails that were asked for before have been sent or dropped. */
+async function waitForLaterMail(): Promise<void> {
+  const somebody = createAddress()
+  await register(somebody)
+  await waitForMail(somebody)
+}
+
 /** The limits by client address do not apply, as if there were many clients. */
 describe('attack: having mails sent to somebody', () => {
   it('sends at most five an hour', async () => {
     const flooded = createAddress()
-    const somebody = createAddress()
-    for (let i = 0; i < 10; i++) assert.equal((await register(flooded)).status, 202)
-    await waitUntil(() => mailsTo(flooded).length >= 5)
-    // A later mail has arrived, so no earlier one is still on its way.
-    await register(somebody)
-    await waitForMail(somebody)
+    // Of registrations at the same time, only the last one gets a mail.
+    for (let sent = 1; sent <= 5; sent++) {
+      assert.equal((await register(flooded)).status, 202)
+      await waitUntil(() => mailsTo(flooded).length === sent)
+    }
+    for (let i = 0; i < 5; i++) assert.equal((await register(flooded)).status, 202)
+    await waitForLaterMail()
     assert.equal(mailsTo(flooded).length, 5)
+  })
+
+  it('does not void the links for a new password that the owner has got', async () => {
+    const { email } = await createPerson()
+    await ask('password/reset', email)
+    const { link } = await waitForMailAbout(email, /new password/)
+    for (let i = 0; i < 8; i++) assert.equal((await ask('password/reset', email)).status, 202)
+    await waitForLaterMail()
+    const users = service.db.collection('_User')
+    const soon = new Date(Date.now() + 60_000)
+    await users.updateOne({ email }, { $set: { _perishable_token_expires_at: soon } })
+    await ask('password/reset', email)
+    // Every mail says that its link works for an hour.
+    const inAnHour = { email, _perishable_token_expires_at: { $gt: new Date(Date.now() + 3_500_000) } }
+    await waitUntil(async () => (await users.findOne(inAnHour)) !== null)
+    assert.match(await followLink(link, { newPassword: 'another long password' }), /is saved/)
+    await logInAs(email, 'another long password')
+  })
+
+  for (const [what, again] of Object.entries({
+    'requests for a new link': (email: string) => ask('register/resend', email),
+    registrations: (email: string) => register(email),
+  }))
+    it(`leaves the owner a link that activates the account, after many ${what}`, async () => {
+      const email = createAddress()
+      await register(email)
+      await waitForMail(email)
+      for (let sent = 2; sent < 10; sent++) {
+        assert.equal((await again(email)).status, 202)
+        await waitUntil(() => mailsTo(email).length === Math.min(sent, 5))
+      }
+      await waitForLaterMail()
+      const { link } = await waitForMail(email)
+      assert.match(await followLink(link, { password }), /is confirmed/)
+      await logInAs(email)
+    })
+
+  it('leaves an invited person a link that works', async () => {
+    const email = createAddress()
+    const admin = await createAdmin()
+    assert.equal((await admin.call('POST', '/auth/manage/account', { email, name: 'Nora' })).status, 201)
+    const invitation = await waitForMail(email)
+    await ask('password/reset', email)
+    assert.equal((await waitForMailAbout(email, /new password/)).link, invitation.link)
+    for (let sent = 3; sent < 10; sent++) {
+      assert.equal((await ask('register/resend', email)).status, 202)
+      await waitUntil(() => mailsTo(email).length === Math.min(sent, 5))
+    }
+    await waitForLaterMail()
+    const { link } = await waitForMail(email)
+    assert.match(await followLink(link, { newPassword: password, termsAccepted: 'true' }), /is saved/)
+    await logInAs(email)
   })
 })
 

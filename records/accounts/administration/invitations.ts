@@ -44,12 +44,18 @@ export class Invitations {
     return accounts.get(mvUid)
   }
 
-  /** Mails a link for choosing a password. @throws NotFound; Conflict when the account already has one */
-  async invite(mvUid: string, message: string | undefined): Promise<void> {
+  /**
+   * Mails a link for choosing a password.
+   * @param isCounted whether the sender has counted the mail for the limit of its reader
+   * @throws NotFound; Conflict when the account already has one
+   */
+  async invite(mvUid: string, message: string | undefined, isCounted = false): Promise<void> {
     const { sendMail, links } = this.#parts
     const { email, language, agreed, token } = await this.createLinkToken(mvUid)
     const link = links.password(token, language, agreed)
-    await sendMail({ to: email, template: 'invitation', language, data: { link, message: message ?? '' } })
+    const data = { link, message: message ?? '' }
+    const counted = isCounted && { counted: true as const }
+    await sendMail({ to: email, template: 'invitation', language, ...counted, data })
   }
 
   /**

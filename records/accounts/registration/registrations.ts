@@ -3,6 +3,7 @@ import type { AccountState } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
+import { hashedKey, type RateLimiter } from '../../limits/rate-limiter.ts'
 import type { Database } from '../../store/documents/database.ts'
 import type { AccountDeletion } from '../account-deletion.ts'
 import type { Invitations } from '../administration/invitations.ts'
@@ -24,7 +25,7 @@ export interface RegistrationDependencies {
   invitations: Pick<Invitations, 'invite'>
   sendMail: SendMail
   background: BackgroundTasks
-
+  consume: RateLimiter
   /** The version of the published terms of service; undefined if there are none, then nobody agrees. */
   termsVersion: string | undefined
   clock: () => Date
@@ -88,7 +89,8 @@ export class Registrations {
       const { database, credentials, invitations } = this.#parts
       const user = await findUserByEmail(database.db, address)
       if (!user || accountStateOf(user) !== 'ACTIVATION_PENDING') return
-      if (user.invitedAt) await invitations.invite(user._id, undefined)
+      if (!(await this.#reserveMail(address))) return
+      if (user.invitedAt) await invitations.invite(user._id, undefined, true)
       else await credentials.resendActivation(address)
     })
   }
@@ -137,11 +139,26 @@ export class Registrations {
   #register(request: Registration & Partial<SignUpRequest>, more: readonly Violation[]): void {
     requireNoViolations([...passwordViolations(request.password, 'password', request.email), ...more])
     const { termsAccepted, ...account } = request
-    this.#parts.background.run(() => {
+    this.#parts.background.run(async () => {
       const { termsVersion } = this.#parts
       const terms = termsAccepted === true && termsVersion !== undefined ? { termsVersion } : {}
-      return this.#signUpOrReplace({ ...account, ...terms, email: request.email.toLowerCase() })
+      const email = request.email.toLowerCase()
+      if (await this.#reserveMail(email)) await this.#signUpOrReplace({ ...account, ...terms, email })
     })
+  }
+
+  /**
+   * Counts a mail before it is sent.
+   * @returns false if the reader has got too many: the mail would be dropped, and its link must not replace one that was mailed
+   */
+  async #reserveMail(email: string): Promise<boolean> {
+    try {
+      await this.#parts.consume('mail', hashedKey(email))
+      return true
+    } catch (error) {
+      if (error instanceof ServiceError && error.error === 'TooManyRequests') return false
+      throw error
+    }
   }
 
   /**
@@ -178,7 +195,7 @@ export class Registrations {
   }
 
   #mailAccountExists(email: string, language: string | undefined): Promise<void> {
-    return this.#parts.sendMail({ to: email, template: 'account-exists', language, data: {} })
+    return this.#parts.sendMail({ to: email, template: 'account-exists', language, counted: true, data: {} })
   }
 
   async #activate(token: string, proof: ActivationProof): Promise<string | undefined> {

@@ -1,3 +1,6 @@
+/** How long the link of a mail about a new password works, as the mail says. */
+export const PASSWORD_LINK_TTL_S = 3600
+
 export interface NewAccount {
   email: string
   password: string
@@ -39,7 +42,10 @@ export interface Credentials {
   matchesPassword(mvUid: string, password: string): Promise<boolean>
   /** Mails a new activation link and voids the previous one. */
   resendActivation(email: string): Promise<void>
-  /** Mails a link for choosing a new password; does nothing when the address is unknown. */
+  /**
+   * Mails a link for choosing a new password; does nothing when the address is unknown. Anybody can ask for it, so it does
+   * not void an earlier link.
+   */
   sendPasswordReset(email: string): Promise<void>
   /** Creates a token for choosing a password, for a link of our own. @param days for which it is valid */
   createPasswordToken(email: string, days: number): Promise<string>

@@ -22,6 +22,8 @@ export type SendMail = <Name extends keyof MailData>(
     to: string | { mvUid: string }
     template: Name
     language: string | undefined
+    /** True if the sender has counted the mail for the limit of its reader. */
+    counted?: true
     data: MailData[Name]
   },
   session?: ClientSession,

@@ -25,6 +25,9 @@ export interface User {
   _hashed_password?: string
   _email_verify_token?: string
   _email_verify_token_expires_at?: Date
+  /** The token of a link for choosing a password. */
+  _perishable_token?: string
+  _perishable_token_expires_at?: Date
   name?: string
   language?: string
   /** Whether the user wants mails about unread messages; absent: yes. */
