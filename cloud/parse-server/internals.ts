@@ -67,6 +67,13 @@ export interface AccountInternals {
   }
   auth: { master(config: unknown): unknown; nobody(config: unknown): unknown }
   rest: Record<'create' | 'update', (...of: unknown[]) => Promise<{ response: { objectId: string } }>>
+  RestWrite: new (
+    config: unknown,
+    auth: unknown,
+    className: '_User',
+    query: { objectId: string },
+    data: object,
+  ) => { _validatePasswordPolicy(): Promise<void> }
   users: {
     handleLogIn(request: object): Promise<{ response: { sessionToken: string } & Record<string, unknown> }>
   }
@@ -83,6 +90,7 @@ export async function loadAccountInternals(appId: string): Promise<AccountIntern
     config: (await load('Config')).get(appId, '/1'),
     auth: await load('Auth'),
     rest: await load('rest'),
+    RestWrite: await load('RestWrite'),
     users: new (await load('Routers/UsersRouter')).UsersRouter(),
     comparePassword: (await load('password')).compare,
     createSession: (await load('RestWrite')).createSession,

@@ -40,13 +40,14 @@ export async function createParseCredentials(appId: string, db: Db): Promise<Cre
       const user = await usersOf(db).findOne({ _id: mvUid }, { projection: { _hashed_password: 1 } })
       return parse.comparePassword(password, user?._hashed_password)
     },
+    async requireAllowedPassword(objectId, password, username) {
+      const data = { password, ...(username !== undefined && { username }) }
+      const write = new parse.RestWrite(config, auth.master(config), '_User', { objectId }, data)
+      await translating(write._validatePasswordPolicy(), (error) => toChangeError(db, objectId, error))
+    },
     async changePassword(objectId, password) {
       const change = rest.update(config, auth.master(config), '_User', { objectId }, { password })
-      await translating(change, async (error) => {
-        // Parse fails with an internal error for a user who was deleted meanwhile.
-        const user = await usersOf(db).findOne({ _id: objectId })
-        return user ? toPolicyError(error) : new ServiceError('NotFound')
-      })
+      await translating(change, (error) => toChangeError(db, objectId, error))
     },
   })
 }
@@ -140,6 +141,12 @@ function toLoginError(error: unknown): unknown {
   if (hasCode(error, Parse.Error.USERNAME_MISSING, Parse.Error.PASSWORD_MISSING))
     return new ServiceError('InvalidCredentials')
   return hasCode(error, Parse.Error.OBJECT_NOT_FOUND) ? new ServiceError('InvalidCredentials') : error
+}
+
+async function toChangeError(db: Db, mvUid: string, error: unknown): Promise<unknown> {
+  // Parse fails with an internal error for a user who was deleted meanwhile.
+  const user = await usersOf(db).findOne({ _id: mvUid })
+  return user ? toPolicyError(error) : new ServiceError('NotFound')
 }
 
 function toPolicyError(error: unknown): unknown {

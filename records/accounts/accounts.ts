@@ -103,6 +103,7 @@ export class Accounts {
   /**
    * Changes an account. A new address stays pending until its owner follows the mailed link.
    * Counts as a registration, since it mails a stranger.
+   * @param setPassword runs once the other changes are made, and before the new address is pending: a new password cancels that
    * @throws NotFound, Forbidden, PreconditionFailed, RuleViolated, TooManyRequests; Conflict when another
    * account has the username
    */
@@ -111,6 +112,7 @@ export class Accounts {
     mvUid: string,
     change: AccountEdit,
     expected: ExpectedVersions,
+    setPassword: () => Promise<void> = async () => {},
   ): Promise<VersionedAccount> {
     requireAllowedEdit(caller, mvUid, change)
     const email = change.email?.toLowerCase()
@@ -120,6 +122,7 @@ export class Accounts {
       this.#applyEdit(tx, caller, mvUid, change, expected),
     ).catch(throwUsernameConflict)
     if (change.disabled) await this.#parts.sessions.endAll(mvUid)
+    await setPassword()
     if (email !== undefined) await this.#changeEmail(user, email)
     return this.get(mvUid)
   }

@@ -60,9 +60,13 @@ export class Passwords {
       ...passwordViolations(newPassword, 'newPassword', user.email),
       ...(user.termsVersion === undefined ? termsViolations(termsVersion, termsAccepted) : []),
     ])
-    // Before the sessions end, so that none begins meanwhile.
-    await identities.unlinkAll(user._id)
-    await credentials.resetPassword(token, newPassword).catch(async (fault: unknown) => {
+    const reset = async () => {
+      await credentials.requireAllowedPassword(user._id, newPassword)
+      // Before the sessions end, so that none begins meanwhile.
+      await identities.unlinkAll(user._id)
+      await credentials.resetPassword(token, newPassword)
+    }
+    await reset().catch(async (fault: unknown) => {
       const isRefused = fault instanceof ServiceError && fault.error === 'RuleViolated'
       // If two requests use the token at once, the first has just set this password, so Parse refuses it as a
       // recent one.
@@ -83,17 +87,28 @@ export class Passwords {
     newPassword: string,
   ): Promise<void> {
     await this.verifyPassword(mvUid, sid, currentPassword)
+    await this.requireAllowed(mvUid, newPassword)
     await this.setPassword(mvUid, sid, newPassword)
   }
 
   /**
-   * Sets a password of a user who has given proof of their identity; ends all other sessions and
-   * unlinks external identities. @throws RuleViolated
+   * Requires a password that a user can set, before anything changes.
+   * @param username the new username, if that changes, too
+   * @throws RuleViolated
+   */
+  async requireAllowed(mvUid: string, newPassword: string, username?: string): Promise<void> {
+    const { credentials, db } = this.#parts
+    const user = await usersOf(db).findOne({ _id: mvUid })
+    requireNoViolations(passwordViolations(newPassword, 'newPassword', user?.email))
+    await credentials.requireAllowedPassword(mvUid, newPassword, username)
+  }
+
+  /**
+   * Sets an allowed password of a user who has given proof of their identity; ends all other sessions and
+   * unlinks external identities.
    */
   async setPassword(mvUid: string, sid: string, newPassword: string): Promise<void> {
     const { credentials, identities, sessions, db } = this.#parts
-    const user = await usersOf(db).findOne({ _id: mvUid })
-    requireNoViolations(passwordViolations(newPassword, 'newPassword', user?.email))
     await identities.unlinkAll(mvUid)
     await sessions.keepSessionDuring(sid, () => credentials.changePassword(mvUid, newPassword))
     // Another change may have ended all sessions before this one returned.

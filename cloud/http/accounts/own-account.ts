@@ -23,13 +23,17 @@ export async function changeAccount(handling: AccountRequest): Promise<AccountRe
   const body = (req.body ?? {}) as BodyFields
   const { currentPassword, password, ...change } = parseAccountChange(body, user, req.info.sessionToken)
   requireNoViolations(usernameViolations(change.username, user.email))
+  let setPassword: (() => Promise<void>) | undefined
   if (password !== undefined || change.email !== undefined || change.username !== undefined) {
     const sid = await requireCurrentPassword(handling, currentPassword)
-    if (password !== undefined) await passwords.setPassword(id, sid, password)
+    if (password !== undefined) {
+      await passwords.requireAllowed(id, password, change.username)
+      setPassword = () => passwords.setPassword(id, sid, password)
+    }
   }
   const isChanged = password !== undefined || Object.keys(change).length > 0
   const { account } = isChanged
-    ? await accounts.update(accountCallerOf(handling), id, change, undefined)
+    ? await accounts.update(accountCallerOf(handling), id, change, undefined, setPassword)
     : await accounts.get(id)
   const { username } = (await users.findOne({ _id: id }, { projection: { username: 1 } })) ?? user
   return { body: { username, email: account.email, updatedAt: account.updatedAt } }

@@ -54,6 +54,12 @@ export interface Credentials {
    * @throws LinkExpired; RuleViolated for a recently used password
    */
   resetPassword(token: string, newPassword: string): Promise<void>
+  /**
+   * Requires a password that can be set.
+   * @param username the new username, if that changes, too
+   * @throws RuleViolated for a recently used password, or one that contains the username
+   */
+  requireAllowedPassword(mvUid: string, password: string, username?: string): Promise<void>
   /** Sets a password and ends all sessions. @throws RuleViolated for a recently used password */
   changePassword(mvUid: string, newPassword: string): Promise<void>
   /** Clears Parse Server's cache of sessions after some have ended. */
