@@ -1,3 +1,4 @@
+import type { IncludingQuery } from './adapter/includes.ts'
 import { type ClassSchemas, toClassObject } from './adapter/object-conversion.ts'
 import type { FieldTypes } from './adapter/open-environment.ts'
 import type { ParseCache } from './adapter/parse-cache.ts'
@@ -23,6 +24,7 @@ export async function loadParseServer() {
     ParseServer,
     MongoStorageAdapter: (await load('Adapters/Storage/Mongo/MongoStorageAdapter')).default,
     rest: (await load('rest')) as RestModule,
+    query: (await load('RestQuery'))._UnsafeRestQuery.prototype as IncludingQuery,
     RestWrite: (await load('RestWrite')) as WriteModules['RestWrite'],
     triggers: (await load('triggers')) as WriteModules['triggers'],
     routablePaths: (await load('batch')).makeBatchRoutingPathFunction as BatchPathResolver,

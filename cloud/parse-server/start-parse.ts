@@ -3,6 +3,7 @@ import type { Express } from 'express'
 import type { Db } from 'mongodb'
 import type { Logger } from 'pino'
 import { syncIndexes } from '../../records/store/documents/indexes.ts'
+import { separateIncludes } from './adapter/includes.ts'
 import { decodeQueryKeys } from './adapter/query-keys.ts'
 import { type Configurations, shareConfiguration } from './adapter/request/request-database.ts'
 import { loadParseServer } from './internals.ts'
@@ -21,10 +22,11 @@ export async function startParse(
   parts: Omit<ParseDependencies, 'databaseAdapter'>,
 ): Promise<Express> {
   requireNativeBcrypt()
-  const { ParseServer, migration, ...modules } = await loadParseServer()
+  const { ParseServer, migration, query, ...modules } = await loadParseServer()
   ignoreNonTextAppIds(modules.apps)
   skipUnchangedClasses(migration)
   decodeQueryKeys(modules.conversion)
+  separateIncludes(query)
   const options = createParseOptions(config, publicUrl, log, { ...parts, databaseAdapter: adapter })
   const parse = ParseServer(options as never)
   await parse.start()

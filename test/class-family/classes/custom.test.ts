@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
-import { createPlanInOwnEhr } from '../../harness/care/by-class-family.ts'
+import { setTimeout } from 'node:timers/promises'
+import { createPlanInOwnEhr, createPressureObject } from '../../harness/care/by-class-family.ts'
 import { assertError, createClassClient } from '../../harness/clients/class-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
+import { withAnsweredCommands } from '../../harness/service/database-commands.ts'
+import { request } from '../../harness/service/service.ts'
+
+/** Waits a moment for a second read, which comes only if they run in parallel. */
+async function waitForSecond(reads: readonly unknown[]): Promise<void> {
+  for (let i = 0; i < 10 && reads.length < 2; i++) await setTimeout(1)
+}
 
 describe('Custom', () => {
   let owner: Person
@@ -24,6 +32,41 @@ describe('Custom', () => {
     assert.equal(await found({ 'payload.hours': 7.5 }), 1)
     assert.equal(await found({ 'payload.hours': { $gte: 8 } }), 0)
     assert.equal(await found({ 'payload.mood.morning': 'good' }), 1)
+  })
+
+  it('includes several objects of one property, though their reads end at the same time', async () => {
+    const client = createClassClient(owner)
+    const createPressure = () =>
+      client.post('BloodPressure', createPressureObject(context.carePlanId)).expect(201)
+    const pointers: Record<string, object> = {}
+    for (const name of ['first', 'second']) {
+      const { objectId } = (await createPressure()).body
+      pointers[name] = { __type: 'Pointer', className: 'BloodPressure', objectId }
+    }
+    const { objectId } = (await create(pointers).expect(201)).body
+    const include = 'payload.first,payload.second'
+    for (let i = 0; i < 20; i++) {
+      const reads: PromiseLike<unknown>[] = []
+      const endTogether = async (pass: () => unknown) => {
+        const own = Promise.resolve(pass())
+        reads.push(own)
+        await waitForSecond(reads)
+        await Promise.all(reads)
+        return own
+      }
+      await withAnsweredCommands(
+        ({ find }, pass) => (find === 'BloodPressure' ? endTogether(pass) : undefined),
+        async () => {
+          const { body } = await request()
+            .get(`/1/classes/Custom/${objectId}`)
+            .set(owner.headers)
+            .query({ include })
+            .expect(200)
+          const { first, second } = body.payload
+          assert.deepEqual([first.__type, second.__type], ['Object', 'Object'])
+        },
+      )
+    }
   })
 
   it('is found by properties with any name, wherever a query may have conditions', async () => {
