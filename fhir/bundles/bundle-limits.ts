@@ -5,11 +5,17 @@ import { ServiceError } from '../../schemas/errors.ts'
 
 const MAX_RESOURCES = 5_000
 
-/** The limits that all entries of a Bundle share: the size of their responses, and the time of their reads. */
+/** The limits that all parts of a Bundle share: their size, and the time of the reads. */
 export class BundleLimits {
+  readonly #advice: string
   readonly #budget = new ReadBudget()
   readonly #timeLeft = startCountdown(COMMAND_TIMEOUT_MS)
   #resourcesLeft = MAX_RESOURCES
+
+  /** @param advice for the client whose Bundle would be too large */
+  constructor(advice = 'Send the entry in another request.') {
+    this.#advice = advice
+  }
 
   /** @throws DeadlineExceeded */
   requireTime(): void {
@@ -21,7 +27,7 @@ export class BundleLimits {
     if (!this.#budget.isUsedUp && this.#resourcesLeft >= 0) return
     const message = `exceeds the response: at most ${MAX_RESOURCES} resources and ${MAX_RESPONSE_MEGABYTES} MB`
     throw new ServiceError('ContentTooLarge', {
-      detail: 'The response of the Bundle would be too large. Send the entry in another request.',
+      detail: `The Bundle would be too large. ${this.#advice}`,
       violations: [{ path: 'Bundle.entry', code: 'too-costly', message }],
     })
   }
@@ -34,5 +40,12 @@ export class BundleLimits {
     const isBundle = resource.resourceType === 'Bundle' && Array.isArray(resource.entry)
     this.#resourcesLeft -= isBundle ? (resource.entry as unknown[]).length : 1
     return response
+  }
+
+  /** Counts found resources, each of which becomes a part of the Bundle. @throws ContentTooLarge */
+  countFound(resources: readonly FhirResource[]): readonly FhirResource[] {
+    for (const resource of resources) this.count({ resource })
+    this.requireBudget()
+    return resources
   }
 }

@@ -1,4 +1,5 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
+import { BundleLimits } from '../bundles/bundle-limits.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { isPatientCriterion } from '../resources/patients-of-caller.ts'
 import { parseSearch, type SearchParameters } from '../search/parse-search.ts'
@@ -17,7 +18,7 @@ function parseMax(text: string): number {
 
 /**
  * Finds the newest observations of one patient: `max` of each code, the newest first.
- * @throws InvalidInput unless the parameters name one patient
+ * @throws InvalidInput unless the parameters name one patient; ContentTooLarge
  */
 export async function findLastOfEachCode(
   { of, base }: { of: ResourceDescription; base: string },
@@ -29,9 +30,11 @@ export async function findLastOfEachCode(
   const patients = parsedSearch.criteria.filter(isPatientCriterion).flatMap(({ values }) => values)
   if (patients.length !== 1) throw parameterError('patient', 'required', 'must name one patient')
   const found: FhirResource[] = []
+  const limits = new BundleLimits('Ask for fewer codes, or lower max.')
   for (const code of of.codes ?? []) {
     const criteria = [...parsedSearch.criteria, criterionOf('code', [code])]
-    found.push(...(await search({ ...parsedSearch, criteria, order: 'desc', count, total: false })).resources)
+    const { resources } = await search({ ...parsedSearch, criteria, order: 'desc', count, total: false })
+    found.push(...limits.countFound(resources))
   }
   return found
 }

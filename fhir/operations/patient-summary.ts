@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { elementAt } from '../../records/fhir/element-paths.ts'
 import { TERMINOLOGY } from '../../records/fhir/elements.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
+import { BundleLimits } from '../bundles/bundle-limits.ts'
 
 const LOINC = 'http://loinc.org'
 
@@ -107,7 +108,7 @@ interface SummarySources {
 
 /**
  * The International Patient Summary as a document: a Composition, the patient, and the records that its sections name.
- * @throws NotFound
+ * @throws NotFound; ContentTooLarge
  */
 export async function patientSummary(
   id: string,
@@ -115,9 +116,10 @@ export async function patientSummary(
   at: string,
 ): Promise<FhirResource> {
   const patient = await readPatient()
-  const found: FhirResource[][] = []
+  const found: (readonly FhirResource[])[] = []
+  const limits = new BundleLimits('Search for the resources of each type.')
   for (const { type, query } of SECTIONS)
-    found.push(await search(type, { patient: id, _count: MAX_ENTRIES, ...query }))
+    found.push(limits.countFound(await search(type, { patient: id, _count: MAX_ENTRIES, ...query })))
   const documentId = randomUUID()
   const composition: FhirResource = {
     resourceType: 'Composition',

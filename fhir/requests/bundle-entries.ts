@@ -69,12 +69,7 @@ export function readEntries({
   if (type !== 'batch' && type !== 'transaction')
     throw parameterError('Bundle.type', 'enum', 'must be batch or transaction')
   if (!Array.isArray(entry)) throw parameterError('Bundle.entry', 'type', 'must be a list')
-  if (entry.length > MAX_ENTRIES)
-    throw new ServiceError('ContentTooLarge', {
-      violations: [
-        { path: 'Bundle.entry', code: 'too-costly', message: `must have at most ${MAX_ENTRIES} entries` },
-      ],
-    })
+  requireFew(entry.length, 'entries')
   const read = entry.map(readEntry)
   if (type === 'batch') return { isTransaction: false, entries: read }
   const violations = read.flatMap((one) => ('message' in one ? one : []))
@@ -147,6 +142,15 @@ function longAddress(place: string, addresses: Record<string, string>): Violatio
   const long = Object.keys(addresses).find((name) => (addresses[name]?.length ?? 0) > MAX_URL_LENGTH)
   const message = `must have at most ${MAX_URL_LENGTH} characters`
   return long === undefined ? undefined : { path: `${place}.${long}`, code: 'maxLength', message }
+}
+
+/** Requires few of what each cost a search or a write. @throws ContentTooLarge */
+export function requireFew(count: number, plural: string): void {
+  if (count <= MAX_ENTRIES) return
+  const message = `must have at most ${MAX_ENTRIES} ${plural}`
+  throw new ServiceError('ContentTooLarge', {
+    violations: [{ path: 'Bundle.entry', code: 'too-costly', message }],
+  })
 }
 
 const expectedVersions = (ifMatch: string | undefined): number[] | undefined =>

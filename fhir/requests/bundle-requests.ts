@@ -20,6 +20,7 @@ import {
   parseSearchQuery,
   readEntries,
   replaceReferences,
+  requireFew,
   violationsError,
 } from './bundle-entries.ts'
 import { clientIdError, type FhirResources, type WrittenResource } from './fhir-resources.ts'
@@ -209,7 +210,6 @@ export class BundleRequests {
   /** Gives each new resource its id, finds the resources of conditions, and replaces references. */
   async #resolve(request: BundleRequest, entries: readonly BundleEntry[]): Promise<PreparedEntry[]> {
     const by = withLimits(request)
-    const { caller } = by
     const references = new Map<string, string>()
     const preparedEntries: PreparedEntry[] = []
     for (const entry of entries) {
@@ -218,9 +218,14 @@ export class BundleRequests {
         references.set(entry.fullUrl, `${entry.type}/${one.id}`)
       preparedEntries.push(one)
     }
-    for (const { entry } of preparedEntries)
-      for (const reference of conditionalReferences(entry.resource))
-        references.set(reference, await locateFaults(entry, () => this.#findReferenced(caller, reference)))
+    const conditions = new Map(
+      preparedEntries.flatMap(({ entry }) =>
+        conditionalReferences(entry.resource).map((reference) => [reference, entry] as const),
+      ),
+    )
+    requireFew(conditions.size, 'different conditional references')
+    for (const [reference, entry] of conditions)
+      references.set(reference, await locateFaults(entry, () => this.#findReferenced(by, reference)))
     return preparedEntries.map(({ entry, ...rest }) => ({
       ...rest,
       entry: {
@@ -231,9 +236,12 @@ export class BundleRequests {
   }
 
   /** @throws PreconditionFailed unless the condition fits one resource */
-  async #findReferenced(caller: Caller, reference: string): Promise<string> {
+  async #findReferenced({ caller, limits }: LimitedRequest, reference: string): Promise<string> {
     const [type = '', query = ''] = reference.split('?', 2)
+    limits.requireTime()
     const found = await this.#resources.findOne(caller, type, parseSearchQuery(query))
+    limits.count({ resource: found })
+    limits.requireBudget()
     if (!found)
       throw new ServiceError('PreconditionFailed', { detail: 'A conditional reference fits no resource.' })
     return `${type}/${found.id}`

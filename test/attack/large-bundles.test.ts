@@ -59,6 +59,33 @@ describe('attack: FHIR requests with large responses', function suite() {
     assert.equal(await countCreated(), before)
   })
 
+  it('gets at most 16 MB from $lastn and $summary, whose searches share the limit', async () => {
+    const path = `Observation/$lastn?patient=${patient.ehrId}`
+    assertStatus(await callFhir(patient, 'GET', `${path}&max=10`), 200)
+    assertStatus(await callFhir(patient, 'GET', `Patient/${patient.ehrId}/$summary`), 200)
+    const comment = 'x'.repeat(0.9 * MEGABYTE)
+    const subject = { reference: `Patient/${patient.ehrId}` }
+    const code = { text: 'Asthma' }
+    const status = { coding: [{ code: 'active' }] }
+    const problem = { resourceType: 'Condition', subject, code, clinicalStatus: status }
+    const weight = bloodPressureOf(patient.ehrId, { effectiveDateTime: '2023-03-01T08:00:00Z' })
+    const { component: _, ...others } = weight
+    const body = {
+      ...others,
+      code: { coding: [{ system: 'http://loinc.org', code: '29463-7' }] },
+      valueQuantity: { value: 71, unit: 'kg', system: 'http://unitsofmeasure.org', code: 'kg' },
+    }
+    const weightId = assertStatus(await callFhir(patient, 'POST', 'Observation', body), 201).id
+    const problemId = assertStatus(await callFhir(patient, 'POST', 'Condition', problem), 201).id
+    await copyDocument('BodyWeight', weightId, 10, () => ({ comment }))
+    await copyDocument('Diagnosis', problemId, 10, () => ({ comment }))
+    const refused = await callFhir(patient, 'GET', `${path}&max=10`)
+    assertStatus(refused, 413)
+    assert.equal(refused.body.issue[0].code, 'too-costly')
+    assertStatus(await callFhir(patient, 'GET', `${path}&max=5`), 200)
+    assertStatus(await callFhir(patient, 'GET', `Patient/${patient.ehrId}/$summary`), 413)
+  })
+
   it('gets at most 5,000 resources in a batch', async () => {
     const body = assertStatus(await post('batch', Array(7).fill(search('2025-03-01'))))
     assert.deepEqual(statusesOf(body), [...Array(5).fill('200'), '413', '413'])

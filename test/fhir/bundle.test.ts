@@ -228,6 +228,14 @@ describe('bundles in FHIR', () => {
   it('have a limit, and name malformed entries', async () => {
     const many = await post(patient, 'batch', Array(501).fill({ request: { method: 'GET', url: 'Patient' } }))
     assert.equal(many.status, 413)
+    const one = pressure('2025-08-01')
+    const references = Array.from({ length: 501 }, (_, i) => ({
+      reference: `Patient?_id=${patient.ehrId},${'x'.repeat(1 + (i % 30))}${i}`,
+    }))
+    const searching = { ...one, resource: { ...one.resource, performer: references } }
+    const costly = await post(patient, 'transaction', [searching])
+    assert.equal(costly.status, 413)
+    assert.match(JSON.stringify(costly.body), /at most 500 different conditional references/)
     const faulty = await post(patient, 'transaction', [{ request: { method: 'LIST', url: '//' } }, {}])
     assert.equal(faulty.status, 400)
     assert.equal(issuesIn(faulty).length, 2)

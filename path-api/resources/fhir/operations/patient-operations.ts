@@ -27,6 +27,7 @@ export const fhirPatientOperations: readonly Operation[] = [
       'Returns a document with the sections of medications, allergies, problems, immunizations, devices, vital signs and plans. A section has at most 1,000 entries, that of vital signs the newest 20.',
     access: 'record',
     reply: [200, resourceBody('Bundle')],
+    errors: ['ContentTooLarge'],
     handle: async ({ params: { id } }, { caller, fhir }) =>
       replyWithBundle(await fhir.summarise(caller, String(id))),
   }),

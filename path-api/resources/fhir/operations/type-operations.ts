@@ -150,6 +150,7 @@ const TYPE_OPERATIONS: Readonly<Record<string, (of: ResourceType) => Operation[]
         description: 'Returns those of one patient, which must be named.',
         access: 'user',
         reply: [200, resourceBody('Bundle')],
+        errors: ['ContentTooLarge'],
         handle: async ({ query }, { caller, fhir }) =>
           replyWithBundle(await fhir.lastOfEachCode(caller, of.type, query)),
       }),
