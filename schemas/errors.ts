@@ -1,4 +1,9 @@
-import { MAX_REPORTED_VIOLATIONS, type Violation } from './validation/violations.ts'
+import {
+  MAX_REPORTED_VIOLATIONS,
+  shortenText,
+  shortenViolation,
+  type Violation,
+} from './validation/violations.ts'
 
 /**
  * The error catalogue: HTTP status and title of every error. The path family shows an error as a problem
@@ -88,12 +93,13 @@ export class ServiceError extends Error {
   constructor(error: Exclude<ErrorName, InputErrorName>, details?: ErrorDetails)
   constructor(error: ErrorName, details: ErrorDetails = {}) {
     const [status, title] = errorCatalogue[error]
-    super(details.detail ?? title, { cause: details.cause })
+    const detail = details.detail && shortenText(details.detail)
+    super(detail ?? title, { cause: details.cause })
     this.error = error
     this.status = status
     this.title = title
-    this.detail = details.detail
-    this.violations = details.violations?.slice(0, MAX_REPORTED_VIOLATIONS) ?? []
+    this.detail = detail
+    this.violations = details.violations?.slice(0, MAX_REPORTED_VIOLATIONS).map(shortenViolation) ?? []
     this.version = details.version
     this.retryAfter = details.retryAfter
   }

@@ -35,7 +35,9 @@ const EHRS = ['n4Fq2LxT0a', 'k2Wd8RmQ1b'].map((id) => ({ id, createdAt: '2026-03
 
 const REFUSAL = new ServiceError('RuleViolated', {
   violations: ['password-too-short', 'password-contains-address', 'terms-not-accepted'].map((code) => ({
+    path: '',
     code,
+    message: '',
   })),
 })
 

@@ -1,4 +1,5 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
+import { shortenName } from '../../schemas/validation/violations.ts'
 import type { OutcomeIssue } from '../outcome/issue.ts'
 import { operationOutcome } from '../outcome/issue.ts'
 import type { ParsedSearch, SummaryMode } from '../search/parse-search.ts'
@@ -64,15 +65,15 @@ const entryOf = (base: string, resource: FhirResource, mode: 'match' | 'include'
 export const ignoredParameterIssue = (name: string): OutcomeIssue => ({
   severity: 'warning',
   code: 'not-supported',
-  diagnostics: `${name} is not a search parameter of this type and was ignored`,
-  location: [`http.${name}`],
+  diagnostics: `${shortenName(name)} is not a search parameter of this type and was ignored`,
+  location: [`http.${shortenName(name)}`],
 })
 
 /** Tells that a page lacks resources that a search asked to include. */
 export const cutIncludeIssue = ({ name, value }: { name: string; value: string }): OutcomeIssue => ({
   severity: 'warning',
   code: 'too-costly',
-  diagnostics: `${value} includes more resources than a page can have. Search for them by themselves`,
+  diagnostics: `${shortenName(value)} includes more resources than a page can have. Search for them by themselves`,
   location: [`http.${name}`],
 })
 

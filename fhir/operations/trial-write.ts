@@ -5,7 +5,7 @@ import {
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { issuesOf, type OutcomeIssue, unkeptIssue } from '../outcome/issue.ts'
+import { issuesOf, type OutcomeIssue, unkeptWarnings } from '../outcome/issue.ts'
 import type { ResourceWrite } from '../sources/resource-source.ts'
 
 /** Ends a transaction whose writes are not to be kept. */
@@ -43,5 +43,5 @@ export async function tryWrite(
   }
   const validation = { action: 'query', asked: 'validate' } as const
   await context.audit.record(...accesses.map((access) => ({ ...access, ...validation, ids: [] })))
-  return unkept.size > 0 ? [...unkept].map(unkeptIssue) : [VALID]
+  return unkept.size > 0 ? unkeptWarnings(unkept) : [VALID]
 }

@@ -1,5 +1,5 @@
 import { type ErrorName, errorCode, ServiceError } from '../../schemas/errors.ts'
-import type { Violation } from '../../schemas/validation/violations.ts'
+import { MAX_REPORTED_VIOLATIONS, shortenName, type Violation } from '../../schemas/validation/violations.ts'
 
 /** An issue of an OperationOutcome. */
 export interface OutcomeIssue {
@@ -95,12 +95,16 @@ export const operationOutcome = (issue: readonly OutcomeIssue[]) => ({
 })
 
 /** A warning about an element that a write does not keep. */
-export const unkeptIssue = (path: string): OutcomeIssue => ({
+const unkeptIssue = (path: string): OutcomeIssue => ({
   severity: 'warning',
   code: 'not-supported',
   diagnostics: 'This element is not kept by the service',
-  expression: [path],
+  expression: [shortenName(path)],
 })
+
+/** Warnings about elements that a write does not keep. */
+export const unkeptWarnings = (paths: Iterable<string>): OutcomeIssue[] =>
+  [...new Set(paths)].slice(0, MAX_REPORTED_VIOLATIONS).map(unkeptIssue)
 
 const STORED: OutcomeIssue = {
   severity: 'information',
@@ -110,7 +114,7 @@ const STORED: OutcomeIssue = {
 
 /** The outcome of a write: the elements that it did not keep, or its success. */
 export const unkeptIssues = (paths: readonly string[]): OutcomeIssue[] =>
-  paths.length > 0 ? [...new Set(paths)].map(unkeptIssue) : [STORED]
+  paths.length > 0 ? unkeptWarnings(paths) : [STORED]
 
 /** @throws InvalidInput for a modifier that the search parameter does not have */
 export function requireKnownModifier(

@@ -100,6 +100,23 @@ const MESSAGES: Readonly<Record<string, (params: AjvParams) => string>> = {
 const describeAjvError = ({ keyword, params, message }: ErrorObject): string =>
   MESSAGES[keyword]?.(params) ?? message ?? `breaks the rule ${keyword}`
 
+const MAX_PATH_LENGTH = 500
+const MAX_MESSAGE_LENGTH = 2000
+
+/** Cuts a text that may contain what a client sent. */
+export const shortenText = (text: string, maxLength = MAX_MESSAGE_LENGTH): string =>
+  text.length > maxLength ? `${text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')}…` : text
+
+/** Cuts a path or a name that a client sent. */
+export const shortenName = (name: string): string => shortenText(name, MAX_PATH_LENGTH)
+
+/** Cuts the names and values of the client that a violation repeats. */
+export const shortenViolation = (violation: Violation): Violation => ({
+  ...violation,
+  path: shortenName(violation.path),
+  message: shortenText(violation.message),
+})
+
 /** Limit of violations in a response: a client may send a hundred thousand invalid values. */
 export const MAX_REPORTED_VIOLATIONS = 100
 
@@ -107,6 +124,7 @@ export const MAX_REPORTED_VIOLATIONS = 100
 export function formatViolations(violations: readonly Violation[]): string {
   const sentences = violations
     .slice(0, MAX_REPORTED_VIOLATIONS)
+    .map(shortenViolation)
     .map(({ path, message }) => (path === '' ? message : `${path} ${message}`))
   const more = violations.length - sentences.length
   return [...sentences, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')

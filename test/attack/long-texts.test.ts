@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { parseSearchQuery } from '../../fhir/requests/bundle-entries.ts'
-import { callFhir, issuesIn } from '../fhir/fhir-client.ts'
+import { toRestEhrId } from '../../path-api/resources/openehr-rest/frame/ehr-ids.ts'
+import { bloodPressureOf, callFhir, issuesIn } from '../fhir/fhir-client.ts'
 import { createPlanInOwnEhr } from '../harness/care/by-class-family.ts'
-import { assertStatus } from '../harness/clients/path-client.ts'
+import { createClassClient } from '../harness/clients/class-client.ts'
+import { type Answer, assertStatus } from '../harness/clients/path-client.ts'
 import { createPressureComposition, getStoredTemplate } from '../harness/openehr-samples.ts'
 import { createPerson, type Person } from '../harness/people/people.ts'
 
@@ -56,6 +58,41 @@ describe('attack: long texts', function suite() {
       assert.match(issuesIn(refusal).join(), new RegExp(`Bundle.entry\\[0\\].request.${name}`))
     }
     assert.equal(parseSearchQuery(long).a?.length, LENGTH / 4)
+  })
+
+  it('are cut in messages that repeat names and values', async () => {
+    const name = 'n'.repeat(LENGTH)
+    const observation = bloodPressureOf(ehrId, { [name]: 1 })
+    const lenient = { prefer: 'handling=lenient, return=OperationOutcome' }
+    const classes = createClassClient(person)
+    const composition = createPressureComposition(template, 120, { [name]: 1 })
+    const flat = { 'content-type': 'application/openehr.wt.flat+json' }
+    const answers: Pick<Answer, 'status' | 'body'>[] = [
+      await person.call('PUT', `/profile/${person.mvUid}`, { [name]: 1 }),
+      await person.call('PUT', `/profile/${person.mvUid}`, { name: { [name]: 1 } }),
+      await person.call('POST', compositions(), composition),
+      await person.call('POST', compositions(), { [`a/${name}`]: 1 }, flat),
+      await person.call('POST', '/med/aql', { q: 'SELECT e FROM EHR e', query_parameters: { [name]: {} } }),
+      await person.call('POST', '/med/aql', { q: `SELECT ${name.slice(0, 60_000)} FROM EHR e` }),
+      await person.call('POST', `/openehr/v1/ehr/${toRestEhrId(ehrId)}/composition`, composition),
+      await person.call('POST', `/openehr/v1/ehr/${toRestEhrId(ehrId)}/contribution`, { [name]: 1 }),
+      await person.call('POST', '/openehr/v1/ehr', { _type: 'EHR_STATUS', [name]: 1 }),
+      await callFhir(person, 'POST', 'Observation', observation),
+      await callFhir(person, 'POST', 'Observation', observation, lenient),
+      await callFhir(person, 'POST', name, {}),
+    ]
+    for (const one of [
+      classes.post('CarePlan', { ehrId, name: 'x', [name]: 1 }),
+      classes.post('CarePlan', { ehrId, name: 'x', [`a.${name}`]: { __op: name } }),
+      classes.list('CarePlan', { [name.slice(0, 8000)]: 1 }),
+    ]) {
+      const { status, body } = await one
+      answers.push({ status, body })
+    }
+    for (const [i, { status, body }] of answers.entries()) {
+      assert.ok(status < 500, `${i}: ${status}`)
+      assert.ok(JSON.stringify(body).length < 30_000, `${i}: ${JSON.stringify(body).length}`)
+    }
   })
 
   it('make few nodes of a composition in the flat format', async () => {

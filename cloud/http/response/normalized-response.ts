@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { isOutage, REQUEST_WAIT_TIMEOUT_MS } from '../../../records/store/documents/outage.ts'
 import { isDeadlineError } from '../../../records/store/reading/deadlines.ts'
 import type { ServiceError } from '../../../schemas/errors.ts'
+import { shortenText } from '../../../schemas/validation/violations.ts'
 import { QUERY_TIMEOUT_MESSAGE, UNAVAILABLE_MESSAGE } from '../../parse-server/adapter/database-errors.ts'
 import { parseErrorCode } from '../request/parse-request.ts'
 
@@ -171,13 +172,18 @@ export function respondToUnhandled(error: unknown, res: Response, log: Logger): 
   res.status(isClientError ? status : 500).json({})
 }
 
+/** An error of the class family lists its violations in one text. */
+const MAX_ERROR_LENGTH = 20_000
+
 function toErrorBody(status: number, body: unknown): ErrorBody {
   const {
     code: parseCode,
     error,
     message,
   } = (body ?? {}) as { code?: unknown; error?: unknown; message?: unknown }
-  const text = [error, message].find((part) => typeof part === 'string' && part !== '') as string | undefined
+  const sentText = [error, message].find((part) => typeof part === 'string' && part !== '')
+  // Texts of Parse repeat names that the client sent.
+  const text = typeof sentText === 'string' ? shortenText(sentText, MAX_ERROR_LENGTH) : undefined
   // Parse reports an exceeded rate limit as code 100, "connection failed".
   if (status === 429 || parseCode === 100 || parseCode === parseErrorCode.tooManyRequests)
     return {
