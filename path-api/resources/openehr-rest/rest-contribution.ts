@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { readContribution } from '../../../openehr/contributions/contribution.ts'
+import type { CommittedContribution } from '../../../openehr/contributions/contributions.ts'
+import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
 import { toContributionObject } from '../../../openehr/versions/versioned-object.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { describedBody } from '../../reply/body-media.ts'
@@ -39,6 +41,12 @@ const contributionBody = describedBody(
   'application/json',
 )
 
+/** The uid and the time of a contribution, for the headers. */
+const headOf = ({ uid, audit }: CommittedContribution) => ({
+  uid,
+  updatedAt: String((audit.time_committed as RmObject).value),
+})
+
 export const restContributionOperations = [
   defineOperation({
     ...ehrOperation,
@@ -60,7 +68,7 @@ export const restContributionOperations = [
         await ehrStatuses.requireModifiable(caller, ehrId)
       const contribution = await contributions.commit(caller, ehrId, input, { newUuid, isRetry })
       const location = `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/contribution/${contribution.uid}`
-      return replyToChange({ uid: contribution.uid, location, isNew: true }, context, () =>
+      return replyToChange({ ...headOf(contribution), location, isNew: true }, context, () =>
         toContributionObject(contribution),
       )
     },
@@ -84,7 +92,7 @@ export const restContributionOperations = [
     reply: [200, contributionReply, 'versioned'],
     handle: async ({ params: { ehrId, contributionId: uid } }, context) => {
       const found = await context.contributions.get(context.caller, ehrId, uid)
-      return replyWithObject(toContributionObject(found), { uid: found.uid }, context)
+      return replyWithObject(toContributionObject(found), headOf(found), context)
     },
   }),
 ]

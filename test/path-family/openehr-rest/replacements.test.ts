@@ -113,6 +113,8 @@ describe('a PUT of the openEHR REST API', () => {
     assert.equal(contribution.body.versions[0].id.value, etag.slice(1, -1))
     const byVersion = await rest('GET', `/ehr/${ehrId}/contribution/${id}::2`)
     assert.deepEqual(byVersion.body, contribution.body)
+    const committedAt = new Date(body.commit_audit.time_committed.value).toUTCString()
+    for (const { headers } of [contribution, history]) assert.equal(headers.get('last-modified'), committedAt)
   })
 
   it('keeps what the client says about all resources, for AQL, too', async () => {

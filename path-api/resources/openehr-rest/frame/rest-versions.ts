@@ -134,7 +134,7 @@ function objectOperations(resource: VersionedResource) {
         const uids = changes.map(({ version }) => uidOf({ id: now.id, version }))
         const describedAudits = await context.contributions.describedAudits(pathParameters.ehrId, uids)
         const history = toRevisionHistory(now.id, changes, describedAudits)
-        return replyWithObject(history, { uid: uidOf(now) }, context)
+        return replyWithObject(history, { uid: uidOf(now), updatedAt: now.updatedAt }, context)
       },
     }),
   ]
