@@ -7,7 +7,7 @@ import { statusIdOf } from '../../records/compositions/ehr-status-record.ts'
 import { insertTargetFor } from '../../records/ehr-records/parents.ts'
 import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
 import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
-import type { Caller } from '../../records/store/documents/caller.ts'
+import type { Caller, Permissions } from '../../records/store/documents/caller.ts'
 import { documentCollection, isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
 import { Store } from '../../records/store/store.ts'
@@ -125,6 +125,19 @@ export class Contributions {
     const of = { id, version: Number(version) }
     const [described] = (await findDescribedCommits(this.#records, [ehrId], [versionUidOf(of)])).values()
     return described ? this.get(caller, ehrId, described.contributionId) : this.#getImplied(caller, ehrId, of)
+  }
+
+  /** Stores what a client said about the status of an EHR that it creates. */
+  async describeFirstStatus(
+    caller: Caller,
+    { ehrId, id, audit, lifecycle }: { ehrId: string; id: string; audit: SentAudit; lifecycle: string },
+    { tx, permissions }: { tx: Transaction; permissions: Permissions },
+  ): Promise<void> {
+    const uid = versionUidOf({ id: statusIdOf(ehrId), version: 1 })
+    const details = toAudit(caller, audit, this.#records.clock())
+    const version: CommittedVersion = { uid, type: 'EHR_STATUS', audit: details, lifecycle }
+    const json = JSON.stringify({ audit: details, versions: [version] })
+    await this.#store.create(caller, { ehrId, versions: [uid], json }, permissions, { tx, id })
   }
 
   /** Adds the contribution to an ORIGINAL_VERSION, and what a client said about the version. */

@@ -70,9 +70,15 @@ export class EhrStatuses {
    * Creates the only EHR of the caller about a subject. Without a status, or with one that names nobody, a user
    * is the subject, and the EHR of a connected system is about an unnamed person.
    * @param input canonical JSON of an EHR_STATUS
+   * @param describe stores what the client said about the commit
    * @throws InvalidInput; Conflict when the id is taken or the caller can write an EHR about the subject
    */
-  createOnly(caller: Caller, id: string, input: unknown): Promise<StoredEhr> {
+  createOnly(
+    caller: Caller,
+    id: string,
+    input: unknown,
+    describe?: (tx: Transaction, permissions: Permissions) => Promise<void>,
+  ): Promise<StoredEhr> {
     const isSystem = isSystemId(caller.userId)
     const object =
       input === undefined
@@ -81,7 +87,11 @@ export class EhrStatuses {
     const subject = subjectOfStatus(object)
     const subjectId = subject ? subjectIdOf(subject) : isSystem ? `unnamed::${id}` : caller.userId
     requireSubjectId(subjectId, subject)
-    return this.#ehrs.createOnly(caller, subjectId, id, this.#createFirst(caller, id, object))
+    const createFirst = this.#createFirst(caller, id, object)
+    return this.#ehrs.createOnly(caller, subjectId, id, async (tx, permissions) => {
+      await createFirst(tx, permissions)
+      await describe?.(tx, permissions)
+    })
   }
 
   #createFirst(caller: Caller, ehrId: string, object: RmObject) {

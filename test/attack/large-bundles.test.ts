@@ -84,6 +84,8 @@ describe('attack: FHIR requests with large responses', function suite() {
     assert.equal(refused.body.issue[0].code, 'too-costly')
     assertStatus(await callFhir(patient, 'GET', `${path}&max=5`), 200)
     assertStatus(await callFhir(patient, 'GET', `Patient/${patient.ehrId}/$summary`), 413)
+    for (const name of ['BodyWeight', 'Diagnosis'])
+      await service.db.collection(name).deleteMany({ ehrId: patient.ehrId })
   })
 
   it('gets at most 5,000 resources in a batch', async () => {

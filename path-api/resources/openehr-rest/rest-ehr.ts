@@ -2,12 +2,16 @@ import { Type } from '@sinclair/typebox'
 import { subjectIdOf } from '../../../openehr/ehr-status/subject.ts'
 import { toEhrObject } from '../../../openehr/versions/versioned-object.ts'
 import type { StoredEhr } from '../../../records/ehrs/ehrs.ts'
-import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { Caller, Permissions } from '../../../records/store/documents/caller.ts'
 import { createOrFindExisting } from '../../../records/store/writing/create-or-find-existing.ts'
+import type { Transaction } from '../../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
+import type { Context } from '../../operation/context.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import type { Services } from '../../operation/services.ts'
+import type { RawContent } from '../../reply/body-media.ts'
 import { InvalidInput, locateViolation } from '../../reply/invalid-input.ts'
+import { describeChange, isDescribed } from './frame/described-commit.ts'
 import { isReserved, isUuid, toRestEhrId } from './frame/ehr-ids.ts'
 import {
   EHR_PATH,
@@ -53,6 +57,22 @@ function requireFreeId(id: string): void {
   throw new InvalidInput([locateViolation('path')(violation)])
 }
 
+/** Creates an EHR with its status, and with what the client said in headers about the commit of the status. */
+function createDescribed(context: Context<'account'>, ehrId: string, body: RawContent): Promise<StoredEhr> {
+  const { caller, commitDetails, contributions, ehrStatuses, newUuid } = context
+  const change = { preceding: undefined, data: { json: undefined } }
+  const description = isDescribed(context) ? describeChange(commitDetails, change) : undefined
+  const describe =
+    description &&
+    ((tx: Transaction, permissions: Permissions) =>
+      contributions.describeFirstStatus(
+        caller,
+        { ehrId, id: newUuid(), ...description },
+        { tx, permissions },
+      ))
+  return ehrStatuses.createOnly(caller, ehrId, sentJson(body, 'EHR_STATUS'), describe)
+}
+
 export const restEhrOperations = [
   defineOperation({
     ...restOperation,
@@ -67,10 +87,10 @@ export const restEhrOperations = [
     reply: [201, ehrReply, 'versioned'],
     errors: ['Conflict', 'RuleViolated'],
     handle: async ({ body }, context) => {
-      const { caller, ehrs, ehrStatuses, newUuid } = context
+      const { caller, ehrs, newUuid } = context
       const id = newUuid()
       const ehr = await createOrFindExisting(
-        () => ehrStatuses.createOnly(caller, id, sentJson(body, 'EHR_STATUS')),
+        () => createDescribed(context, id, body),
         () => ehrs.get(caller, id),
       )
       return replyToChange({ uid: id, location: `${EHRS_PATH}/${id}`, isNew: true }, context, () =>
@@ -92,11 +112,11 @@ export const restEhrOperations = [
     reply: [201, ehrReply, 'versioned'],
     errors: ['Conflict', 'RuleViolated'],
     handle: async ({ params, body }, context) => {
-      const { caller, ehrStatuses } = context
+      const { caller } = context
       const { ehrId: id } = params
       requireFreeId(id)
       if (context.ifMatchOf(id) !== undefined) throw new ServiceError('PreconditionFailed')
-      const ehr = await ehrStatuses.createOnly(caller, id, sentJson(body, 'EHR_STATUS'))
+      const ehr = await createDescribed(context, id, body)
       return replyToChange({ uid: id, location: `${EHRS_PATH}/${id}`, isNew: true }, context, () =>
         toRestEhr(context, caller, ehr),
       )

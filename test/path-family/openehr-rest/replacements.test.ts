@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { toRestEhrId } from '../../../path-api/resources/openehr-rest/frame/ehr-ids.ts'
 import {
   assertStatuses,
@@ -10,6 +11,7 @@ import {
   type Fixture,
   folder,
   idOf,
+  subjectStatus,
   update,
   versionOf,
   withVersion,
@@ -168,6 +170,29 @@ describe('a PUT of the openEHR REST API', () => {
     const { 'openEHR-VERSION.lifecycle_state': _, ...removal } = details
     assertStatuses(await rest('DELETE', directory, undefined, { ...removal, 'if-match': second.etag }), 204)
     assertStatuses(await rest('GET', directory), 204)
+  })
+
+  it('keeps what the client says about the status of a new EHR', async () => {
+    const { rest } = fixture
+    const details = { 'openehr-audit-details': 'description.value="Admission",committer.name="Anna"' }
+    const id = randomUUID()
+    for (const answer of [
+      await rest('POST', '/ehr', subjectStatus(), details),
+      await rest('PUT', `/ehr/${id}`, subjectStatus(), details),
+    ]) {
+      assertStatuses(answer, 201)
+      const ehrId = answer.etag.slice(1, -1)
+      const { body } = await rest('GET', `/ehr/${ehrId}/versioned_ehr_status/version`)
+      const { description, committer, change_type } = body.commit_audit
+      assert.deepEqual(
+        [description.value, committer.name, change_type.value],
+        ['Admission', 'Anna', 'creation'],
+      )
+      const contribution = await rest('GET', `/ehr/${ehrId}/contribution/${body.contribution.id.value}`)
+      assert.deepEqual(contribution.body.audit, body.commit_audit)
+    }
+    const modification = { 'openehr-audit-details': 'change_type.code_string="251"' }
+    assertStatuses(await rest('POST', '/ehr', subjectStatus(), modification), 400)
   })
 
   it('refuses what a version cannot keep, and the state of a deletion for content', async () => {

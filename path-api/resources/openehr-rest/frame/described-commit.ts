@@ -22,6 +22,21 @@ export function commitAlone(
   change: Pick<SentVersion, 'type' | 'preceding' | 'data'>,
 ): Promise<CommittedContribution> {
   const { caller, contributions, newUuid, isRetry, commitDetails } = context
+  const description = describeChange(commitDetails, change)
+  const version = { ...change, ...description }
+  return contributions.commit(
+    caller,
+    ehrId,
+    { uid: undefined, audit: description.audit, versions: [version] },
+    { newUuid, isRetry, isSingle: true },
+  )
+}
+
+/** What the client said in headers about the commit of a version. @throws InvalidInput */
+export function describeChange(
+  commitDetails: CommitDetails,
+  change: Pick<SentVersion, 'preceding' | 'data'>,
+): Pick<SentVersion, 'audit' | 'lifecycle'> {
   const { description, lifecycle } = commitDetails
   const committer = readCommitter(commitDetails)
   const impliedType = !change.preceding ? CREATION : change.data ? '251' : DELETED
@@ -35,13 +50,7 @@ export function commitAlone(
     ...(description && { description: { _type: 'DV_TEXT', value: description } }),
     ...(committer && { committer }),
   }
-  const version = { ...change, audit, lifecycle: lifecycle ?? (change.data ? '532' : DELETED) }
-  return contributions.commit(
-    caller,
-    ehrId,
-    { uid: undefined, audit, versions: [version] },
-    { newUuid, isRetry, isSingle: true },
-  )
+  return { audit, lifecycle: lifecycle ?? (change.data ? '532' : DELETED) }
 }
 
 /** @throws InvalidInput for an incomplete reference */
