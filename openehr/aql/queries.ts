@@ -210,7 +210,7 @@ export class Queries {
     const searches = planViewSearches({ caller: reader, plan, views: this.#views }, ids)
     const measurements = searches.map(async (one) => ({
       name: one.view.kind.name,
-      index: one.index,
+      index: one.index.name,
       candidates: await countShownRecords(db, excludeWithheld(one)),
     }))
     const access = { type: Composition.collection, asked: `aql explain: ${withoutValues(request.q)}` }

@@ -16,14 +16,20 @@ export interface CompositionView {
   /** The filter for the records that are shown, and that for all others; undefined: all are shown. */
   filters?: { shown: object; others: object }
   /** The index of the records that are shown, by EHR, newest first. */
-  ehrIndex: string
+  ehrIndex: ViewIndex
   /** The index of the records that are shown, by the values of a field across all EHRs. */
-  indexOf(field: string): string | undefined
+  indexOf(field: string): ViewIndex | undefined
   toComposition(record: ParseDocument): RmObject
   /** A record with a value in every element: numbers are 1, times 1970. */
   example: ParseDocument
   /** The operational template of its compositions (OPT 1.4). */
   createTemplate(): string
+}
+
+/** An index. Its key is the hint of a query, since `syncIndexes` gives a changed index another name. */
+export interface ViewIndex {
+  name: string
+  key: Readonly<Record<string, 1 | -1>>
 }
 
 /** A number or time in the entry of a composition, and the field that has it. */

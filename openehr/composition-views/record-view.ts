@@ -35,7 +35,7 @@ export function recordView(kind: ClassKind, form: EvaluationForm): CompositionVi
     values: typedElements.flatMap(({ field, type }, at) =>
       type === 'DV_COUNT' ? [{ field, path: 'data/items', nodeId: nodeIdOf(at) }] : [],
     ),
-    ehrIndex: 'list_ofEhr',
+    ehrIndex: { name: 'list_ofEhr', key: { ehrId: 1, [RECORDED_AT_FIELD]: -1, _id: -1 } },
     indexOf: (field) => (field === RECORDED_AT_FIELD ? RECORDED_AT_INDEX : undefined),
     toComposition(record) {
       const values: Values = fromStored(record)

@@ -168,7 +168,7 @@ export function defineKind<F extends AnyForms, const L extends KindLists<F['reco
   const indexes = [
     ...(options.indexes ?? []),
     ...timelineIndexes(timeline, Object.values(lists)),
-    ...(options.openehr ? [recordedAtIndex] : []),
+    ...(options.openehr ? [RECORDED_AT_INDEX] : []),
   ]
   return {
     ...forms,
@@ -229,8 +229,7 @@ function timelineIndexes(
 }
 
 /** Index of all records by the time when they were recorded, for AQL. */
-export const RECORDED_AT_INDEX = 'recorded_at'
-const recordedAtIndex: IndexDescription = { name: RECORDED_AT_INDEX, key: { _created_at: 1 } }
+export const RECORDED_AT_INDEX = { name: 'recorded_at', key: { _created_at: 1 } } as const
 
 /** Concurrent writers do not see each other's records; the unique index rejects all but one. */
 const NATURAL_KEY_INDEX: IndexDescription = { name: 'known', key: { ehrId: 1, knownBy: 1 }, unique: true }

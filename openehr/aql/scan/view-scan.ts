@@ -4,7 +4,7 @@ import { documentCollection } from '../../../records/store/documents/database.ts
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { memoizeByObject } from '../../../schemas/forms/memoize.ts'
-import type { CompositionView } from '../../composition-views/composition-view.ts'
+import type { CompositionView, ViewIndex } from '../../composition-views/composition-view.ts'
 import { type FactRange, factPlace } from '../../compositions/facts.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
 import { allOf, type DatabaseFilter, requiresField, translateFilter } from '../plan/database-filters.ts'
@@ -27,7 +27,7 @@ interface ViewScanOptions {
 /** A search for the records of one view: index and filter. */
 export interface ViewSearch {
   view: CompositionView
-  index: string
+  index: ViewIndex
   filter: DatabaseFilter
 }
 
@@ -49,7 +49,7 @@ export const planViewSearches = (
   })
 
 /** An index on values first, then one on times. */
-function chooseIndex(view: CompositionView, filter: DatabaseFilter): string {
+function chooseIndex(view: CompositionView, filter: DatabaseFilter): ViewIndex {
   const required = [...view.values.map(({ field }) => field), view.startField].find(
     (field) => view.indexOf(field) !== undefined && requiresField(filter, field),
   )
@@ -96,15 +96,17 @@ export const toDateRange = (range: FactRange) =>
 const findRecords = (db: Db, { view, filter, index }: ViewSearch) => {
   const documents = documentCollection({ db }, view.kind.collection)
     .find(filter, { maxTimeMS: AQL_TIMEOUT_MS, batchSize: RECORDS_PER_BATCH })
-    .hint(index)
-  return index === view.ehrIndex ? documents.sort({ ehrId: 1, [view.startField]: -1, _id: -1 }) : documents
+    .hint(index.key)
+  return index.name === view.ehrIndex.name
+    ? documents.sort({ ehrId: 1, [view.startField]: -1, _id: -1 })
+    : documents
 }
 
 export const countShownRecords = (db: Db, { view, filter, index }: ViewSearch): Promise<number> =>
   documentCollection({ db }, view.kind.collection).countDocuments(filter, {
     maxTimeMS: AQL_TIMEOUT_MS,
     limit: MAX_COUNTED,
-    hint: index,
+    hint: index.key,
   })
 
 /** Reads records as compositions, view by view: in the order of an index on values or time, otherwise by EHR. */

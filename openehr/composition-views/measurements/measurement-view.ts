@@ -2,7 +2,7 @@ import {
   FROM_COMPOSITION_FILTER,
   MANUALLY_ENTERED_AT_INDEX,
   MANUALLY_ENTERED_INDEX,
-  manuallyEnteredIndexNameOf,
+  manuallyEnteredIndexOf,
 } from '../../../records/measurements/compositions/composition-membership.ts'
 import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
 import { seriesValueOf } from '../../../records/measurements/series.ts'
@@ -44,7 +44,7 @@ export function measurementView(kind: MeasurementKind): CompositionView {
       field === TIME_FIELD
         ? MANUALLY_ENTERED_AT_INDEX
         : fields.includes(field)
-          ? manuallyEnteredIndexNameOf(field)
+          ? manuallyEnteredIndexOf(field)
           : undefined,
     toComposition: (record) => compositionOf(head, record, timeOf(record), observationOf(kind, head, record)),
     example: exampleOf(fields),

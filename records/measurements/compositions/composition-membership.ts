@@ -16,25 +16,22 @@ const fromCompositionIndex: IndexDescription = {
 }
 
 /** Index of the manually entered measurements. */
-export const MANUALLY_ENTERED_INDEX = 'typed_in'
-const manuallyEnteredIndex: IndexDescription = {
-  name: MANUALLY_ENTERED_INDEX,
+export const MANUALLY_ENTERED_INDEX = {
+  name: 'typed_in',
   key: { compositionId: 1, ehrId: 1, timestamp: -1, _id: -1 },
-}
+} as const
 
 /** Index of the manually entered measurements by time, across all EHRs. */
-export const MANUALLY_ENTERED_AT_INDEX = 'typed_in_at'
-const manuallyEnteredAtIndex: IndexDescription = {
-  name: MANUALLY_ENTERED_AT_INDEX,
+export const MANUALLY_ENTERED_AT_INDEX = {
+  name: 'typed_in_at',
   key: { timestamp: 1 },
   partialFilterExpression: { compositionId: null },
-}
+} as const
 
 /** Index of the manually entered measurements by a value, across all EHRs. */
-export const manuallyEnteredIndexNameOf = (field: string): string => `${MANUALLY_ENTERED_INDEX}_${field}`
-const manuallyEnteredIndexOf = (field: string): IndexDescription => ({
-  name: manuallyEnteredIndexNameOf(field),
-  key: { compositionId: 1, [field]: 1, timestamp: 1 },
+export const manuallyEnteredIndexOf = (field: string) => ({
+  name: `${MANUALLY_ENTERED_INDEX.name}_${field}`,
+  key: { compositionId: 1, [field]: 1, timestamp: 1 } as const,
 })
 
 /** Filter for measurements from compositions, in the form that a partial index accepts. */
@@ -61,7 +58,7 @@ export function refuseChangeOfMember({ compositionId }: Values): void {
 /** @param fields the value fields of the series */
 export const compositionIndexes = (fields: readonly string[]): IndexDescription[] => [
   fromCompositionIndex,
-  manuallyEnteredIndex,
-  manuallyEnteredAtIndex,
+  MANUALLY_ENTERED_INDEX,
+  MANUALLY_ENTERED_AT_INDEX,
   ...fields.map(manuallyEnteredIndexOf),
 ]

@@ -87,7 +87,7 @@ export interface GroupedCollection {
   filter: DatabaseFilter
   /** Whether each EHR is a group. */
   byEhr: boolean
-  hint: string | Readonly<Record<string, 1 | -1>>
+  hint: Readonly<Record<string, 1 | -1>>
 }
 
 const runGroups = (

@@ -113,14 +113,14 @@ async function groupView(
   groups: ValueGroups,
 ): Promise<boolean> {
   const { node, place, range } = grouping
-  const about = { db, collection: view.kind.collection, filter, byEhr, hint: index }
+  const about = { db, collection: view.kind.collection, filter, byEhr, hint: index.key }
   const found = place && placeInView(view, place, new ExampleEvaluation(node, place.path, query))
   if (found && !found.isDecided) return false
   const field = found?.field
   if (field !== undefined) {
-    const hint = view.indexOf(field)
-    if (hint === undefined) return false
-    const inOrder = { ...about, hint }
+    const ordering = view.indexOf(field)
+    if (ordering === undefined) return false
+    const inOrder = { ...about, hint: ordering.key }
     for (const one of await groupField(inOrder, field, range)) groups.addValues(one)
   }
   if (needsEmptyRows(grouping)) for (const one of await countEmptyRecords(about, field)) groups.addEmpty(one)

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import type { CompositionView } from '../../../composition-views/composition-view.ts'
+import type { CompositionView, ViewIndex } from '../../../composition-views/composition-view.ts'
 import { allOf, type DatabaseFilter } from '../../plan/database-filters.ts'
 import type { QueryOrder } from '../../plan/planner.ts'
 import { isTimeField, toDateRange, type ViewSearch } from '../../scan/view-scan.ts'
@@ -26,7 +26,7 @@ export function openViewStreams({ db, order, search, isOfEhrs, neededCount }: Vi
   const streamOptions = {
     collection: view.kind.collection,
     filter,
-    hint: index,
+    hint: index.key,
     field: undefined,
     descending,
     neededCount,
@@ -45,13 +45,13 @@ export function openViewStreams({ db, order, search, isOfEhrs, neededCount }: Vi
     filter: allOf([filter, { [field]: some }]) as DatabaseFilter,
     field,
   }
-  const valueStream = new FieldOrderStream(db, { ...orderedOptions, hint: ordering, isEmpty: false })
+  const valueStream = new FieldOrderStream(db, { ...orderedOptions, hint: ordering.key, isEmpty: false })
   if (isRequired || isTime) return [valueStream]
   return [valueStream, empty(allOf([filter, { [field]: null }]) as DatabaseFilter)]
 }
 
 /** The index in whose order a field comes. An engine merges the records of several EHRs in their common order. */
-function orderedIndex(view: CompositionView, field: string, isOfEhrs: boolean): string | undefined {
+function orderedIndex(view: CompositionView, field: string, isOfEhrs: boolean): ViewIndex | undefined {
   if (!isOfEhrs) return view.indexOf(field)
   return field === view.startField ? view.ehrIndex : undefined
 }

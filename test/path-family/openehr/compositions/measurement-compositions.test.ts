@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import { readCanonicalJson } from '../../../../openehr/rm/canonical-json.ts'
 import { createPatient, createPlan } from '../../../harness/care/patients.ts'
 import { assertProblem, assertStatus } from '../../../harness/clients/path-client.ts'
 import { createPressureComposition, getStoredTemplate } from '../../../harness/openehr-samples.ts'
 import { createPerson, createRoleHolder } from '../../../harness/people/people.ts'
+import { service } from '../../../harness/service/service.ts'
 
 const VALUE = 'o/data[at0001]/events[at0006]/data[at0003]/items[at0004]/value/magnitude'
 const OBSERVATION = 'OBSERVATION o[openEHR-EHR-OBSERVATION.blood_pressure.v2]'
@@ -88,5 +90,32 @@ describe('measurements in AQL', () => {
       [later.index, later.candidates, later.measurements],
       ['start', 0, [{ name: 'BloodPressure', index: 'typed_in_at', candidates: 0 }]],
     )
+  })
+
+  it('are found by indexes that an upgrade has given other names', async () => {
+    const analyst = await createRoleHolder('analyst')
+    const pressures = service.db.collection('BloodPressure')
+    const existing = (await pressures.indexes()).filter(({ name }) => name?.startsWith('typed_in'))
+    assert.ok(existing.length > 2)
+    const rename = async (to: (name: string) => string) => {
+      for (const { v: _, name = '', ...index } of existing) {
+        const [current] = (await pressures.indexes()).filter((one) => isDeepStrictEqual(one.key, index.key))
+        await pressures.dropIndex(String(current?.name))
+        await pressures.createIndex(index.key, { ...index, name: to(name) })
+      }
+    }
+    await rename((name) => `${name}@12345678`)
+    try {
+      const from = `FROM EHR e CONTAINS COMPOSITION c CONTAINS ${OBSERVATION}`
+      for (const q of [
+        `SELECT c/uid/value ${from} ORDER BY ${VALUE} LIMIT 3`,
+        `SELECT AVG(${VALUE}) ${from}`,
+        `SELECT c/uid/value ${from} WHERE c/context/start_time/value >= '2026-03-01' LIMIT 3`,
+        `SELECT c/uid/value FROM EHR e CONTAINS COMPOSITION c CONTAINS ${OBSERVATION} LIMIT 3`,
+      ])
+        assertStatus(await analyst.call('POST', '/med/aql', { q }))
+    } finally {
+      await rename((name) => name)
+    }
   })
 })
