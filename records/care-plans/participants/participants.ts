@@ -293,11 +293,16 @@ export class Participants {
     tx: Transaction,
     { ehrId, id: carePlanId }: { ehrId: string; id: string },
   ): Promise<void> {
-    const users = await documentCollection(
+    const participations = documentCollection(
       { db: this.#records.jobs.unfilteredDb },
       Participation.collection,
-    ).distinct('mvUid', { carePlanId }, { session: tx.session })
-    for (const mvUid of users) await this.#syncRoles(tx.session, { ehrId, carePlanId, mvUid: String(mvUid) })
+    )
+    // In a transaction, MongoDB has no distinct on a sharded collection.
+    const found = await participations
+      .find({ carePlanId }, { session: tx.session, projection: { mvUid: 1 } })
+      .toArray()
+    for (const mvUid of new Set(found.map((one) => String(one.mvUid))))
+      await this.#syncRoles(tx.session, { ehrId, carePlanId, mvUid })
   }
 
   /** Gives the user exactly those roles of a plan that their participations grant now; a deleted plan, none. */
