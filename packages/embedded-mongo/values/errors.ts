@@ -53,8 +53,11 @@ const NAMES: Readonly<Record<number, string>> = {
   292: 'QueryExceededMemoryLimitNoDiskUseAllowed',
   322: 'APIVersionError',
   323: 'APIStrictError',
+  237: 'CursorKilled',
   10334: 'BSONObjectTooLarge',
   11000: 'DuplicateKey',
+  12051: 'CursorInUse',
+  12587: 'BackgroundOperationInProgressForNamespace',
   13297: 'DatabaseDifferCase',
   14031: 'OutOfDiskSpace',
 }

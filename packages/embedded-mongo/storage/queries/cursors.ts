@@ -28,6 +28,8 @@ interface Cursor extends Omit<CursorSource, 'documents'> {
   /** The size of its last batch in bytes. */
   size: number
   usedAt: number
+  /** A batch is being made. */
+  isBusy: boolean
 }
 
 export interface Batch {
@@ -48,6 +50,7 @@ export class Cursors {
       left: source.timer.remainingMs,
       size: 0,
       usedAt: Date.now(),
+      isBusy: false,
     }
     const { finished, ...batch } =
       size === 0 ? { documents: new DocumentArray(), finished: false } : await takeBatch(cursor, size)
@@ -58,19 +61,27 @@ export class Cursors {
     return { id, ns: cursor.ns, ...batch }
   }
 
-  /** @throws 43, or 175 if its collection was dropped */
+  /** @throws 43, 175 if its collection was dropped, 237 if it is killed meanwhile */
   async next(id: Long, ns: string, size: number, owner?: string): Promise<Batch> {
     const cursor = this.#open.get(id.toString())
     if (!cursor) return fail(43, `cursor id ${id} not found`)
     if (cursor.ns !== ns) fail(13, `getMore on '${ns}', but the cursor belongs to ${cursor.ns}`)
     if (cursor.owner !== owner)
       fail(50738, `Cannot run getMore on cursor ${id}, which was created in another session or transaction`)
-    this.#open.delete(id.toString())
-    if (cursor.isDropped?.()) fail(175, `collection dropped. UUID of ${ns} has changed`)
-    cursor.timer.resume(cursor.left)
-    const { finished, ...batch } = await takeBatch(cursor, size)
-    if (!finished) this.#open.set(id.toString(), cursor)
-    return { id: finished ? Long.ZERO : id, ns, ...batch }
+    if (cursor.isBusy) fail(12051, `cursor id ${id} is already in use`)
+    cursor.isBusy = true
+    let isOver = true
+    try {
+      if (cursor.isDropped?.()) fail(175, `collection dropped. UUID of ${ns} has changed`)
+      cursor.timer.resume(cursor.left)
+      const { finished, ...batch } = await takeBatch(cursor, size)
+      if (!this.#open.has(id.toString())) fail(237, `cursor id ${id} was killed`)
+      isOver = finished
+      return { id: finished ? Long.ZERO : id, ns, ...batch }
+    } finally {
+      cursor.isBusy = false
+      if (isOver) this.#open.delete(id.toString())
+    }
   }
 
   kill(id: Long): boolean {

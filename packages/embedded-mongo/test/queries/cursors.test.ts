@@ -98,6 +98,18 @@ describe('cursors', () => {
     assert.equal(documents.length, 900)
   })
 
+  it('end when they are killed during a batch', async () => {
+    const ends = engine.db.collection('ends')
+    await ends.insertMany(Array.from({ length: 20_000 }, (_, i) => ({ is: i === 0 || i > 19_990 })))
+    const { cursor } = await run({ find: 'ends', filter: { is: true }, batchSize: 1 })
+    const next = { getMore: cursor.id, collection: 'ends', batchSize: 1 }
+    const running = run(next)
+    const { cursorsKilled } = await run({ killCursors: 'ends', cursors: [cursor.id] })
+    assert.equal(cursorsKilled.length, 1)
+    await assert.rejects(running, { code: 237 })
+    await assert.rejects(run(next), { code: 43 })
+  })
+
   it('end or fail on a dropped collection, and harm nothing else', async () => {
     const gone = engine.db.collection('gone')
     await gone.insertMany(Array.from({ length: 2000 }, (_, i) => ({ i })))
