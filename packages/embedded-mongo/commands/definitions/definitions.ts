@@ -4,7 +4,7 @@ import { compileFilter } from '../../language/filters/matcher.ts'
 import { type Collection, checkNamespace, describeCollection } from '../../storage/collections/catalog.ts'
 import type { WritableView } from '../../storage/disk/overlay.ts'
 import { bsonType, encode, isNullish, isTruthy } from '../../values/bson-values.ts'
-import { fail } from '../../values/errors.ts'
+import { CommandError, fail } from '../../values/errors.ts'
 import { roundToWhole } from '../../values/numbers.ts'
 import { collationOf, completeCollation } from '../../values/options/collation.ts'
 import { boolean, checkEach, flag, number, wrongType } from '../../values/options/option-types.ts'
@@ -52,9 +52,16 @@ const dropDatabase: Command = {
     if (BUILT_IN_DATABASES.includes(db) && db !== 'config')
       fail(20, `Dropping the database ${db} is prohibited`)
     for (const { ns } of engine.catalog.list(db))
-      await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
+      await engine
+        .changeDefinition(ns, (view, collection) => engine.drop(view, collection))
+        .catch(acceptMissing)
     return { ok: 1 }
   },
+}
+
+/** Another client may drop the collection first. */
+const acceptMissing = (error: unknown): void => {
+  if (!(error instanceof CommandError && error.code === 26)) throw error
 }
 
 const renameCollection: Command = {
@@ -73,6 +80,8 @@ const renameCollection: Command = {
     const existing = engine.catalog.find(to)
     if (existing && !isTruthy(dropTarget)) fail(48, 'target namespace exists')
     const rename = (view: WritableView, collection: Collection) => {
+      if (!collection.indexes.every(({ ready }) => ready))
+        fail(12587, `cannot rename ${from} while an index of it is built`)
       const target = engine.catalog.find(to)
       if (target) engine.drop(view, target)
       engine.catalog.rename(view, collection, db, name)

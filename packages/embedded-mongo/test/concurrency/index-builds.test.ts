@@ -100,6 +100,23 @@ describe('index builds', function suite() {
       })
   })
 
+  it('refuse a rename of the collection', async () => {
+    things = await manyThings(engine, many)
+    const build = things.createIndex({ i: 1 })
+    while ((await things.indexes()).length < 2) await sleep(1)
+    await assert.rejects(things.rename('others'), { code: 12587 })
+    await build
+    await things.rename('others')
+    assert.equal(await engine.db.collection('others').countDocuments({ i: 7 }, { hint: 'i_1' }), 1)
+  })
+
+  it('drop a database that another client drops', async () => {
+    for (let round = 0; round < 10; round++) {
+      for (const name of 'abcd') await engine.db.createCollection(name)
+      await Promise.all([engine.db.dropDatabase(), engine.db.dropDatabase()])
+    }
+  })
+
   describe('take their turn beside a steady flow of transactions', () => {
     const definitions: Record<string, () => Promise<unknown>> = {
       createIndex: () => things.createIndex({ i: 1 }),
