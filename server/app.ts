@@ -34,10 +34,13 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
 
   const pathApi = await createPathApiRouter(pathFamily)
   const isServed = (path: string) =>
-    /^\/(1|metrics)(\/|$)/.test(path) || isServedAtRoot(path) || isConsolePath(path) || pathApi.isServed(path)
+    /^\/1(\/|$)/.test(path) || isServedAtRoot(path) || isConsolePath(path) || pathApi.isServed(path)
+  const observe = observeRequests(log, metrics, config.accessLog === 'on')
+  const setHeaders = setCommonHeaders(parts)
+  // Under no other spelling, and not below the path of PUBLIC_URL: a rule of the proxy for this path is then enough.
+  app.get(/^\/metrics$/, observe, setHeaders, metricsRoute(metrics))
   if (pathFamily.pathPrefix) app.use(removePathPrefix(pathFamily.pathPrefix, isServed))
-  app.use(observeRequests(log, metrics, config.accessLog === 'on'))
-  app.use(setCommonHeaders(parts))
+  app.use(observe, setHeaders)
   const isClassFamily = (path: string) => /^\/1(\/|$)/.test(path) || isServedAtRoot(path)
   app.use(refuseEarly(pathFamily.admission, { isClassFamily, pathPrefix: pathFamily.pathPrefix }))
   const serveClasses = createClassFamilyHandler(parse, {
@@ -48,7 +51,6 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
   })
   app.use('/1', serveClasses)
   app.use((req, res, next) => (isServedAtRoot(req.path) ? serveClasses(req, res, next) : next()))
-  app.get('/metrics', metricsRoute(metrics))
   if (!config.open)
     app.use(
       showConsoleFirst(pathFamily.pathPrefix),

@@ -41,13 +41,13 @@ export const webAddress: SettingKind<string> = {
 }
 
 /** Below these paths a request could mean two operations: `/med/ehr/{ehrId}`, and `/ehr/{ehrId}` below `/med`. */
-const AMBIGUOUS_PATHS = ['/med', '/chat']
+const AMBIGUOUS_PATHS = ['/med', '/chat', '/metrics']
 
 export const publicAddress: SettingKind<string> = {
-  mustBe: `${webAddress.mustBe}; its path is not ${AMBIGUOUS_PATHS.join(' or ')}`,
+  mustBe: `${webAddress.mustBe}; its path is not /med, /chat or /metrics`,
   read: (text) => {
     const address = webAddress.read(text)
-    return address && AMBIGUOUS_PATHS.includes(new URL(address).pathname) ? undefined : address
+    return address && AMBIGUOUS_PATHS.includes(new URL(address).pathname.toLowerCase()) ? undefined : address
   },
 }
 

@@ -13,7 +13,7 @@ import { countMessages } from './message-counting.ts'
 const MAX_CREDENTIALS = 10_000
 
 /** They are answered even then. */
-const PROBE_PATH = /^\/(health\/(live|ready)|1\/health|metrics)\/?$/
+const PROBE_PATH = /^\/(health\/(live|ready)|1\/health)\/?$/
 
 /** The unchecked credentials of a request; the SDK for JavaScript sends them in the body. */
 const credentialOf = ({ headers }: Request): string | undefined =>

@@ -268,9 +268,14 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
     })
     const { type } = (await raw.json()) as { type: string }
     assert.deepEqual([raw.status, type], [400, `${PREFIX}/problems/malformed-request`])
-    const metrics = await (await fetch(`${service.url}${PREFIX}/metrics`)).text()
+    const metrics = await (await fetch(`${service.url}/metrics`)).text()
     assert.match(metrics, /route="\/1\/classes\/CarePlan"/)
     assert.doesNotMatch(metrics, /route="\/health\/(1|ehr)/)
+  })
+
+  it('serves the metrics at exactly /metrics', async () => {
+    for (const path of ['/metrics/', '/METRICS', '/metric%73', '//metrics', `${PREFIX}/metrics`])
+      assert.equal((await fetch(service.url + path)).status, 404, path)
   })
 
   for (const { name, file, configure } of PROXIES)
@@ -315,7 +320,15 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
       it('leads from the path without a slash to the start page, and hides /metrics', async () => {
         for (const address of [keeps, removes]) {
           assert.match(await (await fetch(`http://${address}${PREFIX}`)).text(), /<h1>/)
-          assert.equal((await fetch(`http://${address}${PREFIX}/metrics`)).status, 404)
+          for (const path of [
+            '/metrics',
+            '/metrics/',
+            '/METRICS',
+            '/metric%73',
+            `${PREFIX}/metrics`,
+            '//metrics',
+          ])
+            assert.equal((await fetch(`http://${address}${PREFIX}${path}`)).status, 404, path)
         }
       })
     })

@@ -108,10 +108,10 @@ describe('configuration', () => {
   })
 
   it('refuses a public address below which requests could mean two operations', () => {
-    for (const path of ['/med', '/chat/'])
+    for (const path of ['/med', '/MED', '/chat/', '/metrics'])
       assert.match(
         faultsOf({ ...secrets, PUBLIC_URL: `https://example.org${path}` }).join(),
-        /^PUBLIC_URL must be .* not \/med or \/chat$/,
+        /^PUBLIC_URL must be .* not \/med, \/chat or \/metrics$/,
       )
     assert.deepEqual(faultsOf({ ...secrets, PUBLIC_URL: 'https://example.org/med/records' }), [])
   })
