@@ -44,7 +44,7 @@ const readVersion = () =>
 const [command = 'start', ...args] = process.argv.slice(2)
 const isCommand = Object.hasOwn(commands, command)
 const isKnown = isCommand || Object.hasOwn(services, command)
-if (command === '--help') process.stdout.write(usage)
+if (command === '--help' || command === '-h') process.stdout.write(usage)
 else if (command === '--version' || (isKnown && args.includes('--version')))
   process.stdout.write(`health-record-service ${readVersion()}\n`)
 else if (!isKnown) fail(`Unknown command: ${command}\n\n${usage}`)

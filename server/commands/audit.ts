@@ -50,10 +50,11 @@ async function runSubcommand(args: string[], terminal: Terminal): Promise<number
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { lost: { type: 'boolean' }, open: { type: 'boolean' }, help: { type: 'boolean' } },
+    options: { lost: { type: 'boolean' }, open: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
   })
   const { lost = false, open = false, help = false } = values
   const command = positionals.join(' ')
+  if (lost && command === 'verify') throw new Error('--lost belongs to audit rekey. See --help.')
   if (help || !(command === 'verify' || command === 'rekey')) {
     terminal.stdout.write(usage)
     return help ? 0 : 2

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { addressOf, restoreBackup, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { readConfig } from '../config/config.ts'
 import { createStartClient } from '../database/client-options.ts'
@@ -72,17 +73,16 @@ async function restore(directory: string, target: string): Promise<string> {
  * Runs the commands backup and restore.
  * @returns the exit code
  */
-export async function runBackupCommand(
-  [command, ...directories]: string[],
-  terminal: Terminal,
-): Promise<number> {
-  const [directory, target] = directories.map((path) => resolve(path))
+export async function runBackupCommand([command, ...args]: string[], terminal: Terminal): Promise<number> {
   const { stdout, stderr } = terminal
   try {
-    if (directory?.endsWith('--help')) stdout.write(usage)
-    else if (command === 'backup' && directory && directories.length === 1)
+    const options = { help: { type: 'boolean', short: 'h' } } as const
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+    const [directory, target] = positionals.map((path) => resolve(path))
+    if (values.help) stdout.write(usage)
+    else if (command === 'backup' && directory && positionals.length === 1)
       stdout.write(`${await backUp(directory, terminal)}\n`)
-    else if (command === 'restore' && directory && target && directories.length === 2)
+    else if (command === 'restore' && directory && target && positionals.length === 2)
       stdout.write(`${await restore(directory, target)}\n`)
     else throw new Error(usage)
     return 0

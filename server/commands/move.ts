@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
-import { readConfig } from '../config/config.ts'
+import { findWeakUriOptions, readConfig } from '../config/config.ts'
+import { mongodbAddress } from '../config/setting-kinds.ts'
 import { checkServer, createStartClient } from '../database/client-options.ts'
 import { type CollectionContents, type CopyProgress, copyDatabase } from '../database/copy-database.ts'
 import { waitForDatabase } from '../database/database-wait.ts'
@@ -36,7 +37,9 @@ function createProgressReport({ stderr }: Terminal): (progress: CopyProgress) =>
 }
 
 async function moveDatabase(to: string, terminal: Terminal): Promise<string> {
-  // Reports errors of the address in the words of the service.
+  if (mongodbAddress.read(to) === undefined) throw new Error(`--to must be ${mongodbAddress.mustBe}`)
+  const weakOptions = findWeakUriOptions('--to', to)
+  if (weakOptions.length > 0) throw new Error(weakOptions.join('\n'))
   const { dataDir } = readConfig({ ...terminal.env, MONGODB_URI: to }, false)
   const data = join(dataDir, 'database')
   if (!existsSync(data)) throw new Error(`There is no database in DATA_DIR (${dataDir}).`)
@@ -74,7 +77,7 @@ function describeCopy(contentsByName: ReadonlyMap<string, CollectionContents>): 
  * @returns the exit code
  */
 export async function runMoveCommand(args: string[], terminal: Terminal): Promise<number> {
-  const options = { to: { type: 'string' }, help: { type: 'boolean' } } as const
+  const options = { to: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const
   try {
     const { values } = parseArgs({ args, options })
     if (values.help) terminal.stdout.write(usage)

@@ -14,9 +14,10 @@ Writes the OpenAPI document (both families) to FILE, or to standard output.
  */
 export async function runOpenApiCommand(args: string[], { stdout, stderr }: Terminal): Promise<number> {
   try {
-    const options = { help: { type: 'boolean' } } as const
+    const options = { help: { type: 'boolean', short: 'h' } } as const
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
     const [file] = positionals
+    if (positionals.length > 1) throw new Error(usage)
     if (values.help) stdout.write(usage)
     else if (file === undefined) stdout.write(await createDocument())
     else writeFileSync(file, await createDocument())

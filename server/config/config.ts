@@ -74,7 +74,10 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean, newDatabase = 
     faults.push(
       'PUBLIC_URL is required when NODE_ENV is production, because links in mails must work on other machines',
     )
-  faults.push(...findSharedSecrets(values), ...findWeakUriOptions(values.mongodbUri))
+  faults.push(
+    ...findSharedSecrets(values),
+    ...findWeakUriOptions('MONGODB_URI', String(values.mongodbUri ?? '')),
+  )
   if (faults.length === 0 && isDirectoryNeeded(values, missing)) {
     const fault = findDirectoryFault(String(values.dataDir))
     if (fault !== undefined) faults.push(`DATA_DIR ${fault}`)
@@ -126,13 +129,13 @@ const REQUIRED_URI_OPTIONS: Record<string, string> = {
 }
 
 /** Rejects an address with weaker options than the service uses, instead of silently overriding them. */
-function findWeakUriOptions(address: unknown): string[] {
-  const options = new URLSearchParams(String(address ?? '').split('?')[1])
+export function findWeakUriOptions(variable: string, address: string): string[] {
+  const options = new URLSearchParams(address.split('?')[1])
   return [...options]
     .filter(([name, value]) => (REQUIRED_URI_OPTIONS[name.toLowerCase()] ?? value) !== value)
     .map(
       ([name]) =>
-        `MONGODB_URI must not contain ${name}: the service always writes to a majority and reads from the primary`,
+        `${variable} must not contain ${name}: the service always writes to a majority and reads from the primary`,
     )
 }
 

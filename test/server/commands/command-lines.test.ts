@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { startProcess } from '../../harness/service/service-process.ts'
 
@@ -28,6 +30,31 @@ describe('the command lines', () => {
       const isStart = / (start|open)$|dev\.mjs/.test(command)
       assert.ok((isStart || stdout.length < 2_000) && stderr === '', command)
     }
+  })
+
+  it('print the usage for -h and --help wherever they stand, and do nothing else', async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'help-'))
+    const program = resolve('bin/health-record-service.mjs')
+    const commands = [[], ['start'], ['admin'], ['audit'], ['backup'], ['import'], ['move'], ['openapi']]
+    for (const command of [...commands, ['audit', 'verify'], ['backup', 'copy'], ['restore', 'copy']])
+      for (const option of ['-h', '--help']) {
+        const { stdout } = await run(process.execPath, [program, ...command, option], { cwd })
+        assert.match(stdout, /^Usage: /, [...command, option].join(' '))
+      }
+    assert.deepEqual(readdirSync(cwd), [])
+  })
+
+  it('refuse arguments that a command does not use', async () => {
+    const refusals = {
+      'openapi a.json b.json': /^Usage/,
+      'audit verify --lost': /--lost belongs/,
+      'backup -x': /'-x'/,
+    }
+    for (const [command, stderr] of Object.entries(refusals))
+      await assert.rejects(run(process.execPath, ['bin/health-record-service.mjs', ...command.split(' ')]), {
+        stderr,
+      })
+    assert.ok(!existsSync('a.json'))
   })
 
   it('print the version of the service and its commands', async () => {
