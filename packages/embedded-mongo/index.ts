@@ -6,6 +6,7 @@ import { isCrashSignal } from './storage/disk/data-directory.ts'
 
 export { restoreBackup } from './storage/disk/backup.ts'
 export { addressOf } from './storage/disk/data-directory.ts'
+export { makeDirectory } from './storage/disk/file-access.ts'
 
 export interface EmbeddedMongo {
   uri: string

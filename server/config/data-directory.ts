@@ -1,18 +1,11 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { accessSync, constants, statSync } from 'node:fs'
+import { makeDirectory } from '@health-record-service/embedded-mongo'
 
 const REASON_BY_CODE: Readonly<Record<string, string>> = {
   EACCES: 'this user has no permission to write there',
   EPERM: 'this user has no permission to write there',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
-}
-
-/** Creates the directories one by one: below /proc Node's recursive mkdir never ends. */
-function makeDirectory(path: string): void {
-  if (existsSync(path)) return
-  makeDirectory(dirname(path))
-  mkdirSync(path, { mode: 0o700 })
 }
 
 /** Reason why a directory is not writable, as the end of a sentence that begins with its variable. */

@@ -6,13 +6,14 @@ import {
   chmodSync,
   copyFileSync,
   createReadStream,
-  mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { DATA_FILE, FORMAT_VERSION, MARKER_FILE, replaceFile } from './data-directory.ts'
+import { explainNoAccess, makeDirectory } from './file-access.ts'
 
 /** Describes the backup. A backup without this file was not finished. */
 const RECEIPT = 'backup.json'
@@ -26,9 +27,28 @@ interface Receipt {
 
 /** @throws if the directory is not empty */
 const makeEmpty = (directory: string): void => {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDirectory(directory)
   if (readdirSync(directory).length > 0) throw new Error(`the directory ${directory} is not empty`)
 }
+
+/** Fills an empty directory. After a failure it is empty again, so that a second attempt can succeed. */
+const fill = async <T>(directory: string, write: (file: string) => Promise<T>): Promise<T> => {
+  try {
+    makeEmpty(directory)
+  } catch (error) {
+    throw explainFault(directory, error)
+  }
+  const file = join(directory, DATA_FILE)
+  try {
+    return await write(file)
+  } catch (error) {
+    rmSync(file, { force: true })
+    throw explainFault(directory, error)
+  }
+}
+
+const explainFault = (directory: string, error: unknown): Error =>
+  new Error(`cannot write to ${directory}: ${explainNoAccess(directory, error)}`)
 
 const checksum = async (file: string): Promise<string> => {
   const hash = createHash('sha256')
@@ -40,19 +60,18 @@ const checksum = async (file: string): Promise<string> => {
 export const writeBackup = async (
   directory: string,
   copy: (file: string) => Promise<void>,
-): Promise<Receipt> => {
-  makeEmpty(directory)
-  const file = join(directory, DATA_FILE)
-  await copy(file)
-  const receipt = {
-    format: FORMAT_VERSION,
-    bytes: statSync(file).size,
-    sha256: await checksum(file),
-    at: new Date().toISOString(),
-  }
-  replaceFile(join(directory, RECEIPT), receipt)
-  return receipt
-}
+): Promise<Receipt> =>
+  fill(directory, async (file) => {
+    await copy(file)
+    const receipt = {
+      format: FORMAT_VERSION,
+      bytes: statSync(file).size,
+      sha256: await checksum(file),
+      at: new Date().toISOString(),
+    }
+    replaceFile(join(directory, RECEIPT), receipt)
+    return receipt
+  })
 
 /**
  * Creates a data directory from a backup. The engine verifies it at its first start.
@@ -65,13 +84,23 @@ export const restoreBackup = async (from: string, to: string): Promise<void> => 
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
   if (sizeOf(receiptFile) === undefined)
     throw new Error(`${from} contains no finished backup: ${RECEIPT} is missing`)
-  const receipt: Receipt = JSON.parse(readFileSync(receiptFile, 'utf8'))
+  const receipt = readReceipt(receiptFile)
   if (receipt.format !== FORMAT_VERSION)
     throw new Error(`${from} has format ${receipt.format}; this version reads ${FORMAT_VERSION}`)
   if (sizeOf(file) !== receipt.bytes || (await checksum(file)) !== receipt.sha256)
     throw new Error(`${from} is damaged: ${DATA_FILE} does not match its checksum`)
-  makeEmpty(to)
-  copyFileSync(file, join(to, DATA_FILE))
-  chmodSync(join(to, DATA_FILE), 0o600)
-  replaceFile(join(to, MARKER_FILE), { format: FORMAT_VERSION })
+  await fill(to, async (copy) => {
+    copyFileSync(file, copy)
+    chmodSync(copy, 0o600)
+    replaceFile(join(to, MARKER_FILE), { format: FORMAT_VERSION })
+  })
+}
+
+const readReceipt = (file: string): Receipt => {
+  const text = readFileSync(file, 'utf8')
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error(`${file} is damaged; restore another backup`)
+  }
 }

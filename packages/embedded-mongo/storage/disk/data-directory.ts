@@ -4,7 +4,6 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -16,7 +15,7 @@ import {
 } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { checkAccess, explainNoAccess, StartFault } from './file-access.ts'
+import { checkAccess, explainNoAccess, makeDirectory, StartFault } from './file-access.ts'
 import { checkPages, DamagedFile, readHead } from './pages.ts'
 
 export const FORMAT_VERSION = 1
@@ -90,7 +89,7 @@ export const openDataDirectory = async (directory: string, below: Buffer): Promi
 
 const enterDirectory = (directory: string): void => {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeDirectory(directory)
     process.chdir(directory)
     checkAccess(directory, [
       '.',

@@ -1,5 +1,5 @@
 /** Permissions and owner of the files in the data directory. */
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CommandError } from '../../values/errors.ts'
 
@@ -22,10 +22,20 @@ export const checkAccess = (directory: string, names: readonly string[]): void =
     }
 }
 
+/** Creates a directory (mode 700) one by one with those above it: below /proc Node's recursive mkdir never ends. */
+export const makeDirectory = (path: string): void => {
+  if (existsSync(path)) return
+  makeDirectory(dirname(path))
+  mkdirSync(path, { mode: 0o700 })
+}
+
 /** Explains why a file or directory cannot be used, and the remedy. */
 export const explainNoAccess = (path: string, error: unknown): string => {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EROFS') return `${path} is on a read-only disk`
+  if (code === 'ENOSPC') return 'the disk is full'
+  if (code === 'ENOTDIR') return `${path} is a file, or below one`
+  if (code === 'ENOENT') return `${path} cannot be created`
   if (code !== 'EACCES' && code !== 'EPERM') return message
   const user = process.getuid?.()
   const { found, owner } = nearestVisiblePath(path)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, cpSync } from 'node:fs'
+import { appendFileSync, cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type EmbeddedMongo, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
@@ -42,6 +42,32 @@ describe('npm run backup and npm run restore', function suite() {
     cpSync(copy, changed, { recursive: true })
     appendFileSync(join(changed, 'data.mdb'), 'x')
     assert.match((await run('restore', changed, createDataDir())).output, /is damaged/)
+  })
+
+  it('refuses directories that it cannot create, and the service stays available', async () => {
+    const file = join(createDataDir(), 'file')
+    writeFileSync(file, '')
+    for (const path of ['/proc/copy', '/proc/a/copy', file, join(file, 'copy')]) {
+      assert.match(
+        (await run('backup', path)).output,
+        /^cannot write to .*: .* (created|is a file.*)$/m,
+        path,
+      )
+      assert.match(
+        (await run('restore', copy, path)).output,
+        /^cannot write to .*: .* (created|is a file.*)$/m,
+        path,
+      )
+    }
+    const { code, output } = await run('backup', join(createDataDir(), 'later'))
+    assert.equal(code, 0, output)
+  })
+
+  it('names the file of a backup that cannot be read', async () => {
+    const broken = join(createDataDir(), 'broken')
+    cpSync(copy, broken, { recursive: true })
+    writeFileSync(join(broken, 'backup.json'), '{ "')
+    assert.match((await run('restore', broken, createDataDir())).output, /backup\.json is damaged/)
   })
 
   it('leaves out no file', async () => {
