@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { type Config, ConfigError, createConfigurationRows, readConfig } from './config/config.ts'
+import { localUrlOf } from './config/service-address.ts'
 import type { Service } from './service.ts'
 
 const usage = `Usage: health-record-service start         Start the service
@@ -25,7 +26,11 @@ async function main(): Promise<void> {
   // Registered before the ready message, because its reader may stop the service at once.
   stopOn('SIGTERM', service)
   stopOn('SIGINT', service)
-  process.stdout.write(formatWelcome(config, service, await offerFirstAdministrator(config, service)))
+  const administrator = await offerFirstAdministrator(config, service).catch(async (error: unknown) => {
+    await service.stop()
+    throw error
+  })
+  process.stdout.write(formatWelcome(config, service, administrator))
   await service.databaseLost
   service.log.fatal('The embedded database has stopped; the service cannot continue')
   process.exit(1)
@@ -52,9 +57,9 @@ async function offerFirstAdministrator(config: Config, { accounts }: Service): P
     await administrators.inviteFirst(config.adminEmail)
     return `\nFirst administrator: a link has been mailed to ${config.adminEmail}\n`
   }
-  if (config.production || !['127.0.0.1', 'localhost', '0.0.0.0'].includes(config.host))
+  if (config.production || !['127.0.0.1', 'localhost', '0.0.0.0', '::1', '::'].includes(config.host))
     return '\nNo administrator exists yet: set ADMIN_EMAIL, or run health-record-service admin create\n'
-  const page = `http://127.0.0.1:${config.port}/auth/administrator?token=${administrators.createOffer()}`
+  const page = `${localUrlOf(config)}/auth/administrator?token=${administrators.createOffer()}`
   return `\nFirst administrator: open this link within an hour, on this machine\n  ${page}\n`
 }
 

@@ -29,7 +29,7 @@ import { createMailLinks } from './accounts/mail-links.ts'
 import type { OpenAccounts } from './accounts/open-accounts.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
-import { localUrlOf, storeAddress } from './config/service-address.ts'
+import { localUrlOf, storeAddress, urlOf } from './config/service-address.ts'
 import { startEndingAbandonedTransactions } from './database/abandoned-transactions.ts'
 import {
   type DatabaseConnection,
@@ -246,7 +246,7 @@ const createMailReaders = (db: Db) => ({
   languageOf: (email: string) => findLanguage(db, { email }),
 })
 
-const publicUrlOf = ({ publicUrl, host, port }: Config): string => publicUrl ?? `http://${host}:${port}`
+const publicUrlOf = (config: Config): string => config.publicUrl ?? urlOf(config)
 
 /** The contact is for people whose account somebody else has changed. */
 function createMailValues(config: Config) {

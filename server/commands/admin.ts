@@ -5,7 +5,7 @@ import { SYSTEM_ROLES, type SystemRole } from '../../schemas/enums.ts'
 import type { OpenAccounts } from '../accounts/open-accounts.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { readAddress } from '../config/service-address.ts'
-import { webAddress } from '../config/setting-kinds.ts'
+import { accountAddress, webAddress } from '../config/setting-kinds.ts'
 import type { Service } from '../service.ts'
 import { type AppOptions, listApps, registerApp, removeApp } from './admin/app-commands.ts'
 import type { Terminal } from './terminal.ts'
@@ -83,7 +83,7 @@ interface CommandLine {
 }
 
 /** @throws Error for an invalid command line */
-async function parseCommandLine(args: string[]): Promise<CommandLine | undefined> {
+function parseCommandLine(args: string[]): CommandLine | undefined {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -108,8 +108,8 @@ async function parseCommandLine(args: string[]): Promise<CommandLine | undefined
   const subcommand = positionals.join(' ')
   const command = Object.hasOwn(COMMANDS, subcommand) ? COMMANDS[subcommand] : undefined
   if (!command) throw new Error(`Unknown command${subcommand && ` ${subcommand}`}; see --help`)
-  if (command.ofAccount && !(await isEmailAddress(email)))
-    throw new Error('--email must be an e-mail address')
+  if (command.ofAccount && accountAddress.read(email) === undefined)
+    throw new Error(`--email must be ${accountAddress.mustBe}`)
   const url = values.url && webAddress.read(values.url)
   if (values.url !== undefined && !url) throw new Error(`--url must be ${webAddress.mustBe}`)
   return {
@@ -131,14 +131,6 @@ const appOptionsOf = (values: Readonly<Record<string, string | boolean | undefin
     launchUrl: text('launch-url'),
     systemId: text('system'),
   }
-}
-
-async function isEmailAddress(text: string): Promise<boolean> {
-  const [{ emailField: emailAddress }, { createValidator }] = await Promise.all([
-    import('../../schemas/accounts/account.ts'),
-    import('../../schemas/validation/validators.ts'),
-  ])
-  return createValidator(emailAddress())(text).length === 0
 }
 
 async function rotateKeys({ keys }: OpenAccounts): Promise<string> {
@@ -247,7 +239,7 @@ export async function runAdminCommand(
   open: OpenAdministered = openOwn,
 ): Promise<number> {
   try {
-    const command = await parseCommandLine(args)
+    const command = parseCommandLine(args)
     if (command) await administer(command, terminal, open)
     else terminal.stdout.write(usage)
     return 0

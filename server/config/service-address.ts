@@ -13,9 +13,12 @@ export const addressFileOf = (dataDir: string): string => join(dataDir, 'service
 
 /** Address for this machine of a service that listens on HOST, which may mean all networks. */
 export function localUrlOf({ host, port }: { host: string; port: number | string }): string {
-  const local = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
-  return `http://${local.includes(':') ? `[${local}]` : local}:${port}`
+  return urlOf({ host: { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host, port })
 }
+
+/** An IPv6 address stands in brackets. */
+export const urlOf = ({ host, port }: { host: string; port: number | string }): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /**
  * Stores the addresses in DATA_DIR, where commands look for them. A service that needs no DATA_DIR may have none.

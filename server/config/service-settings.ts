@@ -1,4 +1,5 @@
 import {
+  accountAddress,
   applicationId,
   createChoiceKind,
   createWholeNumberKind,
@@ -76,7 +77,7 @@ export const SETTINGS = {
     about: 'Address for questions and reports, given in mails; if unset, mails give PUBLIC_URL',
   },
   adminEmail: {
-    kind: mailAddress,
+    kind: accountAddress,
     about:
       'E-mail address of the first administrator, who is invited by mail; if unset, a one-time link is printed at start (not in production)',
   },

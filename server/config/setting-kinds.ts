@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { fullFormats } from 'ajv-formats/dist/formats.js'
 
 /** Parses the text of a setting; `undefined` means invalid. Describes the valid form in words. */
 export interface SettingKind<T> {
@@ -80,6 +81,12 @@ export const mailbox: SettingKind<string> = {
 export const mailAddress: SettingKind<string> = {
   mustBe: 'a mail address',
   read: (text) => (/^[\x21-\x3b\x3d\x3f\x41-\x7e]+@[A-Za-z0-9.-]+$/.test(text) ? text : undefined),
+}
+
+/** As strict as the address of an account. */
+export const accountAddress: SettingKind<string> = {
+  mustBe: 'a mail address with a full domain, such as admin@example.org',
+  read: (text) => (text.length <= 254 && (fullFormats.email as RegExp).test(text) ? text : undefined),
 }
 
 /** Used in URLs and JSON documents, so the alphabet is narrow. */

@@ -107,6 +107,17 @@ describe('configuration', () => {
     assert.doesNotMatch(faults.join(), /hunter2|short|loud|everyone/)
   })
 
+  it('accepts an address of the first administrator that an account can have', () => {
+    for (const ADMIN_EMAIL of [
+      'admin@localhost',
+      'a@b..c',
+      'a..b@example.org',
+      `${'a'.repeat(250)}@example.org`,
+    ])
+      assert.match(faultsOf({ ...secrets, ADMIN_EMAIL }).join(), /^ADMIN_EMAIL must be /, ADMIN_EMAIL)
+    assert.deepEqual(faultsOf({ ...secrets, ADMIN_EMAIL: 'admin@example.org' }), [])
+  })
+
   it('refuses a public address below which requests could mean two operations', () => {
     for (const path of ['/med', '/MED', '/chat/', '/metrics'])
       assert.match(

@@ -115,3 +115,14 @@ describe('the output of the service process', () => {
     assert.match(service.output(), /embedded database has stopped/)
   })
 })
+
+describe('a service on an IPv6 address', () => {
+  it('serves there, and prints addresses and a link for the first administrator that work', async () => {
+    const service = await startServiceProcess({ HOST: '::1' })
+    const [address = ''] = service.output().match(/http:\/\/\[::1\]:\d+(?=\/docs)/) ?? []
+    const [link = ''] = service.output().match(/http:\S+\/auth\/administrator\S+/) ?? []
+    const statuses = [(await fetch(`${address}/health/ready`)).status, (await fetch(link)).status]
+    await stopProcess(service)
+    assert.deepEqual(statuses, [200, 200])
+  })
+})
