@@ -56,6 +56,16 @@ function exactAmountOf(own: string | undefined, { value, unit }: Values): Fracti
 const amountOf = ({ numeric, unit }: ResolvedType, values: Values): Fraction | undefined =>
   numeric ? exactAmountOf(unit, values) : undefined
 
+const isInOtherUnit = (type: ResolvedType, { unit }: Values): boolean =>
+  typeof unit === 'string' && unit !== type.unit
+
+/** The schema of a type speaks of numbers in the type's unit. */
+function schemaViolations(type: ResolvedType, values: Values): Violation[] {
+  const converted = isInOtherUnit(type, values) ? amountOf(type, values)?.toNumber() : undefined
+  const [sent] = givenValues(values)
+  return sent === undefined ? [] : prefixPaths('value', type.check(converted ?? sent))
+}
+
 function unitViolations({ unit: own }: ResolvedType, { unit }: Values): Violation[] {
   if (unit === undefined || unit === null) return []
   const message =
@@ -67,11 +77,8 @@ function unitViolations({ unit: own }: ResolvedType, { unit }: Values): Violatio
     : [{ path: 'unit', code: 'unit', message }]
 }
 
-/** The range of amounts that can be stored. A converted value may lie outside. */
-const NUMBER_RANGE = { min: -Number.MAX_VALUE, max: Number.MAX_VALUE }
-
 const isOutside = (amount: Fraction, { min, max }: { min?: number; max?: number }): boolean =>
-  amount.compareTo(min ?? NUMBER_RANGE.min) < 0 || amount.compareTo(max ?? NUMBER_RANGE.max) > 0
+  amount.compareTo(min ?? -Infinity) < 0 || amount.compareTo(max ?? Infinity) > 0
 
 /** Formats a range: `0 to 24 h`, `from 0`, `up to 24 h`. */
 function formatRange({ min, max }: { min?: number; max?: number }, unit = ''): string {
@@ -80,8 +87,8 @@ function formatRange({ min, max }: { min?: number; max?: number }, unit = ''): s
 }
 
 function rangeViolations({ ranges, unit }: ResolvedType, amount: Fraction | undefined): Violation[] {
-  const hard = ranges?.hard ?? NUMBER_RANGE
-  if (amount === undefined || !isOutside(amount, hard)) return []
+  const hard = ranges?.hard
+  if (!hard || amount === undefined || !isOutside(amount, hard)) return []
   return [{ path: 'value', code: 'range', message: `must be within ${formatRange(hard, unit)}` }]
 }
 
@@ -125,15 +132,14 @@ const rulesOfType = (type: ResolvedType, deviceIsKnown: boolean): Rules => ({
   ...baseRules,
   violations: (values, changedFields) => [
     ...baseRules.violations(values, changedFields),
-    ...prefixPaths('value', givenValues(values).slice(0, 1).flatMap(type.check)),
+    ...schemaViolations(type, values),
     ...unitViolations(type, values),
     ...rangeViolations(type, amountOf(type, values)),
     ...deviceViolations(type, values, deviceIsKnown),
   ],
   derived: (values) => {
     const exact = amountOf(type, values)
-    const isConverted = typeof values.unit === 'string' && values.unit !== type.unit
-    const amount = isConverted ? exact?.round(4) : exact && Number(values.value)
+    const amount = isInOtherUnit(type, values) ? exact?.round(4) : exact && Number(values.value)
     return {
       name: type.name,
       typeVersion: type.version,
