@@ -58,6 +58,12 @@ export class Fraction {
     return own < others ? -1 : own > others ? 1 : 0
   }
 
+  /** @throws RangeError when the divisor is 0 */
+  isMultipleOf(divisor: number | Fraction): boolean {
+    const { numerator, denominator } = Fraction.of(divisor)
+    return (this.numerator * denominator) % (numerator * this.denominator) === 0n
+  }
+
   /** Rounds half up, in both directions from 0. */
   round(decimals: number): number {
     const magnitude = this.numerator < 0n ? -this.numerator : this.numerator

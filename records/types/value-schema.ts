@@ -1,6 +1,7 @@
 import { compileRegex, type RegexBudget } from '@health-record-service/embedded-mongo/regex'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { _, Ajv2020, type FuncKeywordDefinition } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { Fraction } from '../../schemas/fraction.ts'
 import { type JsonLimits, walkJson } from '../../schemas/json/walk-json.ts'
 import type { Validator } from '../../schemas/validation/validators.ts'
 import { type Violation, violationsFromAjv } from '../../schemas/validation/violations.ts'
@@ -100,6 +101,18 @@ class PatternSteps implements RegexBudget {
   }
 }
 
+/** Ajv divides floating-point numbers, in which 0.3 is no multiple of 0.1. */
+const MULTIPLE_OF: FuncKeywordDefinition & { keyword: string } = {
+  keyword: 'multipleOf',
+  type: 'number',
+  schemaType: 'number',
+  validate: (multipleOf: number, value: number) => Fraction.of(value).isMultipleOf(multipleOf),
+  error: {
+    message: 'must be a multiple',
+    params: ({ schemaValue }) => _`{multipleOf: ${schemaValue}}`,
+  },
+}
+
 /** A compiler whose patterns count their steps. */
 const createAjv = (steps: PatternSteps, isForSchemas = false): Ajv2020 => {
   const regExp = (pattern: string) => {
@@ -120,7 +133,7 @@ const createAjv = (steps: PatternSteps, isForSchemas = false): Ajv2020 => {
     code: { regExp: Object.assign(regExp, { code: 'counted' }) as never },
   })
   addFormats.default(ajv, [...FORMATS, 'regex', 'uri', 'uri-reference'])
-  return ajv
+  return ajv.removeKeyword(MULTIPLE_OF.keyword).addKeyword(MULTIPLE_OF)
 }
 
 const compilePattern = (pattern: string) => compileRegex(toEcmaScriptDollar(pattern), 's')

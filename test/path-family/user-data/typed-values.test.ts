@@ -45,4 +45,17 @@ describe('the values of a data type', () => {
     assert.equal((await storeOne(whole, 1.5, { unit: 'm' })).amount, 150)
     assert.match(await refused(whole, 31, { unit: '[in_i]' }), /must be an integer/)
   })
+
+  it('are multiples of decimals', async () => {
+    for (const [multipleOf, multiples, others] of [
+      [0.1, [0.3, 1.1, 72.7, -0.7, 0, 12_345_678.9, 1e21], [0.35, 0.30000000001, 12_345_678.95]],
+      [0.01, [1_234_567.89, 0.07], [0.075]],
+      [1e-7, [3e-7], [3.5e-7]],
+    ] as const) {
+      const type = await newType({ schema: { type: 'number', multipleOf } })
+      for (const value of multiples) await storeOne(type, value)
+      for (const value of others)
+        assert.equal(await refused(type, value), `value must be a multiple of ${multipleOf}.`)
+    }
+  })
 })
