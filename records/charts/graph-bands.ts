@@ -1,4 +1,4 @@
-import { convertUnit, roundTo } from '../../schemas/measurements/units.ts'
+import { convertUnit, roundKeepingDigits } from '../../schemas/measurements/units.ts'
 import {
   type AlertBands,
   bandIntervals,
@@ -43,7 +43,7 @@ export function graphBandsOf(
   if (!set) return []
   const [min, max] = range.map((end) => convertUnit(end, unit, set.unit)) as [number, number]
   const inUnit = (value: number) =>
-    value === min || value === max ? null : roundTo(convertUnit(value, set.unit, unit), 4)
+    value === min || value === max ? null : roundKeepingDigits(convertUnit(value, set.unit, unit), 4)
   return bandIntervals(set, name, [min, max]).map(({ band: { code, label, severity }, from, to }) => ({
     code,
     label,

@@ -1,6 +1,6 @@
 import type { Filter } from 'mongodb'
 import type { Coding } from '../../schemas/coding.ts'
-import { roundTo } from '../../schemas/measurements/units.ts'
+import { roundKeepingDigits } from '../../schemas/measurements/units.ts'
 import { findNonemptyCollections } from '../ehr-records/nonempty-collections.ts'
 import { queryAccesses } from '../ehrs/rights/query-accesses.ts'
 import { findReadablePlans } from '../ehrs/rights/read-scope.ts'
@@ -279,8 +279,12 @@ function buildAxes(kinds: readonly GraphSource[], series: readonly GraphSeries[]
 
 /** Extends a range to round numbers. */
 function roundRange(min: number, max: number): { min: number; max: number } {
-  const step = 10 ** Math.floor(Math.log10(Math.max(clampNumber(max - min), Math.abs(max) / 10, 1e-6) / 5))
+  const span = Math.max(clampNumber(max - min), Math.abs(max) / 10) || 1
+  const step = 10 ** Math.floor(Math.log10(span / 5))
   const low = Math.floor((min - step / 2) / step)
   const high = Math.ceil((max + step / 2) / step)
-  return { min: roundTo(clampNumber(low * step), 6), max: roundTo(clampNumber(high * step), 6) }
+  return {
+    min: roundKeepingDigits(clampNumber(low * step), 6),
+    max: roundKeepingDigits(clampNumber(high * step), 6),
+  }
 }

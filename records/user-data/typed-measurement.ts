@@ -5,7 +5,7 @@ import {
   convertExactly,
   convertibleUnitNames,
   isConvertible,
-  roundTo,
+  roundKeepingDigits,
 } from '../../schemas/measurements/units.ts'
 import { MeasurementForms as forms, VALUE_FIELD_NAMES } from '../../schemas/user-data/user-data.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
@@ -40,6 +40,8 @@ const baseRules: Rules = {
     ...givenValues(values).flatMap((value) => payloadViolations(value, 'value')),
   ],
   fixedDerived: ['fingerprint', 'typeVersion'],
+  // 2: small amounts keep their digits.
+  derivationVersion: 2,
   afterChange: decimalsAfterChange,
 }
 
@@ -139,7 +141,8 @@ const rulesOfType = (type: ResolvedType, deviceIsKnown: boolean): Rules => ({
   ],
   derived: (values) => {
     const exact = amountOf(type, values)
-    const amount = isInOtherUnit(type, values) ? exact?.round(4) : exact && Number(values.value)
+    const isConverted = isInOtherUnit(type, values)
+    const amount = exact && (isConverted ? roundKeepingDigits(exact, 4) : Number(values.value))
     return {
       name: type.name,
       typeVersion: type.version,
@@ -174,7 +177,7 @@ function describeMeasurement(record: Values): TimelineContent {
   const unit = typeof amountUnit === 'string' ? amountUnit : NO_UNIT
   const unitText = unit === NO_UNIT ? '' : ` ${unitLabel(unit).replace(/^\{(.*)\}$/, '$1')}`
   return {
-    content: `${title} ${roundTo(amount, 2)}${unitText}`.slice(0, 300),
+    content: `${title} ${roundKeepingDigits(amount, 2)}${unitText}`.slice(0, 300),
     values: [{ name: VALUE_SERIES, value: amount, unit }],
   }
 }

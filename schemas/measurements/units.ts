@@ -132,3 +132,11 @@ export function widestRange(unit: string, [min, max]: readonly [number, number])
 /** Rounds a number half up for output; classify exact values instead. */
 export const roundTo = (value: number, decimals: number): number =>
   Number.isFinite(value) ? Fraction.of(value).round(decimals) : value
+
+/** Rounds like {@link roundTo}, but leaves as many digits of a number that begins after several zeros. */
+export function roundKeepingDigits(value: number | Fraction, decimals: number): number {
+  const exact = Fraction.of(value)
+  const magnitude = Math.abs(exact.toNumber())
+  const zeros = magnitude > 0 && magnitude < 1 ? -1 - Math.floor(Math.log10(magnitude)) : 0
+  return exact.round(decimals + zeros)
+}

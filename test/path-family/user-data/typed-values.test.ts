@@ -58,4 +58,53 @@ describe('the values of a data type', () => {
         assert.equal(await refused(type, value), `value must be a multiple of ${multipleOf}.`)
     }
   })
+
+  it('keep their digits however small they are, whatever unit they are sent in', async () => {
+    const mass = await newType({ unit: 'kg' })
+    const amounts = []
+    for (const value of [0.02, 0.04, 12.3456, 70_000.01])
+      amounts.push((await storeOne(mass, value, { unit: 'g' })).amount)
+    assert.deepEqual(amounts, [0.00002, 0.00004, 0.01235, 70])
+    assert.equal(assertStatus(await store(mass, 0.00002)).items[0].status, 'known')
+    assert.equal((await storeOne(mass, 150, { unit: '[lb_av]' })).amount, 68.0389)
+  })
+
+  it('keep their digits in sums, graphs and texts', async () => {
+    const owner = await createPatient()
+    const plan = await createPlan(owner)
+    const trace = await newType({ unit: 'mg/L', name: 'Trace' })
+    const thresholds = { [trace]: { valueHigh: 0.00002, unit: 'mg/L' } }
+    assertStatus(await owner.call('PUT', `careplan/${plan}/thresholds`, thresholds))
+    for (const [hour, value] of [0.00001, 0.000021, 1e-7].entries()) {
+      const body = { carePlanId: plan, dataType: trace, value, timestamp: `2026-03-01T1${hour}:00:00Z` }
+      assertStatus(await owner.call('POST', `/data/${owner.mvUid}/measurement`, body), 201)
+    }
+    const query = `dataType=${trace}&aggregate=day`
+    const { items } = assertStatus(await owner.call('GET', `/data/${owner.mvUid}/measurement?${query}`))
+    assert.deepEqual([items[0].min, items[0].max, items[0].mean], [1e-7, 0.000021, 0.00001037])
+    const graph = assertStatus(await owner.call('GET', `summary/medgraph?measures=${trace}`))
+    assert.equal(graph.series[0].stats.mean, 0.00001037)
+    assert.deepEqual(
+      graph.series[0].bands.map(({ from, to }: Shown) => [from, to]),
+      [
+        [null, 0.00002],
+        [0.00002, null],
+      ],
+    )
+    const { events } = assertStatus(await owner.call('GET', 'summary/timeline?kinds=measurement,alert'))
+    assert.deepEqual(events.map(({ content }: Shown) => content).sort(), [
+      'Trace 0.00001 mg/L',
+      'Trace 0.000021 mg/L',
+      'Trace 0.000021 mg/L: High',
+      'Trace 1e-7 mg/L',
+    ])
+  })
+
+  it('have a mean between the lowest and the highest', async () => {
+    const type = await newType()
+    for (const [hour, value] of [1.000_049, 1.000_049].entries())
+      await storeOne(type, value, { timestamp: `2026-03-02T1${hour}:00:00Z` })
+    const { items } = assertStatus(await patient.call('GET', `${path()}?dataType=${type}&aggregate=day`))
+    assert.deepEqual([items[0].min, items[0].mean, items[0].max], [1.000_049, 1.000_049, 1.000_049])
+  })
 })
