@@ -49,7 +49,8 @@ function toGraphSource({ type, name, unit, ranges, codes }: ResolvedType): Graph
     label: name,
     field: 'amount',
     unit: thresholdTargetOf({ unit }).unit,
-    axis: type,
+    // No kind of quantity has a name like this, so no other unit gets on this axis.
+    axis: `${type}.${VALUE_SERIES}`,
     range: boundsOf(hard),
     usual: warn?.min === undefined && warn?.max === undefined ? undefined : boundsOf(warn),
     ...(loinc !== undefined && { code: loinc }),

@@ -107,4 +107,21 @@ describe('the values of a data type', () => {
     const { items } = assertStatus(await patient.call('GET', `${path()}?dataType=${type}&aggregate=day`))
     assert.deepEqual([items[0].min, items[0].mean, items[0].max], [1.000_049, 1.000_049, 1.000_049])
   })
+
+  it('have an axis of their own in the graph, even if the type is named like a kind of quantity', async () => {
+    const owner = await createPatient()
+    const plan = await createPlan(owner)
+    const types = ['temperature', 'mass', 'pressure', 'frequency', 'fraction', 'glucose', 'length']
+    for (const type of types) {
+      await newType({ unit: 'K' }, type)
+      const body = { carePlanId: plan, dataType: type, value: 293.15, timestamp: '2026-03-01T20:00:00Z' }
+      assertStatus(await owner.call('POST', `/data/${owner.mvUid}/measurement`, body), 201)
+    }
+    const fever = { temperature: 37, temperatureUnit: 'Cel', timestamp: '2026-03-01T20:00:00Z' }
+    const procedure = { carePlanId: plan, ...fever }
+    assertStatus(await owner.call('POST', 'procedure/bodytemperature', procedure), 201)
+    const { axes, series } = assertStatus(await owner.call('GET', 'summary/medgraph'))
+    assert.equal(axes.length, types.length + 1)
+    for (const { axis, unit } of series) assert.equal(axes.find(({ id }: Shown) => id === axis).unit, unit)
+  })
 })
