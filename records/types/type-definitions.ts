@@ -120,7 +120,9 @@ export class TypeDefinitions {
   ): Promise<StoredType> {
     const id = name
     const change = (now: StoredType) => {
-      requireNoViolations(typeViolations(this.#family, { ...body, type: name }, now as { unit?: string }))
+      requireNoViolations(
+        typeViolations(this.#family, { ...body, type: name }, now as { unit?: string; schema?: string }),
+      )
       return { ...this.#toStored({ ...body, type: name }), used: now.used }
     }
     const storedType = await this.#store.update(caller, { id }, change, { expected })

@@ -17,7 +17,7 @@ interface ValueRange {
 export function typeViolations(
   family: TypeFamily,
   { schema, unit, ranges }: TypeBody,
-  now?: { unit?: unknown },
+  now?: { unit?: unknown; schema?: string },
 ): Violation[] {
   const found =
     schema === undefined || schema === null
@@ -38,13 +38,30 @@ export function typeViolations(
   for (const [path, range] of Object.entries({ 'ranges.hard': hard, 'ranges.warn': warn }))
     if (range && lowerBound(range) > upperBound(range))
       found.push({ path, code: 'order', message: 'must have a maximum that is not below its minimum' })
-  if (now?.unit !== undefined && now.unit !== unit)
-    found.push({
-      path: 'unit',
-      code: 'fixed',
-      message: 'cannot be changed because stored values have this unit',
-    })
-  return found
+  return now ? [...found, ...changeViolations(now, { numeric, unit })] : found
+}
+
+/** Graphs and sums compare new values with those of earlier versions. */
+function changeViolations(
+  now: { unit?: unknown; schema?: string },
+  next: { numeric: boolean; unit: unknown },
+): Violation[] {
+  const fixed = (path: string, message: string): Violation => ({ path, code: 'fixed', message })
+  const wasNumeric = isNumericSchema(JSON.parse(now.schema ?? '{}'))
+  const unitText = now.unit === undefined ? 'no unit' : 'this unit'
+  return [
+    ...(wasNumeric === next.numeric
+      ? []
+      : [
+          fixed(
+            'schema.type',
+            `cannot be changed because stored values are ${wasNumeric ? '' : 'no '}numbers`,
+          ),
+        ]),
+    ...((now.unit ?? null) === (next.unit ?? null)
+      ? []
+      : [fixed('unit', `cannot be changed because stored values have ${unitText}`)]),
+  ]
 }
 
 const lowerBound = ({ min }: ValueRange): number => min ?? Number.NEGATIVE_INFINITY

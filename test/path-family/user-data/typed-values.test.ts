@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
-import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
+import { assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
 import { createRoleHolder, type Person } from '../../harness/people/people.ts'
 
 type Shown = Record<string, unknown>

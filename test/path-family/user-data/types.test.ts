@@ -118,14 +118,25 @@ describe('types of data', () => {
     for (let i = 0; i < 2; i++) assertStatus(await modeller.call('POST', at('data'), other, key), 201)
   })
 
-  it('keep their unit, and limit only numeric values', async () => {
+  it('keep their unit and whether they are numeric, and limit only numeric values', async () => {
     const body = dataType()
     assertStatus(await add(body), 201)
-    const litres = { ...body, unit: 'L' }
-    assert.deepEqual(
-      assertProblemPlaces(await modeller.call('PUT', at('data', body.type), litres), 422, 'rule-violated'),
-      ['body.unit'],
-    )
+    const replace = (next: { type: string } & Shown) => modeller.call('PUT', at('data', next.type), next)
+    for (const unit of ['L', undefined]) {
+      const other = await replace({ ...body, unit })
+      assert.deepEqual(assertProblemPlaces(other, 422, 'rule-violated'), ['body.unit'])
+    }
+    const count = dataType({ unit: undefined })
+    assertStatus(await add(count), 201)
+    const counted = await replace({ ...count, unit: 'kg' })
+    assert.deepEqual(assertProblemPlaces(counted, 422, 'rule-violated'), ['body.unit'])
+    const named = await replace({ ...count, schema: { type: 'string' } })
+    assert.deepEqual(assertProblemPlaces(named, 422, 'rule-violated'), ['body.schema.type'])
+    assertStatus(await replace({ ...count, schema: { type: 'integer' }, unit: null }))
+    const word = dataType({ unit: undefined, schema: { type: 'string' } })
+    assertStatus(await add(word), 201)
+    const number = await replace({ ...word, schema: { type: 'number' } })
+    assert.deepEqual(assertProblemPlaces(number, 422, 'rule-violated'), ['body.schema.type'])
     const text = dataType({ schema: { type: 'string' }, ranges: { hard: { min: 1 } } })
     assert.deepEqual(assertProblemPlaces(await add(text), 422, 'rule-violated'), ['body.unit', 'body.ranges'])
     const crossed = dataType({ ranges: { hard: { min: 2, max: 1 }, warn: { min: 3, max: 2 } } })
