@@ -92,6 +92,9 @@ export interface ObjectUpdate {
   closes: boolean
 }
 
+/** Runs a check, and audits a refusal. */
+type AuditRefusal = (check: () => Promise<void>) => Promise<void>
+
 /** The records of one kind in EHRs, with the behaviour that all kinds share. */
 export class EhrRecords<S extends TObject, L extends string> {
   readonly kind: EhrRecordKind<S, L>
@@ -269,7 +272,39 @@ export class EhrRecords<S extends TObject, L extends string> {
   ): Promise<SavedRecord<Static<S>>> {
     const kind = await this.#kindFor(key)
     const next = (now: SavedRecord<Static<S>>) => this.validateChange(caller, now, change(now), kind)
-    return this.store.update(caller, storeKeyOf(key), next, { expected, tx })
+    const update = (checkedNext: typeof next, within?: Transaction) =>
+      this.store.update(caller, storeKeyOf(key), checkedNext, { expected, tx: within })
+    return this.#writeWithinQuota(next, update, { tx, audit: this.#auditRefusedUpdate(caller, key) })
+  }
+
+  #auditRefusedUpdate(caller: Caller, key: { id: string }): AuditRefusal {
+    return (check) => this.store.auditRefusal(caller, 'update', storeKeyOf(key), check)
+  }
+
+  /** Writes a change of a record. A record that the change lets count among others needs room there. */
+  async #writeWithinQuota<V extends unknown[], R>(
+    next: (now: SavedRecord<Static<S>>, ...versions: V) => Static<S>,
+    write: (checkedNext: typeof next, tx?: Transaction) => Promise<R>,
+    { tx, audit = (check) => check() }: { tx?: Transaction | undefined; audit?: AuditRefusal },
+  ): Promise<R> {
+    const kind = this.kind as unknown as ClassKind
+    const { quota } = kind
+    if (!quota) return write(next, tx)
+    const work = async (within: Transaction) => {
+      let before: Values = {}
+      let after: Values = {}
+      const result = await write((now, ...versions) => {
+        before = now
+        const record = next(now, ...versions)
+        after = { ...record, id: now.id, ehrId: before.ehrId }
+        return record
+      }, within)
+      if (quota.keyOf(after) === quota.keyOf(before)) return result
+      await lockEhrExclusively(this.#records, within, String(after.ehrId))
+      await audit(() => requireCapacity(this.#records, kind, after, within.session))
+      return result
+    }
+    return tx ? work(tx) : runStoreTransaction(this.#records, work)
   }
 
   /**
@@ -287,8 +322,9 @@ export class EhrRecords<S extends TObject, L extends string> {
     const kind = await this.#kindFor({ id })
     const next = (now: SavedRecord<Static<S>>) =>
       this.validateChange(caller, now, apply(now as RecordBody), kind)
-    const write = (tx?: Transaction) =>
-      this.store.replace(caller, storeKeyOf({ id }), next, { expected, tx, skipUnchanged: true })
+    const replace = (checkedNext: typeof next, tx?: Transaction) =>
+      this.store.replace(caller, storeKeyOf({ id }), checkedNext, { expected, tx, skipUnchanged: true })
+    const write = (tx?: Transaction) => this.#writeWithinQuota(next, replace, { tx })
     if (!closes) return (await write()).document
     return runStoreTransaction(this.#records, async (tx) => {
       const { document } = await write(tx)
@@ -388,7 +424,9 @@ export class EhrRecords<S extends TObject, L extends string> {
     const kind = await this.#kindFor(key)
     const rule = (now: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) =>
       this.validateChange(caller, now, { ...(former as object), ...this.#unchangeableFields(now) }, kind)
-    return this.store.restore(caller, storeKeyOf(key), version, rule, { expected })
+    const restore = (checkedRule: typeof rule, tx?: Transaction) =>
+      this.store.restore(caller, storeKeyOf(key), version, checkedRule, { expected, tx })
+    return this.#writeWithinQuota(rule, restore, { audit: this.#auditRefusedUpdate(caller, key) })
   }
 
   async #returnDeleted(

@@ -71,6 +71,14 @@ interface NaturalKey {
   keysOf(values: Values): string[]
 }
 
+/** Limits the number of records that belong together. */
+export interface Quota {
+  /** The same text for records that count together. */
+  keyOf(values: Values): string
+  /** Returns for each of several records that would be added the error that forbids it. */
+  refuse(records: DefinitionLookup, values: readonly Values[], session?: ClientSession): Promise<Refusals>
+}
+
 /** The properties of every kind of record, whichever API family offers it. */
 export interface Kind extends Resource<TObject, string> {
   /** Its plural within a sentence, for people: `{ en: 'care plans', nl: 'zorgplannen' }`. */
@@ -86,10 +94,7 @@ export interface ClassKind extends Kind, AnyForms {
   rules: Rules
   /** Returns the rules for given values, if they depend on stored definitions. */
   rulesFor?: ((records: DefinitionLookup, values: Values) => Promise<Rules>) | undefined
-  /** Checks a quota: returns for each new record the error that forbids it. */
-  quota?:
-    | ((records: DefinitionLookup, values: readonly Values[], session?: ClientSession) => Promise<Refusals>)
-    | undefined
+  quota?: Quota | undefined
   comparison?: Comparison | undefined
   /** Maximum number of records per care plan or goal. */
   maxCount?: { of: 'carePlanId' | 'goalId'; count: number } | undefined
@@ -113,7 +118,7 @@ export interface ClassKind extends Kind, AnyForms {
 export type DefinitionLookup = Pick<StoreContext, 'db' | 'definitions'>
 
 /** The error that forbids each of several records; undefined: it is allowed. */
-export type Refusals = (ServiceError | undefined)[]
+type Refusals = (ServiceError | undefined)[]
 
 /** Resolves the rules for these values. */
 export async function resolveRules(

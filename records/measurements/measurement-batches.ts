@@ -185,7 +185,7 @@ export class MeasurementBatches {
   ): Promise<ValidBatchItem[]> {
     if (!kind.quota) return fresh
     const values = fresh.map(({ record, id }) => ({ ...record, id }))
-    const refusals = await kind.quota(this.#records, values, tx.session)
+    const refusals = await kind.quota.refuse(this.#records, values, tx.session)
     return fresh.filter((one, i) => {
       const error = refusals[i]
       if (error) outcomes.set(one, { status: 'refused', error })

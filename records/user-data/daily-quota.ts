@@ -1,6 +1,6 @@
 import type { ClientSession } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { DefinitionLookup, Refusals, Values } from '../ehr-records/kind.ts'
+import type { DefinitionLookup, Quota, Values } from '../ehr-records/kind.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import { markTypeUsed, resolveType, type TypeFamily } from '../types/type-registry.ts'
 
@@ -25,16 +25,16 @@ interface NewValue {
  * Limits the records of a type to its number per day, counted in each EHR by the day that they are about.
  * Every writer takes the lock of the EHR, so nobody adds a record between count and insert.
  */
-export const createDailyQuota =
-  ({ collection, family, by }: QuotaKind) =>
-  async (records: DefinitionLookup, some: readonly Values[], session?: ClientSession): Promise<Refusals> => {
+export function createDailyQuota({ collection, family, by }: QuotaKind): Quota {
+  const toNewValue = (values: Values): NewValue => ({
+    id: String(values.id),
+    ehrId: String(values.ehrId),
+    type: String(values[by]),
+    day: dayNumberOf(new Date(String(values.timestamp))),
+  })
+  const refuse: Quota['refuse'] = async (records, some, session) => {
     if (some.length === 0) return []
-    const newValues = some.map((values) => ({
-      id: String(values.id),
-      ehrId: String(values.ehrId),
-      type: String(values[by]),
-      day: dayNumberOf(new Date(String(values.timestamp))),
-    }))
+    const newValues = some.map(toNewValue)
     const most = new Map<string, number>()
     for (const type of new Set(newValues.map((one) => one.type)))
       most.set(type, await findDailyLimit(records, family, type))
@@ -48,6 +48,8 @@ export const createDailyQuota =
       return undefined
     })
   }
+  return { keyOf: (values) => quotaKeyOf(toNewValue(values)), refuse }
+}
 
 const dayNumberOf = (time: Date): number => Math.floor(time.getTime() / DAY_MS)
 /** The same day number as an aggregation expression. */

@@ -21,7 +21,7 @@ export async function requireCapacity(
   session?: ClientSession,
 ): Promise<void> {
   requireNoViolations(await capacityViolations(records, kind, values, session))
-  const [refusal] = (await kind.quota?.(records, [values], session)) ?? []
+  const [refusal] = (await kind.quota?.refuse(records, [values], session)) ?? []
   if (refusal) throw refusal
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
-import { assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
+import { createPatient, createPlan, type Patient, readAudit } from '../../harness/care/patients.ts'
+import { createClassClient, parseDate } from '../../harness/clients/class-client.ts'
+import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
 import { createRoleHolder, type Person } from '../../harness/people/people.ts'
 
 type Shown = Record<string, unknown>
@@ -123,5 +124,46 @@ describe('the values of a data type', () => {
     const { axes, series } = assertStatus(await owner.call('GET', 'summary/medgraph'))
     assert.equal(axes.length, types.length + 1)
     for (const { axis, unit } of series) assert.equal(axes.find(({ id }: Shown) => id === axis).unit, unit)
+  })
+
+  it('are counted for the daily quota when a correction or a restoration moves them to another day', async () => {
+    const type = await newType({ perDay: 1 })
+    await storeOne(type, 1)
+    assertProblem(await store(type, 2), 429, 'too-many-requests')
+    const { id } = await storeOne(type, 2, { timestamp: '2026-03-02T20:00:00Z' })
+    const href = `/ehr/${patient.ehrId}/measurement/${id}`
+    const body = { carePlanId, dataType: type, value: 2 }
+    const put = (timestamp: string, comment = '') =>
+      patient.call('PUT', href, { ...body, timestamp, comment })
+    const since = new Date()
+    assertProblem(await put('2026-03-01T08:00:00Z'), 429, 'too-many-requests')
+    assert.deepEqual(await readAudit(patient.ehrId, since), ['update Measurement refused'])
+    const time = { timestamp: parseDate('2026-03-01T09:00:00.000Z') }
+    const object = await createClassClient(patient).put('Measurement', id as string, time)
+    assert.equal(object.body.code, 155)
+    assertStatus(await put('2026-03-02T08:00:00Z', 'Earlier'))
+    assertStatus(await put('2026-03-03T08:00:00Z'))
+    await storeOne(type, 3, { timestamp: '2026-03-02T09:00:00Z' })
+    const restored = await patient.call('POST', `${href}/restore`, { version: 2 })
+    assertProblem(restored, 429, 'too-many-requests')
+  })
+
+  it('count like occurrences, which a correction moves to a full day in vain', async () => {
+    const type = `e-${randomUUID()}`
+    assertStatus(await modeller.call('POST', '/data/type/event', { type, name: 'Rare', perDay: 1 }), 201)
+    const add = async (timestamp: string) =>
+      assertStatus(
+        await patient.call('POST', `/data/${patient.mvUid}/event/${type}`, {
+          carePlanId,
+          timestamp,
+          data: {},
+        }),
+        201,
+      )
+    await add('2026-03-01T20:00:00Z')
+    const { id } = await add('2026-03-02T20:00:00Z')
+    const body = { carePlanId, eventType: type, data: {}, timestamp: '2026-03-01T21:00:00Z' }
+    const answer = await patient.call('PUT', `/ehr/${patient.ehrId}/occurrence/${id}`, body)
+    assertProblem(answer, 429, 'too-many-requests')
   })
 })
