@@ -1,5 +1,5 @@
 /** The longest text of a property with a schema; an unbounded repetition counts as so many. */
-const MAX_TEXT_LENGTH = 10_000
+export const MAX_PROPERTY_LENGTH = 10_000
 
 const QUOTATION = /\\Q[\s\S]*?(?:\\E|$)/
 const ESCAPE = /\\[pPx]\{[^}]*\}?|\\[\s\S]/
@@ -120,7 +120,7 @@ function readQuantifier(token = ''): Quantifier | undefined {
 
 /** MongoDB gives up groups that repeat 4,000 times, so one without an end counts as infinite. */
 function countRepetitions(ways: number, isGroup: boolean, { min, max }: Quantifier): number {
-  if (max === Number.POSITIVE_INFINITY) return isGroup ? max : MAX_TEXT_LENGTH
+  if (max === Number.POSITIVE_INFINITY) return isGroup ? max : MAX_PROPERTY_LENGTH
   let count = 0
   for (let times = min; times <= max; times++) count += ways ** times
   return count

@@ -1,6 +1,7 @@
 import { lookUp } from '../../../schemas/validation/look-up.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
 import { fieldTypeOf, type IsServedClass } from '../request/served-classes.ts'
+import { MAX_PROPERTY_LENGTH } from './match-paths.ts'
 import { isFieldPath, type QueryFieldCheck, quoteInput } from './query-fields.ts'
 import { isSafePattern } from './safe-pattern.ts'
 
@@ -33,6 +34,8 @@ interface QueryPosition extends QueryRules {
   depth: number
   /** Depth of subqueries. */
   subqueries: number
+  /** The field whose operators are checked. */
+  field?: string
 }
 
 /** @param beside the operators of the same field, with their operands; `name` is one of them */
@@ -113,11 +116,12 @@ const OPERATOR_CHECKS: Record<string, OperandCheck> = {
   $exists: (value) => {
     if (typeof value !== 'boolean') rejectQuery('$exists needs true or false.')
   },
-  $regex: (value, { budget }, _, { $options }) => {
+  $regex: (value, { budget, className, field = '' }, _, { $options }) => {
     consumeBudget(budget, 'patterns')
-    if (!isSafePattern(value, $options))
+    const maxTextLength = fieldTypeOf(className, field) === 'String' ? MAX_PROPERTY_LENGTH : undefined
+    if (!isSafePattern(value, $options, maxTextLength))
       rejectQuery(
-        '$regex needs a pattern of at most 200 characters, with few repetitions and without look-around and back-references. Use `*` and `+` at its end, or once after ^. Elsewhere use bounds such as {0,50}.',
+        '$regex needs a pattern of at most 200 characters, with few repetitions and without look-around and back-references. Use `*` and `+` at its end, once before that, or twice after ^. In objects without a schema, use them at the end or after ^. Elsewhere use bounds such as {0,50}.',
       )
   },
   $options: (_, __, ___, { $regex }) => {
@@ -165,7 +169,7 @@ function checkFieldConstraint(field: string, value: unknown, place: QueryPositio
     if (!check) rejectOperator(name)
     if (!isOperatorAllowed(place.className, field, name))
       rejectQuery(`Operator ${name} needs a list, which ${field} is not.`)
-    check(operand, oneLevelDeeper(place), name, value as Record<string, unknown>)
+    check(operand, { ...oneLevelDeeper(place), field }, name, value as Record<string, unknown>)
   }
 }
 

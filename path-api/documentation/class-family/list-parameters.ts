@@ -157,7 +157,7 @@ const OPERATORS = {
       type: 'string',
       maxLength: 200,
       description:
-        'Regular expression. Use `*` and `+` at its end, or once after `^`. Elsewhere use bounds such as `{0,50}`.',
+        'Regular expression. Use `*` and `+` at its end, once before that, or twice after `^`. In objects without a schema, use them at the end or after `^`. Elsewhere use bounds such as `{0,50}`.',
     },
     $options: { type: 'string', pattern: '^[imsx]{0,4}$' },
     $inQuery: SUBQUERY,
