@@ -10,8 +10,8 @@ describe('changes of the own account', () => {
   const next = 'another long password'
   const put = ({ mvUid, headers }: Person, change: object) =>
     request().put(`/1/users/${mvUid}`).set(headers).send(change)
-  const identities = () => service.db.collection('auth.identities')
-  const link = (mvUid: string) => identities().insertOne({ mvUid })
+  const identities = () => service.db.collection<{ _id: string; mvUid: string }>('auth.identities')
+  const link = (mvUid: string) => identities().insertOne({ _id: `https://id.example.org ${mvUid}`, mvUid })
   let username: string
   let person: Person
   beforeEach(async () => {
