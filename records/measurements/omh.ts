@@ -16,12 +16,16 @@ export interface OmhBody {
   body(record: Values): object | undefined
   /** The fields of a measurement that a body from elsewhere states; the others are undefined. */
   parse?(body: JsonObject): Values
+  /** The member that makes a body another measurement than the records of the kind are. */
+  findForeignMember?(body: JsonObject): string | undefined
 }
 
 /** A member of a body, in both directions. */
 interface OmhMember {
   /** There is no body without this member. */
   isRequired?: true
+  /** Its value in the bodies of all our records; another value means another measurement. */
+  constant?: string
   of(record: Values): unknown
   parse(json: unknown): Values
 }
@@ -43,7 +47,11 @@ export const codedMember = (field: string, words: ReadonlyMap<unknown, string>):
 })
 
 /** A member that is the same for all our records. */
-export const constantMember = (word: string): OmhMember => ({ of: () => word, parse: () => ({}) })
+export const constantMember = (word: string): OmhMember => ({
+  constant: word,
+  of: () => word,
+  parse: () => ({}),
+})
 
 /** A body of Open mHealth's own schemas, all of which contain the time. */
 export const defineOmhBody = (
@@ -70,6 +78,10 @@ export const defineOmhBody = (
     )
     return Object.assign({ timestamp }, ...values)
   },
+  findForeignMember: (body) =>
+    Object.entries(members).find(
+      ([member, { constant = body[member] }]) => body[member] !== undefined && body[member] !== constant,
+    )?.[0],
 })
 
 /** The time of a record, in local time if its offset is known. */

@@ -52,24 +52,24 @@ const createResourceEntry = (
   requests: [{ resource: of, body: definedMembers(body) }],
 })
 
-/** Readers of bodies by schema name. */
-const OMH_READERS = new Map(
-  MEASUREMENT_KINDS.flatMap(({ path, omh }) => {
-    const read = omh?.parse
-    return omh && read
-      ? [[omh.schema.name, (body: JsonObject) => ({ kind: path, ...read(body) })] as const]
-      : []
-  }),
+/** Kinds whose bodies can be read, by schema name. */
+const OMH_KINDS = new Map(
+  MEASUREMENT_KINDS.flatMap(({ path, omh }) =>
+    omh?.parse ? [[omh.schema.name, { path, omh, parse: omh.parse }] as const] : [],
+  ),
 )
 
-function fromDataPoint({ header, body }: JsonObject): PartialEntry {
+function fromDataPoint({ header, body: json }: JsonObject): PartialEntry {
   const name = nonEmptyText(memberAt(header, 'schema_id', 'name'))
-  const read = OMH_READERS.get(name ?? '')
-  if (!read) return { skipped: `schema ${name ?? 'unknown'}` }
-  const statistic = memberAt(body, 'descriptive_statistic')
+  const kind = OMH_KINDS.get(name ?? '')
+  if (!kind) return { skipped: `schema ${name ?? 'unknown'}` }
+  const body = isJsonObject(json) ? json : {}
+  const statistic = body.descriptive_statistic
   if (statistic !== undefined) return { skipped: `descriptive statistic ${statistic}` }
+  const foreign = kind.omh.findForeignMember?.(body)
+  if (foreign !== undefined) return { skipped: `${name} with ${foreign} ${body[foreign]}` }
   const source = memberAt(header, 'modality') ?? memberAt(header, 'acquisition_provenance', 'modality')
-  return createMeasurementEntry({ source, ...read(isJsonObject(body) ? body : {}) })
+  return createMeasurementEntry({ source, kind: kind.path, ...kind.parse(body) })
 }
 
 /** Codes of a blood pressure panel: current and former LOINC, and SNOMED CT. */
@@ -120,6 +120,14 @@ const objectsIn = (value: unknown): JsonObject[] => (Array.isArray(value) ? valu
 const codesOfConcept = (concept: unknown): string[] =>
   objectsIn(memberAt(concept, 'coding')).map(({ code }) => String(code))
 
+/** The systems of the codes that the service knows; others may use the same codes for something else. */
+const MEASUREMENT_CODE_SYSTEMS: readonly unknown[] = [undefined, 'http://loinc.org', 'http://snomed.info/sct']
+
+const measurementCodesOf = (concept: unknown): string[] =>
+  objectsIn(memberAt(concept, 'coding'))
+    .filter(({ system }) => MEASUREMENT_CODE_SYSTEMS.includes(system))
+    .map(({ code }) => String(code))
+
 const toQuantityFields = (quantity: unknown, field: string): JsonObject => {
   const { value, code, unit } = (quantity ?? {}) as JsonObject
   return { [field]: value, [`${field}Unit`]: code ?? unit }
@@ -135,7 +143,7 @@ function fromObservation(one: JsonObject): PartialEntry {
     const { comparator, value } = inexact.valueQuantity as JsonObject
     return { fault: `has no exact value: ${comparator} ${value}` }
   }
-  const codes = codesOfConcept(one.code)
+  const codes = measurementCodesOf(one.code)
   const when = one.effectiveDateTime ?? memberAt(one, 'effectivePeriod', 'start') ?? one.effectiveInstant
   const at = {
     timestamp: when,
@@ -145,7 +153,7 @@ function fromObservation(one: JsonObject): PartialEntry {
   if (codes.some((code) => BLOOD_PRESSURE_CODES.includes(code))) {
     const componentOf = (quantity: Quantity) =>
       objectsIn(one.component).find(({ code }) =>
-        codesOfConcept(code).some((found) => codesOfQuantity(quantity).includes(found)),
+        measurementCodesOf(code).some((found) => codesOfQuantity(quantity).includes(found)),
       )?.valueQuantity
     const values = {
       ...toQuantityFields(componentOf(systolic), 'systolic'),
@@ -160,7 +168,7 @@ function fromObservation(one: JsonObject): PartialEntry {
       : { fault: `has a BMI in ${bmiUnit} instead of ${bodyMassIndex.unit}` }
   }
   const measuredQuantity = codes.map((code) => QUANTITIES_BY_CODE.get(code)).find((found) => found)
-  if (!measuredQuantity) return { skipped: `Observation ${codes[0] ?? 'without a code'}` }
+  if (!measuredQuantity) return { skipped: `Observation ${codesOfConcept(one.code)[0] ?? 'without a code'}` }
   return createMeasurementEntry({
     kind: measuredQuantity.kind,
     ...at,

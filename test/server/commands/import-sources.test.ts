@@ -254,6 +254,43 @@ describe('npm run import, for files of other programs,', function () {
     assert.match((await run(place, file)).output, /Stored: 0, already known: 8, rejected: 4/)
   })
 
+  it('skips an oxygen saturation of another method, and codes of other systems', async () => {
+    const place = await newPlace()
+    const at = { carePlanId: place.carePlanId, timestamp: '2026-03-01T08:30:00Z' }
+    const measured = { ...at, oxygenSaturation: 97, oxygenSaturationUnit: '%' }
+    assertStatus(await place.call('POST', 'procedure/oxygensaturation', measured), 201)
+    const [point] = assertStatus(await place.call('GET', 'procedure/oxygensaturation/omh'))
+    const { measurement_method: _, ...rest } = point.body
+    const to = await newPlace()
+    const points = [
+      { ...point, body: { ...point.body, measurement_method: 'invasive' } },
+      { ...point, body: { ...point.body, system: 'systemic' } },
+      { ...point, body: rest },
+    ]
+    const omh = await run(to, fileOf(points))
+    assert.match(omh.output, /1 × oxygen-saturation with measurement_method invasive/)
+    assert.match(omh.output, /1 × oxygen-saturation with system systemic/)
+    assert.match(omh.output, /Stored: 1, already known: 0, rejected: 0/)
+
+    const heartRate = (system: string | undefined, value: number) => ({
+      resourceType: 'Observation',
+      status: 'final',
+      code: { coding: [{ system, code: '8867-4' }] },
+      effectiveDateTime: at.timestamp,
+      valueQuantity: { value, code: '/min' },
+    })
+    const fhir = await run(
+      to,
+      resources(
+        heartRate('http://example.org/local', 60),
+        heartRate('http://loinc.org', 61),
+        heartRate(undefined, 62),
+      ),
+    )
+    assert.match(fhir.output, /1 × Observation 8867-4/)
+    assert.match(fhir.output, /Stored: 2, already known: 0, rejected: 0/)
+  })
+
   it('distinguishes diagnoses by their times, and stores them once in two concurrent imports', async () => {
     const place = await newPlace()
     const flu = (more: object) => ({ resourceType: 'Condition', code: { text: 'Flu' }, ...more })
