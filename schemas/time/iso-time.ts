@@ -87,9 +87,15 @@ export const utcOffsetField = Type.Optional(
   }),
 )
 
-/** The values, with the offset of their timestamp if they do not name one. */
+const DAY_LENGTH = 'YYYY-MM-DD'.length
+
+/**
+ * The values, with the offset of their timestamp if they do not name one. RFC 3339 also has a space, or any number of
+ * decimals.
+ */
 export const withUtcOffset = <T extends object>(values: T): T => {
   const { timestamp, utcOffset } = values as { timestamp?: unknown; utcOffset?: unknown }
-  const offset = typeof timestamp === 'string' ? parseIsoTime(timestamp)?.offset : undefined
-  return utcOffset !== undefined || offset === undefined ? values : { ...values, utcOffset: offset }
+  if (typeof timestamp !== 'string' || utcOffset !== undefined) return values
+  const [, hours, minutes = '00'] = /([+-]\d\d)(?::?(\d\d))?$/.exec(timestamp.slice(DAY_LENGTH)) ?? []
+  return hours === undefined ? values : { ...values, utcOffset: `${hours}:${minutes}` }
 }

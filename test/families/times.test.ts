@@ -146,6 +146,10 @@ describe('a time', () => {
       assert.deepEqual([created.timestamp, created.utcOffset], ['2026-03-04T01:00:00.000Z', '-15:30'])
       const object = (await byClass(patient).get(name, String(created.id)).expect(200)).body
       assert.equal(object.utcOffset, '-15:30')
+      for (const timestamp of ['2026-03-04 09:30:00+01:00', '2026-03-05T09:30:00.1234567890+01:00']) {
+        kinds[name].body.timestamp = timestamp
+        assert.equal((await createByPath(patient, name, place)).utcOffset, '+01:00', timestamp)
+      }
       const points = await patient.call('GET', pathOf(name, place, 'omh'))
       if (points.status !== 200) return
       const texts = JSON.stringify(points.body)
