@@ -74,15 +74,16 @@ export function documentThresholds(
   units: readonly string[],
   presets: readonly string[],
 ): TSchema {
-  const { limits, set } = thresholdForms(names, units)
+  const { limits, set } = thresholdForms(names, units, 0)
   const { $id: _, ...bands } = set
   const preset = Type.Unsafe<string>({ type: 'string', enum: presets, description: 'Name of a preset' })
   return { anyOf: [...(presets.length > 0 ? [preset] : []), limits, bands] } as unknown as TSchema
 }
 
-/** Schemas of thresholds, without their rules. */
-export function thresholdForms(names: readonly string[], units: readonly string[]) {
-  const limit = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }))
+/** Schemas of thresholds, without their rules. @param minimum that of the values; undefined: they may be below 0 */
+export function thresholdForms(names: readonly string[], units: readonly string[], minimum?: number) {
+  const bound = minimum === undefined ? {} : { minimum }
+  const limit = (description: string) => Type.Optional(Type.Number({ ...bound, description }))
   const limits: TProperties = Object.fromEntries(
     names.flatMap((name) => [
       [`${name}Low`, limit(`Lower limit of ${name}`)],

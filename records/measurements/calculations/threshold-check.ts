@@ -23,8 +23,8 @@ export type ThresholdCheck = (thresholds: Thresholds) => Violation[]
 
 /** Checks thresholds of any of the three forms; the value's type decides which form applies. */
 export function createThresholdCheck(thresholdTarget: ThresholdTarget, path = ''): ThresholdCheck {
-  const { names, unit, presets } = thresholdTarget
-  const forms = thresholdForms(names, convertibleUnitNames(unit))
+  const { names, unit, presets, ranges } = thresholdTarget
+  const forms = thresholdForms(names, convertibleUnitNames(unit), ranges && 0)
   const checks = { limits: createValidator(forms.limits), set: createValidator(forms.set) }
   const presetNames = Object.keys(presets)
   const byForm: ThresholdCheck = (thresholds) => {

@@ -166,4 +166,13 @@ describe('the values of a data type', () => {
     const answer = await patient.call('PUT', `/ehr/${patient.ehrId}/occurrence/${id}`, body)
     assertProblem(answer, 429, 'too-many-requests')
   })
+
+  it('may have thresholds below 0', async () => {
+    const delta = await newType({ unit: 'Cel', ranges: { warn: { min: -5, max: 5 } } })
+    const thresholds = { [delta]: { valueLow: -4, valueHigh: -1, unit: 'Cel' } }
+    const path = `careplan/${await createPlan(patient)}/thresholds`
+    assertStatus(await patient.call('PUT', path, thresholds))
+    const pulse = await patient.call('PUT', path, { heartrate: { heartRateLow: -4, unit: '/min' } })
+    assert.deepEqual(assertProblemPlaces(pulse, 422, 'rule-violated'), ['body.heartrate.heartRateLow'])
+  })
 })
