@@ -28,6 +28,8 @@ export interface ResolvedType {
   unit?: string
   ranges?: { hard?: ValueRange; warn?: ValueRange }
   deviceTypes?: string[]
+  /** Of a device type. */
+  dataTypes?: string[]
   severity?: string
   perDay: number
   /** Whether its values are numbers. */

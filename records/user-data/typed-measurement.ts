@@ -101,16 +101,19 @@ function rangeWarnings({ ranges, unit }: ResolvedType, amount: Fraction | undefi
 }
 
 function deviceViolations(
-  { deviceTypes = [] }: ResolvedType,
+  { type: dataType, deviceTypes = [] }: ResolvedType,
   { device }: Values,
-  isKnown: boolean,
+  deviceType: ResolvedType | undefined,
 ): Violation[] {
   const type = (device as { type?: unknown } | null | undefined)?.type
   if (typeof type !== 'string') return []
-  if (!isKnown)
-    return [{ path: 'device.type', code: 'unknown', message: 'must be the name of a device type' }]
-  if (deviceTypes.length === 0 || deviceTypes.includes(type)) return []
-  return [{ path: 'device.type', code: 'enum', message: `must be one of ${deviceTypes.join(', ')}` }]
+  const violation = (code: string, message: string) => [{ path: 'device.type', code, message }]
+  if (!deviceType) return violation('unknown', 'must be the name of a device type')
+  if (deviceTypes.length > 0 && !deviceTypes.includes(type))
+    return violation('enum', `must be one of ${deviceTypes.join(', ')}`)
+  const { dataTypes = [] } = deviceType
+  if (dataTypes.length === 0 || dataTypes.includes(dataType)) return []
+  return violation('enum', `must be a device type for ${dataType}: ${type} has ${dataTypes.join(', ')}`)
 }
 
 const deviceSerialOf = ({ device }: Values) => {
@@ -130,14 +133,15 @@ function typedFingerprintOf(values: Values, amount: number | undefined): string 
   return createHash('sha256').update(text).digest('base64url').slice(0, 20)
 }
 
-const rulesOfType = (type: ResolvedType, deviceIsKnown: boolean): Rules => ({
+const rulesOfType = (type: ResolvedType, deviceType: ResolvedType | undefined): Rules => ({
   ...baseRules,
   violations: (values, changedFields) => [
     ...baseRules.violations(values, changedFields),
     ...schemaViolations(type, values),
     ...unitViolations(type, values),
     ...rangeViolations(type, amountOf(type, values)),
-    ...deviceViolations(type, values, deviceIsKnown),
+    // A correction keeps its device, even if the type of the device has other data types now.
+    ...(changedFields.includes('device') ? deviceViolations(type, values, deviceType) : []),
   ],
   derived: (values) => {
     const exact = amountOf(type, values)

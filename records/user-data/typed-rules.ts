@@ -4,7 +4,8 @@ import { type ResolvedType, resolveType, type TypeFamily } from '../types/type-r
 
 /** The rules that follow from a version of a type, for the values that name it. */
 export interface RulesOfType {
-  rules(type: ResolvedType, deviceIsKnown: boolean): Rules
+  /** @param deviceType that of the device which the values name; undefined: it is unknown */
+  rules(type: ResolvedType, deviceType: ResolvedType | undefined): Rules
   /** The rules for values without a known type. */
   fallbackRules: Rules
 }
@@ -25,10 +26,10 @@ export const createRulesResolver =
         code: 'unknown',
         message: `must be the name of a ${family} type`,
       })
-    const deviceType = (device as { type?: unknown } | null | undefined)?.type
-    const deviceIsKnown =
-      typeof deviceType !== 'string' || (await resolveType(records, 'device', deviceType)) !== undefined
-    const bound = rules(type, deviceIsKnown)
+    const deviceName = (device as { type?: unknown } | null | undefined)?.type
+    const deviceType =
+      typeof deviceName === 'string' ? await resolveType(records, 'device', deviceName) : undefined
+    const bound = rules(type, deviceType)
     if (!type.retired || version !== undefined) return bound
     return withViolation(bound, {
       path: by,

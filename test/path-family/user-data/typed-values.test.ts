@@ -175,4 +175,18 @@ describe('the values of a data type', () => {
     const pulse = await patient.call('PUT', path, { heartrate: { heartRateLow: -4, unit: '/min' } })
     assert.deepEqual(assertProblemPlaces(pulse, 422, 'rule-violated'), ['body.heartrate.heartRateLow'])
   })
+
+  it('come from devices whose type has the data type', async () => {
+    const [one, other] = [await newType(), await newType()]
+    const meter = { type: `d-${randomUUID()}`, name: 'Meter', dataTypes: [one] }
+    assertStatus(await modeller.call('POST', '/data/type/device', meter), 201)
+    const device = { device: { type: meter.type } }
+    const { id } = await storeOne(one, 1, device)
+    const wrong = await store(other, 1, device)
+    assert.deepEqual(assertProblemPlaces(wrong, 422, 'rule-violated'), ['body.device.type'])
+    const meterForOther = { ...meter, dataTypes: [other] }
+    assertStatus(await modeller.call('PUT', `/data/type/device/${meter.type}`, meterForOther))
+    const corrected = { carePlanId, dataType: one, value: 2, timestamp: '2026-03-01T20:00:00Z', ...device }
+    assertStatus(await patient.call('PUT', `/ehr/${patient.ehrId}/measurement/${id}`, corrected))
+  })
 })
