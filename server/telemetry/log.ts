@@ -1,17 +1,22 @@
 import { type Logger, pino } from 'pino'
+import { isFullDisk } from '../../records/store/documents/outage.ts'
 import type { Config } from '../config/config.ts'
 
 export type Log = Logger
 
-/** Creates the log: JSON lines on stdout. It never contains data sent by clients. */
-export function createLog(config: Pick<Config, 'logLevel' | 'open'>): Log {
-  return pino({
+/**
+ * Creates the log: JSON lines, which never contain data sent by clients.
+ * @param output standard output, or that for errors in a command, whose results are on standard output
+ */
+export function createLog(config: Pick<Config, 'logLevel' | 'open'>, output: 1 | 2 = 1): Log {
+  const options = {
     level: config.logLevel,
     base: config.open ? { environment: 'open-test' } : null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (level) => ({ level }) },
+    formatters: { level: (level: string) => ({ level }) },
     serializers: { err: describeError },
-  })
+  }
+  return pino(options, pino.destination({ dest: output, sync: true }))
 }
 
 /** Errors of an AggregateError that are logged; the others are mostly like them. */
@@ -30,6 +35,7 @@ function describeError(error: unknown): Record<string, unknown> {
   return {
     name: error.name,
     ...(code === undefined ? {} : { code }),
+    ...(isFullDisk(error) ? { message: 'the disk of the database is full' } : {}),
     ...(quotesInput ? {} : { message: error.message }),
     stack: frames?.join('\n'),
     ...(error instanceof AggregateError && {

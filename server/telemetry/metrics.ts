@@ -32,7 +32,7 @@ const createHistograms = (registry: Registry) => {
   return {
     requests: histogram(
       'http_request_duration_seconds',
-      'Time to answer a request, by method, route template and status',
+      'Time to answer a request, by method, route template and status; without streams of events',
       REQUEST_BUCKETS_S,
       'method',
       'route',
@@ -54,21 +54,34 @@ const createHistograms = (registry: Registry) => {
 const createCounters = (registry: Registry) => {
   const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name, help, labelNames, registers: [registry] })
+  /** Shows each value from the start: to Prometheus a counter that appears as 1 has not increased. */
+  const counterOf = (name: string, help: string, label: string, ...values: string[]) => {
+    const labelled = counter(name, help, label)
+    for (const value of values) labelled.inc({ [label]: value }, 0)
+    return labelled
+  }
   return {
-    mails: counter(
+    faults: counter('faults_total', 'Requests answered with 500; each is a defect'),
+    mails: counterOf(
       'mails_total',
       'Attempts to hand a mail to the mail server, by outcome: sent, failed (tried again later), abandoned, dropped',
       'outcome',
+      'sent',
+      'failed',
+      'abandoned',
+      'dropped',
     ),
     refused: counter(
       'requests_refused_total',
       'Refused requests by reason: the problem code, or the error code of the class family',
       'reason',
     ),
-    failedLogins: counter(
+    failedLogins: counterOf(
       'logins_failed_total',
       'Failed logins by reason: wrong (address or password), locked (after too many wrong passwords)',
       'reason',
+      'wrong',
+      'locked',
     ),
     unhandled: counter('unhandled_rejections_total', 'Unhandled promise rejections; each is a defect'),
   }

@@ -24,7 +24,10 @@ export function observeRequests(log: Log, metrics: Metrics, lines: boolean): Req
       const { statusCode: status } = res
       const ms = performance.now() - start
       const route = routeTemplateOf(path, res)
-      metrics.requests.observe({ method, route, status }, ms / 1000)
+      // A stream lasts as long as its reader wants.
+      const isStream = String(res.getHeader('content-type')).startsWith('text/event-stream')
+      if (!isStream) metrics.requests.observe({ method, route, status }, ms / 1000)
+      if (status === 500) metrics.faults.inc()
       const reason: string | undefined = res.locals.refusal ?? (status >= 400 ? String(status) : undefined)
       if (reason) metrics.refused.inc({ reason })
       // Errors that require action have already been logged at their origin.

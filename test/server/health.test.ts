@@ -31,6 +31,11 @@ describe('seen from outside', () => {
     assert.match(text, /^health_record_service_build_info\{version="[\d.]+",node="v\d+[^"]*"\} 1$/m)
     assert.match(text, /^audit_write_duration_seconds_count \d+$/m)
     assert.match(text, /^requests_refused_total\{reason="code 209"\} \d+$/m)
+    for (const outcome of ['sent', 'failed', 'abandoned', 'dropped'])
+      assert.match(text, new RegExp(`^mails_total\\{outcome="${outcome}"\\} \\d+$`, 'm'))
+    for (const reason of ['wrong', 'locked'])
+      assert.match(text, new RegExp(`^logins_failed_total\\{reason="${reason}"\\} \\d+$`, 'm'))
+    assert.match(text, /^faults_total \d+$/m)
     assert.doesNotMatch(text, /abcdefghij/)
   })
 
@@ -48,7 +53,7 @@ describe('seen from outside', () => {
     }
   })
 
-  it('has alert rules that Prometheus accepts, and that report a database that is away', async function () {
+  it('has alert rules that Prometheus accepts, and that report the first failure', async function () {
     if (!existsSync(PROMTOOL)) {
       process.stderr.write(`promtool is not installed (${PROMTOOL}): the alert rules are not checked\n`)
       return this.skip()
@@ -59,8 +64,24 @@ describe('seen from outside', () => {
     const alert_rule_test = [
       { eval_time: '2m', alertname: 'DatabaseDown', exp_alerts: [] },
       { eval_time: '4m', alertname: 'DatabaseDown', exp_alerts: [{ exp_labels: {} }] },
-    ]
+    ] as { eval_time: string; alertname: string; exp_alerts: object[] }[]
+    const firstFailures = {
+      Faults: 'faults_total',
+      MailsLost: 'mails_total{outcome="abandoned"}',
+      Defect: 'unhandled_rejections_total',
+    }
     const input_series = [{ series: 'database_up', values: '1 1 0 0 0' }]
+    for (const [alertname, series] of Object.entries(firstFailures)) {
+      // The service shows this series from its start.
+      const [name = ''] = series.split('{')
+      const exp_labels = series.includes('abandoned') ? { outcome: 'abandoned' } : {}
+      assert.ok((await request().get('/metrics')).text.includes(`\n${series} `), name)
+      input_series.push({ series, values: '0 0 0 1x10' })
+      alert_rule_test.push(
+        { eval_time: '2m', alertname, exp_alerts: [] },
+        { eval_time: '4m', alertname, exp_alerts: [{ exp_labels }] },
+      )
+    }
     const tests = [{ interval: '1m', input_series, alert_rule_test }]
     writeFileSync(file, JSON.stringify({ rule_files: [resolve(RULES)], evaluation_interval: '1m', tests }))
     await run(PROMTOOL, ['test', 'rules', file])

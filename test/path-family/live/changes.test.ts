@@ -11,7 +11,7 @@ import { createClassClient } from '../../harness/clients/class-client.ts'
 import { type EventSource, openEventSource } from '../../harness/clients/event-source.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, logInAs, type Person } from '../../harness/people/people.ts'
-import { service } from '../../harness/service/service.ts'
+import { request, service } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
 
 describe('the changes of an EHR', () => {
@@ -135,6 +135,14 @@ describe('the changes of an EHR', () => {
     await ofRole.ended()
     assertStatus(await patient.call('DELETE', `/med/ehr/${spare}`), 204)
     await waitUntil(() => ofEhr.hasEnded())
+  })
+
+  it('do not count as slow requests, however long a stream lasted', async () => {
+    const { text } = await request().get('/metrics')
+    assert.doesNotMatch(
+      text,
+      /^http_request_duration_seconds_count\{.*route="\/ehr\/\{ehrId\}\/changes",status="200"/m,
+    )
   })
 
   it('are audited: the subscription and the received records', async () => {
