@@ -2,6 +2,7 @@ import cors, { type CorsOptions } from 'cors'
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express'
 import type { Db } from 'mongodb'
 import { addressKey } from '../records/limits/rate-limiter.ts'
+import { isFullDisk } from '../records/store/documents/outage.ts'
 import { errorCode, ServiceError } from '../schemas/errors.ts'
 import { createDocumentationOperations } from './documentation/documentation-operations.ts'
 import { createOpenApiDocument } from './documentation/openapi-document.ts'
@@ -82,9 +83,7 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
     const refuse = (failure: unknown) => {
       const error = toServiceError(failure)
       response.locals.refusal = errorCode(error.error)
-      // Readiness and metrics already show an unreachable database.
-      if (error.status >= 500)
-        log[error.status === 503 ? 'warn' : 'error']({ err: error.cause ?? error, requestId }, error.title)
+      if (error.status >= 500) log[logLevelOf(error)]({ err: error.cause ?? error, requestId }, error.title)
       return error.status === 404 && prefersPage(request)
         ? renderNotFoundPage(request, services.terms, pathPrefix)
         : createErrorResponse(error, { path: request.path, pathPrefix, requestId })
@@ -99,6 +98,10 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
   })
   return { router, isServed: (path) => isMatched(find, path) }
 }
+
+/** Readiness and metrics already show an unreachable database. */
+const logLevelOf = (error: ServiceError): 'warn' | 'error' =>
+  error.status === 503 && !isFullDisk(error) ? 'warn' : 'error'
 
 function isMatched(find: (path: string) => unknown, path: string): boolean {
   try {

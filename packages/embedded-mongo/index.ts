@@ -3,10 +3,11 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { isCrashSignal } from './storage/disk/data-directory.ts'
+import { freeBytesOf, NEW_DATABASE_BYTES } from './storage/disk/file-access.ts'
 
 export { restoreBackup } from './storage/disk/backup.ts'
 export { addressOf } from './storage/disk/data-directory.ts'
-export { makeDirectory } from './storage/disk/file-access.ts'
+export { makeDirectory, UNWRITABLE_DISK_EXIT_CODE } from './storage/disk/file-access.ts'
 
 export interface EmbeddedMongo {
   uri: string
@@ -59,6 +60,8 @@ export const startEmbeddedMongo = async ({
 const unexpectedEnd = (dataDir: string, code: number | null, signal: string | null): string => {
   const how = signal ?? `code ${code}`
   const sentence = `the embedded engine ended with ${how} before it was ready, on data directory ${dataDir}`
+  if (isCrashSignal(signal) && freeBytesOf(dataDir) < NEW_DATABASE_BYTES)
+    return `${sentence}: its disk is full. Free space, then start again.`
   return isCrashSignal(signal)
     ? `${sentence}: its data.mdb is probably damaged. Restore a backup into an empty directory.`
     : sentence

@@ -11,6 +11,8 @@ export interface TestEngine {
   pid: number
   client: MongoClient
   db: Db
+  /** Resolves with the exit code when the process ends by itself. */
+  exited(): Promise<number>
   /** kill -9: flushes and closes nothing. The directory stays. */
   kill(): Promise<void>
   /** Starts again on the same directory, after `kill` or a clean stop. */
@@ -34,6 +36,7 @@ export async function startEngine(engine = {} as TestEngine): Promise<TestEngine
   return Object.assign(engine, {
     dataDir,
     ...running.handles,
+    exited: () => running.server.exited,
     async kill() {
       process.kill(running.server.pid, 'SIGKILL')
       await running.server.exited

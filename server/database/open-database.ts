@@ -1,7 +1,11 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import {
+  addressOf,
+  startEmbeddedMongo,
+  UNWRITABLE_DISK_EXIT_CODE,
+} from '@health-record-service/embedded-mongo'
 import type { Db } from 'mongodb'
 import { newerDataError } from '../../records/store/backfill/backfill.ts'
 import type { Config } from '../config/config.ts'
@@ -13,8 +17,8 @@ export interface OpenDatabase {
   uri: string
   /** Location of the data, for the person who starts the service. */
   place: string
-  /** Resolves when the embedded engine has ended by itself; never for an external MongoDB. */
-  unexpectedExit: Promise<void>
+  /** Resolves with the reason when the embedded engine has ended by itself; never for an external MongoDB. */
+  unexpectedExit: Promise<string>
   /** Size on disk in bytes. */
   size(db: Db): Promise<number>
   close(): Promise<void>
@@ -91,8 +95,8 @@ async function openEmbeddedDatabase(config: Config, beside: boolean): Promise<Op
     uri: createEmbeddedUri(engine.uri),
     place: directory,
     unexpectedExit: new Promise((resolve) => {
-      engine.exited.finally(() => {
-        if (!closing) resolve()
+      engine.exited.then((code) => {
+        if (!closing) resolve(describeExit(code))
       })
     }),
     size: () => readDiskSize(directory),
@@ -102,6 +106,11 @@ async function openEmbeddedDatabase(config: Config, beside: boolean): Promise<Op
     },
   }
 }
+
+const describeExit = (code: number): string =>
+  code === UNWRITABLE_DISK_EXIT_CODE
+    ? 'The disk of DATA_DIR is full, or accepts no writes; the service cannot continue. Free space, then start it again'
+    : 'The embedded database has stopped; the service cannot continue'
 
 type EnvironmentKind = 'main' | 'open-test'
 

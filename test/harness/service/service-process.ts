@@ -18,8 +18,8 @@ export interface ServiceProcess {
   ended: Promise<number | null>
 }
 
-/** The end of what the service prints when it serves; log lines may follow in the same chunk. */
-const SERVING = /^Sign up:\n.*\}'$/ms
+/** The end of what the service prints when it serves, in production as a log line; log lines may follow in the same chunk. */
+const SERVING = /^Sign up:\n.*\}'$|"msg":"started"/ms
 
 export const createDataDir = (): string => mkdtempSync(join(tmpdir(), 'process-'))
 

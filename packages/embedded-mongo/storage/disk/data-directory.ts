@@ -15,7 +15,14 @@ import {
 } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { checkAccess, explainNoAccess, makeDirectory, StartFault } from './file-access.ts'
+import {
+  checkAccess,
+  explainNoAccess,
+  freeBytesOf,
+  makeDirectory,
+  NEW_DATABASE_BYTES,
+  StartFault,
+} from './file-access.ts'
 import { checkPages, DamagedFile, readHead } from './pages.ts'
 
 export const FORMAT_VERSION = 1
@@ -64,7 +71,10 @@ export const openDataDirectory = async (directory: string, below: Buffer): Promi
   const lock = await takeLock(directory)
   try {
     const isConfirmed = checkFormat(directory)
+    if (!isConfirmed) removeUnwrittenFile()
     const present = existsSync(DATA_FILE)
+    if (!present && freeBytesOf('.') < NEW_DATABASE_BYTES)
+      throw new StartFault(`the disk of data directory ${directory} is full. Free space, then start again.`)
     if (isConfirmed && !present) throw createDamageFault(directory, `${DATA_FILE} is missing`)
     const cut = present && checkDataFile(directory, below)
     const doubt = present ? (cut ? 'copied' : doubtOf(isConfirmed)) : undefined
@@ -231,6 +241,12 @@ const checkFormat = (directory: string): boolean => {
       `data directory ${directory} has format ${format}; this version reads format ${FORMAT_VERSION}`,
     )
   return true
+}
+
+/** A first start on a full disk leaves a file without content. */
+const removeUnwrittenFile = (): void => {
+  const size = statSync(DATA_FILE, { throwIfNoEntry: false })?.size ?? NEW_DATABASE_BYTES
+  if (size < NEW_DATABASE_BYTES && readFileSync(DATA_FILE).every((byte) => byte === 0)) rmSync(DATA_FILE)
 }
 
 const confirmDataFile = (isConfirmed: boolean): void => {

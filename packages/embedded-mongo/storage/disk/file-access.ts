@@ -1,5 +1,5 @@
 /** Permissions and owner of the files in the data directory. */
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CommandError } from '../../values/errors.ts'
 
@@ -21,6 +21,17 @@ export const checkAccess = (directory: string, names: readonly string[]): void =
       throw new StartFault(`cannot use data directory ${directory}: ${explainNoAccess(path, error)}`)
     }
 }
+
+/** The exit code of an engine whose disk accepts no more writes. */
+export const UNWRITABLE_DISK_EXIT_CODE = 3
+
+export const freeBytesOf = (path: string): number => {
+  const { bavail, bsize } = statfsSync(path)
+  return bavail * bsize
+}
+
+/** A new database needs this much room. With less free space lmdb crashes while it creates one. */
+export const NEW_DATABASE_BYTES = 2 ** 21
 
 /** Creates a directory (mode 700) one by one with those above it: below /proc Node's recursive mkdir never ends. */
 export const makeDirectory = (path: string): void => {

@@ -2,9 +2,9 @@
  * Bytes on disk: one ordered key space in lmdb. Writes are committed in groups; each is durable before it is
  * acknowledged.
  */
-import { statfsSync } from 'node:fs'
 import { open, type RangeOptions, type RootDatabase } from 'lmdb'
 import { CommandError } from '../../values/errors.ts'
+import { freeBytesOf, UNWRITABLE_DISK_EXIT_CODE } from './file-access.ts'
 import { type Entry, Overlay, type View, type Visitor } from './overlay.ts'
 
 const MAX_ENTRIES_PER_READ = 512
@@ -52,15 +52,22 @@ interface Group {
   commit?: Promise<CommandError | undefined>
 }
 
-/** If a commit fails with less free space than this, the disk is full. */
-const MIN_FREE_BYTES = 2 ** 20
+/** With more free space than this, a commit always has room. */
+const AMPLE_FREE_BYTES = 2 ** 28
+/** A commit writes its values, the pages that lead to them, and the list of free pages. */
+const COMMIT_BYTES = 2 ** 18
+const CHANGE_BYTES = 2 ** 13
 
 const createFullDiskError = () =>
   new CommandError(14031, 'no space left on the disk of the data; nothing was written')
 
-/** An exhausted quota or file-size limit has many names, such as "Input/output error" for a short write. */
-const createWriteError = (cause: unknown) =>
-  new CommandError(14031, `the disk of the data accepts no writes; nothing was written: ${cause}`)
+/** lmdb's memory is unsound after a failed commit, and the process would crash sooner or later. */
+const stopAfterFailedCommit = (cause: unknown): never => {
+  process.stderr.write(
+    `embedded-mongo: the disk of the data accepts no writes (${cause}). Free space on it, or raise its quota, then start again.\n`,
+  )
+  process.exit(UNWRITABLE_DISK_EXIT_CODE)
+}
 
 /** The time for which jobs run before other work gets a turn, and for which a group accepts more of them. */
 const JOB_SLICE_MS = 10
@@ -299,18 +306,19 @@ export class Storage implements View {
   }
 
   async #commit({ changes, finishedJobs }: Group): Promise<CommandError | undefined> {
-    try {
-      if (!changes.empty) await this.#apply(changes)
-    } catch (error) {
-      return this.#isFull() ? createFullDiskError() : createWriteError(error)
-    }
+    if (!this.#hasRoom(changes)) return createFullDiskError()
+    if (!changes.empty) await this.#apply(changes).catch(stopAfterFailedCommit)
     for (const { answer } of finishedJobs) answer()
     return undefined
   }
 
-  #isFull(): boolean {
-    const { bavail, bsize } = statfsSync(this.#file)
-    return bavail * bsize < MIN_FREE_BYTES
+  /** Asked before the commit, because a failed one ends the process. */
+  #hasRoom(changes: Overlay): boolean {
+    const free = freeBytesOf(this.#file)
+    if (free > AMPLE_FREE_BYTES) return true
+    let needed = COMMIT_BYTES
+    for (const { value } of changes.changesInOrder()) needed += CHANGE_BYTES + (value?.length ?? 0)
+    return needed <= free
   }
 
   async #apply(group: Overlay): Promise<void> {

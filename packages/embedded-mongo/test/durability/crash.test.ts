@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { ClientSession, Db, Document, IndexDescription } from 'mongodb'
+import { type ClientSession, type Db, type Document, type IndexDescription, MongoError } from 'mongodb'
 import { startEngine, type TestEngine } from '../../testing.ts'
 
 const ROUNDS: Record<string, readonly [crashes: number, full: number]> = { full: [10, 5], most: [100, 100] }
@@ -181,10 +181,10 @@ describe('kill -9', function () {
       } catch {
         return this.skip()
       }
+      // The engine ends by itself: lmdb cannot be used after a commit that failed.
       await Promise.all(all.map((writer) => writer.run(engine)))
-      for (const { fault } of all) assert.equal((fault as { code?: unknown }).code, 14031, String(fault))
-      assert.ok((await everything(engine.db)).size > 0, 'it is still read')
-      await engine.kill()
+      for (const { fault } of all) assert.ok(fault instanceof MongoError, String(fault))
+      assert.equal(await engine.exited(), 3)
       await restarted()
     })
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { copyFile, cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MongoClient } from 'mongodb'
@@ -90,6 +90,13 @@ describe('the data on disk', function suite() {
     await engine.stop()
   })
 
+  it('are created anew over a file into which nothing was written', async () => {
+    const dataDir = join(scratch, 'unwritten')
+    await mkdir(dataDir)
+    await writeFile(join(dataDir, 'data.mdb'), Buffer.alloc(32_768))
+    assert.equal(await countIn(dataDir), 0)
+  })
+
   it('stay readable on a full disk, which refuses writes, and recover when there is room', async function full() {
     const small = join(scratch, 'small')
     try {
@@ -126,6 +133,7 @@ const fillDisk = async (disk: string): Promise<void> => {
   assert.equal(storedCount, bytes - 1)
   const more = Array.from({ length: 200 }, () => ({ text }))
   await assert.rejects(things.insertMany(more), { code: 14031 })
+  await assert.rejects(startEmbeddedMongo({ dataDir: join(disk, 'second') }), /the disk of .* is full/)
   await client.close()
   await engine.stop()
 
