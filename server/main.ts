@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import packageJson from '../package.json' with { type: 'json' }
 import { type Config, ConfigError, createConfigurationRows, readConfig } from './config/config.ts'
 import { localUrlOf } from './config/service-address.ts'
 import type { Service } from './service.ts'
@@ -30,9 +31,9 @@ async function main(): Promise<void> {
     await service.stop()
     throw error
   })
-  process.stdout.write(formatWelcome(config, service, administrator))
-  await service.databaseLost
-  service.log.fatal('The embedded database has stopped; the service cannot continue')
+  if (config.production) logStart(config, service, administrator)
+  else process.stdout.write(formatWelcome(config, service, administrator))
+  service.log.fatal(await service.databaseLost)
   process.exit(1)
 }
 
@@ -55,7 +56,7 @@ async function offerFirstAdministrator(config: Config, { accounts }: Service): P
   if (!administrators || (await administrators.hasActiveAdministrator())) return ''
   if (config.adminEmail !== undefined) {
     await administrators.inviteFirst(config.adminEmail)
-    return `\nFirst administrator: a link has been mailed to ${config.adminEmail}\n`
+    return '\nFirst administrator: a link is on its way to the address of ADMIN_EMAIL\n'
   }
   if (config.production || !['127.0.0.1', 'localhost', '0.0.0.0', '::1', '::'].includes(config.host))
     return '\nNo administrator exists yet: set ADMIN_EMAIL, or run health-record-service admin create\n'
@@ -65,6 +66,13 @@ async function offerFirstAdministrator(config: Config, { accounts }: Service): P
 
 function formatHelpEntry([variable, kind, fallback, about]: string[]): string {
   return `${variable}\n    ${about}.\n    ${kind}${fallback ? `; default: ${fallback}` : ''}\n`
+}
+
+/** In production the output is JSON lines only. */
+function logStart({ termsUrl, open }: Config, { log, url, place }: Service, administrator: string): void {
+  if (administrator) log.warn(administrator.trim())
+  if (!open && termsUrl === undefined) log.warn('Nobody is asked to agree to terms until TERMS_URL is set')
+  log.info({ version: packageJson.version, url, place }, 'started')
 }
 
 function formatWelcome(config: Config, { url, place }: Service, administrator: string): string {

@@ -68,8 +68,8 @@ interface ServiceParts {
   serve(server: Server): void
   /** Ends streams and other work that would not end by itself. */
   drain(): Promise<unknown>
-  /** Resolves when the embedded database has ended by itself; the service cannot continue then. */
-  databaseLost: Promise<void>
+  /** Resolves with the reason when the embedded database has ended by itself; the service cannot continue then. */
+  databaseLost: Promise<string>
 }
 
 export interface Service extends ServiceParts {
@@ -132,7 +132,7 @@ async function startStoppable(start: (onStop: OnStop) => Promise<ServiceParts>):
 
 async function openParts(config: Config, onStop: OnStop, state: ServiceState): Promise<ServiceParts> {
   const publicUrl = publicUrlOf(config)
-  const log = createLog(config)
+  const log = createLog(config, state.beside ? 2 : 1)
   const metrics = createMetrics()
   const sharedParts = { config, publicUrl, log, metrics }
   onStop(watchRejections(log, metrics))

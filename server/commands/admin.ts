@@ -145,7 +145,7 @@ async function createAdministrator(
 ): Promise<string> {
   const { state } = await services.administrators.invite(email, name)
   return state === 'ACTIVATION_PENDING'
-    ? `${email} is now an administrator. A link for choosing a password has been mailed.`
+    ? `${email} is now an administrator. A link for choosing a password is on its way by mail.`
     : `${email} is now an administrator.`
 }
 

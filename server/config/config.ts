@@ -76,6 +76,7 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean, newDatabase = 
     )
   faults.push(
     ...findSharedSecrets(values),
+    ...findUnusedSettings(values),
     ...findWeakUriOptions('MONGODB_URI', String(values.mongodbUri ?? '')),
   )
   if (faults.length === 0 && isDirectoryNeeded(values, missing)) {
@@ -138,6 +139,12 @@ export function findWeakUriOptions(variable: string, address: string): string[] 
         `${variable} must not contain ${name}: the service always writes to a majority and reads from the primary`,
     )
 }
+
+/** Finds settings of external logins while these are off. */
+const findUnusedSettings = ({ oidcClientId, oidcClientSecret, oidcAudiences }: Record<string, unknown>) =>
+  oidcClientId === undefined && (oidcClientSecret !== undefined || oidcAudiences !== undefined)
+    ? ['OIDC_CLIENT_ID is required with OIDC_CLIENT_SECRET or OIDC_AUDIENCES']
+    : []
 
 /** Finds keys with the same value: each would grant the rights of the other. */
 function findSharedSecrets(values: Record<string, unknown>): string[] {

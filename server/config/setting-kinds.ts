@@ -29,7 +29,7 @@ export const hostName: SettingKind<string> = {
 
 export const directory: SettingKind<string> = {
   mustBe: 'a path',
-  read: (text) => (text.includes('\0') ? undefined : resolve(text)),
+  read: (text) => (text.trim() === '' || text.includes('\0') ? undefined : resolve(text)),
 }
 
 /** An address without query, fragment or trailing slash. */
@@ -149,6 +149,10 @@ export const visibleText: SettingKind<string> = {
 
 export const visibleTexts: SettingKind<string[]> = {
   mustBe: 'texts of visible characters, separated by commas',
-  read: (text) =>
-    /^[\x21-\x7e]{1,2000}$/.test(text) ? text.split(',').filter((entry) => entry !== '') : undefined,
+  read: (text) => {
+    const list = text.split(',').map((entry) => entry.trim())
+    return text.length <= 2000 && list.every((entry) => /^[\x21-\x7e]*$/.test(entry))
+      ? list.filter(Boolean)
+      : undefined
+  },
 }

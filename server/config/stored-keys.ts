@@ -26,7 +26,7 @@ export function readStoredKeys(path: string): Keys {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
-    chmodSync(path, 0o600)
+    restrictToOwner(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
     throw error
@@ -38,6 +38,15 @@ export function readStoredKeys(path: string): Keys {
     // Reported below: the file was not written by this service.
   }
   throw damagedKeyFile(path)
+}
+
+/** A mounted secret, and a file of another user, keep their mode. */
+function restrictToOwner(path: string): void {
+  try {
+    chmodSync(path, 0o600)
+  } catch (error) {
+    if (!['EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+  }
 }
 
 const isKeys = (value: unknown): value is Keys =>

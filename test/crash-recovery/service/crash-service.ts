@@ -64,7 +64,8 @@ export async function createServiceStarter(
     DATA_DIR: createDataDir(),
     // As operators run it. Without the supervision of handlers it also starts faster.
     NODE_ENV: 'production',
-    LOG_LEVEL: 'error',
+    // The line of the start tells that the service is ready.
+    LOG_LEVEL: 'info',
     // Tokens contain it, so it must be the same for all services.
     PUBLIC_URL: 'http://service.example.org',
     // No server listens there, so mails stay in the queue.

@@ -73,7 +73,8 @@ function createEnvironment(smtpUrl: string, port: number): NodeJS.ProcessEnv {
     ...Object.fromEntries(generatedVariables.map((name) => [name, randomBytes(24).toString('hex')])),
     PATH: process.env.PATH,
     NODE_ENV: 'production',
-    LOG_LEVEL: 'error',
+    // The line of the start tells that the service is ready.
+    LOG_LEVEL: 'info',
     PUBLIC_URL: `http://127.0.0.1:${port}`,
     SMTP_URL: smtpUrl,
     DATA_DIR: createDataDir(),

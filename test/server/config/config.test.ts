@@ -118,6 +118,15 @@ describe('configuration', () => {
     assert.deepEqual(faultsOf({ ...secrets, ADMIN_EMAIL: 'admin@example.org' }), [])
   })
 
+  it('refuses blank directories, and settings of external logins without a client id', () => {
+    for (const name of ['DATA_DIR', 'CARE_PLAN_TEMPLATES', 'TEXT_PACKS'])
+      assert.match(faultsOf({ ...secrets, [name]: ' ' }).join(), new RegExp(`^${name} must be a path`))
+    for (const name of ['OIDC_CLIENT_SECRET', 'OIDC_AUDIENCES'])
+      assert.match(faultsOf({ ...secrets, [name]: 'an-app' }).join(), /^OIDC_CLIENT_ID is required/)
+    assert.deepEqual(faultsOf({ ...secrets, OIDC_CLIENT_ID: 'x', OIDC_AUDIENCES: 'an-app, another' }), [])
+    assert.deepEqual(faultsOf({ ...secrets, INTERNAL_KEY_HOSTS: 'a.example, b.example' }), [])
+  })
+
   it('refuses a public address below which requests could mean two operations', () => {
     for (const path of ['/med', '/MED', '/chat/', '/metrics'])
       assert.match(

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { type ClientRequest, request } from 'node:http'
 import { join } from 'node:path'
+import { freePort } from '../../harness/service/port.ts'
 import { findStartRefusal } from '../../harness/service/service.ts'
 import {
   createDataDir,
@@ -53,6 +55,17 @@ describe('a service in its data directory and on its port', function suite() {
     assert.equal(limited.body.code, 155)
     assert.ok(Number(limited.headers.get('retry-after')) > 0)
     assert.equal((await send('/functions/Login', account)).status, 429)
+  })
+
+  it('ends when npm passes a signal on to the shell of its script', async () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
+    const script = scripts.start.replace('npm run compile --silent', 'true')
+    const env = { PATH: process.env.PATH, DATA_DIR: createDataDir(), PORT: String(await freePort()) }
+    const shell = spawn('sh', ['-c', script], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(shell.stdout, 'data')
+    shell.kill('SIGTERM')
+    assert.deepEqual(await once(shell, 'exit'), [0, null])
+    assert.equal(existsSync(join(env.DATA_DIR, 'service.json')), false)
   })
 
   it('locks its data directory: another instance is refused', async () => {
