@@ -88,7 +88,7 @@ const rangeField = (description: string, example: object) =>
 
 const dataTypeFields = {
   ...commonTypeFields({ noun: 'data type', type: 'steps', name: 'Steps', description: 'Steps of a day' }),
-  schema: jsonSchemaField('the value', { type: 'integer', minimum: 0 }),
+  schema: jsonSchemaField('the value in the unit of the type', { type: 'integer', minimum: 0 }),
   unit: Type.Optional(shortTextField('Unit of a numeric value, as UCUM code; it cannot change', '{steps}')),
   ranges: Type.Optional(
     Type.Object(
