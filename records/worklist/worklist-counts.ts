@@ -14,8 +14,6 @@ export interface RankedEntry {
 /** Whose worklist it is, and what it contains. */
 interface WorklistScope {
   caller: Caller
-  /** The EHRs of the caller, who is no patient of theirs. */
-  ownEhrs: readonly string[]
   /** The caller, and the users whose worklists the caller has taken over. */
   owners: readonly string[]
   filter: WorklistFilter
@@ -55,12 +53,11 @@ export class WorklistCounts {
     if ((data as { missed?: unknown } | undefined)?.missed) entry.missed += 1
   }
 
-  /** The EHRs of others in which something needs action, or all of them. */
+  /** The EHRs in which something needs action, or all of them. */
   entries(): WorklistEntry[] {
-    const { ownEhrs, filter } = this.#worklist
+    const { filter } = this.#worklist
     return [...this.#entries.values()].filter(
-      (entry) =>
-        !ownEhrs.includes(entry.ehrId) && (filter.all || needsAction(entry)) && fitsFilter(entry, filter),
+      (entry) => (filter.all || needsAction(entry)) && fitsFilter(entry, filter),
     )
   }
 }

@@ -80,11 +80,11 @@ export class Worklists {
     const others = await findOwnersStoodInFor(this.#records, caller.userId, this.#records.clock())
     const owners = [caller.userId, ...others]
     const [alerts, tasks, unread] = await Promise.all([
-      this.#findAlerts(caller, owners, filter),
-      this.#findOverdueTasks(caller),
-      this.#countUnread(caller),
+      this.#findAlerts(caller, own, owners, filter),
+      this.#findOverdueTasks(caller, own),
+      this.#countUnread(caller, own),
     ])
-    const counts = new WorklistCounts({ caller, ownEhrs: own, owners, filter })
+    const counts = new WorklistCounts({ caller, owners, filter })
     if (filter.all) for (const ehrId of patients) counts.of(ehrId)
     for (const alert of alerts) counts.addAlert(alert)
     for (const { ehrId } of tasks) counts.of(ehrId).overdueTasks += 1
@@ -95,9 +95,10 @@ export class Worklists {
       .sort((a, b) => compareRanks(a.rank, b.rank))
   }
 
-  /** The alerts that nobody has taken, without muted ones, and those that an owner of the list has taken. */
+  /** The alerts in EHRs of others that nobody has taken, without muted ones, and those that an owner of the list has taken. */
   #findAlerts(
     caller: Caller,
+    own: readonly string[],
     owners: readonly string[],
     { ehrId, takenByOthers }: WorklistFilter,
   ): Promise<ParseDocument[]> {
@@ -106,26 +107,27 @@ export class Worklists {
       $or: [{ mutedUntil: null }, { mutedUntil: { $lte: this.#records.clock() } }],
     }
     const isTaken = { alertState: 'TAKEN', ...(!takenByOthers && { takenBy: { $in: [...owners] } }) }
-    const isOfPatient = ehrId !== undefined && { ehrId }
+    const ofPatients = { ehrId: { $nin: [...own], ...(ehrId !== undefined && { $eq: ehrId }) } }
     return this.#find(
       caller,
       Event.collection,
-      { ...OPEN_ALERTS_FILTER, ...isOfPatient, $or: [isAwaited, isTaken] },
+      { ...OPEN_ALERTS_FILTER, ...ofPatients, $or: [isAwaited, isTaken] },
       { urgency: -1 },
     )
   }
 
-  #findOverdueTasks(caller: Caller): Promise<ParseDocument[]> {
+  #findOverdueTasks(caller: Caller, own: readonly string[]): Promise<ParseDocument[]> {
     const today = new Date(this.#records.clock().toISOString().slice(0, 10))
-    return this.#find(caller, Task.collection, { status: 'ACTIVE', dueDate: { $lt: today } }, { dueDate: 1 })
+    const overdue = { status: 'ACTIVE', dueDate: { $lt: today }, ehrId: { $nin: [...own] } }
+    return this.#find(caller, Task.collection, overdue, { dueDate: 1 })
   }
 
   /** Counts the unread messages by EHR. */
-  async #countUnread(caller: Caller): Promise<[ehrId: unknown, count: number][]> {
+  async #countUnread(caller: Caller, own: readonly string[]): Promise<[ehrId: unknown, count: number][]> {
     const topics = await this.#find(
       caller,
       ChatTopic.collection,
-      { ehrId: { $gt: '' } },
+      { ehrId: { $gt: '', $nin: [...own] } },
       { lastMessageAt: -1 },
       MAX_TOPICS,
     )

@@ -323,6 +323,25 @@ for (const family of ['path', 'class'] as const)
   })
 
 describe('a worklist', () => {
+  it('has the alert of a patient beside a thousand more urgent ones of the user', async () => {
+    const nurse = await createPatient()
+    const patient = await createPatient()
+    const [ownPlan, plan] = [await createPlan(nurse), await createPlan(patient)]
+    await addParticipant(plan, nurse, 'write')
+    const ownAlert = await createAlert(nurse, ownPlan)
+    await createAlert(patient, plan)
+    const alerts = service.db.collection<{ _id: string; urgency: number }>('Event')
+    const { urgency = 0, ...alert } = (await alerts.findOne({ _id: ownAlert })) ?? {}
+    await alerts.insertMany(
+      Array.from({ length: 1000 }, (_, i) => ({ ...alert, _id: `${ownAlert}${i}`, urgency: urgency + 1 })),
+    )
+    const { items } = await READ.path(nurse)
+    assert.deepEqual(
+      items.map(({ ehrId, alerts }) => [ehrId, alerts]),
+      [[patient.ehrId, 1]],
+    )
+  })
+
   it('reads only what waits, by indexes', async () => {
     const nurse = await createPerson()
     const { patient, planId } = await createPatientOf(nurse)
