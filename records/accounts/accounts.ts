@@ -2,6 +2,7 @@ import type { ClientSession } from 'mongodb'
 import type { Account, AccountUpdate } from '../../schemas/accounts/account.ts'
 import { ACCOUNT_ROLES, type AccountRole, type AccountState } from '../../schemas/enums.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { reviewAlertsOf } from '../ehrs/rights/alert-owners.ts'
 import { findDirectRoles, setRole } from '../ehrs/rights/roles.ts'
 import { hashedKey, type RateLimiter } from '../limits/rate-limiter.ts'
 import { type Caller, isAdmin } from '../store/documents/caller.ts'
@@ -180,6 +181,7 @@ export class Accounts {
     }
     if (disabled !== undefined) Object.assign(set, accountPermissions(mvUid, disabled))
     await usersOf(this.#db).updateOne({ _id: mvUid }, { $set: set, $unset: unset }, { session })
+    if (disabled) await reviewAlertsOf(records, session, mvUid)
     if (roles)
       for (const role of ACCOUNT_ROLES) await setRole(records, session, mvUid, role, roles.includes(role))
     if (roles && roles.length > 0) await convertToInvited(this.#db, mvUid, at, session)

@@ -18,7 +18,7 @@ const OPEN_ALERTS_INDEX = {
 } as const
 
 /** The open alerts of a user's list, which change hands together. */
-const ofList = (field: 'assignedTo' | 'assignedFor') => ({
+const ofList = (field: 'assignedTo' | 'assignedFor' | 'takenBy') => ({
   name: field,
   key: { [field]: 1 },
   partialFilterExpression: { urgency: OPEN_ALERTS_FILTER.urgency },
@@ -41,6 +41,7 @@ export const Event = defineKind(forms, {
     OPEN_ALERTS_INDEX,
     ofList('assignedTo'),
     ofList('assignedFor'),
+    ofList('takenBy'),
     { key: { attentionAt: 1 }, sparse: true },
   ],
   timeline: {

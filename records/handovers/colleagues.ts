@@ -1,4 +1,5 @@
 import type { Colleague } from '../../schemas/worklist/handover.ts'
+import { findDisabledUsers } from '../accounts/user/user.ts'
 import { carePlanIdOfRole, planRole } from '../ehrs/rights/access.ts'
 import { findHolders } from '../ehrs/rights/roles.ts'
 import type { Caller } from '../store/documents/caller.ts'
@@ -22,8 +23,9 @@ export async function findColleagues(database: Database, caller: Caller): Promis
     [...plans.keys()].map((id) => planRole(id, 'write')),
     MAX_HOLDERS,
   )
+  const disabled = await findDisabledUsers(database.db, [...holders.keys()])
   return [...holders]
-    .filter(([mvUid]) => mvUid !== caller.userId)
+    .filter(([mvUid]) => mvUid !== caller.userId && !disabled.has(mvUid))
     .map(([mvUid, roles]) => {
       const ehrIds = roles.map((role) => plans.get(carePlanIdOfRole(role) ?? '') ?? '')
       return { mvUid, carePlans: roles.length, ofCarePlans: plans.size, ehrIds: [...new Set(ehrIds)] }

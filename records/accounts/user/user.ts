@@ -1,4 +1,4 @@
-import type { Collection, Db } from 'mongodb'
+import type { ClientSession, Collection, Db } from 'mongodb'
 import type { Account } from '../../../schemas/accounts/account.ts'
 import { isLanguageTag } from '../../../schemas/code-lists.ts'
 import type { AccountRole, AccountState } from '../../../schemas/enums.ts'
@@ -88,6 +88,17 @@ export function accountStateOf(user: User): AccountState {
 }
 
 export const isDisabled = ({ _rperm }: Pick<User, '_rperm'>): boolean => _rperm?.length === 0
+
+/** Those of the users whose accounts an administrator has disabled. */
+export async function findDisabledUsers(
+  db: Db,
+  userIds: readonly string[],
+  session?: ClientSession,
+): Promise<Set<string>> {
+  const disabled = { _id: { $in: [...userIds] }, ...ACCOUNT_STATE_FILTERS.DISABLED }
+  const found = usersOf(db).find(disabled, { projection: { _id: 1 }, ...(session && { session }) })
+  return new Set((await found.toArray()).map(({ _id }) => _id))
+}
 
 /** @throws PreconditionFailed */
 export function requireVersion({ version }: User, expected: ExpectedVersions): void {

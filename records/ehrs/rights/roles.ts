@@ -5,6 +5,7 @@ import type { Database } from '../../store/documents/database.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { type ParseDocument, toStoredPermissions } from '../../store/documents/parse-format.ts'
 import { ehrRole, type PlanRight, planRole } from './access.ts'
+import { reviewAlertsOf } from './alert-owners.ts'
 
 /** A row of one of Parse's join collections: a role (owning) contains a user or a child role (related). */
 interface Membership {
@@ -96,26 +97,28 @@ export async function removeRoles(
   emitRolesChangedAtEnd(database, session)
 }
 
-/** Grants or revokes a service-wide role; the role is created with its first grant. */
+/**
+ * Grants or revokes a service-wide role; the role is created with its first grant.
+ * @returns whether the user has lost it
+ */
 export async function setRole(
   database: Database,
   session: ClientSession,
   userId: string,
   name: string,
   isMember: boolean,
-): Promise<void> {
+): Promise<boolean> {
   const { _id, ...rest } = buildRole(name)
   const row = buildMembership(_id, userId)
+  emitRolesChangedAtEnd(database, session)
   if (isMember) {
     await roleCollection(database).updateOne({ _id }, { $setOnInsert: rest }, { session, upsert: true })
     await membershipCollection(database, 'users').replaceOne({ _id: row._id }, row, { session, upsert: true })
-  } else {
-    await membershipCollection(database, 'users').deleteMany(
-      { owningId: _id, relatedId: userId },
-      { session },
-    )
+    return false
   }
-  emitRolesChangedAtEnd(database, session)
+  const memberships = membershipCollection(database, 'users')
+  const { deletedCount } = await memberships.deleteMany({ owningId: _id, relatedId: userId }, { session })
+  return deletedCount > 0
 }
 
 /**
@@ -130,7 +133,8 @@ export async function setPlanRole(
   isMember: boolean,
 ): Promise<void> {
   const name = planRole(carePlanId, right)
-  await setRole(database, session, userId, name, isMember)
+  const isLost = await setRole(database, session, userId, name, isMember)
+  if (isLost && right === 'write') await reviewAlertsOf(database, session, userId, { carePlanId })
   if (!isMember) return
   const child = buildMembership(ehrRole(ehrId, 'read'), name)
   await membershipCollection(database, 'roles').replaceOne({ _id: child._id }, child, {
@@ -154,6 +158,7 @@ export async function removeUserFromRoles(
   userId: string,
 ): Promise<void> {
   await membershipCollection(database, 'users').deleteMany({ relatedId: userId }, { session })
+  await reviewAlertsOf(database, session, userId)
   emitRolesChangedAtEnd(database, session)
 }
 

@@ -2,7 +2,9 @@ import type { ClientSession, Collection } from 'mongodb'
 import type { AlertRules, ExpectedMeasurement } from '../../../../schemas/events/alert-rules.ts'
 import type { EventRecord } from '../../../../schemas/events/event.ts'
 import type { SendMail } from '../../../accounts/user/mails.ts'
-import { Event, OPEN_ALERTS_FILTER } from '../../../events/event.ts'
+import { reviewAlertsOf } from '../../../ehrs/rights/alert-owners.ts'
+import { handlingAfter, handlingOf, withHandling } from '../../../events/alert-handling.ts'
+import { Event } from '../../../events/event.ts'
 import { ALERT_TYPE } from '../../../events/event-rules.ts'
 import { findStandIns } from '../../../handovers/stand-ins.ts'
 import { PROFILE_COLLECTIONS } from '../../../profiles/storage/profile-collections.ts'
@@ -12,6 +14,7 @@ import {
   createParseFormat,
   fromStoredPermissions,
   type ParseDocument,
+  type SavedRecord,
 } from '../../../store/documents/parse-format.ts'
 import { DueRecords, runPages } from '../../../store/jobs/due-records.ts'
 import { Store } from '../../../store/store.ts'
@@ -89,10 +92,18 @@ export class AlertWatch {
     const rules = alertRulesIn(await this.#rules.findOne({ _id: plan._id }, { session }))
     const candidates = await this.#findCandidates(session, plan._id, rules, now)
     const alert = eventFormat.fromStored(found)
+    const isTaken = alert.alertState === 'TAKEN'
+    // Whoever has taken it keeps it as long as they may write the plan.
+    if (
+      isTaken &&
+      (await findPlanWriters(this.#records, session, plan._id, [String(alert.takenBy)])).length > 0
+    )
+      return setTime(alerts, session, id, 'attentionAt', undefined)
     const next = attentionOf(alert, rules, candidates, now)
-    if (ASSIGNMENT_NAMES.every((name) => next[name] === alert[name]))
+    if (!isTaken && ASSIGNMENT_NAMES.every((name) => next[name] === alert[name]))
       return setTime(alerts, session, id, 'attentionAt', next.attentionAt && new Date(next.attentionAt))
-    await this.#alerts.update(watchCaller, { id }, (before) => withAttention(before, next), { tx })
+    const change = (before: SavedRecord<EventRecord>) => withAttention(withoutTaker(before, now), next)
+    await this.#alerts.update(watchCaller, { id }, change, { tx })
     if (next.assignedTo === undefined) return
     const to = { mvUid: next.assignedTo }
     await this.#sendMail({ to, template: 'alert', language: undefined, data: {} }, session)
@@ -122,10 +133,7 @@ export class AlertWatch {
     const handovers = documentCollection(this.#records, PROFILE_COLLECTIONS.handover)
     const found = await handovers.findOne({ _id: id, changesAt: { $lte: now } }, { session })
     if (!found) return
-    const alerts = documentCollection(this.#records, Event.collection)
-    const waiting = { ...OPEN_ALERTS_FILTER, alertState: { $in: ['NEW', 'SEEN'] } }
-    for (const owner of [{ assignedTo: found.by }, { assignedFor: found.by }])
-      await alerts.updateMany({ ...owner, ...waiting }, { $set: { attentionAt: now } }, { session })
+    await reviewAlertsOf(this.#records, session, String(found.by), { at: now })
     const next = [found.from, found.until].find((time) => (time as Date) > now) as Date | undefined
     await setTime(handovers, session, id, 'changesAt', next)
   }
@@ -197,6 +205,12 @@ async function setTime(
 ): Promise<void> {
   const change = time ? { $set: { [name]: time } } : { $unset: { [name]: '' as const } }
   await documents.updateOne({ _id }, change, { session })
+}
+
+/** Releases an alert that somebody has taken. */
+function withoutTaker(alert: EventRecord, at: Date): EventRecord {
+  const handling = handlingOf(alert)
+  return withHandling(alert, handlingAfter(handling, { action: 'RELEASE' }, { userId: 'service', at }), at)
 }
 
 const ASSIGNMENT_NAMES = ['assignedTo', 'assignedFor', 'mutedUntil'] as const

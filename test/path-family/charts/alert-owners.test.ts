@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import {
+  createAlert,
+  createPatient,
+  createPlan,
+  letTakePart,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { createAdmin, createPerson, type Person, password } from '../../harness/people/people.ts'
+import { waitFor } from '../../harness/wait.ts'
+
+type Values = Record<string, unknown>
+
+describe('an alert whose owner may no longer write the care plan', () => {
+  let patient: Patient
+  let planId: string
+  let nurse: Person
+  let colleague: Person
+  let participationId: string
+  beforeEach(async () => {
+    ;[patient, nurse, colleague] = await Promise.all([createPatient(), createPerson(), createPerson()])
+    planId = await createPlan(patient)
+    ;({ participationId } = await letTakePart(patient, planId, nurse, { access: 'WRITE' }))
+    await letTakePart(patient, planId, colleague, { access: 'WRITE' })
+  })
+
+  const escalate = async (...users: Person[]) => {
+    const escalation = { afterMinutes: 30, participants: users.map(({ mvUid }) => mvUid) }
+    assertStatus(await patient.call('PUT', `careplan/${planId}/alert-rules`, { escalation }))
+  }
+  const archive = () => patient.call('DELETE', `careplan/${planId}/participant/${participationId}`)
+  const deleteAccount = () =>
+    nurse.call('DELETE', `/auth/account/${nurse.mvUid}`, { currentPassword: password })
+  const disable = async () =>
+    (await createAdmin()).call('PUT', `/auth/account/${nurse.mvUid}`, { disabled: true })
+  const read = async (id: string): Promise<Values> =>
+    assertStatus(await patient.call('GET', `/med/${patient.ehrId}/event/${id}`))
+  const waitForOwner = (id: string, who: Person) =>
+    waitFor(async () => ((await read(id)).assignedTo === who.mvUid ? true : undefined), 'the owner')
+  const take = async (who: Person, id: string) =>
+    assertStatus(await who.call('POST', `/ehr/${patient.ehrId}/alert/${id}/handle`, { action: 'TAKE' }))
+
+  for (const [title, leave] of Object.entries({
+    'leaves the care plan': archive,
+    'deletes the account': deleteAccount,
+    'is disabled': disable,
+  }))
+    it(`returns to the others when its owner ${title}, whether taken or waiting`, async () => {
+      await escalate(nurse, colleague)
+      const [taken, waiting] = [await createAlert(patient, planId), await createAlert(patient, planId)]
+      await take(nurse, taken)
+      await waitForOwner(waiting, nurse)
+      assert.ok((await leave()).status < 300)
+      for (const id of [taken, waiting]) await waitForOwner(id, colleague)
+      const { alertState, takenBy } = await read(taken)
+      assert.deepEqual([alertState, takenBy], ['SEEN', null])
+      const { items } = assertStatus(await colleague.call('GET', '/worklist'))
+      assert.deepEqual(
+        items.map(({ alerts, assigned }: Values) => [alerts, assigned]),
+        [[2, 2]],
+      )
+      const history = await patient.call('GET', `/med/${patient.ehrId}/event/${taken}/history`)
+      assert.equal(assertStatus(history).items[0].userId, 'service')
+      await take(colleague, taken)
+    })
+
+  it('stays with the owner who loses another right', async () => {
+    const otherPlan = await createPlan(patient)
+    const other = await letTakePart(patient, otherPlan, nurse, { access: 'WRITE' })
+    const id = await createAlert(patient, planId)
+    await take(nurse, id)
+    assertStatus(
+      await patient.call('DELETE', `careplan/${otherPlan}/participant/${other.participationId}`),
+      204,
+    )
+    await escalate(colleague, nurse)
+    const waiting = await createAlert(patient, planId)
+    await waitForOwner(waiting, colleague)
+    assert.equal((await read(id)).takenBy, nurse.mvUid)
+  })
+
+  it('is handed over to nobody whose account is disabled', async () => {
+    const until = new Date(Date.now() + 3_600_000).toISOString()
+    const colleagues = async () =>
+      assertStatus(await colleague.call('GET', '/worklist/colleague')).items.map(({ mvUid }: Values) => mvUid)
+    assert.deepEqual(await colleagues(), [nurse.mvUid])
+    assertStatus(await disable())
+    assert.deepEqual(await colleagues(), [])
+    assertProblem(
+      await colleague.call('POST', '/worklist/handover', { to: nurse.mvUid, until }),
+      422,
+      'rule-violated',
+    )
+    assertProblem(
+      await patient.call('PUT', `careplan/${planId}/alert-rules`, {
+        escalation: { afterMinutes: 30, participants: [nurse.mvUid] },
+      }),
+      422,
+      'rule-violated',
+    )
+  })
+})
