@@ -134,7 +134,7 @@ async function sendNextMail(mails: Collection<QueuedMail>, post: MailQueueDepend
   if (!queuedMail) return false
   const mail = await resolveAddress(mails, queuedMail, post)
   if (!mail) return true
-  if (!mail.counted && !(await isWithinMailLimit(mails, mail, post))) return true
+  if (!mail.counted && !(await isWithinMailLimit(mails, mail, queuedMail, post))) return true
   try {
     const language = mail.language ?? (await post.languageOf(mail.to))
     const values = { ...post.commonValues(language), ...mail.data }
@@ -193,32 +193,51 @@ const REQUESTED_TEMPLATES: readonly TemplateName[] = [
   'confirm-address',
   'pending-ehr',
   'helper-invitation',
+  'participation',
+  'handover',
 ]
 
 /**
  * Counts a mail once, even if it is sent repeatedly. The limit keeps others from flooding a mailbox. Under a
- * flood, mails about real events are delayed, not lost.
+ * flood, mails about real events are delayed, not lost. Each template of these has a count of its own, so that
+ * nobody can delay alerts by other mails.
  */
 async function isWithinMailLimit(
   mails: Collection<QueuedMail>,
   { _id, to, template }: AddressedMail,
+  queuedMail: QueuedMail,
   { consume, metrics }: MailQueueDependencies,
 ): Promise<boolean> {
+  const isRequested = REQUESTED_TEMPLATES.includes(template)
   try {
-    await consume('mail', hashedKey(to))
+    await consume('mail', hashedKey(isRequested ? to : `${template} ${to}`))
     await mails.updateOne({ _id }, { $set: { counted: true } })
     return true
   } catch (error) {
     if (!(error instanceof ServiceError && error.error === 'TooManyRequests')) throw error
-    if (REQUESTED_TEMPLATES.includes(template)) {
+    if (isRequested) {
       await mails.deleteOne({ _id })
       metrics.mails.inc({ outcome: 'dropped' })
     } else {
-      const dueAt = new Date(Date.now() + (error.retryAfter ?? 0) * 1000)
-      await mails.updateOne({ _id }, { $set: { dueAt, attempts: 0 } })
+      await postpone(mails, queuedMail, (error.retryAfter ?? 0) * 1000)
     }
     return false
   }
+}
+
+/** Delays a mail. Of several waiting mails with the same text one remains, which tells of all events until then. */
+async function postpone(
+  mails: Collection<QueuedMail>,
+  { _id, to, template, data }: QueuedMail,
+  delayMs: number,
+): Promise<void> {
+  const now = new Date()
+  await mails.updateOne({ _id }, { $set: { dueAt: new Date(now.getTime() + delayMs), attempts: 0 } })
+  const same = { to, template, data, counted: { $exists: false } } as const
+  // Of two that wait for the limit the one with the lesser id goes: if each removed the other, none would remain.
+  const greater = await mails.findOne({ ...same, _id: { $gt: _id }, attempts: 0, dueAt: { $gt: now } })
+  if (greater) await mails.deleteOne({ _id })
+  else await mails.deleteMany({ ...same, _id: { $lt: _id }, createdAt: { $lte: now }, ...WAITING })
 }
 
 const WAITING = { dueAt: { $exists: true } }

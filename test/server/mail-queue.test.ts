@@ -36,7 +36,11 @@ describe('mail queue', () => {
       log,
       metrics,
       languageOf: async () => undefined,
-      commonValues: (language) => ({ contact: `contact-${language}@example.org`, appUrl: '' }),
+      commonValues: (language) => ({
+        appName: 'App',
+        contact: `contact-${language}@example.org`,
+        appUrl: '',
+      }),
       mailboxOf: async (mvUid) => (mvUid === 'ann' ? { to: 'ann@example.org', language: 'nl' } : undefined),
     })
     queues.push(queue)
@@ -119,13 +123,36 @@ describe('mail queue', () => {
     const smtp = await startServer()
     const { queue, count, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
     for (let i = 0; i < 20; i++) await queue.enqueue(mail('ann@example.org'))
-    const data = { appName: 'App', newEmail: 'b@example.org' }
-    await queue.enqueue({ to: 'Ann@example.org', template: 'address-changed', data })
+    for (let i = 0; i < 6; i++) {
+      const data = { appName: 'App', newEmail: `b${i}@example.org` }
+      await queue.enqueue({ to: 'Ann@example.org', template: 'address-changed', data })
+    }
     await queue.enqueue(mail('bob@example.org'))
-    await waitUntil(async () => (await count('sent')) === 6)
+    await waitUntil(async () => (await count('sent')) === 11)
     await waitUntil(async () => (await count('dropped')) === 15)
-    assert.equal(smtp.received.length, 6)
-    assert.equal(await waiting(), 1)
+    await waitUntil(async () => (await waiting()) === 1)
+    assert.equal(smtp.received.length, 11)
+  })
+
+  it('keeps one waiting mail of those with the same text, and lets nobody delay alerts by others', async () => {
+    const smtp = await startServer()
+    const { queue, count, waiting, mails } = await open(smtp.url, `mail-${randomUUID()}`)
+    const to = { mvUid: 'ann' }
+    const data = {}
+    for (let i = 0; i < 20; i++) {
+      await queue.enqueue({ to: 'ann@example.org', template: 'participation', data })
+      await queue.enqueue({ to, template: 'handover', data })
+    }
+    await waitUntil(async () => (await count('sent')) === 5 && (await count('dropped')) === 35)
+    for (let i = 0; i < 20; i++) await queue.enqueue({ to, template: 'alert', data })
+    await queue.enqueue({ to, template: 'chat', data })
+    await waitUntil(async () => (await count('sent')) === 11)
+    await waitUntil(async () => (await waiting()) === 1)
+    const waitingMail = await mails.findOne()
+    assert.equal(waitingMail?.template, 'alert')
+    await queue.enqueue({ to, template: 'alert', data })
+    await waitUntil(async () => (await waiting()) === 1)
+    assert.equal(smtp.received.length, 11)
   })
 
   it('looks up a user’s address and language when it sends, and skips users without an account', async () => {
