@@ -167,7 +167,8 @@ export function defineMeasurement(measurement: MeasurementDefinition) {
   const ranges = Object.fromEntries(Object.entries(series).map(([name, { range }]) => [name, range]))
   const thresholdTarget: ThresholdTarget = { names: Object.keys(series), unit, ranges, presets }
   const exact = (record: Values) => exactValuesOf({ series, quantities, ...definition }, record)
-  const says = createDescriber({ ...definition, words, series, thresholdTarget, exact })
+  const usualBand = usualBandFinder(thresholdTarget, definition.summary, exact)
+  const says = createDescriber({ ...definition, words, series, findUsualBand: usualBand })
   const ofQuantities = Object.entries(quantities).map(([name, quantity]) =>
     quantityFields(name, quantity, !optional.includes(name)),
   )
@@ -194,7 +195,8 @@ export function defineMeasurement(measurement: MeasurementDefinition) {
       describe: says,
     },
   })
-  const recordDerivation = deriveAlerts(() => ({ path, thresholdTarget, describe: says, exactValues: exact }))
+  const alertSource = { path, thresholdTarget, describe: says, exactValues: exact, findUsualBand: usualBand }
+  const recordDerivation = deriveAlerts(() => alertSource)
   const ofKind = { path, specified, series, thresholdTarget, recordDerivation, quantities, omh }
   return { ...kind, ...ofKind, refuseChange: refuseChangeOfMember }
 }
@@ -262,8 +264,10 @@ function exactValuesOf(
   return Object.fromEntries(values)
 }
 
+type FindBandOfRecord = (record: Values) => Band | undefined
+
 type DescriptionParts = Pick<MeasurementDefinition, 'words' | 'code' | 'summary'> &
-  Pick<MeasurementKind, 'series' | 'thresholdTarget'> & { exact(record: Values): ExactValues }
+  Pick<MeasurementKind, 'series'> & { findUsualBand: FindBandOfRecord }
 
 /**
  * Creates the function that describes a record, e.g. `Blood pressure 128/82 mmHg`; joins values that share a
@@ -272,9 +276,8 @@ type DescriptionParts = Pick<MeasurementDefinition, 'words' | 'code' | 'summary'
 function createDescriber({
   words,
   series,
-  thresholdTarget,
   summary,
-  exact,
+  findUsualBand,
   ...about
 }: DescriptionParts): (record: Values) => TimelineContent {
   const lines = Object.entries(series)
@@ -293,23 +296,25 @@ function createDescriber({
       return numbers.length > 0 ? `${numbers.join('/')} ${unitLabel(unit)}` : []
     })
     const meaning = summary === undefined ? undefined : (record[summary] as string | undefined)
-    const severity = findUsualBand(thresholdTarget, summary === undefined ? exact(record) : meaning)?.severity
+    const severity = findUsualBand(record)?.severity
     return { content: [title, ...valueTexts].join(' '), summary: meaning, severity, code, values }
   }
 }
 
 /**
- * The band of the usual preset. The record's own code takes precedence, since it may consider more, e.g. the
- * age.
+ * Returns the function that finds a record's band of the usual preset. The record's own code takes precedence,
+ * since it may consider more, e.g. the age.
  */
-function findUsualBand(
-  thresholdTarget: ThresholdTarget,
-  valuesOrCode: ExactValues | string | undefined,
-): Band | undefined {
-  const [usual] = Object.values(thresholdTarget.presets)
-  if (!usual) return undefined
-  if (typeof valuesOrCode === 'string') return usual.bands.find(({ code }) => code === valuesOrCode)
-  return findBand(usual, thresholdTarget.names, valuesOrCode ?? {})
+function usualBandFinder(
+  { names, presets }: ThresholdTarget,
+  summary: string | undefined,
+  exact: (record: Values) => ExactValues,
+): FindBandOfRecord {
+  const [usual] = Object.values(presets)
+  return (record) =>
+    summary === undefined
+      ? usual && findBand(usual, names, exact(record))
+      : usual?.bands.find(({ code }) => code === record[summary])
 }
 
 function measurementRules({

@@ -26,6 +26,7 @@ import {
   type AlertBands,
   type ExactValues,
   findBandOfValues,
+  isUsualPreset,
   type Thresholds,
   type ThresholdTarget,
   toAlertBands,
@@ -40,6 +41,8 @@ export interface AlertSource {
   thresholdTarget: ThresholdTarget
   describe(record: Values): TimelineContent
   exactValues(record: Values): ExactValues
+  /** The band of the usual preset, which may depend on more than the values, e.g. on the age. */
+  findUsualBand?(record: Values): Band | undefined
 }
 
 /** A measurement that is being written; times are ISO texts. */
@@ -58,8 +61,11 @@ export const ALERT_RULES_COLLECTIONS = [PlanThresholds.collection, PlanAlertRule
  * same id. The Event is corrected and deleted together with the measurement, see docs/decisions/alerts.md.
  */
 export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDerivation {
-  const alertInputs = (record: MeasurementRecord | null) =>
-    record && [record.timestamp, Object.values(kindOf(record).exactValues(record))]
+  const alertInputs = (record: MeasurementRecord | null) => {
+    if (!record) return record
+    const { exactValues, findUsualBand } = kindOf(record)
+    return [record.timestamp, Object.values(exactValues(record)), findUsualBand?.(record)]
+  }
   return {
     rulesCollections: ALERT_RULES_COLLECTIONS,
     deriveWrites(caller, transition) {
@@ -168,14 +174,17 @@ const toCorrectedAlert = ({ data }: EventRecord, start: string) => ({
 
 /** Builds the alert of a measurement; null if it is within its plan's thresholds, or the plan has none. */
 function buildAlert(
-  { path, thresholdTarget, describe, exactValues }: AlertSource,
+  { path, thresholdTarget, describe, exactValues, findUsualBand }: AlertSource,
   record: MeasurementRecord,
   rules: ParseDocument | null | undefined,
 ): AlertFields | null {
   const set = rules && findAlertBands(thresholdTarget, path, rules)
   if (!set) return null
   const { content, values = [] } = describe(record)
-  const band = findBandOfValues(thresholdTarget, set, exactValues(record))
+  const band =
+    findUsualBand && isUsualPreset(thresholdTarget, set)
+      ? findUsualBand(record)
+      : findBandOfValues(thresholdTarget, set, exactValues(record))
   if (!band || band.severity < set.alertFrom) return null
   const { code, label, severity } = band
   return {

@@ -86,17 +86,22 @@ function limitViolations(thresholdTarget: ThresholdTarget, limits: ValidPart<Per
     if (low < high) return []
     return [{ path: `${name}High`, code: 'impossible', message: 'must be above the lower limit' }]
   })
-  const idle = names.flatMap((name): Violation[] => {
+  const outside = names.flatMap((name): Violation[] => {
     const [min, max] = rangeInUnit(thresholdTarget, name, limits.unit)
-    const { [`${name}Low` as const]: low = 0, [`${name}High` as const]: high = max } = limits
-    const message = `must be between ${roundTo(min, 2)} and ${roundTo(max, 2)} ${limits.unit}, so that a value can exceed it`
+    const { [`${name}Low` as const]: low = NO_LOWER_LIMIT, [`${name}High` as const]: high = max } = limits
+    const message = `must be between ${roundTo(min, 2)} and ${roundTo(max, 2)} ${limits.unit}, the possible values`
     return [
-      ...(low > 0 && low < min ? [{ path: `${name}Low`, code: 'idle', message }] : []),
-      ...(high > max ? [{ path: `${name}High`, code: 'idle', message }] : []),
+      ...(low !== NO_LOWER_LIMIT && (low < min || low > max)
+        ? [{ path: `${name}Low`, code: 'range', message }]
+        : []),
+      ...(high < min || high > max ? [{ path: `${name}High`, code: 'range', message }] : []),
     ]
   })
-  return [...unitViolations(own, limits.unit), ...crossedLimits, ...idle]
+  return [...unitViolations(own, limits.unit), ...crossedLimits, ...outside]
 }
+
+/** No value is below it. */
+const NO_LOWER_LIMIT = 0
 
 /**
  * The possible range of a value in a unit; unbounded if the range is unknown or the unit does not convert.

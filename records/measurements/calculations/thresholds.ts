@@ -87,7 +87,7 @@ const isWithinBounds = (value: Fraction, { gt, gte, lt, lte }: Bounds): boolean 
   (lte === undefined || value.compareTo(lte) <= 0)
 
 /** Exact values by name: a rounded value on a bound may belong to the next band. */
-export type ExactValues<Name extends string = string> = { readonly [name in Name]?: Fraction }
+export type ExactValues<Name extends string = string> = { readonly [name in Name]?: Fraction | undefined }
 
 /** The most severe band that the values match; an absent value matches no band. */
 export function findBand<Name extends string>(
@@ -118,6 +118,10 @@ export function findBandOfValues<Name extends string>(
   ])
   return findBand(set, names, Object.fromEntries(convertedValues))
 }
+
+/** Whether bands are those of the usual preset, by which the service classifies the records themselves. */
+export const isUsualPreset = ({ presets }: ThresholdTarget, { bands }: ThresholdSet): boolean =>
+  Object.values(presets)[0]?.bands === bands
 
 /** The interval of a band for a single value, in the unit of the set. */
 export interface BandInterval<Name extends string = string> {

@@ -125,8 +125,22 @@ describe('thresholds of a care plan', () => {
     assert.deepEqual(await paths({ bloodpressure: set() }), ['body.bloodpressure.bands'])
     const inWrongUnit = { systolicLow: 90, systolicHigh: 140, diastolicLow: 0, unit: 'kPa' }
     const kPaAsMmHg = { systolicLow: 12, unit: 'mmHg' }
-    assert.deepEqual(await paths({ bloodpressure: inWrongUnit }), ['body.bloodpressure.systolicHigh'])
+    assert.deepEqual(await paths({ bloodpressure: inWrongUnit }), [
+      'body.bloodpressure.systolicLow',
+      'body.bloodpressure.systolicHigh',
+    ])
     assert.deepEqual(await paths({ bloodpressure: kPaAsMmHg }), ['body.bloodpressure.systolicLow'])
+    for (const [path, limits] of [
+      ['systolicHigh', { systolicHigh: 18, unit: 'mmHg' }],
+      ['systolicHigh', { systolicHigh: 0, unit: 'mmHg' }],
+      ['systolicLow', { systolicLow: 400, unit: 'mmHg' }],
+      ['diastolicHigh', { diastolicHigh: 1, unit: 'kPa' }],
+    ] as const)
+      assert.deepEqual(await paths({ bloodpressure: limits }), [`body.bloodpressure.${path}`])
+    const celsiusAsKelvin = { temperatureHigh: 40, unit: 'K' }
+    assert.deepEqual(await paths({ bodytemperature: celsiusAsKelvin }), [
+      'body.bodytemperature.temperatureHigh',
+    ])
     const beyond = { ...set({ ...band, systolic: { gt: 140 } }), unit: 'kPa' }
     assert.deepEqual(await paths({ bloodpressure: beyond }), ['body.bloodpressure.bands.0.systolic'])
     assert.deepEqual(
@@ -339,9 +353,9 @@ describe('an alert', () => {
   it('is created for every kind, with the same content in both families', async () => {
     const patient = await createPatient()
     const planId = await createPlan(patient)
-    const beyond = MEASUREMENT_KINDS.map(({ path, thresholdTarget: { names, unit } }) => [
+    const beyond = MEASUREMENT_KINDS.map(({ path, thresholdTarget: { names, unit, ranges } }) => [
       path,
-      { unit, ...Object.fromEntries(names.map((name) => [`${name}Low`, 1000])) },
+      { unit, ...Object.fromEntries(names.map((name) => [`${name}Low`, ranges?.[name]?.[1]])) },
     ])
     assertStatus(await patient.call('PUT', thresholdsOf(planId), Object.fromEntries(beyond)))
     const place = { carePlanId: planId }
@@ -433,6 +447,52 @@ describe('an alert', () => {
         condition,
       )
     assert.equal((await alertsOf(patient)).length, 9)
+  })
+
+  it('agrees with the record about its meaning, which may depend on the age', async () => {
+    const patient = await createPatient()
+    const carePlanId = await createPlan(patient)
+    assertStatus(await patient.call('PUT', thresholdsOf(carePlanId), { acq: 'control', bmi: 'who' }))
+    const questionnaire = { carePlanId, timestamp, version: 6, answers: [2, 2, 1, 1, 1, 1] }
+    const asthma = assertStatus(
+      await patient.call('POST', 'procedure/acq', { ...questionnaire, age: 10 }),
+      201,
+    )
+    const body = { carePlanId, timestamp, weight: 17, weightUnit: 'kg', height: 110, heightUnit: 'cm' }
+    const bmi = assertStatus(await patient.call('POST', 'procedure/bmi', { ...body, age: 5 }), 201)
+    assert.deepEqual([asthma.control, bmi.category], ['not-well-controlled', null])
+    const state = async () =>
+      (await alertsOf(patient)).map(({ id, data }) => [id, (data as Values).state]).sort()
+    assert.deepEqual(await state(), [[asthma.id, 'OPEN']])
+    // A correction of the age alone corrects the alert, too.
+    assertStatus(await patient.call('PUT', `procedure/acq/${asthma.id}`, { ...questionnaire, age: 30 }))
+    assertStatus(await patient.call('PUT', `procedure/bmi/${bmi.id}`, { ...body, age: 25 }))
+    const corrected = [
+      [asthma.id, 'CORRECTED'],
+      [bmi.id, 'OPEN'],
+    ]
+    assert.deepEqual(await state(), corrected.sort())
+  })
+
+  it('is raised by a systolic pressure alone, as the record says', async () => {
+    const patient = await createPatient()
+    const carePlanId = await createPlan(patient)
+    assertStatus(await patient.call('PUT', thresholdsOf(carePlanId), { bloodpressure: 'esc2018' }))
+    const place = { carePlanId, timestamp: parseDate(timestamp), systolicUnit: 'mm[Hg]' }
+    const conditions = []
+    for (const systolic of [190, 165, 125]) {
+      const { body } = await byClass(patient)
+        .post('BloodPressure', { ...place, systolic })
+        .expect(201)
+      conditions.push(body.condition)
+    }
+    assert.deepEqual(conditions, ['grade3', 'grade2', undefined])
+    assert.deepEqual((await alertsOf(patient)).map(({ title }) => title).sort(), [
+      'Blood pressure 165 mmHg: Hypertension grade 2',
+      'Blood pressure 190 mmHg: Hypertension grade 3',
+    ])
+    const { events } = assertStatus(await patient.call('GET', 'summary/timeline?kinds=bloodpressure'))
+    assert.deepEqual(events.map(({ severity }: Values) => severity).sort(), [4, 5, null])
   })
 
   it('depends on the person’s own limits, in their unit, and on the score that a plan watches', async () => {
