@@ -105,11 +105,14 @@ export function createPathForms<L extends TProperties, P extends TProperties>({
   const inPath = createPathNamer(own)
   const fields = { ...inPath(own), ...mergeSharedPathNames(own) }
   const ownId = { ...idField(`the ${noun}`), examples: [example] }
-  const inBody: TProperties = mapSchemas(fields, (schema, field) =>
-    requiredInPath.includes(field) ? withoutOptional(schema) : schema,
-  )
+  const requireInPath = (form: (schema: TSchema) => TSchema): TProperties =>
+    mapSchemas(fields, (schema, field) =>
+      requiredInPath.includes(field) ? form(withoutOptional(schema)) : schema,
+    )
+  const inBody = requireInPath((schema) => schema)
   const clientFields = omitMarkedFields(inBody, 'closing', 'status', 'derived', 'internal')
-  const writable = bodyForm(omitMarkedFields(inBody, 'derived', 'internal'))
+  // The class family may have stored no value, which GET then shows as null and PUT takes.
+  const writable = bodyForm(omitMarkedFields(requireInPath(nullable), 'derived', 'internal'))
   const resource = {
     id: ownId,
     version: resourceVersionField(),

@@ -68,7 +68,10 @@ export const BloodPressure = defineMeasurement({
       97.3,
     ),
     pulsePressure: derivedNumberField('Pulse pressure in mm[Hg]: systolic - diastolic', 46),
-    condition: derivedTextField('Category by ESC/ESH 2018', 'normal'),
+    condition: derivedTextField(
+      'Category by ESC/ESH 2018; of a systolic pressure alone only if it shows hypertension',
+      'normal',
+    ),
   },
   omh: defineOmhBody('blood-pressure', '4.0', {
     systolic_blood_pressure: quantityMember(systolic, 'systolic'),
@@ -77,6 +80,8 @@ export const BloodPressure = defineMeasurement({
     measurement_location: codedMember('location', OMH_LOCATIONS),
   }),
   rules: {
+    // 2: a systolic pressure alone can show hypertension.
+    derivationVersion: 2,
     dependentFields: ['heartRate'],
     violations: (values) => [
       ...diastolicViolations(values),
@@ -85,14 +90,15 @@ export const BloodPressure = defineMeasurement({
     derived: (values) => {
       const upper = toOwnUnit(systolic, values.systolic, values.systolicUnit)
       const lower = toOwnUnit(diastolic, values.diastolic, values.diastolicUnit)
-      if (upper === undefined || lower === undefined) return {}
+      const { esc2018 } = pressurePresets
+      const band = findBand(esc2018, bloodPressureThresholds.names, { systolic: upper, diastolic: lower })
+      if (upper === undefined || lower === undefined)
+        // One pressure alone shows hypertension. It cannot show that there is none.
+        return { condition: band && band.severity >= esc2018.alertFrom ? band.code : undefined }
       return {
         meanArterialPressure: upper.plus(lower.times(2)).dividedBy(3).round(1),
         pulsePressure: upper.minus(lower).round(1),
-        condition: findBand(pressurePresets.esc2018, bloodPressureThresholds.names, {
-          systolic: upper,
-          diastolic: lower,
-        })?.code,
+        condition: band?.code,
       }
     },
   },

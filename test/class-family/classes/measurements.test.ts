@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPlanInOwnEhr, createPressureObject } from '../../harness/care/by-class-family.ts'
 import { assertError, createClassClient, parseDate } from '../../harness/clients/class-client.ts'
+import { assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 
 const timestamp = parseDate('2026-01-02T03:04:05.000Z')
@@ -65,6 +66,17 @@ describe('measurements', () => {
       assertError(answer, 142)
       for (const path of ['systolic', 'diastolic', 'diastolicUnit', 'heartRate', 'position', 'colour'])
         assert.match(answer.body.error, new RegExp(`(^|; )${path} `), path)
+    })
+
+    it('accepts a systolic pressure alone, which a PUT of the path family keeps', async () => {
+      const alone = createPressureObject(carePlanId, { systolic: 128 })
+      const { objectId } = (await createClassClient(owner).post('BloodPressure', alone).expect(201)).body
+      const path = `/ehr/${ehrId}/procedure/bloodpressure/${objectId}`
+      const before = assertStatus(await owner.call('GET', path))
+      const after = assertStatus(await owner.call('PUT', path, { ...before, comment: 'By Doppler' }))
+      assert.deepEqual([after.systolic, after.diastolic, after.comment], [128, null, 'By Doppler'])
+      const { diastolic: _, ...half } = after
+      assertProblemPlaces(await owner.call('PUT', path, half), 400, 'invalid-input')
     })
 
     it('rejects a diastolic pressure that is not below the systolic one', async () => {
