@@ -1,15 +1,33 @@
 const MINUTE_MS = 60_000
+const DAY_MS = 1440 * MINUTE_MS
 
 /** Converts between UTC and the local time of a zone; local times are milliseconds, too, as if they were UTC. */
 export interface LocalClock {
   offsetAt(time: number): number
-  /** If a clock change skips the local time, the first moment after it. */
+  /** The first moment with the local time. If a clock change skips that time, the first moment after the change. */
   toUtc(local: number): number
 }
 
 export function createLocalClock(timeZone: string): LocalClock {
   const offsetAt = createOffsetLookup(timeZone)
-  return { offsetAt, toUtc: (local) => local - offsetAt(local - offsetAt(local)) }
+  const toUtc = (local: number): number => {
+    const offsets = [offsetAt(local - DAY_MS), offsetAt(local + DAY_MS)]
+    const [early, late] = offsets.map((offset) => local - offset).sort((a, b) => a - b) as [number, number]
+    const match = [early, late].find((time) => time + offsetAt(time) === local)
+    return match ?? firstMinute(early, late, (time) => time + offsetAt(time) > local)
+  }
+  return { offsetAt, toUtc }
+}
+
+/** The first minute after `from`, and up to `to`, from which on a condition holds. */
+function firstMinute(from: number, to: number, holds: (time: number) => boolean): number {
+  let [before, after] = [from, to]
+  while (after - before > MINUTE_MS) {
+    const middle = before + Math.floor((after - before) / 2 / MINUTE_MS) * MINUTE_MS
+    if (holds(middle)) after = middle
+    else before = middle
+  }
+  return after
 }
 
 /** The remainder that is never negative. */

@@ -114,6 +114,13 @@ export class Aggregates {
 const isAfter = (day: string, after: string, order: SortOrder): boolean =>
   order === 'desc' ? day < after : day > after
 
+/** An aggregate while its values are added. */
+interface SpanSum extends Aggregate {
+  total: number
+  /** In milliseconds since 1970, exclusive. */
+  end: number
+}
+
 /** Aggregates values that are sorted by time. */
 function aggregateValues(
   times: Float64Array,
@@ -122,17 +129,18 @@ function aggregateValues(
   unit: string | null,
 ): Aggregate[] {
   const spanOf = createSpanLookup(timeZone, span)
-  const sums: (Aggregate & { total: number; end: number })[] = []
+  // By day, since a clock that is set back past midnight returns to the day before.
+  const sums = new Map<string, SpanSum>()
+  let sum: SpanSum | undefined
   for (const [i, time] of times.entries()) {
     const value = values[i] as number
     if (Number.isNaN(value)) continue
-    let sum = sums.at(-1)
     if (!sum || time >= sum.end) {
       const { day, start, end } = spanOf(time)
       const [from, to] = [start, end].map((at) => new Date(at).toISOString()) as [string, string]
       const bounds = { min: value, max: value, mean: value, last: value }
-      sum = { dataType, day, from, to, unit, count: 0, ...bounds, total: 0, end }
-      sums.push(sum)
+      sum = sums.get(day) ?? { dataType, day, from, to, unit, count: 0, ...bounds, total: 0, end }
+      sums.set(day, sum)
     }
     sum.count += 1
     sum.total = addToSum(sum.total, value)
@@ -140,5 +148,5 @@ function aggregateValues(
     sum.max = Math.max(sum.max, value)
     sum.last = value
   }
-  return sums.map(({ total, end: _, ...sum }) => ({ ...sum, mean: meanOf(total, sum) }))
+  return [...sums.values()].map(({ total, end: _, ...sum }) => ({ ...sum, mean: meanOf(total, sum) }))
 }

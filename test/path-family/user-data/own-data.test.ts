@@ -408,6 +408,28 @@ describe('a user’s own data', () => {
     assert.deepEqual(assertProblemPlaces(zone, 400, 'invalid-input'), ['query.timeZone'])
   })
 
+  it('are summed up by day where the clocks go forward at midnight', async () => {
+    const owner = await createPatient()
+    const plan = await createPlan(owner)
+    const times = ['2026-03-28T12:00:00Z', '2026-03-29T00:30:00Z', '2026-03-29T02:00:00Z']
+    const items = times.map((timestamp, i) => ({
+      carePlanId: plan,
+      dataType: 'steps',
+      value: 1000 + i,
+      timestamp,
+    }))
+    assertStatus(await owner.call('POST', data('measurement', owner), items))
+    const query = 'dataType=steps&aggregate=day&timeZone=Atlantic/Azores&order=asc'
+    const found = assertStatus(await owner.call('GET', `${data('measurement', owner)}?${query}`)).items
+    assert.deepEqual(
+      found.map(({ day, count, from, to }: Shown) => [day, count, from, to]),
+      [
+        ['2026-03-28', 2, '2026-03-28T01:00:00.000Z', '2026-03-29T01:00:00.000Z'],
+        ['2026-03-29', 1, '2026-03-29T01:00:00.000Z', '2026-03-30T00:00:00.000Z'],
+      ],
+    )
+  })
+
   it('may be extreme numbers, in graphs and sums, too', async () => {
     const most = Number.MAX_VALUE
     for (const [values, mean] of [
