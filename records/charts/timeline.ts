@@ -227,11 +227,10 @@ function streamsOf(source: TimelineKind, { from, to, kinds }: TimelineQuery): Ti
   const shownKinds = kinds ?? timelineKindsOf(kind.timeline)
   if (!timelineKindsOf(kind.timeline).some((one) => shownKinds.includes(one))) return []
   const ofParts = partFilter(kind.timeline, shownKinds)
-  const overlapping = overlapFilters?.(from).map((where) => toMongoFilter(format, where as never)) ?? [
-    overlapFilter(source, from && new Date(from)),
-  ]
+  const alternatives = overlapFilters?.(from).map((where) => toMongoFilter(format, where as never))
   return start.flatMap((name, i) => {
     const key = format.field(name).key
+    const overlapping = alternatives ?? [overlapFilter(source, key, from && new Date(from))]
     const unset = start.slice(0, i).map((other) => [format.field(other).key, null])
     // Needed without `from` and `to`, too: a record without this start field is not part of the stream.
     const bounds = {
@@ -266,14 +265,25 @@ function partFilter(
   return otherTypes.length > 0 ? { type: { $nin: otherTypes } } : {}
 }
 
-/** Selects records that are not over before `from`. */
-function overlapFilter({ kind, format }: TimelineKind, from: Date | undefined | ''): FieldValues {
-  const { end, open, start } = kind.timeline
+/**
+ * Selects records that are not over before `from`. One that begins later never is: its end may be a day, which
+ * precedes a time of that day.
+ */
+function overlapFilter(
+  { kind, format }: TimelineKind,
+  startKey: string,
+  from: Date | undefined | '',
+): FieldValues {
+  const { end, open } = kind.timeline
   if (!end || !from) return {}
   const key = format.field(end).key
-  const moments = start.map((name) => ({ [key]: null, [format.field(name).key]: { $gte: from } }))
-  const closedFilter = { [key]: null, _updated_at: { $gte: from } }
-  return { $or: [{ [key]: { $gte: from } }, ...(open ? [{ [key]: null, ...open }, closedFilter] : moments)] }
+  const withoutEnd = open
+    ? [
+        { [key]: null, ...open },
+        { [key]: null, _updated_at: { $gte: from } },
+      ]
+    : []
+  return { $or: [{ [startKey]: { $gte: from } }, { [key]: { $gte: from } }, ...withoutEnd] }
 }
 
 interface StreamReading {

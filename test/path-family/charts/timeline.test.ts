@@ -152,6 +152,23 @@ describe('the timeline of an EHR', () => {
     assert.deepEqual(await kinds('?kinds=event&kinds=careplan'), ['event', 'careplan'])
   })
 
+  it('contains what begins within the period, even with an end that is a day before', async () => {
+    const other = await createPatient()
+    const otherPlan = await createPlan(other)
+    const goalId = await createGoal(other, otherPlan)
+    const taskId = await createTask(other, otherPlan, goalId)
+    const from = new Date(Date.now() - 1000).toISOString()
+    const achievementDate = from.slice(0, 10)
+    const goal = `careplan/${otherPlan}/goal/${goalId}`
+    assertStatus(await other.call('POST', `${goal}/task/${taskId}/close`, { achievementDate }))
+    assertStatus(await other.call('POST', `${goal}/close`, { achievementDate }))
+    assertStatus(await other.call('POST', 'diagnosis', { name: 'Flu', resolved: '2010-01-01' }), 201)
+    const { events } = assertStatus(
+      await other.call('GET', `summary/timeline?kinds=goal,task,diagnosis&from=${from}`),
+    )
+    assert.deepEqual(events.map(({ kind }: Event) => kind).sort(), ['diagnosis', 'goal', 'task'])
+  })
+
   it('is paged in either order, without duplicates or gaps', async () => {
     const more = Array.from({ length: 12 }, (_, i) => pressure(at(20, i % 3)))
     await Promise.all(more)
