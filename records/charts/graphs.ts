@@ -141,7 +141,7 @@ export class Graphs {
     return planThresholds.sort((a, b) => b._updated_at.getTime() - a._updated_at.getTime())
   }
 
-  /** The timeline also checks that the caller may see the EHR at all. */
+  /** Retracted records annotate nothing. The timeline also checks that the caller may see the EHR at all. */
   async #annotations(
     caller: Caller,
     ehrId: string,
@@ -149,7 +149,7 @@ export class Graphs {
   ): Promise<TimelineEntry[]> {
     const kinds = ['alert', 'event', 'diagnosis']
     const { lines } = await this.#timelines.read(caller, ehrId, { ...window, kinds, limit: MAX_ANNOTATIONS })
-    return lines.reverse()
+    return lines.filter(({ isRetracted }) => !isRetracted).reverse()
   }
 
   #columns(

@@ -366,7 +366,7 @@ function toTimelineEntry({ source: { kind, format }, start, id, document }: Time
   const ongoing = timeline.open !== undefined && !(over instanceof Date) && isOpen
   const lasts = over instanceof Date ? over : timeline.open && !ongoing ? document._updated_at : undefined
   // Copies fields one by one: an object literal that begins with a spread is many times slower.
-  const { content, summary, severity, code, values } = timeline.describe(record)
+  const { content, summary, severity, code, values, isRetracted } = timeline.describe(record)
   return {
     id,
     kind: variety?.kind ?? timeline.kind,
@@ -376,6 +376,7 @@ function toTimelineEntry({ source: { kind, format }, start, id, document }: Time
     severity,
     code,
     values,
+    isRetracted,
     start: start.toISOString(),
     end: lasts && lasts > start ? lasts.toISOString() : null,
     ongoing,

@@ -9,9 +9,14 @@ import {
 import { dateField } from '../../schemas/forms/fields.ts'
 import { createValidator } from '../../schemas/validation/validators.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
-import { severityRank } from '../ehr-records/timeline-definition.ts'
+import { severityRank, withVerification } from '../ehr-records/timeline-definition.ts'
+import {
+  blankViolations,
+  dateOrderViolations,
+  futureDateViolations,
+  urlPathViolations,
+} from '../ehr-records/validation/field-violations.ts'
 import { allergyIntoleranceMapping } from './fhir/allergy-intolerance-mapping.ts'
-import { blankViolations, dateOrderViolations, urlPathViolations } from './field-violations.ts'
 import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from './search-filters.ts'
 import { normalizeText } from './search-words.ts'
 
@@ -49,9 +54,10 @@ export const AdverseReaction = defineKind(forms, {
   naturalKey: { fields: ['substance'], keysOf: ({ substance }) => [normalizeText(String(substance))] },
   rules: {
     dependentFields: ['code', 'reactions', 'comment', 'firstOnset', 'lastOnset'],
-    violations: (values) => [
+    violations: (values, changedFields) => [
       ...blankViolations(values, 'substance'),
       ...urlPathViolations(values, 'substance'),
+      ...futureDateViolations(values, changedFields, ['firstOnset', 'lastOnset']),
       ...dateOrderViolations(values, 'lastOnset', 'firstOnset'),
       ...impossibleDateViolations(values),
     ],
@@ -72,11 +78,12 @@ export const AdverseReaction = defineKind(forms, {
     kind: 'reaction',
     group: 'reactions',
     start: ['firstOnset', 'createdAt'],
-    describe: ({ substance, status, criticality, code }) => ({
-      content: String(substance),
-      summary: String(status),
-      severity: severityRank(['low', 'high'], criticality),
-      code: code as Coding | undefined,
-    }),
+    describe: ({ substance, status, criticality, code, verification }) =>
+      withVerification(verification, {
+        content: String(substance),
+        summary: String(status),
+        severity: severityRank(['low', 'high'], criticality),
+        code: code as Coding | undefined,
+      }),
   },
 })

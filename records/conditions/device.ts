@@ -1,7 +1,7 @@
 import { DeviceForms as forms } from '../../schemas/conditions/device.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
+import { blankViolations } from '../ehr-records/validation/field-violations.ts'
 import { deviceMapping } from './fhir/device-mapping.ts'
-import { blankViolations } from './field-violations.ts'
 import { normalizeText, searchTextsOf } from './search-words.ts'
 
 /** The name identifies a device only without serial number and UDI: there may be two thermometers. */

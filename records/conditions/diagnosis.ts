@@ -3,9 +3,13 @@ import { DiagnosisForms as forms } from '../../schemas/conditions/diagnosis.ts'
 import { CertaintyEnum, DiagnosisStatusEnum, GradeEnum } from '../../schemas/enums.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
-import { severityRank } from '../ehr-records/timeline-definition.ts'
+import { isRetracted, severityRank, withVerification } from '../ehr-records/timeline-definition.ts'
+import {
+  blankViolations,
+  dateOrderViolations,
+  futureDateViolations,
+} from '../ehr-records/validation/field-violations.ts'
 import { conditionMapping } from './fhir/condition-mapping.ts'
-import { blankViolations, dateOrderViolations } from './field-violations.ts'
 import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from './search-filters.ts'
 
 const ONGOING_STATUSES = ['active', 'recurrence', 'relapse']
@@ -15,7 +19,10 @@ const diagnosisStatusOf = ({ status, resolved }: Values) => status ?? (resolved 
 
 const isOngoing = (values: Values): boolean => ONGOING_STATUSES.includes(String(diagnosisStatusOf(values)))
 
-const deriveSearchFields = searchFieldsFrom(({ name, bodySite, comment }) => [name, bodySite, comment])
+const SEARCHED_FIELDS = ['name', 'bodySite', 'comment']
+const DAYS = ['onset', 'recognised', 'resolved']
+
+const deriveSearchFields = searchFieldsFrom((values) => SEARCHED_FIELDS.map((field) => values[field]))
 
 /** FHIR's constraint con-4 on a Condition. */
 const resolvedViolations = (values: Values): Violation[] =>
@@ -33,9 +40,12 @@ export const Diagnosis = defineKind(forms, {
   words: { en: 'diagnoses', nl: 'diagnoses' },
   fhir: conditionMapping(DiagnosisStatusEnum.enum, CertaintyEnum.enum),
   rules: {
-    dependentFields: ['name', 'code', 'bodySite', 'comment', 'onset', 'recognised', 'resolved', 'status'],
-    violations: (values) => [
+    // 2: a refuted diagnosis, or one entered in error, is not ongoing.
+    derivationVersion: 2,
+    dependentFields: [...SEARCHED_FIELDS, ...DAYS, 'code', 'status', 'certainty'],
+    violations: (values, changedFields) => [
       ...blankViolations(values, 'name'),
+      ...futureDateViolations(values, changedFields, DAYS),
       ...dateOrderViolations(values, 'recognised', 'onset'),
       ...dateOrderViolations(values, 'resolved', 'onset'),
       ...resolvedViolations(values),
@@ -43,7 +53,7 @@ export const Diagnosis = defineKind(forms, {
     derived: (values) => ({
       ...deriveSearchFields(values),
       status: diagnosisStatusOf(values),
-      goesOn: isOngoing(values),
+      goesOn: isOngoing(values) && !isRetracted(values.certainty),
     }),
   },
   lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
@@ -58,11 +68,12 @@ export const Diagnosis = defineKind(forms, {
     start: ['onset', 'recognised', 'createdAt'],
     end: 'resolved',
     open: { goesOn: true },
-    describe: ({ name, status, severity, code }) => ({
-      content: String(name),
-      summary: String(status),
-      severity: severityRank(GradeEnum.enum, severity),
-      code: code as Coding | undefined,
-    }),
+    describe: ({ name, status, severity, code, certainty }) =>
+      withVerification(certainty, {
+        content: String(name),
+        summary: String(status),
+        severity: severityRank(GradeEnum.enum, severity),
+        code: code as Coding | undefined,
+      }),
   },
 })

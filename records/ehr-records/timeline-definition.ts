@@ -32,6 +32,8 @@ export interface TimelineContent {
   severity?: number | undefined
   code?: Coding | undefined
   values?: TimelineValue[] | undefined
+  /** Whether the record was refuted or entered in error. */
+  isRetracted?: boolean | undefined
 }
 
 /** The measured values among those of a description. A client may put any value into its own event. */
@@ -49,6 +51,16 @@ export function severityRank(mildestFirst: readonly unknown[], severity: unknown
   const place = mildestFirst.indexOf(severity)
   return place === -1 ? undefined : place + 1
 }
+
+/** Whether a record with this verification status, as in FHIR R4, states what is not true. */
+export const isRetracted = (verification: unknown): boolean =>
+  verification === 'refuted' || verification === 'entered-in-error'
+
+/** The content of a record with a verification status; that of a retracted one replaces status and severity. */
+export const withVerification = (verification: unknown, content: TimelineContent): TimelineContent =>
+  isRetracted(verification)
+    ? { ...content, summary: String(verification), severity: undefined, isRetracted: true }
+    : content
 
 /** Field values by name. */
 type FieldValues = Readonly<Record<string, unknown>>

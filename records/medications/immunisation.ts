@@ -2,9 +2,9 @@ import type { Coding } from '../../schemas/coding.ts'
 import { ImmunisationStatusEnum } from '../../schemas/enums.ts'
 import { ImmunisationForms as forms } from '../../schemas/medications/immunisation.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
-import { blankViolations } from '../conditions/field-violations.ts'
 import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from '../conditions/search-filters.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
+import { blankViolations } from '../ehr-records/validation/field-violations.ts'
 import { immunizationMapping } from './fhir/immunization-mapping.ts'
 
 const doseViolations = ({ doseNumber, seriesDoses }: Values): Violation[] =>

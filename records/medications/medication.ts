@@ -1,9 +1,9 @@
 import type { Coding } from '../../schemas/coding.ts'
 import { MedicationStatusEnum } from '../../schemas/enums.ts'
 import { MedicationForms as forms } from '../../schemas/medications/medication.ts'
-import { blankViolations, dateOrderViolations } from '../conditions/field-violations.ts'
 import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from '../conditions/search-filters.ts'
 import { defineKind } from '../ehr-records/kind.ts'
+import { blankViolations, dateOrderViolations } from '../ehr-records/validation/field-violations.ts'
 import { medicationStatementMapping } from './fhir/medication-statement-mapping.ts'
 
 const deriveSearchFields = searchFieldsFrom(({ name, reason, comment }) => [name, reason, comment])

@@ -90,8 +90,12 @@ const QUANTITIES_BY_CODE = new Map(
   }),
 )
 
+const ENTERED_IN_ERROR = 'entered-in-error'
+
 function fromResource(one: unknown): PartialEntry {
   if (!isJsonObject(one)) return { fault: 'contains no resource' }
+  if (one.status === ENTERED_IN_ERROR || codesOfConcept(one.verificationStatus).includes(ENTERED_IN_ERROR))
+    return { skipped: `${one.resourceType} with the status ${ENTERED_IN_ERROR}` }
   switch (one.resourceType) {
     case 'Observation':
       return fromObservation(one)
@@ -134,7 +138,7 @@ const toQuantityFields = (quantity: unknown, field: string): JsonObject => {
 }
 
 function fromObservation(one: JsonObject): PartialEntry {
-  if (['entered-in-error', 'cancelled', 'registered'].includes(String(one.status)))
+  if (['cancelled', 'registered'].includes(String(one.status)))
     return { skipped: `Observation with the status ${one.status}` }
   const inexact = [one, ...objectsIn(one.component)].find(({ valueQuantity }) =>
     nonEmptyText(memberAt(valueQuantity, 'comparator')),

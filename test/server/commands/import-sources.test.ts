@@ -66,6 +66,8 @@ describe('npm run import, for files of other programs,', function () {
       effectiveDateTime: '2026-03-01T08:30:00+01:00',
       valueQuantity: { value: 72.5, code: 'kg' },
     }
+    const wrongStatus = { status: 'entered-in-error' }
+    const enteredInError = { coding: [{ code: 'entered-in-error' }] }
     const resources: unknown[] = [
       { ...weight, ...weighed },
       { ...weight, ...weighed, status: 'entered-in-error' },
@@ -125,6 +127,11 @@ describe('npm run import, for files of other programs,', function () {
       { resourceType: 'Device', serialNumber: 'SN 2' },
       { resourceType: 'Patient' },
       null,
+      { resourceType: 'Condition', code: { text: 'Flu' }, verificationStatus: enteredInError },
+      { resourceType: 'AllergyIntolerance', code: { text: 'Nuts' }, verificationStatus: enteredInError },
+      { resourceType: 'MedicationStatement', medicationCodeableConcept: { text: 'X' }, ...wrongStatus },
+      { resourceType: 'Immunization', vaccineCode: { text: 'X' }, ...wrongStatus },
+      { resourceType: 'Device', serialNumber: 'SN 3', deviceName: [{ name: 'X' }], ...wrongStatus },
     ]
     const file = fileOf({
       resourceType: 'Bundle',
@@ -139,11 +146,16 @@ describe('npm run import, for files of other programs,', function () {
       'Rejected, entry 12: has no substance',
       'Rejected, entry 14: name is required.',
       'Rejected, entry 16: contains no resource',
-      'Rejected, entry 17: is not an object',
+      'Rejected, entry 22: is not an object',
       'Rejected, entry 3: weight is required. weightUnit is required. timestamp must be a time with its offset, such as ' +
         '2026-03-01T08:30:00+01:00 (no leap second).',
       'Not supported: 1 × Observation with the status entered-in-error',
       'Not supported: 1 × resource Patient',
+      'Not supported: 1 × Condition with the status entered-in-error',
+      'Not supported: 1 × AllergyIntolerance with the status entered-in-error',
+      'Not supported: 1 × MedicationStatement with the status entered-in-error',
+      'Not supported: 1 × Immunization with the status entered-in-error',
+      'Not supported: 1 × Device with the status entered-in-error',
       'Stored: 7, already known: 0, rejected: 8.',
     ])
     const [measured, pressure, device] = await Promise.all(

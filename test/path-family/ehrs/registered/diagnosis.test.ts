@@ -54,6 +54,61 @@ describe('diagnoses', () => {
     assertError(await put('Diagnosis', objectId, { words: ['x'] }), 142, 'words cannot be changed')
   })
 
+  it('are not ongoing or severe when refuted or entered in error', async () => {
+    const other = await createPatient()
+    const onset = '2026-09-01'
+    for (const certainty of ['refuted', 'entered-in-error', 'confirmed']) {
+      const body = { name: certainty, onset, certainty, severity: 'severe' }
+      assertStatus(await other.call('POST', 'diagnosis', body), 201)
+    }
+    const reaction = { substance: 'Nuts', status: 'active', criticality: 'high', verification: 'refuted' }
+    assertStatus(await other.call('PUT', 'adversereaction/Nuts', reaction), 201)
+    const { events } = assertStatus(await other.call('GET', 'summary/timeline?kinds=diagnosis,reaction'))
+    assert.deepEqual(
+      events
+        .map((event: Record<string, unknown>) => [
+          event.content,
+          event.summary,
+          event.ongoing,
+          event.severity,
+        ])
+        .sort(),
+      [
+        ['Nuts', 'refuted', false, null],
+        ['confirmed', 'active', true, 3],
+        ['entered-in-error', 'entered-in-error', false, null],
+        ['refuted', 'refuted', false, null],
+      ],
+    )
+    const { annotations } = assertStatus(await other.call('GET', 'summary/medgraph'))
+    assert.deepEqual(
+      annotations.map(({ label }: { label: string }) => label),
+      ['confirmed'],
+    )
+  })
+
+  it('have no days in the future', async () => {
+    const future = { onset: '2099-01-01', recognised: '2099-01-01', resolved: '2099-01-01' }
+    assert.deepEqual(
+      assertProblemPlaces(
+        await patient.call('POST', 'diagnosis', { name: 'Flu', ...future }),
+        422,
+        'rule-violated',
+      ),
+      ['body.onset', 'body.recognised', 'body.resolved'],
+    )
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+    const { id } = await add({ name: 'Flu', onset: tomorrow })
+    assertStatus(await patient.call('DELETE', `diagnosis/${id}`), 204)
+    const { post } = byClass(patient)
+    const object = {
+      ehrId: patient.ehrId,
+      substance: 'Soy',
+      firstOnset: parseDate('2099-01-01T00:00:00.000Z'),
+    }
+    assertError(await post('AdverseReaction', object), 142, /^firstOnset must not be in the future/)
+  })
+
   it('are found by beginnings of words, ignoring case and diacritics, and by nothing else', async () => {
     patient = await createPatient()
     await add({ name: 'Ménière’s disease', comment: 'Left ear (severe)' })

@@ -1,5 +1,5 @@
-import type { Violation } from '../../schemas/validation/violations.ts'
-import type { Values } from '../ehr-records/kind.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
+import type { Values } from '../kind.ts'
 
 /** The violation of a blank text. */
 export const blankViolations = (values: Values, field: string): Violation[] => {
@@ -21,6 +21,20 @@ export const urlPathViolations = (values: Values, field: string): Violation[] =>
         },
       ]
     : []
+}
+
+const DAY_MS = 86_400_000
+
+/** The violations of changed days that are in the future everywhere: it may be tomorrow in another time zone. */
+export function futureDateViolations(
+  values: Values,
+  changedFields: readonly string[],
+  fields: readonly string[],
+): Violation[] {
+  const tomorrow = new Date(Date.now() + DAY_MS).toISOString().slice(0, 10)
+  return fields
+    .filter((field) => changedFields.includes(field) && String(values[field] ?? '').slice(0, 10) > tomorrow)
+    .map((path) => ({ path, code: 'range', message: 'must not be in the future' }))
 }
 
 /** The violation of two days in the wrong order. */
