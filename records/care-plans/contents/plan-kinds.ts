@@ -1,8 +1,9 @@
 import { CarePlanForms } from '../../../schemas/care-plans/care-plan.ts'
 import { GoalForms } from '../../../schemas/care-plans/goal.ts'
 import { TaskForms } from '../../../schemas/care-plans/task.ts'
-import { defineKind } from '../../ehr-records/kind.ts'
+import { defineKind, type Rules } from '../../ehr-records/kind.ts'
 import type { TimelineDefinition } from '../../ehr-records/timeline-definition.ts'
+import { blankViolations, dateOrderViolations } from '../../ehr-records/validation/field-violations.ts'
 import { planDeleters, planPermissions } from '../../ehrs/rights/access.ts'
 import { deanonymizationViolations } from '../../ehrs/rights/anonymity.ts'
 import { carePlanMapping } from '../fhir/care-plan-mapping.ts'
@@ -11,6 +12,29 @@ import { taskMapping } from '../fhir/task-mapping.ts'
 
 const ofEhr = { by: ['ehrId'], sort: 'createdAt', order: 'desc' } as const
 const byPlan = { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } as const
+
+/** Only changed fields obey these rules: anyone can close a plan of an earlier version that breaks them. */
+const nameViolations: Rules['violations'] = (values, changedFields) =>
+  changedFields.includes('name') ? blankViolations(values, 'name') : []
+
+const PERIODS = [
+  ['dueDate', 'proposedStartDate'],
+  ['achievementDate', 'actualStartDate'],
+] as const
+
+const planRules: Rules = {
+  dependentFields: PERIODS.flat(),
+  violations: (values, changedFields) => [
+    ...nameViolations(values, changedFields),
+    ...PERIODS.flatMap(([end, start]) =>
+      [end, start].some((name) => changedFields.includes(name))
+        ? dateOrderViolations(values, end, start)
+        : [],
+    ),
+  ],
+}
+
+const contentRules: Rules = { dependentFields: [], violations: nameViolations }
 
 const closableTimeline = (kind: string, start: readonly string[]): TimelineDefinition => ({
   kind,
@@ -27,6 +51,7 @@ const closableTimeline = (kind: string, start: readonly string[]): TimelineDefin
 export const CarePlan = defineKind(CarePlanForms, {
   words: { en: 'care plans', nl: 'zorgplannen' },
   fhir: carePlanMapping,
+  rules: planRules,
   lists: { newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   permissions: planPermissions,
   deleters: {
@@ -41,6 +66,7 @@ export const CarePlan = defineKind(CarePlanForms, {
 export const Goal = defineKind(GoalForms, {
   words: { en: 'goals', nl: 'doelen' },
   fhir: goalMapping,
+  rules: contentRules,
   helperAct: 'PLAN',
   lists: { ofPlan: byPlan, ofEhr },
   maxCount: { of: 'carePlanId', count: 100 },
@@ -50,6 +76,7 @@ export const Goal = defineKind(GoalForms, {
 export const Task = defineKind(TaskForms, {
   words: { en: 'tasks', nl: 'taken' },
   fhir: taskMapping,
+  rules: contentRules,
   helperAct: 'PLAN',
   lists: {
     ofPlan: byPlan,

@@ -8,7 +8,7 @@ import {
   type Patient,
   readAudit,
 } from '../../harness/care/patients.ts'
-import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
 import { placesOfViolations } from '../../harness/clients/violation-places.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
@@ -71,6 +71,23 @@ describe('care plans', () => {
       ])
       for (const dueDate of ['2025-02-29', '2026-13-01', '26-1-1', '2026-06-30T00:00:00Z', 5])
         assertProblem(await patient.call('POST', 'careplan', { name: 'x', dueDate }), 400, 'invalid-input')
+    })
+
+    it('have a name, and end after they begin', async () => {
+      const refused = async (body: object) =>
+        assertProblemPlaces(await patient.call('POST', 'careplan', body), 422, 'rule-violated')
+      const turned = { proposedStartDate: '2026-05-01', dueDate: '2026-01-01' }
+      assert.deepEqual(await refused({ name: ' ', ...turned }), ['body.name', 'body.dueDate'])
+      const planId = await createPlan(patient, { actualStartDate: '2026-05-01' })
+      const close = (achievementDate: string) =>
+        patient.call('POST', `careplan/${planId}/close`, { achievementDate })
+      const early = await close('2026-01-01')
+      assert.deepEqual(assertProblemPlaces(early, 422, 'rule-violated'), ['body.achievementDate'])
+      for (const path of ['goal', `goal/${await createGoal(patient, planId)}/task`]) {
+        const blank = await patient.call('POST', `careplan/${planId}/${path}`, { name: ' ' })
+        assert.deepEqual(assertProblemPlaces(blank, 422, 'rule-violated'), ['body.name'])
+      }
+      assertStatus(await close('2026-05-01'))
     })
 
     it('are created once for an Idempotency-Key', async () => {
