@@ -35,8 +35,8 @@ function describeError(error: unknown): Record<string, unknown> {
   return {
     name: error.name,
     ...(code === undefined ? {} : { code }),
-    ...(isFullDisk(error) ? { message: 'the disk of the database is full' } : {}),
     ...(quotesInput ? {} : { message: error.message }),
+    ...(isFullDisk(error) ? { message: 'the disk of the database is full' } : {}),
     stack: frames?.join('\n'),
     ...(error instanceof AggregateError && {
       errors: error.errors.slice(0, MAX_LOGGED_ERRORS).map(describeError),

@@ -130,8 +130,10 @@ export const unavailableError = (cause?: unknown): ServiceError =>
   new ServiceError('Unavailable', { retryAfter: REQUEST_WAIT_TIMEOUT_MS / 1000, cause })
 
 /** Somebody has to act: unlike another outage, a full disk does not end by itself. */
-export const isFullDisk = (error: unknown): boolean =>
-  error instanceof Error && ((error as { code?: unknown }).code === DISK_FULL_CODE || isFullDisk(error.cause))
+export const isFullDisk = (error: unknown, depth = 0): boolean =>
+  error instanceof Error &&
+  depth <= MAX_DEPTH &&
+  ((error as { code?: unknown }).code === DISK_FULL_CODE || isFullDisk(error.cause, depth + 1))
 
 /** The request itself is not at fault: the database is unavailable, or conflicts did not end. */
 export function isOutage(error: unknown): boolean {

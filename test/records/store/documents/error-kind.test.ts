@@ -6,6 +6,7 @@ import { MongoBulkWriteError, MongoError, MongoErrorLabel, MongoServerError } fr
 import {
   type ErrorKind,
   errorKindOf,
+  isFullDisk,
   isOutage,
   isWriteConflict,
   unavailableError,
@@ -215,6 +216,8 @@ describe('errorKindOf', () => {
     expectKind(refusal, 'fault', 'a refusal with a cause')
     const own = new Error('its own cause')
     own.cause = own
+    assert.equal(isFullDisk(own), false)
+    assert.equal(isFullDisk(unavailableError(new MongoServerError({ message: 'text', code: 14031 }))), true)
     for (const value of [own, undefined, null, 'MongoNetworkError', { code: 91 }, new TypeError('text')])
       expectKind(value, 'fault', String(value))
   })
