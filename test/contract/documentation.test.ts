@@ -36,9 +36,10 @@ describe('the documentation page in a browser', () => {
   const inBothColorSchemes = async (check: () => Promise<void>) => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
-      // Buttons fade to their new colours.
+      // Buttons begin to fade to their new colours with one of the next frames.
       await page.evaluate(
-        'Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => {})',
+        `new Promise((begin) => requestAnimationFrame(() => requestAnimationFrame(begin))).then(() =>
+          Promise.allSettled(document.getAnimations().map((one) => one.finished))).then(() => {})`,
       )
       const background = await page.evaluate<string>(
         'getComputedStyle(document.documentElement).backgroundColor',

@@ -92,8 +92,9 @@ export const BloodPressure = defineMeasurement({
       const lower = toOwnUnit(diastolic, values.diastolic, values.diastolicUnit)
       const { esc2018 } = pressurePresets
       const band = findBand(esc2018, bloodPressureThresholds.names, { systolic: upper, diastolic: lower })
-      if (upper === undefined || lower === undefined)
-        // One pressure alone shows hypertension. It cannot show that there is none.
+      if (upper === undefined) return {}
+      if (lower === undefined)
+        // A systolic pressure alone can show hypertension, but not that there is none.
         return { condition: band && band.severity >= esc2018.alertFrom ? band.code : undefined }
       return {
         meanArterialPressure: upper.plus(lower.times(2)).dividedBy(3).round(1),
