@@ -125,7 +125,7 @@ const INVARIANTS: Readonly<Record<string, readonly Invariant[]>> = {
       'null_flavour',
       'nullFlavour',
       'must be left out beside a value',
-      // Neither of them is accepted, since programs in use send that.
+      // An element with neither is accepted, since programs in use send it.
       (_, sentMembers) => has(sentMembers, 'value') && has(sentMembers, 'null_flavour'),
     ),
     invariant(

@@ -138,11 +138,21 @@ describe('the changes of an EHR', () => {
   })
 
   it('do not count as slow requests, however long a stream lasted', async () => {
-    const { text } = await request().get('/metrics')
-    assert.doesNotMatch(
-      text,
-      /^http_request_duration_seconds_count\{.*route="\/ehr\/\{ehrId\}\/changes",status="200"/m,
-    )
+    const countRequests = async () => {
+      const { text } = await request().get('/metrics')
+      const lines =
+        text.match(
+          /^http_request_duration_seconds_count\{.*route="\/ehr\/\{ehrId\}\/changes",status="200".*/gm,
+        ) ?? []
+      return lines.join()
+    }
+    const countsBefore = await countRequests()
+    const person = await createPerson()
+    await addParticipant(planId, person, 'read')
+    const source = await follow(person)
+    assertStatus(await person.call('POST', '/auth/logout'), 204)
+    await waitUntil(source.hasEnded)
+    assert.equal(await countRequests(), countsBefore)
   })
 
   it('are audited: the subscription and the received records', async () => {

@@ -100,7 +100,7 @@ describe('the data on disk', function suite() {
   it('stay readable on a full disk, which refuses writes, and recover when there is room', async function full() {
     const small = join(scratch, 'small')
     try {
-      execFileSync('sh', ['-c', 'mkdir "$0" && mount -t tmpfs -o size=6m tmpfs "$0"', small], {
+      execFileSync('sh', ['-c', 'mkdir "$0" && mount -t tmpfs -o size=8m tmpfs "$0"', small], {
         stdio: 'ignore',
       })
     } catch {
@@ -117,7 +117,7 @@ describe('the data on disk', function suite() {
 
 const fillDisk = async (disk: string): Promise<void> => {
   const dataDir = join(disk, 'data')
-  await writeFile(join(disk, 'filler'), Buffer.alloc(1_500_000))
+  await writeFile(join(disk, 'filler'), Buffer.alloc(3_500_000))
   let engine = await startEmbeddedMongo({ dataDir })
   let client = new MongoClient(engine.uri)
   let things = client.db('test').collection('things')
