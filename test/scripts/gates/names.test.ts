@@ -1,22 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { createDataDir } from '../../harness/service/service-process.ts'
-
-const FOLDERS = [
-  'client',
-  'cloud',
-  'console',
-  'fhir',
-  'packages',
-  'openehr',
-  'path-api',
-  'records',
-  'schemas',
-  'server',
-  'test',
-]
+import { runGate } from './project.ts'
 
 const FAULTLESS = {
   'client/session.ts': 'export class Session {}\n',
@@ -27,16 +10,7 @@ const FAULTLESS = {
 }
 
 describe('npm run names', () => {
-  /** @returns the script's output for a project with these files */
-  function check(files: Record<string, string>) {
-    const project = createDataDir()
-    for (const folder of FOLDERS) mkdirSync(join(project, folder))
-    for (const [path, text] of Object.entries(files)) {
-      mkdirSync(dirname(join(project, path)), { recursive: true })
-      writeFileSync(join(project, path), text)
-    }
-    return spawnSync(process.execPath, [resolve('scripts/names.mjs')], { cwd: project, encoding: 'utf8' })
-  }
+  const check = (files: Record<string, string>) => runGate('names.mjs', files)
 
   it('accepts good names, also those of another program, a re-export, and constants that are no times', () => {
     const { status, stderr } = check({

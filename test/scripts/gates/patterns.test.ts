@@ -1,30 +1,8 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { createDataDir } from '../../harness/service/service-process.ts'
-
-const FOLDERS = [
-  'client',
-  'cloud',
-  'console',
-  'fhir',
-  'packages',
-  'openehr',
-  'path-api',
-  'records',
-  'schemas',
-  'server',
-]
+import { runGate } from './project.ts'
 
 describe('npm run patterns', () => {
-  /** @returns the script's output for a project with this file */
-  function check(text: string) {
-    const project = createDataDir()
-    for (const folder of FOLDERS) mkdirSync(join(project, folder))
-    writeFileSync(join(project, 'server/texts.ts'), text)
-    return spawnSync(process.execPath, [resolve('scripts/patterns.mjs')], { cwd: project, encoding: 'utf8' })
-  }
+  const check = (text: string) => runGate('patterns.mjs', { 'server/texts.ts': text })
 
   it('accepts expressions of linear time', () => {
     const { status, stderr } = check(
@@ -53,12 +31,7 @@ describe('npm run patterns', () => {
   })
 
   it('fails without files to read', () => {
-    const project = createDataDir()
-    for (const folder of FOLDERS) mkdirSync(join(project, folder))
-    const { status, stderr } = spawnSync(process.execPath, [resolve('scripts/patterns.mjs')], {
-      cwd: project,
-      encoding: 'utf8',
-    })
+    const { status, stderr } = runGate('patterns.mjs', {})
     assert.deepEqual([status, stderr], [1, 'No files were found: correct PROGRAMS in scripts/sources.mjs\n'])
   })
 })
