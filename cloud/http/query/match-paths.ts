@@ -1,14 +1,14 @@
+import { LITERAL_SYNTAX } from '@health-record-service/embedded-mongo/regex'
+
 /** The longest text of a property with a schema; an unbounded repetition counts as so many. */
 export const MAX_PROPERTY_LENGTH = 10_000
 
-const QUOTATION = /\\Q[\s\S]*?(?:\\E|$)/
 const ESCAPE = /\\[pPx]\{[^}]*\}?|\\[\s\S]/
-const CLASS = /\[\^?\]?(?:\\(?:Q(?:(?!\\E)[\s\S])*(?:\\E|$)|[^Q])|\[(?::\^?\w+:\])?|[^[\]\\])*\]?/
-const COMMENT = /\(\?#[^)]*\)?/
 const FLAGS = /\(\?[\w^-]*\)/
 const GROUP = /\((?:\?(?:P?<\w+>|'\w+'|[\w^-]*:))?/
 const QUANTIFIER = /[*+?][?+]?|\{(?:\d+(?:,\d*)?|,\d+)\}[?+]?/
-const TOKEN = [QUOTATION, ESCAPE, CLASS, COMMENT, /\(\*UTF8?\)/, FLAGS, GROUP, QUANTIFIER, /[\s\S]/]
+const { quotation, characterClass, comment } = LITERAL_SYNTAX
+const TOKEN = [quotation, ESCAPE, characterClass, comment, /\(\*UTF8?\)/, FLAGS, GROUP, QUANTIFIER, /[\s\S]/]
   .map(({ source }) => source)
   .join('|')
 const TOKENS = new RegExp(TOKEN, 'gu')

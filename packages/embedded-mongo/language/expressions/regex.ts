@@ -56,6 +56,8 @@ const escapeSequence = /\\(x\{[\dA-Fa-f]+\}|x[\dA-Fa-f]{0,2}|c[ -~]|0[0-7]{0,2}|
 const characterClass =
   /\[(\^?\]?)((?:\\(?:Q(?:(?!\\E)[\s\S])*(?:\\E|$)|[^Q])|\[(?::\^?\w+:\])?|[^[\]\\])*)(\])?/
 const comment = /\(\?#[^)]*(\))?/
+/** The parts of a pattern whose letters are no operators. */
+export const LITERAL_SYNTAX = { quotation, characterClass, comment }
 /**
  * Syntax that differs in Perl: quotations, escapes, classes, comments, groups. `$` also matches before a last
  * line break.
