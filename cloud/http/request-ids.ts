@@ -56,15 +56,15 @@ export function createRequestIds(db: Db): ClaimRequestId {
       }
       if (!isVoid) throw await findRefusal(claims, _id)
     }
-    settleBeforeSending(res, (isRetryable) =>
-      isRetryable
-        ? claims.deleteOne({ _id }).catch(() => voidClaims.set(_id, true))
-        : claims.updateOne({ _id }, { $set: { isSettled: true } }).catch(() => {}),
-    )
+    settleBeforeSending(res, async (outcome) => {
+      if (outcome === 'refused') await claims.deleteOne({ _id }).catch(() => voidClaims.set(_id, true))
+      else if (outcome === 'final')
+        await claims.updateOne({ _id }, { $set: { isSettled: true } }).catch(() => {})
+    })
   }
 }
 
-/** A request that runs, or whose process has been killed, is not settled. */
+/** A request is not settled while it runs, or when nobody knows whether it was carried out. */
 async function findRefusal(claims: Collection<RequestClaim>, _id: string): Promise<Refusal | ServiceError> {
   const claim = await claims.findOne({ _id })
   return claim?.isSettled

@@ -3,11 +3,15 @@ import {
   missingProperties,
   type ValidationFaults,
 } from '../../records/ehr-records/validation/record-validation.ts'
-import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
+import { isCommitInDoubt, isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import { isOutage } from '../../records/store/documents/outage.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { formatViolations, type Violation } from '../../schemas/validation/violations.ts'
-import { PRECONDITION_FAILED, UNAVAILABLE_MESSAGE } from '../parse-server/adapter/database-errors.ts'
+import {
+  OUTCOME_UNKNOWN_MESSAGE,
+  PRECONDITION_FAILED,
+  UNAVAILABLE_MESSAGE,
+} from '../parse-server/adapter/database-errors.ts'
 import type { ObjectWriteRequest } from '../parse-server/adapter/request/request-database.ts'
 
 /** The same error for objects that do not exist, belong to others, or do not belong together. */
@@ -45,7 +49,9 @@ export const requireProperties = (
 /** Marks database outages; otherwise Parse treats every error of a trigger as a refusal. */
 export const translateOutage = <T>(work: Promise<T>): Promise<T> =>
   work.catch((error: unknown) => {
-    throw isOutage(error) ? new Parse.Error(Parse.Error.INTERNAL_SERVER_ERROR, UNAVAILABLE_MESSAGE) : error
+    if (!isOutage(error)) throw error
+    const message = isCommitInDoubt(error) ? OUTCOME_UNKNOWN_MESSAGE : UNAVAILABLE_MESSAGE
+    throw new Parse.Error(Parse.Error.INTERNAL_SERVER_ERROR, message)
   })
 
 /**

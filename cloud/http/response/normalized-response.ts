@@ -4,7 +4,11 @@ import { isOutage, REQUEST_WAIT_TIMEOUT_MS } from '../../../records/store/docume
 import { isDeadlineError } from '../../../records/store/reading/deadlines.ts'
 import type { ServiceError } from '../../../schemas/errors.ts'
 import { shortenText } from '../../../schemas/validation/violations.ts'
-import { QUERY_TIMEOUT_MESSAGE, UNAVAILABLE_MESSAGE } from '../../parse-server/adapter/database-errors.ts'
+import {
+  OUTCOME_UNKNOWN_MESSAGE,
+  QUERY_TIMEOUT_MESSAGE,
+  UNAVAILABLE_MESSAGE,
+} from '../../parse-server/adapter/database-errors.ts'
 import { parseErrorCode } from '../request/parse-request.ts'
 
 interface ErrorBody {
@@ -16,8 +20,11 @@ interface ErrorBody {
 /** Runs before a response is sent. If it fails, the response becomes a 503. */
 type BeforeResponse = (body: unknown, status: number) => Promise<unknown>
 
-/** Runs before a response is sent, and does not fail. @param isRetryable whether the client may repeat the request */
-type SettleRequest = (isRetryable: boolean) => Promise<unknown>
+/** `refused`: it was not carried out, but may be later. `unknown`: it may have been carried out. */
+type RequestOutcome = 'final' | 'refused' | 'unknown'
+
+/** Runs before a response is sent, and does not fail. */
+type SettleRequest = (outcome: RequestOutcome) => Promise<unknown>
 
 interface ResponseState {
   /**
@@ -86,13 +93,15 @@ async function sendHeld(
     () => false,
   )
   const [sentStatus, sentBody] = isReady ? [status, body] : [503, {}]
-  await settle?.(isRetryable(sentStatus, sentBody))
+  await settle?.(outcomeOf(sentStatus, sentBody))
   sendNormalized(res, sentStatus, sentBody)
 }
 
-function isRetryable(parseStatus: number, body: unknown): boolean {
-  const { status } = parseStatus < 400 ? { status: parseStatus } : toErrorBody(parseStatus, body)
-  return status >= 500 || status === 408 || status === 429
+function outcomeOf(parseStatus: number, body: unknown): RequestOutcome {
+  if (parseStatus < 400) return 'final'
+  const { status, error } = toErrorBody(parseStatus, body)
+  if (status === 408 || status === 429 || error === UNAVAILABLE_MESSAGE) return 'refused'
+  return status >= 500 ? 'unknown' : 'final'
 }
 
 function sendNormalized(res: Response, status: number, body: unknown): Response {
@@ -200,6 +209,8 @@ function toErrorBody(status: number, body: unknown): ErrorBody {
     return { status: 412, code: parseCode, error: text ?? '' }
   if (parseCode === parseErrorCode.timeout)
     return { status: 408, code: parseCode, error: QUERY_TIMEOUT_MESSAGE }
+  if (parseCode === parseErrorCode.internal && text === OUTCOME_UNKNOWN_MESSAGE)
+    return { status: 503, code: parseErrorCode.internal, error: OUTCOME_UNKNOWN_MESSAGE }
   if (status === 503 || (parseCode === parseErrorCode.internal && text === UNAVAILABLE_MESSAGE))
     return { status: 503, code: parseErrorCode.internal, error: UNAVAILABLE_MESSAGE }
   if (status >= 500) return { status, code: parseErrorCode.internal, error: 'Internal server error' }
@@ -220,14 +231,15 @@ const CODE_BY_STATUS: Record<number, number> = {
 /** Normalises one result of a batch. Foreign errors have no code, and internal ones show details. */
 function normalizeBatchPart(part: unknown): unknown {
   const { error } = (part ?? {}) as { error?: { code?: unknown; error?: unknown } }
-  if (typeof error !== 'object' || error === null || error.error === UNAVAILABLE_MESSAGE) return part
+  if (typeof error !== 'object' || error === null) return part
+  if (error.error === UNAVAILABLE_MESSAGE || error.error === OUTCOME_UNKNOWN_MESSAGE) return part
   if (typeof error.code === 'number' && error.code !== parseErrorCode.internal) return part
   return { error: { code: parseErrorCode.internal, error: 'Internal server error' } }
 }
 
-/** True if a request of a batch failed because of a database outage. */
+/** True if a request of a batch was not carried out because of a database outage. */
 const isUnavailable = (part: unknown): boolean =>
-  toErrorBody(500, (part as { error?: unknown } | null)?.error).status === 503
+  toErrorBody(500, (part as { error?: unknown } | null)?.error).error === UNAVAILABLE_MESSAGE
 
 function parseChunk(chunk: unknown): unknown {
   try {

@@ -5,6 +5,10 @@ import { isDeadlineError } from '../../../records/store/reading/deadlines.ts'
 /** Message of Parse errors during a database outage. */
 export const UNAVAILABLE_MESSAGE = 'Temporarily unavailable'
 
+/** Message of Parse errors for a write whose commit the database received, but did not confirm. */
+export const OUTCOME_UNKNOWN_MESSAGE =
+  'Temporarily unavailable. The request may have been carried out. Read the data before you send it again.'
+
 /** Message of Parse errors for a query that exceeded its deadline. */
 export const QUERY_TIMEOUT_MESSAGE = 'The query took too long. Narrow its conditions, or lower limit.'
 

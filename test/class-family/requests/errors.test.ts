@@ -368,6 +368,27 @@ describe('class family: errors', () => {
     assert.deepEqual([status, body.code], [400, 159])
   })
 
+  it('does not carry out a write again, with the same X-Parse-Request-Id, that may have been stored', async () => {
+    const [ehr] = (await request().get('/1/classes/Ehr').set(user.headers)).body.results
+    const create = () =>
+      request()
+        .post('/1/classes/CarePlan')
+        .set({ ...user.headers, 'X-Parse-Request-Id': 'commit-in-doubt' })
+        .send({ ehrId: ehr.objectId, name: 'commit in doubt' })
+    const loseReply = ({ commitTransaction }: Document, pass: () => unknown) =>
+      commitTransaction
+        ? Promise.resolve(pass()).then(() => Promise.reject(new MongoNetworkError('lost')))
+        : undefined
+    let first: Awaited<ReturnType<typeof create>> | undefined
+    await withAnsweredCommands(loseReply, async () => {
+      first = await create()
+    })
+    assert.equal(first?.status, 503)
+    assert.match(first?.body.error, /may have been carried out/)
+    assert.equal((await create()).status, 503)
+    assert.equal(await service.db.collection('CarePlan').countDocuments({ name: 'commit in doubt' }), 1)
+  })
+
   it('answers a too large header without a crash', async () => {
     const { status } = await raw('GET', `/1/classes/CarePlan?where=${'x'.repeat(1_000_000)}`, json).catch(
       () => ({
