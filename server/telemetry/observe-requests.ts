@@ -4,6 +4,9 @@ import { classFamilyRouteTemplate } from '../../cloud/http/class-family-routes.t
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
+/** The status by which nginx logs a request whose client left before it had the whole response. */
+const CLIENT_CLOSED_REQUEST = 499
+
 /**
  * Gives every request an id (that of the caller if it is well-formed), a log line and metrics. They contain
  * only method, route template, status, reason and duration, because paths and queries contain ids of
@@ -21,14 +24,16 @@ export function observeRequests(log: Log, metrics: Metrics, lines: boolean): Req
     res.setHeader('X-Request-Id', requestId)
     res.once('close', () => {
       const { method } = req
-      const { statusCode: status } = res
       const ms = performance.now() - start
       const route = routeTemplateOf(path, res)
       // A stream lasts as long as its reader wants.
       const isStream = String(res.getHeader('content-type')).startsWith('text/event-stream')
+      const isAborted = !isStream && !res.writableFinished && res.statusCode < 400
+      const status = isAborted ? CLIENT_CLOSED_REQUEST : res.statusCode
       if (!isStream) metrics.requests.observe({ method, route, status }, ms / 1000)
       if (status === 500) metrics.faults.inc()
-      const reason: string | undefined = res.locals.refusal ?? (status >= 400 ? String(status) : undefined)
+      const reason: string | undefined =
+        res.locals.refusal ?? (res.statusCode >= 400 ? String(status) : undefined)
       if (reason) metrics.refused.inc({ reason })
       // Errors that require action have already been logged at their origin.
       const level = status >= 500 ? 'warn' : lines ? 'info' : 'debug'

@@ -4,8 +4,12 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import type { Document } from 'mongodb'
 import { parse } from 'yaml'
-import { apiKeys, request } from '../harness/service/service.ts'
+import { createPatient } from '../harness/care/patients.ts'
+import { beforeFirstCommand } from '../harness/service/database-commands.ts'
+import { apiKeys, request, service } from '../harness/service/service.ts'
+import { waitUntil } from '../harness/wait.ts'
 
 const RULES = 'docs/prometheus-rules.yml'
 const PROMTOOL = '/usr/bin/promtool'
@@ -85,6 +89,33 @@ describe('seen from outside', () => {
     const tests = [{ interval: '1m', input_series, alert_rule_test }]
     writeFileSync(file, JSON.stringify({ rule_files: [resolve(RULES)], evaluation_interval: '1m', tests }))
     await run(PROMTOOL, ['test', 'rules', file])
+  })
+
+  it('counts a request as 499 when its client leaves before the response', async () => {
+    const count = async (status: number) => {
+      const { text } = await request().get('/metrics')
+      return Number(
+        new RegExp(`_count\\{.*route="/ehr/\\{ehrId\\}/careplan",status="${status}".* (\\d+)`).exec(
+          text,
+        )?.[1] ?? 0,
+      )
+    }
+    const { ehrId, authToken } = await createPatient()
+    const counts = [await count(200), await count(499)] as const
+    const client = new AbortController()
+    const get = () =>
+      fetch(`${service.url}/ehr/${ehrId}/careplan`, {
+        headers: { authorization: `Bearer ${authToken}` },
+        signal: client.signal,
+      }).catch(() => undefined)
+    const isCounted = async () => (await count(200)) + (await count(499)) > counts[0] + counts[1]
+    const leave = () => {
+      client.abort()
+      return waitUntil(isCounted)
+    }
+    const isOfEhr = (command: Document) => JSON.stringify(command).includes(ehrId)
+    await beforeFirstCommand(isOfEhr, leave, () => get().then(() => waitUntil(isCounted)))
+    assert.deepEqual([await count(200), await count(499)], [counts[0], counts[1] + 1])
   })
 
   it('counts failed logins of both families', async () => {
