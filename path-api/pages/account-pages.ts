@@ -165,8 +165,8 @@ export const accountPages = [
     countedAs: 'resetPassword',
     handle: async ({ body: { lang, link, email } }, context) => {
       const view = await createPageView(lang, context)
-      if (link === 'activation') context.registrations.resend(email)
-      else context.passwords.requestReset(email)
+      if (link === 'activation') await context.registrations.resend(email)
+      else await context.passwords.requestReset(email)
       return renderNotice(view, 'linkSent', 'linkSentHelp')
     },
   }),

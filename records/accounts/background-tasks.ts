@@ -1,31 +1,26 @@
 import { setImmediate } from 'node:timers/promises'
-import { errorKindOf, REQUEST_WAIT_TIMEOUT_MS, unavailableError } from '../store/documents/outage.ts'
+import type { Db } from 'mongodb'
 
 /**
  * Work that continues after the response. It hides whether an address is registered: the response leaves
  * before the lookup, so neither its content nor its timing tells.
  */
 export interface BackgroundTasks {
-  /** @throws Unavailable for a while after a task failed because the database did, such as on a full disk */
-  run(work: () => Promise<void>): void
+  /** Starts a task after the response, if the database takes writes. @throws the database's error otherwise */
+  run(work: () => Promise<void>): Promise<void>
   /** Waits for all running tasks. */
   close(): Promise<void>
 }
 
-/** Starts each task after the response is sent. @param onFault called with the error of a task */
-export function createBackgroundTasks(onFault: (fault: unknown) => void): BackgroundTasks {
+/** @param onFault called with the error of a task */
+export function createBackgroundTasks(db: Db, onFault: (fault: unknown) => void): BackgroundTasks {
   const running = new Set<Promise<void>>()
-  let unavailableUntil = 0
-  const onFailure = (fault: unknown): void => {
-    if (errorKindOf(fault) === 'outage') unavailableUntil = Date.now() + REQUEST_WAIT_TIMEOUT_MS
-    onFault(fault)
-  }
   return {
-    run(work) {
-      if (Date.now() < unavailableUntil) throw unavailableError()
+    async run(work) {
+      await writeProbe(db)
       const promise: Promise<void> = setImmediate()
         .then(work)
-        .catch(onFailure)
+        .catch(onFault)
         .finally(() => running.delete(promise))
       running.add(promise)
     },
@@ -34,3 +29,9 @@ export function createBackgroundTasks(onFault: (fault: unknown) => void): Backgr
     },
   }
 }
+
+/** Fails when a task could not store its result, such as on a full disk: nobody would learn of it after the response. */
+const writeProbe = (db: Db): Promise<unknown> =>
+  db
+    .collection<{ _id: string }>('auth.write_probe')
+    .updateOne({ _id: 'last' }, { $set: { at: new Date() } }, { upsert: true })

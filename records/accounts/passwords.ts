@@ -32,9 +32,9 @@ export class Passwords {
   }
 
   /** Mails a link if the account exists; the response is the same if it does not. */
-  requestReset(email: string): void {
+  requestReset(email: string): Promise<void> {
     const { background, credentials } = this.#parts
-    background.run(() => credentials.sendPasswordReset(email.toLowerCase()))
+    return background.run(() => credentials.sendPasswordReset(email.toLowerCase()))
   }
 
   /** Whether the token of a mailed link is still valid. */

@@ -67,7 +67,7 @@ export async function openAccounts(options: AccountsOptions) {
   const { credentials, sessions } = await openSessions(options, clock)
   const keys = await openConfiguredSigningKeys(config, db, clock)
   const accessTokens = createAccessTokens(keys, publicUrl, clock)
-  const background = createBackgroundTasks((err) => log.error({ err }, 'A background task failed'))
+  const background = createBackgroundTasks(db, (err) => log.error({ err }, 'A background task failed'))
   const terms = configuredTerms(config)
   const collections = await openCollections(options, clock)
   const base = { db, database, credentials, sessions, sendMail, consume, background, clock, ...collections }

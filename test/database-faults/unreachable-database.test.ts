@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
 import { startFaultyMongoForBlock } from '../harness/faulty-mongo/faulty-mongo.ts'
+import { createAddress, password } from '../harness/people/people.ts'
 import { startSecondInstance } from '../harness/service/second-instance.ts'
 import { service } from '../harness/service/service.ts'
 import { type ServiceProcess, stopProcess } from '../harness/service/service-process.ts'
@@ -147,6 +148,23 @@ describe('an unreachable database', function suite() {
     await nothingWasDone()
     const plans = `/ehr/${patient.ehrId}/careplan`
     assert.equal((await send('POST', plans, { name: 'With room' })).status, 201)
+  })
+
+  it('acknowledges no registration, sign-up or mail that it cannot carry out, not even the first', async () => {
+    const writes = ['insert', 'update', 'delete', 'bulkWrite', 'findAndModify', 'commitTransaction']
+    const full = { ok: 0, code: 14031, codeName: 'OutOfDiskSpace', errmsg: 'no space left on the disk' }
+    faulty.findFault = (command) => (writes.some((name) => name in command) ? { answer: full } : undefined)
+    const email = createAddress()
+    const account = { email, password, termsAccepted: true }
+    const calls: ReturnType<typeof requests> = [
+      ['POST', '/auth/account/register/password', account],
+      ['POST', '/1/users', { ...account, username: email }],
+      ['POST', '/auth/account/register/resend', { email }],
+      ['POST', '/auth/account/password/reset', { email }],
+      ['POST', '/1/requestPasswordReset', { email }],
+    ]
+    for (const call of calls) await refuses([call])
+    faulty.findFault = () => undefined
   })
 
   it('is told in the same way when no majority confirms a write within 5 s', async () => {

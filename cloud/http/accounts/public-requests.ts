@@ -39,11 +39,11 @@ export async function logInByFunction(handling: AccountRequest): Promise<Account
 
 /** Mails a link to the address, if it has an account; the response does not tell. */
 const createMailRequest =
-  (operationId: string, send: (handling: AccountRequest, email: string) => void) =>
+  (operationId: string, send: (handling: AccountRequest, email: string) => Promise<void>) =>
   async (handling: AccountRequest): Promise<AccountResponse> => {
     const email = emailIn(handling.req.body)
     await handling.limitAttempts(operationId, email)
-    send(handling, email)
+    await send(handling, email)
     return { body: {} }
   }
 

@@ -32,9 +32,9 @@ export const registrationOperations = [
     reply: [202, RegistrationResult],
     errors: ['RuleViolated'],
     guardedAccount: ({ body }) => body.email,
-    handle: ({ body }, { registrations, language }) => {
+    handle: async ({ body }, { registrations, language }) => {
       // English is the default and is not stored.
-      registrations.register({ ...(language !== 'en' && { language }), ...body })
+      await registrations.register({ ...(language !== 'en' && { language }), ...body })
       return { email: body.email, state: 'ACTIVATION_PENDING' as const }
     },
   }),

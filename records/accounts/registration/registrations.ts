@@ -62,8 +62,8 @@ export class Registrations {
    * Validates the request, and registers after the response has been sent.
    * @throws RuleViolated for the password, or without agreement to the terms
    */
-  register(registration: Registration): void {
-    this.#register(registration, termsViolations(this.#parts.termsVersion, registration.termsAccepted))
+  register(registration: Registration): Promise<void> {
+    return this.#register(registration, termsViolations(this.#parts.termsVersion, registration.termsAccepted))
   }
 
   /**
@@ -74,7 +74,7 @@ export class Registrations {
     const { username, email, password } = request
     const holdsName = username !== undefined && password.toLowerCase().includes(username)
     await this.#requireFree(username)
-    this.#register(request, [
+    await this.#register(request, [
       ...usernameViolations(username, email),
       ...(holdsName
         ? [{ path: 'password', code: 'password-contains-name', message: NAME_IN_PASSWORD_MESSAGE }]
@@ -83,9 +83,9 @@ export class Registrations {
   }
 
   /** Mails a new link if the account still waits for its activation: an invitation to those who are invited. */
-  resend(email: string): void {
+  resend(email: string): Promise<void> {
     const address = email.toLowerCase()
-    this.#parts.background.run(async () => {
+    return this.#parts.background.run(async () => {
       const { database, credentials, invitations } = this.#parts
       const user = await findUserByEmail(database.db, address)
       if (!user || accountStateOf(user) !== 'ACTIVATION_PENDING') return
@@ -136,10 +136,10 @@ export class Registrations {
       throw new ServiceError('Conflict', { detail: 'Account already exists for this username.' })
   }
 
-  #register(request: Registration & Partial<SignUpRequest>, more: readonly Violation[]): void {
+  async #register(request: Registration & Partial<SignUpRequest>, more: readonly Violation[]): Promise<void> {
     requireNoViolations([...passwordViolations(request.password, 'password', request.email), ...more])
     const { termsAccepted, ...account } = request
-    this.#parts.background.run(async () => {
+    await this.#parts.background.run(async () => {
       const { termsVersion } = this.#parts
       const terms = termsAccepted === true && termsVersion !== undefined ? { termsVersion } : {}
       const email = request.email.toLowerCase()
