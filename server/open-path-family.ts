@@ -143,10 +143,9 @@ const openAuditVerification = ({ config, records, log }: PathFamilyDependencies)
 /** The data that is removed with an account. */
 const belongingsOf = ({
   database: { db },
-  services: { profiles, carePlans, ehrs, chats, fhirExports },
+  services: { profiles, ehrs, chats, fhirExports },
 }: PathFamilyDependencies): ((session: ClientSession, mvUid: string) => Promise<void>)[] => [
   (session, mvUid) => profiles.eraseWithAccount(session, mvUid),
-  (session, mvUid) => carePlans.participants.archiveOfUser(session, mvUid),
   (session, mvUid) => ehrs.forgetCreator(session, mvUid),
   (session, mvUid) => chats.marks.forget(session, mvUid),
   (session, mvUid) => fhirExports.forgetUser(session, mvUid),

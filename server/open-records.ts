@@ -16,6 +16,7 @@ import { EhrStatuses } from '../openehr/ehr-status/ehr-statuses.ts'
 import { ArchetypeStore } from '../openehr/templates/archetype-store.ts'
 import { TemplateStore } from '../openehr/templates/template-store.ts'
 import type { Services } from '../path-api/operation/services.ts'
+import { accountErasureJobs } from '../records/accounts/account-deletion.ts'
 import { Helpers } from '../records/accounts/helpers/helpers.ts'
 import type { SendMail } from '../records/accounts/user/mails.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
@@ -24,6 +25,7 @@ import { Aggregates } from '../records/charts/aggregates/aggregates.ts'
 import { Graphs } from '../records/charts/graphs.ts'
 import { Timelines } from '../records/charts/timeline.ts'
 import { Chats } from '../records/chat/chats.ts'
+import { eraseConversations } from '../records/chat/conversation-erasure.ts'
 import { Reminders } from '../records/chat/reminders.ts'
 import { Composition } from '../records/compositions/composition-record.ts'
 import { AdverseReaction } from '../records/conditions/adverse-reaction.ts'
@@ -238,7 +240,11 @@ async function startBackgroundWork(
   log: Log,
 ): Promise<{ stop(): Promise<void> }> {
   const visibility = { ...ehrVisibilityJobs(records), ...contentsVisibilityJobs(records) }
-  const handlers = { ...visibility, ...carePlans.jobs, ...fhirExports.jobs }
+  const erasure = accountErasureJobs(records, [
+    (job, steps) => carePlans.participants.archiveOfUser(job, steps),
+    (job, steps) => eraseConversations(records, job, steps),
+  ])
+  const handlers = { ...visibility, ...carePlans.jobs, ...fhirExports.jobs, ...erasure }
   const works = await jobs.startPolling(records, handlers, (err) =>
     log.error({ err }, 'A background job failed and will be retried'),
   )

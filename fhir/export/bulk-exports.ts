@@ -6,6 +6,7 @@ import type { ClientSession, Filter, IndexDescription } from 'mongodb'
 import { lockProfile } from '../../records/profiles/storage/profile-lock.ts'
 import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
 import { documentCollection } from '../../records/store/documents/database.ts'
+import { UNSEEN_JOB } from '../../records/store/documents/job.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import { enqueueJob, type JobHandlers } from '../../records/store/jobs/background-jobs.ts'
 import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
@@ -133,10 +134,8 @@ export class BulkExports {
       await lockProfile(this.#context, tx, caller.userId)
       await this.#requireFewExports(caller, tx.session)
       await exportCollection(this.#context.db).insertOne(storedExport, { session: tx.session })
-      // The job hides no records, and no request waits for it.
-      const work = { job: 'exportFhir', field: 'exportId', id: _id, ehrId: '' } as const
-      if (storedExport.position)
-        await enqueueJob(this.#context, tx, caller, { ...work, waiting: { readers: [], collections: [] } })
+      const work = { ...UNSEEN_JOB, job: 'exportFhir', field: 'exportId', id: _id } as const
+      if (storedExport.position) await enqueueJob(this.#context, tx, caller, work)
     })
     return _id
   }

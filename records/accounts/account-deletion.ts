@@ -1,7 +1,10 @@
 import type { ClientSession } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
+import { DELETION_WAIT_TIMEOUT_MS } from '../ehrs/deletion/cascading-deletion.ts'
 import { removeUserFromRoles } from '../ehrs/rights/roles.ts'
 import { type Caller, serviceCaller } from '../store/documents/caller.ts'
+import { UNSEEN_JOB } from '../store/documents/job.ts'
+import { enqueueJob, type JobHandler, type JobHandlers, jobId } from '../store/jobs/background-jobs.ts'
 import { runEach, throwErrors } from '../store/jobs/due-records.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
 import { deleteHistory } from '../store/writing/history.ts'
@@ -22,7 +25,7 @@ export interface AccountDeletionDependencies {
   records: StoreContext
   sessions: Sessions
   emailChanges: EmailChanges
-  /** Deletes the data that belongs to an account, such as the profile, in the same transaction. */
+  /** Deletes the data that belongs to an account, such as the profile, in the same transaction. @see accountErasureJobs */
   cleanups: readonly ((session: ClientSession, mvUid: string) => Promise<void>)[]
 }
 
@@ -39,6 +42,7 @@ export class AccountDeletion {
   /** Deletes an account and the person's own data; EHRs stay. @throws NotFound, PreconditionFailed */
   async remove(caller: Caller, mvUid: string, expected: ExpectedVersions): Promise<void> {
     await this.#remove(caller, mvUid, async (user) => requireVersion(user, expected))
+    await this.#parts.records.jobs.waitUntilDone(jobId(erasureJobOf(mvUid)), DELETION_WAIT_TIMEOUT_MS)
   }
 
   /**
@@ -95,7 +99,8 @@ export class AccountDeletion {
   ): Promise<void> {
     const { records, sessions, emailChanges, cleanups } = this.#parts
     const { db } = records
-    await runStoreTransaction(records, async ({ session, changes }) => {
+    await runStoreTransaction(records, async (tx) => {
+      const { session, changes } = tx
       const user = await usersOf(db).findOne({ _id: mvUid }, { session })
       if (!user) throw new ServiceError('NotFound')
       await refuse(user, session)
@@ -107,7 +112,24 @@ export class AccountDeletion {
       await deleteHistory(db, { collection: '_User', id: mvUid }, session)
       const removal = { action: 'delete' as const, before: null, changed: [] }
       changes.push(accountHistoryEntry(user, { caller, at: records.clock() }, removal))
+      await enqueueJob(records, tx, caller, erasureJobOf(mvUid))
     })
     await sessions.endAll(mvUid)
   }
 }
+
+const erasureJobOf = (mvUid: string) =>
+  ({ ...UNSEEN_JOB, job: 'eraseAccount', field: 'userId', id: mvUid }) as const
+
+/**
+ * The job that changes what other people's records say about a deleted account, since that may be too much for one
+ * transaction.
+ * @param erasures run one after the other, and again after an interruption
+ */
+export const accountErasureJobs = (records: StoreContext, erasures: readonly JobHandler[]): JobHandlers => ({
+  async eraseAccount(job, steps) {
+    for (const erase of erasures) await erase(job, steps)
+    // A participation may have begun before it was archived.
+    await steps.runLastStep(({ session }) => removeUserFromRoles(records, session, job.id))
+  },
+})

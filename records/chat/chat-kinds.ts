@@ -24,8 +24,15 @@ export const ChatTopic = defineKind(topicForms, {
     ofEhr: { by: ['ehrId'], sort: 'lastMessageAt', order: 'desc' },
     ofPlan: { by: ['carePlanId'], sort: 'lastMessageAt', order: 'desc' },
   },
-  indexes: [{ name: 'reminders', key: { remindAt: 1 }, sparse: true }, ...containerIndexes],
+  indexes: [
+    { name: 'reminders', key: { remindAt: 1 }, sparse: true },
+    { name: 'conversations', key: { _wperm: 1 }, partialFilterExpression: { about: 'network' } },
+    ...containerIndexes,
+  ],
 })
+
+/** Selects the topics between a user and any other one. */
+export const conversationsOf = (mvUid: string) => ({ about: 'network', _wperm: mvUid })
 
 export const ChatMessage = defineKind(messageForms, {
   words: { en: 'chat messages', nl: 'gespreksberichten' },

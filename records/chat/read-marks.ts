@@ -100,11 +100,23 @@ export class ReadMarks {
   }
 
   get #marks(): Collection<ReadMark> {
-    return this.#records.db.collection<ReadMark>(READ_MARKS_COLLECTION)
+    return readMarksOf(this.#records)
   }
 }
 
 /** Contains a dot, so no class can have this name and the class family never reaches the collection. */
 const READ_MARKS_COLLECTION = 'chat.read'
+
+const readMarksOf = ({ db }: Pick<StoreContext, 'db'>): Collection<ReadMark> =>
+  db.collection<ReadMark>(READ_MARKS_COLLECTION)
+
+/** Deletes everybody's marks of a purged topic. */
+export async function deleteReadMarks(
+  records: Pick<StoreContext, 'db'>,
+  topicId: string,
+  session: ClientSession,
+): Promise<void> {
+  await readMarksOf(records).deleteMany({ topicId }, { session })
+}
 
 const readMarkIdOf = (topicId: string, userId: string): string => `${topicId}/${userId}`

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { connectUsers } from '../harness/care/owners.ts'
-import { addParticipant, createPatient, createPlan } from '../harness/care/patients.ts'
-import { createPerson } from '../harness/people/people.ts'
+import { addParticipant, createPatient, createPlan, readAudit } from '../harness/care/patients.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { createPerson, type Person } from '../harness/people/people.ts'
 import { request, service } from '../harness/service/service.ts'
+
+const deleteAccount = ({ mvUid, headers }: Person) =>
+  request().delete(`/1/classes/_User/${mvUid}`).set(headers)
+const countIn = (collection: string, filter: object) =>
+  service.db.collection(collection).countDocuments(filter)
 
 describe('attack: searching for data of a deleted account', () => {
   it('finds nothing personal after a deletion in the class family; EHRs stay', async () => {
@@ -19,7 +25,7 @@ describe('attack: searching for data of a deleted account', () => {
       .toArray()
     assert.equal(sids.length, 1)
 
-    await request().delete(`/1/classes/_User/${mvUid}`).set(leaver.headers).expect(200)
+    await deleteAccount(leaver).expect(200)
     const left: [collection: string, filter: object][] = [
       ['_User', { _id: mvUid }],
       ['_Session', { _p_user: `_User$${mvUid}` }],
@@ -31,8 +37,64 @@ describe('attack: searching for data of a deleted account', () => {
       ['profile.persons', { _id: { $regex: mvUid } }],
       ['profile.connections', { _id: { $regex: mvUid } }],
     ]
-    for (const [collection, filter] of left)
-      assert.equal(await service.db.collection(collection).countDocuments(filter), 0, collection)
-    assert.equal(await service.db.collection('Ehr').countDocuments({ subjectId: mvUid }), 1)
+    for (const [collection, filter] of left) assert.equal(await countIn(collection, filter), 0, collection)
+    assert.equal(await countIn('Ehr', { subjectId: mvUid }), 1)
+  })
+
+  it('finds no conversation with another user, however long it was, and all others', async () => {
+    const [leaver, other, third] = await Promise.all([createPerson(), createPerson(), createPerson()])
+    const talk = async (one: Person, two: Person): Promise<[topicId: string, messageId: string]> => {
+      await connectUsers(one, two)
+      const first = { title: 'Tomorrow', text: 'At nine?' }
+      const { id } = assertStatus(await one.call('POST', `/chat/network/${two.mvUid}`, first), 201)
+      const place = `/chat/network/${one.mvUid}/${id}`
+      const message = assertStatus(await two.call('POST', place, { text: 'Yes' }), 201)
+      assertStatus(await one.call('POST', `/chat/network/${two.mvUid}/${id}/read`, {}), 204)
+      return [id, message.id]
+    }
+    const [ended, open, kept] = [
+      await talk(other, leaver),
+      await talk(leaver, third),
+      await talk(other, third),
+    ]
+    assertStatus(await other.call('DELETE', `/profile/${other.mvUid}/network/${leaver.mvUid}`), 204)
+    const messages = service.db.collection<{ _id: string }>('ChatMessage')
+    const sample = await messages.findOne({ _id: open[1] })
+    const copies = Array.from({ length: 2_100 }, (_, i) => ({ ...sample, _id: `${open[1]}${i}` }))
+    await messages.insertMany(copies)
+
+    await deleteAccount(leaver).expect(200)
+    const countAll = async ([topicId, messageId]: string[]) =>
+      Promise.all([
+        countIn('ChatTopic', { _id: topicId }),
+        countIn('ChatMessage', { topicId }),
+        countIn('chat.read', { topicId }),
+        countIn('history.changes', {
+          _id: { $gte: `ChatMessage/${messageId}/`, $lt: `ChatMessage/${messageId}0` },
+        }),
+        countIn('history.changes', { _id: { $gte: `ChatTopic/${topicId}/`, $lt: `ChatTopic/${topicId}0` } }),
+      ])
+    assert.deepEqual(await countAll(ended), [0, 0, 0, 0, 0])
+    assert.deepEqual(await countAll(open), [0, 0, 0, 0, 0])
+    assert.deepEqual(await countAll(kept), [1, 2, 1, 1, 1])
+  })
+
+  it('ends participations with history and audit', async () => {
+    const [patient, leaver] = await Promise.all([createPatient(), createPerson()])
+    const path = `/ehr/${patient.ehrId}/careplan/${await createPlan(patient)}/participant`
+    const body = { mvUid: leaver.mvUid, access: 'WRITE' }
+    const { participationId } = assertStatus(await patient.call('POST', path, body), 201)
+    const since = new Date()
+    await deleteAccount(leaver).expect(200)
+    const { status, version } = assertStatus(await patient.call('GET', `${path}/${participationId}`))
+    assert.deepEqual([status, version], ['ARCHIVED', 2])
+    const start = `${patient.ehrId}/plan.participants/${participationId}`
+    const [, change] = await service.db
+      .collection<{ _id: string; changed?: string[]; userId?: string }>('history.changes')
+      .find({ _id: { $gte: `${start}/`, $lt: `${start}0` } })
+      .toArray()
+    assert.deepEqual([change?.changed, change?.userId], [['status'], leaver.mvUid])
+    const audit = await readAudit(patient.ehrId, since)
+    assert.ok(audit.includes('update plan.participants done'), audit.join())
   })
 })

@@ -4,7 +4,7 @@ import { HelperActEnum, HelperRelationEnum, HelperStateEnum } from '../../../sch
 import { emitRolesChangedAtEnd } from '../../ehrs/rights/roles.ts'
 import type { Database } from '../../store/documents/database.ts'
 import type { ParseDocument } from '../../store/documents/parse-format.ts'
-import { deleteHistory } from '../../store/writing/history.ts'
+import { deleteHistories } from '../../store/writing/history.ts'
 
 /** The person, and the user who acts for them. */
 export interface Parties {
@@ -57,5 +57,6 @@ export async function eraseAgreementsOf(
     .find(own, { session, projection: { _id: 1 } })
     .toArray()
   await helperAgreementsOf(db).deleteMany(own, { session })
-  for (const { _id: id } of found) await deleteHistory(db, { collection: HELPER_AGREEMENTS, id }, session)
+  const records = found.map(({ _id: id }) => ({ collection: HELPER_AGREEMENTS, id }))
+  await deleteHistories(db, records, session)
 }

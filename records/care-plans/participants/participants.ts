@@ -16,9 +16,12 @@ import { withoutNulls } from '../../ehr-records/validation/record-bodies.ts'
 import { type PlanRight, participationPermissions } from '../../ehrs/rights/access.ts'
 import { setPlanRole } from '../../ehrs/rights/roles.ts'
 import type { RecordChange } from '../../live/changes.ts'
+import { iterateIdBatches } from '../../store/batching/transaction-batches.ts'
 import { type Caller, isPermitted } from '../../store/documents/caller.ts'
 import { documentCollection, runTransaction } from '../../store/documents/database.ts'
+import type { Job } from '../../store/documents/job.ts'
 import type { ParseDocument, SavedRecord } from '../../store/documents/parse-format.ts'
+import type { JobSteps } from '../../store/jobs/background-jobs.ts'
 import { DueRecords, runPages } from '../../store/jobs/due-records.ts'
 import type { Page, PageRequest } from '../../store/reading/pages.ts'
 import { Store } from '../../store/store.ts'
@@ -46,7 +49,12 @@ export const Participation = {
   words: { en: 'participants', nl: 'deelnemers' },
   fhir: { shownAs: 'CareTeam' },
   lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
-  indexes: [{ key: { carePlanId: 1, mvUid: 1 } }, { key: { ehrId: 1 } }, { key: { changesAt: 1 } }],
+  indexes: [
+    { key: { carePlanId: 1, mvUid: 1 } },
+    { key: { mvUid: 1 } },
+    { key: { ehrId: 1 } },
+    { key: { changesAt: 1 } },
+  ],
 } as const
 
 /** The values of access that put a participant into the plan's role for each right. */
@@ -212,14 +220,17 @@ export class Participants {
   }
 
   /** Archives all participations of a user whose account is deleted; the deletion removes the roles. */
-  async archiveOfUser(session: ClientSession, mvUid: string): Promise<void> {
-    const change = {
-      $set: { status: 'ARCHIVED', _updated_at: this.#records.clock() },
-      $inc: { version: 1 },
-      $unset: { changesAt: '' as const },
-    }
-    const documents = this.#records.db.collection(Participation.collection)
-    await documents.updateMany({ mvUid, status: 'ACTIVE' }, change, { session })
+  async archiveOfUser({ id: mvUid, by }: Job, { unfilteredDb: db, runStep }: JobSteps): Promise<void> {
+    const caller = { ...by, roles: [], unrestricted: true } as const
+    const archive = (now: StoredParticipation) => this.#withNextChange({ ...now, status: 'ARCHIVED' })
+    const documents = documentCollection({ db }, Participation.collection)
+    for await (const ids of iterateIdBatches(documents, { mvUid, status: 'ACTIVE' }))
+      await runStep(async (tx) => {
+        const still = { _id: { $in: ids }, status: 'ACTIVE' }
+        const active = await documents.find(still, { session: tx.session, projection: { _id: 1 } }).toArray()
+        const activeIds = active.map(({ _id }) => _id)
+        await this.#store.updateAll(caller, activeIds, archive, tx)
+      })
   }
 
   /**

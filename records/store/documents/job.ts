@@ -7,7 +7,7 @@ export interface Job {
   /** The name of the job's handler. */
   job: string
   /** The job covers all documents with this id in this field. */
-  field: 'ehrId' | 'carePlanId' | 'goalId' | 'taskId' | 'eventId' | 'exportId'
+  field: 'ehrId' | 'carePlanId' | 'goalId' | 'taskId' | 'eventId' | 'exportId' | 'userId'
   id: string
   ehrId: string
   /** The user who requested it. History and audit name them, whichever instance runs it. */
@@ -21,6 +21,9 @@ export interface Job {
   /** Afterwards another instance may take the job over. */
   leaseUntil: Date
 }
+
+/** The job hides no documents, and no read waits for it. */
+export const UNSEEN_JOB = { ehrId: '', waiting: { readers: [], collections: [] } } satisfies Partial<Job>
 
 /** The running and pending jobs. */
 export interface BackgroundJobs {

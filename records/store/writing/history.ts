@@ -179,6 +179,16 @@ export async function deleteHistory(
   await historyCollection(db).deleteMany({ _id: 'id' in of ? entryIdRange(of) : of }, { session })
 }
 
+/** Deletes the histories of many purged records. */
+export async function deleteHistories(
+  db: Db,
+  records: readonly HistoryKey[],
+  session: ClientSession,
+): Promise<void> {
+  const deletions = records.map((record) => ({ deleteMany: { filter: { _id: entryIdRange(record) } } }))
+  if (deletions.length > 0) await historyCollection(db).bulkWrite(deletions, { session, ordered: false })
+}
+
 /** Deletes the history of all records of an EHR, including records deleted long ago. */
 export const deleteHistoryOfEhr = (db: Db, ehrId: string): Promise<void> =>
   deleteInBatches(historyCollection(db), { _id: { $gte: `${ehrId}/`, $lt: `${ehrId}0` } })
