@@ -19,7 +19,7 @@ import {
   isUnactivated,
 } from './registration/unactivated-accounts.ts'
 import { accountHistoryEntry } from './user/account-history.ts'
-import { ACCOUNT_STATE_FILTERS, requireVersion, type User, usersOf } from './user/user.ts'
+import { ACCOUNT_STATE_FILTERS, lockAccount, requireVersion, type User, usersOf } from './user/user.ts'
 
 export interface AccountDeletionDependencies {
   records: StoreContext
@@ -101,6 +101,7 @@ export class AccountDeletion {
     const { db } = records
     await runStoreTransaction(records, async (tx) => {
       const { session, changes } = tx
+      await lockAccount(records, tx, mvUid)
       const user = await usersOf(db).findOne({ _id: mvUid }, { session })
       if (!user) throw new ServiceError('NotFound')
       await refuse(user, session)

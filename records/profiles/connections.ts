@@ -1,8 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
+import type { ClientSession } from 'mongodb'
 import { ConnectionStateEnum } from '../../schemas/enums.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Connection } from '../../schemas/profiles/connection.ts'
-import { usersOf } from '../accounts/user/user.ts'
+import { lockAccount, usersOf } from '../accounts/user/user.ts'
 import { networkRole } from '../ehrs/rights/access.ts'
 import { isExistingRole, setRole } from '../ehrs/rights/roles.ts'
 import { type Caller, serviceCaller } from '../store/documents/caller.ts'
@@ -81,10 +82,10 @@ export class Connections {
    */
   async request(caller: Caller, mvUid: string, other: string) {
     const message = other === mvUid ? 'must be another user' : 'must be a user of this service'
-    if (other === mvUid || !(await isExistingUser(this.#records, other))) {
-      throw new ServiceError('RuleViolated', { violations: [{ path: 'mvUid', code: 'user', message }] })
-    }
     return runStoreTransaction(this.#records, async (tx) => {
+      await lockAccount(this.#records, tx, other)
+      if (other === mvUid || !(await isExistingUser(this.#records, other, tx.session)))
+        throw new ServiceError('RuleViolated', { violations: [{ path: 'mvUid', code: 'user', message }] })
       await this.#lockProfiles(tx, mvUid, other)
       const mine = await this.#find(caller, mvUid, { id: ownedRecordId(mvUid, other) }, tx)
       if (mine === undefined) return this.#createRequest(caller, tx, mvUid, other)
@@ -145,6 +146,11 @@ export class Connections {
 const asOtherSide = (caller: Caller): Caller => ({ ...caller, unrestricted: true })
 
 /** Whether an account has this id. */
-export async function isExistingUser({ db }: StoreContext, mvUid: string): Promise<boolean> {
-  return (await usersOf(db).findOne({ _id: mvUid }, { projection: { _id: 1 } })) !== null
+export async function isExistingUser(
+  { db }: Pick<StoreContext, 'db'>,
+  mvUid: string,
+  session?: ClientSession,
+): Promise<boolean> {
+  const options = { projection: { _id: 1 }, ...(session && { session }) }
+  return (await usersOf(db).findOne({ _id: mvUid }, options)) !== null
 }

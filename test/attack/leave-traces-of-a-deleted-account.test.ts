@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connectUsers } from '../harness/care/owners.ts'
 import { addParticipant, createPatient, createPlan, readAudit } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
+import { termsOf } from '../harness/people/helper-invitations.ts'
 import { createPerson, type Person } from '../harness/people/people.ts'
 import { request, service } from '../harness/service/service.ts'
 
@@ -96,5 +97,25 @@ describe('attack: searching for data of a deleted account', () => {
     assert.deepEqual([change?.changed, change?.userId], [['status'], leaver.mvUid])
     const audit = await readAudit(patient.ehrId, since)
     assert.ok(audit.includes('update plan.participants done'), audit.join())
+  })
+
+  it('finds nothing that others began with the user at the moment of the deletion', async () => {
+    const patient = await createPatient()
+    const path = `/ehr/${patient.ehrId}/careplan/${await createPlan(patient)}/participant`
+    for (let round = 0; round < 10; round++) {
+      const leaver = await createPerson()
+      const { mvUid } = leaver
+      const answers = await Promise.all([
+        patient.call('POST', path, { mvUid, access: 'WRITE' }),
+        patient.call('POST', `/profile/${patient.mvUid}/helper`, { mvUid, ...termsOf(['READ']) }),
+        patient.call('POST', `/profile/${patient.mvUid}/network`, { mvUid }),
+        deleteAccount(leaver).expect(200),
+      ])
+      for (const { status } of answers) assert.ok([200, 201, 422].includes(status), `${status}`)
+      assert.equal(await countIn('plan.participants', { mvUid, status: 'ACTIVE' }), 0)
+      assert.equal(await countIn('_Join:users:_Role', { relatedId: mvUid }), 0)
+      assert.equal(await countIn('auth.helpers', { helperId: mvUid }), 0)
+      assert.equal(await countIn('profile.connections', { _id: { $regex: mvUid } }), 0)
+    }
   })
 })

@@ -12,7 +12,7 @@ import { Store } from '../../store/store.ts'
 import type { ExpectedVersions } from '../../store/write-decider.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
 import type { SendMail } from '../user/mails.ts'
-import { ACCOUNT_STATE_FILTERS, usersOf } from '../user/user.ts'
+import { ACCOUNT_STATE_FILTERS, lockAccount, usersOf } from '../user/user.ts'
 import {
   agreementIdOf,
   HELPER_AGREEMENTS,
@@ -87,6 +87,7 @@ export class Helpers {
     const agreement = { mvUid, helperId, relation, acts, from, until }
     const { id } = keyOf(caller, 'person', helperId)
     return this.#change('person', async (tx) => {
+      await lockAccount(this.#records, tx, helperId)
       const helper = { _id: helperId, ...ACCOUNT_STATE_FILTERS.ACTIVE }
       const user = await usersOf(this.#records.db).findOne(helper, { session: tx.session })
       requireNoViolations(invitationViolations(agreement, user !== null, now))

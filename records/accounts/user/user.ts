@@ -4,8 +4,10 @@ import { isLanguageTag } from '../../../schemas/code-lists.ts'
 import type { AccountRole, AccountState } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
+import type { Database } from '../../store/documents/database.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import type { ExpectedVersions } from '../../store/write-decider.ts'
+import { type LockHolder, lockCondition } from '../../store/writing/ehr-locks.ts'
 
 /** The fields of an account as Parse Server stores it that this service uses. */
 export interface User {
@@ -99,6 +101,13 @@ export async function findDisabledUsers(
   const found = usersOf(db).find(disabled, { projection: { _id: 1 }, ...(session && { session }) })
   return new Set((await found.toArray()).map(({ _id }) => _id))
 }
+
+/** Locks the existence of an account: its deletion conflicts with transactions that store its id elsewhere. */
+export const lockAccount = (
+  records: Pick<Database, 'db'>,
+  tx: Pick<LockHolder, 'session' | 'locks'>,
+  mvUid: string,
+): Promise<void> => lockCondition(records, tx, `account ${mvUid}`)
 
 /** @throws PreconditionFailed */
 export function requireVersion({ version }: User, expected: ExpectedVersions): void {

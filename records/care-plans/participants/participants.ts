@@ -8,7 +8,7 @@ import {
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { SendMail } from '../../accounts/user/mails.ts'
-import { accountStateOf, type User, usersOf } from '../../accounts/user/user.ts'
+import { accountStateOf, lockAccount, type User, usersOf } from '../../accounts/user/user.ts'
 import type { WriteOptions } from '../../ehr-records/ehr-records.ts'
 import { lockEhrExclusively, type PlanParentIds, requireWritablePlan } from '../../ehr-records/parents.ts'
 import { auditRefusal, requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
@@ -134,6 +134,7 @@ export class Participants {
     const permissions = participationPermissions(ofPlan, place.carePlanId)
     if (!isPermitted(permissions.write, caller)) throw new ServiceError('Forbidden')
     await lockEhrExclusively(this.#records, tx, place.ehrId)
+    await lockAccount(this.#records, tx, body.mvUid)
     const start = this.#records.clock().toISOString()
     const participation = { start, ...withoutNulls(body), ...place, status: 'ACTIVE' as const }
     const user = await this.#requireValidNew(tx, participation, id)
