@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import packageJson from '../package.json' with { type: 'json' }
-import { type Config, ConfigError, createConfigurationRows, readConfig } from './config/config.ts'
+import { type Config, ConfigError, createConfigurationRows } from './config/config.ts'
 import { localUrlOf } from './config/service-address.ts'
 import type { Service } from './service.ts'
 
@@ -20,8 +20,9 @@ async function main(): Promise<void> {
     process.stdout.write(usage + createConfigurationRows().map(formatHelpEntry).join('\n'))
     return
   }
-  const config = readConfig(process.env, values.open ?? false, values.new ?? false)
   // Loaded last, so that help and configuration errors appear immediately.
+  const { readStartConfig } = await import('./start-config.ts')
+  const config = readStartConfig(process.env, values.open ?? false, values.new ?? false)
   const { startService } = await import('./service.ts')
   const service = await startService(config)
   // Registered before the ready message, because its reader may stop the service at once.

@@ -25,10 +25,7 @@ export class TextPacks {
 
   /** @throws Error naming all faults of the operator's packs */
   constructor(files: readonly JsonFile[] = []) {
-    const faults = [
-      ...files.flatMap((file) => textPackFaults(file).map((fault) => `${file.name}: ${fault}`)),
-      ...duplicatePackFaults(files),
-    ]
+    const faults = findTextPackFaults(files)
     if (faults.length > 0) throw new Error(`Text packs have faults:\n  - ${faults.join('\n  - ')}`)
     this.#packs = [...files, ...neutralPacks].map(({ content }) => content as TextPack)
   }
@@ -52,6 +49,12 @@ export function neutralLabel(instrument: InstrumentName, item: number): string {
 }
 
 const itemsOfPack = ({ pages }: TextPack) => pages.flatMap(({ items }) => items)
+
+/** Finds all faults of an operator's packs, each with the name of its file. */
+export const findTextPackFaults = (files: readonly JsonFile[]): string[] => [
+  ...files.flatMap((file) => textPackFaults(file).map((fault) => `${file.name}: ${fault}`)),
+  ...duplicatePackFaults(files),
+]
 
 function textPackFaults({ content, fault }: JsonFile): string[] {
   if (fault !== undefined) return [fault]

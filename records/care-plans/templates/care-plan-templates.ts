@@ -32,10 +32,7 @@ export class CarePlanTemplates {
   /** @throws Error naming all faults of the templates */
   constructor(more: readonly JsonFile[] = []) {
     // A test checks the built-in templates, so a start need not.
-    const faults = [
-      ...more.flatMap((source) => templateFaults(source).map((fault) => `${source.name}: ${fault}`)),
-      ...duplicateIdFaults(more),
-    ]
+    const faults = findTemplateFaults(more)
     if (faults.length > 0) throw new Error(`Care-plan templates have faults:\n  - ${faults.join('\n  - ')}`)
     const files = [...builtInTemplates, ...more].map(({ content }) => content as CarePlanTemplateFile)
     this.#files = new Map(files.map((file) => [file.id, file]))
@@ -60,6 +57,12 @@ export class CarePlanTemplates {
     return file && translateTemplate(file, language)
   }
 }
+
+/** Finds all faults of an operator's templates, each with the name of its file. */
+export const findTemplateFaults = (files: readonly JsonFile[]): string[] => [
+  ...files.flatMap((file) => templateFaults(file).map((fault) => `${file.name}: ${fault}`)),
+  ...duplicateIdFaults(files),
+]
 
 function templateFaults({ content, fault }: JsonFile): string[] {
   if (fault !== undefined) return [fault]

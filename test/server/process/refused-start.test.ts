@@ -46,6 +46,18 @@ describe('a start that is refused', function suite() {
     assert.match(await findStartRefusal({ MONGODB_URI }), /contains data that this service did not create/)
   })
 
+  it('names the faults of templates and text packs together with all others', async () => {
+    const folder = createDataDir()
+    writeFileSync(join(folder, 'a.json'), '{}')
+    const none = join(folder, 'none')
+    const service = await startProcess({ PORT: 'http', CARE_PLAN_TEMPLATES: folder, TEXT_PACKS: none })
+    assert.equal(await service.ended, 1)
+    assert.match(
+      service.output(),
+      /^The configuration is invalid:\n {2}- PORT .*\n {2}- CARE_PLAN_TEMPLATES\/a\.json: .*\n {2}- TEXT_PACKS: cannot be read/m,
+    )
+  })
+
   it('reports that there is no database', async () => {
     const MONGODB_URI = `mongodb://127.0.0.1:${await freePort()}/records?serverSelectionTimeoutMS=500`
     assert.match(
