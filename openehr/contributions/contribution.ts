@@ -124,6 +124,11 @@ class ContributionReader {
   #readAudit(json: unknown, path: string, preceding: SentVersion['preceding']): SentAudit {
     const changeType = codeIn(json, 'change_type') ?? (preceding ? '251' : CREATION)
     this.#requireCode(changeType, CHANGE_CODES, `${path}.change_type`)
+    // The service stores its own system and time; what a client sends in their place must still be valid.
+    const systemId = valueAt(json, 'system_id') ?? undefined
+    if (systemId !== undefined && (typeof systemId !== 'string' || systemId.trim() === ''))
+      this.#add(`${path}.system_id`, 'format', 'must be a text that is not empty')
+    this.#readPart(json, 'time_committed', 'DV_DATE_TIME', path)
     return {
       changeType,
       committer: this.#readPart(json, 'committer', 'PARTY_PROXY', path),

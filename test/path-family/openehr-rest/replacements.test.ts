@@ -204,11 +204,22 @@ describe('a PUT of the openEHR REST API', () => {
     for (const more of [
       { signature: 'x' },
       { attestations: [{ _type: 'ATTESTATION' }] },
+      { commit_audit: { ...version.commit_audit, system_id: '' } },
+      { commit_audit: { ...version.commit_audit, system_id: ['x'] } },
+      { commit_audit: { ...version.commit_audit, time_committed: { value: 'yesterday' } } },
+      { commit_audit: { ...version.commit_audit, committer: { name: '' } } },
       { lifecycle_state: { ...version.lifecycle_state, ...deleted } },
     ]) {
       const contribution = contributionOf({ ...version, ...more })
       assertStatuses(await rest('POST', `/ehr/${ehrId}/contribution`, contribution), 400)
     }
+    const emptyAudit = { ...contributionOf(version), audit: { ...version.commit_audit, system_id: '' } }
+    const refused = await rest('POST', `/ehr/${ehrId}/contribution`, emptyAudit)
+    assertStatuses(refused, 400)
+    assert.deepEqual(
+      refused.body.errors.map(({ path }: { path: string }) => path),
+      ['body.audit.system_id'],
+    )
     const headers = { 'openehr-version': 'lifecycle_state.code_string="523"' }
     assertStatuses(await rest('POST', `/ehr/${ehrId}/composition`, content, headers), 400)
     const contribution = contributionOf({ ...version, attestations: [] })
