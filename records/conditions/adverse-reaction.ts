@@ -17,7 +17,13 @@ import {
   urlPathViolations,
 } from '../ehr-records/validation/field-violations.ts'
 import { allergyIntoleranceMapping } from './fhir/allergy-intolerance-mapping.ts'
-import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from './search-filters.ts'
+import {
+  clinicalStatusFilter,
+  codeFilter,
+  fieldFilter,
+  searchFieldsFrom,
+  searchFilter,
+} from './search-filters.ts'
 import { normalizeText } from './search-words.ts'
 
 interface Reaction {
@@ -71,7 +77,7 @@ export const AdverseReaction = defineKind(forms, {
   filters: {
     search: searchFilter('the substance, the reactions and the comment', 'pen'),
     code: codeFilter,
-    status: fieldFilter('status', ReactionStatusEnum),
+    status: clinicalStatusFilter(ReactionStatusEnum, 'verification'),
     category: fieldFilter('category', SubstanceCategoryEnum),
   },
   timeline: {

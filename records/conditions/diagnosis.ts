@@ -10,7 +10,7 @@ import {
   futureDateViolations,
 } from '../ehr-records/validation/field-violations.ts'
 import { conditionMapping } from './fhir/condition-mapping.ts'
-import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from './search-filters.ts'
+import { clinicalStatusFilter, codeFilter, searchFieldsFrom, searchFilter } from './search-filters.ts'
 
 const ONGOING_STATUSES = ['active', 'recurrence', 'relapse']
 
@@ -60,7 +60,7 @@ export const Diagnosis = defineKind(forms, {
   filters: {
     search: searchFilter('the name, the body site and the comment', 'blood press'),
     code: codeFilter,
-    status: fieldFilter('status', DiagnosisStatusEnum),
+    status: clinicalStatusFilter(DiagnosisStatusEnum, 'certainty'),
   },
   timeline: {
     kind: 'diagnosis',

@@ -2,6 +2,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import type { Coding } from '../../schemas/coding.ts'
 import type { ListFilter, Values } from '../ehr-records/kind.ts'
 import type { FhirSearchParameter } from '../fhir/search/search-parameters.ts'
+import { ENTERED_IN_ERROR } from './fhir/status-elements.ts'
 import { searchTextsOf, searchWordsOf } from './search-words.ts'
 
 /** The search terms of a code: alone, and with its system as in FHIR searches. */
@@ -39,6 +40,15 @@ export const codeFilter: ListFilter = {
 export const fieldFilter = (field: string, schema: TSchema): ListFilter => ({
   schema,
   where: (value) => ({ [field]: value }),
+})
+
+/**
+ * A filter by the clinical status, which FHIR R4 forbids for a record that was entered in error (con-5, ait-2).
+ * @param verification the field with the verification status
+ */
+export const clinicalStatusFilter = (schema: TSchema, verification: string): ListFilter => ({
+  schema: { ...schema, description: 'Clinical status; leaves out records that were entered in error' },
+  where: (value) => ({ status: value, [verification]: { not: ENTERED_IN_ERROR } }),
 })
 
 /** A field whose text, or its beginning, a client knows. The record has the search texts of the field. */

@@ -87,6 +87,20 @@ describe('diagnoses', () => {
     )
   })
 
+  it('are not found by a clinical status when entered in error', async () => {
+    const other = await createPatient()
+    for (const certainty of ['entered-in-error', 'refuted', undefined])
+      assertStatus(await other.call('POST', 'diagnosis', { name: `${certainty}`, certainty }), 201)
+    for (const verification of ['entered-in-error', 'confirmed'])
+      assertStatus(await other.call('PUT', `adversereaction/${verification}`, { verification }), 201)
+    const find = async (path: string) => assertStatus(await other.call('GET', path)).items
+    const diagnoses = await find('diagnosis?status=active')
+    assert.deepEqual(diagnoses.map(({ name }: { name: string }) => name).sort(), ['refuted', 'undefined'])
+    const [reaction, ...others] = await find('adversereaction?status=active')
+    assert.deepEqual([reaction.substance, others], ['confirmed', []])
+    assert.equal((await find('diagnosis')).length, 3)
+  })
+
   it('have no days in the future', async () => {
     const future = { onset: '2099-01-01', recognised: '2099-01-01', resolved: '2099-01-01' }
     assert.deepEqual(
