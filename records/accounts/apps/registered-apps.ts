@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { Collection } from 'mongodb'
 import type { App, AppCreate, RegisteredApp } from '../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
@@ -7,6 +6,7 @@ import { type Database, isDuplicateKeyError } from '../../store/documents/databa
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
+import { ReadCache } from '../../store/reading/read-cache.ts'
 import { type ExpectedVersions, requireExpectedVersion } from '../../store/write-decider.ts'
 import type { ConnectedSystems } from '../systems/connected-systems.ts'
 import { hashSecret, newSecret } from '../user/secret.ts'
@@ -29,17 +29,15 @@ export interface VersionedApp {
 
 /** A change of an app takes effect on other instances after this time. */
 const APP_CACHE_TTL_MS = 4_000
+const CACHE_LIMITS = { max: 1000, ttl: APP_CACHE_TTL_MS }
 const APP_LIST = 'apps'
 
 /** Apps that administrators have registered as clients of SMART App Launch. */
 export class RegisteredApps {
   readonly #apps: Collection<StoredApp>
   readonly #clock: () => Date
-  readonly #cache = new LRUCache<string, { app: StoredApp | undefined }>({ max: 1000, ttl: APP_CACHE_TTL_MS })
-  readonly #origins = new LRUCache<string, boolean>({ max: 1000, ttl: APP_CACHE_TTL_MS })
-  /** Counts the changes, so that a value read before a change is not cached after it. */
-  #changes = 0
-
+  readonly #cache = new ReadCache<{ app: StoredApp | undefined }>(CACHE_LIMITS)
+  readonly #origins = new ReadCache<{ isRegistered: boolean }>(CACHE_LIMITS)
   readonly #systems: Pick<ConnectedSystems, 'exists'>
 
   constructor({ db }: Pick<Database, 'db'>, systems: Pick<ConnectedSystems, 'exists'>, clock: () => Date) {
@@ -131,10 +129,10 @@ export class RegisteredApps {
 
   /** An app, at most 4 s old; undefined when it is not registered. */
   async find(_id: string): Promise<App | undefined> {
-    const { app } = await this.#readCached(this.#cache, _id, async () => ({
+    const found = await this.#cache.get(_id, async () => ({
       app: (await this.#apps.findOne({ _id })) ?? undefined,
     }))
-    return app && toApp(app)
+    return found?.app && toApp(found.app)
   }
 
   /** Whether this is the secret of an app. */
@@ -146,25 +144,11 @@ export class RegisteredApps {
   }
 
   /** Whether pages of an app have this origin. */
-  hasOrigin(origin: string): Promise<boolean> {
-    return this.#readCached(
-      this.#origins,
-      origin,
-      async () => (await this.#apps.findOne({ origins: origin }, { projection: { _id: 1 } })) !== null,
-    )
-  }
-
-  async #readCached<T extends object | boolean>(
-    cache: LRUCache<string, T>,
-    key: string,
-    read: () => Promise<T>,
-  ): Promise<T> {
-    const cachedValue = cache.get(key)
-    if (cachedValue !== undefined) return cachedValue
-    const changes = this.#changes
-    const value = await read()
-    if (changes === this.#changes) cache.set(key, value)
-    return value
+  async hasOrigin(origin: string): Promise<boolean> {
+    const found = await this.#origins.get(origin, async () => ({
+      isRegistered: (await this.#apps.findOne({ origins: origin }, { projection: { _id: 1 } })) !== null,
+    }))
+    return found?.isRegistered === true
   }
 
   /** @throws RuleViolated */
@@ -184,7 +168,6 @@ export class RegisteredApps {
   }
 
   #forget(): void {
-    this.#changes++
     this.#cache.clear()
     this.#origins.clear()
   }

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { Collection, Db } from 'mongodb'
 import type { Acting } from '../../../schemas/accounts/helper.ts'
 import type { Session } from '../../../schemas/accounts/login.ts'
@@ -7,6 +6,7 @@ import type { Database } from '../../store/documents/database.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type PageRequest } from '../../store/reading/pages.ts'
+import { ReadCache } from '../../store/reading/read-cache.ts'
 import { helperAgreementsOf, isInForce, type Parties } from '../helpers/helper-agreement.ts'
 import type { Credentials } from '../user/credentials.ts'
 import { hashSecret, newSecret } from '../user/secret.ts'
@@ -105,12 +105,10 @@ export class Sessions {
   readonly #sessions: Collection<StoredSession>
   readonly #credentials: Pick<Credentials, 'forgetSessions'>
   readonly #clock: () => Date
-  readonly #cache = new LRUCache<string, { facts: SessionIdentity; expiresAt: Date }>({
+  readonly #cache = new ReadCache<{ facts: SessionIdentity; expiresAt: Date }>({
     max: 10_000,
     ttl: SESSION_CACHE_TTL_MS,
   })
-  /** Counts the changes, so that a value read before a change is not cached after it. */
-  #changes = 0
 
   constructor(database: Database, credentials: Pick<Credentials, 'forgetSessions'>, clock: () => Date) {
     this.#database = database
@@ -129,9 +127,13 @@ export class Sessions {
 
   /** The owner of a session and their roles; undefined when it has ended. At most 5 s old. */
   async facts(sid: string): Promise<SessionIdentity | undefined> {
-    const cacheEntry = this.#cache.get(sid)
-    if (cacheEntry && cacheEntry.expiresAt > this.#clock()) return cacheEntry.facts
-    const changes = this.#changes
+    const read = () => this.#readFacts(sid)
+    const found = await this.#cache.get(sid, read)
+    // Another instance may have extended it meanwhile.
+    return (found && found.expiresAt <= this.#clock() ? await read() : found)?.facts
+  }
+
+  async #readFacts(sid: string): Promise<{ facts: SessionIdentity; expiresAt: Date } | undefined> {
     const session = await this.#sessions.findOne(this.#activeFilter({ _id: sid }))
     if (!session) return undefined
     const mvUid = sessionOwnerOf(session)
@@ -142,9 +144,7 @@ export class Sessions {
     ])
     if (!user || isDisabled(user) || (session.helper && !acting)) return undefined
     const facts = { mvUid, roles, ...(acting && { acting }) }
-    const { expiresAt } = this.#toActiveSession(session)
-    if (changes === this.#changes) this.#cache.set(sid, { facts, expiresAt })
-    return facts
+    return { facts, expiresAt: this.#toActiveSession(session).expiresAt }
   }
 
   /** The permissions of the helper with this class-family token; undefined when the token has ended. */
@@ -197,7 +197,6 @@ export class Sessions {
 
   /** Clears the cache after sessions or roles have changed. */
   invalidateCache(): void {
-    this.#changes++
     this.#cache.clear()
   }
 

@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { Collection } from 'mongodb'
 import type { ConnectedSystem } from '../../../schemas/accounts/connected-system.ts'
 import type { SystemRole } from '../../../schemas/enums.ts'
@@ -10,6 +9,7 @@ import { type Database, isDuplicateKeyError, runTransaction } from '../../store/
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
+import { ReadCache } from '../../store/reading/read-cache.ts'
 import type { AccessTokens } from '../login/logins.ts'
 import { hashSecret, newSecret } from '../user/secret.ts'
 
@@ -50,9 +50,7 @@ interface SystemDependencies {
 export class ConnectedSystems {
   readonly #parts: SystemDependencies
   readonly #systems: Collection<StoredSystem>
-  readonly #cache = new LRUCache<string, SystemIdentity>({ max: 1000, ttl: SYSTEM_CACHE_TTL_MS })
-  /** Counts the changes, so that a value read before a change is not cached after it. */
-  #changes = 0
+  readonly #cache = new ReadCache<SystemIdentity>({ max: 1000, ttl: SYSTEM_CACHE_TTL_MS })
 
   constructor(parts: SystemDependencies) {
     this.#parts = parts
@@ -112,7 +110,6 @@ export class ConnectedSystems {
   async #change(_id: string, update: object): Promise<StoredSystem> {
     const system = await this.#systems.findOneAndUpdate({ _id }, update, { returnDocument: 'after' })
     if (!system) throw new ServiceError('NotFound')
-    this.#changes++
     this.#cache.clear()
     return system
   }
@@ -141,15 +138,12 @@ export class ConnectedSystems {
   }
 
   /** The system of a token; undefined when its key was renewed or revoked. At most 4 s old. */
-  async facts(_id: string, keyId: string): Promise<SystemIdentity | undefined> {
-    const cachedFacts = this.#cache.get(`${_id} ${keyId}`)
-    if (cachedFacts) return cachedFacts
-    const changes = this.#changes
-    const system = await this.#systems.findOne({ _id })
-    if (!system?.keyHash || keyIdOf(system.keyHash) !== keyId) return undefined
-    const facts = { name: system.name, roles: await findRolesOfUser(this.#parts.database, _id) }
-    if (changes === this.#changes) this.#cache.set(`${_id} ${keyId}`, facts)
-    return facts
+  facts(_id: string, keyId: string): Promise<SystemIdentity | undefined> {
+    return this.#cache.get(`${_id} ${keyId}`, async () => {
+      const system = await this.#systems.findOne({ _id })
+      if (!system?.keyHash || keyIdOf(system.keyHash) !== keyId) return undefined
+      return { name: system.name, roles: await findRolesOfUser(this.#parts.database, _id) }
+    })
   }
 }
 
