@@ -19,3 +19,14 @@ export async function reviewAlertsOf(
   for (const field of OWNER_FIELDS)
     await alerts.updateMany({ [field]: userId, ...open }, { $set: { attentionAt: at } }, { session })
 }
+
+/** Has the rules applied again to the open alerts of a care plan that nobody cares for, since somebody new may. */
+export async function reviewOwnerlessAlerts(
+  database: Pick<Database, 'db'>,
+  session: ClientSession,
+  carePlanId: string,
+): Promise<void> {
+  const ownerless = { carePlanId, urgency: { $gte: 0 }, takenBy: null, assignedTo: null }
+  const change = { $set: { attentionAt: new Date() } }
+  await documentCollection(database, 'Event').updateMany(ownerless, change, { session })
+}

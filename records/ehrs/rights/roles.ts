@@ -5,7 +5,7 @@ import type { Database } from '../../store/documents/database.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { type ParseDocument, toStoredPermissions } from '../../store/documents/parse-format.ts'
 import { ehrRole, type PlanRight, planRole } from './access.ts'
-import { reviewAlertsOf } from './alert-owners.ts'
+import { reviewAlertsOf, reviewOwnerlessAlerts } from './alert-owners.ts'
 
 /** A row of one of Parse's join collections: a role (owning) contains a user or a child role (related). */
 interface Membership {
@@ -136,6 +136,7 @@ export async function setPlanRole(
   const isLost = await setRole(database, session, userId, name, isMember)
   if (isLost && right === 'write') await reviewAlertsOf(database, session, userId, { carePlanId })
   if (!isMember) return
+  if (right === 'write') await reviewOwnerlessAlerts(database, session, carePlanId)
   const child = buildMembership(ehrRole(ehrId, 'read'), name)
   await membershipCollection(database, 'roles').replaceOne({ _id: child._id }, child, {
     session,

@@ -8,6 +8,7 @@ import {
 } from '../../harness/care/patients.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 import { createAdmin, createPerson, type Person, password } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
 import { waitFor } from '../../harness/wait.ts'
 
 type Values = Record<string, unknown>
@@ -64,6 +65,40 @@ describe('an alert whose owner may no longer write the care plan', () => {
       assert.equal(assertStatus(history).items[0].userId, 'service')
       await take(colleague, taken)
     })
+
+  it('waits for a user of the escalation who may write the plan again', async () => {
+    await escalate(nurse)
+    assert.ok((await archive()).status < 300)
+    const id = await createAlert(patient, planId)
+    await waitFor(async () => {
+      const found = await service.db.collection('Event').findOne({ _id: id as never })
+      return found?.attentionAt > new Date() || undefined
+    }, 'the next look within the hour')
+    assert.equal((await read(id)).assignedTo, null)
+    await letTakePart(patient, planId, nurse, { access: 'WRITE' })
+    await waitForOwner(id, nurse)
+  })
+
+  it('goes on to the next user of the escalation, and back to the one before only without any', async () => {
+    const doctor = await createPerson()
+    const { participationId: ofDoctor } = await letTakePart(patient, planId, doctor, { access: 'WRITE' })
+    await escalate(colleague, nurse, doctor)
+    const id = await createAlert(patient, planId)
+    await waitForOwner(id, colleague)
+    const at = new Date(Date.now() - 31 * 60_000)
+    await service.db
+      .collection('Event')
+      .updateOne({ _id: id as never }, { $set: { assignedAt: at, attentionAt: at } })
+    await waitForOwner(id, nurse)
+    assert.ok((await archive()).status < 300)
+    const next = await waitFor(async () => {
+      const { assignedTo } = await read(id)
+      return assignedTo === nurse.mvUid ? undefined : assignedTo
+    }, 'the next user')
+    assert.equal(next, doctor.mvUid)
+    assertStatus(await patient.call('DELETE', `careplan/${planId}/participant/${ofDoctor}`), 204)
+    await waitForOwner(id, colleague)
+  })
 
   it('stays with the owner who loses another right', async () => {
     const otherPlan = await createPlan(patient)

@@ -2,6 +2,8 @@ import type { AlertRules } from '../../../../schemas/events/alert-rules.ts'
 import type { EventRecord } from '../../../../schemas/events/event.ts'
 
 const MINUTE_MS = 60_000
+/** Rights can come back in many ways: those that this misses are noticed after this time. */
+const NO_CANDIDATE_RETRY_MS = 60 * MINUTE_MS
 
 /** Whom an alert waits for, and until when. */
 export type Attention = Pick<
@@ -29,7 +31,9 @@ export function attentionOf(
   const { assignedTo, assignedFor, assignedAt, data } = alert
   const mutedUntil = endOfMute(rules, data?.kind, now)
   if (mutedUntil !== undefined) return { mutedUntil, attentionAt: mutedUntil }
-  const { afterMinutes = 0 } = rules.escalation ?? {}
+  const { afterMinutes = 0, participants = [] } = rules.escalation ?? {}
+  if (participants.length > 0 && candidates.length === 0)
+    return { attentionAt: new Date(now.getTime() + NO_CANDIDATE_RETRY_MS).toISOString() }
   const later = (time: string | undefined) =>
     new Date(Date.parse(time ?? '') + afterMinutes * MINUTE_MS).toISOString()
   const assign = (place: number, at: string): Attention => {
@@ -43,12 +47,17 @@ export function attentionOf(
       ...(!isLast && { attentionAt: later(at) }),
     }
   }
-  const place = candidates.findIndex(({ userId }) => userId === (assignedFor ?? assignedTo))
+  const owner = assignedFor ?? assignedTo ?? ''
+  const place = candidates.findIndex(({ userId }) => userId === owner)
   // The place stays the same when a list changes hands, and its new holder has the full time.
   const current = assign(place, assignedAt ?? now.toISOString())
   if (place >= 0 && current.assignedTo !== assignedTo) return assign(place, now.toISOString())
   const isOver = current.attentionAt !== undefined && Date.parse(current.attentionAt) <= now.getTime()
-  return place >= 0 && !isOver ? current : assign(place + 1, now.toISOString())
+  if (place >= 0 && !isOver) return current
+  // An owner who is no candidate any more keeps the place: those before them have had their time.
+  const isAfter = ({ userId }: Candidate) => participants.indexOf(userId) > participants.indexOf(owner)
+  const next = candidates.findIndex(isAfter)
+  return assign(next >= 0 ? next : candidates.length - 1, now.toISOString())
 }
 
 /** The end of the mutes that apply to a kind of measurement now; undefined if none does. */
