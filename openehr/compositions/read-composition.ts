@@ -1,14 +1,13 @@
-import { setImmediate as giveWay } from 'node:timers/promises'
-import { TimeSlice } from '../../records/limits/time-slice.ts'
+import { runInTimeSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { readXml, unreadableXml } from '../formats/xml.ts'
 import type { Template } from '../opt/constraints.ts'
-import { MAX_VIOLATIONS, type RmObject, readCanonicalJson } from '../rm/canonical-json.ts'
+import { MAX_VIOLATIONS, type RmObject, readCanonicalJsonInSteps } from '../rm/canonical-json.ts'
 import { xmlToJson } from '../rm/canonical-xml.ts'
 import { fromSimplified } from '../simplified/from-simplified.ts'
 import { readFlat, readStructured } from '../simplified/simple-tree.ts'
-import { templateViolations } from '../validation/template-validation.ts'
+import { templateViolationsInSteps } from '../validation/template-validation.ts'
 
 /** Maximum nesting of a composition, in either format. */
 export const MAX_COMPOSITION_DEPTH = 200
@@ -47,14 +46,17 @@ export async function readComposition<T extends { template: Template }>(
   slice = new TimeSlice(),
 ): Promise<{ object: RmObject; template: T }> {
   const { json, violations: unread } = await readSent(input, find, now, slice)
-  // A composition may have 4 MB, so each step of its reading lets other requests run.
-  await giveWay()
-  const { object, violations: found } = readCanonicalJson(json, 'COMPOSITION')
+  const { object, violations: found } = await runInTimeSlices(
+    readCanonicalJsonInSteps(json, 'COMPOSITION'),
+    slice,
+  )
   const violations = [...unread, ...found]
-  await giveWay()
   const templateId = valueAt(object, 'archetype_details', 'template_id', 'value')
   const template = typeof templateId === 'string' ? await find(templateId) : undefined
-  const broken = object && template ? templateViolations(template.template, object) : []
+  const broken =
+    object && template
+      ? await runInTimeSlices(templateViolationsInSteps(template.template, object), slice)
+      : []
   if (violations.length > 0 || object === undefined)
     throw new ServiceError('InvalidInput', { violations: [...violations, ...broken] })
   if (template === undefined)

@@ -29,9 +29,12 @@ export function folderAt(root: RmObject, path: string): RmObject {
  */
 export function withFolderUids(folder: RmObject, seed: string): RmObject {
   if (folder.folders === undefined) return folder
-  const folders = foldersIn(folder).map((one, i, all) => {
-    const same = all.slice(0, i).filter((other) => nameOf(other) === nameOf(one)).length
-    const path = `${seed}/${nameOf(one)}${same || ''}`
+  const counts = new Map<string, number>()
+  const folders = foldersIn(folder).map((one) => {
+    const name = nameOf(one)
+    const same = counts.get(name) ?? 0
+    counts.set(name, same + 1)
+    const path = `${seed}/${name}${same || ''}`
     return withFolderUids(
       { ...one, uid: one.uid ?? { _type: 'HIER_OBJECT_ID', value: uuidFrom(path) } },
       path,

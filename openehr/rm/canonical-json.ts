@@ -1,3 +1,4 @@
+import { runAtOnce, type Steps } from '../../records/limits/time-slice.ts'
 import { withArticle } from '../../schemas/common.ts'
 import {
   findRmClass,
@@ -20,12 +21,20 @@ export interface RmObject {
 export const isRmObject = (value: unknown): value is RmObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Collects violations with their paths. */
-class ViolationList {
+/** Collects violations with their paths, as many as one response shows. */
+export class ViolationList {
   readonly found: Violation[] = []
 
+  get isFull(): boolean {
+    return this.found.length >= MAX_VIOLATIONS
+  }
+
   add(path: string, code: string, message: string): undefined {
-    if (this.found.length < MAX_VIOLATIONS) this.found.push({ path, code, message })
+    this.addAll([{ path, code, message }])
+  }
+
+  addAll(violations: readonly Violation[]): undefined {
+    for (const one of violations) if (!this.isFull) this.found.push(one)
   }
 }
 
@@ -39,24 +48,29 @@ const MAX_SHOWN_NAME_LENGTH = 60
  * Reads canonical JSON as a class of the reference model. Adds missing types where they can be inferred,
  * converts numbers in texts, and removes null and empty values.
  */
-export function readCanonicalJson(
+export function* readCanonicalJsonInSteps(
   json: unknown,
   type: string,
-): { object: RmObject | undefined; violations: Violation[] } {
+): Steps<{ object: RmObject | undefined; violations: Violation[] }> {
   const faults = new ViolationList()
-  const object = readObject(json, type, '', faults)
+  const object = yield* readObject(json, type, '', faults)
   return { object, violations: faults.found }
 }
+
+/** Reads a small object at once. */
+export const readCanonicalJson = (json: unknown, type: string) =>
+  runAtOnce(readCanonicalJsonInSteps(json, type))
 
 const joinPath = (path: string, name: string | number): string =>
   path === '' || name === '' ? `${path}${name}` : `${path}.${name}`
 
-function readObject(
+function* readObject(
   json: unknown,
   declaredType: string,
   path: string,
   faults: ViolationList,
-): RmObject | undefined {
+): Steps<RmObject | undefined> {
+  yield
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     return faults.add(path, 'type', `must be an object, a ${declaredType}`)
   const members = json as Record<string, unknown>
@@ -67,7 +81,7 @@ function readObject(
     const givenValue = members[attribute.name]
     // Skips missing attributes early, because most attributes of a class are missing.
     if (isMissingOrEmpty(givenValue) && !attribute.mandatory) continue
-    const value = readAttribute(givenValue, attribute, joinPath(path, attribute.name), faults)
+    const value = yield* readAttribute(givenValue, attribute, joinPath(path, attribute.name), faults)
     if (value !== undefined) object[attribute.name] = value
   }
   for (const name of Object.keys(members))
@@ -133,16 +147,24 @@ function inferClass(members: Record<string, unknown>, declaredType: string): str
   }
 }
 
-function readAttribute(value: unknown, attribute: RmAttribute, path: string, faults: ViolationList): unknown {
+function* readAttribute(
+  value: unknown,
+  attribute: RmAttribute,
+  path: string,
+  faults: ViolationList,
+): Steps<unknown> {
   if (isMissingOrEmpty(value)) return faults.add(path, 'required', 'is required')
-  if (!attribute.multiple) return readValue(value, attribute.type, path, faults)
+  if (!attribute.multiple) return yield* readValue(value, attribute.type, path, faults)
   if (!Array.isArray(value)) return faults.add(path, 'type', 'must be an array')
-  return value.map((member, i) => readValue(member, attribute.type, joinPath(path, i), faults))
+  const members: unknown[] = []
+  for (const [i, member] of value.entries())
+    members.push(yield* readValue(member, attribute.type, joinPath(path, i), faults))
+  return members
 }
 
-function readValue(value: unknown, type: string, path: string, faults: ViolationList): unknown {
+function* readValue(value: unknown, type: string, path: string, faults: ViolationList): Steps<unknown> {
   const primitive = lookUp(primitiveReaders, type)
-  if (primitive === undefined) return readObject(value, type, path, faults)
+  if (primitive === undefined) return yield* readObject(value, type, path, faults)
   const read = primitive(value)
   return 'fault' in read ? faults.add(path, 'format', read.fault) : read.value
 }

@@ -1,3 +1,4 @@
+import { runAtOnce, type Steps } from '../../records/limits/time-slice.ts'
 import { withArticle } from '../../schemas/common.ts'
 import { findRmClass, isSubclassOf } from '../../schemas/openehr/rm-classes.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
@@ -11,31 +12,43 @@ import {
   type ObjectConstraint,
   type Template,
 } from '../opt/constraints.ts'
-import { isRmObject, MAX_VIOLATIONS, type RmObject } from '../rm/canonical-json.ts'
+import { isRmObject, type RmObject, ViolationList } from '../rm/canonical-json.ts'
 import { valueViolations } from './value-validation.ts'
 
 /**
- * The violations of a template by an object, with their paths. The object must be canonical, with the classes
- * of the reference model.
+ * The violations of a template by an object, with their paths, as many as one response shows. The object must be
+ * canonical, with the classes of the reference model.
  */
-export function templateViolations(template: Template, object: RmObject): Violation[] {
-  return nodeViolations(template.root, object, '').slice(0, MAX_VIOLATIONS)
+export function* templateViolationsInSteps(template: Template, object: RmObject): Steps<Violation[]> {
+  const faults = new ViolationList()
+  yield* checkNode(template.root, object, '', faults)
+  return faults.found
 }
+
+/** The same of a small object, at once. */
+export const templateViolations = (template: Template, object: RmObject): Violation[] =>
+  runAtOnce(templateViolationsInSteps(template, object))
 
 const joinPath = (path: string, name: string | number): string =>
   path === '' ? String(name) : `${path}.${name}`
 
-/** The violations of a template node by a value. */
-function nodeViolations(node: ObjectConstraint, value: unknown, path: string): Violation[] {
-  if (!isRmObject(value)) return valueViolations(node, value, path)
-  if (!matchesRmType(node, value))
-    return [{ path, code: 'type', message: `must be ${withArticle(node.rmType)}` }]
-  if (node.slot) return slotViolations(node, value, path)
-  return [
-    ...archetypeDetailsViolations(node, value, path),
-    ...valueViolations(node, value, path),
-    ...node.attributes.flatMap((attribute) => attributeViolations(attribute, value, path)),
-  ]
+/** Adds the violations of a template node by a value. */
+function* checkNode(
+  node: ObjectConstraint,
+  value: unknown,
+  path: string,
+  faults: ViolationList,
+): Steps<undefined> {
+  yield
+  if (!isRmObject(value)) faults.addAll(valueViolations(node, value, path))
+  else if (!matchesRmType(node, value)) faults.add(path, 'type', `must be ${withArticle(node.rmType)}`)
+  else if (node.slot) faults.addAll(slotViolations(node, value, path))
+  else {
+    faults.addAll(archetypeDetailsViolations(node, value, path))
+    faults.addAll(valueViolations(node, value, path))
+    for (const attribute of node.attributes)
+      if (!faults.isFull) yield* checkAttribute(attribute, value, path, faults)
+  }
 }
 
 /** Whether class and template parameter match; the parameter is the class of an interval's bounds. */
@@ -91,20 +104,24 @@ function fillsSlot({ includes, excludes }: ObjectConstraint['slot'] & object, id
   return includes.length === 0 && !excludes.some((pattern) => pattern(id))
 }
 
-function attributeViolations(attribute: AttributeConstraint, object: RmObject, path: string): Violation[] {
+function* checkAttribute(
+  attribute: AttributeConstraint,
+  object: RmObject,
+  path: string,
+  faults: ViolationList,
+): Steps<undefined> {
   const value = Object.hasOwn(object, attribute.name) ? object[attribute.name] : undefined
   const place = joinPath(path, attribute.name)
   const { existence, multiple } = attribute
   if (value === undefined) {
     // An attribute that the model does not have cannot be missing.
-    if (!(existence.lower ?? 0) || !findRmClass(object._type)?.attributes.has(attribute.name)) return []
-    return [{ path: place, code: 'existence', message: 'is required' }]
-  }
-  if (existence.upper === 0) return [{ path: place, code: 'existence', message: 'must be left out' }]
-  if (attribute.children.length === 0) return []
-  return multiple && Array.isArray(value)
-    ? containerViolations(attribute, value, place)
-    : alternativesViolations(attribute.children, value, place)
+    if ((existence.lower ?? 0) && findRmClass(object._type)?.attributes.has(attribute.name))
+      faults.add(place, 'existence', 'is required')
+  } else if (existence.upper === 0) faults.add(place, 'existence', 'must be left out')
+  else if (attribute.children.length > 0)
+    yield* multiple && Array.isArray(value)
+      ? checkMembers(attribute, value, place, faults)
+      : checkAlternatives(attribute.children, value, place, faults)
 }
 
 /** A template may require more members than its cardinality allows; then the nodes take precedence. */
@@ -116,29 +133,28 @@ function relaxCardinality(cardinality: Interval, children: readonly ObjectConstr
     : { ...cardinality, upper: requiredCount }
 }
 
-function containerViolations(
+function* checkMembers(
   { cardinality, children }: AttributeConstraint,
   values: unknown[],
   path: string,
-): Violation[] {
-  const faults: Violation[] = []
+  faults: ViolationList,
+): Steps<undefined> {
   if (cardinality && !isInInterval(relaxCardinality(cardinality, children), values.length))
-    faults.push({ path, code: 'cardinality', message: `must have ${describeInterval(cardinality)} members` })
+    faults.add(path, 'cardinality', `must have ${describeInterval(cardinality)} members`)
   const counts = new Map<ObjectConstraint, number>()
   for (const [i, value] of values.entries()) {
+    if (faults.isFull) return
     const place = joinPath(path, i)
     const node = findNodeFor(children, value)
-    if (node === undefined) faults.push(notInTemplateViolation(value, place))
+    if (node === undefined) faults.addAll([notInTemplateViolation(value, place)])
     else {
       counts.set(node, (counts.get(node) ?? 0) + 1)
-      faults.push(
-        ...(isLocatable(value)
-          ? nodeViolations(node, value, place)
-          : alternativesViolations(children, value, place)),
-      )
+      yield* isLocatable(value)
+        ? checkNode(node, value, place, faults)
+        : checkAlternatives(children, value, place, faults)
     }
   }
-  return [...faults, ...occurrencesViolations(children, counts, path)]
+  faults.addAll(occurrencesViolations(children, counts, path))
 }
 
 const isLocatable = (value: unknown): value is RmObject =>
@@ -184,21 +200,29 @@ const findSlotFor = (children: ObjectConstraint[], value: RmObject): ObjectConst
   )
 
 /** A value must match one of several nodes; reports the violations of the closest one. */
-function alternativesViolations(children: ObjectConstraint[], value: unknown, path: string): Violation[] {
+function* checkAlternatives(
+  children: ObjectConstraint[],
+  value: unknown,
+  path: string,
+  faults: ViolationList,
+): Steps<undefined> {
   const candidates = isLocatable(value) ? findMatchingNodes(children, value) : children
+  if (candidates.length === 0) return faults.addAll([notInTemplateViolation(value, path)])
   const ofType = candidates.filter((node) => !isRmObject(value) || matchesRmType(node, value))
-  if (ofType.length === 0) {
-    if (candidates.length === 0) return [notInTemplateViolation(value, path)]
+  const [only, ...others] = ofType
+  if (only === undefined) {
     const types = [...new Set(candidates.map(({ rmType }) => rmType))].join(' or ')
-    return [{ path, code: 'type', message: `must be ${withArticle(types)}` }]
+    return faults.add(path, 'type', `must be ${withArticle(types)}`)
   }
+  if (others.length === 0) return yield* checkNode(only, value, path, faults)
   let nearest: Violation[] | undefined
   for (const node of ofType) {
-    const faults = nodeViolations(node, value, path)
-    if (faults.length === 0) return []
-    if (nearest === undefined || faults.length < nearest.length) nearest = faults
+    const own = new ViolationList()
+    yield* checkNode(node, value, path, own)
+    if (own.found.length === 0) return
+    if (nearest === undefined || own.found.length < nearest.length) nearest = own.found
   }
-  return nearest ?? []
+  faults.addAll(nearest ?? [])
 }
 
 /** Data may omit the node id if the template's node has none. */

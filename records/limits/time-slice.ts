@@ -65,6 +65,26 @@ export class TimeSlice {
   }
 }
 
+/** Long work as a generator: others may run wherever it yields. */
+export type Steps<R> = Generator<undefined, R>
+
+/** Runs steps to their end, and lets others run in between. */
+export async function runInTimeSlices<R>(steps: Steps<R>, slice: TimeSlice): Promise<R> {
+  for (;;) {
+    if (slice.isOver()) await slice.yieldToOthers()
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+/** Runs steps to their end at once: for small objects. */
+export function runAtOnce<R>(steps: Steps<R>): R {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
 /**
  * Converts each item, and lets others run in between.
  * @param slice undefined: nobody else may run

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { withFolderUids } from '../../../openehr/directories/folders.ts'
 import {
   assertStatuses,
   commit,
@@ -103,5 +104,23 @@ describe('FOLDER in AQL', () => {
     const { rest } = await createRestSystem()
     const q = 'SELECT f/name/value FROM FOLDER f'
     assert.deepEqual((await rest('POST', '/query/aql', { q })).body.rows, [])
+  })
+})
+
+describe('the uids of folders', () => {
+  it('are found by reading each name once', () => {
+    let reads = 0
+    const sibling = (name: string) => ({
+      _type: 'FOLDER',
+      get name() {
+        reads++
+        return { value: name }
+      },
+    })
+    const siblings = Array.from({ length: 1000 }, (_, i) => sibling(`${i % 10}`))
+    const { folders } = withFolderUids({ _type: 'FOLDER', folders: siblings }, 'seed')
+    const uids = (folders as { uid: { value: string } }[]).map(({ uid }) => uid.value)
+    assert.equal(new Set(uids).size, siblings.length)
+    assert.ok(reads < 5 * siblings.length, `${reads} reads`)
   })
 })
