@@ -4,7 +4,9 @@ import type { ExpectedMeasurement } from '../../../schemas/events/alert-rules.ts
 import type { EventRecord } from '../../../schemas/events/event.ts'
 import type { Band } from '../../../schemas/measurements/thresholds.ts'
 import type { Values } from '../../ehr-records/kind.ts'
+import { lockEhrExclusively } from '../../ehr-records/parents.ts'
 import type { TimelineContent } from '../../ehr-records/timeline-definition.ts'
+import { hideContents, showContents } from '../../ehrs/deletion/cascading-deletion.ts'
 import { handlingOf, withHandling } from '../../events/alert-handling.ts'
 import { Event } from '../../events/event.ts'
 import { ALERT_TYPE, eventRules } from '../../events/event-rules.ts'
@@ -21,6 +23,7 @@ import {
   type RecordDerivation,
   type RecordTransition,
 } from '../../store/writing/derived-records.ts'
+import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
 import type { DerivedState, DerivedWrite } from '../../store/writing/write-decision.ts'
 import {
   type AlertBands,
@@ -85,11 +88,26 @@ export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDer
             const alert = after && buildAlert(kindOf(after), after, rules)
             return reconcileAlert(caller, permissions, record, { ...state, alert, isDeleted: after === null })
           },
+          moveContents: (records, tx, isRemoved) => moveChats(records, tx, caller, record, isRemoved),
         },
         ...(after ? [endMissedAlerts(caller, kindOf(after).path, after)] : []),
       ]
     },
   }
+}
+
+/** Hides the chats about an alert that is removed, and shows them when it returns. */
+async function moveChats(
+  records: StoreContext,
+  tx: Transaction,
+  caller: Caller,
+  alert: Pick<MeasurementRecord, 'id' | 'ehrId'>,
+  isRemoved: boolean,
+): Promise<void> {
+  if (!isRemoved) return showContents(records, tx, caller, 'Event', alert)
+  await hideContents(records, tx, caller, 'Event', alert)
+  // A chat that begins now needs the alert.
+  await lockEhrExclusively(records, tx, alert.ehrId)
 }
 
 /** A measurement that arrives late ends the alerts about its absence, unless somebody has resolved them. */

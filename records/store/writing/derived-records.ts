@@ -83,12 +83,13 @@ async function findRules(
 
 /** @returns the writes derived from these */
 async function writeToCollection(
-  { db, clock }: StoreContext,
+  records: StoreContext,
   tx: Transaction,
   collection: string,
   writes: readonly DerivedWrite[],
   rules: RulesByParentId,
 ): Promise<DerivedWrite[]> {
+  const { db, clock } = records
   const documents = documentCollection({ db }, collection)
   const singleWrites = writes.flatMap((write) => {
     const { id, parentId } = write
@@ -99,15 +100,19 @@ async function writeToCollection(
   if (there.length > 0) await tx.pending.flushBeforeReading(collection)
   const documentWrites = new DocumentWrites(await findDocumentsById(documents, there, tx.session))
   const following: DerivedWrite[] = []
-  for (const { id, parentId, isNew, decide } of singleWrites) {
+  for (const { id, parentId, isNew, decide, moveContents } of singleWrites) {
     const state = { found: documentWrites.find(id), rules: rules.get(parentId) ?? {}, at: clock() }
     let decision = decide({ ...state, first: { version: 1 } })
     const [write] = decision?.writes ?? []
     if (write && !write.filter && !isNew) {
       const ehrId = String(write.document?.ehrId)
       const last = await findDeletedVersion(db, { collection, id, ehrId }, tx)
-      if (last) decision = decide({ ...state, first: { version: versionAfterDeletion(last), deleted: last } })
+      if (last) {
+        decision = decide({ ...state, first: { version: versionAfterDeletion(last), deleted: last } })
+        await moveContents?.(records, tx, false)
+      }
     }
+    if (write?.document === null) await moveContents?.(records, tx, true)
     documentWrites.add(decision?.writes)
     tx.changes.push(...(decision?.changes ?? []))
     tx.accesses.push(...(decision?.accesses ?? []))

@@ -3,6 +3,7 @@ import type { AuditedAccess } from '../audit/audit-log.ts'
 import type { Caller } from '../documents/caller.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import type { HistoryEntry } from './history.ts'
+import type { StoreContext, Transaction } from './transaction.ts'
 
 /** The effects of a write, computed once the records that it depends on are loaded. */
 export interface WriteDecision<R> {
@@ -29,6 +30,8 @@ export interface DerivedWrite {
   isNew: boolean
   /** Returns undefined when nothing has to be written. */
   decide(state: DerivedState): Omit<WriteDecision<unknown>, 'result'> | undefined
+  /** Hides the contents of the record when it is removed, and shows them when it returns. */
+  moveContents?(records: StoreContext, tx: Transaction, isRemoved: boolean): Promise<void>
 }
 
 /** The version of a record that is created now; one that was deleted continues its versions. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { ChatSubjectType } from '../../../schemas/chat/chat.ts'
 import {
   addParticipant,
+  createAlert,
   createGoal,
   createPatient,
   createPlan,
@@ -82,6 +83,17 @@ describe('messages about', () => {
         ids: both(id),
         go: async () => assertStatus(await patient.call('DELETE', path), 204),
       }
+    },
+    'an alert whose measurement the class family deletes': async () => {
+      const id = await createAlert(patient, await planWithBoth())
+      return { about: 'event', ids: both(id), go: () => byClass('BloodPressure', id) }
+    },
+    'an alert whose measurement the path family deletes': async () => {
+      const id = await createAlert(patient, await planWithBoth())
+      const path = `procedure/bloodpressure/${id}`
+      const go = async () => assertStatus(await patient.call('DELETE', path), 204)
+      const comeBack = async () => assertStatus(await patient.call('POST', `${path}/restore`, { version: 1 }))
+      return { about: 'event', ids: both(id), go, comeBack }
     },
     'an EHR that the class family deletes': async () => {
       const owner = await ehr()
