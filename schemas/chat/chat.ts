@@ -83,6 +83,7 @@ export const ChatTopicForms = defineForms({
     onBehalfOf: onBehalfOfField,
     lastMessageAt: derivedField(Type.Optional(dateTimeField('Time of the last message'))),
     closed: closedField,
+    remindAt: internalField(Type.Optional(dateTimeField('Time of the next reminder by mail'))),
     ...relatedRecordFields,
   },
 })

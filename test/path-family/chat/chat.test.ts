@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { ChatTopic } from '../../../records/chat/chat-kinds.ts'
 import { ReadMarks } from '../../../records/chat/read-marks.ts'
 import { Reminders } from '../../../records/chat/reminders.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
@@ -291,6 +292,18 @@ describe('a chat', () => {
     assert.deepEqual(
       results.map(({ objectId }: Shown) => objectId),
       [id],
+    )
+    const declared = [
+      'objectId',
+      'createdAt',
+      'updatedAt',
+      'ACL',
+      'version',
+      ...Object.keys(ChatTopic.schema.properties),
+    ]
+    assert.deepEqual(
+      Object.keys(results[0]).filter((name) => !declared.includes(name)),
+      [],
     )
     assert.deepEqual(
       (await createClassClient(stranger).list('ChatTopic', { carePlanId: plan })).body.results,
