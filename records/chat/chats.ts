@@ -242,8 +242,11 @@ export class Chats {
     await this.#topic(caller, subject, topicId)
     const messages = documentCollection(this.records, ChatMessage.collection)
     const which = { topicId, ...(messageId && { _id: messageId }) }
-    const found = await messages.findOne(which, { sort: { _created_at: -1 }, projection: { _created_at: 1 } })
-    if (found) return this.marks.markRead(topicId, authorOf(caller).userId, found._created_at)
+    const found = await messages.findOne(which, {
+      sort: { _created_at: -1, _id: -1 },
+      projection: { _created_at: 1 },
+    })
+    if (found) return this.marks.markRead(topicId, authorOf(caller).userId, found)
     if (messageId) requireNoViolations([unknownMessageViolation('messageId')])
   }
 

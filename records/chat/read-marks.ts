@@ -1,24 +1,40 @@
-import type { ClientSession, Collection, IndexDescription } from 'mongodb'
+import type { ClientSession, Collection, Filter, IndexDescription } from 'mongodb'
 import { documentCollection } from '../store/documents/database.ts'
+import type { ParseDocument } from '../store/documents/parse-format.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { ChatMessage } from './chat-kinds.ts'
 
 /** The position up to which a user has read a topic, and the time of the last reminder by mail. */
-interface ReadMark {
+export interface ReadMark extends ReadPosition {
   _id: string
   topicId: string
   userId: string
-  /** Creation time of the last message that the user has read. */
-  readTo?: Date
   mailedAt?: Date
 }
+
+interface ReadPosition {
+  /** Creation time of the last message that the user has read. */
+  readTo?: Date
+  /** Its id, if more messages of the same millisecond follow; absent: the user has read all of them. */
+  readToId?: string
+}
+
+const EPOCH = new Date(0)
+
+/** Messages are in the order of time and id, as lists show them. */
+const isAfter = (at: Date, { readTo = EPOCH, readToId }: ReadPosition): boolean =>
+  at > readTo || (readToId !== undefined && at.getTime() === readTo.getTime())
+
+/** Selects the messages behind a position. */
+export const messagesAfter = ({ readTo = EPOCH, readToId }: ReadPosition): Filter<ParseDocument> =>
+  readToId === undefined
+    ? { _created_at: { $gt: readTo } }
+    : { _created_at: { $gte: readTo }, $or: [{ _created_at: { $gt: readTo } }, { _id: { $gt: readToId } }] }
 
 /** Counting stops here. */
 const MAX_UNREAD_COUNT = 100
 /** A query for each topic would take the connections of other requests. */
 const TOPICS_PER_COMMAND = 100
-
-const EPOCH = new Date(0)
 
 /** The position up to which each user has read each topic. */
 export class ReadMarks {
@@ -37,11 +53,11 @@ export class ReadMarks {
     userId: string,
     topics: readonly (readonly [topicId: string, lastMessageAt: Date | undefined])[],
   ): Promise<string[]> {
-    const readTo = await this.#readTimes(
+    const positions = await this.#findPositions(
       userId,
       topics.map(([id]) => id),
     )
-    return topics.flatMap(([id, last]) => (last && last > (readTo.get(id) ?? EPOCH) ? [id] : []))
+    return topics.flatMap(([id, last]) => (last && isAfter(last, positions.get(id) ?? {}) ? [id] : []))
   }
 
   /** Counts a user's unread messages by others, by topic. */
@@ -54,10 +70,10 @@ export class ReadMarks {
   }
 
   async #countIn(userId: string, topicIds: readonly string[]): Promise<[string, number][]> {
-    const readTo = await this.#readTimes(userId, topicIds)
+    const positions = await this.#findPositions(userId, topicIds)
     const others = { createdBy: { $ne: userId }, deleted: { $ne: true } }
     const [first = [], ...rest] = topicIds.map((topicId) => [
-      { $match: { topicId, _created_at: { $gt: readTo.get(topicId) ?? EPOCH }, ...others } },
+      { $match: { topicId, ...messagesAfter(positions.get(topicId) ?? {}), ...others } },
       { $limit: MAX_UNREAD_COUNT },
       { $group: { _id: '$topicId', count: { $sum: 1 } } },
     ])
@@ -67,16 +83,30 @@ export class ReadMarks {
     return counts.map(({ _id, count }) => [_id, count])
   }
 
-  async #readTimes(userId: string, topicIds: readonly string[]): Promise<Map<string, Date | undefined>> {
+  async #findPositions(userId: string, topicIds: readonly string[]): Promise<Map<string, ReadPosition>> {
     const ids = topicIds.map((topicId) => readMarkIdOf(topicId, userId))
     const marks = await this.#marks.find({ _id: { $in: ids } }).toArray()
-    return new Map(marks.map((mark) => [mark.topicId, mark.readTo]))
+    return new Map(marks.map((mark) => [mark.topicId, mark]))
   }
 
   /** A mark never moves back: the requests of two devices may arrive in any order. */
-  async markRead(topicId: string, userId: string, readTo: Date): Promise<void> {
-    const change = { $max: { readTo }, $setOnInsert: { topicId, userId } }
-    await this.#marks.updateOne({ _id: readMarkIdOf(topicId, userId) }, change, { upsert: true })
+  async markRead(
+    topicId: string,
+    userId: string,
+    { _id, _created_at: readTo }: ParseDocument,
+  ): Promise<void> {
+    const messages = documentCollection(this.#records, ChatMessage.collection)
+    const follows = await messages.findOne({ topicId, _created_at: readTo, _id: { $gt: _id } })
+    const isLater = {
+      $or: [
+        { $lt: ['$readTo', readTo] },
+        { $and: [{ $eq: ['$readTo', readTo] }, { $lt: ['$readToId', _id] }, '$readToId'] },
+      ],
+    }
+    const next = { readTo, readToId: follows ? _id : '$$REMOVE' }
+    const moved = Object.entries(next).map(([name, value]) => [name, { $cond: [isLater, value, `$${name}`] }])
+    const change = { topicId, userId, ...Object.fromEntries(moved) }
+    await this.#marks.updateOne({ _id: readMarkIdOf(topicId, userId) }, [{ $set: change }], { upsert: true })
   }
 
   async findForUsers(

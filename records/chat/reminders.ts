@@ -1,4 +1,4 @@
-import type { ClientSession } from 'mongodb'
+import type { ClientSession, Filter } from 'mongodb'
 import type { SendMail } from '../accounts/user/mails.ts'
 import { usersOf } from '../accounts/user/user.ts'
 import { findUsersWithRoles } from '../ehrs/rights/roles.ts'
@@ -8,7 +8,7 @@ import { DueRecords, runPages } from '../store/jobs/due-records.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { ChatMessage, ChatTopic } from './chat-kinds.ts'
 import { REMINDER_DELAY_MS } from './chats.ts'
-import type { ReadMarks } from './read-marks.ts'
+import { messagesAfter, type ReadMark, type ReadMarks } from './read-marks.ts'
 
 const DAY_MS = 86_400_000
 
@@ -58,8 +58,9 @@ export class Reminders {
     const marks = await this.#marks.findForUsers(topic._id, readers, session)
     let due: Date | undefined
     for (const userId of readers) {
-      const { readTo = new Date(0), mailedAt } = marks.get(userId) ?? {}
-      if (!(await this.#hasUnread(topic._id, userId, { readTo, mailedAt }, now, session))) continue
+      const mark = marks.get(userId)
+      if (!(await this.#hasUnread(topic._id, userId, mark ?? {}, now, session))) continue
+      const { mailedAt } = mark ?? {}
       const free = mailedAt && new Date(mailedAt.getTime() + DAY_MS)
       if (free && free > now) {
         if (!due || free < due) due = free
@@ -79,17 +80,17 @@ export class Reminders {
   async #hasUnread(
     topicId: string,
     userId: string,
-    { readTo, mailedAt }: { readTo: Date; mailedAt?: Date | undefined },
+    mark: Partial<ReadMark>,
     now: Date,
     session: ClientSession,
   ): Promise<boolean> {
-    const mailedUntil = mailedAt && new Date(mailedAt.getTime() - REMINDER_DELAY_MS)
-    const since = mailedUntil && mailedUntil > readTo ? mailedUntil : readTo
-    const period = { $gt: since, $lte: new Date(now.getTime() - REMINDER_DELAY_MS) }
-    const others = { topicId, _created_at: period, createdBy: { $ne: userId }, deleted: { $ne: true } }
-    return (
-      (await documentCollection(this.#records, ChatMessage.collection).findOne(others, { session })) !== null
-    )
+    const { mailedAt = new Date(0) } = mark
+    const [from, to] = [mailedAt, now].map((time) => new Date(time.getTime() - REMINDER_DELAY_MS))
+    const period = { $gt: from, $lte: to }
+    const others = { topicId, createdBy: { $ne: userId }, deleted: { $ne: true } }
+    const due = { ...others, $and: [{ _created_at: period }, messagesAfter(mark)] } as Filter<ParseDocument>
+    const messages = documentCollection(this.#records, ChatMessage.collection)
+    return (await messages.findOne(due, { session })) !== null
   }
 
   /** The users who may read a topic and have not switched these mails off. */

@@ -258,6 +258,26 @@ describe('a chat', () => {
     )
   })
 
+  it('counts messages of the same millisecond one by one', async () => {
+    const id = await start()
+    const ids = [await addMessage(id, 'two'), await addMessage(id, 'three')].sort()
+    const at = new Date(Date.now() + 1000)
+    const messages = service.db.collection<{ _id: string }>('ChatMessage')
+    await messages.updateMany({ _id: { $in: ids } }, { $set: { _created_at: at } })
+    const topics = service.db.collection<{ _id: string }>('ChatTopic')
+    await topics.updateOne({ _id: id }, { $set: { lastMessageAt: at } })
+    for (const [messageId, unread] of [
+      [ids[0], 1],
+      [ids[1], 0],
+      [ids[0], 0],
+    ]) {
+      assertStatus(await reader.call('POST', `/chat/careplan/${carePlanId}/${id}/read`, { messageId }), 204)
+      const { items } = assertStatus(await reader.call('GET', `/chat/careplan/${carePlanId}?limit=100`))
+      assert.equal(items.find((one: Shown) => one.id === id).unread, unread)
+      assert.equal((await topicAs(reader, id)).unread, unread)
+    }
+  })
+
   it('is closed by its starter or by users who may change its subject', async () => {
     const id = await start(reader)
     const other = await start()
