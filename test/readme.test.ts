@@ -16,6 +16,10 @@ function tour(language: string): string {
   return parts.map(([, commands]) => commands).join('\n')
 }
 
+/** The files that a document links to. */
+const linksIn = ({ path, text }: { path: string; text: string }): string[] =>
+  [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => join(dirname(path), link))
+
 describe('the documents', () => {
   const documents = [
     'README.md',
@@ -41,12 +45,25 @@ describe('the documents', () => {
   })
 
   it('link to files that exist', () => {
-    const links = texts.flatMap(({ path, text }) =>
-      [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => join(dirname(path), link)),
-    )
+    const links = texts.flatMap(linksIn)
     assert.ok(links.length > 20)
     assert.deepEqual(
       links.filter((link) => !existsSync(link)),
+      [],
+    )
+  })
+
+  it('lead to nothing that the package leaves out', async () => {
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      maxBuffer: 10_000_000,
+    })
+    const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }]
+    const paths = files.map(({ path }) => path)
+    const packed = texts.filter(({ path }) => paths.includes(path))
+    assert.ok(packed.length > 10)
+    const links = packed.flatMap(linksIn)
+    assert.deepEqual(
+      links.filter((link) => !paths.some((path) => path === link || path.startsWith(`${link}/`))),
       [],
     )
   })
