@@ -41,8 +41,7 @@ const buildIndexes = async (
 ): Promise<[number, number]> => {
   const { engine, timer } = context
   let [before, newIndexes, lastId]: [number, Index[], Buffer | undefined] = [0, [], undefined]
-  const updatedCollection = await engine.changeDefinition(ns, (view, collection) => {
-    timer.startSlice()
+  const register = (view: WritableView, collection: Collection): Collection => {
     before = collection.indexes.length
     const fresh = engine.catalog.newIndexes(collection, specs)
     if (fresh.length === 0) return collection
@@ -53,7 +52,8 @@ const buildIndexes = async (
     }
     lastId = fillIndexes(view, collection, newIndexes, undefined, timer)
     return engine.catalog.setIndexes(view, collection, [...collection.indexes, ...newIndexes])
-  })
+  }
+  const updatedCollection = await engine.changeDefinition(ns, register, { timer })
   if (newIndexes.length > 0) await completeIndexes(context, updatedCollection, newIndexes, lastId)
   return [before, updatedCollection.indexes.length]
 }
@@ -125,14 +125,14 @@ const listIndexes: Command = {
 const dropIndexes: Command = {
   options: 'index',
   async run(context) {
-    const { engine, command } = context
+    const { engine, command, timer } = context
     const { ns } = targetCollection(context, 'dropIndexes')
     if (command.index === undefined)
       fail(40414, "BSON field 'dropIndexes.index' is missing but a required field")
     const nIndexesWas = engine.catalog.get(ns).indexes.length
-    await engine.changeDefinition(ns, (view, collection) => {
+    const drop = (view: WritableView, collection: Collection) =>
       engine.dropIndexes(view, collection, indexesToDrop(collection, command.index))
-    })
+    await engine.changeDefinition(ns, drop, { timer })
     return { nIndexesWas, ok: 1 }
   },
 }

@@ -1,6 +1,6 @@
 /** The engine: its parts together, as commands use them. */
 
-import { fail } from '../values/errors.ts'
+import { fail, MissingCollection } from '../values/errors.ts'
 import type { CommandTimer } from '../values/steps.ts'
 import { Catalog, type Collection, checkNamespace, markFlagsStored } from './collections/catalog.ts'
 import type { Index } from './collections/indexes.ts'
@@ -45,7 +45,7 @@ export class Engine {
 
   /**
    * A write outside transactions. If a transaction has claimed something that it needs, it waits with nothing
-   * changed.
+   * changed. If its collection is missing, it creates it and begins again.
    */
   async write<T>(run: (view: WritableView) => T, commandTimer?: CommandTimer): Promise<T> {
     for (;;) {
@@ -59,8 +59,10 @@ export class Engine {
         if (writtenView) markFlagsStored(writtenView)
         return result
       } catch (error) {
-        if (!(error instanceof BlockedByTransaction)) throw error
-        await waitUntilEnded(error.transaction.completion, commandTimer)
+        if (error instanceof MissingCollection) await this.ensure(error.db, error.collection)
+        else if (error instanceof BlockedByTransaction)
+          await waitUntilEnded(error.transaction.completion, commandTimer)
+        else throw error
       }
     }
   }
@@ -72,7 +74,7 @@ export class Engine {
   async changeDefinition<T>(
     ns: string,
     run: (view: WritableView, collection: Collection) => T,
-    other = ns,
+    { timer, other = ns }: { timer?: CommandTimer; other?: string } = {},
   ): Promise<T> {
     const wait = new Set<number>()
     try {
@@ -81,7 +83,7 @@ export class Engine {
         for (const one of [collection, this.catalog.find(other)])
           if (one) this.transactions.checkUntouched(one, wait)
         return run(view, collection)
-      })
+      }, timer)
     } finally {
       this.transactions.endWait(wait)
     }

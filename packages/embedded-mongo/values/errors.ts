@@ -84,6 +84,18 @@ export class CommandError extends Error {
   }
 }
 
+/** The collection of a write does not exist. Outside transactions the write creates it and begins again. */
+export class MissingCollection extends CommandError {
+  readonly db: string
+  readonly collection: string
+
+  constructor(db: string, collection: string) {
+    super(26, `ns does not exist: ${db}.${collection}`)
+    this.db = db
+    this.collection = collection
+  }
+}
+
 /** The bytes of all messages in the answer to a batch. */
 const MAX_REASONS_BYTES = 2 ** 23
 

@@ -1,6 +1,8 @@
 /** collMod: changes the options of a collection's indexes. */
 import { type Document, Long } from 'bson'
+import type { Collection } from '../../storage/collections/catalog.ts'
 import type { Index } from '../../storage/collections/indexes.ts'
+import type { WritableView } from '../../storage/disk/overlay.ts'
 import { findIndex } from '../../storage/queries/planner.ts'
 import { isNullish, isTruthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
@@ -21,7 +23,7 @@ const INDEX_OPTIONS = {
 export const collMod: Command = {
   options: `index ${validationOptions} ${refusedOptions}`,
   async run(context) {
-    const { engine, command } = context
+    const { engine, command, timer } = context
     checkCollectionOptions(command, 'collMod')
     const { ns } = targetCollection(context, 'collMod')
     engine.catalog.get(ns)
@@ -30,7 +32,7 @@ export const collMod: Command = {
     const requestedChange: Document = command.index
     checkIndexOptions(requestedChange)
     let answer: Document = {}
-    await engine.changeDefinition(ns, (view, collection) => {
+    const change = (view: WritableView, collection: Collection) => {
       const index =
         findIndex(collection, requestedChange.name ?? requestedChange.keyPattern) ??
         fail(
@@ -43,7 +45,8 @@ export const collMod: Command = {
       const { hidden: _, ...otherOptions } = index.spec
       index.spec = { ...otherOptions, ...expiryChange.spec, ...hiddenChange.spec }
       engine.catalog.setIndexes(view, collection, [...collection.indexes])
-    })
+    }
+    await engine.changeDefinition(ns, change, { timer })
     return { ...answer, ok: 1 }
   },
 }

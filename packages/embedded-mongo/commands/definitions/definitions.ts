@@ -33,18 +33,18 @@ const create: Command = {
 const drop: Command = {
   options: '',
   async run(context) {
-    const { engine } = context
+    const { engine, timer } = context
     const { ns, collection } = targetCollection(context, 'drop')
     // Parse Server recognises this error by its message.
     const nIndexesWas = (collection ?? fail(26, 'ns not found')).indexes.length
-    await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
+    await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection), { timer })
     return { nIndexesWas, ns, ok: 1 }
   },
 }
 
 const dropDatabase: Command = {
   options: '',
-  async run({ engine, db, command }) {
+  async run({ engine, db, command, timer }) {
     if (isNullish(command.dropDatabase))
       fail(40414, "BSON field 'dropDatabase.dropDatabase' is missing but a required field")
     number(command.dropDatabase, 'dropDatabase.dropDatabase')
@@ -53,7 +53,7 @@ const dropDatabase: Command = {
       fail(20, `Dropping the database ${db} is prohibited`)
     for (const { ns } of engine.catalog.list(db))
       await engine
-        .changeDefinition(ns, (view, collection) => engine.drop(view, collection))
+        .changeDefinition(ns, (view, collection) => engine.drop(view, collection), { timer })
         .catch(acceptMissing)
     return { ok: 1 }
   },
@@ -66,7 +66,7 @@ const acceptMissing = (error: unknown): void => {
 
 const renameCollection: Command = {
   options: 'to dropTarget',
-  async run({ engine, command }) {
+  async run({ engine, command, timer }) {
     const { renameCollection: from, to, dropTarget } = command
     if (typeof from !== 'string' || typeof to !== 'string')
       return fail(14, 'renameCollection needs two namespaces')
@@ -86,7 +86,7 @@ const renameCollection: Command = {
       if (target) engine.drop(view, target)
       engine.catalog.rename(view, collection, db, name)
     }
-    await engine.changeDefinition(from, rename, to)
+    await engine.changeDefinition(from, rename, { other: to, timer })
     return { ok: 1 }
   },
 }

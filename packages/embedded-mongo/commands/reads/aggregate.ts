@@ -11,7 +11,7 @@ import { compileFilter } from '../../language/filters/matcher.ts'
 import { type Collection, checkNamespace } from '../../storage/collections/catalog.ts'
 import type { MatchedRecord } from '../../storage/collections/records.ts'
 import type { View } from '../../storage/disk/overlay.ts'
-import { KeyGroups, keyGroupingOf } from '../../storage/queries/keys/key-groups.ts'
+import { isCountOperand, KeyGroups, keyGroupingOf } from '../../storage/queries/keys/key-groups.ts'
 import {
   findUnreadFields,
   pageOf,
@@ -104,7 +104,7 @@ const countField = (rest: Document[]): [id: unknown, field: string] | undefined 
   if (id?.[0] !== '_id' || !(id[1] === null || isNumeric(id[1])) || !sum || others.length > 0)
     return undefined
   const plain = !/^\$|\./.test(sum[0]) && isObject(sum[1]) && Object.keys(sum[1]).length === 1
-  return plain && isNumeric(sum[1].$sum) && toNumber(sum[1].$sum) === 1 ? [id[1], sum[0]] : undefined
+  return plain && isCountOperand(sum[1].$sum) ? [id[1], sum[0]] : undefined
 }
 
 const runAggregation = async (

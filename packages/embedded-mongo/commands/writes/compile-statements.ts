@@ -5,13 +5,13 @@ import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { StatementResult } from '../../storage/last-writes.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { isNullish, isTruthy, toNumber } from '../../values/bson-values.ts'
-import { fail } from '../../values/errors.ts'
+import { fail, MissingCollection } from '../../values/errors.ts'
 import { object } from '../../values/options/option-types.ts'
 import type { CommandContext } from '../context.ts'
 import type { Statement } from './statement.ts'
 import { checkUpdate, removeStatement, storeDocument, updateStatement } from './update-statements.ts'
 
-/** Inserts a document into the collection of that name, which the command has created if it was missing. */
+/** Inserts a document into the collection of that name, which another client may have dropped meanwhile. */
 export const insertInto = (
   context: CommandContext,
   view: WritableView,
@@ -19,7 +19,8 @@ export const insertInto = (
   document: Document,
   bytes: Buffer,
 ): StatementResult => {
-  const collection = context.find(name) ?? fail(26, `ns does not exist: ${context.db}.${name}`)
+  const collection = context.find(name)
+  if (!collection) throw new MissingCollection(context.db, name)
   storeDocument(context, view, collection, document, bytes)
   changeCount(view, collection, 1)
   return { matched: 1, modified: 0 }

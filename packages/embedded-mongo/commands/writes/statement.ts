@@ -9,7 +9,7 @@ import type { StatementResult } from '../../storage/last-writes.ts'
 import { findRecords, prepareQuery, type Query } from '../../storage/queries/query.ts'
 import { BlockedByTransaction } from '../../storage/transactions.ts'
 import { decode } from '../../values/bson-values.ts'
-import { type CommandError, fail, toCommandError } from '../../values/errors.ts'
+import { type CommandError, fail, MissingCollection, toCommandError } from '../../values/errors.ts'
 import { collectInOneSlice, forEachItem } from '../../values/steps.ts'
 import type { CommandContext } from '../context.ts'
 
@@ -26,6 +26,8 @@ export interface Statement {
   query: Query
   /** It changes only the first document that it finds. */
   single: boolean
+  /** It inserts a document if it finds none. */
+  isUpsert?: boolean
   /** Its position in the command. */
   position?: number
   /** Which version of the document the answer shows. */
@@ -39,13 +41,23 @@ const MAX_ATTEMPTS = 100
 
 const emptyResult = (): StatementResult => ({ matched: 0, modified: 0 })
 
+/** @throws MissingCollection for an upsert, if another client has dropped the collection meanwhile */
+const findCollection = (
+  { db, find }: CommandContext,
+  { name, isUpsert }: Statement,
+): Collection | undefined => {
+  const collection = find(name)
+  if (!collection && isUpsert) throw new MissingCollection(db, name)
+  return collection
+}
+
 /** Runs a whole statement. Returns undefined, with nothing changed, if it takes longer than a time slice. */
 export const runInOneSlice = (
   context: CommandContext,
   view: WritableView,
   statement: Statement,
 ): StatementResult | undefined => {
-  const collection = context.find(statement.name)
+  const collection = findCollection(context, statement)
   if (!collection) return emptyResult()
   const change = statement.change(collection)
   const result = emptyResult()
@@ -120,7 +132,7 @@ const changeOneSlice = (
   ids: Buffer[],
   from: number,
 ): Slice => {
-  const collection = context.find(statement.name)
+  const collection = findCollection(context, statement)
   const slice: Slice = { at: ids.length, result: emptyResult() }
   if (!collection) return slice
   const { test } = prepareQuery(collection, statement.query)
@@ -245,11 +257,12 @@ const toOutcome = async (
 }
 
 /**
- * Throws an error that ends the whole command: any error in a transaction, a block by a claim, or an
- * expired time limit. Returns any other error, which concerns only the statement.
+ * Throws an error that ends the whole command or begins the job again: any error in a transaction, a block by a
+ * claim, a missing collection, or an expired time limit. Returns any other error, which concerns only the statement.
  */
 const statementFault = (context: CommandContext, error: unknown): CommandError => {
-  if (context.inTransaction || error instanceof BlockedByTransaction) throw error
+  const isRepeated = error instanceof BlockedByTransaction || error instanceof MissingCollection
+  if (context.inTransaction || isRepeated) throw error
   const fault = toCommandError(error)
   if (fault.code === 50) throw fault
   return fault

@@ -120,6 +120,7 @@ export const updateStatement = (context: CommandContext, change: Update): Statem
   name: change.name,
   query: change.query,
   single: !change.multi,
+  isUpsert: change.upsert,
   change(collection) {
     checkForm(change)
     const { query, upsert } = change

@@ -179,4 +179,41 @@ describe('definitions', () => {
       .command({ listDatabases: 1 }, { promoteLongs: false })
     assert.ok(totalSize instanceof Long)
   })
+
+  it('end at their time limit while a transaction has claimed the collection', async () => {
+    const session = engine.client.startSession()
+    try {
+      session.startTransaction()
+      await things.insertOne({ at: 1 }, { session })
+      const commands: Document[] = [
+        changed({ hidden: true }),
+        { createIndexes: 'things', indexes: [{ key: { x: 1 }, name: 'x_1' }] },
+        { dropIndexes: 'things', index: 'at_1' },
+        { drop: 'things' },
+        { dropDatabase: 1 },
+      ]
+      for (const command of commands)
+        await assert.rejects(run({ ...command, maxTimeMS: 50 }), { code: 50 }, JSON.stringify(command))
+      const renaming = { renameCollection: 'test.things', to: 'test.others', maxTimeMS: 50 }
+      await assert.rejects(asAdmin(renaming), { code: 50 })
+      await session.commitTransaction()
+    } finally {
+      await session.endSession()
+    }
+    assert.equal(await things.countDocuments({ at: 1 }), 1)
+  })
+
+  it('let an insert and an upsert create the collection that a drop removes meanwhile', async () => {
+    const shortLived = engine.db.collection<{ _id: number }>('short_lived')
+    for (let i = 0; i < 300; i++) {
+      await shortLived.insertOne({ _id: -1 })
+      const [, inserted, upserted] = await Promise.all([
+        shortLived.drop(),
+        shortLived.insertOne({ _id: 1 }),
+        shortLived.updateOne({ _id: 2 }, { $set: { a: 1 } }, { upsert: true }),
+      ])
+      assert.deepEqual([inserted.insertedId, upserted.upsertedCount], [1, 1])
+      await shortLived.drop().catch(() => {})
+    }
+  })
 })

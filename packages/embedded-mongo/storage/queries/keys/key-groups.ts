@@ -1,7 +1,7 @@
 /** `$group` by one component of an index, answered from its keys alone. */
 import { type Document, Double, Int32 } from 'bson'
 import { Sum } from '../../../language/expressions/operators/sum.ts'
-import { decode, isNumeric, isObject, toNumber } from '../../../values/bson-values.ts'
+import { bsonType, decode, isObject, toNumber } from '../../../values/bson-values.ts'
 import { viewOf } from '../../../values/raw-documents.ts'
 import { type CommandTimer, PAUSE } from '../../../values/steps.ts'
 import type { Index } from '../../collections/indexes.ts'
@@ -48,7 +48,7 @@ const ACCUMULATORS = ['$sum', '$avg', '$min', '$max']
 
 const outputOf = (index: Index, name: string, spec: unknown): Output | undefined => {
   const [accumulator = '', operand] = Object.entries(spec as object)[0] ?? []
-  const counts = accumulator === '$count' || (accumulator === '$sum' && isOne(operand))
+  const counts = accumulator === '$count' || (accumulator === '$sum' && isCountOperand(operand))
   if (counts) return { name, accumulator: '$count', component: undefined }
   const component = componentOf(index, operand)
   return ACCUMULATORS.includes(accumulator) && component !== undefined
@@ -56,7 +56,9 @@ const outputOf = (index: Index, name: string, spec: unknown): Output | undefined
     : undefined
 }
 
-const isOne = (value: unknown): boolean => isNumeric(value) && toNumber(value) === 1
+/** Whether a `$sum` counts. A sum of other types of 1 has their type, and a count is an Int32. */
+export const isCountOperand = (value: unknown): boolean =>
+  bsonType(value) === 'Int32' && toNumber(value) === 1
 
 const componentOf = ({ fields, losses, cut }: Index, path: unknown): number | undefined => {
   const at = typeof path === 'string' && path.startsWith('$') ? fields.indexOf(path.slice(1)) : -1

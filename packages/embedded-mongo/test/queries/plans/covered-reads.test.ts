@@ -39,4 +39,18 @@ describe('covered reads', () => {
     await things.updateOne({ n: 2999 }, { $set: { n: new Double(2999) } })
     assert.equal((await cursor.toArray()).at(-1)?.n._bsontype, 'Double')
   })
+
+  it('count in a group in the type of the number that they add for each document', async () => {
+    await things.insertMany([{ n: 1 }, { n: 1 }, { n: 2 }])
+    for (const one of [1, new Double(1), Long.ONE, Decimal128.fromString('1')])
+      for (const _id of ['$n', 1]) {
+        const group = { $group: { _id, count: { $sum: one } } }
+        const read = (hint: object) => things.aggregate([group], { ...exact, hint }).toArray()
+        const counts = async (hint: object) =>
+          (await read(hint)).map(({ _id: id, count }) => `${id} ${count._bsontype} ${count}`).sort()
+        assert.deepEqual(await counts({ n: 1 }), await counts({ $natural: 1 }))
+        const type = typeof one === 'number' ? 'Int32' : one._bsontype
+        assert.match((await counts({ n: 1 }))[0] ?? '', new RegExp(` ${type} `))
+      }
+  })
 })
