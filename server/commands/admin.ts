@@ -13,8 +13,8 @@ import type { Terminal } from './terminal.ts'
 const usage = `Usage: health-record-service admin COMMAND
 
   create --email ADDRESS [--name NAME] [--url URL]
-      Creates an administrator and mails a link for choosing a password. If the address has an account, that
-      account gets the role.
+      Creates an administrator and queues a mail with a link for choosing a password. If the address has an
+      account, that account gets the role.
   list
       Lists the administrators: address, state, name.
   revoke --email ADDRESS
@@ -145,7 +145,7 @@ async function createAdministrator(
 ): Promise<string> {
   const { state } = await services.administrators.invite(email, name)
   return state === 'ACTIVATION_PENDING'
-    ? `${email} is now an administrator. A link for choosing a password is on its way by mail.`
+    ? `${email} is now an administrator. A mail with a link for choosing a password waits to be sent. If the mail server refuses it, the service tries again for two days.`
     : `${email} is now an administrator.`
 }
 

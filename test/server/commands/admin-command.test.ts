@@ -166,6 +166,7 @@ describe('npm run admin, beside a service', function suite() {
   it('creates another one while the service runs, who chooses the password with the mailed link', async () => {
     const { code, output } = await admin('create', '--email', 'Root@example.org')
     assert.equal(code, 0, output)
+    assert.match(output, /A mail with a link for choosing a password waits to be sent\./)
     const mail = await waitFor(() => mailTo('root@example.org'))
     const link = /https?:\S+/.exec(mail.text ?? '')?.[0] ?? ''
     assert.ok(link.startsWith(`${service.url}/auth/`), link)
