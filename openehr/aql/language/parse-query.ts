@@ -15,8 +15,7 @@ export function parseQuery(text: string): QueryTree {
   const reader = new TokenReader(text)
   reader.expect('SELECT')
   const distinct = reader.word('DISTINCT')
-  if (reader.isWord('TOP') && reader.peek(1).kind === 'number')
-    throw new TextSyntaxError(reader.peek().at, 'TOP is not supported: use LIMIT at the end')
+  const top = parseTop(reader)
   const columns = reader.readList(() => parseColumn(reader))
   reader.expect('FROM')
   const from = parseContainment(reader)
@@ -24,15 +23,35 @@ export function parseQuery(text: string): QueryTree {
     throw new TextSyntaxError(from.at, 'FROM must begin with one class, which CONTAINS the others')
   const where = reader.word('WHERE') ? parseCondition(reader) : undefined
   const orderBy = parseOrderBy(reader)
-  const limits = parseLimits(reader)
+  if (top && reader.isWord('LIMIT'))
+    throw new TextSyntaxError(reader.peek().at, 'TOP and LIMIT exclude each other: leave out TOP')
+  const limits = top ?? parseLimits(reader)
   reader.symbol(';')
-  if (reader.peek().kind !== 'end') reader.fail(expectedClauses({ where, orderBy, limits }))
+  if (reader.peek().kind !== 'end')
+    reader.fail(expectedClauses({ where, orderBy, limits: top ? {} : limits }))
   if (columns.length > MAX_COLUMNS || orderBy.length > MAX_COLUMNS)
     throw new TextSyntaxError(
       0,
       `the columns and the paths to order by can be at most ${MAX_COLUMNS} together`,
     )
   return { distinct, columns, from, ...(where && { where }), orderBy, ...limits }
+}
+
+/**
+ * The limit of AQL 1.0, which 1.1 deprecates. The specification does not say which rows BACKWARD selects, so it is
+ * refused.
+ */
+function parseTop(reader: TokenReader): Pick<QueryTree, 'limit'> | undefined {
+  if (!reader.isWord('TOP') || reader.peek(1).kind !== 'number') return undefined
+  reader.take()
+  const limit = reader.readInteger('the number of rows')
+  if (reader.isWord('BACKWARD'))
+    throw new TextSyntaxError(
+      reader.peek().at,
+      'BACKWARD is not supported: use ORDER BY with DESC, and LIMIT',
+    )
+  reader.word('FORWARD')
+  return { limit }
 }
 
 function expectedClauses({

@@ -122,7 +122,10 @@ describe('AQL', () => {
       [['DV_QUANTITY']],
     )
     assert.deepEqual(await rowsOf(patient, `${values} LIMIT 1 OFFSET 9007199254740991`), [])
-    assertProblemPlaces(await ask(patient, `${values} LIMIT 1`, { fetch: 1 }), 422, 'rule-violated')
+    for (const top of ['TOP 2', 'top 2 forward'])
+      assert.deepEqual(await rowsOf(patient, values.replace('SELECT', `SELECT ${top}`)), [[118], [142]])
+    for (const limited of [`${values} LIMIT 1`, values.replace('SELECT', 'SELECT TOP 1')])
+      assertProblemPlaces(await ask(patient, limited, { fetch: 1 }), 422, 'rule-violated')
   })
 
   it('is refused with line, column and the expected tokens', async () => {
@@ -156,6 +159,8 @@ describe('AQL', () => {
       ['SELECT e/a[name/value matches {/a.*/}] FROM EHR e', 1, 31, /regular expressions are not supported/],
       [`SELECT e FROM EHR e WHERE e/a LIKE '${'*a'.repeat(600)}'`, 1, 36, /at most 1000 characters/],
       ['SELECT e FROM EHR e LIMIT 1e3', 1, 27, /the number of rows/],
+      ['SELECT TOP 1 BACKWARD e FROM EHR e', 1, 14, /BACKWARD is not supported: use ORDER BY/],
+      ['SELECT TOP 1 e FROM EHR e LIMIT 1', 1, 27, /TOP and LIMIT exclude each other/],
       [deep, 1, 710, /nested deeper/],
     ]
     for (const [q, line, column, expected, query_parameters = {}] of cases) {
