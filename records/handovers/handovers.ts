@@ -10,6 +10,7 @@ import {
 } from '../../schemas/worklist/handover.ts'
 import type { SendMail } from '../accounts/user/mails.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
+import { findAnonymizedEhrs } from '../ehrs/rights/anonymity.ts'
 import type { Persons } from '../profiles/person/persons.ts'
 import { ownedRecordId } from '../profiles/storage/owner.ts'
 import { PROFILE_COLLECTIONS } from '../profiles/storage/profile-collections.ts'
@@ -69,22 +70,25 @@ export class Handovers {
   /** Lists the handovers by and to the caller, the latest first. */
   async list(caller: Caller, page: PageRequest): Promise<Page<HandoverResource>> {
     const { items, ...rest } = await this.#store.list(caller, 'newest', { where: {}, ...page })
-    return { ...rest, items: await this.#withNames(items) }
+    return { ...rest, items: await this.#withNames(caller, items) }
   }
 
   /** @throws NotFound */
   async get(caller: Caller, id: string): Promise<HandoverResource> {
-    return this.#withName(await this.#store.get(caller, { id }))
+    return this.#withName(caller, await this.#store.get(caller, { id }))
   }
 
   /** @throws NotFound */
   async history(caller: Caller, id: string, page: PageRequest): Promise<Page<HandoverChange>> {
     const { items, ...rest } = await this.#store.history(caller, { id }, page)
-    const namedChanges = await this.#persons.nameAuthors(caller, null, items)
-    const changes = namedChanges.map(async ({ before, changed, ...change }) => ({
+    const authors = items.flatMap(({ userId, onBehalfOf }) => [userId, onBehalfOf ?? []].flat())
+    const names = await this.#namesOf(caller, authors)
+    const changes = items.map(async ({ before, changed, ...change }) => ({
       ...change,
+      userName: names.get(change.userId) ?? null,
+      onBehalfOfName: names.get(change.onBehalfOf ?? '') ?? null,
       changed: changed.filter((name) => name !== 'changesAt'),
-      before: before && (await this.#withName(before)),
+      before: before && (await this.#withName(caller, before)),
     }))
     return { ...rest, items: await Promise.all(changes) }
   }
@@ -93,7 +97,10 @@ export class Handovers {
   async listColleagues(caller: Caller): Promise<Colleague[]> {
     const colleagues = (await findColleagues(this.#records, caller)).slice(0, MAX_COLLEAGUES)
     for (const ehrId of colleagues.flatMap(({ ehrIds }) => ehrIds)) caller.onAccess?.(ehrId)
-    const names = await this.#persons.namesOf(colleagues.map(({ mvUid }) => mvUid))
+    const names = await this.#namesOf(
+      caller,
+      colleagues.map(({ mvUid }) => mvUid),
+    )
     return colleagues.map(({ ehrIds: _, ...one }) => ({ ...one, name: names.get(one.mvUid) ?? null }))
   }
 
@@ -104,7 +111,7 @@ export class Handovers {
       () => runStoreTransaction(this.#records, (tx) => this.#createIn(tx, caller, body, id)),
       () => this.#store.get(caller, { id }),
     )
-    return this.#withName(handover)
+    return this.#withName(caller, handover)
   }
 
   async #createIn(
@@ -153,7 +160,7 @@ export class Handovers {
       await this.#audit(tx, caller, 'update', id, colleague?.ehrIds ?? [])
       return record
     })
-    return this.#withName(handover)
+    return this.#withName(caller, handover)
   }
 
   /** Whether the owner has handed over the list for a part of this period already. */
@@ -176,12 +183,24 @@ export class Handovers {
     tx.accesses.push(...places.map((ehrId) => ({ ...entry, ehrId, outcome: 'done' as const })))
   }
 
-  async #withName(handover: StoredHandover): Promise<HandoverResource> {
-    return (await this.#withNames([handover]))[0] as HandoverResource
+  /** Finds the names of users, but not of those whom the caller shares only anonymous care plans with. */
+  async #namesOf(caller: Caller, mvUids: readonly string[]): Promise<Map<string, string>> {
+    const anonymizedIds = await findAnonymizedEhrs(this.#records, caller)
+    const colleagues = await findColleagues(this.#records, caller)
+    const unnamed = colleagues.filter(({ ehrIds }) => ehrIds.every((ehrId) => anonymizedIds.has(ehrId)))
+    const unnamedIds = new Set(unnamed.map(({ mvUid }) => mvUid))
+    return this.#persons.namesOf(mvUids.filter((mvUid) => !unnamedIds.has(mvUid)))
   }
 
-  async #withNames(handovers: readonly StoredHandover[]): Promise<HandoverResource[]> {
-    const names = await this.#persons.namesOf(handovers.flatMap(({ by, to }) => [by, to]))
+  async #withName(caller: Caller, handover: StoredHandover): Promise<HandoverResource> {
+    return (await this.#withNames(caller, [handover]))[0] as HandoverResource
+  }
+
+  async #withNames(caller: Caller, handovers: readonly StoredHandover[]): Promise<HandoverResource[]> {
+    const names = await this.#namesOf(
+      caller,
+      handovers.flatMap(({ by, to }) => [by, to]),
+    )
     return handovers.map(({ id, by, to, from, until, reason, version }) => ({
       id,
       by,

@@ -10,7 +10,7 @@ import {
 import { callFunction } from '../harness/clients/class-client.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { mailsTo } from '../harness/people/mail.ts'
-import { createPerson, type Person } from '../harness/people/people.ts'
+import { createPerson, nameProfile, type Person } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
 import { waitFor } from '../harness/wait.ts'
 
@@ -127,6 +127,25 @@ for (const family of ['path', 'class'] as const)
         items.map(({ userId }: Values) => userId),
         ['service', 'service', 'service', patient.mvUid],
       )
+    })
+
+    it('names the users of anonymous care plans only to those who also share a named one', async () => {
+      const [owner, other] = await Promise.all([createPatient(), createPerson()])
+      await nameProfile(other, 'Nurse Bo')
+      await nameProfile(nurse, 'Nurse Al')
+      const anonymousId = await createPlan(owner, { anonymous: true })
+      for (const one of [nurse, other]) await addParticipant(anonymousId, one, 'write')
+      const { id } = await handOverTo(other)
+      const namesFor = async (who: Person, about: Person) => {
+        const one = (await colleagues(who)).find(({ mvUid }) => mvUid === about.mvUid)
+        const handover = (await list(who)).find((each) => each.id === id)
+        const { items } = assertStatus(await who.call('GET', `/worklist/handover/${id}/history`))
+        return [one?.name, handover?.byName, handover?.toName, items[0].userName]
+      }
+      assert.deepEqual(await namesFor(nurse, other), [null, 'Nurse Al', null, 'Nurse Al'])
+      assert.deepEqual(await namesFor(other, nurse), [null, null, 'Nurse Bo', null])
+      await addParticipant(planId, other, 'write')
+      assert.deepEqual(await namesFor(nurse, other), ['Nurse Bo', 'Nurse Al', 'Nurse Bo', 'Nurse Al'])
     })
 
     it('keeps the place in the escalation, with the full time', async () => {
