@@ -7,7 +7,10 @@ const toField = { ...idField('the colleague who takes over'), examples: ['bW81kP
 const untilField = dateTimeField('End', '2026-03-14T07:00:00Z')
 const reasonField = Type.Optional(shortTextField('Reason', 'On holiday'))
 const userNameField = nullable(
-  Type.String({ description: 'Name of that user; null if there is none', examples: ['Nurse Bo'] }),
+  Type.String({
+    description: 'Name of that user; null if there is none, or if you share only anonymous care plans',
+    examples: ['Nurse Bo'],
+  }),
 )
 
 /** Stored fields of a handover. */
