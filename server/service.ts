@@ -24,7 +24,6 @@ import { findMailbox } from '../records/accounts/user/user.ts'
 import { startEhrMaintenance } from '../records/ehrs/maintenance.ts'
 import { ChangeFeed } from '../records/live/change-feed.ts'
 import { findLanguage } from '../records/profiles/person/language.ts'
-import type { StoreContext } from '../records/store/writing/transaction.ts'
 import { createMailLinks } from './accounts/mail-links.ts'
 import type { OpenAccounts } from './accounts/open-accounts.ts'
 import { createApp } from './app.ts'
@@ -153,7 +152,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
     emailAdapter: createParseMailAdapter(mails, links, log),
     middleware: createClassFamilyMiddleware({ open, records, entityTags, ...limits, ...late.routes }),
   })
-  if (!open) await startMaintenance(records, log, onStop)
+  if (!open) await startMaintenance(recordServices, log, onStop)
 
   const feed = new ChangeFeed(db, (err) => log.error({ err }, 'Reading the change feed failed'))
   onStop(() => feed.end())
@@ -198,9 +197,15 @@ function createLateAccounts() {
   }
 }
 
-async function startMaintenance(records: StoreContext, log: Log, onStop: OnStop): Promise<void> {
-  const maintenance = await startEhrMaintenance(records, (err) =>
-    log.error({ err }, 'Maintenance of the records failed'),
+async function startMaintenance(
+  { records, services }: Pick<RecordServices, 'records' | 'services'>,
+  log: Log,
+  onStop: OnStop,
+): Promise<void> {
+  const maintenance = await startEhrMaintenance(
+    records,
+    (ehrId) => services.chats.marks.deleteOfEhr(ehrId),
+    (err) => log.error({ err }, 'Maintenance of the records failed'),
   )
   onStop(() => maintenance.stop())
 }

@@ -1,8 +1,9 @@
 import type { ClientSession, Collection, Filter, IndexDescription } from 'mongodb'
+import { iterateIdBatches } from '../store/batching/transaction-batches.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
-import { ChatMessage } from './chat-kinds.ts'
+import { ChatMessage, ChatTopic } from './chat-kinds.ts'
 
 /** The position up to which a user has read a topic, and the time of the last reminder by mail. */
 export interface ReadMark extends ReadPosition {
@@ -127,6 +128,13 @@ export class ReadMarks {
   /** Deletes the marks of a user whose account is deleted. */
   async forget(session: ClientSession, userId: string): Promise<void> {
     await this.#marks.deleteMany({ userId }, { session })
+  }
+
+  /** Deletes everybody's marks of the topics of an EHR that is purged. */
+  async deleteOfEhr(ehrId: string): Promise<void> {
+    const topics = documentCollection(this.#records, ChatTopic.collection)
+    for await (const topicIds of iterateIdBatches(topics, { ehrId }))
+      await this.#marks.deleteMany({ topicId: { $in: topicIds } })
   }
 
   get #marks(): Collection<ReadMark> {

@@ -196,15 +196,24 @@ export function ehrVisibilityJobs(records: StoreContext): JobHandlers {
 
 /**
  * Purges EHRs that were deleted long ago. Runs on startup and every minute.
+ * @param beforePurge deletes what only refers to records of the EHR; runs again after an interruption
  * @throws AggregateError with the errors of those that failed, after all others
  */
-export async function purgeDeletedEhrs(database: DatabaseWithContents, now: Date): Promise<void> {
+export async function purgeDeletedEhrs(
+  database: DatabaseWithContents,
+  now: Date,
+  beforePurge: (ehrId: string) => Promise<void>,
+): Promise<void> {
   const old = { at: { $lt: new Date(now.getTime() - RESTORE_PERIOD_MS - DAY_MS) } }
   const deletedEhrs = await deletedEhrsOf(database)
     .find(old, { projection: { _id: 1 } })
     .toArray()
   const ids = deletedEhrs.map(({ _id }) => _id)
-  throwErrors(await runEach(ids, (id) => purgeEhr(database, id)), 'Some deleted EHRs could not be purged.')
+  const purge = async (id: string) => {
+    await beforePurge(id)
+    await purgeEhr(database, id)
+  }
+  throwErrors(await runEach(ids, purge), 'Some deleted EHRs could not be purged.')
 }
 
 /**

@@ -156,7 +156,7 @@ describe('database work for care plans', () => {
       assertStatus(await patient.call('POST', `/ehr/${ehrId}/accept`))
       assertStatus(await patient.call('POST', '/ehr', {}), 201)
       assertStatus(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
-      await purgeDeletedEhrs({ ...service, contents: containedCollections }, new Date())
+      await purgeDeletedEhrs({ ...service, contents: containedCollections }, new Date(), async () => {})
       assertStatus(await admin.call('POST', `/med/ehr/${patient.ehrId}/restore`))
     }, /^(ehr|plan|history)\./)
     assert.ok(commands.length > 80, String(commands.length))
@@ -173,6 +173,7 @@ describe('database work for care plans', () => {
         await purgeDeletedEhrs(
           { ...service, contents: containedCollections },
           new Date(Date.now() + days * DAY_MS),
+          async () => {},
         )
       await removeEntriesBefore(service.db, config.auditKey, new Date(0))
       await waitUntil(() => describeCommands(sentCommands).includes('find plan.participants'))

@@ -267,7 +267,7 @@ describe('the deleted records of an EHR', () => {
       { _id: ehrId },
       { $set: { at: new Date(Date.now() - 32 * DAY_MS) } },
     )
-    await purgeDeletedEhrs({ ...service, contents: containedCollections }, new Date())
+    await purgeDeletedEhrs({ ...service, contents: containedCollections }, new Date(), async () => {})
     assertProblem(await patient.call('GET', 'deleted'), 404, 'not-found')
     assert.equal(await service.db.collection('history.changes').countDocuments({ 'before._id': id }), 0)
   })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { ReadMarks } from '../../../records/chat/read-marks.ts'
 import { deletedEhrsOf, purgeDeletedEhrs } from '../../../records/ehrs/deletion/deleted-ehrs.ts'
 import { containedCollections } from '../../../records/kinds.ts'
 import {
@@ -149,6 +150,9 @@ describe('EHRs', () => {
       const event = { type: 'visit', title: 'Visit', start: '2026-03-01T08:30:00Z' }
       const gone = assertStatus(await owner.call('POST', `/med/${ehrId}/event`, event), 201).id
       assertStatus(await owner.call('DELETE', `/med/${ehrId}/event/${gone}`), 204)
+      const topic = { title: 'Tablets', text: 'Which?' }
+      const topicId = assertStatus(await owner.call('POST', `/chat/careplan/${planId}`, topic), 201).id
+      assertStatus(await owner.call('POST', `/chat/careplan/${planId}/${topicId}/read`, {}), 204)
       // More than one step erases.
       const hidden = { ehrId, _rperm: [ehrId], _wperm: [ehrId] }
       const many = Array.from({ length: 1100 }, (_, i) => ({ _id: `${ehrId}${i}` as never, ...hidden }))
@@ -161,20 +165,22 @@ describe('EHRs', () => {
         service.db.collection(collection).countDocuments(filter)
       const ofHistory = { _id: { $regex: `^${ehrId}/` } }
       const audited = (await readAudit(ehrId)).length
-      assert.equal(await countIn('history.changes', ofHistory), 8)
-      await purgeDeletedEhrs({ ...service, contents: containedCollections }, new Date())
+      assert.equal(await countIn('history.changes', ofHistory), 10)
+      const purge = (now: Date) =>
+        purgeDeletedEhrs({ ...service, contents: containedCollections }, now, (id) =>
+          new ReadMarks(service).deleteOfEhr(id),
+        )
+      await purge(new Date())
       assert.equal(await countIn('CarePlan', { ehrId }), 1, 'a day too early')
 
-      await purgeDeletedEhrs(
-        { ...service, contents: containedCollections },
-        new Date(Date.now() + 86_400_000),
-      )
+      await purge(new Date(Date.now() + 86_400_000))
       for (const name of ['Ehr', 'CarePlan', 'Goal', 'Task', 'Event'])
         assert.equal(await countIn(name, name === 'Ehr' ? { _id: ehrId } : { ehrId }), 0)
       assert.equal(await countIn('history.changes', ofHistory), 0)
       assert.equal(await countIn('_Role', { name: { $regex: `${ehrId}|${planId}` } }), 0)
       assert.equal(await countIn('ehr.removed', { _id: ehrId }), 0)
       assert.equal(await countIn('ehr.turns', { _id: ehrId }), 0)
+      assert.equal(await countIn('chat.read', { topicId }), 0)
       assert.equal((await readAudit(ehrId)).length, audited)
     })
   })
