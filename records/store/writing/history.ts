@@ -143,8 +143,11 @@ export async function findDeletedIds(
   return [...new Set(found.flatMap(({ before }) => before?._id ?? []))]
 }
 
+/** MongoDB allows 1,000 stages in a pipeline. */
+const RECORDS_PER_COMMAND = 200
+
 /**
- * Finds the changes of several records, by record id and in the order of versions. One command finds all: one
+ * Finds the changes of several records, by record id and in the order of versions. One command finds those of many: one
  * for each record would dominate the request's time.
  * @param most maximum number of changes per record
  * @param fields fields of the changes to read; `_id` is always included
@@ -155,18 +158,20 @@ export async function findHistories<F extends keyof HistoryEntry>(
   most: number,
   fields: readonly F[],
 ): Promise<Map<string, Pick<HistoryEntry, F>[]>> {
-  const [first = [], ...others] = records.map((record) => [
+  const all = historyCollection(db)
+  const found = new Map<string, Pick<HistoryEntry, F>[]>(records.map(({ id }) => [id, []]))
+  const pipelines = records.map((record) => [
     { $match: { _id: entryIdRange(record) } },
     { $sort: { _id: 1 } },
     { $limit: most },
     { $project: Object.fromEntries(fields.map((field) => [field, 1])) },
   ])
-  const all = historyCollection(db)
-  const more = others.map((pipeline) => ({ $unionWith: { coll: all.collectionName, pipeline } }))
-  const found = new Map<string, Pick<HistoryEntry, F>[]>(records.map(({ id }) => [id, []]))
-  if (records.length > 0)
+  for (let i = 0; i < pipelines.length; i += RECORDS_PER_COMMAND) {
+    const [first = [], ...others] = pipelines.slice(i, i + RECORDS_PER_COMMAND)
+    const more = others.map((pipeline) => ({ $unionWith: { coll: all.collectionName, pipeline } }))
     for await (const change of all.aggregate<Pick<HistoryEntry, F | '_id'>>([...first, ...more]))
       found.get(change._id.split('/').at(-3) as string)?.push(change)
+  }
   return found
 }
 

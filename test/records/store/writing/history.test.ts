@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { encodeCursor } from '../../../../records/store/reading/cursor.ts'
-import { deleteHistoryOfEhr } from '../../../../records/store/writing/history.ts'
+import { deleteHistoryOfEhr, findHistories } from '../../../../records/store/writing/history.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 import { createCaller, useTestStore } from '../../../harness/test-store.ts'
 
@@ -57,6 +57,22 @@ describe('the history', () => {
       cursor = page.next ?? undefined
     } while (cursor)
     assert.deepEqual(versions, [4, 3, 2, 1])
+  })
+
+  it('finds those of more records than a pipeline may have stages', async () => {
+    const ids = [
+      await newHistory(),
+      ...Array.from({ length: 1100 }, (_, i) => `none${i}`),
+      await newHistory(),
+    ]
+    const keys = ids.map((id) => ({ collection: 'Note', id, ehrId: 'e' }))
+    const found = await findHistories(opened.db, keys, 3, ['version'])
+    assert.equal(found.size, ids.length)
+    for (const id of [ids[0], ids.at(-1)])
+      assert.deepEqual(
+        found.get(String(id))?.map(({ version }) => version),
+        [1, 2, 3],
+      )
   })
 
   it('returns NotFound to a stranger, and no other record for a forged cursor', async () => {
