@@ -45,6 +45,16 @@ export const isInForce = (
   now: Date,
 ): boolean => state === 'ACTIVE' && new Date(from) <= now && now < new Date(until)
 
+/** Ends the sessions under agreements that end: a later agreement of the same people does not bring them back. */
+export async function endHelperSessions(
+  db: Db,
+  agreementIds: readonly string[],
+  session: ClientSession,
+): Promise<void> {
+  const underThem = { 'helper.agreementId': { $in: [...agreementIds] } }
+  await db.collection('_Session').deleteMany(underThem, { session })
+}
+
 /** Erases the agreements of a person, and those in which they help others, with their history. */
 export async function eraseAgreementsOf(
   { client, db }: Database,
@@ -57,6 +67,8 @@ export async function eraseAgreementsOf(
     .find(own, { session, projection: { _id: 1 } })
     .toArray()
   await helperAgreementsOf(db).deleteMany(own, { session })
-  const records = found.map(({ _id: id }) => ({ collection: HELPER_AGREEMENTS, id }))
+  const ids = found.map(({ _id }) => _id)
+  await endHelperSessions(db, ids, session)
+  const records = ids.map((id) => ({ collection: HELPER_AGREEMENTS, id }))
   await deleteHistories(db, records, session)
 }

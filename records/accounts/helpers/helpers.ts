@@ -15,6 +15,7 @@ import type { SendMail } from '../user/mails.ts'
 import { ACCOUNT_STATE_FILTERS, lockAccount, usersOf } from '../user/user.ts'
 import {
   agreementIdOf,
+  endHelperSessions,
   HELPER_AGREEMENTS,
   type HelperAgreementFields,
   HelperAgreementRecord,
@@ -127,9 +128,12 @@ export class Helpers {
   async end(caller: Caller, side: Side, other: string, expected: ExpectedVersions): Promise<void> {
     const endAgreement = (now: Agreement) => ({ ...now, state: 'ENDED' as const })
     const key = keyOf(caller, side, other)
-    await this.#change(side, (tx) =>
-      this.#store.update(caller, key, endAgreement, { tx, expected, skipUnchanged: true }),
-    )
+    await this.#change(side, async (tx) => {
+      const options = { tx, expected, skipUnchanged: true }
+      const agreement = await this.#store.update(caller, key, endAgreement, options)
+      await endHelperSessions(this.#records.db, [key.id], tx.session)
+      return agreement
+    })
   }
 
   /** Finds the agreement under which the caller may act for a person now. @throws NotFound */

@@ -2,14 +2,15 @@ import type { Collection, Db } from 'mongodb'
 import type { Acting } from '../../../schemas/accounts/helper.ts'
 import type { Session } from '../../../schemas/accounts/login.ts'
 import { findRolesOfUser } from '../../ehrs/rights/roles.ts'
-import type { Database } from '../../store/documents/database.ts'
+import { type Database, isDuplicateKeyError } from '../../store/documents/database.ts'
+import { newId } from '../../store/documents/ids.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type PageRequest } from '../../store/reading/pages.ts'
 import { ReadCache } from '../../store/reading/read-cache.ts'
 import { helperAgreementsOf, isInForce, type Parties } from '../helpers/helper-agreement.ts'
 import type { Credentials } from '../user/credentials.ts'
-import { hashSecret, newSecret } from '../user/secret.ts'
+import { newSecret } from '../user/secret.ts'
 import { isDisabled, usersOf } from '../user/user.ts'
 import { refreshTokensOf } from './refresh-tokens.ts'
 
@@ -122,6 +123,13 @@ export class Sessions {
     await syncIndexes(this.#sessions, [
       { key: { 'helper.sid': 1 }, name: 'helper_sid', sparse: true },
       { key: { 'helper.helperId': 1 }, name: 'helper_helperId', sparse: true },
+      // Concurrent requests of a helper begin the same session.
+      {
+        key: { 'helper.agreementId': 1, 'helper.sid': 1 },
+        name: 'helper_agreement',
+        unique: true,
+        sparse: true,
+      },
     ])
   }
 
@@ -175,23 +183,27 @@ export class Sessions {
     if (!own) return undefined
     const now = this.#clock()
     const ends = [this.#toActiveSession(own).expiresAt, new Date(agreement.until)]
-    const helper = { helperId: agreement.helperId, sid, agreementId: agreement.id }
-    const session = await this.#sessions.findOneAndUpdate(
-      // Derived, so that concurrent requests begin the same session: only its key makes an upsert unique.
-      { _id: hashSecret(`${sid} ${agreement.id}`) },
-      {
-        $set: { expiresAt: ends.reduce((a, b) => (a < b ? a : b)), lastUsedAt: now, _updated_at: now },
-        $setOnInsert: {
-          _session_token: HELPER_TOKEN_PREFIX + newSecret(),
-          _p_user: userPointer(agreement.mvUid),
-          _created_at: now,
-          restricted: false,
-          createdWith: { action: 'login', authProvider: 'helper' },
-          helper,
-        },
+    const key = { 'helper.agreementId': agreement.id, 'helper.sid': sid }
+    // A session that has ended never continues: its tokens would be valid again.
+    await this.#sessions.deleteMany({ ...key, expiresAt: { $lte: now } })
+    const change = {
+      $set: { expiresAt: ends.reduce((a, b) => (a < b ? a : b)), lastUsedAt: now, _updated_at: now },
+      $setOnInsert: {
+        _id: newId(),
+        _session_token: HELPER_TOKEN_PREFIX + newSecret(),
+        _p_user: userPointer(agreement.mvUid),
+        _created_at: now,
+        restricted: false,
+        createdWith: { action: 'login', authProvider: 'helper' },
+        'helper.helperId': agreement.helperId,
       },
-      { upsert: true, returnDocument: 'after' },
-    )
+    }
+    const begin = () =>
+      this.#sessions.findOneAndUpdate(key, change, { upsert: true, returnDocument: 'after' })
+    const session = await begin().catch((error: unknown) => {
+      if (!isDuplicateKeyError(error)) throw error
+      return begin()
+    })
     return session ? this.#toActiveSession(session) : undefined
   }
 

@@ -187,6 +187,21 @@ describe('the tokens of a helper', () => {
       assert.equal(storedCount, /deleted|erased/.test(when) ? 0 : 1)
     })
 
+  for (const when of [
+    'when they log out themselves',
+    'when the person ends the agreement',
+    'when the helper ends the agreement',
+    'when the person’s profile is erased',
+  ])
+    it(`stay ended ${when}, although the helper acts again`, async () => {
+      await endings[when]?.()
+      const isAgreed = when === 'when they log out themselves'
+      if (!isAgreed) await createHelper(person, helper, ['READ'])
+      assert.deepEqual(await statusesOf(acting), [401, 401])
+      assert.deepEqual(await statusesOf(await actFor(person, helper)), [200, 200])
+      assert.deepEqual(await statusesOf(acting), [401, 401])
+    })
+
   it('outlive a refresh of the helper’s own session', async () => {
     const { refreshToken } = helper
     assertStatus(await helper.call('POST', '/auth/login/token', { refreshToken }))
