@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 import type { QueryRequest } from '../../../../openehr/aql/queries.ts'
 import { closedObject } from '../../../../schemas/common.ts'
@@ -81,7 +82,16 @@ async function replyWithResult(
     ...(name !== undefined && { name }),
     columns: result.columns,
   })
-  return replyWith(`${head.slice(0, -1)},"rows":[${rows.join(',')}]}`, {})
+  const rowsText = rows.join(',')
+  const version = versionOf(run.q, JSON.stringify(result.columns), rowsText)
+  return replyWith(`${head.slice(0, -1)},"rows":[${rowsText}]}`, { version })
+}
+
+/** Identifies a RESULT_SET by its contents, except when it was created. */
+function versionOf(...parts: string[]): string {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part).update('\n')
+  return hash.digest('base64url').slice(0, 22)
 }
 
 /** The only EHR to search: a client names it as a parameter, in the header, or in both. @throws MalformedRequest */
@@ -157,7 +167,7 @@ async function runStored(
 const common = {
   ...restOperation,
   access: 'user',
-  reply: [200, resultSet],
+  reply: [200, resultSet, 'versioned'],
   errors: ['RuleViolated', 'DeadlineExceeded', 'NotFound'],
 } as const
 const asGet = { ...common, method: 'get', deadlineMs: REST_QUERY_DEADLINE_MS, openQuery: true } as const
