@@ -29,7 +29,7 @@ import {
   type SearchParameters,
   usedParameters,
 } from '../search/parse-search.ts'
-import { limitCaller, limitToApp, type SourceMethod } from '../sources/app-limits.ts'
+import { limitCaller, limitToApp, mayFind, type SourceMethod } from '../sources/app-limits.ts'
 import type { ResourceSearch } from '../sources/resource-search.ts'
 import type {
   FhirServices,
@@ -188,10 +188,13 @@ export class FhirResources {
   ): Promise<FhirResource> {
     const { description, perform } = this.#methodOf(type, 'search-type', 'search')
     const search = parseSearch(description, parameters, { strict: handling === 'strict', base: this.base })
-    const includes = parseIncludes(description, this.#types, parameters)
+    const descriptionOf = (one: string) => this.#methodOf(one, 'search-type', 'search').description
+    const includes = parseIncludes(description, this.#types, parameters, (one) =>
+      mayFind(caller, descriptionOf(one)),
+    )
     const found = await perform(caller, search)
     const { resources: included, cut } = await findIncluded(found.resources, includes, {
-      descriptionOf: (one) => this.#methodOf(one, 'search-type', 'search').description,
+      descriptionOf,
       search: (one, criteria, count) => this.#find(caller, one, { ...PLAIN_SEARCH, criteria, count }),
     })
     const issues = [...search.ignoredParameters.map(ignoredParameterIssue), ...cut.map(cutIncludeIssue)]

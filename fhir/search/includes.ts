@@ -39,11 +39,15 @@ export function knownIncludes(
   }
 }
 
-/** @throws InvalidInput for a value that names no reference of the type, and for modifiers */
+/**
+ * @param mayFind whether the caller may search a type
+ * @throws InvalidInput for a value that names no reference of the type, and for modifiers
+ */
 export function parseIncludes(
   of: ResourceDescription,
   types: readonly ResourceDescription[],
   parameters: SearchParameters,
+  mayFind: (type: string) => boolean,
 ): Includes {
   const unsupportedKey = Object.keys(parameters).find((key) => /^_(rev)?include:/.test(key))
   if (unsupportedKey !== undefined)
@@ -56,16 +60,24 @@ export function parseIncludes(
     return { forward: [], reverse: [] }
   const availableIncludes = knownIncludes(of, types)
   return {
-    forward: chosenIncludes('_include', parameters, availableIncludes.forward),
-    reverse: chosenIncludes('_revinclude', parameters, availableIncludes.reverse),
+    forward: chosenIncludes('_include', parameters, availableIncludes.forward, ({ target }) =>
+      mayFind(target),
+    ),
+    reverse: chosenIncludes('_revinclude', parameters, availableIncludes.reverse, ({ source }) =>
+      mayFind(source),
+    ),
   }
 }
 
-/** The includes that the values of a parameter name: `*`, `Type:*`, `Type:parameter` or `Type:parameter:Target`. */
+/**
+ * The includes that the values of a parameter name: `*`, `Type:*`, `Type:parameter` or `Type:parameter:Target`. A value
+ * with several means those that the caller may have. A single one stays, and its search refuses it.
+ */
 function chosenIncludes(
   name: string,
   parameters: SearchParameters,
   availableIncludes: readonly Include[],
+  isPermitted: (include: Include) => boolean,
 ): Include[] {
   const values = [parameters[name] ?? []].flat().map(String).filter(Boolean)
   const includes = values.flatMap((value) => {
@@ -74,7 +86,9 @@ function chosenIncludes(
     const found = availableIncludes.filter(
       (one) => fits(source, one.source) && fits(parameter, one.parameter) && fits(target ?? '*', one.target),
     )
-    if (found.length > 0 && rest.length === 0) return found
+    const permitted = found.filter(isPermitted)
+    if (found.length > 0 && rest.length === 0)
+      return permitted.length > 0 || parameter === '*' ? permitted : found
     const names = ['*', ...new Set(availableIncludes.map(includeName))].join(', ')
     const message =
       availableIncludes.length > 0 ? `must be one of ${names}` : 'is not supported for this type'

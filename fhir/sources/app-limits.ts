@@ -67,6 +67,10 @@ function findReach(
   return { isInCompartment, categories: categories.length < fitting.length ? undefined : categories }
 }
 
+/** Whether the app of a caller, if there is one, has a scope to search a type. */
+export const mayFind = ({ app }: Caller, description: ResourceDescription): boolean =>
+  app === undefined || findReach(app, description, 'search-type') !== undefined
+
 /** @throws Forbidden for nothing */
 function reachOf(app: AppPermit, description: ResourceDescription, interaction: Interaction): AppReach {
   const reach = findReach(app, description, interaction)
@@ -210,7 +214,7 @@ export function permitExport<T extends ResourceDescription>(
 ): { types: readonly T[]; by: Caller } {
   const { app } = caller
   if (!app) return { types, by: caller }
-  const permittedTypes = isNamed ? types : types.filter((one) => findReach(app, one, 'search-type'))
+  const permittedTypes = isNamed ? types : types.filter((one) => mayFind(caller, one))
   if (permittedTypes.length === 0)
     throw new ServiceError('Forbidden', { detail: 'The app has no scope for resources of an export.' })
   const isInCompartment = permittedTypes.every((one) => reachOf(app, one, 'search-type').isInCompartment)

@@ -248,6 +248,22 @@ describe('an app', () => {
       })
   })
 
+  it('includes what it may search: all of a wildcard, and nothing else that it names', async () => {
+    const app = await admit(['launch/patient', 'patient/Task.rs', 'patient/Goal.rs'])
+    const found = async (query: string) => {
+      const bundle = assertStatus(await fhir(app, 'GET', query))
+      return [...new Set(resourcesIn(bundle).map(({ resourceType }) => resourceType))].sort()
+    }
+    const tasks = `Task?patient=${patient.ehrId}`
+    for (const include of ['*', 'Task:*', 'Task:focus'])
+      assert.deepEqual(await found(`${tasks}&_include=${include}`), ['Goal', 'Task'], include)
+    assert.deepEqual(await found(`Goal?patient=${patient.ehrId}&_revinclude=*`), ['Goal', 'Task'])
+    for (const include of ['Task:patient', 'Task:based-on', 'Task:based-on:CarePlan'])
+      assertStatus(await fhir(app, 'GET', `${tasks}&_include=${include}`), 403)
+    const alone = await admit(['launch/patient', 'patient/Task.rs'])
+    assertStatus(await fhir(alone, 'GET', `${tasks}&_include=*`))
+  })
+
   it('reads and writes with the scopes of SMART 1', async () => {
     const reader = await admit(['launch/patient', 'patient/Observation.read'])
     assert.equal(reader.tokens.scope, 'launch/patient patient/Observation.read')
