@@ -6,6 +6,7 @@ import type { Violation } from '../../schemas/validation/violations.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
 import type { RecordChange } from '../live/changes.ts'
 import type { Connections } from '../profiles/connections.ts'
+import { createBatchedLookup } from '../store/batching/batched-lookup.ts'
 import { authorOf, type Caller, isReadableByHelper } from '../store/documents/caller.ts'
 import { canRead, documentCollection } from '../store/documents/database.ts'
 import { createParseFormat, type SavedRecord } from '../store/documents/parse-format.ts'
@@ -67,6 +68,8 @@ export class Chats {
   readonly #topics
   readonly #messages
   readonly marks: ReadMarks
+  /** A message as it is now; many streams ask for the same one at the same moment. */
+  readonly #findMessage
 
   constructor(records: StoreContext, others: ChatDependencies) {
     this.records = records
@@ -74,6 +77,8 @@ export class Chats {
     this.#topics = new Store(records, ChatTopic)
     this.#messages = new Store(records, ChatMessage)
     this.marks = new ReadMarks(records)
+    const messages = documentCollection(records, ChatMessage.collection)
+    this.#findMessage = createBatchedLookup((ids) => messages.find({ _id: { $in: ids } }).toArray())
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -278,8 +283,7 @@ export class Chats {
     const document = after ?? before
     if (collection !== ChatMessage.collection || !document) return undefined
     const subject = await this.#subject(caller, place)
-    const messages = documentCollection(this.records, collection)
-    const present = await messages.findOne({ _id: document._id })
+    const present = await this.#findMessage(document._id)
     const message: StoredMessage = messageFormat.fromStored(present ?? document)
     return { message, names: await this.#namesOf(subject, [message]) }
   }

@@ -18,6 +18,7 @@ import { createClassClient } from '../../harness/clients/class-client.ts'
 import { openEventSource } from '../../harness/clients/event-source.ts'
 import { assertProblem, assertProblemPlaces, assertStatus, call } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
+import { recordAllCommands } from '../../harness/service/database-commands.ts'
 import { service } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
 
@@ -236,6 +237,20 @@ describe('a chat', () => {
     const text = JSON.stringify(source.events)
     assert.ok(text.includes(messageId), text)
     assert.ok(!text.includes('sent by mistake'), text)
+  })
+
+  it('reads a message once for many streams that it reaches together', async () => {
+    const id = await start()
+    const path = at(`/${id}/changes`)
+    const sources = await Promise.all(Array.from({ length: 12 }, () => openEventSource(reader, path)))
+    const commands = await recordAllCommands(async () => {
+      const messageId = await addMessage(id, 'Hello')
+      const isIt = ({ data }: { data: Shown }) => (data.message as Shown | null)?.id === messageId
+      await waitUntil(() => sources.every(({ events }) => events.some(isIt)))
+    })
+    for (const source of sources) source.close()
+    const reads = commands.filter(({ find, filter }) => find === 'ChatMessage' && filter?._id)
+    assert.ok(reads.length > 0 && reads.length <= 6, `${reads.length} reads`)
   })
 
   it('counts unread messages until the reader confirms them', async () => {
