@@ -200,7 +200,8 @@ const REQUESTED_TEMPLATES: readonly TemplateName[] = [
 /**
  * Counts a mail once, even if it is sent repeatedly. The limit keeps others from flooding a mailbox. Under a
  * flood, mails about real events are delayed, not lost. Each template of these has a count of its own, so that
- * nobody can delay alerts by other mails.
+ * nobody can delay alerts by other mails. So has that for a new password: each of five mails brings the link that
+ * works, and no other mails keep it from its owner.
  */
 async function isWithinMailLimit(
   mails: Collection<QueuedMail>,
@@ -210,7 +211,8 @@ async function isWithinMailLimit(
 ): Promise<boolean> {
   const isRequested = REQUESTED_TEMPLATES.includes(template)
   try {
-    await consume('mail', hashedKey(isRequested ? to : `${template} ${to}`))
+    const isCountedTogether = isRequested && template !== 'reset-password'
+    await consume('mail', hashedKey(isCountedTogether ? to : `${template} ${to}`))
     await mails.updateOne({ _id }, { $set: { counted: true } })
     return true
   } catch (error) {
