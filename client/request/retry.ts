@@ -20,7 +20,7 @@ export interface SentRequest {
   headers: Headers
   body: ArrayBuffer | undefined
   signal: AbortSignal
-  credentials: RequestCredentials
+  credentials: NonNullable<RequestInit['credentials']>
 }
 
 const EMPTY_STATUSES = [204, 205, 304]
@@ -36,10 +36,18 @@ const isRepeatable = ({ method, headers }: SentRequest): boolean =>
     ? headers.has('idempotency-key')
     : headers.has('if-match') || headers.has('if-none-match'))
 
-function mayRetry({ status, code }: Problem, request: SentRequest): boolean {
-  if (REFUSED_STATUSES.includes(status) || code === 'idempotency-key-in-use') return true
-  return (code === 'network-error' || LOST_STATUSES.includes(status)) && isRepeatable(request)
-}
+/** True if the service may have carried out the request. */
+export const isLost = ({ status, code }: Problem): boolean =>
+  code === 'network-error' || LOST_STATUSES.includes(status)
+
+const mayRetry = (problem: Problem, request: SentRequest): boolean =>
+  REFUSED_STATUSES.includes(problem.status) ||
+  problem.code === 'idempotency-key-in-use' ||
+  (isLost(problem) && isRepeatable(request))
+
+/** The service refuses to carry out a conditional request twice; a POST with a key gets its first response. */
+const mayHaveSucceeded = ({ status }: Problem, { method }: SentRequest): boolean =>
+  (method === 'PUT' || method === 'DELETE') && [404, 410, 412].includes(status)
 
 /** Half a second, doubled each time, and a random part so that not all clients come back together. */
 const backoffMs = (attempt: number): number =>
@@ -64,20 +72,19 @@ export const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', stop, { once: true })
   })
 
-const isStream = ({ headers }: Response): boolean =>
-  headers.get('content-type')?.startsWith('text/event-stream') ?? false
-
 /** Reads the whole body, so that a response that is cut off counts as a network fault. */
 async function receive(response: Response): Promise<Response> {
-  if (isStream(response) || EMPTY_STATUSES.includes(response.status)) return response
+  if (EMPTY_STATUSES.includes(response.status)) return response
   const { status, statusText, headers } = response
   return new Response(await response.arrayBuffer(), { status, statusText, headers })
 }
 
 async function sendOnce({ url, ...init }: SentRequest, { fetch }: SendOptions): Promise<Response | Problem> {
+  const isForStream = init.headers.get('accept') === 'text/event-stream'
   try {
-    const response = await receive(await fetch(url, init as RequestInit))
-    return response.ok || response.status === 304 ? response : await readProblem(response)
+    const response = await fetch(url, init as RequestInit)
+    if (!response.ok && response.status !== 304) return await readProblem(response)
+    return isForStream ? response : await receive(response)
   } catch (cause) {
     if (init.signal.aborted) throw init.signal.reason
     return createNetworkProblem(cause)
@@ -90,9 +97,12 @@ async function sendOnce({ url, ...init }: SentRequest, { fetch }: SendOptions): 
  */
 export async function sendWithRetry(request: SentRequest, options: SendOptions): Promise<Response> {
   const { attempts = 3, maxWaitMs = 30_000, onWait } = options
+  let lost: Problem | undefined
   for (let attempt = 1; ; attempt++) {
     const outcome = await sendOnce(request, options)
     if (!(outcome instanceof Problem)) return outcome
+    if (lost && mayHaveSucceeded(outcome, request)) throw lost
+    if (isLost(outcome)) lost = outcome
     const waitMs = delayMs(outcome, attempt)
     if (attempt >= attempts || waitMs > maxWaitMs || !mayRetry(outcome, request)) throw outcome
     onWait?.(outcome, waitMs)
