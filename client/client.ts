@@ -18,7 +18,7 @@ import { type Collections, createCollections } from './records/collections.ts'
 import { createListing, type Listing, type Page } from './records/listing.ts'
 import { updateRecord } from './records/update.ts'
 import type { Session } from './request/client-session.ts'
-import { Problem } from './request/problem.ts'
+import { createInputProblem, Problem } from './request/problem.ts'
 import { createSender, type SenderOptions } from './request/sender.ts'
 
 export type ClientOptions = SenderOptions
@@ -58,6 +58,12 @@ export type Client = Calls & Collections
 const isSentAsItIs = (body: unknown): body is BodyInit =>
   typeof body === 'string' || body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body)
 
+interface RequestOptions {
+  params?: { path?: Record<string, unknown>; query?: object }
+  headers?: Record<string, string> | undefined
+  body?: unknown
+  signal?: AbortSignal | undefined
+}
 type Request = (method: string, path: string, init?: object) => Promise<{ data: never; response: Response }>
 
 /** The methods without their types: what the compiler knows of a path is in `Calls`. */
@@ -93,51 +99,78 @@ function createCalls(request: Request, session: Session, refreshCookie?: true) {
         { after, onStart, onInterruption, signal },
       ),
 
-    resume: () => session.renew(undefined),
+    resume: async () => (await session.renew(await session.authorization())) !== undefined,
 
     async logIn(body: object) {
       const { data } = await request('POST', '/auth/login/password', { body: { ...body, refreshCookie } })
-      await session.save(data)
+      await session.replace(data)
       return data
     },
 
     async logOut() {
+      const { login } = await session.authorization()
       try {
         await request('POST', '/auth/logout')
       } finally {
-        await session.save(undefined)
+        if (!login.aborted) await session.replace(undefined)
       }
     },
   }
 }
 
-/** A body that is no JSON comes from something else, such as the page of a proxy. */
-function refuseOtherServers(request: Request): Request {
-  return (...args) =>
-    request(...args).catch((cause) => {
-      if (!(cause instanceof SyntaxError)) throw cause
-      throw new Problem({
-        status: 0,
-        code: 'not-json',
-        title: 'The server is not a Health Record Service',
-        cause,
-      })
+/**
+ * Ids come from links and from other users. A URL resolves "." and "..", so that these would reach another operation.
+ * @throws Problem
+ */
+const insertIds = (path: string, ids: Record<string, unknown> = {}): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const id = String(ids[name] ?? '')
+    if (!['', '.', '..'].includes(id)) return encodeURIComponent(id)
+    const message = id ? `must not be "${id}"` : 'is required'
+    throw createInputProblem({
+      errors: [{ path: `path.${name}`, code: id ? 'pattern' : 'required', message }],
     })
+  })
+
+/** openapi-fetch takes every other body for JSON. */
+const contentTypeOf = (body: unknown) =>
+  body instanceof Blob && body.type ? { 'content-type': body.type } : undefined
+
+/** @param cause what openapi-fetch throws before the request is sent, or while it reads a response that is no JSON */
+function toProblem(cause: unknown): unknown {
+  if (cause instanceof SyntaxError)
+    // It comes from something else, such as the page of a proxy.
+    return new Problem({
+      status: 0,
+      code: 'not-json',
+      title: 'The server is not a Health Record Service',
+      cause,
+    })
+  if (cause instanceof TypeError)
+    return createInputProblem({ cause, detail: `The request cannot be sent: ${cause.message}` })
+  return cause
 }
 
 /** Creates a client. It sends nothing before the first call. */
 export function createClient(options: ClientOptions = {}): Client {
   const baseUrl = (options.url ?? globalThis.location?.origin ?? '').replace(/(?<!\/)\/+$/, '')
   const { session, send } = createSender(baseUrl, options)
-  const { request } = createFetchClient({
+  const fetchClient = createFetchClient({
     baseUrl,
-    fetch: send,
     bodySerializer: (body: unknown) => (isSentAsItIs(body) ? body : JSON.stringify(body)),
   })
-  const calls = createCalls(
-    refuseOtherServers(request as never),
-    session,
-    options.refreshByCookie || undefined,
-  )
+  const request = fetchClient.request as unknown as Request
+  const sendRequest: Request = async (method, path, { signal, ...init }: RequestOptions = {}) => {
+    try {
+      return await request(method, insertIds(path, init.params?.path), {
+        ...init,
+        headers: { ...contentTypeOf(init.body), ...init.headers },
+        fetch: (prepared: globalThis.Request) => send(prepared, signal),
+      })
+    } catch (error) {
+      throw signal?.aborted ? error : toProblem(error)
+    }
+  }
+  const calls = createCalls(sendRequest, session, options.refreshByCookie || undefined)
   return { ...createCollections(calls), ...(calls as unknown as Calls) }
 }

@@ -1,3 +1,4 @@
+import { withDeadline } from '../request/deadline.ts'
 import { createNetworkProblem, isProblem, type Problem } from '../request/problem.ts'
 import { sleep } from '../request/retry.ts'
 
@@ -46,23 +47,22 @@ class BlockParser {
   }
 }
 
-/** @throws Problem when the stream fails or falls silent */
-async function* readChunks({ body }: Response, silenceMs: number): AsyncGenerator<Uint8Array> {
+/** @throws Problem when the stream fails or falls silent, or the reason of the signal */
+async function* readChunks({ body }: Response, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const reader = (body as ReadableStream<Uint8Array>).getReader()
+  const close = () => void reader.cancel().catch(() => {})
+  signal.addEventListener('abort', close)
   try {
     for (;;) {
-      let timer: ReturnType<typeof setTimeout> | undefined
-      const silence = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error('the stream fell silent')), silenceMs)
-      })
-      const { done, value } = await Promise.race([reader.read(), silence]).finally(() => clearTimeout(timer))
+      const { done, value } = await withDeadline(signal, STREAM_SILENCE_MS, () => reader.read())
       if (done) return
       yield value
     }
   } catch (cause) {
-    throw createNetworkProblem(cause)
+    throw signal.aborted || isProblem(cause) ? cause : createNetworkProblem(cause)
   } finally {
-    reader.cancel().catch(() => {})
+    signal.removeEventListener('abort', close)
+    close()
   }
 }
 
@@ -70,11 +70,13 @@ async function* readEvents<Change>(
   response: Response,
   position: { lastEventId: string | undefined },
   onStart: (() => void) | undefined,
+  signal: AbortSignal,
 ): AsyncGenerator<ChangeEvent<Change>> {
   const parser = new BlockParser()
   const decoder = new TextDecoder()
-  for await (const chunk of readChunks(response, STREAM_SILENCE_MS))
+  for await (const chunk of readChunks(response, signal))
     for (const { id, event, data } of parser.push(decoder.decode(chunk, { stream: true }))) {
+      if (signal.aborted) return
       if (id !== undefined && position.lastEventId === undefined) onStart?.()
       position.lastEventId = id ?? position.lastEventId
       const lastEventId = position.lastEventId ?? ''
@@ -84,8 +86,8 @@ async function* readEvents<Change>(
 }
 
 /** True if the same request may succeed later. */
-const isPassing = ({ status }: Problem): boolean =>
-  status === 0 || status === 408 || status === 429 || status >= 500
+const isPassing = ({ status, code }: Problem): boolean =>
+  code === 'network-error' || code === 'timeout' || status === 408 || status === 429 || status >= 500
 
 const waitMsOf = ({ retryAfter = 0 }: Problem, attempt: number): number =>
   Math.max(
@@ -107,10 +109,11 @@ export async function* followChanges<Change>(
     let problem = createNetworkProblem(new Error('it ended the stream'))
     try {
       const response = await open(position.lastEventId, signal)
-      for await (const event of readEvents<Change>(response, position, onStart)) {
+      for await (const event of readEvents<Change>(response, position, onStart, signal)) {
         attempt = 0
         yield event
       }
+      if (signal.aborted) return
     } catch (error) {
       if (signal.aborted) return
       if (!isProblem(error) || !isPassing(error)) throw error

@@ -25,7 +25,7 @@ interface Updates<I extends UpdatePath> {
   update(...args: [...Ids<I>, change: ChangeOf<I>]): Promise<Answer<I>>
 }
 interface Deletes<I extends Path> {
-  delete(...ids: Ids<I>): Promise<void>
+  delete(...args: [...Ids<I>, body?: Body<I, 'delete'>]): Promise<void>
 }
 interface HasHistory<I extends ListPath, Item extends Path> {
   /** The changes of an item, newest first, with the item before each. */

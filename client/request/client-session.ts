@@ -23,51 +23,97 @@ export function createMemoryStore(tokens?: Tokens): TokenStore {
   }
 }
 
+/** What a call is sent with. */
+export interface Authorization {
+  authToken: string | undefined
+  /** Aborts when somebody logs in or out: what was begun before is then neither saved nor sent again. */
+  login: AbortSignal
+}
+
 export interface Session {
-  /** The access token, if somebody is logged in. */
-  authToken(): Promise<string | undefined>
-  /** Replaces a refused access token, once for all calls that wait. @returns whether there is another one */
-  renew(refusedToken: string | undefined): Promise<boolean>
-  save(tokens: Tokens | undefined): Promise<void>
+  authorization(): Promise<Authorization>
+  /** Replaces a refused access token, once for all calls that wait. @returns undefined if the session has ended */
+  renew(refused: Authorization): Promise<Authorization | undefined>
+  /** Begins the session of a login; with undefined, ends the session. */
+  replace(tokens: Tokens | undefined): Promise<void>
 }
 
 /**
- * @param exchange asks the service for new tokens; without a refresh token, by the cookie
- * @param byCookie whether the service keeps the refresh token in a cookie
+ * Asks the service for new tokens.
+ * @param refreshToken undefined for that of the cookie
+ * @param key Idempotency-Key
  */
-export function createSession(
-  store: TokenStore,
-  exchange: (refreshToken: string | undefined) => Promise<Tokens>,
-  byCookie: boolean,
-): Session {
-  let renewal: Promise<boolean> | undefined
-  const differs = (tokens: Tokens | undefined, refusedToken: string | undefined) =>
-    tokens !== undefined && tokens.authToken !== refusedToken
+export type Exchange = (refreshToken: string | undefined, key: string, signal: AbortSignal) => Promise<Tokens>
 
-  const renewOnce = async (refusedToken: string | undefined): Promise<boolean> => {
+/** The user in an access token, if it can be read. */
+function userOf(authToken: string | undefined): string | undefined {
+  try {
+    return JSON.parse(atob((authToken?.split('.')[1] ?? '').replace(/-/g, '+').replace(/_/g, '/'))).sub
+  } catch {
+    return undefined
+  }
+}
+
+/** False if another process or tab has logged in somebody else. */
+function isSameUser(authToken: string | undefined, other: string | undefined): boolean {
+  const users = [userOf(authToken), userOf(other)]
+  return users.includes(undefined) || users[0] === users[1]
+}
+
+/** @param byCookie whether the service keeps the refresh token in a cookie */
+export function createSession(store: TokenStore, exchange: Exchange, byCookie: boolean): Session {
+  let login = new AbortController()
+  let renewal: Promise<void> | undefined
+  /** The renewal without an answer. The service takes a second one for theft, unless it has the same key. */
+  let unanswered: { refreshToken: string | undefined; key: string } | undefined
+
+  async function renewTokens({ signal }: AbortController): Promise<void> {
     const tokens = await store.load()
-    if (differs(tokens, refusedToken)) return true
-    if (!byCookie && tokens?.refreshToken === undefined) return false
-    try {
-      await store.save(await exchange(byCookie ? undefined : tokens?.refreshToken))
-      return true
-    } catch (error) {
-      if (!isProblem(error) || error.status !== 401) throw error
-      // Another process or tab may have been faster.
-      if (differs(await store.load(), refusedToken)) return true
-      await store.save(undefined)
-      return false
-    }
+    const refreshToken = byCookie ? undefined : tokens?.refreshToken
+    if (!byCookie && refreshToken === undefined) return
+    const isRepeated = unanswered !== undefined && unanswered.refreshToken === refreshToken
+    if (!isRepeated) unanswered = { refreshToken, key: crypto.randomUUID() }
+    const next = await exchange(refreshToken, unanswered?.key ?? '', signal).catch((error) => {
+      if (!signal.aborted && !(isProblem(error) && error.status === 401)) throw error
+    })
+    const isReplaced = (await store.load())?.authToken !== tokens?.authToken
+    if (signal.aborted) return
+    unanswered = undefined
+    // Another process or tab was faster.
+    if (isReplaced) return
+    await store.save(next && isSameUser(tokens?.authToken, next.authToken) ? next : undefined)
+    // The token of a late answer may have expired.
+    if (next && isRepeated) await renewTokens(login)
+  }
+
+  const authorization = async (): Promise<Authorization> => {
+    const { signal } = login
+    return { authToken: (await store.load())?.authToken, login: signal }
   }
 
   return {
-    authToken: async () => (await store.load())?.authToken,
-    renew(refusedToken) {
-      renewal ??= renewOnce(refusedToken).finally(() => {
-        renewal = undefined
-      })
-      return renewal
+    authorization,
+    async renew(refused) {
+      const current = await authorization()
+      if (refused.login.aborted) return undefined
+      if (current.authToken === refused.authToken) {
+        const running = renewal ?? renewTokens(login)
+        renewal = running
+        await running.finally(() => {
+          if (renewal === running) renewal = undefined
+        })
+      }
+      const next = await authorization()
+      const isRenewed = next.authToken !== undefined && next.authToken !== refused.authToken
+      const goesOn = !refused.login.aborted && isSameUser(next.authToken, refused.authToken)
+      return isRenewed && goesOn ? next : undefined
     },
-    save: async (tokens) => store.save(tokens),
+    async replace(tokens) {
+      login.abort()
+      login = new AbortController()
+      renewal = undefined
+      unanswered = undefined
+      await store.save(tokens)
+    },
   }
 }

@@ -88,3 +88,7 @@ export const createNetworkProblem = (cause: unknown): Problem =>
     cause,
     detail: `The service cannot be reached (${describeCause(cause as Error)})`,
   })
+
+/** Input that the client does not send. */
+export const createInputProblem = (fields: Pick<ProblemFields, 'detail' | 'errors' | 'cause'>): Problem =>
+  new Problem({ status: 0, code: 'invalid-input', title: 'The request cannot be sent', ...fields })

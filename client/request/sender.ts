@@ -1,11 +1,13 @@
 import {
+  type Authorization,
   createMemoryStore,
   createSession,
   type Session,
   type TokenStore,
   type Tokens,
 } from './client-session.ts'
-import { isProblem, Problem } from './problem.ts'
+import { withDeadline } from './deadline.ts'
+import { isProblem } from './problem.ts'
 import { type RetryOptions, type SentRequest, sendWithRetry } from './retry.ts'
 
 export interface SenderOptions {
@@ -23,27 +25,14 @@ export interface SenderOptions {
 
 export interface Sender {
   session: Session
-  /** @throws Problem, or the reason of the request's signal */
-  send(request: Request): Promise<Response>
+  /**
+   * @param signal that of the caller, which a Request does not keep
+   * @throws Problem, or the reason of the signal
+   */
+  send(request: Request, signal: AbortSignal | undefined): Promise<Response>
 }
 
 const REFRESH_PATH = '/auth/login/token'
-
-/** Aborts the work after the time, or with the signal. A stream that it returns may last longer. */
-async function withDeadline<T>(
-  outer: AbortSignal,
-  timeoutMs: number,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const late = new AbortController()
-  const timeout = new Problem({ status: 0, code: 'timeout', title: `No answer within ${timeoutMs} ms` })
-  const timer = setTimeout(() => late.abort(timeout), timeoutMs)
-  try {
-    return await work(AbortSignal.any([outer, late.signal]))
-  } finally {
-    clearTimeout(timer)
-  }
-}
 
 /** The request with its body in memory. Each POST has a key, so that a repeated one is carried out once. */
 async function prepare(request: Request, signal: AbortSignal): Promise<SentRequest> {
@@ -60,37 +49,43 @@ export function createSender(baseUrl: string, options: SenderOptions): Sender {
   const { fetch = (input, init) => globalThis.fetch(input, init), retry, timeoutMs = 60_000 } = options
   const { tokens = createMemoryStore(), refreshByCookie = false } = options
   const sendPlain = (request: SentRequest) => sendWithRetry(request, { ...retry, fetch })
+  /** A page of the same site may have another origin than the service. */
+  const credentials = refreshByCookie ? { credentials: 'include' as const } : {}
 
-  async function exchange(refreshToken: string | undefined): Promise<Tokens> {
-    const headers = { 'content-type': 'application/json' }
+  const sendInTime = (request: Request, signal: AbortSignal | undefined, send: typeof sendPlain) =>
+    withDeadline(signal, timeoutMs, async (ending) =>
+      send({ ...(await prepare(request, ending)), ...credentials }),
+    )
+
+  async function exchange(
+    refreshToken: string | undefined,
+    key: string,
+    signal: AbortSignal,
+  ): Promise<Tokens> {
+    const headers = { 'content-type': 'application/json', 'idempotency-key': key }
     const body = JSON.stringify({ refreshToken })
     const request = new Request(baseUrl + REFRESH_PATH, { method: 'POST', headers, body })
-    const response = await withDeadline(request.signal, timeoutMs, async (signal) =>
-      sendPlain(await prepare(request, signal)),
-    )
-    return response.json()
+    return (await sendInTime(request, signal, sendPlain)).json()
   }
   const session = createSession(tokens, exchange, refreshByCookie)
 
   async function sendAsUser(request: SentRequest): Promise<Response> {
     if (request.headers.has('authorization') || request.url.includes('/auth/login/'))
       return sendPlain(request)
-    const authorize = (token: string | undefined) => {
-      if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`)
+    const authorize = ({ authToken }: Authorization) => {
+      if (authToken !== undefined) request.headers.set('authorization', `Bearer ${authToken}`)
       return sendPlain(request)
     }
-    const token = await session.authToken()
+    const authorization = await session.authorization()
     try {
-      return await authorize(token)
+      return await authorize(authorization)
     } catch (problem) {
-      if (!isProblem(problem) || problem.status !== 401 || !(await session.renew(token))) throw problem
-      return authorize(await session.authToken())
+      const isRefused = isProblem(problem) && problem.status === 401
+      const renewed = isRefused ? await session.renew(authorization) : undefined
+      if (!renewed) throw problem
+      return authorize(renewed)
     }
   }
 
-  return {
-    session,
-    send: (request) =>
-      withDeadline(request.signal, timeoutMs, async (signal) => sendAsUser(await prepare(request, signal))),
-  }
+  return { session, send: (request, signal) => sendInTime(request, signal, sendAsUser) }
 }

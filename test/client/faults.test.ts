@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { type ClientOptions, createClient, isProblem, type Problem } from 'health-record-client'
 import { createPatient, createPlan, createWeight, type Patient } from '../harness/care/patients.ts'
 import { waitUntil } from '../harness/wait.ts'
@@ -11,6 +14,20 @@ type Send = NonNullable<ClientOptions['fetch']>
 
 const refuse = (status: number, retryAfter: string): Response =>
   Response.json({ title: 'Not now', code: 'unavailable' }, { status, headers: { 'retry-after': retryAfter } })
+
+function createAbort(reason?: Error) {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort(reason) }
+}
+
+async function collectGarbage(): Promise<void> {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  for (let round = 0; round < 5; round++) {
+    collect()
+    await new Promise(setImmediate)
+  }
+}
 
 /** Refuses the first requests, and lets the others through. */
 function refuseFirst(times: number, retryAfter: string): { fetch: Send; requestCount: () => number } {
@@ -95,6 +112,49 @@ describe('the client, when something fails', () => {
     assert.equal(requestCount, 4)
   })
 
+  it('applies an update once, though the response to its PUT was lost', async () => {
+    const id = await createWeight(patient, carePlanId, 67)
+    const proxy = await createLossyProxy()
+    const client = createClientOf(patient, { url: proxy.url })
+    const addOne = (current: { weight: number; weightUnit: string }) => ({
+      ...current,
+      weight: current.weight + 1,
+    })
+    const updated = await client.bodyWeight.update(patient.ehrId, id, (current) => {
+      proxy.loseResponses(1)
+      return addOne(current) as typeof current
+    })
+    assert.deepEqual([updated.weight, updated.version], [68, 2])
+
+    const theirs = createClientOf(patient)
+    const unclear = client.bodyWeight.update(patient.ehrId, id, async (current) => {
+      await theirs.bodyWeight.update(patient.ehrId, id, (same) => ({ ...same, comment: 'theirs' }))
+      proxy.loseResponses(1)
+      return addOne(current) as typeof current
+    })
+    await assert.rejects(unclear, (problem) => isProblem(problem, 'network-error'))
+    assert.equal((await theirs.bodyWeight.get(patient.ehrId, id)).weight, 68)
+  })
+
+  it('does not call a change refused that it may have made', async () => {
+    const compositionId = await createWeight(patient, carePlanId, 69)
+    const proxy = await createLossyProxy()
+    const client = createClientOf(patient, { url: proxy.url })
+    const params = { path: { ehrId: patient.ehrId, compositionId } }
+    for (const [method, version] of [
+      ['PUT', 1],
+      ['DELETE', 2],
+    ] as const) {
+      proxy.loseResponses(1)
+      const init = { params, headers: { 'if-match': `"${version}"` } }
+      const call =
+        method === 'PUT' ? client.PUT(ITEM, { ...init, body: weightOf(70) }) : client.DELETE(ITEM, init)
+      await assert.rejects(call, (problem) => isProblem(problem, 'network-error'))
+    }
+    const reading = createClientOf(patient).GET(ITEM, { params })
+    await assert.rejects(reading, (problem) => isProblem(problem, 'not-found'))
+  })
+
   it('ends a call at its deadline, and at the signal of the caller', async () => {
     const never: Send = (_, { signal }) =>
       new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
@@ -104,6 +164,46 @@ describe('the client, when something fails', () => {
     const params = { path: { ehrId: patient.ehrId } }
     const call = createClientOf(patient, { fetch: never }).GET(LIST, { params, signal })
     await assert.rejects(call, { name: 'TimeoutError' })
+  })
+
+  it('ends a call in time while it waits for other tokens', async () => {
+    const reason = new Error('no longer needed')
+    const { signal, abort } = createAbort(reason)
+    const fetch: Send = async (url) =>
+      url.endsWith('/auth/login/token') ? new Promise<Response>(() => {}) : refuse(401, '0')
+    const client = createClientOf(patient, { fetch, timeoutMs: 100 })
+    await assert.rejects(client.GET('/ehr'), (problem) => isProblem(problem, 'timeout'))
+    const call = createClientOf(patient, { fetch }).GET('/ehr', { signal })
+    setTimeout(abort, 50)
+    await assert.rejects(call, reason)
+    assert.equal(getEventListeners(signal, 'abort').length, 0, 'nothing of a call stays at the signal')
+  })
+
+  it('ends a stream at the signal after a garbage collection', async () => {
+    const { signal, abort } = createAbort()
+    let starts = 0
+    const changes = createClientOf(patient).follow('/ehr/{ehrId}/changes', {
+      params: { path: { ehrId: patient.ehrId } },
+      signal,
+      onStart: () => starts++,
+    })
+    const end = changes.next()
+    await waitUntil(() => starts === 1)
+    await collectGarbage()
+    abort()
+    await createWeight(patient, carePlanId, 71)
+    assert.deepEqual(await end, { done: true, value: undefined })
+  })
+
+  it('gives no change to a caller who has aborted', async () => {
+    const { signal, abort } = createAbort()
+    const event = (id: number) => `id: ${id}\nevent: change\ndata: {}\n\n`
+    const fetch: Send = async () => new Response(event(1) + event(2))
+    const params = { path: { ehrId: patient.ehrId } }
+    const changes = createClientOf(patient, { fetch }).follow('/ehr/{ehrId}/changes', { params, signal })
+    assert.equal((await changes.next()).done, false)
+    abort()
+    assert.equal((await changes.next()).done, true)
   })
 
   it('resumes a stream of changes that was cut', async () => {
@@ -142,6 +242,16 @@ describe('the client, when something fails', () => {
     const params = { path: { ehrId: 'unknown' } }
     const changes = createClientOf(patient).follow('/ehr/{ehrId}/changes', { params })
     await assert.rejects(changes.next(), (problem) => isProblem(problem, 'not-found'))
+  })
+
+  it('names what it cannot send', async () => {
+    for (const url of ['', 'not a url'])
+      await assert.rejects(createClient({ url }).GET('/ehr'), (problem) =>
+        isProblem(problem, 'invalid-input'),
+      )
+    const params = { path: { ehrId: '..' } }
+    const changes = createClientOf(patient).follow('/ehr/{ehrId}/changes', { params })
+    await assert.rejects(changes.next(), (problem) => isProblem(problem, 'invalid-input'))
   })
 
   it('says that a server is something else', async () => {

@@ -12,6 +12,20 @@ describe('the package of the client', function suite() {
     execFileSync(process.execPath, ['scripts/client-types.mjs', '--check'], { stdio: 'pipe' })
   })
 
+  it('has types that compile without those of browsers', () => {
+    const options =
+      '--ignoreConfig --noEmit --strict --target es2023 --lib es2023 --module nodenext --types node'.split(
+        ' ',
+      )
+    const args = [
+      'node_modules/typescript/bin/tsc',
+      ...options,
+      'client/dist/index.d.ts',
+      'client/dist/parse.d.ts',
+    ]
+    execFileSync(process.execPath, args, { stdio: 'pipe' })
+  })
+
   it(`has at most ${MAX_BYTES} bytes in a browser`, async () => {
     const bundle = await rolldown({ input: 'client/dist/index.js', platform: 'browser' })
     const { output } = await bundle.generate({ minify: true })

@@ -7,11 +7,14 @@ import { createClientOf } from './harness/client-of.ts'
 const WEIGHTS = '/ehr/{ehrId}/procedure/bodyweight'
 const WEIGHT = '/ehr/{ehrId}/procedure/bodyweight/{compositionId}'
 
+const PASSWORD = 'correct horse battery staple'
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
 describe('the client', () => {
   it('logs in, stores and reads, and names every violation', async () => {
     const patient = await createPatient()
     const client = createClient({ url: `${service.url}/` })
-    const { mvUid } = await client.logIn({ email: patient.email, password: 'correct horse battery staple' })
+    const { mvUid } = await client.logIn({ email: patient.email, password: PASSWORD })
     assert.equal(mvUid, patient.mvUid)
     const { data } = await client.GET('/ehr')
     const ehrId = data.items[0]?.id ?? ''
@@ -81,5 +84,42 @@ describe('the client', () => {
     for await (const { action } of client.bodyWeight.history(ehrId, id)) actions.push(action)
     assert.deepEqual(actions, ['delete', 'update', 'create'])
     assert.equal((await client.bodyWeight.restore(ehrId, id, { version: 1 })).weight, 70)
+  })
+
+  it('sends no id that would reach another path', async () => {
+    const patient = await createPatient()
+    const client = createClientOf(patient)
+    for (const id of ['..', '.', '', undefined as never])
+      await assert.rejects(client.connection.delete(patient.mvUid, id), (problem) => {
+        assert.ok(isProblem(problem, 'invalid-input'))
+        assert.deepEqual(
+          problem.errors.map(({ path }) => path),
+          ['path.connectionMvUid'],
+        )
+        return true
+      })
+    assert.equal((await client.GET('/ehr')).data.items[0]?.id, patient.ehrId)
+    const params = { path: { ehrId: patient.ehrId, compositionId: '../..' } }
+    await assert.rejects(
+      client.GET(WEIGHT, { params }),
+      (problem) => isProblem(problem) && problem.status === 400,
+    )
+  })
+
+  it('sends a Blob as what it is', async () => {
+    const { mvUid, ...patient } = await createPatient()
+    const body = new Blob([Buffer.from(PNG, 'base64')], { type: 'image/png' })
+    const { response } = await createClientOf(patient).POST('/profile/{mvUid}/picture', {
+      params: { path: { mvUid } },
+      body,
+    })
+    assert.ok(response.ok)
+  })
+
+  it('deletes an account with its password', async () => {
+    const { mvUid, ...patient } = await createPatient()
+    const client = createClientOf(patient)
+    await client.account.delete(mvUid, { currentPassword: PASSWORD })
+    await assert.rejects(client.GET('/ehr'), (problem) => isProblem(problem, 'unauthenticated'))
   })
 })

@@ -8,7 +8,10 @@ import { type ClientOptions, createMemoryStore, isProblem } from 'health-record-
 import { createPatient } from '../harness/care/patients.ts'
 import { createPerson } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
+import { waitUntil } from '../harness/wait.ts'
 import { createClientOf } from './harness/client-of.ts'
+
+const PASSWORD = 'correct horse battery staple'
 
 /** Records the paths of the requests. */
 function recordPaths(): { fetch: NonNullable<ClientOptions['fetch']>; paths: string[] } {
@@ -18,6 +21,29 @@ function recordPaths(): { fetch: NonNullable<ClientOptions['fetch']>; paths: str
     fetch(url, init) {
       paths.push(new URL(url).pathname)
       return fetch(url, init)
+    },
+  }
+}
+
+type Send = NonNullable<ClientOptions['fetch']>
+
+/** Holds the answers of a path back until it is told. */
+function holdAnswers(path: string): { fetch: Send; isHeld: () => boolean; release: () => void } {
+  let release = () => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let isHeld = false
+  return {
+    isHeld: () => isHeld,
+    release,
+    async fetch(url, init) {
+      const response = await fetch(url, init)
+      if (new URL(url).pathname === path) {
+        isHeld = true
+        await gate
+      }
+      return response
     },
   }
 }
@@ -106,6 +132,117 @@ describe('the session of the client', () => {
     await assert.rejects(client.GET('/ehr'), (problem) => isProblem(problem, 'network-error'))
     isDown = false
     assert.equal((await client.GET('/ehr')).data.items.length, 1)
+  })
+
+  it('renews with the same key until it has an answer', async () => {
+    const { refreshToken } = await createPatient()
+    const tokens = createMemoryStore({ authToken: 'expired', refreshToken })
+    const keys: (string | null)[] = []
+    let isDown = true
+    const client = createClientOf(
+      { authToken: '', refreshToken },
+      {
+        tokens,
+        retry: { attempts: 1 },
+        async fetch(url, init) {
+          const response = await fetch(url, init)
+          if (!url.endsWith('/auth/login/token')) return response
+          keys.push(new Headers(init.headers).get('idempotency-key'))
+          if (isDown) throw new TypeError('fetch failed')
+          return response
+        },
+      },
+    )
+    await assert.rejects(client.GET('/ehr'), (problem) => isProblem(problem, 'network-error'))
+    isDown = false
+    assert.equal((await client.GET('/ehr')).data.items.length, 1)
+    assert.deepEqual([keys.length, keys[1]], [3, keys[0]])
+    assert.notEqual(keys[2], keys[0], 'the token of the late answer may have expired')
+  })
+
+  it('is that of a new login, though a renewal of the former one ends later', async () => {
+    const [former, next] = [await createPatient(), await createPatient()]
+    const tokens = createMemoryStore({ ...former, authToken: 'expired' })
+    const { fetch, isHeld, release } = holdAnswers('/auth/login/token')
+    const client = createClientOf(former, { tokens, fetch })
+    const formerCall = client.GET('/ehr')
+    await waitUntil(isHeld)
+    const { authToken } = await client.logIn({ email: next.email, password: PASSWORD })
+    release()
+    await assert.rejects(formerCall, (problem) => isProblem(problem, 'unauthenticated'))
+    assert.equal((await tokens.load())?.authToken, authToken)
+    assert.equal((await client.GET('/ehr')).data.items[0]?.id, next.ehrId)
+  })
+
+  it('stays ended, though a renewal ends later', async () => {
+    const patient = await createPatient()
+    const tokens = createMemoryStore({ ...patient, authToken: 'expired' })
+    const { fetch, isHeld, release } = holdAnswers('/auth/login/token')
+    const client = createClientOf(patient, {
+      tokens,
+      async fetch(url, init) {
+        if (url.endsWith('/auth/logout')) throw new TypeError('fetch failed')
+        return fetch(url, init)
+      },
+      retry: { attempts: 1 },
+    })
+    const call = client.GET('/ehr')
+    await waitUntil(isHeld)
+    await assert.rejects(client.logOut(), (problem) => isProblem(problem, 'network-error'))
+    release()
+    await assert.rejects(call, (problem) => isProblem(problem, 'unauthenticated'))
+    assert.equal(await tokens.load(), undefined)
+  })
+
+  it('sends no call again as somebody else', async () => {
+    const [former, next] = [await createPatient(), await createPatient()]
+    const add = (client: ReturnType<typeof createClientOf>) =>
+      client.carePlan.add(next.ehrId, { name: 'Plan' })
+    const { fetch, isHeld, release } = holdAnswers(`/ehr/${next.ehrId}/careplan`)
+    const client = createClientOf({ ...former, authToken: 'expired' }, { fetch })
+    const call = add(client)
+    await waitUntil(isHeld)
+    await client.logIn({ email: next.email, password: PASSWORD })
+    release()
+    await assert.rejects(call, (problem) => isProblem(problem, 'unauthenticated'))
+
+    await createClientOf(former).logOut()
+    const tokens = createMemoryStore(former)
+    const otherTab = createClientOf(former, {
+      tokens,
+      async fetch(url, init) {
+        if (url.endsWith('/auth/login/token')) await tokens.save(next)
+        return globalThis.fetch(url, init)
+      },
+    })
+    await assert.rejects(add(otherTab), (problem) => isProblem(problem, 'unauthenticated'))
+    assert.deepEqual(await tokens.load(), next, 'the session of the other tab goes on')
+  })
+
+  it('resumes only if the service renews it', async () => {
+    const dead = createMemoryStore({ authToken: 'dead', refreshToken: 'dead' })
+    assert.equal(await createClientOf({ authToken: '', refreshToken: '' }, { tokens: dead }).resume(), false)
+    assert.equal(await dead.load(), undefined)
+    const { fetch, paths } = recordPaths()
+    const client = createClientOf(await createPatient(), { fetch })
+    assert.equal(await client.resume(), true)
+    await client.GET('/ehr')
+    assert.deepEqual(paths, ['/auth/login/token', '/ehr'])
+  })
+
+  it('sends the cookie of the service from another origin', async () => {
+    const { email } = await createPerson()
+    const modes: unknown[] = []
+    const fetch: Send = async (url, init) => {
+      modes.push(init.credentials)
+      return globalThis.fetch(url, init)
+    }
+    const client = createClientOf({ authToken: '', refreshToken: '' }, { fetch, refreshByCookie: true })
+    const { refreshToken } = await client.logIn({ email, password: PASSWORD })
+    assert.equal(refreshToken, undefined)
+    // This client has no cookies.
+    assert.equal(await client.resume(), false)
+    assert.deepEqual(modes, ['include', 'include'])
   })
 
   it('asks for the password only at the login', async () => {
