@@ -13,12 +13,12 @@ const MAX_CONFLICTS = 10
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 /** True if the record has the version after the one that was changed, and each value that the change gave it. */
-function isWritten({ data, response }: Read<Fields>, sent: Fields, before: Read<Fields>): boolean {
+function isWritten({ data, response }: Read<Fields>, next: Fields, before: Read<Fields>): boolean {
   const version = Number(before.response.headers.get('etag')?.replaceAll('"', ''))
   if (response.headers.get('etag') !== `"${version + 1}"`) return false
-  const names = Object.keys(sent)
-  const changedNames = names.filter((name) => !isSame(sent[name], before.data[name]))
-  return changedNames.length > 0 && changedNames.every((name) => isSame(sent[name], data[name]))
+  const names = Object.keys(next)
+  const changedNames = names.filter((name) => !isSame(next[name], before.data[name]))
+  return changedNames.length > 0 && changedNames.every((name) => isSame(next[name], data[name]))
 }
 
 /**
