@@ -4,6 +4,7 @@ import { type ClassName, isClassName } from '../../records/kinds.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
 import { type Caller, isPermitted } from '../../records/store/documents/caller.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 import { describeUnknownClass } from '../http/disabled-endpoints.ts'
 import { readListQuery } from '../http/query/list-query.ts'
 import { createQueryFieldCheck } from '../http/query/query-fields.ts'
@@ -43,6 +44,7 @@ export async function readLiveQuery(
   forms: ParseTransform,
 ): Promise<LiveQuery> {
   const { className, where = {}, keys, fields, watch } = query
+  if (className === '_User') throw new Refusal(400, parseErrorCode.forbidden, ACCOUNTS_MESSAGE)
   if (!isClassName(className))
     throw new Refusal(
       400,
@@ -64,6 +66,9 @@ export async function readLiveQuery(
     watch: watch === undefined ? undefined : readWatched(watch, 'watch')?.split(','),
   }
 }
+
+const ACCOUNTS_MESSAGE =
+  'Live queries do not cover accounts. Follow changes of your account with GET /auth/account/{mvUid}/changes.'
 
 /** @throws Refusal for conditions whose values have an impossible type */
 async function createMatcher(className: ClassName, conditions: object, forms: ParseTransform) {
@@ -106,10 +111,26 @@ export function toLiveEvent(
       object: (readable(after) ? after : before) as ParseDocument,
       original: before ?? undefined,
     }
-  const hasChanged = !watch || watch.some((field) => !isEqual(before?.[field], after[field]))
+  const hasChanged = !watch || watch.some((path) => !isEqual(valueAt(before, path), valueAt(after, path)))
   if (was) return hasChanged ? { op: 'update', object: after, original: before as ParseDocument } : undefined
   if (before) return { op: 'enter', object: after, original: readable(before) ? before : undefined }
   return hasChanged ? { op: 'create', object: after } : undefined
+}
+
+/** Names of Parse that a stored document has under another one. */
+const STORED_NAMES: Readonly<Record<string, string>> = {
+  objectId: '_id',
+  createdAt: '_created_at',
+  updatedAt: '_updated_at',
+}
+
+/** The value of a field or of a part of it, such as `payload.mood`; in a list, of each item. */
+const valueAt = (document: ParseDocument | null, path: string): unknown =>
+  (lookUp(STORED_NAMES, path) ?? path).split('.').reduce(partOf, document as unknown)
+
+function partOf(value: unknown, name: string): unknown {
+  if (Array.isArray(value) && !Object.hasOwn(value, name)) return value.map((item) => partOf(item, name))
+  return lookUp((value ?? {}) as Record<string, unknown>, name)
 }
 
 const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)

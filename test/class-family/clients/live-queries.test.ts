@@ -81,6 +81,27 @@ describe('live queries', () => {
     assert.equal((await heavy.next())[0], 'leave')
   })
 
+  it('watch parts of an object, and the time of the last change', async () => {
+    const watch = (path: string) =>
+      subscribed(patient, 'Custom', (query) => query.equalTo('modelClassName', 'Mood').watch(path))
+    const part = await watch('payload.mood')
+    const inList = await watch('payload.notes.text')
+    const time = await watch('updatedAt')
+    const session = { sessionToken: patient.sessionToken }
+    const { Object: ParseObject } = loadSdk()
+    const payload = { mood: 1, notes: [{ text: 'a' }] }
+    const values = { ehrId: patient.ehrId, carePlanId: planId, modelClassName: 'Mood', payload }
+    const object = await new ParseObject('Custom', values).save(null, session)
+    for (const { next } of [part, inList, time]) assert.equal((await next())[0], 'create')
+    await object.save({ payload: { ...payload, notes: [{ text: 'b' }] } }, session)
+    assert.equal((await inList.next())[0], 'update')
+    await object.save({ payload: { mood: 2, notes: [{ text: 'b' }] } }, session)
+    const [, now, former] = await part.next()
+    assert.deepEqual([former?.get('payload').mood, now.get('payload').mood], [1, 2])
+    await Promise.all([time.next(), time.next()])
+    assert.deepEqual([part.received.length, inList.received.length], [2, 2])
+  })
+
   it('show nobody objects that they may not read', async () => {
     const { received, next } = await subscribed(nurse, 'BodyWeight')
     await weigh(otherPlanId, 60)
@@ -174,7 +195,11 @@ describe('live queries', () => {
         '"{"toString":1}" in keys is not the name of a field.',
       ],
       [{ className: '_Session', where: {} }, 119],
-      [{ className: '_User', where: {} }, 119],
+      [
+        { className: '_User', where: {} },
+        119,
+        'Live queries do not cover accounts. Follow changes of your account with GET /auth/account/{mvUid}/changes.',
+      ],
       [{ className: 'BodyWeight', where: { constructor: 1 } }, 107],
       [{ className: 'BodyWeight', watch: 'a$b' }, 102],
     ]
