@@ -151,8 +151,10 @@ function registerHandoverFunctions(
   })
   defineFunction(Cloud, 'handovers', {
     params: HandoverListParams,
-    run: async ({ limit = 100, cursor }, getCaller) =>
-      handovers.list(await getCaller(), { limit, cursor, count: false }),
+    async run({ limit = 100, cursor }, getCaller) {
+      const { items, next } = await handovers.list(await getCaller(), { limit, cursor, count: false })
+      return { items, next }
+    },
   })
   defineFunction(Cloud, 'colleagues', {
     params: NoParams,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import Parse from 'parse/node'
 import type { Values } from '../../records/ehr-records/kind.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'
 
@@ -49,6 +50,7 @@ export const pickValues = (values: Values, names: readonly string[]): Record<str
 /**
  * Applies an update to the fields of a record: values, operations, and both for a part of an object
  * (`payload.mood`). Both have the same form.
+ * @throws Parse.Error 111 for an operation of relations
  */
 export function applyUpdate(now: Values, update: Values): Record<string, unknown> {
   const next: Record<string, unknown> = { ...now }
@@ -65,7 +67,11 @@ export function applyUpdate(now: Values, update: Values): Record<string, unknown
 function changeValue(now: unknown, change: unknown): unknown {
   if (!isOperation(change)) return change
   const operation = lookUp(OPERATIONS, change.__op)
-  if (!operation) throw new TypeError(`No class has fields for the operation ${change.__op}.`)
+  if (!operation)
+    throw new Parse.Error(
+      Parse.Error.INCORRECT_TYPE,
+      `No class has properties for the operation ${change.__op}.`,
+    )
   return operation(now, change)
 }
 

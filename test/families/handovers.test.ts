@@ -296,6 +296,11 @@ for (const family of ['path', 'class'] as const)
   })
 
 describe('a handover', () => {
+  it('is listed by the class family as its document says', async () => {
+    const { result } = await callClass(await createPerson(), 'handovers', {})
+    assert.deepEqual(result, { items: [], next: null })
+  })
+
   it('is exported with its owner’s account, and erased with it', async () => {
     const [patient, nurse, colleague] = await Promise.all([createPatient(), createPerson(), createPerson()])
     const planId = await createPlan(patient)

@@ -8,7 +8,7 @@ import { fromClassForm } from '../../../schemas/forms/class-form.ts'
 import type { WriteContext } from '../../parse-server/object-writes.ts'
 import { notFoundError, rejectFaults, translateServiceErrors } from '../../request/parse-errors.ts'
 import { applyUpdate } from '../../writes/apply-update.ts'
-import { aclViolations, ownProperties } from './own-properties.ts'
+import { aclViolations, deletedNameViolations, ownProperties } from './own-properties.ts'
 
 /**
  * Validates a new object, and fills in the EHR of its care plan. The write checks the parents under their lock, copies
@@ -22,10 +22,15 @@ export async function beforeCreate(
   { context }: Parse.Cloud.BeforeSaveRequest,
 ): Promise<{ object: Values }> {
   const { sent } = context as unknown as WriteContext
-  const object = withoutNulls(applyUpdate({}, ownProperties(sent)))
+  const body = ownProperties(sent)
+  const object = withoutNulls(applyUpdate({}, body))
   const values = fromClassForm(plain.fields, object)
   const kind = await translateServiceErrors(() => resolveRules(records, plain, values))
-  rejectFaults(validateClassCreate(kind, values, [...aclViolations(sent.ACL), ...kind.checks.create(object)]))
+  const { create: check } = kind.checks
+  const ofDeletedNames = deletedNameViolations(body, object, check)
+  rejectFaults(
+    validateClassCreate(kind, values, [...aclViolations(sent.ACL), ...check(object), ...ofDeletedNames]),
+  )
   if (!('ehrId' in kind.place) || values.ehrId !== undefined) return { object: values }
   const ehrId = await findEhrId(String(values.carePlanId))
   if (ehrId === undefined) throw notFoundError()

@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Values } from '../../../records/ehr-records/kind.ts'
 import type { Permissions } from '../../../records/store/documents/caller.ts'
 import { SYSTEM_FIELD_NAMES } from '../../../schemas/common.ts'
 import { fromAcl } from '../../../schemas/forms/class-form.ts'
+import type { Validator } from '../../../schemas/validation/validators.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { ClassForm } from '../../parse-server/adapter/object-conversion.ts'
+import { rootOf } from '../../writes/apply-update.ts'
 
 /** Properties that Parse sets itself. */
 export const PARSE_PROPERTIES = new Set<string>([
@@ -15,6 +18,13 @@ export const PARSE_PROPERTIES = new Set<string>([
 /** The properties of a body or an object, without those that Parse sets itself. */
 export const ownProperties = (body: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(body).filter(([name]) => !PARSE_PROPERTIES.has(name)))
+
+/** Refuses unknown names that a body deletes or sets to null: no value of theirs reaches the check. */
+export const deletedNameViolations = (body: Values, next: Values, check: Validator): Violation[] => {
+  const names = Object.keys(body).map(rootOf)
+  const deletedValues = names.filter((name) => next[name] === undefined).map((name) => [name, null])
+  return check(Object.fromEntries(deletedValues)).filter(({ code }) => code === 'unknown')
+}
 
 export const FIXED_ID_VIOLATION = { path: 'objectId', code: 'fixed', message: 'cannot be changed' }
 

@@ -9,7 +9,13 @@ import { invalidPropertyNames } from '../../../schemas/validation/violations.ts'
 import type { UpdateContext } from '../../parse-server/object-writes.ts'
 import { rejectFaults, translateServiceErrors, validationError } from '../../request/parse-errors.ts'
 import { applyUpdate, computedFieldNames, pickValues, rootOf } from '../../writes/apply-update.ts'
-import { aclViolations, FIXED_ID_VIOLATION, ownProperties, timeViolations } from './own-properties.ts'
+import {
+  aclViolations,
+  deletedNameViolations,
+  FIXED_ID_VIOLATION,
+  ownProperties,
+  timeViolations,
+} from './own-properties.ts'
 
 /**
  * Validates an update and the resulting object, whose rights and version the store has checked. The write applies the
@@ -58,6 +64,9 @@ function judgeUpdate({ checks, fields }: ClassKind, before: Values, update: Valu
     object: Object.fromEntries(writable),
     changed: changedNames,
     next,
-    violations: checks.update(pickValues(results, changedNames)),
+    violations: [
+      ...checks.update(pickValues(results, changedNames)),
+      ...deletedNameViolations(update, next, checks.update),
+    ],
   }
 }

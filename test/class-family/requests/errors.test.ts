@@ -309,6 +309,29 @@ describe('class family: errors', () => {
       }
   })
 
+  it('refuses operations of relations, and the deletion of unknown properties', async () => {
+    const [ehr] = (await request().get('/1/classes/Ehr').set(user.headers)).body.results
+    const fields = { ehrId: ehr.objectId, name: 'plan' }
+    const send = (method: 'post' | 'put', path: string, body: object) =>
+      request()[method](`/1/classes/CarePlan${path}`).set(user.headers).send(body)
+    const { objectId } = (await send('post', '', fields)).body
+    const refusals: [property: object, code: number][] = [
+      [{ friends: { __op: 'AddRelation', objects: [] } }, 111],
+      [{ friends: { __op: 'Batch', ops: [] } }, 111],
+      [{ name: { __op: 'SetOnInsert', amount: 'x' } }, 111],
+      [{ friends: { __op: 'Add', objects: [1] } }, 142],
+      [{ friends: { __op: 'Delete' } }, 142],
+      [{ friends: null }, 142],
+    ]
+    for (const [property, code] of refusals)
+      for (const { status, body } of [
+        await send('put', `/${objectId}`, property),
+        await send('post', '', { ...fields, ...property }),
+      ])
+        assert.deepEqual([status, body.code], [400, code], JSON.stringify([property, body]))
+    assert.equal((await send('put', `/${objectId}`, { notes: null })).status, 200)
+  })
+
   it('carries out a request with the same X-Parse-Request-Id once for each account', async () => {
     const send = ({ headers }: Person) =>
       request()
