@@ -6,7 +6,7 @@ import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { isAccountRequest } from './accounts/account-routes.ts'
 import { type ParseRequest, parseErrorCode, Refusal } from './request/parse-request.ts'
-import { isBatch, isWrite, type RequestPart } from './request/request-parts.ts'
+import { isWrite, type RequestPart } from './request/request-parts.ts'
 import { settleBeforeSending } from './response/normalized-response.ts'
 
 /** Parse SDKs send a request again under the same id, until they get an answer other than a 5xx. */
@@ -43,7 +43,7 @@ export function createRequestIds(db: Db): ClaimRequestId {
   const voidClaims = new LRUCache<string, true>({ max: MAX_VOID_CLAIMS, ttl: CLAIM_TTL_MS })
   return async (req, res, parts) => {
     const requestId = req.get(REQUEST_ID_HEADER)
-    if (!requestId || isBatch(req) || !parts.every(isOnceOnly)) return
+    if (!requestId || !parts.some(isOnceOnly)) return
     const _id = hashSecret(`${res.locals.account} ${requestId}`)
     const isVoid = voidClaims.delete(_id)
     try {

@@ -92,16 +92,19 @@ async function sendHeld(
     () => true,
     () => false,
   )
-  const [sentStatus, sentBody] = isReady ? [status, body] : [503, {}]
-  await settle?.(outcomeOf(sentStatus, sentBody))
-  sendNormalized(res, sentStatus, sentBody)
+  await settle?.(outcomeOf(status, body, isReady))
+  if (isReady) sendNormalized(res, status, body)
+  else sendNormalized(res, 503, {})
 }
 
-function outcomeOf(parseStatus: number, body: unknown): RequestOutcome {
-  if (parseStatus < 400) return 'final'
+/** @param isSent false: the client gets a 503 in place of this response */
+function outcomeOf(parseStatus: number, body: unknown, isSent: boolean): RequestOutcome {
+  if (isUnavailableBatch(body)) return 'refused'
+  if (parseStatus < 400) return isSent ? 'final' : 'unknown'
   const { status, error } = toErrorBody(parseStatus, body)
   if (status === 408 || status === 429 || error === UNAVAILABLE_MESSAGE) return 'refused'
-  return status >= 500 ? 'unknown' : 'final'
+  if (status >= 500) return 'unknown'
+  return isSent ? 'final' : 'refused'
 }
 
 function sendNormalized(res: Response, status: number, body: unknown): Response {
@@ -113,8 +116,8 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
   const asJson = (value: unknown) => express.response.json.call(res, value)
   res.statusCode = status
   const parts = Array.isArray(body) ? body.map(normalizeBatchPart) : []
-  // No request of the batch was carried out, so a client can safely retry all of it.
-  if (parts.length > 0 && parts.every(isUnavailable)) return sendNormalized(res, 503, {})
+  // A client can safely retry all of it.
+  if (isUnavailableBatch(body)) return sendNormalized(res, 503, {})
   if (status < 400) {
     const etag = state.etagOf && findEtag(body, state.etagOf)
     if (etag !== undefined) res.set('ETag', etag)
@@ -236,6 +239,10 @@ function normalizeBatchPart(part: unknown): unknown {
   if (typeof error.code === 'number' && error.code !== parseErrorCode.internal) return part
   return { error: { code: parseErrorCode.internal, error: 'Internal server error' } }
 }
+
+/** True if no request of a batch was carried out because of a database outage. */
+const isUnavailableBatch = (body: unknown): boolean =>
+  Array.isArray(body) && body.length > 0 && body.every(isUnavailable)
 
 /** True if a request of a batch was not carried out because of a database outage. */
 const isUnavailable = (part: unknown): boolean =>

@@ -412,6 +412,41 @@ describe('class family: errors', () => {
     assert.equal(await service.db.collection('CarePlan').countDocuments({ name: 'commit in doubt' }), 1)
   })
 
+  it('carries out a batch with the same X-Parse-Request-Id once, unless nothing of it was', async () => {
+    const [ehr] = (await request().get('/1/classes/Ehr').set(user.headers)).body.results
+    const read = { method: 'GET', path: `/1/classes/Ehr/${ehr.objectId}` }
+    const send = (name: string) =>
+      request()
+        .post('/1/batch')
+        .set({ ...user.headers, 'X-Parse-Request-Id': name })
+        .send({
+          requests: [
+            { method: 'POST', path: '/1/classes/CarePlan', body: { ehrId: ehr.objectId, name } },
+            ...(name === 'nothing of it' ? [] : [read]),
+          ],
+        })
+    const count = (name: string) => service.db.collection('CarePlan').countDocuments({ name })
+    const lose = (fits: (text: string) => boolean) => (command: Document) =>
+      fits(JSON.stringify(command)) ? Promise.reject(new MongoNetworkError('lost')) : undefined
+    const isInsert = (text: string) => text.includes('"nothing of it"')
+    await withAnsweredCommands(lose(isInsert), async () =>
+      assert.equal((await send('nothing of it')).status, 503),
+    )
+    assert.equal((await send('nothing of it')).status, 200)
+    const again = await send('nothing of it')
+    assert.deepEqual([again.status, again.body.code, await count('nothing of it')], [400, 159, 1])
+    let isCommitted = false
+    const isAuditOfRead = (text: string) => {
+      isCommitted ||= text.includes('"commitTransaction"')
+      return isCommitted && text.includes('audit.entries')
+    }
+    await withAnsweredCommands(lose(isAuditOfRead), async () =>
+      assert.equal((await send('audit is lost')).status, 503),
+    )
+    assert.equal((await send('audit is lost')).status, 503)
+    assert.equal(await count('audit is lost'), 1)
+  })
+
   it('answers a too large header without a crash', async () => {
     const { status } = await raw('GET', `/1/classes/CarePlan?where=${'x'.repeat(1_000_000)}`, json).catch(
       () => ({
