@@ -150,6 +150,15 @@ export const ReportOriginEnum = stringEnum(
   'Source of information that does not come from whoever gave it, as of a FHIR R4 Immunization',
 )
 
+const BAND_LEVELS = ['NORMAL', 'BORDERLINE', 'ALERT'] as const
+
+export type BandLevel = (typeof BAND_LEVELS)[number]
+
+export const BandLevelEnum = stringEnum(
+  BAND_LEVELS,
+  'Level of the band. NORMAL: what its thresholds mark as normal; ALERT: outside the normal range; BORDERLINE: between them',
+)
+
 const ACCOUNT_STATES = ['ACTIVATION_PENDING', 'ACTIVE', 'DISABLED'] as const
 
 export type AccountState = (typeof ACCOUNT_STATES)[number]

@@ -1,7 +1,9 @@
+import type { BandLevel } from '../../schemas/enums.ts'
 import { convertUnit, roundKeepingDigits } from '../../schemas/measurements/units.ts'
 import {
   type AlertBands,
   bandIntervals,
+  bandLevelOf,
   type Thresholds,
   toAlertBands,
 } from '../measurements/calculations/thresholds.ts'
@@ -17,6 +19,7 @@ export interface GraphBand {
   /** null: no upper bound. */
   to: number | null
   severity: number
+  level: BandLevel
 }
 
 /** The default bands of a kind, for plans without thresholds; undefined: none. */
@@ -44,11 +47,12 @@ export function graphBandsOf(
   const [min, max] = range.map((end) => convertUnit(end, unit, set.unit)) as [number, number]
   const inUnit = (value: number) =>
     value === min || value === max ? null : roundKeepingDigits(convertUnit(value, set.unit, unit), 4)
-  return bandIntervals(set, name, [min, max]).map(({ band: { code, label, severity }, from, to }) => ({
-    code,
-    label,
+  return bandIntervals(set, name, [min, max]).map(({ band, from, to }) => ({
+    code: band.code,
+    label: band.label,
     from: inUnit(from),
     to: inUnit(to),
-    severity,
+    severity: band.severity,
+    level: bandLevelOf(set, band),
   }))
 }

@@ -1,6 +1,7 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import { codingField } from '../coding.ts'
 import { closedObject, pathField } from '../common.ts'
+import { BandLevelEnum } from '../enums.ts'
 import { nullable } from '../forms/nullable.ts'
 
 const chartText = (description: string, ...examples: string[]) =>
@@ -138,7 +139,8 @@ const GraphSeries = closedObject('GraphSeries', 'A line of a graph', {
       label: chartText('Name of the band', 'Hypertension grade 1'),
       from: nullable(chartNumber('Lower bound; null if there is none', 140)),
       to: nullable(chartNumber('Upper bound; null if there is none', 160)),
-      severity: chartNumber('Severity: higher is worse', 3),
+      severity: chartNumber('Severity within its thresholds: higher is worse', 3),
+      level: BandLevelEnum,
     }),
     { description: 'Bands in ascending order: those of the plan’s thresholds, otherwise the default ones' },
   ),

@@ -2,14 +2,10 @@ import type { GraphSeries } from './health-record.ts'
 
 const SPARKLINE_PERIOD_MS = 30 * 86_400_000
 
-export interface Band {
-  code: string
-  label: string
-  severity: number
-}
-
 /** A band with its limits: from `from` to below `to`. */
 export type BandRange = GraphSeries['bands'][number]
+
+export type Band = Pick<BandRange, 'code' | 'label' | 'severity' | 'level'>
 
 /** The newest value of a kind: blood pressure has two numbers, most others one. */
 export interface NewestValue {

@@ -11,9 +11,16 @@ function perLanguage<F>(make: (language: Language) => F): () => F {
   }
 }
 
+const isDate = (at: string | number): boolean => typeof at === 'string' && /^\d{4}-\d\d-\d\d$/.test(at)
+
+/** A date without a time, such as a birthday, is the same day in every time zone. */
 function format(style: Intl.DateTimeFormatOptions) {
-  const dates = perLanguage((language) => new Intl.DateTimeFormat(language === 'nl' ? 'nl' : 'en-GB', style))
-  return (at: string | number) => dates().format(new Date(at))
+  const formatter = (zone?: Intl.DateTimeFormatOptions) =>
+    perLanguage(
+      (language) => new Intl.DateTimeFormat(language === 'nl' ? 'nl' : 'en-GB', { ...style, ...zone }),
+    )
+  const [moments, dates] = [formatter(), formatter({ timeZone: 'UTC' })]
+  return (at: string | number) => (isDate(at) ? dates : moments)().format(new Date(at))
 }
 
 /** A date in full, as numbers alone are read in two orders: `5 March 2026`. */
@@ -76,9 +83,21 @@ export function formatAge(at: string | number, now = Date.now()): string {
   return ages().format(Math.trunc(past / size), unit)
 }
 
-/** A number as people type it, with a decimal comma or point; undefined if it is none. */
+const exactNumbers = perLanguage(
+  (language) => new Intl.NumberFormat(language, { useGrouping: false, maximumFractionDigits: 20 }),
+)
+
+/** A number for a field, from which `parseDecimal` reads the same number: exact, and without signs between thousands. */
+export const decimalText = (value: number): string => exactNumbers().format(value)
+
+/** `10,000` in English, and `10.000` in Dutch: ten thousand, as well as ten to three decimals. */
+const GROUPED = { en: /^-?[1-9]\d{0,2},\d{3}$/, nl: /^-?[1-9]\d{0,2}\.\d{3}$/ }
+
+/** A number as people type it, with a decimal comma or point; undefined if it is none, or could be two. */
 export function parseDecimal(text: string): number | undefined {
-  const plain = text.trim().replace(',', '.')
+  const typed = text.trim()
+  if (GROUPED[currentLanguage()].test(typed)) return undefined
+  const plain = typed.replace(',', '.')
   return /^-?\d+(\.\d+)?$/.test(plain) ? Number(plain) : undefined
 }
 

@@ -3,8 +3,9 @@ import type { Band, BandRange } from '../model/newest-values.ts'
 import { bandName, formatNumber } from '../texts/format.ts'
 import { useText } from '../texts/translate.ts'
 
-/** Bands are numbered by severity from 0; a sign and words say what the colour says. */
-export const levelOf = ({ severity }: Band) => (severity <= 1 ? 'good' : severity <= 3 ? 'warn' : 'bad')
+const levels = { NORMAL: 'good', BORDERLINE: 'warn', ALERT: 'bad' } as const
+export const levelOf = ({ level }: Band) => levels[level]
+/** A sign and words say what the colour says. */
 const signs = { good: '✓', warn: '▲', bad: '◆' }
 
 export function BandBadge({ band }: { band: Band }) {

@@ -29,6 +29,7 @@ export const pressurePresets = {
   esc2018: {
     unit: PRESSURE_UNIT,
     alertFrom: 3,
+    normalTo: 1,
     bands: [
       defaultBand(PRESSURE_NAMES, 'optimal', 'Optimal'),
       bandFrom(1, 'normal', 'Normal', 120, 80),

@@ -1,3 +1,4 @@
+import type { BandLevel } from '../../../schemas/enums.ts'
 import { Fraction } from '../../../schemas/fraction.ts'
 import type { Band, Bounds, PersonalLimits, ThresholdSet } from '../../../schemas/measurements/thresholds.ts'
 import { convertExactly } from '../../../schemas/measurements/units.ts'
@@ -8,6 +9,8 @@ export interface ThresholdPreset<Name extends string = string> {
   bands: readonly Band<Name>[]
   /** Values of this severity and above are outside the normal range. */
   alertFrom: number
+  /** Bands up to this severity are normal, 0 by default; those between it and `alertFrom` are borderline. */
+  normalTo?: number
 }
 
 /** The values that thresholds can limit: by name, in one unit, with the published presets. */
@@ -25,7 +28,8 @@ export interface ThresholdTarget<Name extends string = string> {
 export type Thresholds<Name extends string = string> = string | PersonalLimits<Name> | ThresholdSet<Name>
 
 /** Thresholds as bands, with the severity from which they raise an alert. */
-export type AlertBands<Name extends string = string> = ThresholdSet<Name> & { alertFrom: number }
+export type AlertBands<Name extends string = string> = ThresholdSet<Name> &
+  Pick<ThresholdPreset, 'alertFrom' | 'normalTo'>
 
 /** In a caller's own bands every severity above 0 raises an alert. */
 const ABOVE_ZERO = Number.MIN_VALUE
@@ -54,6 +58,12 @@ export const defaultBand = <Name extends string>(
     combine: 'all',
     ...Object.fromEntries(names.map((name) => [name, { gt: Number.NEGATIVE_INFINITY }])),
   }) as Band<Name>
+
+/** Severities only rank the bands of one set, so the set says which of them are normal. */
+export function bandLevelOf({ alertFrom, normalTo = 0 }: AlertBands, { severity }: Band): BandLevel {
+  if (severity >= alertFrom) return 'ALERT'
+  return severity <= normalTo ? 'NORMAL' : 'BORDERLINE'
+}
 
 /** Converts personal limits to bands; a value equal to a limit is still normal. */
 function bandsOfLimits<Name extends string>(

@@ -8,7 +8,7 @@ import { createTemplateXml } from '../../harness/openehr-samples.ts'
 import { createRoleHolder, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
-import { assertNoFaults, button, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
+import { assertNoFaults, button, goTo, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
 
 describe('the day of a modeller', () => {
   const opened = useConsoleBrowser()
@@ -58,6 +58,28 @@ describe('the day of a modeller', () => {
       ['From 0 to 10', true, 5, 2],
     )
     assertNoFaults(page)
+  })
+
+  it('changes the name of a type and leaves its ranges as they are', async () => {
+    const ranges = { hard: { min: 0.000123456789, max: 100_000 }, warn: { min: 0, max: 10_000 } }
+    const body = { type: 'steps_of_tests', name: 'Steps', schema: { type: 'number' }, ranges }
+    assertStatus(await modeller.call('POST', '/data/type/data', body), 201)
+    for (const [language, name, label, save, usual] of [
+      ['en', 'Name', 'Highest usual value', 'Save', '10,000'],
+      ['nl', 'Naam', 'Hoogste gewone waarde', 'Opslaan', '10.000'],
+    ] as const) {
+      const page = await opened.open({ language })
+      await logInOn(page, modeller)
+      await goTo(page, 'types/data/steps_of_tests')
+      await page.getByLabel(name, { exact: true }).fill(`Steps ${language}`)
+      await page.getByLabel(label).fill(usual)
+      await button(page, save).click()
+      await page.locator('[name=warnMax][aria-invalid]').waitFor()
+      await page.getByLabel(label).fill('10000')
+      await button(page, save).click()
+      await waitUntil(async () => (await read('steps_of_tests')).name === `Steps ${language}`)
+      assert.deepEqual((await read('steps_of_tests')).ranges, ranges)
+    }
   })
 
   it('sees the versions when another modeller has changed the type meanwhile', async () => {

@@ -341,7 +341,7 @@ describe('the first day of a nurse', () => {
     await pressure.getByLabel('Blood pressure', { exact: true }).selectOption('aha2017')
     assertStatus(await patient.call('PUT', path, { ...both, bloodpressure: 'esc2024' }))
     await pressure.getByRole('button', { name: 'Save' }).click()
-    await pressure.getByText('Theirs: esc2024').waitFor()
+    await pressure.getByText('Theirs: ESC 2024').waitFor()
     assertNoFaults(page)
   })
 })

@@ -108,8 +108,8 @@ describe('the graph of an EHR', () => {
     assertStatus(await patient.call('POST', 'diagnosis', { name: 'Hypertension', onset }), 201)
     const { series, annotations } = await graph(`?from=${timestamp}&measures=bloodpressure.systolic`)
     assert.deepEqual(series[0].bands, [
-      { code: 'normal', label: 'Normal', from: null, to: 127.5105, severity: 0 },
-      { code: 'high', label: 'High', from: 127.5105, to: null, severity: 2 },
+      { code: 'normal', label: 'Normal', from: null, to: 127.5105, severity: 0, level: 'NORMAL' },
+      { code: 'high', label: 'High', from: 127.5105, to: null, severity: 2, level: 'ALERT' },
     ])
     assert.deepEqual(annotations.map(({ kind, x, xEnd, label }: Values) => [kind, x, xEnd, label]).sort(), [
       ['alert', start + 9 * HOUR, null, 'Blood pressure 140/90 mmHg: High'],

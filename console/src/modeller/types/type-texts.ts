@@ -1,4 +1,4 @@
-import { formatNumber, parseDecimal } from '../../texts/format.ts'
+import { decimalText, parseDecimal } from '../../texts/format.ts'
 import { translate } from '../../texts/translate.ts'
 import { fieldsProblem, parseJson } from '../../ui/form/fields-problem.ts'
 import type { Family, TypeDefinition } from './types-query.ts'
@@ -32,7 +32,7 @@ export function textsOf(definition: TypeDefinition): TypeTexts {
   const { type, name, description, unit, ranges, schema, retired, ...rest } = definition
   const { used: _used, version: _version, createdAt: _created, updatedAt: _updated, ...others } = rest
   const more = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null))
-  const numberText = (one: number | null | undefined) => (one == null ? '' : formatNumber(one, 9))
+  const numberText = (one: number | null | undefined) => (one == null ? '' : decimalText(one))
   return {
     type,
     name,

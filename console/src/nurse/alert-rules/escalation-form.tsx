@@ -1,12 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { Problem } from 'health-record-client'
 import { useMergeDraft } from '../../browser/drafts.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { parseDecimal } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { ConflictView } from '../../ui/form/conflict-view.tsx'
 import { CheckField, TextField } from '../../ui/form/field.tsx'
-import { Form, saveUnlessChanged, useSubmit } from '../../ui/form/form.tsx'
+import { changedMeanwhile, Form, saveUnlessChanged, useSubmit } from '../../ui/form/form.tsx'
 import {
   type AlertRules,
   type AlertRulesProps,
@@ -111,6 +110,3 @@ function useEscalationDraft({ me, planId, rules }: EscalationFormProps) {
   })
   return { draft, form, ...changes }
 }
-
-const changedMeanwhile = () =>
-  new Problem({ status: 412, code: 'precondition-failed', title: '', errors: [] })

@@ -3,57 +3,47 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useMergeDraft } from '../../browser/drafts.ts'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
-import type { Thresholds } from '../../patient/plan/thresholds-query.ts'
+import type { Limits, Thresholds } from '../../patient/plan/thresholds-query.ts'
 import { api } from '../../session/user-session.ts'
-import { formatNumber, kindName, parseDecimal, quantityName, unitName } from '../../texts/format.ts'
+import { decimalText, kindName, parseDecimal, quantityName, unitName } from '../../texts/format.ts'
 import { translate, translateName, useText } from '../../texts/translate.ts'
 import { ConflictView } from '../../ui/form/conflict-view.tsx'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { fieldsProblem } from '../../ui/form/fields-problem.ts'
-import { Form, saveUnlessChanged, useSubmit } from '../../ui/form/form.tsx'
-
-interface LoadedThresholds {
-  thresholds: Thresholds
-  etag: string
-}
+import { changedMeanwhile, Form, saveUnlessChanged, useSubmit } from '../../ui/form/form.tsx'
 
 interface ThresholdsFormProps {
   me: Me
   planId: string
   kind: MeasurementKind
-  loaded: LoadedThresholds
+  thresholds: Thresholds
 }
 
 const NONE = 'none'
 const LIMITS = 'limits'
 const BANDS = 'bands'
 
-/** The fields as texts: the choice, and the limits by their names. */
+/** The fields as texts: the choice, the limits by their names, and their unit. */
 type Texts = Record<string, string>
 
 const limitNames = ({ thresholds: { names } }: MeasurementKind): string[] =>
   names.flatMap((name) => [`${name}Low`, `${name}High`])
 
-function textsOf(kind: MeasurementKind, { thresholds }: LoadedThresholds): Texts {
+function choiceOf(kindThresholds: Thresholds[string]): string {
+  if (kindThresholds === undefined) return NONE
+  if (typeof kindThresholds === 'string') return kindThresholds
+  return 'bands' in kindThresholds ? BANDS : LIMITS
+}
+
+function textsOf(kind: MeasurementKind, thresholds: Thresholds): Texts {
   const kindThresholds = thresholds[kind.path]
-  const limits = typeof kindThresholds === 'object' && !('bands' in kindThresholds) ? kindThresholds : {}
-  const choice =
-    typeof kindThresholds === 'string'
-      ? kindThresholds
-      : kindThresholds === undefined
-        ? NONE
-        : 'bands' in kindThresholds
-          ? BANDS
-          : LIMITS
-  return {
-    choice: choice ?? '',
-    ...Object.fromEntries(
-      limitNames(kind).map((name) => [
-        name,
-        typeof limits[name] === 'number' ? formatNumber(limits[name], 3) : '',
-      ]),
-    ),
-  }
+  const choice = choiceOf(kindThresholds)
+  const limits = choice === LIMITS ? (kindThresholds as Limits) : {}
+  const texts = limitNames(kind).map((name) => [
+    name,
+    typeof limits[name] === 'number' ? decimalText(limits[name]) : '',
+  ])
+  return { choice, ...Object.fromEntries(texts), unit: String(limits.unit ?? kind.thresholds.unit) }
 }
 
 /** The thresholds that are typed. @throws Problem that lists limits that are no numbers */
@@ -62,56 +52,60 @@ function thresholdsFrom(kind: MeasurementKind, texts: Texts, before: Thresholds[
   if (texts.choice === BANDS) return before
   if (texts.choice !== LIMITS) return texts.choice
   const filledNames = limitNames(kind).filter((name) => texts[name]?.trim())
+  const labels = limitLabels(kind, texts)
   const faults = filledNames
     .filter((name) => parseDecimal(texts[name] ?? '') === undefined)
-    .map((field) => ({ field, message: translate('violation.number', { name: limitLabel(kind, field) }) }))
+    .map((field) => ({ field, message: translate('violation.number', { name: labels[field] ?? '' }) }))
   if (faults.length > 0) throw fieldsProblem(faults)
   const numbers = filledNames.map((name) => [name, parseDecimal(texts[name] ?? '') ?? 0])
-  return { unit: kind.thresholds.unit, ...Object.fromEntries(numbers) }
+  return { unit: texts.unit ?? kind.thresholds.unit, ...Object.fromEntries(numbers) }
 }
 
-function limitLabel({ thresholds: { names, unit } }: MeasurementKind, limit: string): string {
-  const name = names.find((one) => limit === `${one}Low` || limit === `${one}High`) ?? ''
-  const which = limit.endsWith('Low') ? 'thresholds.low' : 'thresholds.high'
-  return `${translate(which, { name: quantityName(name, name) })} (${unitName(unit)})`
-}
+const limitLabels = ({ thresholds: { names } }: MeasurementKind, { unit = '' }: Texts): Texts =>
+  Object.fromEntries(
+    names.flatMap((name) =>
+      (['Low', 'High'] as const).map((side) => {
+        const label = translate(side === 'Low' ? 'thresholds.low' : 'thresholds.high', {
+          name: quantityName(name, name),
+        })
+        return [name + side, `${label} (${unitName(unit)})`]
+      }),
+    ),
+  )
+
+const isSame = (one: Texts, other: Texts): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 /** Chooses the thresholds of a kind. What somebody else saves meanwhile is shown, and never overwritten unseen. */
 export function ThresholdsForm(props: ThresholdsFormProps) {
   const t = useText()
-  const { kind, loaded } = props
+  const { kind, thresholds } = props
   const { draft, form, edit, merge } = useThresholdsDraft(props)
+  const { base, mine } = draft
   const { presets } = kind.thresholds
-  const choices = [NONE, ...presets, LIMITS, ...(draft.base.choice === BANDS ? [BANDS] : [])]
-  const labels: Texts = { choice: kindName(kind.path) }
-  for (const name of limitNames(kind)) labels[name] = limitLabel(kind, name)
+  const choices = [NONE, ...presets, LIMITS, ...(base.choice === BANDS ? [BANDS] : [])]
+  const theirs = textsOf(kind, thresholds)
+  const labels = limitLabels(kind, mine)
   return (
     <section className="panel" aria-label={kindName(kind.path)}>
-      {loaded.etag !== draft.etag && (
-        <ConflictView
-          {...{ labels, base: draft.base, mine: draft.mine, theirs: textsOf(kind, loaded) }}
-          onMerge={merge}
-        />
+      {!form.isBusy && !isSame(theirs, base) && (
+        <ThresholdsConflict {...{ kind, base, mine, theirs }} onMerge={merge} />
       )}
       <Form form={form} submit={t('save')}>
         <SelectField
           label={kindName(kind.path)}
           {...form.field(kind.path)}
-          value={draft.mine.choice ?? ''}
-          options={choices.map((value = '') => ({
-            value,
-            label: translateName(`thresholds.${value}`, value),
-          }))}
+          value={mine.choice ?? ''}
+          options={choices.map((value) => ({ value, label: choiceName(value) }))}
           onChange={(choice) => edit({ choice })}
         />
-        {draft.mine.choice === LIMITS &&
+        {mine.choice === LIMITS &&
           limitNames(kind).map((name) => (
             <TextField
               key={name}
               {...form.field(name)}
               label={labels[name] ?? name}
               required={false}
-              value={draft.mine[name] ?? ''}
+              value={mine[name] ?? ''}
               onChange={(text) => edit({ [name]: text })}
             />
           ))}
@@ -120,21 +114,54 @@ export function ThresholdsForm(props: ThresholdsFormProps) {
   )
 }
 
-function useThresholdsDraft({ me: { mvUid, ehrId }, planId, kind, loaded }: ThresholdsFormProps) {
+const choiceName = (choice: string): string => translateName(`thresholds.${choice}`, choice)
+
+interface ThresholdsConflictProps {
+  kind: MeasurementKind
+  base: Texts
+  mine: Texts
+  theirs: Texts
+  onMerge(mine: Texts): void
+}
+
+/** Limits of two units are never mixed: the reader chooses a unit, and with it all limits. */
+function ThresholdsConflict({ kind, base, mine, theirs, onMerge }: ThresholdsConflictProps) {
+  const t = useText()
+  const isOneUnit = theirs.unit === mine.unit
+  const unitLabels = { unit: t('thresholds.unit') }
+  const labels: Texts = {
+    choice: kindName(kind.path),
+    ...(isOneUnit ? limitLabels(kind, mine) : unitLabels),
+  }
+  return (
+    <ConflictView
+      {...{ labels, base, mine, theirs }}
+      textOf={(name, text) => {
+        if (name === 'choice') return choiceName(text)
+        return name === 'unit' ? unitName(text) : text
+      }}
+      onMerge={(merged) => onMerge({ ...(merged.unit === theirs.unit ? theirs : mine), ...merged })}
+    />
+  )
+}
+
+const PATH = '/ehr/{ehrId}/careplan/{careplanId}/thresholds'
+
+function useThresholdsDraft({ me: { mvUid, ehrId }, planId, kind, thresholds }: ThresholdsFormProps) {
   const queries = useQueryClient()
   const key = `${mvUid}:thresholds:${planId}:${kind.path}`
-  const { etag } = loaded
-  const { draft, clear, ...changes } = useMergeDraft(key, textsOf(kind, loaded), { etag })
+  // The version is that of all kinds, so the texts themselves are compared.
+  const { draft, clear, ...changes } = useMergeDraft(key, textsOf(kind, thresholds), {})
   const form = useSubmit(async () => {
-    const next = {
-      ...loaded.thresholds,
-      [kind.path]: thresholdsFrom(kind, draft.mine, loaded.thresholds[kind.path]),
+    const change = (current: Thresholds) => {
+      if (!isSame(textsOf(kind, current), draft.base)) throw changedMeanwhile()
+      return { ...current, [kind.path]: thresholdsFrom(kind, draft.mine, current[kind.path]) }
     }
     const params = { path: { ehrId, careplanId: planId } }
-    const request = { params, body: next as never, headers: { 'if-match': draft.etag } }
-    const isSaved = await saveUnlessChanged(api.PUT('/ehr/{ehrId}/careplan/{careplanId}/thresholds', request))
-    if (isSaved) clear()
+    const saving = api.update(PATH, { params }, (current) => change(current as Thresholds) as typeof current)
+    const isSaved = await saveUnlessChanged(saving)
     await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
+    if (isSaved) clear()
   })
   return { draft, form, ...changes }
 }

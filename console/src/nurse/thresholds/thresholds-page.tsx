@@ -18,7 +18,7 @@ export default function ThresholdsPage({ me: self, params }: PageProps) {
   const { planId = '' } = params
   const plan = useQuery(planQuery(me.ehrId, planId))
   const participants = useQuery(participantsQuery(me.ehrId, planId))
-  const thresholds = useQuery(thresholdsQuery(me.ehrId, planId))
+  const planThresholds = useQuery(thresholdsQuery(me.ehrId, planId))
   return (
     <>
       <PatientBanner ehrId={me.ehrId} />
@@ -30,11 +30,11 @@ export default function ThresholdsPage({ me: self, params }: PageProps) {
       <Loaded query={participants} lines={6}>
         {(items) =>
           mayWrite(items, me) ? (
-            <Loaded query={thresholds} lines={6}>
-              {(loaded) =>
+            <Loaded query={planThresholds} lines={6}>
+              {({ thresholds }) =>
                 kinds
                   .filter(({ thresholds: { names } }) => names.length > 0)
-                  .map((kind) => <ThresholdsForm key={kind.path} {...{ me, planId, kind, loaded }} />)
+                  .map((kind) => <ThresholdsForm key={kind.path} {...{ me, planId, kind, thresholds }} />)
               }
             </Loaded>
           ) : (

@@ -1,6 +1,9 @@
 import { queryOptions } from '@tanstack/react-query'
+import type { components } from 'health-record-client'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
+
+export type BannerReaction = components['schemas']['AdverseReactionResource']
 
 /** The identity of the patient, and their reactions. */
 export const bannerQuery = (ehrId: string) =>

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
+import { certaintyWord, isRetracted } from '../../texts/certainty.ts'
 import { ageInYears, formatDate } from '../../texts/format.ts'
 import { translateName, useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { bannerQuery } from './banner-query.ts'
+import { type BannerReaction, bannerQuery } from './banner-query.ts'
 
 /** The identity of the patient, on every page about them: name, date of birth, age and reactions. */
 export function PatientBanner({ ehrId }: { ehrId: string }) {
@@ -21,19 +22,42 @@ export function PatientBanner({ ehrId }: { ehrId: string }) {
             {gender && `, ${translateName(`gender.${gender}`, gender)}`}
           </p>
           <h2>{t('record.reactions')}</h2>
-          {reactions.length === 0 && <p>{t('record.none')}</p>}
-          <ul className="reactions">
-            {reactions.map(({ id, substance, criticality }) => (
-              <li key={id}>
-                <span className={criticality === 'high' ? 'band bad' : 'band warn'}>
-                  {substance}
-                  {criticality && ` (${translateName(`word.${criticality}`, criticality)})`}
-                </span>
-              </li>
-            ))}
-          </ul>
+          <Reactions reactions={reactions.filter(({ verification }) => !isRetracted(verification))} />
         </section>
       )}
     </Loaded>
+  )
+}
+
+/** Whether the person still has it, how sure that is, and how dangerous it is. */
+const factsOf = ({ status, verification, criticality }: BannerReaction): string[] => {
+  const words = [status === 'active' ? null : status, criticality].map(
+    (one) => one && translateName(`word.${one}`, one),
+  )
+  return [certaintyWord(verification), ...words].filter((one) => typeof one === 'string')
+}
+
+const levelOf = ({ status, criticality }: BannerReaction): string => {
+  if (status === 'inactive' || status === 'resolved') return 'past'
+  return criticality === 'high' ? 'bad' : 'warn'
+}
+
+function Reactions({ reactions }: { reactions: readonly BannerReaction[] }) {
+  const t = useText()
+  if (reactions.length === 0) return <p>{t('record.none')}</p>
+  return (
+    <ul className="reactions">
+      {reactions.map((reaction) => {
+        const facts = factsOf(reaction)
+        return (
+          <li key={reaction.id}>
+            <span className={`band ${levelOf(reaction)}`}>
+              {reaction.substance}
+              {facts.length > 0 && ` (${facts.join(', ')})`}
+            </span>
+          </li>
+        )
+      })}
+    </ul>
   )
 }

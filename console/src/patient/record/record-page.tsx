@@ -4,6 +4,7 @@ import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
+import { certaintyWord, isRetracted } from '../../texts/certainty.ts'
 import { formatDate } from '../../texts/format.ts'
 import { type TextId, translate, translateName, useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
@@ -15,11 +16,15 @@ interface RecordLine {
   path: string
   name: string
   facts: string[]
+  /** It is not true, or was entered by mistake. */
+  isRetracted?: boolean
 }
 
 const present = (facts: readonly (string | null | undefined)[]): string[] =>
   facts.filter((one) => typeof one === 'string')
 const word = (code: string | null) => code && translateName(`word.${code}`, code)
+/** Of a reaction that the person still has, nothing is said. */
+const pastWord = (status: string | null) => (status === 'active' ? null : word(status))
 const day = (date: string | null) => date && formatDate(date)
 
 interface RecordParams {
@@ -37,10 +42,16 @@ const SECTIONS: readonly Section[] = [
     title: 'record.diagnoses',
     read: async (params) =>
       (await api.GET('/ehr/{ehrId}/diagnosis', { params })).data.items.map(
-        ({ id, name, onset, status, severity, comment }) => ({
+        ({ id, name, onset, status, severity, certainty, comment }) => ({
           path: `diagnosis/${id}`,
           name,
-          facts: present([word(status), word(severity), day(onset), comment]),
+          facts: present([
+            certaintyWord(certainty),
+            ...(isRetracted(certainty) ? [] : [word(status), word(severity)]),
+            day(onset),
+            comment,
+          ]),
+          isRetracted: isRetracted(certainty),
         }),
       ),
   },
@@ -48,14 +59,16 @@ const SECTIONS: readonly Section[] = [
     title: 'record.reactions',
     read: async (params) =>
       (await api.GET('/ehr/{ehrId}/adversereaction', { params })).data.items.map(
-        ({ substance, criticality, reactions, comment }) => ({
+        ({ substance, criticality, status, verification, reactions, comment }) => ({
           path: `adversereaction/${encodeURIComponent(substance)}`,
           name: substance,
           facts: present([
-            word(criticality),
+            certaintyWord(verification),
+            ...(isRetracted(verification) ? [] : [pastWord(status), word(criticality)]),
             ...(reactions ?? []).map(({ manifestation }) => manifestation),
             comment,
           ]),
+          isRetracted: isRetracted(verification),
         }),
       ),
   },
@@ -67,6 +80,7 @@ const SECTIONS: readonly Section[] = [
           path: `medication/${id}`,
           name,
           facts: present([dosage, status && translate(`medication.${status}`), day(start), comment]),
+          isRetracted: isRetracted(status),
         }),
       ),
   },
@@ -78,6 +92,7 @@ const SECTIONS: readonly Section[] = [
           path: `immunisation/${id}`,
           name: vaccine,
           facts: present([day(date), targetDisease, status && translate(`immunisation.${status}`), comment]),
+          isRetracted: isRetracted(status),
         }),
       ),
   },
@@ -105,12 +120,21 @@ const SECTIONS: readonly Section[] = [
   },
 ]
 
+const retractedLast = (lines: readonly RecordLine[]): RecordLine[] => [
+  ...lines.filter((one) => !one.isRetracted),
+  ...lines.filter((one) => one.isRetracted),
+]
+
 const recordQuery = (ehrId: string) =>
   queryOptions({
     queryKey: ehrKey(ehrId, 'record'),
     queryFn: () => {
       const params = { path: { ehrId }, query: { limit: 200 } }
-      return Promise.all(SECTIONS.map(async ({ title, read }) => ({ title, lines: await read(params) })))
+      const readSection = async ({ title, read }: Section) => ({
+        title,
+        lines: retractedLast(await read(params)),
+      })
+      return Promise.all(SECTIONS.map(readSection))
     },
   })
 
@@ -143,10 +167,10 @@ function Lines({ me, title, lines }: { me: Me; title: string; lines: readonly Re
       <h2>{title}</h2>
       {lines.length === 0 && <p>{t('record.none')}</p>}
       <ul className="rows">
-        {lines.map(({ path, name, facts }) => (
+        {lines.map(({ path, name, facts, isRetracted: isStruck }) => (
           <li key={path}>
             <div className="grow">
-              <strong>{name}</strong>
+              {isStruck ? <s>{name}</s> : <strong>{name}</strong>}
               <p className="help">{facts.join(', ')}</p>
             </div>
             <HistoryLink me={me} path={path} name={name} />

@@ -6,6 +6,7 @@ import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey, pageOf } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
+import { certaintyWord, isRetracted } from '../../texts/certainty.ts'
 import { formatMoment, kindName } from '../../texts/format.ts'
 import { type TextId, useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
@@ -71,7 +72,15 @@ const EventTable = memo(function EventTable({ me, events }: { me: Me; events: re
           <tr key={at}>
             <td>{formatMoment(event.start)}</td>
             <th scope="row">{kindName(event.kind)}</th>
-            <td>{content}</td>
+            <td>
+              {isRetracted(event.summary) ? (
+                <>
+                  <s>{content}</s> ({certaintyWord(event.summary)})
+                </>
+              ) : (
+                content
+              )}
+            </td>
             <td>{path && <HistoryLink me={me} path={path} name={content} />}</td>
           </tr>
         )

@@ -60,6 +60,10 @@ export const saveUnlessChanged = (saving: Promise<unknown>): Promise<boolean> =>
     },
   )
 
+/** The problem of a part of a record that somebody else has changed since it was read. */
+export const changedMeanwhile = () =>
+  new Problem({ status: 412, code: 'precondition-failed', title: '', errors: [] })
+
 /** A request that creates something once, also when it is sent again. */
 export interface Creation<B> {
   body: B
