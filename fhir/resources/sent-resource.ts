@@ -79,7 +79,10 @@ const inFhirTerms = (one: Violation, format: unknown): Violation =>
   one.message.includes('"__type"')
     ? {
         ...one,
-        message: format === 'date' ? 'must be a date' : 'must be a time with an offset from UTC',
+        message:
+          format === 'date'
+            ? 'must be a whole date, such as 2026-03-01: this service keeps no years or months alone'
+            : 'must be a time with an offset from UTC, such as 2026-03-01T08:30:00Z',
       }
     : one
 
