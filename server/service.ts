@@ -24,6 +24,7 @@ import { findMailbox } from '../records/accounts/user/user.ts'
 import { startEhrMaintenance } from '../records/ehrs/maintenance.ts'
 import { ChangeFeed } from '../records/live/change-feed.ts'
 import { findLanguage } from '../records/profiles/person/language.ts'
+import { LogicalClock } from '../records/store/clocks/logical-clock.ts'
 import { createMailLinks } from './accounts/mail-links.ts'
 import type { OpenAccounts } from './accounts/open-accounts.ts'
 import { createApp } from './app.ts'
@@ -225,6 +226,10 @@ async function openInfrastructure(
   })
   onStop(() => database.close())
   const { client, db } = database
+  LogicalClock.of(db).onOtherWriter = () =>
+    log.warn(
+      'Another process writes to the database. If it is an instance, set INSTANCES=several for each of them',
+    )
   onStop(startAbandonedTransactionCheck(config, client, log))
   observeGauge(metrics, DATABASE_UP_GAUGE, async () => Number(await isResponding(db)))
   observeGauge(metrics, DATABASE_SIZE_GAUGE, () => engine.size(db))

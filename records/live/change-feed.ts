@@ -264,7 +264,7 @@ export class ChangeFeed {
     const recent = await history
       .find({ logicalTime: { $gte: since } }, { projection: { _id: 1, logicalTime: 1 } })
       .toArray()
-    for (const { logicalTime = 0 } of recent) this.#clock.observe(logicalTime)
+    for (const { logicalTime = 0 } of recent) this.#clock.observeChange(logicalTime)
     const fresh = recent.map(({ _id }) => _id).filter((id) => !loggedTimes.has(id))
     if (fresh.length === 0) return []
     return history

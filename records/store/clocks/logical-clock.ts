@@ -21,6 +21,8 @@ export class LogicalClock {
   #newestAt = 0
   #readAt = Number.NEGATIVE_INFINITY
   #hasOtherInstances = false
+  /** Called once if another process turns out to write changes, too. */
+  onOtherWriter: (() => void) | undefined
   readonly #readNow = createSharedRead(() => this.refresh(0))
 
   /** @param readNewest finds the newest time in the database, if it is later than the known one */
@@ -58,9 +60,24 @@ export class LogicalClock {
     return this.#newest
   }
 
-  /** Learns a time of another instance. */
+  /** Learns a time that this clock, or that of another instance, has shown. */
   observe(time: number): void {
+    if (time > this.#newest) this.#advance(time)
+  }
+
+  /**
+   * Learns the time of a change in the database. This process knows its own times before they get there. So a later one,
+   * after the first reading, is of another instance, and this one follows it from then on.
+   */
+  observeChange(time: number): void {
     if (time <= this.#newest) return
+    this.#advance(time)
+    if (this.#hasOtherInstances || !Number.isFinite(this.#readAt)) return
+    this.followOtherInstances()
+    this.onOtherWriter?.()
+  }
+
+  #advance(time: number): void {
     this.#newest = time
     this.#newestAt = performance.now()
   }
@@ -69,7 +86,7 @@ export class LogicalClock {
   async refresh(maxAgeMs = REFRESH_INTERVAL_MS): Promise<void> {
     if (performance.now() - this.#readAt < maxAgeMs) return
     const start = performance.now()
-    this.observe(await this.#readNewest(this.#newest))
+    this.observeChange(await this.#readNewest(this.#newest))
     this.#readAt = start
   }
 }

@@ -8,6 +8,7 @@ import { withFrozenClock } from '../../harness/service/clock.ts'
 import { startSecondInstance } from '../../harness/service/second-instance.ts'
 import { config, service } from '../../harness/service/service.ts'
 import { type ServiceProcess, stopProcess } from '../../harness/service/service-process.ts'
+import { waitUntil } from '../../harness/wait.ts'
 
 describe('instances on one database', function suite() {
   this.timeout(60_000)
@@ -96,6 +97,20 @@ describe('instances on one database', function suite() {
     const resumed = await openEventSource(patient, at, { url: other.url, after: String(ids[0]) })
     for (const id of ids.slice(1)) assert.equal((await resumed.next()).id, id)
     for (const source of [here, there, resumed, ...live]) source.close()
+  })
+
+  it('warn in the log that there are others, if nobody has told them', async () => {
+    const unaware = await startSecondInstance({})
+    try {
+      const source = await openEventSource(patient, `/ehr/${patient.ehrId}/changes`, { url: unaware.url })
+      await createWeight(patient, planId)
+      await source.next()
+      await waitUntil(() => unaware.output().includes('INSTANCES=several'))
+      source.close()
+    } finally {
+      await stopProcess(unaware)
+    }
+    assert.ok(!one.output().includes('INSTANCES=several'))
   })
 
   it('all write to the audit, which verifies', async () => {
