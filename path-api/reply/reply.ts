@@ -22,6 +22,8 @@ interface ReplyHead {
   location?: string
   /** Version of the resource; the ETag is the version in quotes. */
   version?: number | string
+  /** True if the version is the same in every state of the resource, so that it tells no client that nothing changed. */
+  isConstant?: boolean
   headers?: Readonly<Record<string, string>>
 }
 

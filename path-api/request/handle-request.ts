@@ -244,7 +244,7 @@ function toNotModified(request: Request, renderedResponse: RenderedResponse): Re
   const isKnown =
     knownEtags === undefined
       ? renderedResponse.status === 200 && Date.parse(lastModified ?? '') <= Date.parse(since ?? '')
-      : etag !== undefined && isUnchanged(knownEtags, etag)
+      : etag !== undefined && !renderedResponse.hasConstantEtag && isUnchanged(knownEtags, etag)
   if (!isKnown) return renderedResponse
   if (renderedResponse.body instanceof Readable) renderedResponse.body.destroy()
   const headers = { ...(etag && { etag }), ...(lastModified && { 'last-modified': lastModified }) }

@@ -11,6 +11,8 @@ export interface RenderedResponse {
   status: number
   headers: Record<string, string>
   body: string | Buffer | Readable | undefined
+  /** True if the ETag is the same in every state of the resource. */
+  hasConstantEtag?: boolean
 }
 
 /** Renders the return value of a handler. */
@@ -27,6 +29,7 @@ export function renderResponse(
     accepted = false,
     gone = false,
     seeOther = false,
+    isConstant = false,
   } = head
   const { empty = gone || accepted || seeOther } = head
   if (versioned && version === undefined)
@@ -48,6 +51,7 @@ export function renderResponse(
         : isRaw
           ? (body as RenderedResponse['body'])
           : JSON.stringify(body),
+    ...(isConstant && { hasConstantEtag: true }),
   }
 }
 

@@ -43,6 +43,14 @@ async function toRestEhr(
   return toEhrObject({ id: toRestEhrId(id), createdAt, status, directory })
 }
 
+/** The ETag of an EHR is its id, whatever its status and directory are. */
+const replyWithEhr = async (context: Context<'account'>, ehr: StoredEhr) =>
+  replyWithObject(
+    await toRestEhr(context, context.caller, ehr),
+    { uid: toRestEhrId(ehr.id), isConstant: true },
+    context,
+  )
+
 const subjectText = (description: string, example: string) =>
   Type.String({ minLength: 1, maxLength: 200, description, examples: [example] })
 
@@ -133,7 +141,7 @@ export const restEhrOperations = [
     handle: async ({ params: { ehrId } }, context) => {
       const { caller, ehrs } = context
       const ehr = await ehrs.get(caller, ehrId)
-      return replyWithObject(await toRestEhr(context, caller, ehr), { uid: toRestEhrId(ehr.id) }, context)
+      return replyWithEhr(context, ehr)
     },
   }),
   defineOperation({
@@ -156,7 +164,7 @@ export const restEhrOperations = [
     handle: async ({ query: { subject_id: id, subject_namespace: namespace } }, context) => {
       const { caller, ehrs } = context
       const ehr = await ehrs.findAboutSubject(caller, subjectIdOf({ id, namespace }))
-      return replyWithObject(await toRestEhr(context, caller, ehr), { uid: toRestEhrId(ehr.id) }, context)
+      return replyWithEhr(context, ehr)
     },
   }),
 ]

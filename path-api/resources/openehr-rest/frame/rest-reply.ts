@@ -28,14 +28,21 @@ interface Negotiated {
 const versionHeaders = (updatedAt: string | undefined): Record<string, string> =>
   updatedAt === undefined ? {} : { 'last-modified': new Date(updatedAt).toUTCString() }
 
-/** Replies with an object, or its text in the accepted format. @param uid of its version, or its own */
+interface ShownVersion {
+  /** Of the version; or of the object, if `isConstant`. */
+  uid: string
+  isConstant?: boolean
+  updatedAt?: string | undefined
+}
+
+/** Replies with an object, or its text in the accepted format. */
 export function replyWithObject(
   object: RmObject | string,
-  { uid, updatedAt }: { uid: string; updatedAt?: string | undefined },
+  { uid, isConstant = false, updatedAt }: ShownVersion,
   { accepted }: Negotiated,
 ) {
   const headers = { 'content-type': accepted, vary: 'Accept', ...versionHeaders(updatedAt) }
-  return replyWith(serialize(object, accepted), { version: uid, headers })
+  return replyWith(serialize(object, accepted), { version: uid, isConstant, headers })
 }
 
 interface SavedVersion {
