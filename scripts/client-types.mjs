@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import ts from 'typescript'
 import { createOpenApiDocument } from '../dist/path-api/documentation/openapi-document.js'
 import { operationTable } from '../dist/path-api/operation-table.js'
+import { classKinds } from '../dist/records/kinds.js'
 import { answerHelp } from './usage.mjs'
 
 answerHelp(`Usage: npm run client:types [-- --check]
@@ -103,7 +104,9 @@ async function classTypes({ paths, components }) {
   const schemas = Object.fromEntries(
     names.map((name) => {
       const { properties, ...schema } = components.schemas[name]
-      return [name, { ...schema, properties: without(properties, OF_SDK) }]
+      // The document requires nothing of an object, since a query may select less.
+      const required = classKinds[name].stored.required.filter((one) => !OF_SDK.includes(one))
+      return [name, { ...schema, properties: without(properties, OF_SDK), required }]
     }),
   )
   const document = documentOf({}, schemas, { openapi: '3.1.0', info: {}, components })

@@ -33,7 +33,8 @@ const NeutralResult = closedObject(
 const User = Type.Object(
   {
     objectId,
-    username,
+    // `keys` and `excludeKeys` may leave it out.
+    username: Type.Optional(username),
     email: Type.Optional(email),
     emailVerified: Type.Optional(
       Type.Boolean({ description: 'True if the address is confirmed', examples: [true] }),
@@ -44,7 +45,7 @@ const User = Type.Object(
 )
 const StoredUser = Type.Object({ ...systemFields, ...User.properties })
 const LoggedIn = Type.Object(
-  { ...User.properties, sessionToken },
+  { ...User.properties, username, sessionToken },
   { $id: 'ClassSession', description: 'The user, with a session token for later requests' },
 )
 const OwnSession = Type.Object(

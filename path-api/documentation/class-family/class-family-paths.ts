@@ -113,10 +113,13 @@ const withClassName = (paths: Record<string, Json>): Record<string, Json> =>
     ]),
   )
 
-/** An object as Parse returns it: with its ACL and, after a trigger, its class name. */
-const toParseSchema = (schema: TSchema): TSchema =>
-  schema === AnyObject
-    ? schema
+/**
+ * An object as Parse returns it: with its ACL and, after a trigger, its class name. `keys` and `excludeKeys` leave out any
+ * property, so none is required.
+ */
+const toParseSchema = ({ required: _, ...schema }: TObject): TSchema =>
+  schema.$id === AnyObject.$id
+    ? AnyObject
     : {
         ...schema,
         properties: {

@@ -91,11 +91,15 @@ export function describeListParameters(schema: TObject | undefined): Json[] {
       createListSchema(`-?(${pattern})`, '-createdAt', 32),
     ),
     ...PAGE_PARAMETERS,
-    createQueryParameter('distinct', 'Property whose distinct values `results` contains', {
-      type: 'string',
-      pattern: `^(${pattern})$`,
-      examples: ['createdAt'],
-    }),
+    createQueryParameter(
+      'distinct',
+      'Property whose distinct values `results` contains, in place of objects',
+      {
+        type: 'string',
+        pattern: `^(${pattern})$`,
+        examples: ['createdAt'],
+      },
+    ),
     createQueryParameter('includeAll', 'The same as `include=*`', { type: 'boolean', examples: [true] }),
     ...describeObjectParameters(schema),
   ]

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import { CLASS_NAMES, classKinds } from '../../../records/kinds.ts'
 import { byClass, createByClass, KIND_NAMES, newPlace, type Place } from '../../family-kinds.ts'
@@ -90,6 +91,27 @@ describe('the input that the OpenAPI document describes for the class family', (
       for (const name of ['where', 'order', 'limit', 'skip', 'distinct', 'count'])
         assert.ok(names.includes(name), `${path}: ${name}`)
     }
+  })
+
+  it('has answers that fit also if a query selects properties', async () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema(document, 'document')
+    const headers = { ...apiKeys(), 'X-Parse-Session-Token': patient.sessionToken }
+    const paths: [path: string, id: unknown][] = [
+      ...KIND_NAMES.map((name): [string, unknown] => [`/1/classes/${name}`, undefined]),
+      ...KIND_NAMES.map((name): [string, unknown] => [`/1/classes/${name}/{objectId}`, ids.get(name)]),
+      ['/1/users/me', undefined],
+      ['/1/users/{objectId}', patient.mvUid],
+    ]
+    for (const [path, id] of paths)
+      for (const query of ['', 'keys=objectId', 'keys=createdAt', 'excludeKeys=updatedAt,objectId']) {
+        const filled = `${path.replace('{objectId}', String(id))}?${query}`
+        const { body } = await request().get(filled).set(headers).expect(200)
+        const pointer = ['paths', path, 'get', 'responses', '200', 'content', 'application/json', 'schema']
+        const names = pointer.map((one) => encodeURIComponent(one.replaceAll('/', '~1')))
+        const fits = ajv.compile({ $ref: `document#/${names.join('/')}` })
+        assert.ok(fits(body), `${filled}: ${ajv.errorsText(fits.errors)} ${JSON.stringify(body)}`)
+      }
   })
 
   it('has no further parameter', async () => {
