@@ -40,9 +40,12 @@ const isRepeatable = ({ method, headers }: SentRequest): boolean =>
 export const isLost = ({ status, code }: Problem): boolean =>
   code === 'network-error' || LOST_STATUSES.includes(status)
 
+/** An earlier attempt still runs. */
+const isRunning = ({ code }: Problem): boolean => code === 'idempotency-key-in-use'
+
 const mayRetry = (problem: Problem, request: SentRequest): boolean =>
   REFUSED_STATUSES.includes(problem.status) ||
-  problem.code === 'idempotency-key-in-use' ||
+  isRunning(problem) ||
   (isLost(problem) && isRepeatable(request))
 
 /** The service refuses to carry out a conditional request twice; a POST with a key gets its first response. */
@@ -54,8 +57,8 @@ const backoffMs = (attempt: number): number =>
   Math.min(500 * 2 ** (attempt - 1), 20_000) * (0.5 + Math.random())
 
 /** Retry-After of a key in use is the longest that the first request may take. */
-const delayMs = ({ code, retryAfter = 0 }: Problem, attempt: number): number =>
-  Math.max(backoffMs(attempt), code === 'idempotency-key-in-use' ? 0 : retryAfter * 1000)
+const delayMs = (problem: Problem, attempt: number): number =>
+  Math.max(backoffMs(attempt), isRunning(problem) ? 0 : (problem.retryAfter ?? 0) * 1000)
 
 /** Resolves after the time. @throws the reason of the signal, when it aborts */
 export const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -104,7 +107,9 @@ export async function sendWithRetry(request: SentRequest, options: SendOptions):
     if (lost && mayHaveSucceeded(outcome, request)) throw lost
     if (isLost(outcome)) lost = outcome
     const waitMs = delayMs(outcome, attempt)
-    if (attempt >= attempts || waitMs > maxWaitMs || !mayRetry(outcome, request)) throw outcome
+    // Asking for the response of a call that runs is no further attempt; the deadline of the call ends it.
+    const isOver = attempt >= attempts && (attempts === 1 || !isRunning(outcome))
+    if (isOver || waitMs > maxWaitMs || !mayRetry(outcome, request)) throw outcome
     onWait?.(outcome, waitMs)
     await sleep(waitMs, request.signal)
   }

@@ -84,6 +84,18 @@ describe('the client, when something fails', () => {
     assert.equal((await weightsOf(patient)).filter((weight) => weight === 62).length, 1)
   })
 
+  it('waits for the response of an attempt that still runs', async () => {
+    let requestCount = 0
+    const inUse = { title: 'It runs', code: 'idempotency-key-in-use' }
+    const fetch: Send = async (url, init) => {
+      requestCount += 1
+      if (requestCount === 1) throw new TypeError('fetch failed')
+      return requestCount < 4 ? Response.json(inUse, { status: 409 }) : globalThis.fetch(url, init)
+    }
+    await createClientOf(patient, { fetch }).bodyWeight.add(patient.ehrId, weightOf(72))
+    assert.equal(requestCount, 4)
+  })
+
   it('reads a page again that was cut off', async () => {
     const proxy = await createLossyProxy()
     proxy.loseResponses(1, 600)
