@@ -21,6 +21,9 @@ export async function checkProperties(
         parseErrorCode.invalidJson,
         `${name} is a part of a property: send a value, or the operation Delete.`,
       )
+    // Parse refuses it for each class but _User, where it is lost.
+    if (method === 'POST' && name === 'objectId')
+      rejectProperty(parseErrorCode.invalidKey, 'objectId is an invalid field name.')
     if (method === 'POST' && (name === 'createdAt' || name === 'updatedAt'))
       rejectProperty(parseErrorCode.validation, `${name} must not be set by clients`)
     if (name === 'ACL' && !isAcl(value))

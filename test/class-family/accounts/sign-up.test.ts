@@ -49,6 +49,7 @@ describe('sign-up', () => {
       { ehrId: 'abcdefghij' },
       { role: 'admin' },
       { version: 2 },
+      { objectId: 'abcdefghij' },
       { name: 'Anna\r\nBcc: b@example.org' },
       { language: 'x'.repeat(100) },
     ]) {
