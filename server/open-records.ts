@@ -16,7 +16,7 @@ import { EhrStatuses } from '../openehr/ehr-status/ehr-statuses.ts'
 import { ArchetypeStore } from '../openehr/templates/archetype-store.ts'
 import { TemplateStore } from '../openehr/templates/template-store.ts'
 import type { Services } from '../path-api/operation/services.ts'
-import { accountErasureJobs } from '../records/accounts/account-deletion.ts'
+import { accountErasureJobs, deletedAccountsOf } from '../records/accounts/account-deletion.ts'
 import { Helpers } from '../records/accounts/helpers/helpers.ts'
 import type { SendMail } from '../records/accounts/user/mails.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
@@ -373,6 +373,7 @@ async function makeCollections(
     ehrLockCollection({ db }),
     ehrCreatorsOf({ db }),
     profileStatesOf({ db }),
+    deletedAccountsOf(db),
     steps,
   ]
   for (const { collectionName } of plain) await createCollection(db, collectionName)

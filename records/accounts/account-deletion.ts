@@ -1,4 +1,4 @@
-import type { ClientSession } from 'mongodb'
+import type { ClientSession, Collection, Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { DELETION_WAIT_TIMEOUT_MS } from '../ehrs/deletion/cascading-deletion.ts'
 import { removeUserFromRoles } from '../ehrs/rights/roles.ts'
@@ -8,7 +8,7 @@ import { enqueueJob, type JobHandler, type JobHandlers, jobId } from '../store/j
 import { runEach, throwErrors } from '../store/jobs/due-records.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
 import { deleteHistory } from '../store/writing/history.ts'
-import { runStoreTransaction, type StoreContext } from '../store/writing/transaction.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import type { EmailChanges } from './email-changes.ts'
 import { identityLinksOf } from './login/identities.ts'
 import type { Sessions } from './login/sessions.ts'
@@ -28,6 +28,18 @@ export interface AccountDeletionDependencies {
   /** Deletes the data that belongs to an account, such as the profile, in the same transaction. @see accountErasureJobs */
   cleanups: readonly ((session: ClientSession, mvUid: string) => Promise<void>)[]
 }
+
+/** A deleted account whose requests may still store data. */
+interface DeletedAccount {
+  _id: string
+  deletedAt: Date
+}
+
+export const deletedAccountsOf = (db: Db): Collection<DeletedAccount> =>
+  db.collection<DeletedAccount>('auth.deleted_accounts')
+
+/** Other instances know a session for 5 s after its end. MongoDB ends a transaction after 60 s. */
+const LATE_WRITE_PERIOD_MS = 120_000
 
 /** The caller of deletions by the service itself; the history names it. */
 const deletingCaller: Caller = { ...serviceCaller, userId: 'service' }
@@ -75,6 +87,22 @@ export class AccountDeletion {
     throwErrors(errors, 'Some unconfirmed accounts could not be removed.')
   }
 
+  /** Erases what requests have stored since the deletion of their account. @throws AggregateError as removeExpiredAccounts */
+  async eraseLateWrites(): Promise<void> {
+    const { records, sessions } = this.#parts
+    const deletedAccounts = deletedAccountsOf(records.db)
+    const deletedAt = { $lte: new Date(records.clock().getTime() - LATE_WRITE_PERIOD_MS) }
+    const ids = deletedAccounts.find({ deletedAt }).map(({ _id }) => _id)
+    const errors = await runEach(ids, async (mvUid) => {
+      await sessions.endAll(mvUid)
+      await runStoreTransaction(records, async (tx) => {
+        await this.#erase(tx, deletingCaller, mvUid)
+        await deletedAccounts.deleteOne({ _id: mvUid }, { session: tx.session })
+      })
+    })
+    throwErrors(errors, 'Some late writes of deleted accounts could not be erased.')
+  }
+
   async #removeIf(
     mvUid: string,
     holds: (user: User, session: ClientSession) => Promise<boolean>,
@@ -97,7 +125,7 @@ export class AccountDeletion {
     mvUid: string,
     refuse: (user: User, session: ClientSession) => Promise<void>,
   ): Promise<void> {
-    const { records, sessions, emailChanges, cleanups } = this.#parts
+    const { records, sessions } = this.#parts
     const { db } = records
     await runStoreTransaction(records, async (tx) => {
       const { session, changes } = tx
@@ -106,16 +134,25 @@ export class AccountDeletion {
       if (!user) throw new ServiceError('NotFound')
       await refuse(user, session)
       await usersOf(db).deleteOne({ _id: mvUid }, { session })
-      await removeUserFromRoles(records, session, mvUid)
-      await identityLinksOf(db).deleteMany({ mvUid }, { session })
-      await emailChanges.cancel(mvUid, session)
-      for (const remove of cleanups) await remove(session, mvUid)
+      await this.#erase(tx, caller, mvUid)
       await deleteHistory(db, { collection: '_User', id: mvUid }, session)
+      const at = records.clock()
       const removal = { action: 'delete' as const, before: null, changed: [] }
-      changes.push(accountHistoryEntry(user, { caller, at: records.clock() }, removal))
-      await enqueueJob(records, tx, caller, erasureJobOf(mvUid))
+      changes.push(accountHistoryEntry(user, { caller, at }, removal))
+      await deletedAccountsOf(db).insertOne({ _id: mvUid, deletedAt: at }, { session })
     })
     await sessions.endAll(mvUid)
+  }
+
+  /** Erases what belongs to the account. A job erases what other people's records say about it. */
+  async #erase(tx: Transaction, caller: Caller, mvUid: string): Promise<void> {
+    const { records, emailChanges, cleanups } = this.#parts
+    const { session } = tx
+    await removeUserFromRoles(records, session, mvUid)
+    await identityLinksOf(records.db).deleteMany({ mvUid }, { session })
+    await emailChanges.cancel(mvUid, session)
+    for (const remove of cleanups) await remove(session, mvUid)
+    await enqueueJob(records, tx, caller, erasureJobOf(mvUid))
   }
 }
 

@@ -76,7 +76,7 @@ export async function openAccounts(options: AccountsOptions) {
   const forgetApps: Cleanup = (session, mvUid) => appServices.appGrants.forget(session, mvUid)
   const removals = new AccountDeletion({ ...base, records, cleanups: [...belongings, forgetApps] })
   const creation = openAccountCreation({ ...base, records, links: createMailLinks(publicUrl) })
-  const cleaning = startUnconfirmedCleanup(removals, log)
+  const cleanups = startAccountCleanups(removals, log)
   return {
     services: {
       ...creation,
@@ -100,7 +100,7 @@ export async function openAccounts(options: AccountsOptions) {
     keys,
     /** Waits for background tasks. */
     close: async () => {
-      await cleaning.stop()
+      for (const cleanup of cleanups) await cleanup.stop()
       await background.close()
     },
   }
@@ -191,12 +191,20 @@ async function openSessions({ config, database, log }: AccountsOptions, clock: (
 
 const HOUR_MS = 3_600_000
 
-const startUnconfirmedCleanup = (removals: AccountDeletion, log: Log): PeriodicTask =>
+const LATE_WRITE_CHECK_INTERVAL_MS = 5_000
+
+const startAccountCleanups = (removals: AccountDeletion, log: Log): PeriodicTask[] => [
   startPeriodicTask(
     HOUR_MS,
     () => removals.removeExpiredAccounts(),
     (err) => log.error({ err }, 'Removing unconfirmed accounts failed'),
-  )
+  ),
+  startPeriodicTask(
+    LATE_WRITE_CHECK_INTERVAL_MS,
+    () => removals.eraseLateWrites(),
+    (err) => log.error({ err }, 'Erasing late writes of deleted accounts failed'),
+  ),
+]
 
 async function ensureEhrOfUser(records: StoreContext, userId: string): Promise<void> {
   const user = await usersOf(records.db).findOne({ _id: userId })

@@ -4,7 +4,10 @@ import { addParticipant, createPatient, createPlan, readAudit } from '../harness
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { termsOf } from '../harness/people/helper-invitations.ts'
 import { createPerson, type Person } from '../harness/people/people.ts'
+import { startSecondInstance } from '../harness/service/second-instance.ts'
 import { request, service } from '../harness/service/service.ts'
+import { stopProcess } from '../harness/service/service-process.ts'
+import { waitUntil } from '../harness/wait.ts'
 
 const deleteAccount = ({ mvUid, headers }: Person) =>
   request().delete(`/1/classes/_User/${mvUid}`).set(headers)
@@ -116,6 +119,45 @@ describe('attack: searching for data of a deleted account', () => {
       assert.equal(await countIn('_Join:users:_Role', { relatedId: mvUid }), 0)
       assert.equal(await countIn('auth.helpers', { helperId: mvUid }), 0)
       assert.equal(await countIn('profile.connections', { _id: { $regex: mvUid } }), 0)
+    }
+  })
+
+  it('finds nothing later that another instance stored while it still knew the session', async () => {
+    const neighbour = await startSecondInstance({})
+    try {
+      const [leaver, other] = await Promise.all([createPerson(), createPerson()])
+      const { mvUid, authToken } = leaver
+      const headers = { authorization: `Bearer ${authToken}`, 'content-type': 'application/json' }
+      const callNeighbour = async (method: string, path: string, body?: object) => {
+        const content = body && { body: JSON.stringify(body) }
+        return (await fetch(neighbour.url + path, { method, headers, ...content })).status
+      }
+      const profile = `/profile/${mvUid}`
+      assert.equal(await callNeighbour('GET', profile), 200)
+      await deleteAccount(leaver).expect(200)
+      const statuses = await Promise.all([
+        callNeighbour('PUT', profile, { name: { displayName: 'Ann' } }),
+        callNeighbour('POST', `${profile}/contact`, { type: 'SKYPE', value: 'ann.jansen', primary: false }),
+        callNeighbour('POST', `${profile}/network`, { mvUid: other.mvUid }),
+        callNeighbour('POST', `${profile}/helper`, { mvUid: other.mvUid, ...termsOf(['READ']) }),
+      ])
+      assert.ok(statuses.includes(201), 'no write reached the other instance in time')
+
+      const deletedAccounts = service.db.collection<{ _id: string }>('auth.deleted_accounts')
+      await deletedAccounts.updateOne({ _id: mvUid }, { $set: { deletedAt: new Date(0) } })
+      await waitUntil(async () => (await deletedAccounts.countDocuments({ _id: mvUid })) === 0)
+      const ofLeaver = { $gte: mvUid, $lt: `${mvUid}0` }
+      for (const collection of ['persons', 'contacts', 'connections', 'ledger'])
+        assert.equal(await countIn(`profile.${collection}`, { _id: ofLeaver }), 0, collection)
+      assert.equal(await countIn('auth.helpers', { mvUid }), 0)
+      for (const list of ['network', 'helping'])
+        assert.deepEqual(
+          assertStatus(await other.call('GET', `/profile/${other.mvUid}/${list}`)).items,
+          [],
+          list,
+        )
+    } finally {
+      await stopProcess(neighbour)
     }
   })
 })
