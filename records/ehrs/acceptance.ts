@@ -1,6 +1,7 @@
 import type { ClientSession } from 'mongodb'
 import { type Database, documentCollection } from '../store/documents/database.ts'
 import { lockExclusive } from '../store/writing/ehr-locks.ts'
+import { historyCollection } from '../store/writing/history.ts'
 import type { StoreContext, Transaction } from '../store/writing/transaction.ts'
 import type { DatabaseWithContents } from './deletion/cascading-deletion.ts'
 import type { EhrAccessFields } from './rights/access.ts'
@@ -22,7 +23,7 @@ export const isPendingFor = async (...about: Parameters<typeof findPendingEhr>):
   (await findPendingEhr(...about)) !== null
 
 /**
- * Gives the subject access to all records of the EHR; the caller of this function updates the EHR document
+ * Gives the subject access to all records of the EHR, also deleted ones; the caller of this function updates the EHR document
  * itself.
  */
 export async function grantSubjectAccess(
@@ -56,4 +57,10 @@ async function addSubjectPermissions(
         { $push: { _rperm: subjectId, _wperm: subjectId } },
         { session },
       )
+  // Who could read a record before its deletion may read its history and restore it.
+  await historyCollection(database.db).updateMany(
+    { action: 'delete', 'before.ehrId': ehrId, 'before._rperm': { $ne: subjectId } },
+    { $push: { 'before._rperm': subjectId, 'before._wperm': subjectId } },
+    { session },
+  )
 }

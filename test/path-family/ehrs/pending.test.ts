@@ -5,6 +5,7 @@ import {
   createPatient,
   createPlan,
   createTask,
+  createWeight,
   type Patient,
   readAudit,
 } from '../../harness/care/patients.ts'
@@ -63,6 +64,27 @@ describe('an EHR for another user', () => {
     const { body } = await createClassClient(creator).post('Ehr', { subjectId: patient.mvUid }).expect(201)
     assert.ok(body.objectId)
     await waitForMailAbout(patient.email, /record about you/)
+  })
+
+  it('shows the user after agreement what its creator deleted before', async () => {
+    const ehr = await createEhrAbout(patient, doctor)
+    const { ehrId } = ehr
+    const planId = await createPlan(ehr)
+    const weightId = await createWeight(ehr, await createPlan(ehr), 113)
+    const weight = `/ehr/${ehrId}/procedure/bodyweight/${weightId}`
+    for (const path of [weight, `/ehr/${ehrId}/careplan/${planId}`])
+      assertStatus(await doctor.call('DELETE', path), 204)
+    assertStatus(await patient.call('POST', `/ehr/${ehrId}/accept`))
+    const deletions = assertStatus(await patient.call('GET', `/ehr/${ehrId}/deleted`)).items
+    assert.deepEqual(
+      deletions.map(({ type }: { type: string }) => type),
+      ['CarePlan', 'BodyWeight'],
+    )
+    for (const path of [weight, `/ehr/${ehrId}/careplan/${planId}`])
+      assertStatus(await patient.call('GET', `${path}/history`))
+    assertStatus(await patient.call('POST', `${weight}/restore`, { version: 1 }))
+    assertStatus(await patient.call('GET', weight))
+    assertStatus(await doctor.call('GET', weight))
   })
 
   it('belongs to the user after agreement, with all records, history and audit, in both families', async () => {
