@@ -18,7 +18,7 @@ describe('data that a helper does not see', () => {
     reading = await actFor(patient, helper)
   })
 
-  it('are the profile of the person, and whom they know, in FHIR', async () => {
+  it('are the profile of the person, and whom they know', async () => {
     const profile = `/profile/${patient.mvUid}`
     const name = { displayName: 'Ann Jansen' }
     const friend = await createPerson()
@@ -46,6 +46,10 @@ describe('data that a helper does not see', () => {
         /Ann|1980|female|ann\.jansen|Zwolle|Piet/,
         path,
       )
+    const card = `/ehr/${patient.ehrId}/patient`
+    assert.equal(assertStatus(await patient.call('GET', card)).birthDate, '1980-02-03')
+    const { name: shownName, birthDate, gender } = assertStatus(await reading.call('GET', card))
+    assert.deepEqual([shownName, birthDate, gender], [null, null, null])
   })
 
   it('are the account and messages, through pointers', async () => {
