@@ -278,7 +278,8 @@ export class Ehrs {
     if ((await listAccesses(db, own, { limit: 1 })).items.length > 0) {
       await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, [{ id: ehrId }]))
     } else await this.get(asUnrestricted(caller), ehrId)
-    return listAccesses(db, { ehrId }, page, filter)
+    const ehr = await documentCollection({ db }, 'Ehr').findOne({ _id: ehrId })
+    return listAccesses(db, { ehrId, createdAt: ehr?._created_at }, page, filter)
   }
 
   /** Lists the EHRs that an administrator can restore, the last deleted one first, without their contents. */

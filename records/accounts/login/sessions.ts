@@ -93,7 +93,7 @@ const APP_LOGIN = 'app'
 export const APP_DECISION_TIMEOUT_MS = 10 * MINUTE_MS
 
 /** The sessions that a person began and uses. Helpers and apps have sessions of their own, and are listed as such. */
-const OWN_SESSIONS = { helper: { $exists: false }, 'createdWith.authProvider': { $ne: APP_LOGIN } }
+export const OWN_SESSIONS = { helper: { $exists: false }, 'createdWith.authProvider': { $ne: APP_LOGIN } }
 
 export const userPointer = (mvUid: string): string => `_User$${mvUid}`
 

@@ -1,11 +1,9 @@
 import type { Collection, Db, Filter } from 'mongodb'
 import { HELPER_AGREEMENTS } from '../../accounts/helpers/helper-agreement.ts'
-import { userPointer } from '../../accounts/login/sessions.ts'
+import { OWN_SESSIONS, userPointer } from '../../accounts/login/sessions.ts'
 import { ReadBudget } from '../../limits/read-limits.ts'
 import { TimeSlice } from '../../limits/time-slice.ts'
-import { auditEntryCollection } from '../../store/audit/audit-log.ts'
-import { decodeAuditEntry } from '../../store/audit/chains/entry-format.ts'
-import { EVERY_EHR, findScopeIds } from '../../store/audit/scopes.ts'
+import { accessFiltersOf, auditEntryCollection, toAuditEntry } from '../../store/audit/audit-log.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
 import { accessesByEhr } from '../../store/resource.ts'
 import type { StoreContext } from '../../store/writing/transaction.ts'
@@ -28,7 +26,8 @@ const exportSourcesOf = (mvUid: string): ExportSource[] => [
   { kind: 'account', collection: '_User', where: { _id: mvUid } },
   { kind: 'identity', collection: 'auth.identities', where: { mvUid } },
   { kind: 'emailChange', collection: 'auth.email_changes', where: { _id: mvUid } },
-  { kind: 'session', collection: '_Session', where: { _p_user: userPointer(mvUid) } },
+  { kind: 'session', collection: '_Session', where: { _p_user: userPointer(mvUid), ...OWN_SESSIONS } },
+  { kind: 'app', collection: 'auth.app_grants', where: { mvUid } },
   { kind: 'helper', collection: HELPER_AGREEMENTS, where: { mvUid } },
   { kind: 'helping', collection: HELPER_AGREEMENTS, where: { helperId: mvUid } },
   historySource(HELPER_AGREEMENTS, mvUid),
@@ -53,7 +52,7 @@ const historySource = (collection: string, mvUid: string): ExportSource => ({
 
 /**
  * Exports everything stored about a person, as one line of JSON for each document: account, profile with its
- * history, and the EHRs about the person with all records that the caller may read. Leaves out passwords,
+ * history, conversations with other users, and the EHRs about the person with all records that the caller may read. Leaves out passwords,
  * tokens and permissions. Yields several lines at a time, between which others run.
  */
 export async function* exportPerson(
@@ -84,10 +83,14 @@ async function* exportLines(
     for await (const document of collectionOf(records.db, collection).find(where, EXPORT_QUERY_OPTIONS))
       yield toJsonLine(kind, document)
   const reading = { records, caller, slice }
+  if (caller.userId === mvUid) yield* conversationLines(reading)
   const ehrs = { subjectId: mvUid, ...permissionFilter('_rperm', caller) }
   const ehrIds: string[] = []
+  let createdAt = new Date()
   for await (const ehr of readBatches(reading, { kind: 'Ehr', collection: 'Ehr', where: ehrs })) {
     ehrIds.push(ehr._id)
+    const ehrCreatedAt = ehr._created_at as Date
+    if (ehrCreatedAt < createdAt) createdAt = ehrCreatedAt
     yield toJsonLine('Ehr', ehr)
   }
   for (const kind of await findEhrCollections(records)) {
@@ -97,11 +100,20 @@ async function* exportLines(
   }
   // Queries over every EHR concern only those who have one.
   if (ehrIds.length === 0) return
-  const accesses = auditEntryCollection(records.db).find(
-    { ehrId: { $in: [...ehrIds, EVERY_EHR, ...(await findScopeIds(records.db, ehrIds))] } },
-    EXPORT_QUERY_OPTIONS,
-  )
-  for await (const entry of accesses) yield toJsonLine('access', { ...decodeAuditEntry(entry) })
+  const $or = await accessFiltersOf(records.db, ehrIds, createdAt)
+  const accesses = auditEntryCollection(records.db).find({ $or }, EXPORT_QUERY_OPTIONS)
+  for await (const entry of accesses) yield toJsonLine('access', { ...toAuditEntry(entry) })
+}
+
+/** The topics and messages between the caller and other users, for the caller alone. */
+async function* conversationLines(reading: ExportReading): AsyncGenerator<string> {
+  const where = { about: 'network', _wperm: reading.caller.userId }
+  const topics = { kind: 'ChatTopic', collection: 'ChatTopic', where }
+  for await (const topic of readBatches(reading, topics)) {
+    yield toJsonLine('ChatTopic', topic)
+    const messages = { kind: 'ChatMessage', collection: 'ChatMessage', where: { topicId: topic._id } }
+    for await (const message of readBatches(reading, messages)) yield toJsonLine('ChatMessage', message)
+  }
 }
 
 /** The collections that may contain data of an EHR: those of the kinds, and all with the name of a class. */
@@ -153,8 +165,8 @@ async function* readBatches(
 const toJsonLine = (kind: string, document: StoredDocument): string =>
   `${JSON.stringify({ kind, data: toExported(document) })}\n`
 
-/** Signatures and hashes. */
-const INTERNAL_FIELDS = new Set(['mac', 'tokenHash'])
+/** Signatures, hashes, and what an app uses once. */
+const INTERNAL_FIELDS = new Set(['mac', 'tokenHash', 'nonce'])
 
 const EXPORTED_META_FIELDS: Record<string, string> = {
   _id: 'id',

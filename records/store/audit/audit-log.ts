@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Collection, Db, IndexDescription } from 'mongodb'
+import type { Collection, Db, Filter, IndexDescription } from 'mongodb'
 import { createBatcher } from '../batching/micro-batcher.ts'
 import type { PendingWrites } from '../batching/pending-writes.ts'
 import { startPeriodicTask } from '../batching/periodic-task.ts'
@@ -163,15 +163,13 @@ export async function listAccesses(
   { from, except }: AccessFilter = {},
 ): Promise<Page<AuditEntry>> {
   const after = page.cursor === undefined ? {} : filterAfter('at', -1, decodeCursor('audit', page.cursor))
-  const scopes = await findScopeIds(db, [ehrId])
-  // A query over every EHR is about those that existed.
   const accessFilter = {
     ...(from !== undefined && { at: { $gte: new Date(from) } }),
     ...(except !== undefined && { userId: { $ne: except } }),
   }
-  const filters = [{ ehrId }, { ehrId: { $in: scopes } }, { ehrId: EVERY_EHR, at: { $gte: createdAt } }].map(
-    (where) => ({ $and: [where, accessFilter] }),
-  )
+  const filters = (await accessFiltersOf(db, [ehrId], createdAt)).map((where) => ({
+    $and: [where, accessFilter],
+  }))
   const pages = filters.map((where) =>
     auditEntryCollection(db)
       .find({ $and: [where, after] }, AUDIT_QUERY_OPTIONS)
@@ -179,14 +177,33 @@ export async function listAccesses(
       .limit(page.limit + 1)
       .toArray(),
   )
-  const entries = (await Promise.all(pages)).flat().map(decodeAuditEntry)
-  const found = entries.map(withKnownOutcome).sort(compareNewestFirst)
+  const found = (await Promise.all(pages)).flat().map(toAuditEntry).sort(compareNewestFirst)
   const counts = page.count
     ? filters.map((where) => auditEntryCollection(db).countDocuments(where, AUDIT_QUERY_OPTIONS))
     : undefined
   const total = counts && (await Promise.all(counts)).reduce((sum, one) => sum + one)
   return createPage('audit', found, page.limit, ({ at, _id }) => ({ value: at, id: _id }), total)
 }
+
+/**
+ * Selects the accesses to the data of EHRs, of each kind by a filter of its own.
+ * @param createdAt of the oldest EHR: an earlier query over every EHR was not about them
+ */
+export async function accessFiltersOf(
+  db: Db,
+  ehrIds: readonly string[],
+  createdAt: Date,
+): Promise<Filter<StoredAuditEntry>[]> {
+  return [
+    { ehrId: { $in: [...ehrIds] } },
+    { ehrId: { $in: await findScopeIds(db, ehrIds) } },
+    { ehrId: EVERY_EHR, at: { $gte: createdAt } },
+  ]
+}
+
+/** An audit entry as it is listed. */
+export const toAuditEntry = (stored: StoredAuditEntry): AuditEntry =>
+  withKnownOutcome(decodeAuditEntry(stored))
 
 /** Until version 0.2.0, writes of the class family had an outcome of their own. */
 const withKnownOutcome = (entry: AuditEntry): AuditEntry =>

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { toStoredPermissions } from '../../../records/store/documents/parse-format.ts'
 import { connectUsers, createOwner, type Owner } from '../../harness/care/owners.ts'
-import { createAdmin } from '../../harness/people/people.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
+import { createAdmin, createRoleHolder, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 interface Line {
@@ -12,7 +15,12 @@ interface Line {
 
 describe("the export of a person's data", () => {
   let anna: Owner
+  let analyst: Person
   before(async () => {
+    analyst = await createRoleHolder('analyst')
+    const query = { q: 'SELECT COUNT(c) FROM EHR e CONTAINS COMPOSITION c' }
+    assertStatus(await analyst.call('POST', '/med/aql', query))
+    await sleep(10)
     anna = await createOwner({ name: 'Anna' })
     await furnish()
   })
@@ -45,6 +53,11 @@ describe("the export of a person's data", () => {
     const bob = await createOwner({ name: 'Bob' })
     await bob.call('PUT', '', { name: { displayName: 'Bob' }, note: 'of Bob' })
     await connectUsers(anna, bob)
+    const topic = { title: 'Tomorrow', text: 'At nine?' }
+    const { id } = assertStatus(await anna.call('POST', `/chat/network/${bob.mvUid}`, topic), 201)
+    assertStatus(await bob.call('POST', `/chat/network/${anna.mvUid}/${id}`, { text: 'Yes' }), 201)
+    await createHelper(anna, bob, ['READ'])
+    await actFor(anna, bob)
     await anna.call('PUT', '', { name: { displayName: 'Anna' }, birthDate: '1980-02-01' })
     await anna.call('POST', 'address', { usage: 'HOME', locality: 'Utrecht' })
     await anna.call('POST', 'contact', { type: 'EMAIL', value: 'old@example.org', primary: true })
@@ -103,10 +116,29 @@ describe("the export of a person's data", () => {
     assert.doesNotMatch(text, /secret|_hashed|_rperm|of Bob|Asthma|Hidden/)
   })
 
+  it('contains the conversations with other users, and no session of a helper', async () => {
+    const lines = await exported(anna)
+    const of = (kind: string) => lines.filter((line) => line.kind === kind).map(({ data }) => data)
+    assert.deepEqual(
+      of('ChatTopic').map(({ title }) => title),
+      ['Tomorrow'],
+    )
+    assert.deepEqual(
+      of('ChatMessage').map(({ text }) => text),
+      ['At nine?', 'Yes'],
+    )
+    assert.ok(of('session').every(({ helper }) => helper === undefined))
+  })
+
+  it('contains no query over every EHR from before her first EHR', async () => {
+    const accesses = (await exported(anna)).filter(({ kind }) => kind === 'access')
+    assert.ok(accesses.every(({ data }) => data.userId !== analyst.mvUid))
+  })
+
   it('shows an administrator nothing of the EHRs', async () => {
     const admin = await createAdmin()
     const kinds = new Set((await exported(admin)).map(({ kind }) => kind))
     assert.ok(kinds.has('person'))
-    assert.ok(!kinds.has('Ehr') && !kinds.has('CarePlan') && !kinds.has('access'))
+    assert.ok(!kinds.has('Ehr') && !kinds.has('CarePlan') && !kinds.has('access') && !kinds.has('ChatTopic'))
   })
 })
