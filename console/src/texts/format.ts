@@ -54,7 +54,7 @@ const numbers = Array.from({ length: 10 }, (_, maximumFractionDigits) =>
   perLanguage((language) => new Intl.NumberFormat(language, { maximumFractionDigits })),
 )
 
-export const formatNumber = (value: number, digits = 1): string => numbers[digits]?.().format(value) ?? ''
+export const formatNumber = (value: number, digits = 2): string => numbers[digits]?.().format(value) ?? ''
 
 const lists = {
   and: perLanguage((language) => new Intl.ListFormat(language, { type: 'conjunction' })),

@@ -27,12 +27,12 @@ export const contentText = ({
 }: Pick<TimelineEvent, 'values'> & { content: string | null }) =>
   values.length === 0
     ? (content ?? '–')
-    : values.map(({ value, unit }) => `${formatNumber(value, 2)} ${unitName(unit)}`).join(', ')
+    : values.map(({ value, unit }) => `${formatNumber(value)} ${unitName(unit)}`).join(', ')
 
 /** A value of a record. @param words the group of texts that explains its codes, such as `planStatus` */
 export function valueText(value: unknown, words = ''): string {
   if (value === null || value === undefined) return '–'
-  if (typeof value === 'number') return formatNumber(value, 2)
+  if (typeof value === 'number') return formatNumber(value)
   if (typeof value === 'boolean') return translate(value ? 'yes' : 'no')
   if (typeof value === 'string') return words === 'unit' ? unitName(value) : wordsOf(value, words)
   if (Array.isArray(value)) return value.map((one) => valueText(one, words)).join(', ')

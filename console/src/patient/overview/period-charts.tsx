@@ -53,7 +53,8 @@ export function Charts({ series, kind }: ChartsProps) {
     () => series.filter(({ points, measure }) => points.length > 0 && (kind === null || measure === kind)),
     [series, kind],
   )
-  const { from, to } = useMemo(() => periodOf(period, lines), [period, lines])
+  const end = endOfToday()
+  const { from, to } = useMemo(() => periodOf(period, lines, end), [period, lines, end])
   const groups = useMemo(
     () => [...Map.groupBy(lines, ({ measure, unit }) => `${measure} ${unit}`).values()],
     [lines],
@@ -62,9 +63,11 @@ export function Charts({ series, kind }: ChartsProps) {
   return groups.map((group) => <KindChart key={group[0]?.id} lines={group} from={from} to={to} />)
 }
 
-/** Until the end of today. */
-function periodOf(period: Period, lines: readonly GraphSeries[]): { from: number; to: number } {
-  const to = new Date().setHours(23, 59, 59, 999)
+const endOfToday = (): number => new Date().setHours(23, 59, 59, 999)
+
+/** Until the end of today, or the last value: the clock that gave its time may be ahead. */
+function periodOf(period: Period, lines: readonly GraphSeries[], end: number): { from: number; to: number } {
+  const to = Math.max(end, ...lines.map(({ points }) => points.at(-1)?.x ?? 0))
   const length = PERIODS[period]
   const first = Math.min(to - DAY_MS, ...lines.map(({ points }) => points[0]?.x ?? to))
   return { from: length === undefined ? first : to - length, to }

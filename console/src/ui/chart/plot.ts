@@ -21,7 +21,8 @@ export interface PlotOptions {
   areas: readonly PlotArea[]
   /** Formats the times and numbers of the axes. Times are `stepMs` apart. */
   formatTime: (ms: number, stepMs: number) => string
-  formatValue: (value: number) => string
+  /** @param digits after the decimal point at most */
+  formatValue: (value: number, digits: number) => string
 }
 
 export interface Plot {
@@ -88,6 +89,8 @@ function drawAreas({ ctx, bbox, scales, valToPos }: UPlot, areas: readonly PlotA
   ctx.save()
   ctx.font = `${AREA_FONT_PX * scale}px sans-serif`
   ctx.textBaseline = 'top'
+  // The axes leave another alignment behind.
+  ctx.textAlign = 'left'
   for (const { label, level, from, to } of areas) {
     const high = place(to, bbox.top)
     const low = place(from, bottom)
@@ -101,21 +104,69 @@ function drawAreas({ ctx, bbox, scales, valToPos }: UPlot, areas: readonly PlotA
   ctx.restore()
 }
 
+const decimalsOf = (step: number): number => `${step}`.split('.')[1]?.length ?? 0
+
 /** Both axes, in the colour of text. */
-function createAxes(stroke: string, { formatTime, formatValue }: PlotOptions): UPlot.Axis[] {
-  const axis = { stroke, grid: { stroke: stroke.replace('rgb(', 'rgba(').replace(')', ', 0.15)') } }
+function createAxes(colour: () => string, { formatTime, formatValue }: PlotOptions): UPlot.Axis[] {
+  const axis = {
+    stroke: colour,
+    grid: { stroke: () => colour().replace('rgb(', 'rgba(').replace(')', ', 0.15)') },
+  }
   return [
     {
       ...axis,
       space: 90,
       values: (_, times, __, ___, stepMs) => times.map((ms) => formatTime(ms, stepMs)),
     },
-    { ...axis, values: (_, values) => values.map((value) => formatValue(value)) },
+    {
+      ...axis,
+      values: (_, values, __, ___, step) => values.map((value) => formatValue(value, decimalsOf(step))),
+    },
   ]
 }
 
-const NOT_STARTED = 0
+const BLACK = 'rgb(0, 0, 0)'
+
+type TextColour = ReturnType<typeof createTextColour>
+
+/** The colour of text: it follows the theme of the page, and is black on paper. */
+const createTextColour = (target: HTMLElement) => {
+  let isPrinting = false
+  return {
+    current: () => (isPrinting ? BLACK : getComputedStyle(target).color),
+    /** Calls `redraw` after each change, until the signal. */
+    follow(redraw: () => void, signal: AbortSignal) {
+      const print = (next: boolean) => () => {
+        isPrinting = next
+        redraw()
+      }
+      addEventListener('beforeprint', print(true), { signal })
+      addEventListener('afterprint', print(false), { signal })
+      matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw, { signal })
+    },
+  }
+}
+
+const sizeOf = (width: number) => ({ width, height: HEIGHT_PX })
+
+/** Puts the graph into the page, where it follows the width of its place and the colour of text. */
+function attach(plot: UPlot, target: HTMLElement, colour: TextColour, signal: AbortSignal): void {
+  target.append(plot.root)
+  const observer = new ResizeObserver(() => {
+    const width = target.clientWidth
+    if (width > 0 && width !== plot.width) plot.setSize(sizeOf(width))
+  })
+  observer.observe(target)
+  signal.addEventListener('abort', () => observer.disconnect())
+  colour.follow(() => plot.redraw(false), signal)
+}
+
 const OUTSIDE = { left: -10, top: -10 }
+
+const markPoint = (plot: UPlot, point: { x: number; y: number } | undefined): void =>
+  plot.setCursor(point ? { left: plot.valToPos(point.x, 'x'), top: plot.valToPos(point.y, 'y') } : OUTSIDE)
+
+const NOT_STARTED = 0
 
 /** A graph that draws nothing before its start. */
 function createUPlot(options: UPlot.Options): { plot: UPlot; start: () => void } {
@@ -133,22 +184,21 @@ function createUPlot(options: UPlot.Options): { plot: UPlot; start: () => void }
 export async function createPlot(target: HTMLElement, options: PlotOptions): Promise<Plot> {
   const { series, areas } = options
   await nextTask()
-  const { color } = getComputedStyle(target)
+  const colour = createTextColour(target)
   const width = target.clientWidth
   await nextTask()
   const data = alignSeries(series)
   await nextTask()
   let drawnLines = 0
-  let isDestroyed = false
+  const stop = new AbortController()
   const paths: UPlot.Series.PathBuilder = (one, at, ...range) =>
     (at <= drawnLines ? drawLine?.(one, at, ...range) : null) ?? null
   const { plot, start } = createUPlot({
-    width,
-    height: HEIGHT_PX,
+    ...sizeOf(width),
     ms: 1,
     legend: { show: false },
-    hooks: { drawClear: [(one) => drawAreas(one, areas, color)] },
-    axes: createAxes(color, options),
+    hooks: { drawClear: [(one) => drawAreas(one, areas, colour.current())] },
+    axes: createAxes(colour.current, options),
     series: [{}, ...series.map((one, at) => ({ ...seriesOptions(one, at), paths }))],
   })
   await nextTask()
@@ -160,20 +210,17 @@ export async function createPlot(target: HTMLElement, options: PlotOptions): Pro
         plot.setData(within(data, from, to), false)
         plot.setScale('x', { min: from, max: to })
       })
-      while (!isDestroyed && drawnLines < series.length) {
+      while (!stop.signal.aborted && drawnLines < series.length) {
         await nextTask()
         drawnLines++
         // At once, as fonts take longer in a canvas that is in the page.
         plot.batch(() => plot.redraw(false))
       }
-      if (!isDestroyed && !plot.root.isConnected) target.append(plot.root)
+      if (!stop.signal.aborted && !plot.root.isConnected) attach(plot, target, colour, stop.signal)
     },
-    mark: (point) =>
-      plot.setCursor(
-        point ? { left: plot.valToPos(point.x, 'x'), top: plot.valToPos(point.y, 'y') } : OUTSIDE,
-      ),
+    mark: (point) => markPoint(plot, point),
     destroy() {
-      isDestroyed = true
+      stop.abort()
       plot.destroy()
     },
   }

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { service } from '../../harness/service/service.ts'
+import { waitUntil } from '../../harness/wait.ts'
+import { assertNoFaults, logInOn, useConsoleBrowser } from '../open-console.ts'
+
+const HOUR_MS = 3_600_000
+
+interface DrawnText {
+  text: string
+  align: string
+  colour: string
+}
+
+/** Notes each text that is written into a canvas. */
+const noteTexts = `
+  globalThis.drawn = []
+  const { fillText } = CanvasRenderingContext2D.prototype
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+    drawn.push({ text, align: this.textAlign, colour: this.fillStyle })
+    return fillText.call(this, text, ...rest)
+  }`
+
+const readDrawn = (page: Page): Promise<DrawnText[]> => page.evaluate('drawn')
+
+/** Does something that draws the graph again. @returns the texts of the new drawing */
+async function drawAgain(page: Page, act: () => Promise<unknown>): Promise<DrawnText[]> {
+  await page.evaluate('drawn.length = 0')
+  await act()
+  await waitUntil(async () => (await readDrawn(page)).length > 0)
+  return readDrawn(page)
+}
+
+const coloursOf = (texts: readonly DrawnText[]): string[] => [...new Set(texts.map(({ colour }) => colour))]
+
+async function createTemperatures(patient: Patient, hoursAgo: readonly number[]): Promise<void> {
+  const carePlanId = await createPlan(patient)
+  const items = hoursAgo.map((hours, i) => ({
+    kind: 'bodytemperature',
+    carePlanId,
+    temperature: 36.95 + i / 100,
+    temperatureUnit: 'Cel',
+    timestamp: new Date(Date.now() - hours * HOUR_MS).toISOString(),
+  }))
+  assertStatus(await patient.call('POST', 'procedure/batch', { items }))
+}
+
+describe('the graphs of the console', () => {
+  const opened = useConsoleBrowser()
+  let page: Page
+  before(async () => {
+    const patient = await createPatient()
+    await createTemperatures(patient, [72, 48, 24, -20])
+    page = await opened.open()
+    await logInOn(page, patient)
+    await page.addInitScript(noteTexts)
+    await page.setViewportSize({ width: 1200, height: 800 })
+    await page.goto(`${service.url}/console/overview?period=all`)
+    await page.locator('.plot canvas').waitFor()
+  })
+  after(() => assertNoFaults(page))
+
+  it('are as wide as their place, also after it has become narrower or wider', async () => {
+    const isAsWide = `(() => {
+      const place = document.querySelector('.plot')
+      return place.clientWidth === place.querySelector('.uplot').clientWidth && place.scrollWidth === place.clientWidth
+    })()`
+    for (const width of [1200, 360, 1200]) {
+      await page.setViewportSize({ width, height: 800 })
+      await waitUntil(() => page.evaluate(isAsWide))
+    }
+  })
+
+  it('write small differences in full, and the names of areas beside the axis', async () => {
+    const texts = await readDrawn(page)
+    const labels = texts.filter(({ text }) => /^3[67]/.test(text)).map(({ text }) => text)
+    assert.ok(labels.includes('36.95') || labels.includes('36.96'), labels.join())
+    assert.deepEqual(
+      [...new Set(texts.filter(({ text }) => text === 'Normal').map(({ align }) => align))],
+      ['left'],
+    )
+    assert.match((await page.locator('figure').textContent()) ?? '', /Lowest 36\.95, highest 36\.98/)
+  })
+
+  it('show a value that is ahead of the clock', async () => {
+    assert.match((await page.locator('figure').textContent()) ?? '', /4 values/)
+  })
+
+  it('have the colours of the theme after it changes, and black text on paper', async () => {
+    const light = coloursOf(await readDrawn(page))
+    const dark = coloursOf(await drawAgain(page, () => page.emulateMedia({ colorScheme: 'dark' })))
+    assert.notDeepEqual(dark, light)
+    const printed = await drawAgain(page, () => page.evaluate("dispatchEvent(new Event('beforeprint'))"))
+    assert.deepEqual(coloursOf(printed), ['#000000'])
+    const after = await drawAgain(page, () => page.evaluate("dispatchEvent(new Event('afterprint'))"))
+    assert.deepEqual(coloursOf(after), dark)
+  })
+})
