@@ -89,8 +89,8 @@ const rooms = {
   server: ['config', 'telemetry', 'keys', 'database', 'limits', 'mail', 'http', 'accounts', 'live', 'import'],
   'console/src': [
     'styles',
-    'texts',
     'browser',
+    'texts',
     'session',
     'model',
     'ui',

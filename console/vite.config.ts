@@ -104,7 +104,11 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            { name: 'entry', test: /src\/(texts\/language|session\/session-mark)\.ts$/, priority: 3 },
+            {
+              name: 'entry',
+              test: /src\/(texts\/language|session\/session-mark|browser\/storage)\.ts$/,
+              priority: 3,
+            },
             { name: 'start', test: /src\/app\/start-app\.tsx$/, priority: 2 },
             {
               name: 'signed-in',

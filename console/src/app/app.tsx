@@ -1,8 +1,6 @@
-import { restoreSession, useSession } from '../session/user-session.ts'
+import { useSession } from '../session/user-session.ts'
 import { SignedOut } from '../signed-out/signed-out.tsx'
-import { useLanguage, useText } from '../texts/translate.ts'
-import { FailureNote } from '../ui/failure-note.tsx'
-import { Heading } from '../ui/heading.tsx'
+import { useLanguage } from '../texts/translate.ts'
 import { Later, loadLater } from '../ui/later.tsx'
 import { Skeleton } from '../ui/skeleton.tsx'
 import { FailureBoundary } from './failure-boundary.tsx'
@@ -10,21 +8,19 @@ import { FailureBoundary } from './failure-boundary.tsx'
 const signedIn = loadLater(() => import('./signed-in.tsx'))
 
 export function App() {
-  const t = useText()
-  const session = useSession()
+  const { status } = useSession()
   const language = useLanguage()
-  const { status } = session
   if (status === 'starting') return <Skeleton />
-  if (status === 'failed')
+  if (status === 'out')
     return (
-      <main className="narrow">
-        <Heading title={t('login.failed')} />
-        <FailureNote error={session.problem} onRetry={restoreSession} />
-      </main>
+      <FailureBoundary>
+        <SignedOut />
+      </FailureBoundary>
     )
+  // Another language shows its pages anew. What is typed there is in the drafts, but not in the forms of those without a session.
   return (
     <FailureBoundary key={language}>
-      {status === 'in' ? <Later show={signedIn} props={{}} /> : <SignedOut />}
+      <Later show={signedIn} props={{}} />
     </FailureBoundary>
   )
 }

@@ -1,5 +1,6 @@
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
+import { useEachMinute } from '../browser/page-visibility.ts'
 import { currentPath, matchPath, usePath } from '../browser/router.tsx'
 import { useLiveAccount, useLiveEhr } from '../model/live.ts'
 import { helpedQuery, type Me, MeContext, meQuery } from '../model/me.ts'
@@ -69,6 +70,7 @@ function usePagesWithoutNetwork(own: readonly PageEntry[]) {
 }
 
 function Pages({ me }: { me: Me }) {
+  useEachMinute()
   const path = usePath()
   const own = pages.filter(({ isFor }) => isFor?.(me) ?? true)
   const found = usePageAt(path, own, me)

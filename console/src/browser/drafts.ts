@@ -1,52 +1,16 @@
 import { useEffect, useState } from 'react'
+import { tabStorage } from './storage.ts'
 
 const PREFIX = 'draft:'
 
 /** Drafts last as long as the tab: over a reload, an ended session and a new version. Log-out removes them. */
 export function forgetDrafts(): void {
-  requests.clear()
-  for (const key of Object.keys(sessionStorage)) if (key.startsWith(PREFIX)) sessionStorage.removeItem(key)
+  for (const key of tabStorage.keys()) if (key.startsWith(PREFIX)) tabStorage.remove(key)
 }
 
 function readDraft<T>(key: string): T | undefined {
-  const json = sessionStorage.getItem(PREFIX + key)
+  const json = tabStorage.get(PREFIX + key)
   return json === null ? undefined : JSON.parse(json)
-}
-
-interface SentRequest<T = unknown> {
-  text: string
-  request: T
-}
-
-/** Also those for which the tab has no space. */
-const requests = new Map<string, SentRequest>()
-
-/**
- * The request for a content. Until its answer is there, the same content has the same request, with the same key, so that
- * it is stored once. This holds over a reload, as for drafts.
- * @param slot names the form
- */
-export function requestOf<T>(slot: string, text: string, create: () => T): T {
-  const last = (requests.get(slot) ?? readDraft(slot)) as SentRequest<T> | undefined
-  if (last?.text === text) return last.request
-  const request = create()
-  keepRequest(slot, text, request)
-  return request
-}
-
-export function keepRequest(slot: string, text: string, request: unknown): void {
-  requests.set(slot, { text, request })
-  try {
-    sessionStorage.setItem(PREFIX + slot, JSON.stringify({ text, request }))
-  } catch {
-    // It lasts as long as the page.
-  }
-}
-
-/** After an answer. */
-export function forgetRequest(slot: string): void {
-  requests.delete(slot)
-  sessionStorage.removeItem(PREFIX + slot)
 }
 
 interface OpenDraft<T> {
@@ -71,8 +35,8 @@ export function useDraft<T extends object>(key: string, initial: () => T) {
   if (open !== last) setOpen(open)
   const { draft, isKept } = open
   useEffect(() => {
-    if (isKept) sessionStorage.setItem(PREFIX + key, JSON.stringify(draft))
-    else sessionStorage.removeItem(PREFIX + key)
+    if (isKept) tabStorage.set(PREFIX + key, JSON.stringify(draft))
+    else tabStorage.remove(PREFIX + key)
   }, [key, draft, isKept])
   /** A form that now shows another draft leaves it as it is. */
   const update = (next: (before: OpenDraft<T>) => OpenDraft<T>) =>
@@ -86,7 +50,7 @@ export function useDraft<T extends object>(key: string, initial: () => T) {
     /** After it was saved, or thrown away. */
     clear() {
       // A page that leaves now runs no effect any more.
-      sessionStorage.removeItem(PREFIX + key)
+      tabStorage.remove(PREFIX + key)
       update(() => ({ key, draft: initial(), isKept: false }))
     },
   }

@@ -1,4 +1,5 @@
 import type { MeasuredQuantity, MeasurementKind, QuantityUnit } from 'virtual:measurement-kinds'
+import { browserStorage } from '../../browser/storage.ts'
 import { formatNumber, parseDecimal, quantityName, unitName } from '../../texts/format.ts'
 import { translate } from '../../texts/translate.ts'
 import { fieldsProblem } from '../../ui/form/fields-problem.ts'
@@ -11,20 +12,16 @@ interface TypedNumber {
 /** The texts of the fields, as they were typed. */
 export interface Reading {
   values: Record<string, TypedNumber>
-  /** Local time; empty for now, or while it is typed. */
+  /** Local time; empty for now. */
   time: string
-  /** The person says when. */
-  isTimed?: boolean
   comment: string
 }
-
-export const isTimed = ({ time, ...reading }: Reading): boolean => reading.isTimed ?? time !== ''
 
 const UNIT = 'unit:'
 
 /** The unit that was used last on this device, otherwise the usual one. */
 const rememberedUnit = ({ name, units }: MeasuredQuantity): string => {
-  const last = localStorage.getItem(UNIT + name)
+  const last = browserStorage.get(UNIT + name)
   return units.find(({ code }) => code === last)?.code ?? units[0]?.code ?? ''
 }
 
@@ -35,7 +32,7 @@ export const emptyReading = ({ quantities }: MeasurementKind): Reading => ({
 })
 
 export function rememberUnits({ values }: Reading): void {
-  for (const [name, { unit }] of Object.entries(values)) localStorage.setItem(UNIT + name, unit)
+  for (const [name, { unit }] of Object.entries(values)) browserStorage.set(UNIT + name, unit)
 }
 
 interface ReadNumber {

@@ -1,6 +1,7 @@
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import { Problem } from 'health-record-client'
 import { createDeviceStore, type DeviceRecord } from '../../browser/device-store.ts'
+import { browserStorage } from '../../browser/storage.ts'
 import { currentSession, type HelpedPerson, useSession } from '../../session/user-session.ts'
 import type { Reading } from '../measurement/reading.ts'
 import type { MeasurementToSend } from '../measurement/send-measurement.ts'
@@ -26,10 +27,10 @@ const SETTING = 'queue:'
 const store = createDeviceStore<QueuedMeasurement>('measurement-queue')
 
 /** Whether the person lets this device keep measurements. */
-export const isQueueOn = (account: string): boolean => localStorage.getItem(SETTING + account) !== null
+export const isQueueOn = (account: string): boolean => browserStorage.get(SETTING + account) !== null
 
 export function turnQueueOn(account: string): void {
-  localStorage.setItem(SETTING + account, 'on')
+  browserStorage.set(SETTING + account, 'on')
   // Otherwise a browser that lacks space may remove what waits. Some ask the person first.
   navigator.storage?.persist().catch(() => {})
 }
@@ -37,7 +38,7 @@ export function turnQueueOn(account: string): void {
 /** Also deletes what waits. */
 export async function turnQueueOff(account: string): Promise<void> {
   await store.removeAll(account)
-  localStorage.removeItem(SETTING + account)
+  browserStorage.remove(SETTING + account)
 }
 
 /** The waiting measurements, in the order of measuring. */
