@@ -10,10 +10,7 @@ interface FailureNoteProps {
 export function FailureNote({ error, onRetry }: FailureNoteProps) {
   const t = useText()
   const problem = isProblem(error) ? error : undefined
-  const message = problem?.detail ?? problem?.title
-  const text =
-    problem &&
-    translateName(`problem.${problem.code}`, message ? t('problem.other', { message }) : t('failure.help'))
+  const text = problem && translateName(`problem.${problem.code}`, problem.detail ?? problem.title)
   return (
     <div role="alert" className="note bad">
       <p>{text ?? t('failure.help')}</p>

@@ -3,9 +3,9 @@ import { Link } from '../../browser/router.tsx'
 import { mayWrite, participantsQuery, planQuery } from '../../model/health-record.ts'
 import { atPatient, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
-import { PatientBanner } from '../../patient/banner/patient-banner.tsx'
+import { RecordHeading } from '../../patient/banner/record-heading.tsx'
 import { useText } from '../../texts/translate.ts'
-import { Loaded } from '../../ui/loaded.tsx'
+import { Loaded, LoadedPage } from '../../ui/loaded.tsx'
 import { alertRulesQuery } from './alert-rules-query.ts'
 import { EscalationSection } from './escalation-section.tsx'
 import { ExpectedMeasurements } from './expected-measurements.tsx'
@@ -20,29 +20,32 @@ export default function AlertRulesPage({ me: self, params }: PageProps) {
   const participants = useQuery(participantsQuery(me.ehrId, planId))
   const rules = useQuery(alertRulesQuery(me.ehrId, planId))
   return (
-    <>
-      <PatientBanner ehrId={me.ehrId} />
-      <h2>{t('alertRules.of', { plan: plan.data?.name ?? '' })}</h2>
-      <p>
-        <Link to={recordPath(me)}>{t('back')}</Link>
-      </p>
-      <Loaded query={rules} lines={6}>
-        {(data) => (
-          <Loaded query={participants} lines={6}>
-            {(items) => {
-              const props = { me, planId, rules: data, isWriter: mayWrite(items, me) }
-              return (
-                <>
-                  {!props.isWriter && <p className="note">{t('plan.readOnly')}</p>}
-                  <ExpectedMeasurements {...props} />
-                  <Mutes {...props} />
-                  <EscalationSection {...props} participants={items} />
-                </>
-              )
-            }}
+    <LoadedPage query={plan}>
+      {({ name }) => (
+        <>
+          <RecordHeading me={me} title={t('alertRules.of', { plan: name })} />
+          <p>
+            <Link to={recordPath(me)}>{t('back')}</Link>
+          </p>
+          <Loaded query={rules} lines={6}>
+            {(data) => (
+              <Loaded query={participants} lines={6}>
+                {(items) => {
+                  const props = { me, planId, rules: data, isWriter: mayWrite(items, me) }
+                  return (
+                    <>
+                      {!props.isWriter && <p className="note">{t('plan.readOnly')}</p>}
+                      <ExpectedMeasurements {...props} />
+                      <Mutes {...props} />
+                      <EscalationSection {...props} participants={items} />
+                    </>
+                  )
+                }}
+              </Loaded>
+            )}
           </Loaded>
-        )}
-      </Loaded>
-    </>
+        </>
+      )}
+    </LoadedPage>
   )
 }

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
-import { ehrKey } from '../../model/queries.ts'
+import { ehrKey, readAll } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 
 export type BannerReaction = components['schemas']['AdverseReactionResource']
@@ -13,8 +13,8 @@ export const bannerQuery = (ehrId: string) =>
       const path = { ehrId }
       const [card, reactions] = await Promise.all([
         api.GET('/ehr/{ehrId}/patient', { params: { path } }),
-        api.GET('/ehr/{ehrId}/adversereaction', { params: { path, query: { limit: 100 } } }),
+        readAll((query) => api.GET('/ehr/{ehrId}/adversereaction', { params: { path, query } })),
       ])
-      return { ...card.data, reactions: reactions.data.items }
+      return { ...card.data, reactions }
     },
   })

@@ -6,15 +6,21 @@ import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { type BannerReaction, bannerQuery } from './banner-query.ts'
 
+interface PatientBannerProps {
+  ehrId: string
+  /** Whether the name is the heading of the page. */
+  isHeading?: boolean
+}
+
 /** The identity of the patient, on every page about them: name, date of birth, age and reactions. */
-export function PatientBanner({ ehrId }: { ehrId: string }) {
+export function PatientBanner({ ehrId, isHeading }: PatientBannerProps) {
   const t = useText()
   const banner = useQuery(bannerQuery(ehrId))
   return (
     <Loaded query={banner} lines={2}>
       {({ name, birthDate, gender, reactions }) => (
         <section className="panel banner" aria-label={t('patient.banner')}>
-          <Heading title={name ?? t('patient.unnamed', { ehrId })} />
+          <PatientName name={name ?? t('patient.unnamed', { ehrId })} isHeading={isHeading} />
           <p>
             {birthDate
               ? `${t('patient.born', { date: formatDate(birthDate) })}, ${t('patient.age', { years: ageInYears(birthDate) })}`
@@ -61,3 +67,12 @@ function Reactions({ reactions }: { reactions: readonly BannerReaction[] }) {
     </ul>
   )
 }
+
+const PatientName = ({ name, isHeading }: { name: string; isHeading: boolean | undefined }) =>
+  isHeading ? (
+    <Heading title={name} />
+  ) : (
+    <p>
+      <strong>{name}</strong>
+    </p>
+  )

@@ -9,7 +9,7 @@ import { useText } from '../../texts/translate.ts'
 import { ConflictView } from '../../ui/form/conflict-view.tsx'
 import { TextField } from '../../ui/form/field.tsx'
 import { Form, saveUnlessChanged, useSubmit } from '../../ui/form/form.tsx'
-import { Heading } from '../../ui/heading.tsx'
+import { RecordHeading } from '../banner/record-heading.tsx'
 
 type Goal = CarePlan['goals'][number]
 type GoalTexts = Record<'name' | 'description' | 'notes' | 'dueDate', string>
@@ -39,7 +39,7 @@ export function GoalForm({ me, goal }: { me: Me; goal: Goal }) {
   })
   return (
     <>
-      <Heading title={t('goal.title')} />
+      <RecordHeading me={me} title={t('goal.title')} />
       {goal.version !== draft.version && (
         <ConflictView
           labels={labels}

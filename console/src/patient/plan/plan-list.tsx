@@ -6,7 +6,7 @@ import { formatDate } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { HistoryLink } from '../history/history-link.tsx'
-import { TaskRow } from '../home/task-list.tsx'
+import { TaskRows } from '../home/task-list.tsx'
 import { PlanFacts } from './plan-facts.tsx'
 
 /** The goals and open tasks of care plans. */
@@ -102,17 +102,12 @@ function Goal({ me, goal, mayChange }: { me: Me; goal: PlanGoal; mayChange: bool
       <h3>{goal.name}</h3>
       {goal.description && <p>{goal.description}</p>}
       {goal.notes && <p className="help">{goal.notes}</p>}
-      <ul className="rows">
-        {open.map((task) => (
-          <TaskRow
-            key={task.id}
-            ehrId={me.ehrId}
-            task={task}
-            mayClose={mayChange}
-            more={<HistoryLink me={me} path={`${path}/task/${task.id}`} name={task.name} />}
-          />
-        ))}
-      </ul>
+      <TaskRows
+        ehrId={me.ehrId}
+        tasks={open}
+        mayClose={mayChange}
+        more={({ id, name }) => <HistoryLink me={me} path={`${path}/task/${id}`} name={name} />}
+      />
       {closed.length > 0 && (
         <ClosedList
           me={me}

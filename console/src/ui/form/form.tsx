@@ -1,7 +1,5 @@
 import { isProblem, Problem, type Violation } from 'health-record-client'
 import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
-import { forgetRequest, requestOf } from '../../browser/drafts.ts'
-import { usePath } from '../../browser/router.tsx'
 import { translate, translateName, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../failure-note.tsx'
 import { type FieldFault, fieldsProblem } from './fields-problem.ts'
@@ -50,7 +48,7 @@ export function useSubmit(
 
 /** Whether a violation is about the value at a path, or a part of it. */
 const isWithin = (violation: string, path: string): boolean =>
-  `${violation.replace(/^body\./, '')}.`.startsWith(`${path}.`)
+  `${violation.replace(/^(body|query)\./, '')}.`.startsWith(`${path}.`)
 
 /** @returns false when somebody else has changed the record since it was read */
 export const saveUnlessChanged = (saving: Promise<unknown>): Promise<boolean> =>
@@ -76,28 +74,20 @@ export interface Creation<B> {
  * Sends what a form creates: the same content has one key until there is an answer, so that a retry creates it once.
  */
 export function useCreation() {
-  const slot = `creation:${usePath()}`
+  const last = useRef<{ text: string; key: string }>(undefined)
   return async <B extends object, R>(body: B, send: (request: Creation<B>) => Promise<R>): Promise<R> => {
     const text = JSON.stringify(body)
-    const key = requestOf(slot, text, () => crypto.randomUUID())
+    if (last.current?.text !== text) last.current = { text, key: crypto.randomUUID() }
     try {
-      const answer = await send({ body, headers: { 'idempotency-key': key } })
-      forgetRequest(slot)
-      return answer
+      return await send({ body, headers: { 'idempotency-key': last.current.key } })
     } catch (error) {
-      if (!isProblem(error, 'network-error', 'timeout')) forgetRequest(slot)
+      if (!isProblem(error, 'network-error', 'timeout')) last.current = undefined
       throw error
     }
   }
 }
 
-/** A rule says different things of different fields: a text of the field comes first. */
-function violationText({ code, path, message }: Violation): string {
-  if (code === 'here') return message
-  const field = path.split('.').at(-1) ?? ''
-  const other = translate('violation.other', { message })
-  return translateName(`violation.${code}.${field}`, translateName(`violation.${code}`, other))
-}
+const violationText = ({ code, message }: Violation): string => translateName(`violation.${code}`, message)
 
 interface FormProps {
   form: SubmitState

@@ -12,6 +12,7 @@ export default function NewGoalPage({ me: self, params }: PageProps) {
   return (
     <PlanEntryForm
       me={me}
+      planId={careplanId}
       draftName={`goal of ${careplanId}`}
       title={t('goal.new')}
       labels={{ name: t('goal.name'), description: t('goal.description'), dueDate: t('goal.dueDate') }}

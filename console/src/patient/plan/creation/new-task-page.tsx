@@ -12,6 +12,7 @@ export default function NewTaskPage({ me: self, params }: PageProps) {
   return (
     <PlanEntryForm
       me={me}
+      planId={careplanId}
       draftName={`task of ${goalId}`}
       title={t('task.new')}
       labels={{ name: t('task.name'), description: t('goal.description'), dueDate: t('task.dueDate') }}

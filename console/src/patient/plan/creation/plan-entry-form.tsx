@@ -1,12 +1,14 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useDraft } from '../../../browser/drafts.ts'
 import { Link, navigate } from '../../../browser/router.tsx'
+import { planQuery } from '../../../model/health-record.ts'
 import { type Me, planPath } from '../../../model/me.ts'
 import { ehrKey } from '../../../model/queries.ts'
 import { useText } from '../../../texts/translate.ts'
 import { TextField } from '../../../ui/form/field.tsx'
 import { type Creation, Form, useCreation, useSubmit } from '../../../ui/form/form.tsx'
-import { Heading } from '../../../ui/heading.tsx'
+import { LoadedPage } from '../../../ui/loaded.tsx'
+import { RecordHeading } from '../../banner/record-heading.tsx'
 
 const EMPTY = { name: '', description: '', dueDate: '' }
 type EntryTexts = typeof EMPTY
@@ -16,6 +18,7 @@ type PlanEntry = Partial<EntryTexts> & Pick<EntryTexts, 'name'>
 
 interface PlanEntryFormProps {
   me: Me
+  planId: string
   /** Names the draft among those of the user. */
   draftName: string
   title: string
@@ -23,8 +26,13 @@ interface PlanEntryFormProps {
   save(request: Creation<PlanEntry>): Promise<unknown>
 }
 
-/** Adds a goal or a task, and returns to the plan. */
-export function PlanEntryForm({ me, draftName, title, labels, save }: PlanEntryFormProps) {
+/** Adds a goal or a task to a plan, and returns to it. */
+export function PlanEntryForm(props: PlanEntryFormProps) {
+  const plan = useQuery(planQuery(props.me.ehrId, props.planId))
+  return <LoadedPage query={plan}>{() => <EntryForm {...props} />}</LoadedPage>
+}
+
+function EntryForm({ me, draftName, title, labels, save }: PlanEntryFormProps) {
   const t = useText()
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft(`${me.mvUid}:${draftName}`, () => EMPTY)
@@ -45,7 +53,7 @@ export function PlanEntryForm({ me, draftName, title, labels, save }: PlanEntryF
   })
   return (
     <>
-      <Heading title={title} />
+      <RecordHeading me={me} title={title} />
       <Form form={form} submit={t('save')} more={<Link to={planPath(me)}>{t('back')}</Link>}>
         <TextField {...field('name')} />
         <TextField {...field('description')} lines={3} required={false} />
