@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Client, components } from 'health-record-client'
 import { api } from '../session/user-session.ts'
-import { ehrKey } from './queries.ts'
+import { ehrKey, readAll } from './queries.ts'
 
 type Schemas = components['schemas']
 export type GraphSeries = Schemas['GraphSeries']
@@ -9,9 +9,6 @@ export type Task = Schemas['TaskResource']
 export type CarePlan = Schemas['CarePlanResource']
 type Participation = Schemas['ParticipationResource']
 
-const MAX_PARTICIPANTS = 200
-const MAX_PLANS = 50
-const MAX_TASKS = 1000
 const VISITORS_PERIOD_MS = 7 * 86_400_000
 const path = (ehrId: string) => ({ path: { ehrId } })
 
@@ -32,16 +29,19 @@ export const tasksQuery = (ehrId: string) =>
   queryOptions({
     queryKey: ehrKey(ehrId, 'tasks'),
     queryFn: async () => {
-      const params = { ...path(ehrId), query: { limit: MAX_TASKS } }
-      const { items } = (await api.GET('/ehr/{ehrId}/careplan/todo', { params })).data
+      const items = await readAll((query) =>
+        api.GET('/ehr/{ehrId}/careplan/todo', { params: { ...path(ehrId), query } }),
+      )
       return items.sort((a, b) => (a.dueDate ?? '9').localeCompare(b.dueDate ?? '9'))
     },
   })
 
 /** The open plans of an EHR, the latest first. */
 export async function listOpenPlans(client: Client, ehrId: string, signal?: AbortSignal) {
-  const params = { ...path(ehrId), query: { status: 'ACTIVE' as const, limit: MAX_PLANS } }
-  return (await client.GET('/ehr/{ehrId}/careplan', { params, signal })).data.items
+  return readAll((query) => {
+    const params = { ...path(ehrId), query: { ...query, status: 'ACTIVE' as const } }
+    return client.GET('/ehr/{ehrId}/careplan', { params, signal })
+  })
 }
 
 export const plansQuery = (ehrId: string) =>
@@ -55,9 +55,10 @@ export const planQuery = (ehrId: string, careplanId: string) =>
   })
 
 export async function readParticipants(ehrId: string, careplanId: string): Promise<Participation[]> {
-  const query = { status: 'ACTIVE', limit: MAX_PARTICIPANTS } as const
-  const params = { path: { ehrId, careplanId }, query }
-  return (await api.GET('/ehr/{ehrId}/careplan/{careplanId}/participant', { params })).data.items
+  return readAll((page) => {
+    const params = { path: { ehrId, careplanId }, query: { ...page, status: 'ACTIVE' as const } }
+    return api.GET('/ehr/{ehrId}/careplan/{careplanId}/participant', { params })
+  })
 }
 
 export const participantsQuery = (ehrId: string, careplanId: string) =>
@@ -76,7 +77,10 @@ export const visitorsQuery = (ehrId: string) =>
     queryKey: ['visitors', ehrId],
     queryFn: async () => {
       const from = new Date(Date.now() - VISITORS_PERIOD_MS).toISOString()
-      const params = { ...path(ehrId), query: { others: true, from, limit: 1000 } }
-      return (await api.GET('/ehr/{ehrId}/audit', { params })).data.items
+      return readAll((query) =>
+        api.GET('/ehr/{ehrId}/audit', {
+          params: { ...path(ehrId), query: { ...query, others: true, from } },
+        }),
+      )
     },
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { findAccessibilityViolations } from '../../harness/browser/axe.ts'
-import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { createPatient, createPlan, createWeight, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, createRoleHolder, type Person } from '../../harness/people/people.ts'
 import { assertNoFaults, button, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
@@ -22,6 +22,12 @@ async function createWeighedPatient(): Promise<Patient> {
   }))
   assertStatus(await patient.call('POST', 'procedure/batch', { items }))
   return patient
+}
+
+/** A weight that comes first in the order of weights. */
+async function createEarlyWeight(patient: Patient): Promise<void> {
+  const carePlanId = await createPlan(patient)
+  await createWeight(patient, carePlanId, 50)
 }
 
 const weightsOf = (ehrId: string): string =>
@@ -64,6 +70,11 @@ describe('the day of an analyst', () => {
       .split('\r\n')
     assert.deepEqual([lines.length, lines[0], lines[COUNT]], [COUNT + 1, 'weight', '71.9'])
     assert.equal(await page.evaluate('location.search'), '')
+    await createEarlyWeight(patient)
+    await button(page, 'Run').click()
+    await page.getByRole('row', { name: '1 50', exact: true }).waitFor()
+    await button(page, 'Next page').click()
+    await page.getByRole('row', { name: '121 71.9', exact: true }).waitFor()
     assertNoFaults(page)
   })
 

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, navigate, useAddress } from '../../browser/router.tsx'
 import type { PageProps } from '../../model/page-props.ts'
@@ -36,13 +36,20 @@ export default function AccountsPage({ me }: PageProps) {
 /** The address holds the state, but no e-mail address: the browser remembers it. */
 function Filters({ filter, onFind }: { filter: AccountFilter; onFind: (email: string) => void }) {
   const t = useText()
+  const queries = useQueryClient()
   const [email, setEmail] = useState('')
-  const form = useSubmit(async () => onFind(email.trim()))
+  const form = useSubmit(async () => {
+    const found = email.trim()
+    // The service says beside the field what is wrong with the address.
+    await queries.fetchQuery(accountsQuery(found === '' ? {} : { email: found }, undefined))
+    onFind(found)
+  })
   return (
     <section className="filters" aria-label={t('accounts.search')}>
       <Form form={form} submit={t('accounts.find')}>
         <TextField
-          {...{ type: 'search', label: t('login.email'), required: false }}
+          {...form.field('email')}
+          {...{ type: 'search', label: t('accounts.wholeEmail'), required: false }}
           value={email}
           onChange={setEmail}
         />

@@ -31,10 +31,13 @@ async function runQuery(request: AqlRequest, offset: number): Promise<AqlResult>
   }
 }
 
+/** All pages of a query have this key first. */
+export const aqlKey = (request: AqlRequest) => ['aql', request] as const
+
 /** A page of the rows. A query may be slow, so only a person repeats it. */
 export const aqlQuery = (request: AqlRequest, offset = 0) =>
   queryOptions({
-    queryKey: ['aql', request, offset],
+    queryKey: [...aqlKey(request), offset],
     queryFn: () => runQuery(request, offset),
     staleTime: Number.POSITIVE_INFINITY,
   })

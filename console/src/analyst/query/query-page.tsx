@@ -7,7 +7,7 @@ import { TextField } from '../../ui/form/field.tsx'
 import { parseJson } from '../../ui/form/fields-problem.ts'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { Heading } from '../../ui/heading.tsx'
-import { type AqlRequest, aqlQuery, faultOf } from './aql-query.ts'
+import { type AqlRequest, aqlKey, aqlQuery, faultOf } from './aql-query.ts'
 import { QueryField } from './query-field.tsx'
 import { QueryResult } from './query-result.tsx'
 import { StoredQueries, type StoredQuery } from './stored-queries.tsx'
@@ -27,7 +27,9 @@ export default function QueryPage({ me: { mvUid, roles } }: PageProps) {
     const query_parameters = parseParameters(parameters)
     const next = { q, query_parameters }
     setRequest(undefined)
-    await queries.fetchQuery({ ...aqlQuery(next), staleTime: 0 })
+    // The pages of an earlier run do not go with those of this one.
+    queries.removeQueries({ queryKey: aqlKey(next) })
+    await queries.fetchQuery(aqlQuery(next))
     setRequest(next)
   })
   const open = ({ q, parameters }: StoredQuery) =>

@@ -3,7 +3,7 @@ import type { components } from 'health-record-client'
 import { pageOf } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, personName } from '../../texts/format.ts'
-import { type TextId, translateName, useText } from '../../texts/translate.ts'
+import { type TextId, translate, translateName, useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { PageButtons, useTurnedPages } from '../../ui/table/page-buttons.tsx'
 import { Table } from '../../ui/table/table.tsx'
@@ -39,6 +39,10 @@ export function AccessLog({ ehrId }: { ehrId: string }) {
 
 const HEADS: readonly TextId[] = ['access.when', 'access.who', 'access.what']
 
+/** The names of own types are readable; those with a dot belong to the program. */
+const accessedKind = (type: string): string =>
+  translateName(`kind.${type.toLowerCase()}`, type.includes('.') ? translate('kind.custom') : type)
+
 function AccessTable({ items }: { items: readonly AccessEntry[] }) {
   const t = useText()
   return (
@@ -51,7 +55,7 @@ function AccessTable({ items }: { items: readonly AccessEntry[] }) {
             {onBehalfOf !== null && `, ${t('access.forYou')}`}
           </th>
           <td>
-            {t(`action.${action}`)}: {translateName(`kind.${type.toLowerCase()}`, type)}
+            {t(`action.${action}`)}: {accessedKind(type)}
             {outcome !== 'done' && ` (${t('access.refused')})`}
           </td>
         </tr>

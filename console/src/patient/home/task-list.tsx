@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link } from '../../browser/router.tsx'
 import type { Task } from '../../model/health-record.ts'
 import { useMayAct } from '../../model/me.ts'
@@ -28,15 +28,8 @@ export function TaskList({ ehrId, mvUid, tasks }: TaskListProps) {
   const later = own.length - now.length
   return (
     <>
-      {now.length === 0 ? (
-        <p>{t('home.noTasks')}</p>
-      ) : (
-        <ul className="rows">
-          {now.map((task) => (
-            <TaskRow key={task.id} ehrId={ehrId} task={task} mayClose={mayClose} />
-          ))}
-        </ul>
-      )}
+      {now.length === 0 && <p>{t('home.noTasks')}</p>}
+      <TaskRows ehrId={ehrId} tasks={now} mayClose={mayClose} />
       {later > 0 && (
         <p>
           <Link to="/plan">{t('home.laterTasks', { count: later })}</Link>
@@ -46,15 +39,44 @@ export function TaskList({ ehrId, mvUid, tasks }: TaskListProps) {
   )
 }
 
+interface TaskRowsProps {
+  ehrId: string
+  tasks: readonly Task[]
+  mayClose: boolean
+  /** A link beside each button. */
+  more?: (task: Task) => ReactNode
+}
+
+/** Open tasks, each with a button that closes it. */
+export function TaskRows({ ehrId, tasks, mayClose, more }: TaskRowsProps) {
+  const t = useText()
+  const [doneTask, setDoneTask] = useState<string>()
+  return (
+    <>
+      <ul className="rows">
+        {tasks.map((task) => (
+          <TaskRow
+            key={task.id}
+            {...{ ehrId, task, mayClose }}
+            more={more?.(task)}
+            onDone={() => setDoneTask(task.name)}
+          />
+        ))}
+      </ul>
+      <p role="status">{doneTask && t('task.isDone', { name: doneTask })}</p>
+    </>
+  )
+}
+
 interface TaskRowProps {
   ehrId: string
   task: Task
   mayClose: boolean
-  /** A link beside the button. */
-  more?: ReactNode
+  more: ReactNode
+  onDone: () => void
 }
 
-export function TaskRow({ ehrId, task, mayClose, more }: TaskRowProps) {
+function TaskRow({ ehrId, task, mayClose, more, onDone }: TaskRowProps) {
   const t = useText()
   const queries = useQueryClient()
   const { carePlanId: careplanId, goalId, id: taskId, name, dueDate, description } = task
@@ -65,6 +87,7 @@ export function TaskRow({ ehrId, task, mayClose, more }: TaskRowProps) {
       params,
       body: { status: 'COMPLETED' },
     })
+    onDone()
     await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
   })
   return (

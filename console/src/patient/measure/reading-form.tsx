@@ -5,10 +5,10 @@ import type { Me } from '../../model/me.ts'
 import { toLocalTime } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { TextField } from '../../ui/form/field.tsx'
-import { Form, type SubmitState, useSubmit } from '../../ui/form/form.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { NumberField } from '../../ui/form/number-field.tsx'
 import { QuestionDialog } from '../../ui/form/question-dialog.tsx'
-import { emptyReading, isTimed, type Reading, unusualValues } from '../measurement/reading.ts'
+import { emptyReading, type Reading, unusualValues } from '../measurement/reading.ts'
 import type { QueuedMeasurement } from '../queue/measurement-queue.ts'
 import { useSaveReading } from './save-reading.ts'
 import type { SavedReading } from './saved-note.tsx'
@@ -42,7 +42,7 @@ export function ReadingForm({ more, ...options }: ReadingFormProps) {
             onChange={(value) => change({ values: { ...draft.values, [quantity.name]: value } })}
           />
         ))}
-        <TimeField {...{ draft, change, submit }} />
+        <TimeField {...{ draft, change }} error={submit.field('timestamp').error} />
         <TextField
           {...submit.field('comment')}
           label={t('measure.comment')}
@@ -107,16 +107,16 @@ function useReadingForm({ me, kind, planId, refusedMeasurement, onSaved }: Omit<
 interface TimeFieldProps {
   draft: Reading
   change: (part: Partial<Reading>) => void
-  submit: SubmitState
+  error: string | undefined
 }
 
-function TimeField({ draft, change, submit }: TimeFieldProps) {
+function TimeField({ draft, change, error }: TimeFieldProps) {
   const t = useText()
-  if (!isTimed(draft))
+  if (draft.time === '')
     return (
       <p>
         {t('measure.now')}{' '}
-        <button type="button" onClick={() => change({ time: toLocalTime(new Date()), isTimed: true })}>
+        <button type="button" onClick={() => change({ time: toLocalTime(new Date()) })}>
           {t('measure.otherTime')}
         </button>
       </p>
@@ -125,9 +125,9 @@ function TimeField({ draft, change, submit }: TimeFieldProps) {
     <TextField
       label={t('measure.time')}
       type="datetime-local"
-      {...submit.field('timestamp')}
+      error={error}
       value={draft.time}
-      onChange={(time) => change({ time, isTimed: true })}
+      onChange={(time) => change({ time })}
     />
   )
 }

@@ -11,7 +11,8 @@ import { formatMoment } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { TextField } from '../../ui/form/field.tsx'
 import { Form, useCreation, useSubmit } from '../../ui/form/form.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
+import { LoadedPage } from '../../ui/loaded.tsx'
+import { PageButtons, type TurnedPages, useTurnedPages } from '../../ui/table/page-buttons.tsx'
 import { RecordHeading } from '../banner/record-heading.tsx'
 import { subjectOf, topicQuery } from './topic-queries.ts'
 import { writerText } from './writer-text.ts'
@@ -22,19 +23,24 @@ type Topic = components['schemas']['ChatTopicWithMessages']
 export default function TopicPage({ me: self, params }: PageProps) {
   const { topicId = '', planId } = params
   const me = atPatient(self, params)
-  const topic = useQuery(topicQuery(me.ehrId, planId, topicId))
-  return <Loaded query={topic}>{(data) => <Conversation me={me} planId={planId} topic={data} />}</Loaded>
+  const pages = useTurnedPages<string>()
+  const topic = useQuery(topicQuery({ ehrId: me.ehrId, planId, topicId }, pages.position))
+  return (
+    <LoadedPage query={topic}>
+      {(data) => <Conversation me={me} planId={planId} topic={data} pages={pages} />}
+    </LoadedPage>
+  )
 }
 
 interface ConversationProps {
   me: Me
   planId: string | undefined
   topic: Topic
+  pages: TurnedPages<string>
 }
 
-function Conversation({ me, planId, topic }: ConversationProps) {
+function Conversation({ me, planId, topic, pages }: ConversationProps) {
   const t = useText()
-  const { mvUid } = me
   const path = { ...subjectOf(me.ehrId, planId), topicId: topic.id }
   useMarkRead(me.ehrId, path, topic.unread)
   return (
@@ -43,18 +49,32 @@ function Conversation({ me, planId, topic }: ConversationProps) {
       <p>
         <Link to={`${recordPath(me)}/messages`}>{t('messages.title')}</Link>
       </p>
-      <ol className="messages">
-        {topic.items.map(({ id, author, onBehalfOf, createdAt, text }) => (
-          <li key={id} className={author.mvUid === mvUid ? 'own' : undefined}>
-            <p className="help">
-              {writerText(me, author, onBehalfOf)}, {formatMoment(createdAt)}
-            </p>
-            <p className="text">{text ?? t('messages.deleted')}</p>
-          </li>
-        ))}
-      </ol>
+      <PageButtons pages={pages} next={topic.page.prev} />
+      {/* Readers of the screen say a new message, but not those of another page. */}
+      <div key={pages.position} role="log" aria-label={t('messages.title')}>
+        <ol className="messages">
+          {topic.items.map((message) => (
+            <MessageRow key={message.id} me={me} message={message} />
+          ))}
+        </ol>
+      </div>
       {topic.closed ? <p>{t('messages.closed')}</p> : <Reply me={me} path={path} />}
     </>
+  )
+}
+
+function MessageRow({ me, message }: { me: Me; message: Topic['items'][number] }) {
+  const t = useText()
+  const { author, onBehalfOf, createdAt, text } = message
+  return (
+    <li className={author.mvUid === me.mvUid ? 'own' : undefined}>
+      <p className="help">
+        {writerText(me, author, onBehalfOf)}, {formatMoment(createdAt)}
+      </p>
+      <p className="text" dir="auto">
+        {text ?? t('messages.deleted')}
+      </p>
+    </li>
   )
 }
 

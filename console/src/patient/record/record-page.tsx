@@ -2,7 +2,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
-import { ehrKey } from '../../model/queries.ts'
+import { ehrKey, readAll } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { certaintyWord, isRetracted } from '../../texts/certainty.ts'
 import { formatDate } from '../../texts/format.ts'
@@ -27,21 +27,16 @@ const word = (code: string | null) => code && translateName(`word.${code}`, code
 const pastWord = (status: string | null) => (status === 'active' ? null : word(status))
 const day = (date: string | null) => date && formatDate(date)
 
-interface RecordParams {
-  path: { ehrId: string }
-  query: { limit: number }
-}
-
 interface Section {
   title: TextId
-  read(params: RecordParams): Promise<RecordLine[]>
+  read(path: { ehrId: string }): Promise<RecordLine[]>
 }
 
 const SECTIONS: readonly Section[] = [
   {
     title: 'record.diagnoses',
-    read: async (params) =>
-      (await api.GET('/ehr/{ehrId}/diagnosis', { params })).data.items.map(
+    read: async (path) =>
+      (await readAll((query) => api.GET('/ehr/{ehrId}/diagnosis', { params: { path, query } }))).map(
         ({ id, name, onset, status, severity, certainty, comment }) => ({
           path: `diagnosis/${id}`,
           name,
@@ -57,8 +52,8 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'record.reactions',
-    read: async (params) =>
-      (await api.GET('/ehr/{ehrId}/adversereaction', { params })).data.items.map(
+    read: async (path) =>
+      (await readAll((query) => api.GET('/ehr/{ehrId}/adversereaction', { params: { path, query } }))).map(
         ({ substance, criticality, status, verification, reactions, comment }) => ({
           path: `adversereaction/${encodeURIComponent(substance)}`,
           name: substance,
@@ -74,8 +69,8 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'record.medications',
-    read: async (params) =>
-      (await api.GET('/ehr/{ehrId}/medication', { params })).data.items.map(
+    read: async (path) =>
+      (await readAll((query) => api.GET('/ehr/{ehrId}/medication', { params: { path, query } }))).map(
         ({ id, name, dosage, status, start, comment }) => ({
           path: `medication/${id}`,
           name,
@@ -86,8 +81,8 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'record.immunisations',
-    read: async (params) =>
-      (await api.GET('/ehr/{ehrId}/immunisation', { params })).data.items.map(
+    read: async (path) =>
+      (await readAll((query) => api.GET('/ehr/{ehrId}/immunisation', { params: { path, query } }))).map(
         ({ id, vaccine, date, status, targetDisease, comment }) => ({
           path: `immunisation/${id}`,
           name: vaccine,
@@ -98,8 +93,8 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'record.devices',
-    read: async (params) =>
-      (await api.GET('/ehr/{ehrId}/device', { params })).data.items.map(
+    read: async (path) =>
+      (await readAll((query) => api.GET('/ehr/{ehrId}/device', { params: { path, query } }))).map(
         ({ id, name, manufacturer, model, serial }) => ({
           path: `device/${id}`,
           name,
@@ -109,8 +104,8 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'record.documents',
-    read: async (params) =>
-      (await api.GET('/med/ehr/{ehrId}/composition', { params })).data.items.map(
+    read: async (path) =>
+      (await readAll((query) => api.GET('/med/ehr/{ehrId}/composition', { params: { path, query } }))).map(
         ({ compositionId, name, start, updatedAt }) => ({
           path: `composition/${compositionId}`,
           name,
@@ -129,10 +124,10 @@ const recordQuery = (ehrId: string) =>
   queryOptions({
     queryKey: ehrKey(ehrId, 'record'),
     queryFn: () => {
-      const params = { path: { ehrId }, query: { limit: 200 } }
+      const path = { ehrId }
       const readSection = async ({ title, read }: Section) => ({
         title,
-        lines: retractedLast(await read(params)),
+        lines: retractedLast(await read(path)),
       })
       return Promise.all(SECTIONS.map(readSection))
     },

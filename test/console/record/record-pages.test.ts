@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import {
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  createWeight,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { assertNoFaults, button, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
+
+const DAY_MS = 86_400_000
+const dateIn = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10)
+
+const createTopic = async (patient: Patient, title: string, about = `ehr/${patient.ehrId}`) =>
+  assertStatus(await patient.call('POST', `/chat/${about}`, { title, text: `Message 1 of ${title}` }), 201).id
+
+describe('the pages of a record', () => {
+  const opened = useConsoleBrowser()
+  let page: Page
+  let patient: Patient
+  let topicId: string
+  before(async () => {
+    patient = await createPatient()
+    const planId = await createPlan(patient)
+    const goalId = await createGoal(patient, planId)
+    await createTask(patient, planId, goalId, { name: 'Buy shoes' })
+    await createTask(patient, planId, goalId, { name: 'Run', dueDate: dateIn(0) })
+    await createTask(patient, planId, goalId, { name: 'Rest', dueDate: dateIn(1) })
+    await createWeight(patient, planId)
+    for (const name of ['Asthma', 'Gout', 'Angina', 'Eczema', 'Migraine'])
+      assertStatus(await patient.call('POST', 'diagnosis', { name }), 201)
+    const formerPlan = await createPlan(patient)
+    await createTopic(patient, 'Former plan', `careplan/${formerPlan}`)
+    const closing = { status: 'COMPLETED' }
+    assertStatus(await patient.call('POST', `careplan/${formerPlan}/close`, closing), 200)
+    for (const title of ['First', 'Second', 'Third']) topicId = await createTopic(patient, title)
+    for (let i = 2; i <= 5; i++) {
+      const message = { text: `Message ${i} of Third` }
+      assertStatus(await patient.call('POST', `/chat/ehr/${patient.ehrId}/${topicId}`, message), 201)
+    }
+    page = await opened.open()
+    await page.clock.install()
+    await logInOn(page, patient)
+    // Pages of two entries show the same as large ones of a long record.
+    await page.route(/limit=\d+/, (route) =>
+      route.continue({
+        url: route
+          .request()
+          .url()
+          .replace(/limit=\d+/, 'limit=2'),
+      }),
+    )
+  })
+  after(() => assertNoFaults(page))
+
+  it('show all entries of a long list', async () => {
+    await goTo(page, 'record')
+    for (const name of ['Asthma', 'Gout', 'Angina', 'Eczema', 'Migraine'])
+      await page.getByText(name, { exact: true }).waitFor()
+  })
+
+  it('list all conversations, also those of plans that are over', async () => {
+    await goTo(page, 'messages')
+    for (const title of ['First', 'Second', 'Third', 'Former plan'])
+      await page.getByRole('link', { name: title, exact: true }).waitFor()
+  })
+
+  it('lead to the older messages of a conversation, and say new ones', async () => {
+    await goTo(page, `messages/${topicId}`)
+    const log = page.getByRole('log')
+    await log.getByText('Message 5 of Third').waitFor()
+    assert.equal(await log.getByRole('listitem').count(), 2)
+    await button(page, 'Older').click()
+    await log.getByText('Message 3 of Third').waitFor()
+    await button(page, 'Older').click()
+    await log.getByText('Message 1 of Third').waitFor()
+    assert.equal(await button(page, 'Older').count(), 0)
+    for (let i = 0; i < 2; i++) await button(page, 'Newer').click()
+    const arabic = 'مرحبا 10 mg'
+    await page.getByLabel('Your reply').fill(arabic)
+    await button(page, 'Send').click()
+    await log.getByText(arabic).waitFor()
+    const direction = "getComputedStyle(document.querySelector('.messages li:last-child .text')).direction"
+    assert.equal(await page.evaluate(direction), 'rtl')
+  })
+
+  it('keep the focus in the list when a task is done, and say so', async () => {
+    await menu(page, 'Home').click()
+    const done = button(page, 'Done Buy shoes')
+    await done.press('Enter')
+    await page.getByText('“Buy shoes” is done.').waitFor()
+    await done.waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate('document.activeElement.id'), 'tasks')
+  })
+
+  it('tell the time truly while they stay open', async () => {
+    await menu(page, 'Home').click()
+    assert.equal(await page.getByText('was due on').count(), 0)
+    assert.equal(await button(page, 'Done Rest').count(), 0)
+    const age = page.locator('section[aria-labelledby=newest] time')
+    assert.match((await age.textContent()) ?? '', /months ago/)
+    await page.clock.fastForward(DAY_MS)
+    await button(page, 'Done Rest').waitFor()
+    await page.getByText(/was due on/).waitFor()
+  })
+})
