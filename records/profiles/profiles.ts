@@ -13,7 +13,7 @@ import { Addresses } from './relations/addresses.ts'
 import { Contacts } from './relations/contacts.ts'
 import { Relations } from './relations/relations.ts'
 import { connectionRole } from './storage/owner.ts'
-import { PROFILE_COLLECTIONS } from './storage/profile-collections.ts'
+import { PERSON_COLLECTIONS, PROFILE_COLLECTIONS } from './storage/profile-collections.ts'
 import { forgetProfileState, lockProfile, recordProfileDeletion } from './storage/profile-lock.ts'
 
 /** The stores of all data about the persons behind the accounts. */
@@ -71,7 +71,8 @@ export class Profiles {
   }
 
   /**
-   * Deletes a person with everything stored about them; the account stays.
+   * Deletes a person with their agreements. The account stays with what belongs to its work: handovers, worklist views,
+   * subscriptions and conversations.
    * @throws NotFound; PreconditionFailed
    */
   async remove(caller: Caller, mvUid: string, expected: ExpectedVersions): Promise<void> {
@@ -80,17 +81,17 @@ export class Profiles {
       const { version } = await this.persons.store.get(caller, { id: mvUid }, { tx })
       if (Array.isArray(expected) && !expected.includes(version))
         throw new ServiceError('PreconditionFailed', { version })
-      await erasePerson(this.#records, mvUid, tx.session)
-      await recordProfileDeletion(this.#records, tx, mvUid)
+      await erasePerson(this.#records, mvUid, tx.session, PERSON_COLLECTIONS)
       const by = { caller, at: this.#records.clock() }
       const removal = { action: 'delete' as const, version: version + 1, before: null, changed: [] }
+      await recordProfileDeletion(this.#records, tx, mvUid, removal.version)
       tx.changes.push(createHistoryEntry({ collection: PROFILE_COLLECTIONS.person, id: mvUid }, by, removal))
     })
   }
 
   /** Erases everything stored about a person in the transaction that deletes the account. */
   async eraseWithAccount(session: ClientSession, mvUid: string): Promise<void> {
-    await erasePerson(this.#records, mvUid, session)
+    await erasePerson(this.#records, mvUid, session, PROFILE_COLLECTIONS)
     await forgetProfileState(this.#records, mvUid, session)
   }
 }

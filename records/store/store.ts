@@ -116,10 +116,10 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     input: Static<S>,
     permissions: Permissions | RecordParent,
-    { tx, id = newId() }: WriteOptions & { id?: string } = {},
+    { tx, id = newId(), first }: WriteOptions & { id?: string; first?: FirstVersion } = {},
   ): Promise<RecordOf<S>> {
     try {
-      return (await this.insert(caller, input, permissions, { tx, id })).record
+      return (await this.insert(caller, input, permissions, { tx, id, ...(first && { first }) })).record
     } catch (error) {
       const isKnown = !tx && error instanceof ServiceError && isDuplicateIdError(error.cause)
       if (isKnown) return this.get(caller, { id } as RecordSelector<S>)
@@ -132,10 +132,10 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     input: Static<S>,
     permissions: Permissions | RecordParent,
-    { tx, id }: WriteOptions & { id: string },
+    { tx, id, first }: WriteOptions & { id: string; first?: FirstVersion },
   ): Promise<WrittenRecord<S>> {
     const inputs = [{ ...(input as object), id } as Static<S>]
-    return this.#write(this.#creationOf(caller, inputs, permissions), tx).catch(throwConflict)
+    return this.#write(this.#creationOf(caller, inputs, permissions, first), tx).catch(throwConflict)
   }
 
   /** Saves new records with the same permissions, all or none. An `id` in an input becomes the record's. */

@@ -102,6 +102,18 @@ for (const family of ['path', 'class'] as const)
     const handle = async (who: Person, id: string, step: Values) =>
       (await who.call('POST', `/ehr/${patient.ehrId}/alert/${id}/handle`, step)).status
 
+    it('outlives the profile of the owner, and still returns the alerts at its end', async () => {
+      await escalateTo(nurse)
+      const { id, version } = await handOverTo(colleague)
+      const alert = await createAlert(patient, planId)
+      await waitForAssignee(alert, colleague, nurse)
+      assertStatus(await nurse.call('GET', `/profile/${nurse.mvUid}`))
+      assertStatus(await nurse.call('DELETE', `/profile/${nurse.mvUid}`), 204)
+      const ended = await end(nurse, id as string, version as number)
+      assert.ok(ended.result, JSON.stringify(ended))
+      await waitForAssignee(alert, nurse)
+    })
+
     it('gives the colleague the alerts of the list, and returns them at the end', async () => {
       await escalateTo(nurse)
       const before = await createAlert(patient, planId)

@@ -60,7 +60,7 @@ export const profileOperations = [
     path: profilePath,
     summary: 'Remove a person',
     description:
-      'Removes the picture, addresses, contacts, relations and connections with their history. The account stays.',
+      'Removes the picture, addresses, contacts, relations, connections and agreements with helpers, with their history. The account stays, with handovers and views of the worklist, FHIR subscriptions, and messages: both sides see them again once they are connected again.',
     source: profileSource,
     access: 'person',
     reply: [204],

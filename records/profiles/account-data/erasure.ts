@@ -13,14 +13,19 @@ interface ProfileDocument {
 }
 
 /**
- * Deletes everything stored about a person, history included, in the caller's transaction. It cannot be
- * undone.
+ * Deletes what these collections contain about a person, the agreements with helpers, and the history of both, in the
+ * caller's transaction. It cannot be undone.
  */
-export async function erasePerson(database: Database, mvUid: string, session: ClientSession): Promise<void> {
+export async function erasePerson(
+  database: Database,
+  mvUid: string,
+  session: ClientSession,
+  collections: Partial<typeof PROFILE_COLLECTIONS>,
+): Promise<void> {
   const { db } = database
   await eraseAgreementsOf(database, session, mvUid)
   await eraseConnectionsOfOthers(database, mvUid, session)
-  for (const name of Object.values(PROFILE_COLLECTIONS)) {
+  for (const name of Object.values(collections)) {
     await db.collection<ProfileDocument>(name).deleteMany({ _id: ownedIdRange(mvUid) }, { session })
     await deleteHistory(db, ownedIdRange(`${name}/${mvUid}`), session)
   }

@@ -14,7 +14,7 @@ import { runStoreTransaction, type StoreContext, type Transaction } from '../../
 import { normaliseBody } from '../storage/normalise-body.ts'
 import { permissionsSharedWithConnections } from '../storage/owner.ts'
 import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
-import { findDeletedProfiles, isProfileDeleted } from '../storage/profile-lock.ts'
+import { findDeletedProfiles, firstPersonVersion, isProfileDeleted } from '../storage/profile-lock.ts'
 import { findLanguage } from './language.ts'
 
 const personSchema = Type.Object(profileFields)
@@ -79,15 +79,23 @@ export class Persons {
     if (expected !== undefined) throw new ServiceError('PreconditionFailed')
     const first = { ...next, picture: false }
     const permissions = permissionsSharedWithConnections(mvUid)
-    const create = (tx: Transaction) => this.store.create(caller, first, permissions, { tx, id: mvUid })
+    const create = async (tx: Transaction) => {
+      const version = await firstPersonVersion(this.#records, tx, mvUid)
+      return this.store.create(caller, first, permissions, { tx, id: mvUid, first: { version } })
+    }
     return createOrFindExisting(() => runStoreTransaction(this.#records, create), update)
   }
 
-  /** Records whether the person has a picture. @returns whether there was one before; @throws NotFound */
-  async setHasPicture(caller: Caller, mvUid: string, tx: Transaction, picture: boolean): Promise<boolean> {
+  /** Records whether the person has a picture. @returns whether there was one before, and the new version; @throws NotFound */
+  async setHasPicture(
+    caller: Caller,
+    mvUid: string,
+    tx: Transaction,
+    picture: boolean,
+  ): Promise<{ hadPicture: boolean; version: number }> {
     const before = await this.store.get(caller, { id: mvUid }, { tx })
-    await this.store.update(caller, { id: mvUid }, (now) => ({ ...now, picture }), { tx })
-    return before.picture
+    const person = await this.store.update(caller, { id: mvUid }, (now) => ({ ...now, picture }), { tx })
+    return { hadPicture: before.picture, version: person.version }
   }
 
   /** The display names of persons, by id. Users who never had a person have the name of their account, if any. */

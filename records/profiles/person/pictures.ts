@@ -49,10 +49,11 @@ export class Pictures {
     const key = { id: mvUid }
     await this.#persons.get(caller, mvUid)
     const { version } = await runStoreTransaction(this.#records, async (tx) => {
-      const replaces = await this.#persons.setHasPicture(caller, mvUid, tx, true)
-      return replaces
-        ? this.store.update(caller, key, () => picture, { tx })
-        : this.store.create(caller, picture, permissionsSharedWithConnections(mvUid), { tx, ...key })
+      const { hadPicture, version } = await this.#persons.setHasPicture(caller, mvUid, tx, true)
+      if (hadPicture) return this.store.update(caller, key, () => picture, { tx })
+      // Every change of the picture was a version of the person, so none of a removed picture occurs again.
+      const permissions = permissionsSharedWithConnections(mvUid)
+      return this.store.create(caller, picture, permissions, { tx, ...key, first: { version } })
     })
     return { ...file, version }
   }

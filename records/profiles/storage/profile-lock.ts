@@ -11,6 +11,8 @@ interface ProfileState {
   turns?: number
   /** The person was removed on purpose. */
   removed?: true
+  /** The version of that removal. */
+  removalVersion?: number
 }
 
 export const profileStatesOf = ({ db }: Pick<StoreContext, 'db'>) =>
@@ -48,12 +50,23 @@ export async function recordProfileDeletion(
   records: StoreContext,
   { session }: Transaction,
   mvUid: string,
+  removalVersion: number,
 ): Promise<void> {
   await profileStatesOf(records).updateOne(
     { _id: mvUid },
-    { $set: { removed: true } },
+    { $set: { removed: true, removalVersion } },
     { upsert: true, session },
   )
+}
+
+/** The first version of a person: versions of a removed one do not occur again, since clients may still have them. */
+export async function firstPersonVersion(
+  records: StoreContext,
+  { session }: Transaction,
+  mvUid: string,
+): Promise<number> {
+  const state = await profileStatesOf(records).findOne({ _id: mvUid }, { session })
+  return (state?.removalVersion ?? 0) + 1
 }
 
 /** Finds the users among others who removed their persons on purpose. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import sharp from 'sharp'
 import { connectUsers, createOwner, type Owner } from '../../harness/care/owners.ts'
-import { assertProblemPlaces } from '../../harness/clients/path-client.ts'
+import { assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
 import { password } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
@@ -230,5 +231,28 @@ describe('a person', () => {
       ],
     )
     assert.equal(items[0]?.before?.gender, 'FEMALE')
+  })
+
+  it('continues its versions after a removal, so that no old ETag fits', async () => {
+    const owner = await createOwner()
+    const save = (displayName: string, headers = {}) =>
+      owner.call('PUT', '', { name: { displayName } }, headers)
+    const { etag } = await save('First')
+    assertStatus(await owner.call('DELETE', ''), 204)
+    for (const name of ['Second', 'Third']) assertStatus(await save(name))
+    assertStatus(await owner.call('GET', '', undefined, { 'if-none-match': etag }), 200)
+    assertStatus(await save('Stale', { 'if-match': etag }), 412)
+
+    const upload = async (background: string) => {
+      const picture = sharp({ create: { width: 8, height: 8, channels: 3, background } }).png()
+      const type = { 'content-type': 'image/png' }
+      return assertStatus(await owner.call('POST', 'picture', await picture.toBuffer(), type), 201)
+    }
+    await upload('black')
+    const { etag: pictureTag } = await owner.call('GET', 'picture')
+    assertStatus(await owner.call('DELETE', 'picture'), 204)
+    await upload('red')
+    const { status } = await owner.call('GET', 'picture', undefined, { 'if-none-match': pictureTag })
+    assert.equal(status, 200)
   })
 })
