@@ -24,7 +24,7 @@ export function EscalationSection({ participants, ...props }: EscalationSectionP
   const writers = participants.filter(({ access }) => access !== 'READ').map(({ mvUid }) => mvUid)
   return (
     <section className="panel" aria-labelledby="escalation">
-      <h3 id="escalation">{t('escalation.title')}</h3>
+      <h2 id="escalation">{t('escalation.title')}</h2>
       <p className="help">{t('escalation.help')}</p>
       {isWriter ? (
         <EscalationForm {...props} {...{ writers, nameOf }} />

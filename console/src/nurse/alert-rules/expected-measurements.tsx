@@ -27,7 +27,7 @@ export function ExpectedMeasurements(props: AlertRulesProps) {
   }
   return (
     <section className="panel" aria-labelledby="expected">
-      <h3 id="expected">{t('expected.title')}</h3>
+      <h2 id="expected">{t('expected.title')}</h2>
       <RuleRows isWriter={isWriter} none={t('expected.none')} rules={expected} textOf={textOf}>
         {(one, text, run) => (
           <ConfirmButton

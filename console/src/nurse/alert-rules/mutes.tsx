@@ -35,7 +35,7 @@ export function Mutes(props: AlertRulesProps) {
     }))
   return (
     <section className="panel" aria-labelledby="mutes">
-      <h3 id="mutes">{t('mute.title')}</h3>
+      <h2 id="mutes">{t('mute.title')}</h2>
       <RuleRows isWriter={isWriter} none={t('mute.none')} rules={mutes} textOf={textOf}>
         {(one, text, run) => (
           <button type="button" onClick={() => run(() => end(one))}>
