@@ -90,6 +90,83 @@ describe('the console', () => {
     assert.deepEqual([items.length, lost], [1, 1])
   })
 
+  it('saves once what was sent before the page was loaded again', async () => {
+    const { patient, page } = await openLoggedIn('measure?kind=heartrate')
+    const planId = await createPlan(patient)
+    const goalId = await createGoal(patient, planId)
+    const losePost = async (path: string) => {
+      await page.route(path, async (route) => {
+        if (route.request().method() === 'POST') await route.fetch()
+        return route.request().method() === 'POST' ? route.abort('connectionreset') : route.continue()
+      })
+    }
+    const save = async (path: string, label: string, text: string) => {
+      await losePost(path)
+      await page.getByLabel(label, { exact: true }).fill(text)
+      await button(page, 'Save').click()
+      await page.getByText('There is no connection.').waitFor()
+      await page.unroute(path)
+      await page.reload()
+      assert.equal(await page.getByLabel(label, { exact: true }).inputValue(), text)
+      await button(page, 'Save').click()
+    }
+    await save('**/procedure/heartrate', 'Heart rate', '72')
+    await page.getByText('Heart rate 72 per minute').waitFor()
+    assert.equal(assertStatus(await patient.call('GET', 'procedure/heartrate')).items.length, 1)
+
+    await page.goto(`${service.url}/console/plan/${planId}/goal/${goalId}/task/new`)
+    await save('**/task', 'Task', 'Buy shoes')
+    await page.getByRole('heading', { name: 'My plan' }).waitFor()
+    const [goal] = assertStatus(await patient.call('GET', `careplan/${planId}`)).goals
+    assert.equal(goal.tasks.length, 1)
+  })
+
+  it('keeps the field for the time while it is empty, and asks for a time', async () => {
+    const { patient, page } = await openLoggedIn('measure?kind=heartrate')
+    await page.getByLabel('Heart rate', { exact: true }).fill('72')
+    await button(page, 'Another time').click()
+    const time = page.getByLabel('When did you measure?')
+    await time.focus()
+    await page.keyboard.press('Backspace')
+    assert.ok(await time.isVisible())
+    await time.fill('')
+    await button(page, 'Save').click()
+    await page.getByText('Say when you measured.').first().waitFor()
+    assert.deepEqual(assertStatus(await patient.call('GET', 'procedure/heartrate')).items, [])
+    await time.fill('2999-01-01T08:00')
+    await button(page, 'Save').click()
+    await page.getByText('This time is not possible.').first().waitFor()
+  })
+
+  it('ends the session that a log-out without an answer left, before any page opens', async () => {
+    const { patient, page } = await openLoggedIn()
+    await page.route('**/auth/**', (route) => route.abort())
+    await button(page, 'Log out').click()
+    await page.getByText('You are logged out here, but the service did not answer.').waitFor()
+    await page.evaluate("localStorage.setItem('logged-in', '1')")
+    await page.unroute('**/auth/**')
+    await page.reload()
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    assert.equal(await page.getByText('You are logged out here').count(), 0)
+    assert.equal(assertStatus(await patient.call('GET', '/auth/sessions')).items.length, 1)
+    await logInOn(page, patient)
+  })
+
+  it('says that the service does not answer when the page is loaded meanwhile, and goes on', async () => {
+    const { page } = await openLoggedIn('record')
+    const problem = {
+      status: 503,
+      contentType: 'application/problem+json',
+      body: '{"status":503,"code":"unavailable"}',
+    }
+    await page.route('**/auth/login/token', (route) => route.fulfill(problem))
+    await page.reload()
+    await page.getByRole('heading', { name: 'The service does not answer' }).waitFor()
+    await page.unroute('**/auth/login/token')
+    await button(page, 'Try again').click()
+    await page.getByRole('heading', { name: 'My record' }).waitFor()
+  })
+
   it('sends a refused measurement with a new key, changed or not, and keeps what was typed', async () => {
     const { patient, page } = await openLoggedIn('measure?kind=bloodpressure')
     await createPlan(patient)

@@ -4,6 +4,7 @@ import { Link, serviceUrl } from '../browser/router.tsx'
 import type { Me } from '../model/me.ts'
 import { LogOutButton } from '../patient/queue/log-out-button.tsx'
 import { RefusalNote } from '../patient/queue/queued-measurements.tsx'
+import { useSession } from '../session/user-session.ts'
 import { useText } from '../texts/translate.ts'
 import { HelpedPersons, HelpingBanner } from './helping.tsx'
 import type { PageEntry } from './page-table.ts'
@@ -19,11 +20,17 @@ interface LayoutProps {
 export function Layout({ me, pages, current, children }: LayoutProps) {
   const t = useText()
   useFocusRescue()
+  const session = useSession()
   return (
     <>
       <a className="skip" href="#content">
         {t('skip')}
       </a>
+      {session.status === 'in' && session.isOther && (
+        <p role="status" className="helping">
+          {t('login.other', { name: me.name })}
+        </p>
+      )}
       <HelpingBanner />
       <header className="top">
         <p className="person">{me.name}</p>

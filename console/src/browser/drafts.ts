@@ -13,6 +13,30 @@ function readDraft<T>(key: string): T | undefined {
   return json === null ? undefined : JSON.parse(json)
 }
 
+interface SentRequest<T> {
+  text: string
+  request: T
+}
+
+/**
+ * The request for a content. Until its answer is there, the same content has the same request, with the same key, so that
+ * it is stored once. This holds over a reload, as for drafts.
+ * @param slot names the form
+ */
+export function requestOf<T>(slot: string, text: string, create: () => T): T {
+  const last = readDraft<SentRequest<T>>(slot)
+  if (last?.text === text) return last.request
+  const request = create()
+  keepRequest(slot, text, request)
+  return request
+}
+
+export const keepRequest = (slot: string, text: string, request: unknown): void =>
+  tabStorage.set(PREFIX + slot, JSON.stringify({ text, request }))
+
+/** After an answer. */
+export const forgetRequest = (slot: string): void => tabStorage.remove(PREFIX + slot)
+
 interface OpenDraft<T> {
   key: string
   draft: T

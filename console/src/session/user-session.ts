@@ -1,10 +1,26 @@
-import { type Client, createClient, createMemoryStore, isProblem, type Tokens } from 'health-record-client'
+import {
+  type Client,
+  createClient,
+  createMemoryStore,
+  isProblem,
+  Problem,
+  type Tokens,
+} from 'health-record-client'
 import { useSyncExternalStore } from 'react'
 import { forgetDrafts } from '../browser/drafts.ts'
 import { serviceUrl } from '../browser/router.tsx'
 import { tabStorage } from '../browser/storage.ts'
 import { createHelperClient } from './helper-client.ts'
-import { markLoggedIn, mayBeLoggedIn, unmarkLoggedIn } from './session-mark.ts'
+import {
+  isLogOutPending,
+  markLoggedIn,
+  markLogOut,
+  markOtherUser,
+  mayBeLoggedIn,
+  takeOtherUserMark,
+  unmarkLoggedIn,
+  unmarkLogOut,
+} from './session-mark.ts'
 
 /** A person for whom the user acts as a helper. */
 export interface HelpedPerson {
@@ -13,19 +29,29 @@ export interface HelpedPerson {
   acts: readonly HelperAct[]
 }
 
-/** `helpedPerson`: the pages show this person's record. `ended`: they did until a moment ago. */
+/**
+ * `helpedPerson`: the pages show this person's record. `ended`: they did until a moment ago. `isOther`: the page showed
+ * another user until a moment ago.
+ */
 export type Session =
   | { status: 'starting' }
-  | { status: 'in'; mvUid: string; helpedPerson?: HelpedPerson; ended?: HelpedPerson }
-  /** `ended`: the service ended the session, so that drafts remain. */
-  | { status: 'out'; ended: boolean }
+  | { status: 'in'; mvUid: string; helpedPerson?: HelpedPerson; ended?: HelpedPerson; isOther?: boolean }
+  /** `ended`: the service ended the session, so that drafts remain. `isPending`: it has not heard of the log-out yet. */
+  | { status: 'out'; ended: boolean; isPending?: boolean }
+  /** There may be a session, and the service does not answer. */
+  | { status: 'failed'; problem: Problem }
 
 export type HelperAct = 'READ' | 'RECORD' | 'MESSAGES' | 'PLAN'
 
 let current: Session = { status: 'starting' }
 const listeners = new Set<() => void>()
-/** Log-out in one tab ends all. */
+/** Log-out in one tab ends all, and a login of another user is that of all: they share one cookie. */
 const tabs = new BroadcastChannel('session')
+const OUT = 'out'
+
+/** The user whom this page serves. */
+let servedUser: string | undefined
+let isLoggingIn = false
 
 function change(session: Session): void {
   current = session
@@ -40,11 +66,30 @@ const memory = createMemoryStore()
 const tokens = {
   load: memory.load,
   save(next: Tokens | undefined) {
-    memory.save(next)
-    if (next && current.status === 'in') return
-    if (next) change({ status: 'in', mvUid: userOf(next.authToken) })
-    else if (current.status !== 'out') change({ status: 'out', ended: current.status === 'in' })
+    if (next) return keep(next)
+    memory.save(undefined)
+    if (current.status !== 'out') change({ status: 'out', ended: current.status === 'in' })
   },
+}
+
+/** @throws Problem when a request that outlives its session would begin another one */
+function keep(next: Tokens): void | Promise<void> {
+  if (current.status === 'out' && !isLoggingIn)
+    throw new Problem({ status: 401, code: 'unauthorized', title: '', errors: [] })
+  const mvUid = userOf(next.authToken)
+  servedUser ??= mvUid
+  if (mvUid !== servedUser) return startAnew()
+  memory.save(next)
+  if (current.status === 'in') return
+  tabs.postMessage(mvUid)
+  change({ status: 'in', mvUid, isOther: takeOtherUserMark() })
+}
+
+/** The browser has another user now. Requests of the former one end with the page, before they are sent again. */
+function startAnew(): Promise<void> {
+  if (current.status === 'in') markOtherUser()
+  location.reload()
+  return new Promise(() => {})
 }
 
 /** Sends the requests of the user, also while they act for somebody. */
@@ -94,14 +139,34 @@ export function stopHelping(isEnded = false): void {
   change({ status: 'in', mvUid: current.mvUid, ...(isEnded && { ended: current.helpedPerson }) })
 }
 
-/** Continues the session of the cookie, if there may be one. */
+const RETRY_INTERVAL_MS = 10_000
+let retry: ReturnType<typeof setTimeout> | undefined
+
+function restoreLater(): void {
+  clearTimeout(retry)
+  retry = setTimeout(restoreSession, RETRY_INTERVAL_MS)
+}
+
+/** Whether the service may answer otherwise in a moment. */
+const isPassing = (error: unknown): error is Problem =>
+  isProblem(error) && (error.status === 0 || error.status === 429 || error.status >= 500)
+
+/** Continues the session of the cookie, if there may be one. Ends it first if the user has logged out. */
 export async function restoreSession(): Promise<void> {
+  if (isLogOutPending()) {
+    await endOnService()
+    return endHere()
+  }
   if (!mayBeLoggedIn()) return change({ status: 'out', ended: false })
   try {
     const { data } = await ownApi.POST('/auth/login/token', { body: {} })
     tokens.save(data)
     resumeHelping()
   } catch (error) {
+    if (isPassing(error)) {
+      change({ status: 'failed', problem: error })
+      return restoreLater()
+    }
     if (isProblem(error) && error.status === 401) unmarkLoggedIn()
     change({ status: 'out', ended: false })
   }
@@ -109,8 +174,17 @@ export async function restoreSession(): Promise<void> {
 
 /** @throws Problem */
 export async function logIn(email: string, password: string): Promise<void> {
+  clearTimeout(retry)
+  if (isLogOutPending()) await endOnService()
   markLoggedIn()
-  await ownApi.logIn({ email, password, refreshCookie: true })
+  isLoggingIn = true
+  try {
+    await ownApi.logIn({ email, password, refreshCookie: true })
+    // The cookie of the former session is gone.
+    unmarkLogOut()
+  } finally {
+    isLoggingIn = false
+  }
 }
 
 function endHere(): void {
@@ -119,16 +193,36 @@ function endHere(): void {
   memory.save(undefined)
   tabStorage.remove(HELPING)
   api = ownApi
-  change({ status: 'out', ended: false })
+  const isPending = isLogOutPending()
+  change({ status: 'out', ended: false, isPending })
+  if (isPending) restoreLater()
+}
+
+/** Tokens that it renews begin no session. */
+const logOutApi = createClient({ url: serviceUrl, tokens: memory, refreshByCookie: true })
+
+/** Leaves the mark of the log-out if there is no answer. */
+async function endOnService(): Promise<void> {
+  markLogOut()
+  try {
+    await logOutApi.logOut()
+  } catch (error) {
+    if (!isProblem(error) || error.status !== 401) return
+  }
+  unmarkLogOut()
 }
 
 /** Ends the session on the service, in all tabs, and forgets what was typed. */
 export async function logOut(): Promise<void> {
-  await ownApi.logOut().catch(() => {})
-  tabs.postMessage('out')
+  await endOnService()
+  tabs.postMessage(OUT)
   endHere()
 }
-tabs.onmessage = endHere
+
+tabs.onmessage = ({ data }) => {
+  if (data === OUT) endHere()
+  else if (current.status === 'in' && data !== servedUser) startAnew()
+}
 
 function subscribe(listener: () => void) {
   listeners.add(listener)

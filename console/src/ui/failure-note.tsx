@@ -10,7 +10,10 @@ interface FailureNoteProps {
 export function FailureNote({ error, onRetry }: FailureNoteProps) {
   const t = useText()
   const problem = isProblem(error) ? error : undefined
-  const text = problem && translateName(`problem.${problem.code}`, problem.detail ?? problem.title)
+  const message = problem?.detail ?? problem?.title
+  const text =
+    problem &&
+    translateName(`problem.${problem.code}`, message ? t('problem.other', { message }) : t('failure.help'))
   return (
     <div role="alert" className="note bad">
       <p>{text ?? t('failure.help')}</p>

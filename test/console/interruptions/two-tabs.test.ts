@@ -7,7 +7,7 @@ import {
   createTask,
   letTakePart,
 } from '../../harness/care/patients.ts'
-import { createPerson } from '../../harness/people/people.ts'
+import { createPerson, nameProfile } from '../../harness/people/people.ts'
 import { waitUntil } from '../../harness/wait.ts'
 import { assertNoFaults, button, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 import { readRates } from './stored-rates.ts'
@@ -63,6 +63,42 @@ describe('two tabs', () => {
       await page.reload()
       await menu(page, 'Measure').waitFor()
     }
+  })
+
+  it('show the user who logged in last, and send nothing of the other one in their name', async () => {
+    const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
+    await nameProfile(nurse, 'Nurse Bo')
+    const first = await opened.open()
+    const second = await opened.open({}, first.context())
+    await logInOn(first, patient)
+    await logInOn(second, nurse)
+    await first.getByText('Somebody else has logged in in this browser').waitFor()
+    await button(second, 'Log out').click()
+
+    // Without a word from the other tab, as when the browser has frozen this one.
+    await first.context().addInitScript('BroadcastChannel.prototype.postMessage = () => {}')
+    for (const page of [first, second]) await page.reload()
+    await logInOn(first, patient)
+    await goTo(first, 'account')
+    await first.getByLabel('Keep measurements on this device while there is no network').check()
+    await goTo(first, 'measure?kind=heartrate')
+    let answer = (route: Route) => route.abort()
+    await first.route('**/procedure/heartrate', (route) => answer(route))
+    await first.getByLabel('Heart rate', { exact: true }).fill('71')
+    await button(first, 'Save').click()
+    await first.getByRole('heading', { name: 'Kept on this device' }).waitFor()
+    await logInOn(second, nurse)
+    const senders: string[] = []
+    answer = (route) => {
+      const [, claims = ''] = (route.request().headers().authorization ?? '').split('.')
+      senders.push(JSON.parse(Buffer.from(claims, 'base64url').toString()).sub)
+      return route.fulfill({ status: 401, contentType: 'application/problem+json', body: '{"status":401}' })
+    }
+    await first.evaluate("for (const name of ['offline', 'online']) dispatchEvent(new Event(name))")
+    await first.getByText('You were logged out. Log in to go on.').waitFor()
+    assert.deepEqual([...new Set(senders)], [patient.mvUid])
+    assert.deepEqual(await readRates(patient), [])
+    assertNoFaults(first)
   })
 
   it('share one stream of the same changes with many more, and another tab takes it over', async () => {

@@ -5,10 +5,10 @@ import type { Me } from '../../model/me.ts'
 import { toLocalTime } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { TextField } from '../../ui/form/field.tsx'
-import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Form, type SubmitState, useSubmit } from '../../ui/form/form.tsx'
 import { NumberField } from '../../ui/form/number-field.tsx'
 import { QuestionDialog } from '../../ui/form/question-dialog.tsx'
-import { emptyReading, type Reading, unusualValues } from '../measurement/reading.ts'
+import { emptyReading, isTimed, type Reading, unusualValues } from '../measurement/reading.ts'
 import type { QueuedMeasurement } from '../queue/measurement-queue.ts'
 import { useSaveReading } from './save-reading.ts'
 import type { SavedReading } from './saved-note.tsx'
@@ -42,7 +42,7 @@ export function ReadingForm({ more, ...options }: ReadingFormProps) {
             onChange={(value) => change({ values: { ...draft.values, [quantity.name]: value } })}
           />
         ))}
-        <TimeField {...{ draft, change }} error={submit.field('timestamp').error} />
+        <TimeField {...{ draft, change, submit }} />
         <TextField
           {...submit.field('comment')}
           label={t('measure.comment')}
@@ -107,16 +107,16 @@ function useReadingForm({ me, kind, planId, refusedMeasurement, onSaved }: Omit<
 interface TimeFieldProps {
   draft: Reading
   change: (part: Partial<Reading>) => void
-  error: string | undefined
+  submit: SubmitState
 }
 
-function TimeField({ draft, change, error }: TimeFieldProps) {
+function TimeField({ draft, change, submit }: TimeFieldProps) {
   const t = useText()
-  if (draft.time === '')
+  if (!isTimed(draft))
     return (
       <p>
         {t('measure.now')}{' '}
-        <button type="button" onClick={() => change({ time: toLocalTime(new Date()) })}>
+        <button type="button" onClick={() => change({ time: toLocalTime(new Date()), isTimed: true })}>
           {t('measure.otherTime')}
         </button>
       </p>
@@ -125,9 +125,9 @@ function TimeField({ draft, change, error }: TimeFieldProps) {
     <TextField
       label={t('measure.time')}
       type="datetime-local"
-      error={error}
+      {...submit.field('timestamp')}
       value={draft.time}
-      onChange={(time) => change({ time })}
+      onChange={(time) => change({ time, isTimed: true })}
     />
   )
 }

@@ -1,14 +1,15 @@
 import type { MeasurementKind } from 'virtual:measurement-kinds'
 import { useQueryClient } from '@tanstack/react-query'
 import { isProblem } from 'health-record-client'
-import { useRef } from 'react'
+import { forgetRequest, keepRequest, requestOf } from '../../browser/drafts.ts'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api, useSession } from '../../session/user-session.ts'
 import { toLocalTime, toOffsetTime } from '../../texts/format.ts'
 import { translate } from '../../texts/translate.ts'
+import { fieldsProblem } from '../../ui/form/fields-problem.ts'
 import { bannerQuery } from '../banner/banner-query.ts'
-import { type Reading, readNumbers, rememberUnits } from '../measurement/reading.ts'
+import { isTimed, type Reading, readNumbers, rememberUnits } from '../measurement/reading.ts'
 import {
   isRefusal,
   isUnanswered,
@@ -37,6 +38,8 @@ interface SaveOptions {
 /** A reading as it is sent. @throws Problem that lists all violations */
 function toMeasurement({ me, kind, planId }: SaveOptions, reading: Reading): MeasurementToSend {
   const numbers = readNumbers(kind, reading)
+  if (isTimed(reading) && reading.time === '')
+    throw fieldsProblem([{ field: 'timestamp', message: translate('violation.time') }])
   const timestamp = toOffsetTime(reading.time === '' ? new Date() : new Date(reading.time))
   const comment = reading.comment.trim() || null
   return {
@@ -74,27 +77,25 @@ interface Sending {
 
 /** Stores a reading; without an answer of the service, in the queue of this device if the person has turned it on. */
 export function useSaveReading(options: SaveOptions) {
-  const { me, planId, correctedMeasurement } = options
+  const { me, kind, planId, correctedMeasurement } = options
   const queries = useQueryClient()
   const toQueued = useToQueued(options)
-  const last = useRef<Sending & { text: string }>(undefined)
+  const slot = [me.mvUid, 'sending', me.ehrId, kind.path, correctedMeasurement?.key].join(':')
 
-  /** The same reading has one key and one time, so that a second tap or a retry stores it once. */
-  function sendingOf(reading: Reading): Sending {
+  async function sendOrQueue(reading: Reading): Promise<SavedReading> {
     const text = JSON.stringify([reading, planId])
-    if (last.current?.text !== text)
-      last.current = { text, reading, measurement: toMeasurement(options, reading) }
-    return last.current
-  }
-
-  async function sendOrQueue(sending: Sending): Promise<SavedReading> {
-    const keep = (complete: MeasurementToSend) => Object.assign(sending, { measurement: complete })
+    // The same reading has one key and one time, so that a second tap or a retry stores it once.
+    let measurement = requestOf(slot, text, () => toMeasurement(options, reading))
+    const keep = (complete: MeasurementToSend) => {
+      measurement = complete
+      keepRequest(slot, text, complete)
+    }
     try {
-      return await sendMeasurement(api, sending.measurement, { keep })
+      return await sendMeasurement(api, measurement, { keep })
     } catch (error) {
       // Its key would get the same answer again, although the reason may be gone.
-      if (isRefusal(error)) last.current = undefined
-      const queuedMeasurement = toQueued(sending)
+      if (isRefusal(error)) forgetRequest(slot)
+      const queuedMeasurement = toQueued({ reading, measurement })
       if (!isUnanswered(error) || !mayQueue(queuedMeasurement.account)) throw error
       await addToQueue(queuedMeasurement).catch((fault) => {
         throw isProblem(fault) ? fault : error
@@ -105,8 +106,8 @@ export function useSaveReading(options: SaveOptions) {
   }
 
   return async (reading: Reading): Promise<SavedReading> => {
-    const savedReading = await sendOrQueue(sendingOf(reading))
-    last.current = undefined
+    const savedReading = await sendOrQueue(reading)
+    forgetRequest(slot)
     rememberUnits(reading)
     if (correctedMeasurement) {
       await removeFromQueue(correctedMeasurement)

@@ -12,10 +12,14 @@ interface TypedNumber {
 /** The texts of the fields, as they were typed. */
 export interface Reading {
   values: Record<string, TypedNumber>
-  /** Local time; empty for now. */
+  /** Local time; empty for now, or while it is typed. */
   time: string
+  /** The person says when. */
+  isTimed?: boolean
   comment: string
 }
+
+export const isTimed = ({ time, ...reading }: Reading): boolean => reading.isTimed ?? time !== ''
 
 const UNIT = 'unit:'
 

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useRef } from 'react'
+import { forgetRequest, keepRequest, requestOf } from '../../browser/drafts.ts'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
@@ -45,24 +45,25 @@ function toBody(questionnaire: Questionnaire, answers: Answers) {
 /** Stores answers; the same ones have one key and one time, so that a second tap or a retry stores them once. */
 export function useSaveAnswers(me: Me, questionnaire: Questionnaire) {
   const queries = useQueryClient()
-  const sending = useRef<MeasurementToSend>(undefined)
+  const slot = `${me.mvUid}:answers:${me.ehrId}:${questionnaire.id}`
   return async (answers: Answers): Promise<void> => {
-    sending.current ??= {
+    const body = toBody(questionnaire, answers)
+    const text = JSON.stringify(body)
+    const toRequest = (): MeasurementToSend => ({
       key: crypto.randomUUID(),
       ehrId: me.ehrId,
       kind: questionnaire.id,
-      body: { ...toBody(questionnaire, answers), timestamp: toOffsetTime(new Date()), ...sourceOf(me) },
-    }
-    const keep = (complete: MeasurementToSend) => {
-      sending.current = complete
-    }
+      body: { ...body, timestamp: toOffsetTime(new Date()), ...sourceOf(me) },
+    })
+    const keep = (complete: MeasurementToSend) => keepRequest(slot, text, complete)
     try {
-      await sendMeasurement(api, sending.current, { keep })
+      await sendMeasurement(api, requestOf(slot, text, toRequest), { keep })
     } catch (error) {
       // Its key would get the same answer again, although the reason may be gone.
-      if (isRefusal(error)) sending.current = undefined
+      if (isRefusal(error)) forgetRequest(slot)
       throw error
     }
+    forgetRequest(slot)
     await queries.invalidateQueries({ queryKey: ehrKey(me.ehrId) })
   }
 }

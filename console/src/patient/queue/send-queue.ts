@@ -4,6 +4,7 @@ import { ehrKey } from '../../model/queries.ts'
 import { clientFor } from '../../session/user-session.ts'
 import { isRefusal, isUnanswered, sendMeasurement } from '../measurement/send-measurement.ts'
 import {
+  mayQueue,
   type QueuedMeasurement,
   queueQuery,
   refreshQueue,
@@ -34,6 +35,7 @@ async function sendQueued(measurement: QueuedMeasurement, signal: AbortSignal): 
 async function sendQueue(queries: QueryClient, account: string, signal: AbortSignal): Promise<void> {
   for (const measurement of await queries.fetchQuery(queueQuery(account))) {
     if (measurement.refusal) continue
+    if (!mayQueue(account)) return
     if (!(await sendQueued(measurement, signal))) return
     await refreshQueue(queries, account)
     queries.invalidateQueries({ queryKey: ehrKey(measurement.ehrId) })

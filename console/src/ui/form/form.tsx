@@ -1,5 +1,7 @@
 import { isProblem, Problem, type Violation } from 'health-record-client'
 import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
+import { forgetRequest, requestOf } from '../../browser/drafts.ts'
+import { usePath } from '../../browser/router.tsx'
 import { translate, translateName, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../failure-note.tsx'
 import { type FieldFault, fieldsProblem } from './fields-problem.ts'
@@ -74,20 +76,28 @@ export interface Creation<B> {
  * Sends what a form creates: the same content has one key until there is an answer, so that a retry creates it once.
  */
 export function useCreation() {
-  const last = useRef<{ text: string; key: string }>(undefined)
+  const slot = `creation:${usePath()}`
   return async <B extends object, R>(body: B, send: (request: Creation<B>) => Promise<R>): Promise<R> => {
     const text = JSON.stringify(body)
-    if (last.current?.text !== text) last.current = { text, key: crypto.randomUUID() }
+    const key = requestOf(slot, text, () => crypto.randomUUID())
     try {
-      return await send({ body, headers: { 'idempotency-key': last.current.key } })
+      const answer = await send({ body, headers: { 'idempotency-key': key } })
+      forgetRequest(slot)
+      return answer
     } catch (error) {
-      if (!isProblem(error, 'network-error', 'timeout')) last.current = undefined
+      if (!isProblem(error, 'network-error', 'timeout')) forgetRequest(slot)
       throw error
     }
   }
 }
 
-const violationText = ({ code, message }: Violation): string => translateName(`violation.${code}`, message)
+/** A rule says different things of different fields: a text of the field comes first. */
+function violationText({ code, path, message }: Violation): string {
+  if (code === 'here') return message
+  const field = path.split('.').at(-1) ?? ''
+  const other = translate('violation.other', { message })
+  return translateName(`violation.${code}.${field}`, translateName(`violation.${code}`, other))
+}
 
 interface FormProps {
   form: SubmitState
