@@ -77,6 +77,13 @@ export function matchPath(pattern: string, path: string): Record<string, string>
   return values
 }
 
+let linkSuffix = ''
+
+/** Links that are opened in another tab show there whose record it is. */
+export function setLinkSuffix(suffix: string): void {
+  linkSuffix = suffix
+}
+
 interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   to: string
 }
@@ -88,5 +95,5 @@ export function Link({ to, ...rest }: LinkProps) {
     navigate(to)
     window.scrollTo(0, 0)
   }
-  return <a {...rest} href={base + to} onClick={follow} />
+  return <a {...rest} href={base + to + linkSuffix} onClick={follow} />
 }

@@ -8,7 +8,7 @@ import {
 } from 'health-record-client'
 import { useSyncExternalStore } from 'react'
 import { forgetDrafts } from '../browser/drafts.ts'
-import { serviceUrl } from '../browser/router.tsx'
+import { navigate, serviceUrl, setLinkSuffix } from '../browser/router.tsx'
 import { tabStorage } from '../browser/storage.ts'
 import { createHelperClient } from './helper-client.ts'
 import {
@@ -115,9 +115,21 @@ export function startHelping(helpedPerson: HelpedPerson): void {
 }
 
 /** After the page was loaded again, it must not show another record than before. */
-function resumeHelping(): void {
+function storedHelpedPerson(mvUid: string): HelpedPerson | undefined {
   const { by, helped } = JSON.parse(tabStorage.get(HELPING) ?? '{}')
-  if (current.status === 'in' && current.mvUid === by) startHelping(helped)
+  return by === mvUid ? helped : undefined
+}
+
+/** The person whose record a link shows that was opened in this tab. Without an agreement the page is the user's home. */
+async function findLinkedPerson(mvUid: string): Promise<HelpedPerson | undefined> {
+  const [, personId] = /^#helping=(\w+)$/.exec(location.hash) ?? []
+  if (personId === undefined) return undefined
+  const params = { path: { mvUid }, query: { limit: 100 } }
+  const { items } = (await ownApi.GET('/profile/{mvUid}/helping', { params })).data
+  history.replaceState(null, '', location.pathname + location.search)
+  const agreement = items.find((one) => one.mvUid === personId && one.state === 'ACTIVE')
+  if (!agreement) navigate('/')
+  return agreement && { mvUid: personId, name: agreement.name ?? '', acts: agreement.acts }
 }
 
 /** The person has changed what the user may do for them. The token stays the same. */
@@ -127,6 +139,7 @@ export function changeHelperActs(acts: readonly HelperAct[]): void {
 }
 
 function showHelped(mvUid: string, helpedPerson: HelpedPerson): void {
+  setLinkSuffix(`#${HELPING}=${helpedPerson.mvUid}`)
   tabStorage.set(HELPING, JSON.stringify({ by: mvUid, helped: helpedPerson }))
   change({ status: 'in', mvUid, helpedPerson })
 }
@@ -135,6 +148,7 @@ function showHelped(mvUid: string, helpedPerson: HelpedPerson): void {
 export function stopHelping(isEnded = false): void {
   if (current.status !== 'in' || !current.helpedPerson) return
   api = ownApi
+  setLinkSuffix('')
   tabStorage.remove(HELPING)
   change({ status: 'in', mvUid: current.mvUid, ...(isEnded && { ended: current.helpedPerson }) })
 }
@@ -160,8 +174,11 @@ export async function restoreSession(): Promise<void> {
   if (!mayBeLoggedIn()) return change({ status: 'out', ended: false })
   try {
     const { data } = await ownApi.POST('/auth/login/token', { body: {} })
+    const mvUid = userOf(data.authToken)
+    memory.save(data)
+    const helpedPerson = (await findLinkedPerson(mvUid)) ?? storedHelpedPerson(mvUid)
     tokens.save(data)
-    resumeHelping()
+    if (helpedPerson) startHelping(helpedPerson)
   } catch (error) {
     if (isPassing(error)) {
       change({ status: 'failed', problem: error })
@@ -193,6 +210,7 @@ function endHere(): void {
   memory.save(undefined)
   tabStorage.remove(HELPING)
   api = ownApi
+  setLinkSuffix('')
   const isPending = isLogOutPending()
   change({ status: 'out', ended: false, isPending })
   if (isPending) restoreLater()

@@ -11,6 +11,7 @@ import {
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createHelper, inviteHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, nameProfile, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
 import { assertNoFaults, button, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 
 async function rename(person: Person, displayName: string): Promise<void> {
@@ -84,6 +85,12 @@ describe('a helper in the console', () => {
 
     await piets.reload()
     await banner(piets).waitFor()
+    const link = (await menu(piets, 'Overview').getAttribute('href')) ?? ''
+    const otherTab = await opened.open({}, piets.context())
+    await otherTab.goto(service.url + link)
+    await banner(otherTab).getByText('You act for Anna de Vries').waitFor()
+    assert.match(otherTab.url(), /\/console\/overview$/)
+    await otherTab.close()
     await menu(piets, 'Measure').click()
     await piets.getByRole('link', { name: 'Blood pressure' }).click()
     await piets.getByLabel('Upper pressure', { exact: true }).fill('128')
