@@ -1,4 +1,4 @@
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
@@ -8,6 +8,7 @@ import { certaintyWord, isRetracted } from '../../texts/certainty.ts'
 import { formatDate } from '../../texts/format.ts'
 import { type TextId, translate, translateName, useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
+import { reactionsQuery } from '../banner/banner-query.ts'
 import { RecordHeading } from '../banner/record-heading.tsx'
 import { HistoryLink } from '../history/history-link.tsx'
 
@@ -29,7 +30,7 @@ const day = (date: string | null) => date && formatDate(date)
 
 interface Section {
   title: TextId
-  read(path: { ehrId: string }): Promise<RecordLine[]>
+  read(path: { ehrId: string }, queries: QueryClient): Promise<RecordLine[]>
 }
 
 const SECTIONS: readonly Section[] = [
@@ -52,8 +53,8 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'record.reactions',
-    read: async (path) =>
-      (await readAll((query) => api.GET('/ehr/{ehrId}/adversereaction', { params: { path, query } }))).map(
+    read: async ({ ehrId }, queries) =>
+      (await queries.fetchQuery(reactionsQuery(ehrId))).map(
         ({ substance, criticality, status, verification, reactions, comment }) => ({
           path: `adversereaction/${encodeURIComponent(substance)}`,
           name: substance,
@@ -123,11 +124,11 @@ const retractedLast = (lines: readonly RecordLine[]): RecordLine[] => [
 const recordQuery = (ehrId: string) =>
   queryOptions({
     queryKey: ehrKey(ehrId, 'record'),
-    queryFn: () => {
+    queryFn: ({ client }) => {
       const path = { ehrId }
       const readSection = async ({ title, read }: Section) => ({
         title,
-        lines: retractedLast(await read(path)),
+        lines: retractedLast(await read(path, client)),
       })
       return Promise.all(SECTIONS.map(readSection))
     },
