@@ -81,25 +81,29 @@ export class Handovers {
   /** @throws NotFound */
   async history(caller: Caller, id: string, page: PageRequest): Promise<Page<HandoverChange>> {
     const { items, ...rest } = await this.#store.history(caller, { id }, page)
-    const authors = items.flatMap(({ userId, onBehalfOf }) => [userId, onBehalfOf ?? []].flat())
-    const names = await this.#namesOf(caller, authors)
-    const changes = items.map(async ({ before, changed, ...change }) => ({
+    const users = items.flatMap(({ userId, onBehalfOf, before }) =>
+      [userId, onBehalfOf ?? [], before ? partiesOf(before) : []].flat(),
+    )
+    const names = await this.#namesOf(caller, users)
+    const changes = items.map(({ before, changed, ...change }) => ({
       ...change,
       userName: names.get(change.userId) ?? null,
       onBehalfOfName: names.get(change.onBehalfOf ?? '') ?? null,
       changed: changed.filter((name) => name !== 'changesAt'),
-      before: before && (await this.#withName(caller, before)),
+      before: before && toResource(before, names),
     }))
-    return { ...rest, items: await Promise.all(changes) }
+    return { ...rest, items: changes }
   }
 
   /** Lists the users to whom the caller can hand over, those with most of the care plans first. */
   async listColleagues(caller: Caller): Promise<Colleague[]> {
-    const colleagues = (await findColleagues(this.#records, caller)).slice(0, MAX_COLLEAGUES)
+    const all = await findColleagues(this.#records, caller)
+    const colleagues = all.slice(0, MAX_COLLEAGUES)
     for (const ehrId of colleagues.flatMap(({ ehrIds }) => ehrIds)) caller.onAccess?.(ehrId)
     const names = await this.#namesOf(
       caller,
       colleagues.map(({ mvUid }) => mvUid),
+      all,
     )
     return colleagues.map(({ ehrIds: _, ...one }) => ({ ...one, name: names.get(one.mvUid) ?? null }))
   }
@@ -184,10 +188,14 @@ export class Handovers {
   }
 
   /** Finds the names of users, but not of those whom the caller shares only anonymous care plans with. */
-  async #namesOf(caller: Caller, mvUids: readonly string[]): Promise<Map<string, string>> {
+  async #namesOf(
+    caller: Caller,
+    mvUids: readonly string[],
+    colleagues?: Awaited<ReturnType<typeof findColleagues>>,
+  ): Promise<Map<string, string>> {
     const anonymizedIds = await findAnonymizedEhrs(this.#records, caller)
-    const colleagues = await findColleagues(this.#records, caller)
-    const unnamed = colleagues.filter(({ ehrIds }) => ehrIds.every((ehrId) => anonymizedIds.has(ehrId)))
+    const found = colleagues ?? (await findColleagues(this.#records, caller))
+    const unnamed = found.filter(({ ehrIds }) => ehrIds.every((ehrId) => anonymizedIds.has(ehrId)))
     const unnamedIds = new Set(unnamed.map(({ mvUid }) => mvUid))
     return this.#persons.namesOf(mvUids.filter((mvUid) => !unnamedIds.has(mvUid)))
   }
@@ -197,23 +205,27 @@ export class Handovers {
   }
 
   async #withNames(caller: Caller, handovers: readonly StoredHandover[]): Promise<HandoverResource[]> {
-    const names = await this.#namesOf(
-      caller,
-      handovers.flatMap(({ by, to }) => [by, to]),
-    )
-    return handovers.map(({ id, by, to, from, until, reason, version }) => ({
-      id,
-      by,
-      byName: names.get(by) ?? null,
-      to,
-      toName: names.get(to) ?? null,
-      from,
-      until,
-      reason: reason ?? null,
-      version,
-    }))
+    const names = await this.#namesOf(caller, handovers.flatMap(partiesOf))
+    return handovers.map((one) => toResource(one, names))
   }
 }
+
+const partiesOf = ({ by, to }: StoredHandover): string[] => [by, to]
+
+const toResource = (
+  { id, by, to, from, until, reason, version }: StoredHandover,
+  names: ReadonlyMap<string, string>,
+): HandoverResource => ({
+  id,
+  by,
+  byName: names.get(by) ?? null,
+  to,
+  toName: names.get(to) ?? null,
+  from,
+  until,
+  reason: reason ?? null,
+  version,
+})
 
 const MAX_COLLEAGUES = 100
 const MAX_DAYS = 366
