@@ -3,7 +3,7 @@ import Parse from 'parse/node'
 import { type ClassName, isClassName } from '../../records/kinds.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
 import { type Caller, isPermitted } from '../../records/store/documents/caller.ts'
-import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { type ParseDocument, storedKeyOf } from '../../records/store/documents/parse-format.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'
 import { describeUnknownClass } from '../http/disabled-endpoints.ts'
 import { readListQuery } from '../http/query/list-query.ts'
@@ -117,16 +117,11 @@ export function toLiveEvent(
   return hasChanged ? { op: 'create', object: after } : undefined
 }
 
-/** Names of Parse that a stored document has under another one. */
-const STORED_NAMES: Readonly<Record<string, string>> = {
-  objectId: '_id',
-  createdAt: '_created_at',
-  updatedAt: '_updated_at',
-}
-
 /** The value of a field or of a part of it, such as `payload.mood`; in a list, of each item. */
 const valueAt = (document: ParseDocument | null, path: string): unknown =>
-  (lookUp(STORED_NAMES, path) ?? path).split('.').reduce(partOf, document as unknown)
+  storedKeyOf(path)
+    .split('.')
+    .reduce(partOf, document as unknown)
 
 function partOf(value: unknown, name: string): unknown {
   if (Array.isArray(value) && !Object.hasOwn(value, name)) return value.map((item) => partOf(item, name))

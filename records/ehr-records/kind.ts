@@ -11,6 +11,7 @@ import type { Violation } from '../../schemas/validation/violations.ts'
 import { type EhrAccessFields, ehrPermissions } from '../ehrs/rights/access.ts'
 import type { FhirForm } from '../fhir/mapping.ts'
 import type { Caller, Permissions } from '../store/documents/caller.ts'
+import { storedKeyOf } from '../store/documents/parse-format.ts'
 import type { ListDefinition } from '../store/reading/pages.ts'
 import type { Resource } from '../store/resource.ts'
 import type { RecordDerivation } from '../store/writing/derived-records.ts'
@@ -188,11 +189,6 @@ export function defineKind<F extends AnyForms, const L extends KindLists<F['reco
   }
 }
 
-const META_FIELD_KEYS: Readonly<Record<string, string>> = {
-  createdAt: '_created_at',
-  updatedAt: '_updated_at',
-}
-
 /**
  * Indexes that start with the readers, for queries of the class family without an EHR id. The cost of such a
  * query then depends on the caller's data, not on that of others.
@@ -212,7 +208,7 @@ function readableIndexes(
     name: `readable_${field}`,
     key: new Map<string, 1 | -1>([
       ['_rperm', 1],
-      [META_FIELD_KEYS[field] ?? field, -1],
+      [storedKeyOf(field), -1],
     ]),
   }))
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { OptionalKind, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { lookUp } from '../../../schemas/validation/look-up.ts'
 import type { Permissions } from './caller.ts'
 
 /** The fields of every record beside those of its schema. Times are RFC 3339 in UTC with milliseconds. */
@@ -140,11 +141,16 @@ const fieldFormatOf = (key: string, conversion: Conversion, isOptional = false):
   isOptional,
 })
 
+/** Keys in stored documents of fields that Parse names otherwise. */
+const STORED_KEYS = { objectId: '_id', createdAt: '_created_at', updatedAt: '_updated_at' } as const
+
+export const storedKeyOf = (field: string): string => lookUp(STORED_KEYS, field) ?? field
+
 const METADATA_FIELDS: Record<string, FieldFormat> = {
-  id: fieldFormatOf('_id', NO_CONVERSION),
+  id: fieldFormatOf(STORED_KEYS.objectId, NO_CONVERSION),
   version: fieldFormatOf('version', NO_CONVERSION),
-  createdAt: fieldFormatOf('_created_at', DATE_TIME_CONVERSION),
-  updatedAt: fieldFormatOf('_updated_at', DATE_TIME_CONVERSION),
+  createdAt: fieldFormatOf(STORED_KEYS.createdAt, DATE_TIME_CONVERSION),
+  updatedAt: fieldFormatOf(STORED_KEYS.updatedAt, DATE_TIME_CONVERSION),
 }
 
 /**
