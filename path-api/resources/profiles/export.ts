@@ -10,7 +10,7 @@ export const exportOperations = [
     path: '/profile/{mvUid}/export',
     summary: 'Export all data about a person',
     description:
-      'Returns one JSON object per line: `{"kind", "data"}`. Contains the account, its sessions and apps, the profile with its history, the conversations with other users, and the EHRs about the person with the readable records and the accesses.',
+      'Returns one JSON object per line: `{"kind", "data"}`. Contains the account, its sessions and apps, the profile with its history, the conversations with other users, the participations in care plans, and the EHRs about the person with the readable records and the accesses. Read marks and former versions of messages are those of the person.',
     source: 'people have a right to their data',
     extra: true,
     access: 'person',

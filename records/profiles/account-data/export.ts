@@ -6,6 +6,7 @@ import { TimeSlice } from '../../limits/time-slice.ts'
 import { accessFiltersOf, auditEntryCollection, toAuditEntry } from '../../store/audit/audit-log.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
 import { accessesByEhr } from '../../store/resource.ts'
+import { iterateHistory } from '../../store/writing/history.ts'
 import type { StoreContext } from '../../store/writing/transaction.ts'
 import { ownedIdRange } from '../storage/owner.ts'
 import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
@@ -30,6 +31,7 @@ const exportSourcesOf = (mvUid: string): ExportSource[] => [
   { kind: 'app', collection: 'auth.app_grants', where: { mvUid } },
   { kind: 'helper', collection: HELPER_AGREEMENTS, where: { mvUid } },
   { kind: 'helping', collection: HELPER_AGREEMENTS, where: { helperId: mvUid } },
+  { kind: 'handover', collection: PROFILE_COLLECTIONS.handover, where: { to: mvUid } },
   historySource(HELPER_AGREEMENTS, mvUid),
   ...Object.entries(PROFILE_COLLECTIONS).flatMap(([kind, collection]) => [
     { kind, collection, where: { _id: ownedIdRange(mvUid) } },
@@ -52,8 +54,8 @@ const historySource = (collection: string, mvUid: string): ExportSource => ({
 
 /**
  * Exports everything stored about a person, as one line of JSON for each document: account, profile with its
- * history, conversations with other users, and the EHRs about the person with all records that the caller may read. Leaves out passwords,
- * tokens and permissions. Yields several lines at a time, between which others run.
+ * history, conversations with other users, participations, read marks, and the EHRs about the person with all records
+ * that the caller may read. Leaves out passwords, tokens and permissions. Yields several lines at a time, between which others run.
  */
 export async function* exportPerson(
   records: StoreContext,
@@ -83,11 +85,11 @@ async function* exportLines(
     for await (const document of collectionOf(records.db, collection).find(where, EXPORT_QUERY_OPTIONS))
       yield toJsonLine(kind, document)
   const reading = { records, caller, slice }
-  if (caller.userId === mvUid) yield* conversationLines(reading)
+  if (caller.userId === mvUid) yield* ownLines(reading)
   const ehrs = { subjectId: mvUid, ...permissionFilter('_rperm', caller) }
   const ehrIds: string[] = []
   let createdAt = new Date()
-  for await (const ehr of readBatches(reading, { kind: 'Ehr', collection: 'Ehr', where: ehrs })) {
+  for await (const ehr of readBatches(reading, { collection: 'Ehr', where: ehrs })) {
     ehrIds.push(ehr._id)
     const ehrCreatedAt = ehr._created_at as Date
     if (ehrCreatedAt < createdAt) createdAt = ehrCreatedAt
@@ -95,8 +97,7 @@ async function* exportLines(
   }
   for (const kind of await findEhrCollections(records)) {
     const where = { ehrId: { $in: ehrIds }, ...permissionFilter('_rperm', caller) }
-    for await (const document of readBatches(reading, { kind, collection: kind, where }))
-      yield toJsonLine(kind, document)
+    yield* recordLines(reading, kind, where)
   }
   // Queries over every EHR concern only those who have one.
   if (ehrIds.length === 0) return
@@ -105,16 +106,40 @@ async function* exportLines(
   for await (const entry of accesses) yield toJsonLine('access', { ...toAuditEntry(entry) })
 }
 
-/** The topics and messages between the caller and other users, for the caller alone. */
-async function* conversationLines(reading: ExportReading): AsyncGenerator<string> {
-  const where = { about: 'network', _wperm: reading.caller.userId }
-  const topics = { kind: 'ChatTopic', collection: 'ChatTopic', where }
-  for await (const topic of readBatches(reading, topics)) {
+/** What the service stores about the caller among the data of others, for the caller alone. */
+async function* ownLines(reading: ExportReading): AsyncGenerator<string> {
+  const { userId } = reading.caller
+  const participations = { collection: 'plan.participants', where: { mvUid: userId } }
+  for await (const participation of readBatches(reading, participations))
+    yield toJsonLine('participation', participation)
+  const readMarks = collectionOf(reading.records.db, 'chat.read').find({ userId }, EXPORT_QUERY_OPTIONS)
+  for await (const mark of readMarks) yield toJsonLine('readMark', mark)
+  const conversations = { collection: 'ChatTopic', where: { about: 'network', _wperm: userId } }
+  for await (const topic of readBatches(reading, conversations)) {
     yield toJsonLine('ChatTopic', topic)
-    const messages = { kind: 'ChatMessage', collection: 'ChatMessage', where: { topicId: topic._id } }
-    for await (const message of readBatches(reading, messages)) yield toJsonLine('ChatMessage', message)
+    yield* recordLines(reading, 'ChatMessage', { topicId: topic._id })
   }
 }
+
+/** The records of a kind, with the former versions of the caller's own messages. */
+async function* recordLines(
+  reading: ExportReading,
+  kind: string,
+  where: ExportSource['where'],
+): AsyncGenerator<string> {
+  const { records, caller } = reading
+  for await (const document of readBatches(reading, { collection: kind, where })) {
+    yield toJsonLine(kind, document)
+    if (kind !== 'ChatMessage' || !isChangedByCaller(document, caller)) continue
+    const { _id: id, ehrId } = document
+    const message = { collection: kind, id, ehrId: ehrId as string | undefined }
+    for await (const change of iterateHistory(records.db, message)) yield toJsonLine('history', { ...change })
+  }
+}
+
+/** Whether the caller, or somebody for them, has written this message and has changed it. */
+const isChangedByCaller = ({ version, createdBy, onBehalfOf }: StoredDocument, { userId }: Caller) =>
+  Number(version) > 1 && [createdBy, onBehalfOf].includes(userId)
 
 /** The collections that may contain data of an EHR: those of the kinds, and all with the name of a class. */
 async function findEhrCollections({ db, contents }: StoreContext): Promise<string[]> {
@@ -136,7 +161,7 @@ interface ExportReading {
 
 async function* readBatches(
   { records: { db, audit }, caller, slice }: ExportReading,
-  { collection, where }: ExportSource,
+  { collection, where }: Pick<ExportSource, 'collection' | 'where'>,
 ): AsyncGenerator<StoredDocument> {
   const resource = { collection, ehr: collection === 'Ehr' ? 'id' : 'ehrId' }
   const report = async (batch: StoredDocument[]): Promise<void> => {

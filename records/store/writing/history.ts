@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ClientSession, Collection, Db } from 'mongodb'
+import type { ClientSession, Collection, Db, FindCursor } from 'mongodb'
 import { limitOfPage, type ReadLimits, readDocuments } from '../../limits/read-limits.ts'
 import type { PendingWrites } from '../batching/pending-writes.ts'
 import { deleteInBatches } from '../batching/transaction-batches.ts'
@@ -101,6 +101,12 @@ export async function listHistory(
   const limit = limitOfPage(page.limit, [read])
   return createPage(HISTORY_LIST_NAME, read.documents, limit, positionOf, total)
 }
+
+/** All changes of one record, oldest first, one after the other. */
+export const iterateHistory = (db: Db, record: HistoryKey): FindCursor<HistoryEntry> =>
+  historyCollection(db)
+    .find({ _id: entryIdRange(record) })
+    .sort({ _id: 1 })
 
 /** Finds a former version of a record; null when it is unknown. */
 export async function findVersion(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toStoredPermissions } from '../../../records/store/documents/parse-format.ts'
 import { connectUsers, createOwner, type Owner } from '../../harness/care/owners.ts'
+import { createPatient, createPlan, letTakePart } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
 import { createAdmin, createRoleHolder, type Person } from '../../harness/people/people.ts'
@@ -15,7 +16,9 @@ interface Line {
 
 describe("the export of a person's data", () => {
   let anna: Owner
+  let bob: Owner
   let analyst: Person
+  let carePlanId: string
   before(async () => {
     analyst = await createRoleHolder('analyst')
     const query = { q: 'SELECT COUNT(c) FROM EHR e CONTAINS COMPOSITION c' }
@@ -50,12 +53,14 @@ describe("the export of a person's data", () => {
   }
 
   async function furnish(): Promise<void> {
-    const bob = await createOwner({ name: 'Bob' })
+    bob = await createOwner({ name: 'Bob' })
     await bob.call('PUT', '', { name: { displayName: 'Bob' }, note: 'of Bob' })
     await connectUsers(anna, bob)
     const topic = { title: 'Tomorrow', text: 'At nine?' }
     const { id } = assertStatus(await anna.call('POST', `/chat/network/${bob.mvUid}`, topic), 201)
     assertStatus(await bob.call('POST', `/chat/network/${anna.mvUid}/${id}`, { text: 'Yes' }), 201)
+    await changeMessages(id)
+    await takePart()
     await createHelper(anna, bob, ['READ'])
     await actFor(anna, bob)
     await anna.call('PUT', '', { name: { displayName: 'Anna' }, birthDate: '1980-02-01' })
@@ -81,6 +86,34 @@ describe("the export of a person's data", () => {
       _session_token: 'r:a secret',
       device: 'phone',
     } as { _id: string })
+  }
+
+  /** Both write a message and change it; she also deletes one. */
+  async function changeMessages(topicId: string): Promise<void> {
+    for (const [author, other] of [
+      [anna, bob],
+      [bob, anna],
+    ] as const) {
+      const path = `/chat/network/${other.mvUid}/${topicId}`
+      const { id, version } = assertStatus(
+        await author.call('POST', path, { text: `first of ${author.mvUid}` }),
+        201,
+      )
+      const change = { text: `second of ${author.mvUid}` }
+      assertStatus(await author.call('PUT', `${path}/message/${id}`, change, { 'if-match': `"${version}"` }))
+    }
+    const path = `/chat/network/${bob.mvUid}/${topicId}`
+    const { id } = assertStatus(await anna.call('POST', path, { text: 'withdrawn' }), 201)
+    assertStatus(await anna.call('DELETE', `${path}/message/${id}`), 204)
+    assertStatus(await anna.call('POST', `${path}/read`, {}), 204)
+  }
+
+  async function takePart(): Promise<void> {
+    const patient = await createPatient()
+    carePlanId = await createPlan(patient)
+    await letTakePart(patient, carePlanId, anna, { access: 'READ' })
+    const topic = { title: 'Of another patient', text: 'About the other patient' }
+    assertStatus(await anna.call('POST', `/chat/careplan/${carePlanId}`, topic), 201)
   }
 
   it('contains account, sessions, profile, history, EHRs and accesses to them', async () => {
@@ -123,11 +156,34 @@ describe("the export of a person's data", () => {
       of('ChatTopic').map(({ title }) => title),
       ['Tomorrow'],
     )
+    const second = ({ mvUid }: Owner) => `second of ${mvUid}`
     assert.deepEqual(
       of('ChatMessage').map(({ text }) => text),
-      ['At nine?', 'Yes'],
+      ['At nine?', 'Yes', second(anna), second(bob), ''],
     )
     assert.ok(of('session').every(({ helper }) => helper === undefined))
+  })
+
+  it('contains former versions of her own messages only, and her read marks', async () => {
+    const lines = await exported(anna)
+    const of = (kind: string) => lines.filter((line) => line.kind === kind).map(({ data }) => data)
+    const former = of('history').flatMap(({ before }) => before?.text ?? [])
+    assert.deepEqual(former, [`first of ${anna.mvUid}`, 'withdrawn'])
+    const topicIds = of('ChatTopic').map(({ id }) => id)
+    assert.deepEqual(
+      of('readMark').map(({ topicId }) => topicId),
+      topicIds,
+    )
+  })
+
+  it('contains her participations in care plans of others, and none of their data', async () => {
+    const lines = await exported(anna)
+    const participations = lines.filter(({ kind }) => kind === 'participation')
+    assert.deepEqual(
+      participations.map(({ data }) => [data.carePlanId, data.mvUid, data.access]),
+      [[carePlanId, anna.mvUid, 'READ']],
+    )
+    assert.doesNotMatch(JSON.stringify(lines), /about the other patient/i)
   })
 
   it('contains no query over every EHR from before her first EHR', async () => {
@@ -139,6 +195,7 @@ describe("the export of a person's data", () => {
     const admin = await createAdmin()
     const kinds = new Set((await exported(admin)).map(({ kind }) => kind))
     assert.ok(kinds.has('person'))
-    assert.ok(!kinds.has('Ehr') && !kinds.has('CarePlan') && !kinds.has('access') && !kinds.has('ChatTopic'))
+    assert.ok(!kinds.has('Ehr') && !kinds.has('CarePlan') && !kinds.has('access'))
+    assert.ok(!kinds.has('ChatTopic') && !kinds.has('participation') && !kinds.has('readMark'))
   })
 })
