@@ -38,6 +38,13 @@ export const ParticipationResource = closedObject(
   {
     participationId: { ...idField('the participation'), examples: ['r6PoIu29Mn'] },
     mvUid: participantIdField,
+    name: nullable(
+      Type.String({
+        description:
+          'Name of the participant, for those who manage the plan. Null if there is none, for others, and in anonymous care plans',
+        examples: ['Nurse Bo'],
+      }),
+    ),
     ...participationFields,
     role: nullable(participationFields.role),
     end: nullable(participationFields.end),

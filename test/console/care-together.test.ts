@@ -78,7 +78,9 @@ describe('a care plan in the console', () => {
     await page.getByLabel('Code of this person').fill(code)
     await page.getByLabel('Who is it?').fill('Diabetes nurse')
     await button(page, 'Let them take part').click()
-    await page.getByText('Diabetes nurse may read and write “Living with high blood pressure”').waitFor()
+    await page
+      .getByText('Nurse Bo (Diabetes nurse) may read and write “Living with high blood pressure”')
+      .waitFor()
 
     await menu(nursePage, 'Worklist').click()
     await nursePage.getByRole('list', { name: 'Worklist' }).getByRole('link').click()

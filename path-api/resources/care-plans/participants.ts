@@ -1,11 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import type { StoredParticipation } from '../../../records/care-plans/participants/participants.ts'
+import type { PlanParentIds } from '../../../records/ehr-records/parents.ts'
 import {
   ParticipationBody,
   ParticipationReplacement,
   ParticipationResource,
 } from '../../../schemas/care-plans/participation.ts'
 import { ParticipationStatusEnum } from '../../../schemas/enums.ts'
+import type { Context } from '../../operation/context.ts'
 import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { requireSameId } from '../../operation/path-parameters.ts'
@@ -31,13 +33,42 @@ const participationKeyOf = (params: ParticipantParams) => ({
   ...carePlanKeyOf(params),
 })
 
-const toParticipation = (participation: StoredParticipation): ParticipationResource => {
-  const { id, mvUid, role = null, access, start, end = null, status, version } = participation
-  return { participationId: id, mvUid, role, access, start, end, status, version }
+type ParticipantContext = Pick<Context<'plan:read'>, 'caller' | 'carePlans' | 'profiles'>
+
+const toParticipation = (
+  { id, mvUid, role, access, start, end, status, version }: StoredParticipation,
+  names: ReadonlyMap<string, string>,
+): ParticipationResource => ({
+  participationId: id,
+  mvUid,
+  name: names.get(mvUid) ?? null,
+  role: role ?? null,
+  access,
+  start,
+  end: end ?? null,
+  status,
+  version,
+})
+
+/** The names of participants of one plan, as far as the caller may know them. */
+async function findNames(
+  { caller, carePlans, profiles }: ParticipantContext,
+  place: PlanParentIds,
+  participations: readonly StoredParticipation[],
+): Promise<ReadonlyMap<string, string>> {
+  const isNamed = participations.length > 0 && (await carePlans.participants.mayLearnNames(caller, place))
+  return isNamed ? profiles.persons.namesOf(participations.map(({ mvUid }) => mvUid)) : new Map()
 }
 
-const answerWithParticipation = (participation: StoredParticipation) =>
-  replyWith(toParticipation(participation), { version: participation.version })
+async function answerWithParticipation(
+  context: ParticipantContext,
+  participation: StoredParticipation,
+  location?: string,
+) {
+  const names = await findNames(context, participation, [participation])
+  const { version } = participation
+  return replyWith(toParticipation(participation, names), { version, ...(location && { location }) })
+}
 
 type ParticipantPrefix = (typeof PARTICIPANT_PREFIXES)[number]
 
@@ -52,11 +83,12 @@ const listParticipants = ({ path, of }: ParticipantPrefix) =>
     query: { status: Type.Optional(ParticipationStatusEnum) },
     item: ParticipationResource,
     order: 'asc',
-    handle: async ({ params, query: { status }, page }, { caller, carePlans }) =>
-      mapPage(
-        await carePlans.participants.list(caller, carePlanKeyOf(params), status, page),
-        toParticipation,
-      ),
+    handle: async ({ params, query: { status }, page }, context) => {
+      const place = carePlanKeyOf(params)
+      const found = await context.carePlans.participants.list(context.caller, place, status, page)
+      const names = await findNames(context, place, found.items)
+      return mapPage(found, (one) => toParticipation(one, names))
+    },
   })
 
 const addParticipant = ({ path, of }: ParticipantPrefix) =>
@@ -72,16 +104,14 @@ const addParticipant = ({ path, of }: ParticipantPrefix) =>
     body: ParticipationBody,
     reply: [201, ParticipationResource, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params, body }, { caller, carePlans, newId }) => {
+    handle: async ({ params, body }, context) => {
+      const { caller, carePlans, newId } = context
       const place = carePlanKeyOf(params)
       const participation = await carePlans.participants.create(caller, place, body, newId())
       const location = path
         .replace('{ehrId}', place.ehrId)
         .replace(/\{(careplanId|ownerId)\}/, place.carePlanId)
-      return replyWith(toParticipation(participation), {
-        version: participation.version,
-        location: `${location}/${participation.id}`,
-      })
+      return answerWithParticipation(context, participation, `${location}/${participation.id}`)
     },
   })
 
@@ -94,8 +124,11 @@ const getParticipant = ({ path, of }: ParticipantPrefix) =>
     source: participantsSource,
     access: 'plan:read',
     reply: [200, ParticipationResource, 'versioned'],
-    handle: async ({ params }, { caller, carePlans }) =>
-      answerWithParticipation(await carePlans.participants.get(caller, participationKeyOf(params))),
+    handle: async ({ params }, context) => {
+      const { caller, carePlans } = context
+      const participation = await carePlans.participants.get(caller, participationKeyOf(params))
+      return answerWithParticipation(context, participation)
+    },
   })
 
 const updateParticipant = ({ path, of }: ParticipantPrefix) =>
@@ -109,12 +142,12 @@ const updateParticipant = ({ path, of }: ParticipantPrefix) =>
     body: ParticipationReplacement,
     reply: [200, ParticipationResource, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
-    handle: async ({ params, body: { participationId, ...body } }, { caller, carePlans, ifMatch }) => {
+    handle: async ({ params, body: { participationId, ...body } }, context) => {
+      const { caller, carePlans, ifMatch } = context
       const key = participationKeyOf(params)
       requireSameId('participationId', participationId, key.id)
-      return answerWithParticipation(
-        await carePlans.participants.replace(caller, key, body, { expected: ifMatch }),
-      )
+      const next = await carePlans.participants.replace(caller, key, body, { expected: ifMatch })
+      return answerWithParticipation(context, next)
     },
   })
 

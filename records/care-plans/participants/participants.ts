@@ -20,7 +20,11 @@ import { iterateIdBatches } from '../../store/batching/transaction-batches.ts'
 import { type Caller, isPermitted } from '../../store/documents/caller.ts'
 import { documentCollection, runTransaction } from '../../store/documents/database.ts'
 import type { Job } from '../../store/documents/job.ts'
-import type { ParseDocument, SavedRecord } from '../../store/documents/parse-format.ts'
+import {
+  fromStoredPermissions,
+  type ParseDocument,
+  type SavedRecord,
+} from '../../store/documents/parse-format.ts'
 import type { JobSteps } from '../../store/jobs/background-jobs.ts'
 import { DueRecords, runPages } from '../../store/jobs/due-records.ts'
 import type { Page, PageRequest } from '../../store/reading/pages.ts'
@@ -104,6 +108,15 @@ export class Participants {
   /** @throws NotFound */
   get(caller: Caller, key: ParticipationKey): Promise<StoredParticipation> {
     return this.#store.get(caller, key)
+  }
+
+  /** Whether the caller may know who the participants are: those who manage a plan may, unless it is anonymous. */
+  async mayLearnNames(caller: Caller, { ehrId, carePlanId }: PlanParentIds): Promise<boolean> {
+    if (caller.acting) return false
+    const plans = documentCollection(this.#records, 'CarePlan')
+    const plan = await plans.findOne({ _id: carePlanId, ehrId, anonymous: { $ne: true } })
+    const permissions = plan && participationPermissions(fromStoredPermissions(plan), carePlanId)
+    return permissions !== null && isPermitted(permissions.write, caller)
   }
 
   /** @throws NotFound; Forbidden if the caller does not manage the plan; RuleViolated */

@@ -42,13 +42,15 @@ describe('database work for care plans', () => {
     assertStatus(await patient.call('POST', `${plan}/settings`, { a: 1 }))
     const body = { mvUid: (await createPerson()).mvUid, access: 'READ' }
     const { participationId } = assertStatus(await patient.call('POST', `${plan}/participant`, body), 201)
+    // The plan tells who may learn the names of its participants. These come as those of the accesses below.
+    const participants = ['CarePlan', '_User', 'plan.participants', 'profile.persons']
     const expected = {
       [plan]: ['CarePlan', 'Goal', 'Task'],
       careplan: ['CarePlan'],
       'careplan/todo': ['Task', 'Task'],
       [`${plan}/goal/${goalId}`]: ['Goal', 'Task'],
-      [`${plan}/participant`]: ['plan.participants'],
-      [`${plan}/participant/${participationId}`]: ['plan.participants'],
+      [`${plan}/participant`]: participants,
+      [`${plan}/participant/${participationId}`]: participants,
       [`${plan}/settings`]: ['plan.settings'],
       // Short events and long events are separate queries.
       [events]: ['Event', 'Event'],

@@ -18,8 +18,8 @@ interface ParticipantRowProps {
 export function ParticipantRow({ ehrId, plan, participant }: ParticipantRowProps) {
   const t = useText()
   const queries = useQueryClient()
-  const { participationId, role, access, end, version } = participant
-  const who = role ?? t('access.helper')
+  const { participationId, name, role, access, end, version } = participant
+  const who = name ?? role ?? t('access.helper')
   const ending = useSubmit(async () => {
     const path = { ehrId, careplanId: plan?.id ?? '', participationId }
     const headers = { 'if-match': `"${version}"` }
@@ -32,7 +32,8 @@ export function ParticipantRow({ ehrId, plan, participant }: ParticipantRowProps
   return (
     <li>
       <div className="grow">
-        <strong>{who}</strong> {t(`right.${access}`, { plan: plan?.name ?? '' })}
+        <strong>{who}</strong>
+        {name && role && ` (${role})`} {t(`right.${access}`, { plan: plan?.name ?? '' })}
         <p className="help">{end ? t('access.until', { date: formatDate(end) }) : t('access.noEnd')}</p>
         {ending.problem && <FailureNote error={ending.problem} />}
       </div>

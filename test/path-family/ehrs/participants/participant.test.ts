@@ -40,7 +40,7 @@ describe('participants', () => {
     const body = { mvUid: nurse.mvUid, role: 'Diabetes nurse', access: 'WRITE' }
     const added = await patient.call('POST', path(), body)
     const { participationId, start, ...rest } = assertStatus(added, 201)
-    assert.deepEqual(rest, { ...body, end: null, status: 'ACTIVE', version: 1 })
+    assert.deepEqual(rest, { ...body, name: null, end: null, status: 'ACTIVE', version: 1 })
     assert.ok(Math.abs(Date.parse(start) - Date.now()) < 10_000)
     assert.equal(added.headers.get('location'), `${path()}/${participationId}`)
     const medical = `/med/${patient.ehrId}/careplan/${planId}/participant/${participationId}`
@@ -98,6 +98,31 @@ describe('participants', () => {
     assertProblem(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan/${otherPlan}`), 404, 'not-found')
     assertProblem(await nurse.call('GET', path(otherPlan)), 404, 'not-found')
     assert.equal((await classesFor(nurse).get('CarePlan', otherPlan)).status, 404)
+  })
+
+  it('are named to those who manage the plan only, and to nobody in an anonymous plan', async () => {
+    const NAME = 'Nurse Bo'
+    const [named, manager] = await Promise.all([createPerson({ name: NAME }), createPerson()])
+    const added = await add(named, { access: 'WRITE' })
+    assert.equal(added.name, NAME)
+    await add(manager, { access: 'MANAGE' })
+    const own = `${path()}/${added.participationId}`
+    for (const [who, name] of [
+      [patient, NAME],
+      [manager, NAME],
+      [named, null],
+    ] as const) {
+      const [first] = assertStatus(await who.call('GET', path())).items
+      assert.deepEqual([first.name, assertStatus(await who.call('GET', own)).name], [name, name])
+    }
+    assert.equal(assertStatus(await patient.call('PUT', own, { access: 'READ' })).name, NAME)
+    const plan = assertStatus(await patient.call('GET', planPath()))
+    assertStatus(await patient.call('PUT', planPath(), { name: plan.name, anonymous: true }))
+    for (const who of [patient, manager])
+      assert.deepEqual(
+        assertStatus(await who.call('GET', path())).items.map(({ name }: { name: unknown }) => name),
+        [null, null],
+      )
   })
 
   it('write with access WRITE, and change participants only with MANAGE', async () => {
