@@ -26,15 +26,17 @@ export interface PasswordDependencies {
 
 export class Passwords {
   readonly #parts: PasswordDependencies
+  readonly #sendResetLater: (address: string) => Promise<void>
 
   constructor(parts: PasswordDependencies) {
     this.#parts = parts
+    const { background, credentials } = parts
+    this.#sendResetLater = background.define('sendPasswordReset', credentials.sendPasswordReset)
   }
 
   /** Mails a link if the account exists; the response is the same if it does not. */
   requestReset(email: string): Promise<void> {
-    const { background, credentials } = this.#parts
-    return background.run(() => credentials.sendPasswordReset(email.toLowerCase()))
+    return this.#sendResetLater(email.toLowerCase())
   }
 
   /** Whether the token of a mailed link is still valid. */

@@ -11,7 +11,7 @@ import { AppClients } from '../../records/accounts/apps/app-clients.ts'
 import { AppGrants } from '../../records/accounts/apps/app-grants.ts'
 import { BackendServices } from '../../records/accounts/apps/backend-services.ts'
 import { RegisteredApps } from '../../records/accounts/apps/registered-apps.ts'
-import { createBackgroundTasks } from '../../records/accounts/background-tasks.ts'
+import { openBackgroundTasks } from '../../records/accounts/background-tasks.ts'
 import { EmailChanges } from '../../records/accounts/email-changes.ts'
 import { Identities } from '../../records/accounts/login/identities.ts'
 import { LoginLockout } from '../../records/accounts/login/login-lockout.ts'
@@ -32,7 +32,9 @@ import { type PeriodicTask, startPeriodicTask } from '../../records/store/batchi
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import type { Config } from '../config/config.ts'
 import type { DatabaseConnection } from '../database/database-connection.ts'
+import { createKeyEncryption } from '../keys/key-encryption.ts'
 import { openSigningKeys, type SigningKeys, signingKeySeal } from '../keys/signing-keys.ts'
+import type { MailQueue } from '../mail/mail-queue.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createIdentityProvider } from './identity-provider.ts'
@@ -49,6 +51,7 @@ export interface AccountsOptions {
   records: StoreContext
   log: Log
   metrics: Metrics
+  mails: MailQueue
   sendMail: SendMail
   consume: RateLimiter
   /** Cleanups for a deleted account. */
@@ -61,13 +64,13 @@ export type OpenAccounts = Awaited<ReturnType<typeof openAccounts>>
 
 /** Opens all services for accounts; Parse Server must have started. */
 export async function openAccounts(options: AccountsOptions) {
-  const { config, publicUrl, database, records, log, metrics, sendMail, consume, belongings } = options
+  const { config, publicUrl, database, records, metrics, sendMail, consume, belongings } = options
   const { db } = database
   const clock = () => new Date()
   const { credentials, sessions } = await openSessions(options, clock)
   const keys = await openConfiguredSigningKeys(config, db, clock)
   const accessTokens = createAccessTokens(keys, publicUrl, clock)
-  const background = createBackgroundTasks(db, (err) => log.error({ err }, 'A background task failed'))
+  const background = await openConfiguredTasks(options, clock)
   const terms = configuredTerms(config)
   const collections = await openCollections(options, clock)
   const base = { db, database, credentials, sessions, sendMail, consume, background, clock, ...collections }
@@ -76,15 +79,18 @@ export async function openAccounts(options: AccountsOptions) {
   const forgetApps: Cleanup = (session, mvUid) => appServices.appGrants.forget(session, mvUid)
   const removals = new AccountDeletion({ ...base, records, cleanups: [...belongings, forgetApps] })
   const creation = openAccountCreation({ ...base, records, links: createMailLinks(publicUrl) })
-  const cleanups = startAccountCleanups(removals, log)
+  const registrations = new Registrations({ ...base, ...creation, removals, termsVersion })
+  const passwords = new Passwords({ ...base, termsVersion })
+  background.startPolling()
+  const cleanups = startAccountCleanups(removals, options.log)
   return {
     services: {
       ...creation,
       removals,
       sessions,
       ...appServices,
-      registrations: new Registrations({ ...base, ...creation, removals, termsVersion }),
-      passwords: new Passwords({ ...base, termsVersion }),
+      registrations,
+      passwords,
       logins: new Logins({
         ...base,
         accessTokens,
@@ -100,8 +106,7 @@ export async function openAccounts(options: AccountsOptions) {
     keys,
     /** Waits for background tasks. */
     close: async () => {
-      for (const cleanup of cleanups) await cleanup.stop()
-      await background.close()
+      for (const each of [...cleanups, background]) await each.stop()
     },
   }
 }
@@ -159,6 +164,15 @@ async function openApps({
   const backendServices = new BackendServices(systems, appTokens)
   return { systems, apps, appAuthorizations, appGrants, appClients, backendServices }
 }
+
+const openConfiguredTasks = ({ config, database, mails, log }: AccountsOptions, clock: () => Date) =>
+  openBackgroundTasks({
+    db: database.db,
+    seal: createKeyEncryption(config.keyEncryptionKey, 'background tasks'),
+    waitForMails: () => mails.waitUntilStored(),
+    clock,
+    onFault: (err) => log.error({ err }, 'A background task failed'),
+  })
 
 const configuredTerms = ({ termsUrl, termsVersion }: Config) =>
   termsUrl === undefined ? undefined : { version: termsVersion, url: termsUrl }

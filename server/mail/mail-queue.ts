@@ -25,6 +25,8 @@ interface Mail {
 export interface MailQueue {
   /** Queues a mail and resolves once it is stored: within a transaction, when and if that is committed. */
   enqueue(mail: Mail, session?: ClientSession): Promise<void>
+  /** Waits for mails that are being stored. @throws if one could not be */
+  waitUntilStored(): Promise<void>
   /** Numbers of the mails that wait and that were given up, and the time of the oldest one that waits. */
   status(): Promise<{ waiting: number; abandoned: number; oldestAt: Date | undefined }>
   close(): Promise<void>
@@ -99,6 +101,7 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
       if (session) session.once('ended', wakeSenders)
       else wakeSenders()
     },
+    waitUntilStored: async () => void (await Promise.all(keeping)),
     status: async () => ({
       waiting: await mails.countDocuments(WAITING),
       abandoned: await mails.countDocuments({ abandonedAt: { $exists: true } }),

@@ -5,6 +5,7 @@ import type { Violation } from '../../../schemas/validation/violations.ts'
 import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import { hashedKey, type RateLimiter } from '../../limits/rate-limiter.ts'
 import type { Database } from '../../store/documents/database.ts'
+import { newId } from '../../store/documents/ids.ts'
 import type { AccountDeletion } from '../account-deletion.ts'
 import type { Invitations } from '../administration/invitations.ts'
 import type { BackgroundTasks } from '../background-tasks.ts'
@@ -47,15 +48,21 @@ export interface ActivationProof {
   password?: string | undefined
 }
 
+type NewAccountWithId = NewAccount & { id: string }
+
 /** Retries for an address that others register at the same time. */
 const MAX_SIGN_UP_RETRIES = 5
 
 /** Registration and activation. Nothing here reveals which addresses have accounts. */
 export class Registrations {
   readonly #parts: RegistrationDependencies
+  readonly #signUpLater: (account: NewAccountWithId) => Promise<void>
+  readonly #resendLater: (address: string) => Promise<void>
 
   constructor(parts: RegistrationDependencies) {
     this.#parts = parts
+    this.#signUpLater = parts.background.define('signUp', (account) => this.#signUp(account))
+    this.#resendLater = parts.background.define('resendActivation', (address) => this.#resend(address))
   }
 
   /**
@@ -84,15 +91,7 @@ export class Registrations {
 
   /** Mails a new link if the account still waits for its activation: an invitation to those who are invited. */
   resend(email: string): Promise<void> {
-    const address = email.toLowerCase()
-    return this.#parts.background.run(async () => {
-      const { database, credentials, invitations } = this.#parts
-      const user = await findUserByEmail(database.db, address)
-      if (!user || accountStateOf(user) !== 'ACTIVATION_PENDING') return
-      if (!(await this.#reserveMail(address))) return
-      if (user.invitedAt) await invitations.invite(user._id, undefined, true)
-      else await credentials.resendActivation(address)
-    })
+    return this.#resendLater(email.toLowerCase())
   }
 
   /**
@@ -139,12 +138,27 @@ export class Registrations {
   async #register(request: Registration & Partial<SignUpRequest>, more: readonly Violation[]): Promise<void> {
     requireNoViolations([...passwordViolations(request.password, 'password', request.email), ...more])
     const { termsAccepted, ...account } = request
-    await this.#parts.background.run(async () => {
-      const { termsVersion } = this.#parts
-      const terms = termsAccepted === true && termsVersion !== undefined ? { termsVersion } : {}
-      const email = request.email.toLowerCase()
-      if (await this.#reserveMail(email)) await this.#signUpOrReplace({ ...account, ...terms, email })
-    })
+    const { termsVersion } = this.#parts
+    const terms = termsAccepted === true && termsVersion !== undefined ? { termsVersion } : {}
+    await this.#signUpLater({ id: newId(), ...account, ...terms, email: request.email.toLowerCase() })
+  }
+
+  async #signUp(account: NewAccountWithId): Promise<void> {
+    const { database, credentials } = this.#parts
+    const user = await usersOf(database.db).findOne({ _id: account.id })
+    if (!(await this.#reserveMail(account.email))) return
+    if (!user) await this.#signUpOrReplace(account)
+    // An interrupted attempt has created the account, perhaps without its mail.
+    else if (accountStateOf(user) === 'ACTIVATION_PENDING') await credentials.resendActivation(account.email)
+  }
+
+  async #resend(address: string): Promise<void> {
+    const { database, credentials, invitations } = this.#parts
+    const user = await findUserByEmail(database.db, address)
+    if (!user || accountStateOf(user) !== 'ACTIVATION_PENDING') return
+    if (!(await this.#reserveMail(address))) return
+    if (user.invitedAt) await invitations.invite(user._id, undefined, true)
+    else await credentials.resendActivation(address)
   }
 
   /**
