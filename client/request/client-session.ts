@@ -1,3 +1,4 @@
+import { createIdempotencyKey } from './idempotency-key.ts'
 import { isProblem } from './problem.ts'
 
 export interface Tokens {
@@ -72,7 +73,7 @@ export function createSession(store: TokenStore, exchange: Exchange, byCookie: b
     const refreshToken = byCookie ? undefined : tokens?.refreshToken
     if (!byCookie && refreshToken === undefined) return
     const isRepeated = unanswered !== undefined && unanswered.refreshToken === refreshToken
-    if (!isRepeated) unanswered = { refreshToken, key: crypto.randomUUID() }
+    if (!isRepeated) unanswered = { refreshToken, key: createIdempotencyKey() }
     const next = await exchange(refreshToken, unanswered?.key ?? '', signal).catch((error) => {
       if (!signal.aborted && !(isProblem(error) && error.status === 401)) throw error
     })

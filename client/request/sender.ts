@@ -7,6 +7,7 @@ import {
   type Tokens,
 } from './client-session.ts'
 import { withDeadline } from './deadline.ts'
+import { createIdempotencyKey } from './idempotency-key.ts'
 import { isProblem } from './problem.ts'
 import { type RetryOptions, type SentRequest, sendWithRetry } from './retry.ts'
 
@@ -39,7 +40,7 @@ async function prepare(request: Request, signal: AbortSignal): Promise<SentReque
   const { url, method, credentials } = request
   const headers = new Headers(request.headers)
   if (method === 'POST' && !headers.has('idempotency-key'))
-    headers.set('idempotency-key', crypto.randomUUID())
+    headers.set('idempotency-key', createIdempotencyKey())
   const body = ['GET', 'HEAD'].includes(method) ? undefined : await request.arrayBuffer()
   return { url, method, headers, body: body?.byteLength ? body : undefined, signal, credentials }
 }

@@ -75,6 +75,18 @@ describe('the session of the client', () => {
     assert.equal(paths.filter((path) => path === '/ehr').length, 10)
   })
 
+  it('is renewed, and creates records, where there is no crypto.randomUUID, as on pages without https', async () => {
+    const { refreshToken } = await createPatient()
+    Object.assign(crypto, { randomUUID: undefined })
+    try {
+      const client = createClientOf({ authToken: 'expired', refreshToken })
+      const { data } = await client.POST('/ehr', { body: {}, params: { header: {} } })
+      assert.ok(data.id)
+    } finally {
+      Reflect.deleteProperty(crypto, 'randomUUID')
+    }
+  })
+
   it('survives two processes that refresh at once', async () => {
     const { refreshToken } = await createPatient()
     const file = join(mkdtempSync(join(tmpdir(), 'tokens-')), 'tokens.json')

@@ -138,6 +138,25 @@ describe('the console', () => {
     }
   })
 
+  it('stores measurements and creates plans at an address without https, where browsers offer no UUID', async () => {
+    const patient = await createPatient()
+    const planId = await createPlan(patient)
+    const page = await opened.open()
+    await page.addInitScript('delete Crypto.prototype.randomUUID')
+    await page.reload()
+    await logInOn(page, patient)
+    assert.equal(await page.evaluate('crypto.randomUUID'), undefined)
+    await goTo(page, 'measure?kind=heartrate')
+    await page.getByLabel('Heart rate', { exact: true }).fill('72')
+    await button(page, 'Save').click()
+    await page.getByText('Heart rate 72 per minute').waitFor()
+    await goTo(page, `plan/${planId}/goal/new`)
+    await page.getByLabel('Goal', { exact: true }).fill('Walk')
+    await button(page, 'Save').click()
+    await page.getByRole('heading', { name: 'Walk', exact: true }).waitFor()
+    assertNoFaults(page)
+  })
+
   it('says that there is no page at an address that cannot be decoded', async () => {
     const page = await opened.open()
     await logInOn(page, await createPatient())

@@ -1,6 +1,6 @@
 import type { MeasurementKind } from 'virtual:measurement-kinds'
 import { useQueryClient } from '@tanstack/react-query'
-import { isProblem } from 'health-record-client'
+import { createIdempotencyKey, isProblem } from 'health-record-client'
 import { forgetRequest, keepRequest, requestOf } from '../../browser/drafts.ts'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
@@ -43,7 +43,7 @@ function toMeasurement({ me, kind, planId }: SaveOptions, reading: Reading): Mea
   const timestamp = toOffsetTime(reading.time === '' ? new Date() : new Date(reading.time))
   const comment = reading.comment.trim() || null
   return {
-    key: crypto.randomUUID(),
+    key: createIdempotencyKey(),
     ehrId: me.ehrId,
     kind: kind.path,
     body: { ...numbers, carePlanId: planId, timestamp, comment, ...sourceOf(me) },

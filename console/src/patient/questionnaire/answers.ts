@@ -1,4 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
+import { createIdempotencyKey } from 'health-record-client'
 import { forgetRequest, keepRequest, requestOf } from '../../browser/drafts.ts'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
@@ -50,7 +51,7 @@ export function useSaveAnswers(me: Me, questionnaire: Questionnaire) {
     const body = toBody(questionnaire, answers)
     const text = JSON.stringify(body)
     const toRequest = (): MeasurementToSend => ({
-      key: crypto.randomUUID(),
+      key: createIdempotencyKey(),
       ehrId: me.ehrId,
       kind: questionnaire.id,
       body: { ...body, timestamp: toOffsetTime(new Date()), ...sourceOf(me) },

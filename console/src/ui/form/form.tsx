@@ -1,4 +1,4 @@
-import { isProblem, Problem, type Violation } from 'health-record-client'
+import { createIdempotencyKey, isProblem, Problem, type Violation } from 'health-record-client'
 import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { forgetRequest, requestOf } from '../../browser/drafts.ts'
 import { usePath } from '../../browser/router.tsx'
@@ -79,7 +79,7 @@ export function useCreation() {
   const slot = `creation:${usePath()}`
   return async <B extends object, R>(body: B, send: (request: Creation<B>) => Promise<R>): Promise<R> => {
     const text = JSON.stringify(body)
-    const key = requestOf(slot, text, () => crypto.randomUUID())
+    const key = requestOf(slot, text, createIdempotencyKey)
     try {
       const answer = await send({ body, headers: { 'idempotency-key': key } })
       forgetRequest(slot)
