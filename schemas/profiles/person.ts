@@ -15,7 +15,9 @@ export const countryField = (description: string) =>
   })
 
 const nullablePersonFields = {
-  birthDate: nullable(Type.String({ format: 'date', description: 'Date of birth, YYYY-MM-DD' })),
+  birthDate: nullable(
+    Type.String({ format: 'date', description: 'Date of birth, YYYY-MM-DD, from 1850-01-01 until today' }),
+  ),
   gender: nullable(GenderEnum),
   language: nullable(
     Type.String({

@@ -15,6 +15,7 @@ import { normaliseBody } from '../storage/normalise-body.ts'
 import { permissionsSharedWithConnections } from '../storage/owner.ts'
 import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
 import { findDeletedProfiles, firstPersonVersion, isProfileDeleted } from '../storage/profile-lock.ts'
+import { requirePossibleBirthDate } from './birth-date.ts'
 import { findLanguage } from './language.ts'
 
 const personSchema = Type.Object(profileFields)
@@ -59,7 +60,7 @@ export class Persons {
 
   /**
    * Saves the complete person, also after a removal.
-   * @throws PreconditionFailed, also when a version is expected and the person does not exist
+   * @throws PreconditionFailed, also when a version is expected and the person does not exist; RuleViolated
    */
   async save(
     caller: Caller,
@@ -67,6 +68,7 @@ export class Persons {
     input: PersonInput,
     expected: ExpectedVersions,
   ): Promise<StoredPerson> {
+    requirePossibleBirthDate(input)
     const next = normaliseBody(personSchema, input)
     const update = () =>
       this.store.update(caller, { id: mvUid }, ({ picture }) => ({ ...next, picture }), { expected })

@@ -12,6 +12,7 @@ import { Store } from '../../store/store.ts'
 import type { ExpectedVersions } from '../../store/write-decider.ts'
 import { createOrFindExisting } from '../../store/writing/create-or-find-existing.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
+import { requirePossibleBirthDate } from '../person/birth-date.ts'
 import { normaliseBody } from '../storage/normalise-body.ts'
 import { type Owner, ownedRecordId, privatePermissions } from '../storage/owner.ts'
 import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
@@ -66,8 +67,9 @@ export class Relations {
     if (relationId !== null) await this.get(caller, mvUid, relationId, tx)
   }
 
-  /** @throws Conflict when the id in the input is taken */
+  /** @throws Conflict when the id in the input is taken; RuleViolated */
   create(caller: Caller, mvUid: string, { id: requestedId, ...input }: RelationCreate, newId: string) {
+    requirePossibleBirthDate(input)
     const id = ownedRecordId(mvUid, newId)
     const number = typeof requestedId === 'string' ? relationNumberOf(requestedId) : undefined
     return createOrFindExisting(
@@ -81,7 +83,7 @@ export class Relations {
     )
   }
 
-  /** @throws NotFound; PreconditionFailed */
+  /** @throws NotFound; PreconditionFailed; RuleViolated */
   async update(
     caller: Caller,
     mvUid: string,
@@ -90,6 +92,7 @@ export class Relations {
     expected: ExpectedVersions,
   ) {
     const { id } = await this.get(caller, mvUid, relationId)
+    requirePossibleBirthDate(input)
     const next = { ...normaliseBody(relationSchema, input), mvUid, relationId }
     return this.store.update(caller, { id, mvUid }, () => next, { expected })
   }

@@ -116,6 +116,26 @@ describe('a person', () => {
     assert.deepEqual([body.language, body.birthDate], ['nl-BE', '2024-02-29'])
   })
 
+  it('has a date of birth that is not in the future, and not before 1850', async () => {
+    const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10)
+    assertStatus(await anna.call('POST', 'relation', { name: { displayName: 'Bea' } }), 201)
+    for (const birthDate of [day(2), '2980-01-31', '1849-12-31', '0001-01-01'])
+      for (const [method, path] of [
+        ['PUT', ''],
+        ['POST', 'relation'],
+        ['PUT', 'relation/1'],
+      ] as const) {
+        const places = assertProblemPlaces(
+          await anna.call(method, path, { name: { displayName: 'Bea' }, birthDate }),
+          422,
+          'rule-violated',
+        )
+        assert.deepEqual(places, ['body.birthDate'], `${method} ${path} ${birthDate}`)
+      }
+    for (const birthDate of [day(0), '1850-01-01', null])
+      assertStatus(await anna.call('PUT', '', { ...full, birthDate }))
+  })
+
   it('requires a display name', async () => {
     for (const name of [undefined, {}, { displayName: '' }, { displayName: ' ' }, { displayName: null }]) {
       const [place] = assertProblemPlaces(await anna.call('PUT', '', { ...full, name }), 400, 'invalid-input')
