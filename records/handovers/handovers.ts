@@ -9,6 +9,7 @@ import {
   handoverRecord,
 } from '../../schemas/worklist/handover.ts'
 import type { SendMail } from '../accounts/user/mails.ts'
+import { lockAccount } from '../accounts/user/user.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
 import { findAnonymizedEhrs } from '../ehrs/rights/anonymity.ts'
 import type { Persons } from '../profiles/person/persons.ts'
@@ -126,6 +127,7 @@ export class Handovers {
   ): Promise<StoredHandover> {
     const { userId: by } = caller
     await lockProfile(this.#records, tx, by)
+    await lockAccount(this.#records, tx, body.to)
     const colleague = (await findColleagues(this.#records, caller)).find(({ mvUid }) => mvUid === body.to)
     requireNoViolations([
       ...timeViolations(from, body.until, this.#records.clock()),

@@ -226,12 +226,12 @@ async function ensureEhrOfUser(records: StoreContext, userId: string): Promise<v
   if (user?.ehrId) await ensureAccountEhr(records, caller, user.ehrId)
 }
 
-async function openCollections({ config, database, sendMail }: AccountsOptions, clock: () => Date) {
-  const { db } = database
+async function openCollections({ config, records, sendMail }: AccountsOptions, clock: () => Date) {
+  const { db } = records
   const all = {
     refreshTokens: new RefreshTokens(db, clock),
     emailChanges: new EmailChanges(db, clock),
-    identities: new Identities(database, sendMail, clock),
+    identities: new Identities(records, sendMail, clock),
     lockout: new LoginLockout(db, config.lockoutAttempts, clock),
     repeated: new RepeatedRegistrations(db, clock),
     guesses: new SessionGuesses(db, config.lockoutAttempts, clock),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   addParticipant,
   createAlert,
@@ -11,7 +12,8 @@ import { callFunction } from '../harness/clients/class-client.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { mailsTo } from '../harness/people/mail.ts'
 import { createPerson, nameProfile, type Person } from '../harness/people/people.ts'
-import { service } from '../harness/service/service.ts'
+import { beforeFirstCommand } from '../harness/service/database-commands.ts'
+import { request, service } from '../harness/service/service.ts'
 import { waitFor } from '../harness/wait.ts'
 
 type Values = Record<string, unknown>
@@ -101,6 +103,27 @@ for (const family of ['path', 'class'] as const)
     }
     const handle = async (who: Person, id: string, step: Values) =>
       (await who.call('POST', `/ehr/${patient.ehrId}/alert/${id}/handle`, step)).status
+
+    it('reaches no colleague whose account is deleted at the same moment', async () => {
+      let deletion: Promise<unknown> | undefined
+      let isDeletedBefore = false
+      const interrupt = async () => {
+        const { mvUid, headers } = colleague
+        deletion = request().delete(`/1/classes/_User/${mvUid}`).set(headers).expect(200)
+        // The deletion may have to wait for the handover.
+        isDeletedBefore = await Promise.race([deletion.then(() => true), sleep(1_000, false)])
+      }
+      let outcome: Outcome = {}
+      await beforeFirstCommand(
+        ({ find }) => find === 'profile.handovers',
+        interrupt,
+        async () => {
+          outcome = await handOver(nurse, { to: colleague.mvUid, until: hoursFromNow(1) })
+        },
+      )
+      assert.ok(!isDeletedBefore || outcome.status === 422, JSON.stringify(outcome))
+      await deletion
+    })
 
     it('outlives the profile of the owner, and still returns the alerts at its end', async () => {
       await escalateTo(nurse)

@@ -1,13 +1,14 @@
 import type { Collection, Db } from 'mongodb'
 import type { LinkedIdentity } from '../../../schemas/accounts/login.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { type Database, isDuplicateKeyError, runTransaction } from '../../store/documents/database.ts'
+import { isDuplicateKeyError } from '../../store/documents/database.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type PageRequest } from '../../store/reading/pages.ts'
+import { runStoreTransaction, type StoreContext } from '../../store/writing/transaction.ts'
 import type { SendMail } from '../user/mails.ts'
 import { hashSecret } from '../user/secret.ts'
-import { accountStateOf, findActiveUser, type User, usersOf } from '../user/user.ts'
+import { accountStateOf, findActiveUser, lockAccount, type User, usersOf } from '../user/user.ts'
 
 /** An identity that an OpenID Connect provider has verified. */
 export interface ExternalIdentity {
@@ -43,14 +44,14 @@ const IDENTITY_LIST = 'identities'
 
 /** The links between external identities and accounts. See docs/decisions/external-identities.md. */
 export class Identities {
-  readonly #database: Database
+  readonly #records: StoreContext
   readonly #links: Collection<IdentityLink>
   readonly #sendMail: SendMail
   readonly #clock: () => Date
 
-  constructor(database: Database, sendMail: SendMail, clock: () => Date) {
-    this.#database = database
-    this.#links = identityLinksOf(database.db)
+  constructor(records: StoreContext, sendMail: SendMail, clock: () => Date) {
+    this.#records = records
+    this.#links = identityLinksOf(records.db)
     this.#sendMail = sendMail
     this.#clock = clock
   }
@@ -68,7 +69,7 @@ export class Identities {
   async findAccount({ issuer, subject, email }: ExternalIdentity): Promise<string> {
     const _id = linkIdOf({ issuer, subject })
     const link = await this.#links.findOne({ _id })
-    const user = await usersOf(this.#database.db).findOne(link ? { _id: link.mvUid } : { email })
+    const user = await usersOf(this.#records.db).findOne(link ? { _id: link.mvUid } : { email })
     if (!user || accountStateOf(user) !== 'ACTIVE') throw new ServiceError('AccountNotFound')
     if (!link) await this.#link({ _id, issuer, mvUid: user._id, linkedAt: this.#clock() }, user)
     return user._id
@@ -78,7 +79,7 @@ export class Identities {
   async isLinked(identity: ExternalIdentity, mvUid: string): Promise<boolean> {
     const [link, user] = await Promise.all([
       this.#links.findOne({ _id: linkIdOf(identity), mvUid }),
-      findActiveUser(this.#database.db, mvUid),
+      findActiveUser(this.#records.db, mvUid),
     ])
     return link !== null && user !== null
   }
@@ -114,7 +115,11 @@ export class Identities {
     const { _id, mvUid, issuer } = link
     const mail = { to: { mvUid }, template: 'identity-linked', language, data: { issuer } } as const
     try {
-      await runTransaction(this.#database, async (session) => {
+      await runStoreTransaction(this.#records, async (tx) => {
+        const { session } = tx
+        await lockAccount(this.#records, tx, mvUid)
+        const user = await usersOf(this.#records.db).findOne({ _id: mvUid }, { session })
+        if (!user) throw new ServiceError('AccountNotFound')
         await this.#links.insertOne(link, { session })
         await this.#sendMail(mail, session)
       })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from 'jose'
 import type { Document } from 'mongodb'
 import { type Answer, assertProblem, call } from '../../harness/clients/path-client.ts'
@@ -329,6 +330,23 @@ describe('login with an external identity', () => {
         const links = service.db.collection('auth.identities')
         assert.equal(await links.countDocuments({ mvUid: person.mvUid }), 0)
       })
+
+    it('is not linked to an account that is deleted at the same moment', async () => {
+      const { mvUid, email, headers } = await createPerson()
+      let deletion: Promise<unknown> | undefined
+      // The deletion may have to wait for the login.
+      const interrupt = () => {
+        deletion = request().delete(`/1/classes/_User/${mvUid}`).set(headers).expect(200)
+        return Promise.race([deletion, sleep(1_000)])
+      }
+      await beforeFirstCommand(
+        ({ insert }) => insert === 'auth.identities',
+        interrupt,
+        () => loginAs(random(), email),
+      )
+      await deletion
+      assert.equal(await service.db.collection('auth.identities').countDocuments({ mvUid }), 0)
+    })
 
     it('keeps the first of several links that version 0.2 stored', async () => {
       const person = await createPerson()
