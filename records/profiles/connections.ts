@@ -11,6 +11,7 @@ import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import { Store } from '../store/store.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
+import { findDeletedVersion, versionAfterDeletion } from '../store/writing/history.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import { ownedRecordId, privatePermissions } from './storage/owner.ts'
 import { PROFILE_COLLECTIONS } from './storage/profile-collections.ts'
@@ -104,13 +105,17 @@ export class Connections {
   }
 
   async #createRequest(caller: Caller, tx: Transaction, mvUid: string, other: string) {
-    const theirs = { mvUid: other, other: mvUid, state: 'PENDING_IN' as const }
-    await this.store.create(caller, theirs, privatePermissions(other), {
-      tx,
-      id: ownedRecordId(other, mvUid),
-    })
-    const mine = { mvUid, other, state: 'PENDING_OUT' as const }
-    return this.store.create(caller, mine, privatePermissions(mvUid), { tx, id: ownedRecordId(mvUid, other) })
+    // The history goes on after a former connection: clients may still have its ETags.
+    const create = async (owner: string, about: string, state: StoredConnection['state']) => {
+      const id = ownedRecordId(owner, about)
+      const record = { collection: PROFILE_COLLECTIONS.connection, id }
+      const deleted = await findDeletedVersion(this.#records.db, record, tx)
+      const first = deleted ? { first: { version: versionAfterDeletion(deleted) } } : {}
+      const fields = { mvUid: owner, other: about, state }
+      return this.store.create(caller, fields, privatePermissions(owner), { tx, id, ...first })
+    }
+    await create(other, mvUid, 'PENDING_IN')
+    return create(mvUid, other, 'PENDING_OUT')
   }
 
   async #accept(caller: Caller, tx: Transaction, mvUid: string, other: string) {

@@ -57,6 +57,23 @@ describe('the network', () => {
     assert.equal(await stateOf(anna, bob), 'CONNECTED')
   })
 
+  it('continues its versions when two users connect again', async () => {
+    const path = `network/${bob.mvUid}`
+    let former: string | null | undefined
+    for (const versions of [
+      ['"2"', '"2"'],
+      ['"5"', '"5"'],
+      ['"8"', '"8"'],
+    ]) {
+      await connectUsers(anna, bob)
+      const answer = await anna.call('GET', path, undefined, former ? { 'if-none-match': former } : {})
+      assert.equal(answer.status, 200)
+      assert.deepEqual([answer.etag, (await bob.call('GET', `network/${anna.mvUid}`)).etag], versions)
+      former = answer.etag
+      assert.equal((await bob.call('DELETE', `network/${anna.mvUid}`)).status, 204)
+    }
+  })
+
   it('connects only different users that exist', async () => {
     for (const mvUid of [anna.mvUid, 'nobody1234']) {
       assert.deepEqual(
