@@ -3,13 +3,7 @@ import { type AddressCreate, addressFields } from '../../../schemas/profiles/add
 import type { Caller } from '../../store/documents/caller.ts'
 import type { ExpectedVersions } from '../../store/write-decider.ts'
 import type { StoreContext } from '../../store/writing/transaction.ts'
-import {
-  type Owner,
-  ownedRecordId,
-  ownedRecordKey,
-  ownerFields,
-  privatePermissions,
-} from '../storage/owner.ts'
+import { type Owner, ownedRecordKey, ownerFields, privatePermissions } from '../storage/owner.ts'
 import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
 import { ContactDetails } from './contact-details.ts'
 import type { Relations } from './relations.ts'
@@ -22,14 +16,10 @@ export class Addresses extends ContactDetails<typeof StoredAddress> {
     super(records, relations, PROFILE_COLLECTIONS.address, StoredAddress)
   }
 
-  /** @throws NotFound when the owner is a relation that does not exist */
+  /** @throws as createWithLock */
   create(caller: Caller, owner: Owner, input: AddressCreate, newId: string) {
     const address = this.buildRecord(owner, input)
-    const permissions = privatePermissions(owner.mvUid)
-    // The person always exists, so only the address of a relation needs the profile lock.
-    return owner.relationId === null
-      ? this.store.create(caller, address, permissions, { id: ownedRecordId(owner.mvUid, newId) })
-      : this.createWithLock(caller, owner, newId, permissions, async () => address)
+    return this.createWithLock(caller, owner, newId, privatePermissions(owner.mvUid), async () => address)
   }
 
   /** @throws NotFound; PreconditionFailed */

@@ -1,5 +1,8 @@
 import type { Static, TObject } from '@sinclair/typebox'
+import type { Violation } from '../../../schemas/validation/violations.ts'
+import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import type { Caller, Permissions } from '../../store/documents/caller.ts'
+import { documentCollection } from '../../store/documents/database.ts'
 import type { SavedRecord } from '../../store/documents/parse-format.ts'
 import type { Where } from '../../store/reading/filter.ts'
 import type { Page, PageRequest } from '../../store/reading/pages.ts'
@@ -13,11 +16,21 @@ import { type Owner, ownedRecordId, ownedRecordKey, ownerFieldOf } from '../stor
 import { lockProfile } from '../storage/profile-lock.ts'
 import type { Relations } from './relations.ts'
 
+/** A transaction removes those of a relation with it. */
+const MAX_RECORDS_PER_OWNER = 100
+
+const fullViolation: Violation = {
+  path: '',
+  code: 'full',
+  message: `cannot be added: the person or relation has already ${MAX_RECORDS_PER_OWNER}, the maximum`,
+}
+
 /** The store of one kind of contact details, of persons and of their relations. */
 export abstract class ContactDetails<S extends TObject> {
   readonly #records: StoreContext
   readonly #relations: Relations
   readonly #schema: S
+  readonly #collection: string
   readonly store: Store<S, 'own'>
 
   /** @param schema the stored fields: `owner`, and those of the input */
@@ -25,6 +38,7 @@ export abstract class ContactDetails<S extends TObject> {
     this.#records = records
     this.#relations = relations
     this.#schema = schema
+    this.#collection = collection
     const lists = { own: { by: ['owner'], sort: 'createdAt', order: 'asc' } } as const
     this.store = new Store(records, { collection, schema, lists })
   }
@@ -51,7 +65,8 @@ export abstract class ContactDetails<S extends TObject> {
       const where = ownerFieldOf(owner) as Where<Static<S>>
       const { items } = await this.store.list(caller, 'own', { where, limit: 100 }, { tx })
       if (items.length === 0) return
-      for (const { id } of items) await this.store.remove(caller, { id } as RecordSelector<S>, { tx })
+      // The store writes what is removed at the same time together.
+      await Promise.all(items.map(({ id }) => this.store.remove(caller, { id } as RecordSelector<S>, { tx })))
     }
   }
 
@@ -64,7 +79,7 @@ export abstract class ContactDetails<S extends TObject> {
    * Creates a record under the profile lock of its owner, unless an earlier attempt of the same request did
    * so.
    * @param settle builds the record once the lock is taken
-   * @throws NotFound when the owner is a relation that does not exist
+   * @throws NotFound when the owner is a relation that does not exist; RuleViolated when it has too many
    */
   protected createWithLock(
     caller: Caller,
@@ -77,9 +92,20 @@ export abstract class ContactDetails<S extends TObject> {
     const create = () =>
       this.runWithProfileLock(owner, async (tx) => {
         await this.#relations.requireOwner(caller, owner, tx)
+        await this.#requireRoom(owner, tx)
         return this.store.create(caller, await settle(tx, id), permissions, { tx, id })
       })
     return createOrFindExisting(create, () => this.get(caller, owner, newId))
+  }
+
+  /** @throws RuleViolated when the owner has the maximum number of records */
+  async #requireRoom(owner: Owner, { session }: Transaction): Promise<void> {
+    const options = { session, limit: MAX_RECORDS_PER_OWNER }
+    const count = await documentCollection(this.#records, this.#collection).countDocuments(
+      ownerFieldOf(owner),
+      options,
+    )
+    requireNoViolations(count < MAX_RECORDS_PER_OWNER ? [] : [fullViolation])
   }
 
   /**

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { RelationTypeEnum } from '../../../../schemas/enums.ts'
 import { createOwner, type Owner } from '../../../harness/care/owners.ts'
-import { assertProblemPlaces } from '../../../harness/clients/path-client.ts'
+import { assertProblemPlaces, assertStatus } from '../../../harness/clients/path-client.ts'
+import { recordTransactions } from '../../../harness/service/database-commands.ts'
+import { service } from '../../../harness/service/service.ts'
 
 const name = { displayName: 'Bea' }
 
@@ -101,5 +103,51 @@ describe('relations', () => {
     assert.equal((await anna.call('DELETE', 'relation/1', undefined, { 'if-match': '"1"' })).status, 204)
     assertProblemPlaces(await anna.call('DELETE', 'relation/1'), 404, 'not-found')
     assert.equal((await add({ name })).body.id, 'party:relation:2')
+  })
+
+  /** Gives an owner more records of the kind of an existing one, as an earlier version could. */
+  async function addCopies(collection: string, one: { _id: string }, count: number) {
+    const documents = service.db.collection<{ _id: string }>(collection)
+    const copies = Array.from({ length: count }, (_, i) => ({ ...one, _id: `${one._id}${i}` }))
+    await documents.insertMany(copies)
+  }
+
+  it('have at most 100 addresses and 100 contacts, as their person has', async () => {
+    await add({ name })
+    for (const owner of ['', 'relation/1/'])
+      for (const [kind, body] of [
+        ['address', { usage: 'HOME' }],
+        ['contact', { type: 'SKYPE', value: 'bea.smit', primary: false }],
+      ] as const) {
+        const collection = kind === 'address' ? 'profile.addresses' : 'profile.contacts'
+        const post = () => anna.call('POST', `${owner}${kind}`, body)
+        assertStatus(await post(), 201)
+        const id = owner === '' ? anna.mvUid : `${anna.mvUid}/1`
+        const one = await service.db.collection<{ _id: string }>(collection).findOne({ owner: id })
+        assert.ok(one, collection)
+        await addCopies(collection, one, 98)
+        assertStatus(await post(), 201)
+        assertProblemPlaces(await post(), 422, 'rule-violated')
+        const last = (await anna.call('GET', `${owner}${kind}?limit=1`)).body.items[0]
+        assertStatus(await anna.call('DELETE', `${owner}${kind}/${last[`${kind}Id`]}`), 204)
+        assertStatus(await post(), 201)
+      }
+  })
+
+  it('are deleted with thousands of contacts by few commands', async () => {
+    await add({ name })
+    const contact = { type: 'SKYPE', value: 'bea.smit', primary: false }
+    assertStatus(await anna.call('POST', 'relation/1/contact', contact), 201)
+    const contacts = service.db.collection<{ _id: string }>('profile.contacts')
+    const owner = `${anna.mvUid}/1`
+    const one = await contacts.findOne({ owner })
+    assert.ok(one)
+    await addCopies('profile.contacts', one, 2_000)
+    const [deletion] = await recordTransactions(async () =>
+      assertStatus(await anna.call('DELETE', 'relation/1'), 204),
+    )
+    assert.equal(await contacts.countDocuments({ owner }), 0)
+    assert.equal(deletion?.documents['history.changes'], 2_002)
+    assert.ok(deletion.commands < 200, `${deletion.commands} commands`)
   })
 })
