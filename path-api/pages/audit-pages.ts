@@ -71,13 +71,15 @@ export const auditPages = [
     },
     access: 'optional',
     reply: [200, htmlBody],
+    errors: ['NotFound'],
     handle: async ({ query: { lang, ehrId, own = false, cursor, failed = false } }, context) => {
       const { caller, ehrs, profiles } = context
       const view = await createPageView(lang, context)
       const { language } = view
       if (caller === undefined) return renderLoginPage(view, failed)
       const all = await ehrs.listAboutCaller(caller)
-      const selectedEhrId = (all.find(({ id }) => id === ehrId) ?? all[0])?.id
+      const selectedEhrId = (ehrId === undefined ? all[0] : all.find(({ id }) => id === ehrId))?.id
+      if (ehrId !== undefined && selectedEhrId === undefined) throw new ServiceError('NotFound')
       if (selectedEhrId === undefined)
         return renderPage(
           view,

@@ -4,7 +4,7 @@ import { findAccessibilityViolations } from '../../harness/browser/axe.ts'
 import { collectFaults, useBrowser } from '../../harness/browser/browser.ts'
 import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { createClassClient } from '../../harness/clients/class-client.ts'
-import { assertStatus } from '../../harness/clients/path-client.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person, password } from '../../harness/people/people.ts'
 import { request, service } from '../../harness/service/service.ts'
 
@@ -46,6 +46,12 @@ describe("the page with accesses to a patient's record", () => {
       ),
     )
 
+  it('refuses an EHR that does not exist, and unknown parameters', async () => {
+    assertProblem(await patient.call('GET', '/ehr/audit?ehrId=nowhere123'), 404, 'not-found')
+    assertProblem(await patient.call('GET', '/ehr/audit?ehr=x'), 400, 'invalid-input')
+    assertStatus(await patient.call('GET', `/ehr/audit?ehrId=${patient.ehrId}`))
+  })
+
   it('shows names, accesses and outcomes, the newest first', async () => {
     await logIn('en')
     const lines = await rows()
@@ -86,8 +92,7 @@ describe("the page with accesses to a patient's record", () => {
     const answer = await request()
       .get(`/ehr/audit?ehrId=${patient.ehrId}&own=true`)
       .set('Authorization', `Bearer ${nurse.authToken}`)
-      .expect(200)
-    assert.match(answer.text, /health record/)
+      .expect(404)
     assert.doesNotMatch(answer.text, /– not allowed|no access/)
     const others = { ehrId: patient.ehrId, userId: nurse.mvUid, action: 'query', type: 'Ehr' }
     assert.equal(await service.db.collection('audit.entries').countDocuments(others), 0)
