@@ -93,7 +93,7 @@ describe("the page with accesses to a patient's record", () => {
       .get(`/ehr/audit?ehrId=${patient.ehrId}&own=true`)
       .set('Authorization', `Bearer ${nurse.authToken}`)
       .expect(404)
-    assert.doesNotMatch(answer.text, /– not allowed|no access/)
+    assert.doesNotMatch(answer.text, /– not allowed|– no access/)
     const others = { ehrId: patient.ehrId, userId: nurse.mvUid, action: 'query', type: 'Ehr' }
     assert.equal(await service.db.collection('audit.entries').countDocuments(others), 0)
     assert.doesNotMatch(answer.text, /<script[^>]+src|\son\w+=/i)
