@@ -68,10 +68,11 @@ export async function logInOn(page: Page, { email, password }: { email: string; 
   await page.locator('nav').waitFor()
 }
 
-/** Goes to a page without loading the console again, and waits until it has read what it shows. */
+/** Goes to a page about the same person without loading the console again, and waits until it has read what it shows. */
 export async function goTo(page: Page, path: string): Promise<void> {
+  const [start = ''] = /^\/console(\/for\/\w+)?/.exec(new URL(page.url()).pathname) ?? []
   await page.evaluate(
-    `history.pushState(null, '', '/console/${path}'); dispatchEvent(new PopStateEvent('popstate'))`,
+    `history.pushState(null, '', '${start}/${path}'); dispatchEvent(new PopStateEvent('popstate'))`,
   )
   await page.locator('main:not(:has(.skeleton)) h1').waitFor()
 }

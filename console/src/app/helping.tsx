@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
 import { useEffect } from 'react'
-import { navigate } from '../browser/router.tsx'
+import { navigate, navigateFor } from '../browser/router.tsx'
 import { helpingQuery } from '../model/me.ts'
 import {
   changeHelperActs,
@@ -22,15 +22,15 @@ type Helper = components['schemas']['Helper']
 export function HelpingBanner() {
   const t = useText()
   const session = useSession()
-  const { mvUid, helpedPerson, ended } = session.status === 'in' ? session : { mvUid: '' }
+  const { mvUid, helpedPerson, ended, isRefused } = session.status === 'in' ? session : { mvUid: '' }
   const { data } = useQuery({ ...helpingQuery(mvUid), enabled: helpedPerson !== undefined })
   useEffect(() => {
     if (data) obeyAgreement(data)
   }, [data])
-  if (ended)
+  if (ended || isRefused)
     return (
       <p role="status" className="helping">
-        {t('helping.ended', { name: ended.name })}
+        {ended ? t('helping.ended', { name: ended.name }) : t('helping.refused')}
       </p>
     )
   if (!helpedPerson) return null
@@ -81,8 +81,8 @@ function ActButton({ person: { mvUid, name, acts } }: { person: Helper }) {
   const t = useText()
   const displayName = personName(name)
   const start = () => {
+    navigateFor(mvUid, '/')
     startHelping({ mvUid, name: displayName, acts })
-    navigate('/')
   }
   return (
     <button type="button" onClick={start}>

@@ -20,14 +20,27 @@ export function hasFocusMoved(): boolean {
   return activeElement !== body && activeElement !== focusAtNavigation
 }
 
-/** The path of the current page, such as `/measure`. */
-export const currentPath = (): string => location.pathname.slice(base.length) || '/'
-const currentAddress = () => currentPath() + location.search
+/** Begins the addresses of pages about somebody whom the user helps, so that others of these pages are the user's own. */
+const PERSON = /^\/for\/([\w-]+)(?=\/|$)/
+const pathOfPerson = (id: string | undefined): string => (id === undefined ? '' : `/for/${id}`)
+const pathInConsole = () => location.pathname.slice(base.length)
 
-/** Goes to a path of the console, such as `/measure?kind=bloodpressure`. */
-export function navigate(to: string, { replace = false } = {}): void {
-  if (to === currentAddress()) return
-  history[replace ? 'replaceState' : 'pushState'](null, '', base + to)
+/** The person whom the address names; undefined: the user. */
+export const personOfAddress = (): string | undefined => PERSON.exec(pathInConsole())?.[1]
+
+/** The path of the current page, such as `/measure`. */
+export const currentPath = (): string => pathInConsole().replace(PERSON, '') || '/'
+export const currentAddress = (): string => currentPath() + location.search
+
+/** Goes to a path of the console, such as `/measure?kind=bloodpressure`, about the same person. */
+export const navigate = (to: string, options?: { replace?: boolean }): void =>
+  navigateFor(personOfAddress(), to, options)
+
+/** Goes to a path about a person; undefined: the user. */
+export function navigateFor(personId: string | undefined, to: string, { replace = false } = {}): void {
+  const path = pathOfPerson(personId)
+  if (path + to === pathOfPerson(personOfAddress()) + currentAddress()) return
+  history[replace ? 'replaceState' : 'pushState'](null, '', base + path + to)
   notify()
 }
 
@@ -77,13 +90,6 @@ export function matchPath(pattern: string, path: string): Record<string, string>
   return values
 }
 
-let linkSuffix = ''
-
-/** Links that are opened in another tab show there whose record it is. */
-export function setLinkSuffix(suffix: string): void {
-  linkSuffix = suffix
-}
-
 interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   to: string
 }
@@ -95,5 +101,5 @@ export function Link({ to, ...rest }: LinkProps) {
     navigate(to)
     window.scrollTo(0, 0)
   }
-  return <a {...rest} href={base + to + linkSuffix} onClick={follow} />
+  return <a {...rest} href={base + pathOfPerson(personOfAddress()) + to} onClick={follow} />
 }

@@ -8,8 +8,7 @@ import {
 } from 'health-record-client'
 import { useSyncExternalStore } from 'react'
 import { forgetDrafts } from '../browser/drafts.ts'
-import { navigate, serviceUrl, setLinkSuffix } from '../browser/router.tsx'
-import { tabStorage } from '../browser/storage.ts'
+import { currentAddress, navigateFor, personOfAddress, serviceUrl } from '../browser/router.tsx'
 import { createHelperClient } from './helper-client.ts'
 import {
   isLogOutPending,
@@ -30,12 +29,19 @@ export interface HelpedPerson {
 }
 
 /**
- * `helpedPerson`: the pages show this person's record. `ended`: they did until a moment ago. `isOther`: the page showed
- * another user until a moment ago.
+ * `helpedPerson`: the pages show this person's record. `ended`: they did until a moment ago. `isRefused`: the address named
+ * somebody for whom the user may not act. `isOther`: the page showed another user until a moment ago.
  */
 export type Session =
   | { status: 'starting' }
-  | { status: 'in'; mvUid: string; helpedPerson?: HelpedPerson; ended?: HelpedPerson; isOther?: boolean }
+  | {
+      status: 'in'
+      mvUid: string
+      helpedPerson?: HelpedPerson
+      ended?: HelpedPerson
+      isRefused?: boolean
+      isOther?: boolean
+    }
   /** `ended`: the service ended the session, so that drafts remain. `isPending`: it has not heard of the log-out yet. */
   | { status: 'out'; ended: boolean; isPending?: boolean }
   /** There may be a session, and the service does not answer. */
@@ -78,7 +84,10 @@ function keep(next: Tokens): void | Promise<void> {
     throw new Problem({ status: 401, code: 'unauthorized', title: '', errors: [] })
   const mvUid = userOf(next.authToken)
   servedUser ??= mvUid
+  // The cookie of the former session is gone.
+  if (isLoggingIn) unmarkLogOut()
   if (mvUid !== servedUser) return startAnew()
+  if (isLoggingIn && personOfAddress() !== undefined) return reload()
   memory.save(next)
   if (current.status === 'in') return
   tabs.postMessage(mvUid)
@@ -88,6 +97,11 @@ function keep(next: Tokens): void | Promise<void> {
 /** The browser has another user now. Requests of the former one end with the page, before they are sent again. */
 function startAnew(): Promise<void> {
   if (current.status === 'in') markOtherUser()
+  return reload()
+}
+
+/** The restored session finds out about the person of the address. */
+function reload(): Promise<void> {
   location.reload()
   return new Promise(() => {})
 }
@@ -99,57 +113,60 @@ export const ownApi = createClient({ url: serviceUrl, tokens, refreshByCookie: t
 export let api: Client
 api = ownApi
 
-/** Names the person whose record this tab shows. */
-const HELPING = 'helping'
-
 /** Sends requests of the user for somebody, whoever's record the pages show. */
 export const clientFor = (mvUid: string, helpedPerson: HelpedPerson | undefined): Client =>
   helpedPerson ? createHelperClient({ ownApi, mvUid, personId: helpedPerson.mvUid }) : ownApi
 
-/** Shows the record of somebody whom the user helps. */
+/** Shows the record of somebody whom the user helps, at the page of the address. */
 export function startHelping(helpedPerson: HelpedPerson): void {
   if (current.status !== 'in') return
   const { mvUid } = current
   api = createHelperClient({ ownApi, mvUid, personId: helpedPerson.mvUid, onEnd: () => stopHelping(true) })
-  showHelped(mvUid, helpedPerson)
+  change({ status: 'in', mvUid, helpedPerson })
 }
 
-/** After the page was loaded again, it must not show another record than before. */
-function storedHelpedPerson(mvUid: string): HelpedPerson | undefined {
-  const { by, helped } = JSON.parse(tabStorage.get(HELPING) ?? '{}')
-  return by === mvUid ? helped : undefined
-}
-
-/** The person whose record a link shows that was opened in this tab. Without an agreement the page is the user's home. */
-async function findLinkedPerson(mvUid: string): Promise<HelpedPerson | undefined> {
-  const [, personId] = /^#helping=(\w+)$/.exec(location.hash) ?? []
-  if (personId === undefined) return undefined
+/** The agreement of the user with the person whom the address names. */
+async function findAddressedPerson(mvUid: string): Promise<HelpedPerson | undefined> {
+  const personId = personOfAddress()
+  if (personId === undefined || personId === mvUid) return undefined
   const params = { path: { mvUid }, query: { limit: 100 } }
   const { items } = (await ownApi.GET('/profile/{mvUid}/helping', { params })).data
-  history.replaceState(null, '', location.pathname + location.search)
   const agreement = items.find((one) => one.mvUid === personId && one.state === 'ACTIVE')
-  if (!agreement) navigate('/')
   return agreement && { mvUid: personId, name: agreement.name ?? '', acts: agreement.acts }
 }
+
+/** Shows the user's own record. The address of somebody else leads home, and the page says why. */
+function showOwn(mvUid: string): void {
+  const personId = personOfAddress()
+  const isRefused = personId !== undefined && personId !== mvUid
+  navigateFor(undefined, isRefused ? '/' : currentAddress(), { replace: true })
+  if (isRefused && current.status === 'in') change({ ...current, isRefused })
+}
+
+// Back and forward, too, show the record of the person in the address.
+window.addEventListener(
+  'popstate',
+  () => {
+    const personId = personOfAddress()
+    if (current.status !== 'in' || personId === current.helpedPerson?.mvUid) return
+    if (personId === undefined) return stopHelping()
+    change({ status: 'starting' })
+    reload()
+  },
+  { capture: true },
+)
 
 /** The person has changed what the user may do for them. The token stays the same. */
 export function changeHelperActs(acts: readonly HelperAct[]): void {
   if (current.status !== 'in' || !current.helpedPerson) return
-  showHelped(current.mvUid, { ...current.helpedPerson, acts })
-}
-
-function showHelped(mvUid: string, helpedPerson: HelpedPerson): void {
-  setLinkSuffix(`#${HELPING}=${helpedPerson.mvUid}`)
-  tabStorage.set(HELPING, JSON.stringify({ by: mvUid, helped: helpedPerson }))
-  change({ status: 'in', mvUid, helpedPerson })
+  change({ ...current, helpedPerson: { ...current.helpedPerson, acts } })
 }
 
 /** @param isEnded the agreement has ended, or the person's account */
 export function stopHelping(isEnded = false): void {
   if (current.status !== 'in' || !current.helpedPerson) return
   api = ownApi
-  setLinkSuffix('')
-  tabStorage.remove(HELPING)
+  navigateFor(undefined, currentAddress(), { replace: true })
   change({ status: 'in', mvUid: current.mvUid, ...(isEnded && { ended: current.helpedPerson }) })
 }
 
@@ -176,9 +193,10 @@ export async function restoreSession(): Promise<void> {
     const { data } = await ownApi.POST('/auth/login/token', { body: {} })
     const mvUid = userOf(data.authToken)
     memory.save(data)
-    const helpedPerson = (await findLinkedPerson(mvUid)) ?? storedHelpedPerson(mvUid)
+    const helpedPerson = await findAddressedPerson(mvUid)
     tokens.save(data)
     if (helpedPerson) startHelping(helpedPerson)
+    else showOwn(mvUid)
   } catch (error) {
     if (isPassing(error)) {
       change({ status: 'failed', problem: error })
@@ -197,8 +215,6 @@ export async function logIn(email: string, password: string): Promise<void> {
   isLoggingIn = true
   try {
     await ownApi.logIn({ email, password, refreshCookie: true })
-    // The cookie of the former session is gone.
-    unmarkLogOut()
   } finally {
     isLoggingIn = false
   }
@@ -208,9 +224,8 @@ function endHere(): void {
   unmarkLoggedIn()
   forgetDrafts()
   memory.save(undefined)
-  tabStorage.remove(HELPING)
   api = ownApi
-  setLinkSuffix('')
+  navigateFor(undefined, currentAddress(), { replace: true })
   const isPending = isLogOutPending()
   change({ status: 'out', ended: false, isPending })
   if (isPending) restoreLater()

@@ -85,12 +85,6 @@ describe('a helper in the console', () => {
 
     await piets.reload()
     await banner(piets).waitFor()
-    const link = (await menu(piets, 'Overview').getAttribute('href')) ?? ''
-    const otherTab = await opened.open({}, piets.context())
-    await otherTab.goto(service.url + link)
-    await banner(otherTab).getByText('You act for Anna de Vries').waitFor()
-    assert.match(otherTab.url(), /\/console\/overview$/)
-    await otherTab.close()
     await menu(piets, 'Measure').click()
     await piets.getByRole('link', { name: 'Blood pressure' }).click()
     await piets.getByLabel('Upper pressure', { exact: true }).fill('128')
@@ -169,6 +163,52 @@ describe('a helper in the console', () => {
     await page.getByText('You can no longer act for Anna de Vries.').waitFor(SOON)
     await menu(page, 'Account').waitFor()
     assertNoFaults(page)
+  })
+
+  it('finds the person in the address, in another tab, after a login and on the way back', async () => {
+    await createHelper(anna, piet, ['READ'])
+    const page = await opened.open()
+    await logInOn(page, piet)
+    await button(page, 'Act for Anna de Vries').click()
+    await menu(page, 'Overview').click()
+    const address = page.url()
+    assert.equal(address, `${service.url}/console/for/${anna.mvUid}/overview`)
+    assert.equal(service.url + (await menu(page, 'Overview').getAttribute('href')), address)
+    const isAnnas = (one: Page) => banner(one).getByText('You act for Anna de Vries').waitFor()
+
+    const otherTab = await opened.open({}, page.context())
+    await otherTab.goto(address)
+    await isAnnas(otherTab)
+    await otherTab.goto(`${service.url}/console/overview`)
+    await menu(otherTab, 'Account').waitFor()
+    assert.equal(await banner(otherTab).count(), 0)
+    await otherTab.goBack()
+    await isAnnas(otherTab)
+
+    await menu(page, 'My plan').click()
+    await button(page, 'Stop').click()
+    await menu(page, 'Account').waitFor()
+    for (const path of ['plan', 'for/']) assert.ok(!page.url().includes(path), page.url())
+    // Two of its own pages, then those about Anna.
+    for (const _ of [1, 2]) await page.goBack()
+    await isAnnas(page)
+    assert.equal(page.url(), address)
+
+    await page.context().clearCookies()
+    await page.reload()
+    await logInOn(page, piet)
+    await isAnnas(page)
+    assert.equal(page.url(), address)
+
+    const ended = await anna.call('DELETE', `/profile/${anna.mvUid}/helper/${piet.mvUid}`)
+    assertStatus(ended, 204)
+    await page.getByText('You can no longer act for Anna de Vries.').waitFor(SOON)
+    assert.equal(page.url(), `${service.url}/console/overview`)
+    await otherTab.goto(address)
+    await otherTab.getByText('You may not act for the person of this address.').waitFor()
+    await otherTab.getByRole('heading', { name: 'Hello Piet de Vries' }).waitFor()
+    assert.equal(otherTab.url(), `${service.url}/console/`)
+    for (const one of [page, otherTab]) assertNoFaults(one)
   })
 
   it('is asked for a later time, and cannot act before', async () => {
