@@ -4,11 +4,10 @@ import type { Express, Request } from 'express'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import { parseErrorCode } from '../http/request/parse-request.ts'
+import { limitFrames, MAX_LIVE_MESSAGE_BYTES } from './frame-limits.ts'
 import { CLOSE_CODES, LiveConnection } from './live-connection.ts'
 import type { LiveQueries } from './live-queries.ts'
 
-/** Maximum size of a message, as large as that of a query. */
-const MAX_FRAME_BYTES = 256 * 1024
 /** Maximum connections per address, all and unauthenticated. */
 const MAX_CONNECTIONS_PER_ADDRESS = { all: 2_000, unknown: 100 }
 const MAX_CONNECTIONS = 10_000
@@ -35,7 +34,7 @@ export class LiveQueryServer {
   readonly #server = new WebSocketServer({
     noServer: true,
     clientTracking: true,
-    maxPayload: MAX_FRAME_BYTES,
+    maxPayload: MAX_LIVE_MESSAGE_BYTES,
     perMessageDeflate: false,
   })
   readonly #connections = new Set<LiveConnection>()
@@ -53,7 +52,7 @@ export class LiveQueryServer {
         (errorStatus) => {
           if (errorStatus !== undefined) return rejectUpgrade(socket, errorStatus)
           this.#server.handleUpgrade(request, socket, head, (webSocket) =>
-            this.#accept(webSocket, clientAddressOf(this.#dependencies, request)),
+            this.#accept(webSocket, socket, clientAddressOf(this.#dependencies, request)),
           )
         },
         () => rejectUpgrade(socket, 429),
@@ -92,9 +91,10 @@ export class LiveQueryServer {
     return tooMany ? 429 : undefined
   }
 
-  #accept(socket: WebSocket, address: string): void {
+  #accept(socket: WebSocket, wire: Duplex, address: string): void {
     const { queries } = this.#dependencies
     if (!queries) {
+      limitFrames(socket, wire, () => false)
       socket.on('error', () => {})
       const error = 'Live queries are not available in the open test environment'
       socket.send(JSON.stringify({ op: 'error', code: parseErrorCode.forbidden, error, reconnect: false }))
@@ -111,6 +111,7 @@ export class LiveQueryServer {
         queries.onClosed(one)
       },
     })
+    limitFrames(socket, wire, () => connection.authorId !== undefined)
     this.#connections.add(connection)
   }
 }

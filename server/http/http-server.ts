@@ -1,6 +1,8 @@
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Express } from 'express'
-import { rejectMalformedRequests } from './malformed-requests.ts'
+import { joinBodyChunks } from './body-chunks.ts'
+import { CHUNKS_TOO_SMALL, rejectMalformedRequests } from './malformed-requests.ts'
 
 /** A request whose headers and body take longer to arrive is refused, so that slow clients hold no connection. */
 export const REQUEST_ARRIVAL_TIMEOUT_MS = 30_000
@@ -16,9 +18,11 @@ export function createHttpServer(
   pathPrefix: string,
   requestTimeout = REQUEST_ARRIVAL_TIMEOUT_MS,
 ): Server {
-  const server = createServer(
+  const server: Server = createServer(
     {
-      ...createMessageClasses(app),
+      ...createMessageClasses(app, (socket) =>
+        server.emit('clientError', { code: CHUNKS_TOO_SMALL }, socket),
+      ),
       requestTimeout,
       headersTimeout: requestTimeout,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -36,8 +40,13 @@ export function createHttpServer(
  * the prototype already keeps the shape that all share; otherwise each has a shape of its own, and all code that reads it is
  * slower.
  */
-function createMessageClasses(app: Express) {
-  class AppRequest extends IncomingMessage {}
+function createMessageClasses(app: Express, refuseChunks: (socket: Socket) => void) {
+  class AppRequest extends IncomingMessage {
+    constructor(socket: Socket) {
+      super(socket)
+      joinBodyChunks(this, () => refuseChunks(socket))
+    }
+  }
   class AppResponse extends ServerResponse {}
   app.request = Object.setPrototypeOf(AppRequest.prototype, app.request)
   app.response = Object.setPrototypeOf(AppResponse.prototype, app.response)

@@ -5,10 +5,15 @@ import { createOperationOutcomeResponse, isFhirPath } from '../../path-api/respo
 import { createProblemResponse } from '../../path-api/response/problem-document.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 
-/** The errors of Node's parser that do not mean malformed HTTP. */
+/** The error of a body in chunks of a few bytes each. */
+export const CHUNKS_TOO_SMALL = 'CHUNKS_TOO_SMALL'
+
+/** The errors that do not mean malformed HTTP, most of them of Node's parser. */
 const REFUSALS: Readonly<Record<string, () => ServiceError>> = {
   HPE_HEADER_OVERFLOW: () => new ServiceError('HeadersTooLarge'),
   ERR_HTTP_REQUEST_TIMEOUT: () => new ServiceError('RequestTimeout'),
+  [CHUNKS_TOO_SMALL]: () =>
+    malformedInput('body', '', 'chunks', 'must not have thousands of chunks of a few bytes'),
 }
 
 /** Enough to recognise the API to which a request belongs. */
