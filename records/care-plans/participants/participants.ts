@@ -13,8 +13,9 @@ import type { WriteOptions } from '../../ehr-records/ehr-records.ts'
 import { lockEhrExclusively, type PlanParentIds, requireWritablePlan } from '../../ehr-records/parents.ts'
 import { auditRefusal, requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import { withoutNulls } from '../../ehr-records/validation/record-bodies.ts'
-import { type PlanRight, participationPermissions } from '../../ehrs/rights/access.ts'
-import { setPlanRole } from '../../ehrs/rights/roles.ts'
+import { ehrRole, type PlanRight, participationPermissions } from '../../ehrs/rights/access.ts'
+import { findAnonymizedEhrs } from '../../ehrs/rights/anonymity.ts'
+import { setPlanRole, setRole } from '../../ehrs/rights/roles.ts'
 import type { RecordChange } from '../../live/changes.ts'
 import { iterateIdBatches } from '../../store/batching/transaction-batches.ts'
 import { type Caller, isPermitted } from '../../store/documents/caller.ts'
@@ -150,7 +151,9 @@ export class Participants {
     await lockAccount(this.#records, tx, body.mvUid)
     const start = this.#records.clock().toISOString()
     const participation = { start, ...withoutNulls(body), ...place, status: 'ACTIVE' as const }
-    const user = await this.#requireValidNew(tx, participation, id)
+    const { user, isSubject } = await this.#requireValidNew(tx, caller, participation, id)
+    // The subject takes part without losing a right: this role has all of theirs.
+    if (isSubject) await setRole(this.#records, tx.session, body.mvUid, ehrRole(place.ehrId, 'write'), true)
     const input = this.#withNextChange(participation)
     const storedParticipation = await this.#store.create(caller, input, permissions, { tx, id })
     await this.#syncRoles(tx.session, storedParticipation)
@@ -275,25 +278,33 @@ export class Participants {
   }
 
   /**
-   * Checks a new participation against the rules that the schema cannot express.
+   * Checks a new participation against the rules that the schema cannot express. A caller who may not know the subject
+   * gets the same answer about them as about others.
    * @returns the participant's account
    */
-  async #requireValidNew(tx: Transaction, participation: StoredFields, id: string): Promise<User> {
+  async #requireValidNew(
+    tx: Transaction,
+    caller: Caller,
+    participation: StoredFields,
+    id: string,
+  ): Promise<{ user: User; isSubject: boolean }> {
     const { ehrId, carePlanId, mvUid } = participation
     const { session } = tx
     const ehr = await documentCollection(this.#records, 'Ehr').findOne({ _id: ehrId }, { session })
     const user = await usersOf(this.#records.db).findOne({ _id: mvUid }, { session })
     const isUser = user !== null && accountStateOf(user) !== 'DISABLED'
+    const isSubject = ehr?.subjectId === mvUid
+    const isRefused = isSubject && !(await findAnonymizedEhrs(this.#records, caller)).has(ehrId)
     const violations = [
       ...(ehr?.pending === true ? [notAcceptedViolation] : []),
-      ...(ehr?.subjectId === mvUid ? [isSubjectViolation] : isUser ? [] : [noUserViolation]),
+      ...(isRefused ? [isSubjectViolation] : isUser ? [] : [noUserViolation]),
       ...((await this.#isParticipating(tx, { carePlanId, mvUid, otherwiseThan: id }))
         ? [alreadyParticipatingViolation]
         : []),
       ...participationTimeViolations(participation),
     ]
     if (!user || violations.length > 0) throw new ServiceError('RuleViolated', { violations })
-    return user
+    return { user, isSubject }
   }
 
   /** Whether the user has another active or upcoming participation in the plan. */

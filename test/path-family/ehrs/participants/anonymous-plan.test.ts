@@ -148,6 +148,31 @@ describe('an anonymous care plan', function suite() {
     assertUnnamed([mail.subject, mail.text, mail.html, mail.from], 'mail')
   })
 
+  it('does not tell a manager which user is its subject, who keeps all rights', async () => {
+    const [other, manager] = await Promise.all([createPerson(), createPerson()])
+    const plan = `/ehr/${patient.ehrId}/careplan/${await createPlan(patient, { anonymous: true })}`
+    const terms = { mvUid: manager.mvUid, access: 'MANAGE' }
+    assertStatus(await patient.call('POST', `${plan}/participant`, terms), 201)
+    const add = ({ mvUid }: Person) =>
+      manager.call('POST', `${plan}/participant`, { mvUid, access: 'WRITE', role: 'Nurse' })
+    const answersAbout = async (person: Person) => {
+      const { body: participation, status } = await add(person)
+      const rules = { escalation: { afterMinutes: 30, participants: [person.mvUid] } }
+      const escalation = await manager.call('PUT', `${plan}/alert-rules`, rules)
+      const again = assertProblem(await add(person), 422, 'rule-violated')
+      const colleagues = assertStatus(await manager.call('GET', '/worklist/colleague')).items
+      const isColleague = colleagues.some(({ mvUid }: { mvUid: string }) => mvUid === person.mvUid)
+      const { participationId, mvUid: _, start: __, ...fields } = participation
+      const end = await manager.call('DELETE', `${plan}/participant/${participationId}`)
+      return { fields, statuses: [status, escalation.status, end.status], again, isColleague }
+    }
+    assert.deepEqual(await answersAbout(patient), await answersAbout(other))
+    assertStatus(await add(patient), 201)
+    assert.equal(assertStatus(await patient.call('GET', `/ehr/${patient.ehrId}/patient`)).name, NAME)
+    const { name } = assertStatus(await patient.call('GET', plan))
+    for (const anonymous of [false, true]) assertStatus(await patient.call('PUT', plan, { name, anonymous }))
+  })
+
   describe('about a person without an account', () => {
     let keeper: Person
     let ehrId: string
