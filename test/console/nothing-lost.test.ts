@@ -143,7 +143,7 @@ describe('the console', () => {
     await page.route('**/auth/**', (route) => route.abort())
     await button(page, 'Log out').click()
     await page.getByText('You are logged out here, but the service did not answer.').waitFor()
-    await page.evaluate("localStorage.setItem('logged-in', '1')")
+    await page.evaluate("localStorage.setItem('/console:logged-in', '1')")
     await page.unroute('**/auth/**')
     await page.reload()
     await page.getByRole('heading', { name: 'Log in' }).waitFor()

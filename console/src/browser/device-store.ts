@@ -1,3 +1,5 @@
+import { nameHere } from './storage.ts'
+
 /** A record that is kept on this device for an account. */
 export interface DeviceRecord {
   account: string
@@ -23,7 +25,7 @@ const allOf = (account: string) => IDBKeyRange.bound([account], [account, []])
 
 function open(name: string): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
-    const opening = indexedDB.open(name, 1)
+    const opening = indexedDB.open(nameHere(name), 1)
     opening.onupgradeneeded = () => opening.result.createObjectStore(RECORDS, { keyPath: KEY_PATH })
     opening.onsuccess = () => resolve(opening.result)
     opening.onerror = () => reject(opening.error)

@@ -1,7 +1,5 @@
 import { type AnchorHTMLAttributes, type MouseEvent, useSyncExternalStore } from 'react'
-
-/** Path of the console, such as `/console` or `/records/console`: the entry script lies in a folder below it. */
-const base = new URL(/* @vite-ignore */ '..', import.meta.url).pathname.replace(/\/$/, '')
+import { base } from './storage.ts'
 
 /** Address of the service: the console lies directly below it. */
 export const serviceUrl = new URL(/* @vite-ignore */ '../..', import.meta.url).href.replace(/\/$/, '')

@@ -1,6 +1,7 @@
 import { type Query, type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { usePageVisibility } from '../browser/page-visibility.ts'
+import { nameHere } from '../browser/storage.ts'
 import { api, currentSession, ownApi } from '../session/user-session.ts'
 import { accountKey, ehrKey, WORKLIST_KEY } from './queries.ts'
 
@@ -33,7 +34,7 @@ async function readAgain(queries: QueryClient, queryKey: readonly unknown[]): Pr
  */
 async function followOnce(name: string, follow: Follow, onChange: () => void, options: FollowOptions) {
   const { mvUid, helpedPerson } = { mvUid: '', helpedPerson: undefined, ...currentSession() }
-  const channelName = `${mvUid} ${helpedPerson?.mvUid} ${name}`
+  const channelName = nameHere(`${mvUid} ${helpedPerson?.mvUid} ${name}`)
   const windows = new BroadcastChannel(channelName)
   windows.onmessage = onChange
   const open = async () => {

@@ -9,6 +9,7 @@ import {
 import { useSyncExternalStore } from 'react'
 import { forgetDrafts } from '../browser/drafts.ts'
 import { currentAddress, navigateFor, personOfAddress, serviceUrl } from '../browser/router.tsx'
+import { nameHere } from '../browser/storage.ts'
 import { createHelperClient } from './helper-client.ts'
 import {
   isLogOutPending,
@@ -52,7 +53,7 @@ export type HelperAct = 'READ' | 'RECORD' | 'MESSAGES' | 'PLAN'
 let current: Session = { status: 'starting' }
 const listeners = new Set<() => void>()
 /** Log-out in one tab ends all, and a login of another user is that of all: they share one cookie. */
-const tabs = new BroadcastChannel('session')
+const tabs = new BroadcastChannel(nameHere('session'))
 const OUT = 'out'
 
 /** The user whom this page serves. */

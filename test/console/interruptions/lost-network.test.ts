@@ -54,7 +54,7 @@ async function queueRate(page: Page, rate: number, words = texts.en): Promise<vo
 
 /** Has so many copies of the measurement that waits wait, too. */
 const copyQueued = `(copies) => new Promise((resolve) => {
-  indexedDB.open('measurement-queue').onsuccess = ({ target: { result } }) => {
+  indexedDB.open('/console:measurement-queue').onsuccess = ({ target: { result } }) => {
     const transaction = result.transaction('records', 'readwrite')
     const records = transaction.objectStore('records')
     records.getAll().onsuccess = ({ target: { result: [queued] } }) => {
