@@ -1,8 +1,9 @@
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Express } from 'express'
-import { joinBodyChunks } from './body-chunks.ts'
-import { CHUNKS_TOO_SMALL, rejectMalformedRequests } from './malformed-requests.ts'
+import { joinBodyChunks } from './arrival/body-chunks.ts'
+import { CHUNKS_TOO_SMALL, rejectMalformedRequests } from './arrival/malformed-requests.ts'
+import { limitPipelining } from './arrival/pipelining.ts'
 
 /** A request whose headers and body take longer to arrive is refused, so that slow clients hold no connection. */
 export const REQUEST_ARRIVAL_TIMEOUT_MS = 30_000
@@ -28,7 +29,7 @@ export function createHttpServer(
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: requestTimeout / 10,
     },
-    app,
+    limitPipelining(app),
   )
   server.timeout = ARRIVAL_TIMEOUTS_WITHOUT_PROGRESS * requestTimeout
   rejectMalformedRequests(server, pathPrefix)

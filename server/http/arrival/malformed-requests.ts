@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type Server, STATUS_CODES } from 'node:http'
-import { malformedInput } from '../../path-api/reply/invalid-input.ts'
-import { createOperationOutcomeResponse, isFhirPath } from '../../path-api/response/operation-outcome.ts'
-import { createProblemResponse } from '../../path-api/response/problem-document.ts'
-import { ServiceError } from '../../schemas/errors.ts'
+import { malformedInput } from '../../../path-api/reply/invalid-input.ts'
+import { createOperationOutcomeResponse, isFhirPath } from '../../../path-api/response/operation-outcome.ts'
+import { createProblemResponse } from '../../../path-api/response/problem-document.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
 
 /** The error of a body in chunks of a few bytes each. */
 export const CHUNKS_TOO_SMALL = 'CHUNKS_TOO_SMALL'
