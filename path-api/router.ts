@@ -7,6 +7,7 @@ import { errorCode, ServiceError } from '../schemas/errors.ts'
 import { createDocumentationOperations } from './documentation/documentation-operations.ts'
 import { createOpenApiDocument } from './documentation/openapi-document.ts'
 import { createRunOnce } from './limits/idempotency.ts'
+import { RunningDownloads } from './limits/running-downloads.ts'
 import type { Method, Operation } from './operation/operation.ts'
 import { operationTable } from './operation-table.ts'
 import { prefersPage, renderNotFoundPage } from './pages/not-found-page.ts'
@@ -25,7 +26,8 @@ import { type RenderedResponse, writeResponse } from './response/rendered-respon
 import { rootPathsInReply } from './response/rooted-paths.ts'
 
 /** Options of the path family. */
-export interface PathApiOptions extends Omit<HandlerDependencies, 'contextClass' | 'once' | 'operations'> {
+export interface PathApiOptions
+  extends Omit<HandlerDependencies, 'contextClass' | 'downloads' | 'once' | 'operations'> {
   /** Stores the responses to requests with an Idempotency-Key. */
   db: Db
   /** Logs unexpected errors; a pino logger fits. */
@@ -59,7 +61,9 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
   const { db, services, consume, log, corsOrigins, pathPrefix, version, open } = options
   const operations = (options.operations ?? operationTable).map((one) => rootPathsInReply(one, pathPrefix))
   const contextClass = createContextClass(services)
-  const frame: HandlerDependencies = { ...options, operations, contextClass, once: await createRunOnce(db) }
+  const once = await createRunOnce(db)
+  const downloads = new RunningDownloads()
+  const frame: HandlerDependencies = { ...options, operations, contextClass, once, downloads }
   const servedOperations = [
     ...operations,
     ...createDocumentationOperations(

@@ -9,6 +9,7 @@ import { QUERY_TIMEOUT_MS, runWithDeadline } from '../../records/store/reading/d
 import type { AppPermit } from '../../schemas/accounts/app.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type IdempotentRequest, parseIdempotencyKey, type RunOnce } from '../limits/idempotency.ts'
+import type { RunningDownloads } from '../limits/running-downloads.ts'
 import {
   isAccessPermitted,
   type Principal,
@@ -37,6 +38,7 @@ export interface HandlerDependencies {
   consume: RateLimiter
   admission: AdmissionControl
   once: RunOnce
+  downloads: RunningDownloads
   /** Supervise the handlers in tests and development, see handler-supervision.ts. */
   checking: boolean
 }
@@ -81,6 +83,7 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
     const permit = await admission.admit(account, () => response.closed)
     try {
       const renderedResponse = await carryOut(exchange, principal, read(request, bytes, params), permit)
+      frame.downloads.add(account, renderedResponse.body)
       permit.release(isInVain(renderedResponse.status))
       return renderedResponse
     } catch (error) {

@@ -18,7 +18,11 @@ export const MAX_RESPONSE_MEGABYTES = 16
 
 /** The bytes that a request may still read. */
 export class ReadBudget {
-  #bytesLeft = MAX_RESPONSE_MEGABYTES * 1024 * 1024
+  #bytesLeft: number
+
+  constructor(megabytes = MAX_RESPONSE_MEGABYTES) {
+    this.#bytesLeft = megabytes * 1024 * 1024
+  }
 
   get isUsedUp(): boolean {
     return this.#bytesLeft <= 0

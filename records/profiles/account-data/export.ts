@@ -40,6 +40,9 @@ const exportSourcesOf = (mvUid: string): ExportSource[] => [
   historySource('_User', mvUid),
 ]
 
+/** Characters that are sent together. */
+const MAX_PART_LENGTH = 64 * 1024
+
 /** An export has its own time limit, because its client decides how fast it reads. */
 const EXPORT_QUERY_OPTIONS = { maxTimeMS: 600_000 }
 
@@ -63,16 +66,16 @@ export async function* exportPerson(
   mvUid: string,
 ): AsyncGenerator<string> {
   const slice = new TimeSlice({ admission: caller.admission })
-  let lines: string[] = []
+  let lines = ''
   for await (const line of exportLines(records, caller, mvUid, slice)) {
-    lines.push(line)
-    if (!slice.isOver()) continue
+    lines += line
+    if (!slice.isOver() && lines.length < MAX_PART_LENGTH) continue
     await slice.yieldToOthers()
-    yield lines.join('')
-    lines = []
+    yield lines
+    lines = ''
     slice.restart()
   }
-  yield lines.join('')
+  yield lines
 }
 
 async function* exportLines(
@@ -150,8 +153,11 @@ async function findEhrCollections({ db, contents }: StoreContext): Promise<strin
   return [...new Set([...contents.Ehr, ...names])].sort()
 }
 
-/** Number of documents read at once, and audited before the first of them is sent; fewer if they are large. */
+/** Number of documents audited together before the first of them is sent, and their megabytes: the client decides how soon. */
 const EXPORT_BATCH_SIZE = 500
+const EXPORT_BATCH_MEGABYTES = 1
+/** Number of documents that one command reads. */
+const EXPORT_CURSOR_BATCH_SIZE = 50
 
 interface ExportReading {
   records: StoreContext
@@ -169,10 +175,10 @@ async function* readBatches(
     await audit.record(...accessesByEhr(resource, caller, { action: 'query', asked: 'export' }, rows))
   }
   let batch: StoredDocument[] = []
-  let budget = new ReadBudget()
+  let budget = new ReadBudget(EXPORT_BATCH_MEGABYTES)
   for await (const document of collectionOf(db, collection).find(where, {
     ...EXPORT_QUERY_OPTIONS,
-    batchSize: EXPORT_BATCH_SIZE,
+    batchSize: EXPORT_CURSOR_BATCH_SIZE,
   })) {
     batch.push(document)
     if (slice.isOver()) await slice.yieldToOthers()
@@ -180,7 +186,7 @@ async function* readBatches(
     await report(batch)
     yield* batch
     batch = []
-    budget = new ReadBudget()
+    budget = new ReadBudget(EXPORT_BATCH_MEGABYTES)
   }
   if (batch.length === 0) return
   await report(batch)
