@@ -14,7 +14,8 @@ import type { Terminal } from './terminal.ts'
 const usage = `Usage: health-record-service import --file F --ehr E --care-plan P [--map M] [--url U] [--user ADDRESS]
 
 Logs in to a running service and stores the measurements of a file: CSV (columns by header or mapping file), an array of
-Open mHealth data points, or a FHIR R4 bundle (Observation, Condition, AllergyIntolerance, Device).
+Open mHealth data points, or a FHIR R4 bundle (Observation, Condition, AllergyIntolerance, MedicationStatement,
+Immunization, Device). Bundles and data points must be about one person.
 
   --file       *.csv or *.json, in UTF-8
   --ehr        Id of the EHR
@@ -24,8 +25,9 @@ Open mHealth data points, or a FHIR R4 bundle (Observation, Condition, AllergyIn
   --user       E-mail address for the login (default: the environment variable IMPORT_USER)
 
 The password is read from IMPORT_PASSWORD or standard input; on a terminal the command asks for it. Rejected entries are
-listed with line number and reason; the others are stored. Running the import again stores nothing twice, and continues
-an interrupted one (F.import-state contains its position).
+listed with line number and reason; the others are stored. Records that differ from one that somebody has changed are
+rejected, too. Running the import again stores nothing twice, and continues an interrupted one (F.import-state contains
+its position).
 Exit code 0: everything was stored; 1: some entries were rejected; 2: the import failed.
 `
 
@@ -138,9 +140,9 @@ async function importFile(options: ImportOptions, terminal: Terminal): Promise<n
     { createProgressBar: progressBar },
   ] = await Promise.all([
     import('../import/service-client.ts'),
-    import('../import/csv-entries.ts'),
-    import('../import/document-entries.ts'),
-    import('../import/table-mapping.ts'),
+    import('../import/files/csv-entries.ts'),
+    import('../import/files/document-entries.ts'),
+    import('../import/files/table-mapping.ts'),
     import('../import/import-entries.ts'),
     import('../import/progress-bar.ts'),
   ])

@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto'
 import { type Answer, type Body, type Client, isProblem, type Problem } from 'health-record-client'
-import { DISTINGUISHING_DAYS, type ImportEntry, type ImportRequest, type JsonObject } from './import-entry.ts'
+import type {
+  ImportEntry,
+  ImportedResource,
+  ImportRequest,
+  JsonObject,
+  NaturallyKeyedResource,
+  NumberedResource,
+} from './import-entry.ts'
+import { type IndexedRecord, RecordIndex } from './record-index.ts'
 
 export interface ImportTarget {
   ehrId: string
@@ -32,8 +40,6 @@ const MAX_BATCH_SIZE = 1000
 /** Statuses for an unreadable or oversized body, which a single entry may have caused. */
 const UNREADABLE_BODY_STATUSES = [400, 413]
 const BATCH_PATH = '/ehr/{ehrId}/procedure/batch'
-/** Resources whose records the service gives an id. */
-type NumberedResource = keyof typeof DISTINGUISHING_DAYS
 type BatchOutcome = Answer<typeof BATCH_PATH, 'post'>
 /** An existing record may have been corrected, so it is not overwritten. */
 const CREATE_ONLY = { 'if-none-match': '*' }
@@ -61,7 +67,10 @@ export async function importEntries(
   }
   for await (const entry of entries) {
     entryCount += 1
-    if (entryCount <= previousTally.entries) continue
+    if (entryCount <= previousTally.entries) {
+      await storer.claim([entry])
+      continue
+    }
     step.push(entry)
     if (step.length === ENTRIES_PER_ROUND) await flush()
   }
@@ -79,8 +88,7 @@ class ImportWriter {
   readonly #target: ImportTarget
   readonly #tally: ImportTally
   readonly #progress: ImportProgress
-  /** Records of the EHR by resource and key, because the service gives each new one an id. */
-  readonly #known = new Map<string, Set<string>>()
+  readonly #indexes = new Map<ImportedResource, RecordIndex>()
 
   constructor(client: Client, target: ImportTarget, tally: ImportTally, progress: ImportProgress) {
     this.#client = client
@@ -89,7 +97,15 @@ class ImportWriter {
     this.#progress = progress
   }
 
+  /** Claims the records of the EHR that came from these entries, before others are compared with them. */
+  async claim(entries: readonly ImportEntry[]): Promise<void> {
+    for (const request of entries.flatMap(({ requests }) => requests))
+      if ('resource' in request && isNumbered(request.resource))
+        (await this.#indexOf(request.resource)).claim(request.body)
+  }
+
   async store(entries: readonly ImportEntry[]): Promise<void> {
+    await this.claim(entries)
     const measurements: LocatedBody[] = []
     for (const { at, requests, fault, skipped } of entries) {
       if (fault !== undefined) this.#reportRefusal(at, fault)
@@ -133,36 +149,52 @@ class ImportWriter {
   async #storeResource(
     at: string,
     { resource, body }: Exclude<ImportRequest, { measurement: JsonObject }>,
-  ): Promise<unknown> {
-    if (resource in DISTINGUISHING_DAYS) return this.#storeOnce(at, resource as NumberedResource, body)
-    const { ehrId } = this.#target
-    const init = { headers: CREATE_ONLY, body: body as never }
-    if (resource === 'device')
-      return this.#count(
-        at,
-        this.#client.PUT('/ehr/{ehrId}/device', { ...init, params: { path: { ehrId } } }),
-      )
+  ): Promise<void> {
+    if (isNumbered(resource)) return this.#storeNumbered(at, resource, body)
     const substance = String(body.substance)
     if (/\p{Surrogate}/u.test(substance))
       return this.#reportRefusal(at, 'substance contains an incomplete Unicode character.')
     if (/^\.\.?$/.test(substance)) return this.#reportRefusal(at, 'substance must not be . or ..')
-    const path = { ehrId, substance }
-    return this.#count(
-      at,
-      this.#client.PUT('/ehr/{ehrId}/adversereaction/{substance}', { ...init, params: { path } }),
-    )
+    const outcome = await this.#count(at, this.#put(resource, body))
+    if (outcome === 'exists') await this.#compareExisting(at, resource, body)
   }
 
-  async #storeOnce(at: string, resource: NumberedResource, body: JsonObject): Promise<void> {
-    const knownKeys = this.#known.get(resource) ?? (await this.#loadKnown(resource))
-    this.#known.set(resource, knownKeys)
-    const same = recordKeyOf(resource, body)
-    if (knownKeys.has(same)) {
-      this.#tally.known += 1
-      return
+  async #put(resource: NaturallyKeyedResource, record: JsonObject) {
+    const { ehrId } = this.#target
+    const init = { headers: CREATE_ONLY, body: record as never }
+    if (resource === 'device')
+      return this.#client.PUT('/ehr/{ehrId}/device', { ...init, params: { path: { ehrId } } })
+    const path = { ehrId, substance: String(record.substance) }
+    return this.#client.PUT('/ehr/{ehrId}/adversereaction/{substance}', { ...init, params: { path } })
+  }
+
+  /** Compares an entry with the record that has its natural key. */
+  async #compareExisting(at: string, resource: NaturallyKeyedResource, body: JsonObject): Promise<void> {
+    let existing = (await this.#indexOf(resource)).find(body)
+    if (!existing) {
+      // The record is newer than the index.
+      this.#indexes.delete(resource)
+      existing = (await this.#indexOf(resource)).find(body)
     }
-    const isStored = await this.#count(at, this.#add(resource, body))
-    if (isStored) knownKeys.add(same)
+    if (existing) this.#compare(at, body, existing)
+    else this.#reportRefusal(at, 'was deleted during the import. Run it again.')
+  }
+
+  async #storeNumbered(at: string, resource: NumberedResource, body: JsonObject): Promise<void> {
+    const index = await this.#indexOf(resource)
+    const existing = index.claim(body) ?? index.findUnclaimed(body)
+    if (existing) this.#compare(at, body, existing)
+    else if ((await this.#count(at, this.#add(resource, body))) === 'stored') index.add(body, true)
+  }
+
+  #compare(at: string, body: JsonObject, existing: IndexedRecord): void {
+    const fields = existing.findDifferences(body)
+    if (fields.length === 0) this.#tally.known += 1
+    else
+      this.#reportRefusal(
+        at,
+        `differs in ${fields.join(', ')} from the record ${existing.id}. The import changes no record: change it there if the file is right.`,
+      )
   }
 
   async #add(resource: NumberedResource, record: JsonObject) {
@@ -193,30 +225,34 @@ class ImportWriter {
     }
   }
 
-  /** @returns whether the record is stored */
-  async #count(at: string, call: Promise<{ response: Response }>): Promise<boolean> {
+  async #count(at: string, call: Promise<{ response: Response }>): Promise<'stored' | 'exists' | 'refused'> {
     try {
       if (isReplayed(await call)) this.#tally.known += 1
       else this.#tally.stored += 1
-      return true
+      return 'stored'
     } catch (problem) {
       if (!isRefusal(problem)) throw problem
-      if (problem.code === 'precondition-failed') this.#tally.known += 1
-      else this.#reportRefusal(at, describeProblem(problem))
-      return false
+      if (problem.code === 'precondition-failed') return 'exists'
+      this.#reportRefusal(at, describeProblem(problem))
+      return 'refused'
     }
   }
 
-  async #loadKnown(resource: NumberedResource): Promise<Set<string>> {
-    const knownKeys = new Set<string>()
+  async #indexOf(resource: ImportedResource): Promise<RecordIndex> {
+    const index = this.#indexes.get(resource) ?? new RecordIndex(resource)
+    if (!this.#indexes.has(resource)) await this.#load(resource, index)
+    this.#indexes.set(resource, index)
+    return index
+  }
+
+  async #load(resource: ImportedResource, index: RecordIndex): Promise<void> {
+    const collection = this.#client[resource === 'adversereaction' ? 'adverseReaction' : resource]
     try {
-      for await (const one of this.#client[resource].list(this.#target.ehrId, { limit: 1000 }))
-        knownKeys.add(recordKeyOf(resource, one))
+      for await (const record of collection.list(this.#target.ehrId, { limit: 1000 })) index.add(record)
     } catch (problem) {
       if (!isRefusal(problem)) throw problem
       throw new Error(`The existing records could not be read: ${describeProblem(problem)}`)
     }
-    return knownKeys
   }
 
   #reportRefusal(at: string, reason: string): void {
@@ -225,18 +261,8 @@ class ImportWriter {
   }
 }
 
-/**
- * A person can have the same diagnosis, medication or immunisation several times. The key tells them apart by
- * the first of these days that is known.
- */
-const recordKeyOf = (resource: NumberedResource, record: JsonObject): string => {
-  const { name, vaccine, code, comment } = record
-  // The comment contains imprecise dates.
-  const when = (day: string) => record[day] ?? new RegExp(`^${day}: (.*)$`, 'm').exec(String(comment))?.[1]
-  const { system = null, code: value = null } = (code ?? {}) as JsonObject
-  const [first = null] = DISTINGUISHING_DAYS[resource].flatMap((day) => when(day) ?? [])
-  return JSON.stringify([name ?? vaccine, system, value, first])
-}
+const isNumbered = (resource: ImportedResource): resource is NumberedResource =>
+  resource !== 'adversereaction' && resource !== 'device'
 
 /** True if the same would be refused again: the client has retried what passes, and renewed its token. */
 const isRefusal = (problem: unknown): problem is Problem =>

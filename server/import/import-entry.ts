@@ -1,11 +1,8 @@
-/** The days that tell two records of the same name and code apart, the first known one counts. */
-export const DISTINGUISHING_DAYS = {
-  diagnosis: ['onset', 'recognised', 'resolved'],
-  medication: ['start', 'asserted', 'end'],
-  immunisation: ['date'],
-} as const
-
-type ImportedResource = keyof typeof DISTINGUISHING_DAYS | 'adversereaction' | 'device'
+/** Resources whose records the service gives an id. */
+export type NumberedResource = 'diagnosis' | 'medication' | 'immunisation'
+/** Resources whose records have a natural key, such as the substance of a reaction. */
+export type NaturallyKeyedResource = 'adversereaction' | 'device'
+export type ImportedResource = NumberedResource | NaturallyKeyedResource
 
 /** Request that an entry leads to. */
 export type ImportRequest =
@@ -30,6 +27,10 @@ export type JsonObject = Record<string, unknown>
 
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Objects in a list from a foreign document. */
+export const objectsIn = (value: unknown): JsonObject[] =>
+  Array.isArray(value) ? value.filter(isJsonObject) : []
 
 /** Nested member, undefined if missing. */
 export const memberAt = (value: unknown, ...path: (string | number)[]): unknown =>

@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
-import { MEASUREMENT_KINDS } from '../../records/kinds.ts'
-import { bodyMassIndex, diastolic, systolic } from '../../records/measurements/quantities/quantities.ts'
-import type { Quantity } from '../../records/measurements/quantities/quantity.ts'
-import { parseJsonFile } from '../../schemas/json/json-file.ts'
-import { isUnitOf } from '../../schemas/measurements/units.ts'
+import { MEASUREMENT_KINDS } from '../../../records/kinds.ts'
+import { bodyMassIndex, diastolic, systolic } from '../../../records/measurements/quantities/quantities.ts'
+import type { Quantity } from '../../../records/measurements/quantities/quantity.ts'
+import { parseJsonFile } from '../../../schemas/json/json-file.ts'
+import { isUnitOf } from '../../../schemas/measurements/units.ts'
 import {
   definedMembers,
   type ImportEntry,
@@ -12,14 +12,16 @@ import {
   type JsonObject,
   memberAt,
   nonEmptyText,
-} from './import-entry.ts'
+  objectsIn,
+} from '../import-entry.ts'
+import { createSubjectReader, requireOneSubject } from './document-subject.ts'
 
 /** Limit of a JSON document, which is read into memory. */
 const MAX_DOCUMENT_BYTES = 200 * 1024 * 1024
 
 /**
  * Yields the entries of a FHIR R4 bundle or an array of Open mHealth data points.
- * @throws Error for other documents
+ * @throws Error for other documents, and for data of several people
  */
 export async function* readDocumentEntries(file: string): AsyncGenerator<ImportEntry> {
   if ((await stat(file)).size > MAX_DOCUMENT_BYTES)
@@ -34,11 +36,22 @@ export async function* readDocumentEntries(file: string): AsyncGenerator<ImportE
   const all = Array.isArray(document) ? document : Array.isArray(bundle) ? bundle : undefined
   if (!all) throw new Error('The file is neither a FHIR R4 bundle nor an array of Open mHealth data points.')
   const read = Array.isArray(document) ? fromDataPoint : ({ resource }: JsonObject) => fromResource(resource)
-  for (const [i, one] of all.entries()) {
+  const entries = all.map((one, i): ImportEntry => {
     const found = isJsonObject(one) ? read(one) : { fault: 'is not an object' }
-    yield { at: `entry ${i + 1}`, read: (i + 1) / all.length, requests: [], ...found }
-  }
+    return { at: `entry ${i + 1}`, read: (i + 1) / all.length, requests: [], ...found }
+  })
+  const subjectOf = Array.isArray(document) ? userOf : createSubjectReader(all)
+  requireOneSubject(
+    entries.flatMap(({ at, requests }, i) => {
+      const subject = requests.length > 0 ? subjectOf(all[i]) : undefined
+      return subject === undefined ? [] : [[at, subject] as const]
+    }),
+  )
+  yield* entries
 }
+
+/** The user of a data point. */
+const userOf = ({ header }: JsonObject): string | undefined => nonEmptyText(memberAt(header, 'user_id'))
 
 type PartialEntry = Partial<ImportEntry>
 
@@ -117,9 +130,6 @@ function fromResource(one: unknown): PartialEntry {
       return { skipped: `resource ${nonEmptyText(one.resourceType) ?? 'without a type'}` }
   }
 }
-
-/** Objects in a list from a foreign document. */
-const objectsIn = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : [])
 
 const codesOfConcept = (concept: unknown): string[] =>
   objectsIn(memberAt(concept, 'coding')).map(({ code }) => String(code))

@@ -1,7 +1,7 @@
-import { MEASUREMENT_KINDS } from '../../records/kinds.ts'
-import type { MeasurementKind } from '../../records/measurements/measurement.ts'
-import { parseJsonFile } from '../../schemas/json/json-file.ts'
-import { type ImportRequest, isJsonObject, type JsonObject } from './import-entry.ts'
+import { MEASUREMENT_KINDS } from '../../../records/kinds.ts'
+import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
+import { parseJsonFile } from '../../../schemas/json/json-file.ts'
+import { type ImportRequest, isJsonObject, type JsonObject } from '../import-entry.ts'
 
 type TableRow = Record<string, string>
 

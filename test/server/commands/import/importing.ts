@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runImportCommand } from '../../../server/commands/import.ts'
-import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
-import { assertStatus } from '../../harness/clients/path-client.ts'
-import { service } from '../../harness/service/service.ts'
+import { runImportCommand } from '../../../../server/commands/import.ts'
+import { createPatient, createPlan, type Patient } from '../../../harness/care/patients.ts'
+import { assertStatus } from '../../../harness/clients/path-client.ts'
+import { service } from '../../../harness/service/service.ts'
 
 /** The patient and the care plan that measurements are imported into. */
 export interface Place extends Patient {

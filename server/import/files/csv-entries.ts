@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { CsvError } from 'csv-parse'
 import { parse } from 'csv-parse/sync'
-import type { ImportEntry } from './import-entry.ts'
+import type { ImportEntry } from '../import-entry.ts'
 import type { MapTable } from './table-mapping.ts'
 
 /** Limit of a row; longer text indicates an unclosed quoted cell. */
