@@ -4,6 +4,8 @@ import { EventStreamWriter } from '../reply/event-stream.ts'
 
 /** Downloads of an account that are sent at once: each holds some megabytes until its client has read them. */
 const MAX_RUNNING_DOWNLOADS = 4
+/** A download ends this long after its session, at most. */
+const RIGHTS_CHECK_INTERVAL_MS = 5_000
 /** A download that nobody reads ends after the timeout of its connection. */
 const RETRY_AFTER_S = 10
 
@@ -11,8 +13,12 @@ const RETRY_AFTER_S = 10
 export class RunningDownloads {
   readonly #counts = new Map<string, number>()
 
-  /** Counts a body until its end, if it is a download. @throws TooManyRequests */
-  add(account: string, body: unknown): void {
+  /**
+   * Counts a body until its end, if it is a download.
+   * @param isPermitted whether the session of the caller is still there; otherwise the download ends
+   * @throws TooManyRequests
+   */
+  add(account: string, body: unknown, isPermitted?: () => Promise<boolean>): void {
     // Streams of events bound what they hold.
     if (!(body instanceof Readable) || body instanceof EventStreamWriter) return
     const count = this.#counts.get(account) ?? 0
@@ -22,7 +28,12 @@ export class RunningDownloads {
       throw new ServiceError('TooManyRequests', { retryAfter: RETRY_AFTER_S, detail })
     }
     this.#counts.set(account, count + 1)
-    body.once('close', () => this.#remove(account))
+    const timer =
+      isPermitted && setInterval(() => void endUnless(isPermitted, body), RIGHTS_CHECK_INTERVAL_MS)
+    body.once('close', () => {
+      clearInterval(timer)
+      this.#remove(account)
+    })
   }
 
   #remove(account: string): void {
@@ -30,4 +41,8 @@ export class RunningDownloads {
     if (left === 0) this.#counts.delete(account)
     else this.#counts.set(account, left)
   }
+}
+
+async function endUnless(isPermitted: () => Promise<boolean>, body: Readable): Promise<void> {
+  if (!(await isPermitted().catch(() => false))) body.destroy()
 }

@@ -83,7 +83,7 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
     const permit = await admission.admit(account, () => response.closed)
     try {
       const renderedResponse = await carryOut(exchange, principal, read(request, bytes, params), permit)
-      frame.downloads.add(account, renderedResponse.body)
+      frame.downloads.add(account, renderedResponse.body, createRightsCheck(frame.services, principal))
       permit.release(isInVain(renderedResponse.status))
       return renderedResponse
     } catch (error) {
@@ -91,6 +91,17 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
       throw error
     }
   }
+}
+
+/** Asks whether the session, or the admission of the app, is still there. */
+function createRightsCheck(
+  { appGrants }: Services,
+  principal: Principal | undefined,
+): (() => Promise<boolean>) | undefined {
+  if (!principal || principal.isSystem) return undefined
+  const { mvUid: userId, app, sessionId } = principal
+  const holder = { userId, ...(app && appLimitsOf(app)) }
+  return async () => (await appGrants.findRights(holder, sessionId)) !== undefined
 }
 
 /** A helper counts, not the person for whom the helper acts. */

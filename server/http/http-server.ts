@@ -2,6 +2,7 @@ import { createServer, IncomingMessage, type Server, ServerResponse } from 'node
 import type { Socket } from 'node:net'
 import type { Express } from 'express'
 import { joinBodyChunks } from './arrival/body-chunks.ts'
+import { limitConnections } from './arrival/connection-limits.ts'
 import { CHUNKS_TOO_SMALL, rejectMalformedRequests } from './arrival/malformed-requests.ts'
 import { limitPipelining } from './arrival/pipelining.ts'
 
@@ -32,6 +33,7 @@ export function createHttpServer(
     limitPipelining(app),
   )
   server.timeout = ARRIVAL_TIMEOUTS_WITHOUT_PROGRESS * requestTimeout
+  limitConnections(server, (address) => app.get('trust proxy fn')?.(address, 0) ?? false)
   rejectMalformedRequests(server, pathPrefix)
   return server
 }

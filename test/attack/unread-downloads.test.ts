@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { copyDocument } from '../harness/care/copied-documents.ts'
 import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
 import { createClassClient } from '../harness/clients/class-client.ts'
-import { createPerson } from '../harness/people/people.ts'
+import { createPerson, logInAs } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
 import { waitUntil } from '../harness/wait.ts'
 
@@ -14,8 +14,8 @@ describe('attack: downloads that nobody reads', function suite() {
   let patient: Patient
 
   /** Begins an export, and reads only its head. */
-  async function beginExport(): Promise<IncomingMessage> {
-    const headers = { authorization: `Bearer ${patient.authToken}` }
+  async function beginExport(token = patient.authToken): Promise<IncomingMessage> {
+    const headers = { authorization: `Bearer ${token}` }
     const [response] = await once(
       get(`${service.url}/profile/${patient.mvUid}/export`, { headers, agent: false }),
       'response',
@@ -36,7 +36,7 @@ describe('attack: downloads that nobody reads', function suite() {
   })
 
   it('are limited for an account, and go on when one ends', async () => {
-    const unread = await Promise.all(Array.from({ length: 4 }, beginExport))
+    const unread = await Promise.all(Array.from({ length: 4 }, () => beginExport()))
     assert.deepEqual(
       unread.map(({ statusCode }) => statusCode),
       [200, 200, 200, 200],
@@ -61,5 +61,19 @@ describe('attack: downloads that nobody reads', function suite() {
     assert.ok(second)
     assert.equal((await text(second)).match(/"modelClassName":"Large"/g)?.length, 121)
     for (const one of unread) one.destroy()
+  })
+
+  it('end with their session', async () => {
+    const again = await logInAs(patient.email)
+    const download = await beginExport(again.authToken)
+    assert.equal(download.statusCode, 200)
+    assert.equal((await again.call('POST', '/auth/logout')).status, 204)
+    // It takes one of the places until then.
+    await waitUntil(async () => {
+      const others = await Promise.all(Array.from({ length: 4 }, () => beginExport()))
+      for (const one of others) one.destroy()
+      return others.every(({ statusCode }) => statusCode === 200)
+    })
+    await assert.rejects(text(download))
   })
 })
