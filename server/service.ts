@@ -235,7 +235,7 @@ async function openInfrastructure(
   observeGauge(metrics, DATABASE_SIZE_GAUGE, () => engine.size(db))
   const consume = await openConfiguredRateLimits(db, config)
   const mails = await openMailQueue(db, {
-    transport: createMailTransport(config, log),
+    transport: state.beside ? undefined : createMailTransport(config, log),
     consume,
     log,
     metrics,

@@ -145,7 +145,7 @@ async function createAdministrator(
 ): Promise<string> {
   const { state } = await services.administrators.invite(email, name)
   return state === 'ACTIVATION_PENDING'
-    ? `${email} is now an administrator. A mail with a link for choosing a password waits to be sent. If the mail server refuses it, the service tries again for two days.`
+    ? `${email} is now an administrator. A mail with a link for choosing a password waits to be sent. The service sends it within 5 seconds, or after its next start.`
     : `${email} is now an administrator.`
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ClientSession, Collection, Db } from 'mongodb'
 import type { SendMail } from '../../records/accounts/user/mails.ts'
 import { hashedKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
-import { startPeriodicTask } from '../../records/store/batching/periodic-task.ts'
+import { type PeriodicTask, startPeriodicTask } from '../../records/store/batching/periodic-task.ts'
 import { dueCondition } from '../../records/store/clocks/lease.ts'
 import { syncIndexes } from '../../records/store/documents/indexes.ts'
 import { ServiceError } from '../../schemas/errors.ts'
@@ -43,7 +43,8 @@ interface QueuedMail extends Mail {
 }
 
 interface MailQueueDependencies {
-  transport: MailTransport
+  /** undefined for a command, which leaves the mails to the service: that one knows the mail server and the texts. */
+  transport: MailTransport | undefined
   consume: RateLimiter
   log: Log
   metrics: Metrics
@@ -76,15 +77,8 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
   ])
   countWaitingMails(mails, post.metrics)
 
-  const senders = Array.from({ length: CONCURRENT_MAILS }, () =>
-    startPeriodicTask(
-      MAIL_POLL_INTERVAL_MS,
-      async (ending) => {
-        while (!ending.aborted && (await sendNextMail(mails, post)));
-      },
-      (err) => post.log.error({ err }, 'Reading the mail queue failed'),
-    ),
-  )
+  const { transport } = post
+  const senders = transport ? startSenders(mails, { ...post, transport }) : []
   const wakeSenders = () => {
     for (const sender of senders) sender.wake()
   }
@@ -111,10 +105,23 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
       // Parse Server does not await its mails, so some may arrive during shutdown.
       await Promise.allSettled(keeping)
       await Promise.all(senders.map((sender) => sender.stop()))
-      post.transport.close()
+      transport?.close()
     },
   }
 }
+
+type SenderDependencies = MailQueueDependencies & { transport: MailTransport }
+
+const startSenders = (mails: Collection<QueuedMail>, post: SenderDependencies): PeriodicTask[] =>
+  Array.from({ length: CONCURRENT_MAILS }, () =>
+    startPeriodicTask(
+      MAIL_POLL_INTERVAL_MS,
+      async (ending) => {
+        while (!ending.aborted && (await sendNextMail(mails, post)));
+      },
+      (err) => post.log.error({ err }, 'Reading the mail queue failed'),
+    ),
+  )
 
 /** The queue in the form for the stores. */
 export const toSendMail =
@@ -126,7 +133,7 @@ export const toSendMail =
  * Sends one mail that is due.
  * @returns true if there was one
  */
-async function sendNextMail(mails: Collection<QueuedMail>, post: MailQueueDependencies): Promise<boolean> {
+async function sendNextMail(mails: Collection<QueuedMail>, post: SenderDependencies): Promise<boolean> {
   const { transport, log, metrics } = post
   const now = Date.now()
   const queuedMail = await mails.findOneAndUpdate(

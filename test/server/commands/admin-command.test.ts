@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import PostalMime from 'postal-mime'
 import { runAdminCommand } from '../../../server/commands/admin.ts'
@@ -9,6 +9,7 @@ import { runCommand, runCommandProcess } from '../../harness/in-process/run-comm
 import { createSigner, credentialsForm } from '../../harness/people/backend-services.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { postForm } from '../../harness/people/smart-apps.ts'
+import { startSmtpServer } from '../../harness/people/smtp-server.ts'
 import { config, service as current, request } from '../../harness/service/service.ts'
 import {
   createDataDir,
@@ -113,6 +114,7 @@ describe('npm run admin, beside a service', function suite() {
   this.timeout(120_000)
   const dataDir = createDataDir()
   let service: ServiceProcess
+  let smtp: Awaited<ReturnType<typeof startSmtpServer>>
   const env = { DATA_DIR: dataDir, LOG_LEVEL: 'warn', PORT: '1' }
   const admin = (...args: string[]) => runCommandProcess(['admin', ...args], env)
   // biome-ignore lint/suspicious/noExplicitAny: tests read any response
@@ -122,10 +124,7 @@ describe('npm run admin, beside a service', function suite() {
     return response.status === 204 ? undefined : response.json()
   }
   const mailTo = async (address: string) => {
-    const outbox = join(dataDir, 'outbox')
-    const all = await Promise.all(
-      readdirSync(outbox).map((file) => PostalMime.parse(readFileSync(join(outbox, file)))),
-    )
+    const all = await Promise.all(smtp.received.map((mail) => PostalMime.parse(mail)))
     return all.find(({ to }) => to?.[0]?.address === address)
   }
   const choose = (token: string | null | undefined) =>
@@ -139,9 +138,13 @@ describe('npm run admin, beside a service', function suite() {
 
   before(async () => {
     if (isFullSize) rotated = (await admin('rotate-keys')).output
-    service = await startServiceProcess({ DATA_DIR: dataDir, LOG_LEVEL: 'warn' })
+    smtp = await startSmtpServer()
+    service = await startServiceProcess({ DATA_DIR: dataDir, LOG_LEVEL: 'warn', SMTP_URL: smtp.url })
   })
-  after(() => stopProcess(service))
+  after(async () => {
+    await stopProcess(service)
+    await smtp.close()
+  })
 
   it('is not needed for the first administrator: the start prints a link for creating one', async () => {
     const link = /First administrator: .*\n *(\S+)\n/.exec(service.output())?.[1] ?? ''
@@ -167,7 +170,9 @@ describe('npm run admin, beside a service', function suite() {
     const { code, output } = await admin('create', '--email', 'Root@example.org')
     assert.equal(code, 0, output)
     assert.match(output, /A mail with a link for choosing a password waits to be sent\./)
+    // Only the service sends mails: the command does not know its SMTP_URL.
     const mail = await waitFor(() => mailTo('root@example.org'))
+    assert.equal(existsSync(join(dataDir, 'outbox')), false)
     const link = /https?:\S+/.exec(mail.text ?? '')?.[0] ?? ''
     assert.ok(link.startsWith(`${service.url}/auth/`), link)
     assert.equal(output.includes('--url'), false, output)
