@@ -56,8 +56,12 @@ export interface WriteModules {
   /** Its constructor refuses bodies that no object can have. */
   RestWrite: new (
     ...of: unknown[]
-  ) => { buildParseObjects(): { updatedObject: unknown; originalObject?: unknown } }
-  triggers: { maybeRunTrigger(...of: unknown[]): Promise<{ object: Fields }> }
+  ) => unknown
+  triggers: {
+    /** Makes the object of the SDK from the class form. */
+    inflate(className: string, object: object): unknown
+    maybeRunTrigger(...of: unknown[]): Promise<{ object: Fields }>
+  }
   conversion: DocumentConversion
 }
 
@@ -111,18 +115,22 @@ async function update(write: ObjectWrite, where: { objectId: string }, body: obj
   return { response: await toObject(write, document) }
 }
 
-/** @returns the fields to write, or their changes */
+/**
+ * The trigger reads the body and the stored object from the context. The SDK's object is empty, because the SDK fails
+ * on values that it cannot interpret.
+ * @returns the fields to write, or their changes
+ */
 async function runTrigger(
   { RestWrite, triggers, of, context }: ObjectWrite,
   where: object | null,
   body: object,
   stored?: ClassForm,
 ): Promise<Fields> {
-  const [config, auth] = of
+  const [config, auth, className] = of
+  new RestWrite(...of, where, body)
   const triggerContext = { ...context, sent: body, stored }
-  const write = new RestWrite(...of, where, body, stored, triggerContext)
-  const { updatedObject, originalObject } = write.buildParseObjects()
-  const args = [auth, updatedObject, originalObject, config, triggerContext]
+  const object = triggers.inflate(className, { objectId: stored?.objectId })
+  const args = [auth, object, stored && object, config, triggerContext]
   return (await triggers.maybeRunTrigger('beforeSave', ...args)).object
 }
 

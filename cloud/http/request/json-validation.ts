@@ -1,3 +1,4 @@
+import { type JsonForms, matchesForm, TYPED_VALUES } from '../../../schemas/json/typed-values.ts'
 import { RESERVED_KEYS, walkJson } from '../../../schemas/json/walk-json.ts'
 import { type IsoTime, parseIsoTime } from '../../../schemas/time/iso-time.ts'
 import { parseErrorCode, Refusal } from './parse-request.ts'
@@ -56,35 +57,14 @@ const describeMismatch = (kind: '__type' | '__op', name: unknown): string => {
     : `${kind} must be one of ${Object.keys(forms).join(', ')}.`
 }
 
-const matchesForm = (
-  forms: Record<string, (value: Fields) => boolean>,
-  name: unknown,
-  value: Fields,
-): boolean => typeof name === 'string' && Object.hasOwn(forms, name) && forms[name]?.(value) === true
-
 type Fields = Record<string, unknown>
-const isNonEmptyText = (value: unknown): value is string => typeof value === 'string' && value !== ''
-const isWithin = (value: unknown, most: number): boolean =>
-  typeof value === 'number' && Math.abs(value) <= most
-
-/** Typed values of Parse; the class family has no files. */
-const TYPED_VALUES: Record<string, (value: Fields) => boolean> = {
-  Date: ({ iso }) => isDate(iso),
-  Pointer: ({ className, objectId }) => isNonEmptyText(className) && isNonEmptyText(objectId),
-  Object: ({ className }) => isNonEmptyText(className),
-  Relation: ({ className }) => isNonEmptyText(className),
-  Bytes: ({ base64 }) => isNonEmptyText(base64),
-  GeoPoint: ({ latitude, longitude }) => isWithin(latitude, 90) && isWithin(longitude, 180),
-  Polygon: ({ coordinates }) =>
-    Array.isArray(coordinates) && coordinates.length > 2 && coordinates.every(isCoordinatePair),
-}
 
 const hasObjects = ({ objects }: Fields): boolean => Array.isArray(objects)
 const hasPointers = ({ objects }: Fields): boolean =>
   Array.isArray(objects) && objects.every((pointer: Fields | null) => pointer?.__type === 'Pointer')
 
 /** Atomic field operations of Parse. */
-const FIELD_OPERATIONS: typeof TYPED_VALUES = {
+const FIELD_OPERATIONS: JsonForms = {
   Delete: () => true,
   Increment: ({ amount }) => typeof amount === 'number',
   SetOnInsert: ({ amount }) => amount !== undefined,
@@ -95,11 +75,6 @@ const FIELD_OPERATIONS: typeof TYPED_VALUES = {
   RemoveRelation: hasPointers,
   Batch: ({ ops }) => Array.isArray(ops) && ops.every((op: Fields | null) => typeof op?.__op === 'string'),
 }
-
-const isCoordinatePair = (pair: unknown): boolean =>
-  Array.isArray(pair) && isWithin(pair[0], 90) && isWithin(pair[1], 180)
-
-const isDate = (iso: unknown): boolean => typeof iso === 'string' && parseIsoTime(iso) !== undefined
 
 const INVALID_DATE_MESSAGE =
   'A date must be {"__type":"Date","iso":"<day, or time with an offset, such as 2026-03-01T08:30:00.000+01:00>"}.'

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { createPatient, createPlan, type Patient, readAudit } from '../../harness/care/patients.ts'
-import { createClassClient, parseDate } from '../../harness/clients/class-client.ts'
+import { assertError, createClassClient, parseDate } from '../../harness/clients/class-client.ts'
 import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
 import { createRoleHolder, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
 
 type Shown = Record<string, unknown>
 
@@ -45,6 +46,62 @@ describe('the values of a data type', () => {
     const whole = await newType({ unit: 'cm', schema: { type: 'integer' } })
     assert.equal((await storeOne(whole, 1.5, { unit: 'm' })).amount, 150)
     assert.match(await refused(whole, 31, { unit: '[in_i]' }), /must be an integer/)
+  })
+
+  it('are no values of Parse that its SDK cannot read, in any of the kinds with free data', async () => {
+    const type = await newType({ schema: {} })
+    const start = '2026-03-01T20:00:00Z'
+    const send = (free: unknown): Record<string, ReturnType<typeof store>> => ({
+      value: store(type, free),
+      data: patient.call('POST', `/med/${patient.ehrId}/event`, {
+        carePlanId,
+        type: 'note',
+        title: 'x',
+        start,
+        data: { free },
+      }),
+    })
+    const unreadable = [
+      { __type: 'File', name: 'x' },
+      { __type: 'Date', iso: 'x' },
+      { __type: 'GeoPoint', latitude: 500, longitude: 0 },
+      { __type: 'Polygon', coordinates: 5 },
+      {
+        __type: 'Polygon',
+        coordinates: [
+          [0, 0, 0],
+          [0, 1, 0],
+          [1, 0, 0],
+        ],
+      },
+      { __type: 'Other' },
+    ]
+    for (const one of [...unreadable, { a: unreadable[0] }, [unreadable[1]]])
+      for (const [name, answer] of Object.entries(send(one))) {
+        const [place] = assertProblemPlaces(await answer, 422, 'rule-violated')
+        assert.ok(place?.startsWith(`body.${name}`), place)
+      }
+    const classes = createClassClient(patient)
+    const { id } = await storeOne(type, { __type: 'Date', iso: '2026-03-01' })
+    assert.equal((await classes.put('Measurement', String(id), { comment: 'x' })).status, 200)
+  })
+
+  it('get an answer in the class family even if an earlier release stored what Parse cannot read', async () => {
+    const type = await newType({ schema: {} })
+    const unreadable = [
+      { valueObject: { __type: 'File', name: 'x' } },
+      { valueObject: { __type: 'Date', iso: 'x' } },
+      { valueList: [{ __type: 'File', name: 'x' }] },
+    ]
+    for (const fields of unreadable) {
+      const { id } = await storeOne(type, fields.valueList ? [randomUUID()] : { a: randomUUID() })
+      await service.db.collection('Measurement').updateOne({ _id: id as never }, { $set: fields })
+      const classes = createClassClient(patient)
+      assertError(await classes.put('Measurement', String(id), { comment: 'x' }), 142, /value.* __type/)
+      const mended = fields.valueList ? { valueList: [1] } : { valueObject: { a: 1 } }
+      const answer = await classes.put('Measurement', String(id), mended)
+      assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    }
   })
 
   it('are multiples of decimals', async () => {
