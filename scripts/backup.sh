@@ -1,19 +1,40 @@
 #!/usr/bin/env bash
 # Backs up the replica set of docker-compose.yml into /backups (or BACKUPS). `regularly` makes a backup every BACKUP_HOURS,
-# `once` makes one now. `restore FILE` replaces the current data by a backup. `recent` fails if the last backup is too old.
+# `once` makes one now. `restore FILE` replaces all databases by those of a backup. `recent` fails if the last backup is too old.
 set -euo pipefail
 self=$(realpath "$0")
 usage='Usage: backup.sh regularly | once | recent | restore FILE'
 [ "${1:-}" != --help ] || { echo "$usage"; exit; }
 cd "${BACKUPS:-/backups}"
 
+# Another container may be writing a backup here.
+lock() {
+  exec {directory}<.
+  flock --nonblock "$directory" || { echo 'Waiting for another backup or restore' >&2; flock "$directory"; }
+}
+
+# Reads an archive to its end, writes nothing, and fails unless it is whole. gzip compares the checksum of all data, and a
+# dump that was cut off has no end mark. A dry run of mongorestore reads the head only: the names of the collections.
+verify() {
+  local end
+  end=$(gzip --decompress --stdout "$1" | tail -c 4 | od -An -t x1)
+  [ "$end" = ' ff ff ff ff' ] || { echo "$1 has no end" >&2; return 1; }
+  mongorestore --uri="$MONGO_URI" --gzip --archive="$1" --dryRun --quiet
+}
+
+# mongorestore --drop would leave the collections that are not in the backup.
+drop_databases='
+  const kept = ["admin", "config", "local"];
+  for (const { name } of db.adminCommand({ listDatabases: 1, nameOnly: true }).databases)
+    if (!kept.includes(name)) db.getSiblingDB(name).dropDatabase()'
+
 case "${1:-}" in
   once)
+    lock
     rm -f -- *.part
     name=$(date -u +%Y%m%dT%H%M%SZ).archive.gz
     mongodump --uri="$MONGO_URI" --oplog --gzip --archive="$name.part" --quiet
-    # Verifies the archive: reads it to its end and writes nothing.
-    mongorestore --uri="$MONGO_URI" --gzip --archive="$name.part" --dryRun --quiet
+    verify "$name.part"
     mv "$name.part" "$name"
     sha256sum "$name" > "$name.sha256"
     find . -type f -mmin "+$((BACKUP_DAYS * 1440))" -delete
@@ -31,6 +52,9 @@ case "${1:-}" in
     ;;
   restore)
     sha256sum --check "$2.sha256"
+    lock
+    verify "$2"
+    mongosh "$MONGO_URI" --quiet --eval "$drop_databases"
     mongorestore --uri="$MONGO_URI" --gzip --archive="$2" --oplogReplay --drop
     ;;
   *)

@@ -1,22 +1,34 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { waitUntil } from '../harness/wait.ts'
+
+/** The end mark of an archive of mongodump. */
+const END = '\\377\\377\\377\\377'
 
 /** Replacements for MongoDB's tools and the clock, which record their calls. */
 const tools = {
-  mongodump:
-    'for it; do case $it in --archive=*) echo dump > $(echo $it | cut -d= -f2) ;; esac; done; exit $DUMP',
+  // WRITE may damage the archive, and a file HOLD keeps it open, as a dump that takes long.
+  mongodump: `for it; do case $it in --archive=*) exec > $(echo $it | cut -d= -f2) ;; esac; done
+    { seq 9999; printf "$END"; } | gzip | eval "$WRITE"
+    while [ -e "$HOLD" ]; do /bin/sleep 0.1; done
+    exit $DUMP`,
   mongorestore: 'exit $RESTORE',
+  mongosh: 'exit $DROP',
   // Ends the endless loop.
   sleep: 'kill $PPID',
 }
@@ -34,12 +46,17 @@ describe('scripts/backup.sh', () => {
     }
   })
 
-  const run = (args: string[], env: NodeJS.ProcessEnv = {}) => {
-    const PATH = `${bin}:${process.env.PATH}`
-    const uri = { MONGO_URI: 'mongodb://there', BACKUP_HOURS: '24', BACKUP_DAYS: '14' }
-    const environment = { PATH, BACKUPS: backups, DUMP: '0', RESTORE: '0', ...uri, ...env }
-    return spawnSync('bash', ['scripts/backup.sh', ...args], { env: environment, encoding: 'utf8' })
-  }
+  const environment = (more: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+    PATH: `${bin}:${process.env.PATH}`,
+    BACKUPS: backups,
+    MONGO_URI: 'mongodb://there',
+    BACKUP_HOURS: '24',
+    BACKUP_DAYS: '14',
+    ...{ DUMP: '0', RESTORE: '0', DROP: '0', END, WRITE: 'cat', HOLD: '' },
+    ...more,
+  })
+  const run = (args: string[], env: NodeJS.ProcessEnv = {}) =>
+    spawnSync('bash', ['scripts/backup.sh', ...args], { env: environment(env), encoding: 'utf8' })
   const calls = () => readFileSync(join(bin, '../calls'), 'utf8').trim().split('\n')
   const archives = () => readdirSync(backups).filter((name) => name.endsWith('.archive.gz'))
   const agedDays = (name: string, days: number) => {
@@ -68,19 +85,40 @@ describe('scripts/backup.sh', () => {
   })
 
   it('keeps no failed backup, does not count it, and continues', () => {
-    for (const failed of [{ DUMP: '1' }, { RESTORE: '1' }]) {
+    const damaged = [
+      { END: '' },
+      { WRITE: 'head -c -9' },
+      { WRITE: 'head -c 9000; head -c 9 /dev/zero; cat' },
+    ]
+    for (const failed of [{ DUMP: '1' }, { RESTORE: '1' }, ...damaged]) {
       agedDays('20200101T000000Z.archive.gz', 15)
       const { stdout, stderr } = run(['regularly'], failed)
-      assert.deepEqual(
-        [stdout, stderr],
-        ['', 'The backup failed; next attempt in 24 h\n'],
-        JSON.stringify(failed),
-      )
+      assert.equal(stdout, '', JSON.stringify(failed))
+      assert.match(stderr, /The backup failed; next attempt in 24 h\n$/)
       assert.deepEqual(archives(), ['20200101T000000Z.archive.gz'])
       assert.equal(calls().at(-1), 'sleep 86400')
     }
     assert.equal(run(['once']).status, 0)
     assert.ok(readdirSync(backups).every((name) => !name.endsWith('.part')))
+  })
+
+  it('waits for another backup that is being written', async () => {
+    const HOLD = join(bin, '../hold')
+    writeFileSync(HOLD, '')
+    const start = (HOLD: string) =>
+      spawn('bash', ['scripts/backup.sh', 'once'], { env: environment({ HOLD }) })
+    const regular = start(HOLD)
+    await waitUntil(() => readdirSync(backups).some((name) => name.endsWith('.part')))
+    const other = start('')
+    const ended = [regular, other].map(async (child) => {
+      const [output] = await Promise.all([text(child.stdout), once(child, 'close')])
+      return output.replace(/\S+Z[.]/, '')
+    })
+    const later = once(other, 'close').then(() => false)
+    assert.ok(await Promise.race([later, sleep(500).then(() => true)]), 'the second one has not waited')
+    rmSync(HOLD)
+    const written = 'Backup archive.gz written and verified\n'
+    assert.deepEqual(await Promise.all(ended), [written, written])
   })
 
   it('is healthy while there is a recent enough backup', () => {
@@ -91,18 +129,29 @@ describe('scripts/backup.sh', () => {
     assert.equal(run(['recent']).status, 0)
   })
 
-  it('restores only an unchanged backup', () => {
+  it('restores only a whole and unchanged backup, in place of all databases', () => {
     run(['once'])
     const [archive = ''] = archives()
     assert.equal(run(['restore', archive]).status, 0)
     const restore = `mongorestore --uri=mongodb://there --gzip --archive=${archive} --oplogReplay --drop`
+    assert.match(calls().join('\n'), /dryRun --quiet\nmongosh mongodb:..there --quiet --eval .*dropDatabase/s)
     assert.equal(calls().at(-1), restore)
+    const dropsAndRestores = () =>
+      calls().filter((call) => call === restore || call.startsWith('mongosh')).length
     writeFileSync(join(backups, archive), 'bytes have changed')
     assert.notEqual(run(['restore', archive]).status, 0)
     assert.notEqual(run(['restore', 'none.archive.gz']).status, 0)
     assert.notEqual(run(['restore']).status, 0)
-    assert.equal(calls().filter((call) => call === restore).length, 1)
-    assert.notEqual(run(['restore', archive], { RESTORE: '1' }).status, 0)
+    // An earlier version verified less.
+    const { stdout } = spawnSync('sha256sum', [archive], { cwd: backups, encoding: 'utf8' })
+    writeFileSync(join(backups, `${archive}.sha256`), stdout)
+    assert.notEqual(run(['restore', archive]).status, 0)
+    assert.equal(dropsAndRestores(), 2)
+    run(['once'])
+    const whole = archives().at(-1) as string
+    assert.notEqual(run(['restore', whole], { DROP: '1' }).status, 0)
+    assert.equal(dropsAndRestores(), 3)
+    assert.notEqual(run(['restore', whole], { RESTORE: '1' }).status, 0)
   })
 
   it('prints its usage for an unknown command', () => {
