@@ -7,15 +7,15 @@ import { createStartClient } from '../database/client-options.ts'
 import type { Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service backup DIR
-         Writes a copy of the embedded database at one moment, with a checksum, to DIR. DIR must be empty or must not
-         exist. The service can keep running.
+         Writes a copy of the embedded database at the moment when it begins, with a checksum, to DIR. DIR must be
+         empty or must not exist. The service can keep running.
        health-record-service restore DIR TARGET
          Restores the copy in DIR to TARGET/database and verifies it. TARGET/database must be empty or must not
          exist. Start the service with DATA_DIR=TARGET afterwards.
 
-Both commands read the environment variables of the service. Back up DATA_DIR/keys.json, too, in another place. Put it
-into TARGET before you start the service, which needs the keys of the copied database. For a MongoDB of MONGODB_URI use
-mongodump and mongorestore.
+Both commands read the environment variables of the service. If one is interrupted, run it again. Back up
+DATA_DIR/keys.json, too, in another place. Put it into TARGET before you start the service, which needs the keys of the
+copied database. For a MongoDB of MONGODB_URI use mongodump and mongorestore.
 `
 
 interface BackupReceipt {
@@ -48,7 +48,7 @@ async function backUp(directory: string, { env, stderr }: Terminal): Promise<str
 }
 
 function reportProgress(directory: string, out: Terminal['stderr']): void {
-  const fileStats = statSync(join(directory, 'data.mdb'), { throwIfNoEntry: false })
+  const fileStats = statSync(join(directory, 'data.mdb.part'), { throwIfNoEntry: false })
   if (fileStats) out.write(`${formatSize(fileStats.size)} copied\n`)
 }
 

@@ -8,42 +8,65 @@ import {
   createReadStream,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { DATA_FILE, FORMAT_VERSION, MARKER_FILE, replaceFile } from './data-directory.ts'
 import { explainNoAccess, makeDirectory } from './file-access.ts'
 
-/** Describes the backup. A backup without this file was not finished. */
+/** Describes the backup. */
 const RECEIPT = 'backup.json'
+/** The data file until it is complete, so that an interrupted backup or restore can be repeated. */
+const PART_FILE = `${DATA_FILE}.part`
 
 interface Receipt {
   format: number
   bytes: number
   sha256: string
+  /** The backup has everything that was stored before this time. */
   at: string
 }
 
-/** @throws if the directory is not empty */
-const makeEmpty = (directory: string): void => {
+/** Directories that this process fills. The command that has asked for it may have been killed. */
+const busyDirectories = new Set<string>()
+
+/** @throws if the directory has other files than an attempt that was interrupted */
+const makeEmpty = (directory: string, description: string): void => {
+  if (busyDirectories.has(directory)) throw new Error('another backup is being written there')
   makeDirectory(directory)
-  if (readdirSync(directory).length > 0) throw new Error(`the directory ${directory} is not empty`)
+  const names = readdirSync(directory)
+  if (!names.every((name) => [PART_FILE, description, `${description}.new`].includes(name)))
+    throw new Error(`the directory ${directory} is not empty`)
+  for (const name of names) rmSync(join(directory, name))
 }
 
-/** Fills an empty directory. After a failure it is empty again, so that a second attempt can succeed. */
-const fill = async <T>(directory: string, write: (file: string) => Promise<T>): Promise<T> => {
+/**
+ * Fills an empty directory. After a failure it is empty again, so that a second attempt can succeed.
+ * @param description file that `write` creates beside the data file
+ */
+const fill = async <T>(
+  directory: string,
+  description: string,
+  write: (file: string) => Promise<T>,
+): Promise<T> => {
   try {
-    makeEmpty(directory)
+    makeEmpty(directory, description)
   } catch (error) {
     throw explainFault(directory, error)
   }
-  const file = join(directory, DATA_FILE)
+  busyDirectories.add(directory)
+  const part = join(directory, PART_FILE)
   try {
-    return await write(file)
+    const result = await write(part)
+    renameSync(part, join(directory, DATA_FILE))
+    return result
   } catch (error) {
-    rmSync(file, { force: true })
+    for (const file of [part, join(directory, description)]) rmSync(file, { force: true })
     throw explainFault(directory, error)
+  } finally {
+    busyDirectories.delete(directory)
   }
 }
 
@@ -61,13 +84,15 @@ export const writeBackup = async (
   directory: string,
   copy: (file: string) => Promise<void>,
 ): Promise<Receipt> =>
-  fill(directory, async (file) => {
+  fill(directory, RECEIPT, async (file) => {
+    // The copy has the data of the time when it begins, and may take minutes.
+    const at = new Date().toISOString()
     await copy(file)
     const receipt = {
       format: FORMAT_VERSION,
       bytes: statSync(file).size,
       sha256: await checksum(file),
-      at: new Date().toISOString(),
+      at,
     }
     replaceFile(join(directory, RECEIPT), receipt)
     return receipt
@@ -82,17 +107,19 @@ export const restoreBackup = async (from: string, to: string): Promise<void> => 
   const file = join(from, DATA_FILE)
   // Unlike existsSync, statSync distinguishes a missing file from one that may not be read.
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
-  if (sizeOf(receiptFile) === undefined)
-    throw new Error(`${from} contains no finished backup: ${RECEIPT} is missing`)
+  const missing = [receiptFile, file].find((path) => sizeOf(path) === undefined)
+  if (missing !== undefined)
+    throw new Error(`${from} contains no finished backup: ${basename(missing)} is missing`)
   const receipt = readReceipt(receiptFile)
   if (receipt.format !== FORMAT_VERSION)
     throw new Error(`${from} has format ${receipt.format}; this version reads ${FORMAT_VERSION}`)
   if (sizeOf(file) !== receipt.bytes || (await checksum(file)) !== receipt.sha256)
     throw new Error(`${from} is damaged: ${DATA_FILE} does not match its checksum`)
-  await fill(to, async (copy) => {
+  await fill(to, MARKER_FILE, async (copy) => {
+    // With the marker first, a service does not take an interrupted restore for a new database.
+    replaceFile(join(to, MARKER_FILE), { format: FORMAT_VERSION })
     copyFileSync(file, copy)
     chmodSync(copy, 0o600)
-    replaceFile(join(to, MARKER_FILE), { format: FORMAT_VERSION })
   })
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -78,6 +79,76 @@ describe('the data on disk', function suite() {
       await truncate(join(target, 'data.mdb'), 8192)
       await assert.rejects(restoreBackup(target, join(scratch, 'again')), /damaged/)
       assert.deepEqual((await readdir(scratch)).sort(), ['backup', 'restored'])
+    })
+  })
+
+  describe('of a backup', () => {
+    /** Returns as soon as something is in the directory, without a turn of the event loop. */
+    const spinUntilWritten = (directory: string): void => {
+      for (const end = Date.now() + 30_000; Date.now() < end; )
+        try {
+          if (readdirSync(directory).length > 0) return
+        } catch {}
+      assert.fail(`nothing was written to ${directory}`)
+    }
+
+    const startBackup = async (count: number) => {
+      const engine = await startEngine()
+      for (let i = 0; i < count; i++) await engine.db.collection(`things${i}`).insertMany(documents(10_000))
+      await engine.db.collection('things').insertMany(documents(10))
+      const directory = join(scratch, 'backup')
+      const answer = engine.client.db('admin').command({ backup: 1, directory })
+      answer.catch(() => {})
+      // Lets the driver send the command.
+      await new Promise((resolve) => setImmediate(resolve))
+      spinUntilWritten(directory)
+      return { engine, directory, answer }
+    }
+
+    it('are those of the time that it names', async () => {
+      const { engine, answer } = await startBackup(2)
+      const begun = Date.now()
+      const { at } = await answer
+      assert.ok(Date.parse(at) <= begun, `${at} is after ${new Date(begun).toISOString()}`)
+      await engine.stop()
+    })
+
+    it('can be written and restored again after kill -9 during each', async () => {
+      const { engine, directory } = await startBackup(8)
+      await engine.kill()
+      assert.ok(!readdirSync(directory).includes('backup.json'), 'the backup was finished before')
+      await assert.rejects(restoreBackup(directory, join(scratch, 'none')), /contains no finished backup/)
+      await engine.restart()
+      await engine.client.db('admin').command({ backup: 1, directory })
+      await engine.stop()
+      const restored = join(scratch, 'restored')
+      const script = `import fs from 'node:fs'
+        import { syncBuiltinESMExports } from 'node:module'
+        fs.copyFileSync = (from, to) => {
+          fs.writeFileSync(to, 'a part')
+          process.kill(process.pid, 'SIGKILL')
+        }
+        syncBuiltinESMExports()
+        const { restoreBackup } = await import('${new URL('../../index.js', import.meta.url)}')
+        await restoreBackup(process.argv[1], process.argv[2])`
+      const args = ['--input-type=module', '--eval', script, directory, restored]
+      const killed = () => spawnSync(process.execPath, args, { encoding: 'utf8' })
+      const first = killed()
+      assert.equal(first.signal, 'SIGKILL', first.stderr)
+      await assert.rejects(startEmbeddedMongo({ dataDir: restored }), /damaged/)
+      await rm(restored, { recursive: true })
+      assert.equal(killed().signal, 'SIGKILL')
+      await restoreBackup(directory, restored)
+      assert.equal(await countIn(restored), 10)
+    })
+
+    it('are written by one backup at a time', async () => {
+      const { engine, directory, answer } = await startBackup(2)
+      const other = engine.client.db('admin').command({ backup: 1, directory })
+      await assert.rejects(other, /another backup is being written there/)
+      await answer
+      await restoreBackup(directory, join(scratch, 'restored'))
+      await engine.stop()
     })
   })
 
