@@ -52,7 +52,12 @@ describe('scripts/backup.sh', () => {
     MONGO_URI: 'mongodb://there',
     BACKUP_HOURS: '24',
     BACKUP_DAYS: '14',
-    ...{ DUMP: '0', RESTORE: '0', DROP: '0', END, WRITE: 'cat', HOLD: '' },
+    DUMP: '0',
+    RESTORE: '0',
+    DROP: '0',
+    END,
+    WRITE: 'cat',
+    HOLD: '',
     ...more,
   })
   const run = (args: string[], env: NodeJS.ProcessEnv = {}) =>
