@@ -7,30 +7,42 @@ const MAX_CONNECTIONS_PER_ADDRESS = 3_000
 /** Files that the process may open besides, for the database, mails and itself. */
 const RESERVED_FILES = 500
 
+const defaultLimits = () => ({
+  address: MAX_CONNECTIONS_PER_ADDRESS,
+  all: Math.max(maxOpenFiles() - RESERVED_FILES, RESERVED_FILES),
+})
+
 /**
  * Limits open connections, so that those of one address do not take the place of all others. Each takes one of the files
- * that the process may open.
+ * that the process may open. It counts them itself, since they come from several listening sockets.
  * @param isProxy whether an address is that of a proxy, which connects for many
  */
 export function limitConnections(
   server: Server,
   isProxy: (address: string) => boolean,
-  most = MAX_CONNECTIONS_PER_ADDRESS,
+  limits = defaultLimits(),
 ): void {
-  server.maxConnections = Math.max(maxOpenFiles() - RESERVED_FILES, RESERVED_FILES)
   const counts = new Map<string, number>()
+  const add = (name: string): number => {
+    const count = (counts.get(name) ?? 0) + 1
+    counts.set(name, count)
+    return count
+  }
+  const remove = (name: string): void => {
+    const left = (counts.get(name) ?? 1) - 1
+    if (left === 0) counts.delete(name)
+    else counts.set(name, left)
+  }
   server.prependListener('connection', (socket) => {
-    const { remoteAddress } = socket
-    if (remoteAddress === undefined || isProxy(remoteAddress)) return
-    const address = addressKey(remoteAddress)
-    const count = (counts.get(address) ?? 0) + 1
-    counts.set(address, count)
+    const { remoteAddress = '' } = socket
+    const address = isProxy(remoteAddress) ? undefined : addressKey(remoteAddress)
+    const isFull = add('all') > limits.all
+    const isFullForAddress = address !== undefined && add(address) > limits.address
     socket.once('close', () => {
-      const left = (counts.get(address) ?? 1) - 1
-      if (left === 0) counts.delete(address)
-      else counts.set(address, left)
+      remove('all')
+      if (address !== undefined) remove(address)
     })
-    if (count > most) socket.destroy()
+    if (isFull || isFullForAddress) socket.destroy()
   })
 }
 
