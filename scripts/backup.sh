@@ -10,7 +10,7 @@ cd "${BACKUPS:-/backups}"
 # Another container may be writing a backup here.
 lock() {
   exec {directory}<.
-  flock --nonblock "$directory" || { echo 'Waiting for another backup or restore' >&2; flock "$directory"; }
+  flock -n "$directory" || { echo 'Waiting for another backup or restore' >&2; flock "$directory"; }
 }
 
 # Reads an archive to its end, writes nothing, and fails unless it is whole. gzip compares the checksum of all data, and a
