@@ -234,6 +234,26 @@ describe('the first day of a nurse', () => {
     for (const one of [page, other]) assertNoFaults(one)
   })
 
+  it('shows a handover to come behind many that have ended, and all of these', async () => {
+    const { planId } = await createAlarmingPatient()
+    const [nurse, colleague] = await Promise.all([createPerson(), createPerson()])
+    for (const one of [nurse, colleague]) await addParticipant(planId, one, 'write')
+    await nameProfile(colleague, 'Nurse Bo')
+    const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
+    const handOver = async (from: number | undefined, until: number) => {
+      const period = { ...(from && { from: inDays(from) }), until: inDays(until) }
+      const body = { to: colleague.mvUid, ...period }
+      return assertStatus(await nurse.call('POST', '/worklist/handover', body), 201).id
+    }
+    await handOver(30, 31)
+    for (let i = 0; i < 21; i++)
+      assertStatus(await nurse.call('POST', `/worklist/handover/${await handOver(undefined, 1)}/end`))
+    const page = await openWorklist(nurse)
+    await page.getByText('21 former handovers').waitFor()
+    await button(page, 'End it Nurse Bo').waitFor()
+    assertNoFaults(page)
+  })
+
   it('shows the versions when a patient and a nurse change a plan at the same time', async () => {
     const { patient, planId, goalId } = await createAlarmingPatient()
     const nurse = await createPerson()

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
 import { useDraft } from '../../browser/drafts.ts'
-import { WORKLIST_KEY } from '../../model/queries.ts'
+import { readAll, WORKLIST_KEY } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, personName, toTypedTime } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -15,12 +15,9 @@ import { HandoverHistory } from './handover-history.tsx'
 type Handover = components['schemas']['HandoverResource']
 type Colleague = components['schemas']['Colleague']
 
-const MAX_LISTED = 20
-
 const handoversQuery = queryOptions({
   queryKey: [...WORKLIST_KEY, 'handovers'],
-  queryFn: async () =>
-    (await api.GET('/worklist/handover', { params: { query: { limit: MAX_LISTED } } })).data.items,
+  queryFn: () => readAll((query) => api.GET('/worklist/handover', { params: { query } })),
 })
 
 const isOver = ({ until }: Handover): boolean => Date.parse(until) <= Date.now()
