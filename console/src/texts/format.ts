@@ -1,5 +1,5 @@
 import type { Language } from './language.ts'
-import { currentLanguage, translate, translateName } from './translate.ts'
+import { currentLanguage, isolate, translate, translateName } from './translate.ts'
 
 /** Makes a formatter once for each language, as one takes longer to make than a whole table to format. */
 function perLanguage<F>(make: (language: Language) => F): () => F {
@@ -63,7 +63,7 @@ const lists = {
 
 /** `a, b and c`, or `a, b or c`. */
 export const formatList = (texts: readonly string[], word: keyof typeof lists): string =>
-  lists[word]().format(texts)
+  lists[word]().format(texts.map(isolate))
 
 const AGES: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_557_600_000],
@@ -132,7 +132,7 @@ export const unitName = (unit: string): string => translateName(`unit.${unit}`, 
 export const spokenUnit = (unit: string): string => translateName(`spoken.${unit}`, unitName(unit))
 export const bandName = (code: string, fallback: string): string => translateName(`band.${code}`, fallback)
 
-export const personName = (name: string | null | undefined): string => name ?? translate('unnamed')
+export const personName = (name: string | null | undefined): string => isolate(name ?? translate('unnamed'))
 
 /** Whole years since a date of birth. */
 export function ageInYears(birthDate: string, now = today()): number {

@@ -18,7 +18,17 @@ export async function chooseLanguage(language: Language): Promise<void> {
   await loadTexts(language)
 }
 
-export const translate = (id: TextId, values?: Values): string => i18n._(id, values)
+const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u
+
+/** A name within a sentence. Otherwise one that is written from right to left moves numbers and names behind it. */
+export const isolate = (name: string): string => (RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name)
+
+const isolateAll = (values: Values): Values =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? isolate(value) : value]),
+  )
+
+export const translate = (id: TextId, values: Values = {}): string => i18n._(id, isolateAll(values))
 
 /** A text whose id is only known at run time, such as the name of a kind; otherwise the fallback. */
 export const translateName = (id: string, fallback: string): string =>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
 import { formatList, personName } from '../../texts/format.ts'
-import { useText } from '../../texts/translate.ts'
+import { isolate, useText } from '../../texts/translate.ts'
 import { colleaguesQuery } from '../alerts/worklist-query.ts'
 import type { AlertRulesProps } from './alert-rules-query.ts'
 import { EscalationForm } from './escalation-form.tsx'
@@ -19,7 +19,8 @@ export function EscalationSection({ participants, ...props }: EscalationSectionP
     if (mvUid === me.mvUid) return t('you')
     const name = colleagues.find((one) => one.mvUid === mvUid)?.name
     const role = participants.find((one) => one.mvUid === mvUid)?.role
-    return [name, role].filter(Boolean).join(', ') || personName(null)
+    const texts = [name, role].flatMap((one) => (one ? isolate(one) : []))
+    return texts.join(', ') || personName(null)
   }
   const writers = participants.filter(({ access }) => access !== 'READ').map(({ mvUid }) => mvUid)
   return (

@@ -3,7 +3,7 @@ import type { components } from 'health-record-client'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatDate } from '../../texts/format.ts'
-import { useText } from '../../texts/translate.ts'
+import { isolate, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
@@ -33,7 +33,7 @@ export function ParticipantRow({ ehrId, plan, participant }: ParticipantRowProps
     <li>
       <div className="grow">
         <strong>{who}</strong>
-        {name && role && ` (${role})`} {t(`right.${access}`, { plan: plan?.name ?? '' })}
+        {name && role && ` (${isolate(role)})`} {t(`right.${access}`, { plan: plan?.name ?? '' })}
         <p className="help">{end ? t('access.until', { date: formatDate(end) }) : t('access.noEnd')}</p>
         {ending.problem && <FailureNote error={ending.problem} />}
       </div>

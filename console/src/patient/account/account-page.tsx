@@ -2,7 +2,7 @@ import { saveFile } from '../../browser/save-file.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { api } from '../../session/user-session.ts'
 import type { Language } from '../../texts/language.ts'
-import { chooseLanguage, useLanguage, useText } from '../../texts/translate.ts'
+import { chooseLanguage, isolate, useLanguage, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { SelectField } from '../../ui/form/field.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
@@ -37,7 +37,7 @@ export default function AccountPage({ me: { mvUid, email, name } }: PageProps) {
     <>
       <Heading title={t('account.title')} />
       <p>
-        {name}, {email}
+        {isolate(name)}, {email}
       </p>
       <p>
         {t('account.code')} <strong>{mvUid}</strong>

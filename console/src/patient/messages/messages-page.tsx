@@ -3,7 +3,7 @@ import { Link } from '../../browser/router.tsx'
 import { atPatient, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { formatAge } from '../../texts/format.ts'
-import { useText } from '../../texts/translate.ts'
+import { isolate, useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { RecordHeading } from '../banner/record-heading.tsx'
 import { allTopicsQuery } from './topic-queries.ts'
@@ -34,7 +34,7 @@ export default function MessagesPage({ me: self, params }: PageProps) {
                     <Link to={`${path}/${plan ? `${plan.id}/` : ''}${id}`}>{title}</Link>
                     <p className="help">
                       {writerText(me, createdBy, onBehalfOf)}, {formatAge(lastMessageAt)}
-                      {plan && `, ${plan.name}`}
+                      {plan && `, ${isolate(plan.name)}`}
                     </p>
                   </div>
                   {unread > 0 && <span className="band warn">{t('home.unread', { count: unread })}</span>}
