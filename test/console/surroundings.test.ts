@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Route } from 'playwright-core'
 import {
   addParticipant,
   createGoal,
@@ -8,7 +9,7 @@ import {
   type Patient,
 } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
-import { createPerson } from '../harness/people/people.ts'
+import { createPerson, nameProfile, type Person } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
 import { assertNoFaults, button, goTo, logInOn, useConsoleBrowser } from './open-console.ts'
 
@@ -16,6 +17,19 @@ async function createRate(patient: Patient, carePlanId: string, timestamp: strin
   const rate = { carePlanId, heartRate: 71, heartRateUnit: '/min', timestamp }
   assertStatus(await patient.call('POST', 'procedure/heartrate', rate), 201)
 }
+
+/** The left edges of texts in the main part of a page, in the order in which they are given. */
+const leftsOf = `(texts) => texts.map((text) => {
+  const nodes = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
+  while (nodes.nextNode()) {
+    const start = nodes.currentNode.data.indexOf(text)
+    if (start < 0 || nodes.currentNode.parentNode.closest('h1')) continue
+    const range = document.createRange()
+    range.setStart(nodes.currentNode, start)
+    range.setEnd(nodes.currentNode, start + text.length)
+    return range.getBoundingClientRect().left
+  }
+})`
 
 const runningAnimations = 'document.getAnimations().length'
 
@@ -154,6 +168,69 @@ describe('the console', () => {
     await page.getByLabel('Goal', { exact: true }).fill('Walk')
     await button(page, 'Save').click()
     await page.getByRole('heading', { name: 'Walk', exact: true }).waitFor()
+    assertNoFaults(page)
+  })
+
+  it('says in Dutch that the service refuses something, with the code of a rare reason', async () => {
+    const patient = await createPatient()
+    await createPlan(patient)
+    const page = await opened.open({ language: 'nl' })
+    await logInOn(page, patient)
+    const refusals = [
+      { code: 'rare-case', shown: 'Dit is niet gelukt. Code: rare-case' },
+      { code: 'rule-violated', shown: 'Dit klopt nog niet. Kijk het na. Code: rare-rule' },
+    ]
+    for (const { code, shown } of refusals) {
+      const violation = { path: 'heartRate', code: 'rare-rule', message: 'must not be so' }
+      const errors = code === 'rule-violated' ? [violation] : []
+      const problem = { status: 422, code, title: 'The input breaks a rule', detail: 'Not now', errors }
+      const reply = { status: 422, contentType: 'application/problem+json', body: JSON.stringify(problem) }
+      const save = (route: Route) =>
+        route.request().method() === 'POST' ? route.fulfill(reply) : route.fallback()
+      await page.route('**/procedure/heartrate', save)
+      await goTo(page, 'measure?kind=heartrate')
+      await page.getByLabel('Hartslag', { exact: true }).fill('72')
+      await page.locator('main button[type=submit]').click()
+      await page.getByRole('alert').getByText(shown).waitFor()
+      const text = (await page.getByRole('main').textContent()) ?? ''
+      assert.doesNotMatch(text, /The input|Not now|must not/)
+      await page.unroute('**/procedure/heartrate', save)
+    }
+    assertNoFaults(page)
+  })
+
+  it('keeps names that are written from right to left in their places in a sentence', async () => {
+    const [patient, ...nurses] = await Promise.all([
+      createPatient(),
+      ...Array.from({ length: 3 }, () => createPerson()),
+    ])
+    const planId = await createPlan(patient)
+    const roles = ['גלי', 'רון', 'נעם']
+    for (const [i, role] of roles.entries()) {
+      const body = { mvUid: nurses[i]?.mvUid, role, access: 'WRITE' }
+      assertStatus(await patient.call('POST', `careplan/${planId}/participant`, body), 201)
+    }
+    const nurse = nurses[0] as Person
+    await nameProfile(nurse, 'דנה')
+    const topic = { title: 'Tablets', text: 'One a day' }
+    const { id } = assertStatus(await nurse.call('POST', `/chat/careplan/${planId}`, topic), 201)
+    const page = await opened.open()
+    await logInOn(page, patient)
+    const assertOrder = async (texts: readonly string[]) => {
+      const lefts = (await page.evaluate(`(${leftsOf})(${JSON.stringify(texts)})`)) as number[]
+      assert.deepEqual(
+        lefts,
+        lefts.toSorted((one, other) => one - other),
+        texts.join(' '),
+      )
+    }
+    await goTo(page, 'plan')
+    await page.getByText(/^Taking part/).waitFor()
+    await assertOrder(['Taking part', ...roles])
+    await goTo(page, `messages/${planId}/${id}`)
+    await page.getByText('One a day').waitFor()
+    const year = String(new Date().getFullYear())
+    await assertOrder(['דנה', `${new Date().getDate()} `, year])
     assertNoFaults(page)
   })
 

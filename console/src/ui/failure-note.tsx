@@ -10,10 +10,11 @@ interface FailureNoteProps {
 export function FailureNote({ error, onRetry }: FailureNoteProps) {
   const t = useText()
   const problem = isProblem(error) ? error : undefined
-  const message = problem?.detail ?? problem?.title
+  const { code, detail, title } = problem ?? {}
+  const message = detail ?? title
   const text =
     problem &&
-    translateName(`problem.${problem.code}`, message ? t('problem.other', { message }) : t('failure.help'))
+    translateName(`problem.${code}`, message ? t('problem.other', { code, message }) : t('failure.help'))
   return (
     <div role="alert" className="note bad">
       <p>{text ?? t('failure.help')}</p>

@@ -95,7 +95,7 @@ export function useCreation() {
 function violationText({ code, path, message }: Violation): string {
   if (code === 'here') return message
   const field = path.split('.').at(-1) ?? ''
-  const other = translate('violation.other', { message })
+  const other = translate('violation.other', { code, message })
   return translateName(`violation.${code}.${field}`, translateName(`violation.${code}`, other))
 }
 
