@@ -74,7 +74,7 @@ interface NaturalKey {
 
 /** Limits the number of records that belong together. */
 export interface Quota {
-  /** The same text for records that count together. */
+  /** The same text for records that count together and name the same types. */
   keyOf(values: Values): string
   /** Returns for each of several records that would be added the error that forbids it. */
   refuse(records: DefinitionLookup, values: readonly Values[], session?: ClientSession): Promise<Refusals>

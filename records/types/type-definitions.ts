@@ -10,6 +10,7 @@ import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import { Store } from '../store/store.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
+import { findDeletedVersion, versionAfterDeletion } from '../store/writing/history.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import { builtInTypes } from './built-in/built-in-types.ts'
 import { evictType, resolveType, type TypeFamily, typeCollectionOf } from './type-registry.ts'
@@ -98,9 +99,13 @@ export class TypeDefinitions {
     requireNoViolations([...typeViolations(this.#family, body), ...this.#nameViolations(id)])
     const create = async (tx: Transaction) => {
       await this.#requireCapacity()
-      return this.#store.create(caller, this.#toStored(body), TYPE_PERMISSIONS, { tx, id })
+      // The versions go on after a deleted type of this name, so that a number never means two definitions.
+      const record = { collection: typeCollectionOf(this.#family), id }
+      const deleted = await findDeletedVersion(this.#records.db, record, tx)
+      const first = deleted ? { first: { version: versionAfterDeletion(deleted) } } : {}
+      return this.#store.create(caller, this.#toStored(body), TYPE_PERMISSIONS, { tx, id, ...first })
     }
-    return runStoreTransaction(this.#records, create).catch(
+    const storedType = await runStoreTransaction(this.#records, create).catch(
       onConflict((error) => {
         if (isRetry) return this.get(caller, id)
         throw new ServiceError('Conflict', {
@@ -109,6 +114,8 @@ export class TypeDefinitions {
         })
       }),
     )
+    evictType(this.#records, this.#family, id)
+    return storedType
   }
 
   /** Saves a new version of a type. @throws NotFound; PreconditionFailed; RuleViolated */
@@ -176,7 +183,7 @@ export class TypeDefinitions {
 }
 
 const RETIRE_HINT = 'To accept no new data, PUT it with `retired: true`.'
-const USED_TYPE_MESSAGE = `Stored data uses this type. ${RETIRE_HINT}`
+const USED_TYPE_MESSAGE = `Stored data or thresholds use this type. ${RETIRE_HINT}`
 const BUILT_IN_TYPE_MESSAGE = `Built-in types cannot be deleted. ${RETIRE_HINT}`
 
 const onConflict =

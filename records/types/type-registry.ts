@@ -19,6 +19,7 @@ interface ValueRange {
 
 /** A type with its compiled check. */
 export interface ResolvedType {
+  _created_at: Date
   type: string
   name: string
   version: number
@@ -28,8 +29,6 @@ export interface ResolvedType {
   unit?: string
   ranges?: { hard?: ValueRange; warn?: ValueRange }
   deviceTypes?: string[]
-  /** Of a device type. */
-  dataTypes?: string[]
   severity?: string
   perDay: number
   /** Whether its values are numbers. */
@@ -37,7 +36,8 @@ export interface ResolvedType {
   check: Validator
 }
 
-const typeCacheKey = (family: TypeFamily, name: string): string => `${typeCollectionOf(family)}/${name}`
+const typeCacheKey = (family: TypeFamily, name: string, version?: number): string =>
+  `${typeCollectionOf(family)}/${name}${version === undefined ? '' : `@${version}`}`
 
 /**
  * A type, at most a moment old, or one of its versions. It is cached because a batch asks for it a thousand
@@ -50,14 +50,10 @@ export const resolveType = (
   name: string,
   version?: number,
 ): Promise<ResolvedType | undefined> =>
-  getCachedDefinition(
-    records.definitions,
-    typeCacheKey(family, name) + (version === undefined ? '' : `@${version}`),
-    async () => {
-      const document = await findTypeDocument(records, typeCollectionOf(family), name, version)
-      return document ? toResolvedType(document) : undefined
-    },
-  )
+  getCachedDefinition(records.definitions, typeCacheKey(family, name, version), async () => {
+    const document = await findTypeDocument(records, typeCollectionOf(family), name, version)
+    return document ? toResolvedType(document) : undefined
+  })
 
 async function findTypeDocument(
   records: DefinitionLookup,
@@ -67,7 +63,8 @@ async function findTypeDocument(
 ): Promise<ParseDocument | null> {
   const now = await documentCollection(records, collection).findOne({ _id: id })
   if (version === undefined || now?.version === version) return now
-  return findVersion(records.db, { collection, id }, version)
+  // Earlier releases numbered a type that was added again from 1.
+  return findVersion(records.db, { collection, id }, version, now?._created_at)
 }
 
 function toResolvedType(document: ParseDocument): ResolvedType {
@@ -84,25 +81,51 @@ function toResolvedType(document: ParseDocument): ResolvedType {
   }
 }
 
+/** What a device type says about data. */
+export interface DeviceTypeRules {
+  /** The types of the data; without them any. */
+  dataTypes?: string[]
+  retired?: boolean
+}
+
+/** The rules of all device types, at most a moment old: a correction may name another one than the stored data. */
+export const findDeviceTypes = async (
+  records: DefinitionLookup,
+): Promise<ReadonlyMap<string, DeviceTypeRules>> =>
+  (await getCachedDefinition(records.definitions, typeCollectionOf('device'), async () => {
+    const fields = { projection: { dataTypes: 1, retired: 1 } }
+    const all = await documentCollection(records, typeCollectionOf('device')).find({}, fields).toArray()
+    return new Map(all.map(({ _id, ...rules }) => [_id, rules as DeviceTypeRules]))
+  })) ?? new Map()
+
 /** Removes a changed type from the cache. */
 export const evictType = (
   { definitions }: Pick<StoreContext, 'definitions'>,
   family: TypeFamily,
   name: string,
-) => definitions.delete(typeCacheKey(family, name))
+  version?: number,
+) => {
+  definitions.delete(typeCacheKey(family, name, version))
+  definitions.delete(typeCollectionOf(family))
+}
 
 /**
  * Marks a type as used, so that it cannot be deleted any more.
- * @returns whether the type still exists
+ * @param version the version that has checked the data
+ * @returns whether the type still exists; one of the same name that was added after its deletion is another one
  */
 export async function markTypeUsed(
   records: DefinitionLookup,
   family: TypeFamily,
-  { type, used }: ResolvedType,
+  name: string,
+  version?: number,
 ): Promise<boolean> {
-  if (used) return true
+  const type = await resolveType(records, family, name, version)
+  if (!type || type.used) return type !== undefined
   const types = documentCollection(records, typeCollectionOf(family))
-  const { matchedCount } = await types.updateOne({ _id: type }, { $set: { used: true } })
-  evictType(records, family, type)
+  const { _created_at } = type
+  const { matchedCount } = await types.updateOne({ _id: name, _created_at }, { $set: { used: true } })
+  evictType(records, family, name)
+  evictType(records, family, name, version)
   return matchedCount > 0
 }

@@ -2,7 +2,7 @@ import type { ClientSession } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { DefinitionLookup, Quota, Values } from '../ehr-records/kind.ts'
 import { documentCollection } from '../store/documents/database.ts'
-import { markTypeUsed, resolveType, type TypeFamily } from '../types/type-registry.ts'
+import { evictType, markTypeUsed, resolveType, type TypeFamily } from '../types/type-registry.ts'
 
 const DAY_MS = 86_400_000
 
@@ -18,6 +18,8 @@ interface NewValue {
   id: string
   ehrId: string
   type: string
+  /** The version of the type that has checked it. */
+  version: number
   day: number
 }
 
@@ -25,45 +27,93 @@ interface NewValue {
  * Limits the records of a type to its number per day, counted in each EHR by the day that they are about.
  * Every writer takes the lock of the EHR, so nobody adds a record between count and insert.
  */
-export function createDailyQuota({ collection, family, by }: QuotaKind): Quota {
+export function createDailyQuota(kind: QuotaKind): Quota {
+  const { by } = kind
   const toNewValue = (values: Values): NewValue => ({
     id: String(values.id),
     ehrId: String(values.ehrId),
     type: String(values[by]),
+    version: Number(values.typeVersion),
     day: dayNumberOf(new Date(String(values.timestamp))),
   })
   const refuse: Quota['refuse'] = async (records, some, session) => {
     if (some.length === 0) return []
     const newValues = some.map(toNewValue)
-    const most = new Map<string, number>()
-    for (const type of new Set(newValues.map((one) => one.type)))
-      most.set(type, await findDailyLimit(records, family, type))
-    const counts = await countExisting(records, { collection, by }, newValues, session)
-    return newValues.map((one) => {
+    const limits = new Map<string, number | ServiceError>()
+    for (const one of newValues)
+      if (!limits.has(versionKeyOf(one)))
+        limits.set(versionKeyOf(one), await findDailyLimit(records, kind, one))
+    const deviceFaults = await markDeviceTypes(records, some)
+    const counts = await countExisting(records, kind, newValues, session)
+    return newValues.map((one, i) => {
+      const deviceFault = deviceFaults.get(deviceTypeOf(some[i] as Values))
+      if (deviceFault) return deviceFault
       const key = quotaKeyOf(one)
       const count = (counts.get(key) ?? 0) + 1
-      const limit = most.get(one.type) ?? 0
+      const limit = limits.get(versionKeyOf(one)) ?? 0
+      if (typeof limit !== 'number') return limit
       if (count > limit) return tooManyError(one.type, limit)
       counts.set(key, count)
       return undefined
     })
   }
-  return { keyOf: (values) => quotaKeyOf(toNewValue(values)), refuse }
+  const keyOf = (values: Values) => `${quotaKeyOf(toNewValue(values))} ${deviceTypeOf(values)}`
+  return { keyOf, refuse }
+}
+
+/** The type of the device that has measured the values. */
+export function deviceTypeOf({ device }: Values): string | undefined {
+  const type = (device as { type?: unknown } | null | undefined)?.type
+  return typeof type === 'string' ? type : undefined
 }
 
 const dayNumberOf = (time: Date): number => Math.floor(time.getTime() / DAY_MS)
 /** The same day number as an aggregation expression. */
 const dayNumberExpression = (field: string) => ({ $floor: { $divide: [{ $toLong: field }, DAY_MS] } })
 
-const quotaKeyOf = ({ ehrId, type, day }: Omit<NewValue, 'id'>): string => `${ehrId} ${type} ${day}`
+const quotaKeyOf = ({ ehrId, type, day }: Omit<NewValue, 'id' | 'version'>): string =>
+  `${ehrId} ${type} ${day}`
+
+const versionKeyOf = ({ type, version }: NewValue): string => `${type} ${version}`
 
 /** Marks the type as used, because its first data is about to be stored. */
-async function findDailyLimit(records: DefinitionLookup, family: TypeFamily, name: string): Promise<number> {
-  const type = await resolveType(records, family, name)
-  if (type && (await markTypeUsed(records, family, type))) return type.perDay
-  const message = 'must not be a deleted type'
-  const path = family === 'data' ? 'dataType' : 'eventType'
-  throw new ServiceError('RuleViolated', { violations: [{ path, code: 'unknown', message }] })
+async function findDailyLimit(
+  records: DefinitionLookup,
+  { family, by }: QuotaKind,
+  { type, version }: NewValue,
+): Promise<number | ServiceError> {
+  const isMarked = await markTypeUsed(records, family, type, version)
+  const now = isMarked && (await resolveType(records, family, type))
+  return now ? now.perDay : deletedTypeError(records, family, type, by)
+}
+
+/**
+ * Marks the types of the devices as used.
+ * @returns the errors of those that another request has just deleted. Data whose device type is unknown since an
+ * earlier release can still be corrected.
+ */
+async function markDeviceTypes(
+  records: DefinitionLookup,
+  values: readonly Values[],
+): Promise<ReadonlyMap<string | undefined, ServiceError>> {
+  const errors = new Map<string | undefined, ServiceError>()
+  for (const name of new Set(values.map(deviceTypeOf)))
+    if (name !== undefined && (await resolveType(records, 'device', name)))
+      if (!(await markTypeUsed(records, 'device', name)))
+        errors.set(name, deletedTypeError(records, 'device', name, 'device.type'))
+  return errors
+}
+
+function deletedTypeError(
+  records: DefinitionLookup,
+  family: TypeFamily,
+  name: string,
+  path: string,
+): ServiceError {
+  // Otherwise the next request would be checked by the same definition.
+  evictType(records, family, name)
+  const message = 'must not be a type that was deleted meanwhile. If it exists again, send the data again'
+  return new ServiceError('RuleViolated', { violations: [{ path, code: 'unknown', message }] })
 }
 
 function tooManyError(type: string, limit: number): ServiceError {

@@ -16,10 +16,10 @@ import { deriveAlerts } from '../measurements/alerts/alerts.ts'
 import type { ThresholdTarget } from '../measurements/calculations/thresholds.ts'
 import { timestampViolations } from '../measurements/measurement.ts'
 import { unitLabel } from '../measurements/series.ts'
-import type { ResolvedType } from '../types/type-registry.ts'
-import { createDailyQuota } from './daily-quota.ts'
+import type { DeviceTypeRules, ResolvedType } from '../types/type-registry.ts'
+import { createDailyQuota, deviceTypeOf } from './daily-quota.ts'
 import { typedObservation } from './fhir/own-type-observation.ts'
-import { createRulesResolver, prefixPaths } from './typed-rules.ts'
+import { createRulesResolver, prefixPaths, RETIRED_MESSAGE } from './typed-rules.ts'
 
 const givenValues = (values: Values): unknown[] =>
   VALUE_FIELD_NAMES.flatMap((name) =>
@@ -102,13 +102,15 @@ function rangeWarnings({ ranges, unit }: ResolvedType, amount: Fraction | undefi
 
 function deviceViolations(
   { type: dataType, deviceTypes = [] }: ResolvedType,
-  { device }: Values,
-  deviceType: ResolvedType | undefined,
+  values: Values,
+  rulesOfDevices: ReadonlyMap<string, DeviceTypeRules>,
 ): Violation[] {
-  const type = (device as { type?: unknown } | null | undefined)?.type
-  if (typeof type !== 'string') return []
+  const type = deviceTypeOf(values)
+  if (type === undefined) return []
   const violation = (code: string, message: string) => [{ path: 'device.type', code, message }]
+  const deviceType = rulesOfDevices.get(type)
   if (!deviceType) return violation('unknown', 'must be the name of a device type')
+  if (deviceType.retired) return violation('retired', RETIRED_MESSAGE)
   if (deviceTypes.length > 0 && !deviceTypes.includes(type))
     return violation('enum', `must be one of ${deviceTypes.join(', ')}`)
   const { dataTypes = [] } = deviceType
@@ -133,7 +135,7 @@ function typedFingerprintOf(values: Values, amount: number | undefined): string 
   return createHash('sha256').update(text).digest('base64url').slice(0, 20)
 }
 
-const rulesOfType = (type: ResolvedType, deviceType: ResolvedType | undefined): Rules => ({
+const rulesOfType = (type: ResolvedType, deviceTypes: ReadonlyMap<string, DeviceTypeRules>): Rules => ({
   ...baseRules,
   violations: (values, changedFields) => [
     ...baseRules.violations(values, changedFields),
@@ -141,7 +143,7 @@ const rulesOfType = (type: ResolvedType, deviceType: ResolvedType | undefined): 
     ...unitViolations(type, values),
     ...rangeViolations(type, amountOf(type, values)),
     // A correction keeps its device, even if the type of the device has other data types now.
-    ...(changedFields.includes('device') ? deviceViolations(type, values, deviceType) : []),
+    ...(changedFields.includes('device') ? deviceViolations(type, values, deviceTypes) : []),
   ],
   derived: (values) => {
     const exact = amountOf(type, values)

@@ -1,14 +1,22 @@
 import type { Violation } from '../../schemas/validation/violations.ts'
 import type { DefinitionLookup, Rules, Values } from '../ehr-records/kind.ts'
-import { type ResolvedType, resolveType, type TypeFamily } from '../types/type-registry.ts'
+import {
+  type DeviceTypeRules,
+  findDeviceTypes,
+  type ResolvedType,
+  resolveType,
+  type TypeFamily,
+} from '../types/type-registry.ts'
 
 /** The rules that follow from a version of a type, for the values that name it. */
 export interface RulesOfType {
-  /** @param deviceType that of the device which the values name; undefined: it is unknown */
-  rules(type: ResolvedType, deviceType: ResolvedType | undefined): Rules
+  /** @param deviceTypes by name */
+  rules(type: ResolvedType, deviceTypes: ReadonlyMap<string, DeviceTypeRules>): Rules
   /** The rules for values without a known type. */
   fallbackRules: Rules
 }
+
+export const RETIRED_MESSAGE = 'must not be a retired type, which accepts no new data'
 
 /**
  * The rules for data that names a type. New data is checked by the type's newest version, stored data by the
@@ -17,7 +25,7 @@ export interface RulesOfType {
 export const createRulesResolver =
   (family: TypeFamily, by: 'dataType' | 'eventType', { rules, fallbackRules }: RulesOfType) =>
   async (records: DefinitionLookup, values: Values): Promise<Rules> => {
-    const { [by]: name, typeVersion, device } = values
+    const { [by]: name, typeVersion } = values
     const version = typeof typeVersion === 'number' ? typeVersion : undefined
     const type = typeof name === 'string' ? await resolveType(records, family, name, version) : undefined
     if (!type)
@@ -26,15 +34,12 @@ export const createRulesResolver =
         code: 'unknown',
         message: `must be the name of a ${family} type`,
       })
-    const deviceName = (device as { type?: unknown } | null | undefined)?.type
-    const deviceType =
-      typeof deviceName === 'string' ? await resolveType(records, 'device', deviceName) : undefined
-    const bound = rules(type, deviceType)
+    const bound = rules(type, await findDeviceTypes(records))
     if (!type.retired || version !== undefined) return bound
     return withViolation(bound, {
       path: by,
       code: 'retired',
-      message: 'must not be a retired type, which accepts no new data',
+      message: RETIRED_MESSAGE,
     })
   }
 

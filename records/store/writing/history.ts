@@ -108,13 +108,21 @@ export const iterateHistory = (db: Db, record: HistoryKey): FindCursor<HistoryEn
     .find({ _id: entryIdRange(record) })
     .sort({ _id: 1 })
 
-/** Finds a former version of a record; null when it is unknown. */
+/**
+ * Finds a former version of a record; null when it is unknown.
+ * @param createdAt excludes versions of a deleted record with the same id
+ */
 export async function findVersion(
   db: Db,
   record: HistoryKey,
   version: number,
+  createdAt?: Date,
 ): Promise<ParseDocument | null> {
-  const later = { _id: entryIdRange(record, version + 1), 'before.version': version }
+  const later = {
+    _id: entryIdRange(record, version + 1),
+    'before.version': version,
+    ...(createdAt && { 'before._created_at': createdAt }),
+  }
   const found = await historyCollection(db).findOne(later, { sort: { _id: 1 } })
   return found?.before ?? null
 }
