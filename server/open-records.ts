@@ -69,6 +69,7 @@ import { jobCollection } from '../records/store/jobs/background-jobs.ts'
 import { EhrLocks, ehrLockCollection } from '../records/store/writing/ehr-locks.ts'
 import type { StoreContext } from '../records/store/writing/transaction.ts'
 import { TypeDefinitions } from '../records/types/type-definitions.ts'
+import { markTypeUsed } from '../records/types/type-registry.ts'
 import { findThresholdTarget } from '../records/user-data/graph-sources.ts'
 import { Occurrence } from '../records/user-data/occurrence.ts'
 import { Measurement } from '../records/user-data/typed-measurement.ts'
@@ -340,8 +341,10 @@ const openQueries = (records: StoreContext, backfill: Backfill) =>
 /** Opens charts, thresholds and the list of deleted records. */
 function openCharts(records: StoreContext) {
   const timelines = new Timelines(records, CLASS_NAMES.map(classKindOf))
-  const findTypeTarget = (name: string) => findThresholdTarget(records, name)
-  const thresholds = new PlanThresholdStore(records, MEASUREMENT_KINDS, findTypeTarget)
+  const thresholds = new PlanThresholdStore(records, MEASUREMENT_KINDS, {
+    findTarget: (name) => findThresholdTarget(records, name),
+    markUsed: (name) => markTypeUsed(records, 'data', name),
+  })
   const alertRules = new PlanAlertRulesStore(records, MEASUREMENT_KIND_PATHS)
   const deletedRecords = new DeletedRecords(records, deletableKinds)
   const graphs = new Graphs(records, MEASUREMENT_KINDS, timelines)

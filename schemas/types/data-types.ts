@@ -122,7 +122,7 @@ const deviceTypeFields = {
 
 const typeStateFields = {
   used: Type.Boolean({
-    description: 'True if data of this type is stored; such a type can be retired, not deleted',
+    description: 'True if stored data or thresholds use this type; such a type can be retired, not deleted',
   }),
   version: Type.Integer({
     minimum: 1,

@@ -3,6 +3,7 @@ import type { AlertHandling } from '../../../schemas/events/alert-handling.ts'
 import type { ExpectedMeasurement } from '../../../schemas/events/alert-rules.ts'
 import type { EventRecord } from '../../../schemas/events/event.ts'
 import type { Band } from '../../../schemas/measurements/thresholds.ts'
+import { isConvertible } from '../../../schemas/measurements/units.ts'
 import type { Values } from '../../ehr-records/kind.ts'
 import { lockEhrExclusively } from '../../ehr-records/parents.ts'
 import type { TimelineContent } from '../../ehr-records/timeline-definition.ts'
@@ -222,14 +223,18 @@ function buildAlert(
   }
 }
 
-/** The alert bands that a plan's thresholds set for a kind of measurement. */
+/**
+ * The alert bands that a plan's thresholds set for a kind of measurement. Earlier releases left them behind when a data
+ * type was deleted; it may have another unit since it was added again.
+ */
 export function findAlertBands(
   thresholdTarget: ThresholdTarget,
   path: string,
   { json }: { [field: string]: unknown },
 ): AlertBands | undefined {
   const thresholds = (JSON.parse(String(json)) as Partial<Record<string, Thresholds>>)[path]
-  return thresholds === undefined ? undefined : toAlertBands(thresholdTarget, thresholds)
+  const set = thresholds === undefined ? undefined : toAlertBands(thresholdTarget, thresholds)
+  return set && isConvertible(set.unit, thresholdTarget.unit) ? set : undefined
 }
 
 /** Levels from the worst band down, because the worst of only one or two bands need not be critical. */

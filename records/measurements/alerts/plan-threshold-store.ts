@@ -1,9 +1,10 @@
+import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { WriteOptions } from '../../ehr-records/ehr-records.ts'
 import type { PlanParentIds } from '../../ehr-records/parents.ts'
 import { PlanDocuments } from '../../ehr-records/plan-documents.ts'
 import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import type { Caller } from '../../store/documents/caller.ts'
-import type { StoreContext } from '../../store/writing/transaction.ts'
+import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
 import { createThresholdCheck, type ThresholdCheck } from '../calculations/threshold-check.ts'
 import type { Thresholds, ThresholdTarget } from '../calculations/thresholds.ts'
 import type { MeasurementKind } from '../measurement.ts'
@@ -16,21 +17,21 @@ type ThresholdsByKind = Partial<Record<string, Thresholds>>
 export const thresholdChecksOf = (kinds: readonly MeasurementKind[]): ReadonlyMap<string, ThresholdCheck> =>
   new Map(kinds.map(({ path, thresholdTarget }) => [path, createThresholdCheck(thresholdTarget, path)]))
 
+/** The data types, of which this folder knows nothing else. */
+interface DataTypes {
+  /** Finds what thresholds of a data type can limit; undefined if no numeric data type has this name. */
+  findTarget(name: string): Promise<ThresholdTarget | undefined>
+  /** Keeps a data type from being deleted. @returns whether it still exists */
+  markUsed(name: string): Promise<boolean>
+}
+
 export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
-  readonly #findTypeTarget: (name: string) => Promise<ThresholdTarget | undefined>
+  readonly #types: DataTypes
   readonly #checks: ReadonlyMap<string, ThresholdCheck>
 
-  /**
-   * @param findTypeTarget finds what thresholds of a data type can limit; undefined if no numeric data type has this
-   * name
-   */
-  constructor(
-    records: StoreContext,
-    kinds: readonly MeasurementKind[],
-    findTypeTarget: (name: string) => Promise<ThresholdTarget | undefined>,
-  ) {
+  constructor(records: StoreContext, kinds: readonly MeasurementKind[], types: DataTypes) {
     super(records, PlanThresholds)
-    this.#findTypeTarget = findTypeTarget
+    this.#types = types
     this.#checks = thresholdChecksOf(kinds)
   }
 
@@ -39,18 +40,30 @@ export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
     const found = Object.entries(value).map(async ([path, thresholds]) => {
       if (thresholds === undefined) return []
       const rules = this.#checks.get(path) ?? (await this.#checkOfType(path))
-      return (
-        rules?.(thresholds) ?? [
-          { path, code: 'unknown', message: 'is not a kind of measurement with thresholds' },
-        ]
-      )
+      return rules?.(thresholds) ?? [unknownKind(path)]
     })
     requireNoViolations((await Promise.all(found)).flat())
     return super.save(caller, place, value, options)
   }
 
+  protected override async afterSave(
+    _tx: Transaction,
+    _place: PlanParentIds,
+    value: ThresholdsByKind,
+  ): Promise<void> {
+    for (const path of Object.keys(value))
+      if (!this.#checks.has(path) && !(await this.#types.markUsed(path)))
+        requireNoViolations([unknownKind(path)])
+  }
+
   async #checkOfType(name: string): Promise<ThresholdCheck | undefined> {
-    const thresholdTarget = await this.#findTypeTarget(name)
+    const thresholdTarget = await this.#types.findTarget(name)
     return thresholdTarget && createThresholdCheck(thresholdTarget, name)
   }
 }
+
+const unknownKind = (path: string): Violation => ({
+  path,
+  code: 'unknown',
+  message: 'is not a kind of measurement with thresholds',
+})
