@@ -36,7 +36,7 @@ import {
   isResponding,
   openDatabaseConnection,
 } from './database/database-connection.ts'
-import { openDatabase } from './database/open-database.ts'
+import { type DatabaseUse, openDatabase } from './database/open-database.ts'
 import { consoleUrlOf } from './http/console.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { addListeningCopies } from './http/listening-copies.ts'
@@ -79,9 +79,10 @@ export interface Service extends ServiceParts {
 
 interface ServiceState {
   draining: boolean
-  /** True for a command, which may share the embedded database with the service. */
-  beside?: boolean
 }
+
+/** A command may share the embedded database with the service. */
+type ServiceUse = ServiceState & Pick<DatabaseUse, 'beside' | 'requiresData'>
 
 type OnStop = (close: () => Promise<void> | void) => void
 
@@ -113,9 +114,10 @@ export function startService(config: Config): Promise<Service> {
 /**
  * Opens the service without a port, for commands. They use the same data and rules, even while the service
  * runs.
+ * @param requiresData true for a command that must not create a database
  */
-export const openService = (config: Config): Promise<Service> =>
-  startStoppable((onStop) => openParts(config, onStop, { draining: false, beside: true }))
+export const openService = (config: Config, requiresData: boolean): Promise<Service> =>
+  startStoppable((onStop) => openParts(config, onStop, { draining: false, beside: true, requiresData }))
 
 async function startStoppable(start: (onStop: OnStop) => Promise<ServiceParts>): Promise<Service> {
   const closers: Array<() => Promise<void> | void> = []
@@ -130,7 +132,7 @@ async function startStoppable(start: (onStop: OnStop) => Promise<ServiceParts>):
   }
 }
 
-async function openParts(config: Config, onStop: OnStop, state: ServiceState): Promise<ServiceParts> {
+async function openParts(config: Config, onStop: OnStop, state: ServiceUse): Promise<ServiceParts> {
   const publicUrl = publicUrlOf(config)
   const log = createLog(config, state.beside ? 2 : 1)
   const metrics = createMetrics()
@@ -215,10 +217,10 @@ async function startMaintenance(
 async function openInfrastructure(
   config: Config,
   onStop: OnStop,
-  state: ServiceState,
+  state: ServiceUse,
   { log, metrics }: { log: Log; metrics: Metrics },
 ) {
-  const engine = await openDatabase(config, state.beside)
+  const engine = await openDatabase(config, state)
   onStop(() => engine.close())
   const database = await openDatabaseConnection(engine.uri, metrics, {
     others: config.instances === 'several',

@@ -79,7 +79,8 @@ interface CommandLine {
   run(accounts: OpenAccounts): Promise<string>
   /** Start of mailed links. */
   url: string | undefined
-  mailsLink: boolean
+  /** True for the command that may be the first one on a new database, and mails a link. */
+  creates: boolean
 }
 
 /** @throws Error for an invalid command line */
@@ -116,7 +117,7 @@ function parseCommandLine(args: string[]): CommandLine | undefined {
     run: (accounts) =>
       command.run(accounts, { email, name, id, roles: readSystemRoles(roles), ...appOptionsOf(values) }),
     url,
-    mailsLink: command === COMMANDS.create,
+    creates: command === COMMANDS.create,
   }
 }
 
@@ -224,10 +225,13 @@ const remainingAdministratorsNote = async (
   (await administrators.hasActiveAdministrator()) ? '' : ' Warning: no administrator who can log in is left.'
 
 /** Opens the service on the data; a test passes its own. */
-type OpenAdministered = (config: Config) => Promise<Pick<Service, 'accounts' | 'url' | 'stop'>>
+type OpenAdministered = (
+  config: Config,
+  requiresData: boolean,
+) => Promise<Pick<Service, 'accounts' | 'url' | 'stop'>>
 
 // Loaded last, so that help and usage errors appear immediately.
-const openOwn: OpenAdministered = async (config) => (await import('../service.ts')).openService(config)
+const openOwn: OpenAdministered = async (...use) => (await import('../service.ts')).openService(...use)
 
 /**
  * Runs the admin command.
@@ -256,10 +260,10 @@ async function administer(
 ): Promise<void> {
   const config = readConfig(env, false)
   const publicUrl = command.url ?? config.publicUrl ?? readAddress(config.dataDir)?.publicUrl
-  const service = await open(publicUrl === undefined ? config : { ...config, publicUrl })
+  const service = await open(publicUrl === undefined ? config : { ...config, publicUrl }, !command.creates)
   try {
     if (service.accounts) stdout.write(`${await command.run(service.accounts)}\n`)
-    if (command.mailsLink && publicUrl === undefined)
+    if (command.creates && publicUrl === undefined)
       stderr.write(
         `Mailed links begin with ${service.url}: PUBLIC_URL is not set, and no service runs on ${config.dataDir}. Another address: --url\n`,
       )

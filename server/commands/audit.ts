@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { addressOf } from '@health-record-service/embedded-mongo'
-import type { MongoClient } from 'mongodb'
+import type { Db, MongoClient } from 'mongodb'
 import { auditInstanceCollection } from '../../records/store/audit/chains/instances.ts'
 import {
   type VerificationProgress,
@@ -12,7 +12,7 @@ import {
 import { ACCESS_TOKEN_LIFETIME_S } from '../accounts/tokens/access-tokens.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { createStartClient } from '../database/client-options.ts'
-import { openDatabase } from '../database/open-database.ts'
+import { type DatabaseUse, openDatabase } from '../database/open-database.ts'
 import { findKeyOf } from '../keys/key-check.ts'
 import { rekey } from '../keys/rekey.ts'
 import type { Terminal } from './terminal.ts'
@@ -72,15 +72,20 @@ async function runSubcommand(args: string[], terminal: Terminal): Promise<number
 const databaseOf = ({ dataDir }: Config): string => join(dataDir, 'database')
 
 /** Runs work on an existing database; never creates one. */
-async function withAudit<T>(config: Config, work: (client: MongoClient) => Promise<T>): Promise<T> {
+async function withAudit<T>(
+  config: Config,
+  { readOnly }: Required<Pick<DatabaseUse, 'readOnly'>>,
+  work: (client: MongoClient) => Promise<T>,
+): Promise<T> {
   const empty = new Error(
     'it is empty. Every start of the service writes an entry, so DATA_DIR or MONGODB_URI is not that of the service.',
   )
   if (config.mongodbUri === undefined && !existsSync(databaseOf(config))) throw empty
-  const database = await openDatabase(config, true, async (db) => {
+  const check = async (db: Db) => {
     if ((await auditInstanceCollection(db).findOne()) === null) throw empty
     return () => {}
-  })
+  }
+  const database = await openDatabase(config, { beside: true, readOnly, check })
   const client = createStartClient(database.uri)
   try {
     return await work(client)
@@ -91,7 +96,7 @@ async function withAudit<T>(config: Config, work: (client: MongoClient) => Promi
 }
 
 const verify = (config: Config, { stdout, stderr }: Terminal): Promise<number> =>
-  withAudit(config, async (client) => {
+  withAudit(config, { readOnly: true }, async (client) => {
     const { path, generatedNames } = config.keyFile
     if (generatedNames.includes('auditKey')) throw new Error(`AUDIT_KEY is neither set nor in ${path}.`)
     // An earlier change to the current key may be unfinished.
@@ -107,7 +112,7 @@ const verify = (config: Config, { stdout, stderr }: Terminal): Promise<number> =
 async function changeKeys(config: Config, isKeyLost: boolean, { stdout }: Terminal): Promise<number> {
   if (config.mongodbUri === undefined && (await addressOf(databaseOf(config))) !== undefined)
     throw new Error(`the service is running on ${config.dataDir}. Stop it first.`)
-  return withAudit(config, async (client) => {
+  return withAudit(config, { readOnly: false }, async (client) => {
     const tokenLifetime = ACCESS_TOKEN_LIFETIME_S
     const changedVariables = await rekey({
       client,

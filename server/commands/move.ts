@@ -3,17 +3,19 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { findWeakUriOptions, readConfig } from '../config/config.ts'
+import { markAsMoved } from '../config/data-directory.ts'
 import { mongodbAddress } from '../config/setting-kinds.ts'
 import { checkServer, createStartClient } from '../database/client-options.ts'
 import { type CollectionContents, type CopyProgress, copyDatabase } from '../database/copy-database.ts'
 import { waitForDatabase } from '../database/database-wait.ts'
+import { withoutCredentials } from '../database/open-database.ts'
 import type { Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service move --to mongodb://HOST/DATABASE?replicaSet=NAME
 
 Copies the embedded database of DATA_DIR, with its indexes, into an empty database of a MongoDB replica set (7.0 or
 later). Then it compares the number of documents and a digest of each collection. If it is interrupted, run it again to
-continue. DATA_DIR is not changed.
+continue. The database of DATA_DIR stays, but the service and its commands refuse it from then on.
 
 Stop the service first. To move while it runs, make a backup and move that:
   health-record-service backup COPY
@@ -55,7 +57,9 @@ async function moveDatabase(to: string, terminal: Terminal): Promise<string> {
       // Documents that expire during the copy would be missing.
       await source.db('admin').command({ setParameter: 1, ttlMonitorSleepSecs: 1_000_000 })
       const report = createProgressReport(terminal)
-      return describeCopy(await copyDatabase(source.db('health-record'), target.db(), report))
+      const contentsByName = await copyDatabase(source.db('health-record'), target.db(), report)
+      markAsMoved(dataDir, withoutCredentials(to))
+      return describeCopy(contentsByName)
     } finally {
       await source.close()
       await engine.stop()

@@ -1,4 +1,4 @@
-import { findDirectoryFault } from './data-directory.ts'
+import { findDirectoryFault, findMoveFault } from './data-directory.ts'
 import { SETTINGS, type Setting } from './service-settings.ts'
 import { key } from './setting-kinds.ts'
 import { damagedKeyFile, generateKey, type KeyFile, keyFileOf, readStoredKeys } from './stored-keys.ts'
@@ -83,6 +83,7 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean, newDatabase = 
     const fault = findDirectoryFault(String(values.dataDir))
     if (fault !== undefined) faults.push(`DATA_DIR ${fault}`)
   }
+  if (!env.MONGODB_URI) faults.push(...findMoveFault(values.dataDir))
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.assign(values as Config, keysFromFile(keyFileOf(String(values.dataDir)), missing, values))
 }

@@ -1,4 +1,5 @@
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { makeDirectory } from '@health-record-service/embedded-mongo'
 
 const REASON_BY_CODE: Readonly<Record<string, string>> = {
@@ -21,4 +22,23 @@ export function findDirectoryFault(path: string): string | undefined {
     const { code = '' } = error as NodeJS.ErrnoException
     return `must not be ${path}: ${REASON_BY_CODE[code] ?? `it cannot be created (${code})`}; ${instead}`
   }
+}
+
+const moveMarkOf = (dataDir: string): string => join(dataDir, 'moved-to.txt')
+
+/**
+ * Marks a data directory whose database was moved. Nobody must go on with the former database by mistake.
+ * @param place the new database, without credentials
+ */
+export const markAsMoved = (dataDir: string, place: string): void =>
+  writeFileSync(moveMarkOf(dataDir), `${place}\n`, { mode: 0o600 })
+
+/** Fault of a configuration without MONGODB_URI whose data was moved. */
+export function findMoveFault(dataDir: unknown): string[] {
+  const mark = moveMarkOf(String(dataDir))
+  if (!existsSync(mark)) return []
+  return [
+    `MONGODB_URI is required, because the data of DATA_DIR was moved to ${readFileSync(mark, 'utf8').trim()}. ` +
+      `To use the former data again, delete ${mark}`,
+  ]
 }

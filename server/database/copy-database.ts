@@ -24,6 +24,10 @@ interface CopyMark {
 
 const copyMarksOf = (target: Db) => target.collection<CopyMark>('copy.underway')
 
+/** True while an interrupted copy waits to be continued. */
+export const hasUnfinishedCopy = async (target: Db): Promise<boolean> =>
+  (await copyMarksOf(target).findOne({ _id: 'copy' })) !== null
+
 /** Tells the kind of a database; no service starts without it. Copied last. */
 const LAST_COLLECTION = 'environment'
 

@@ -11,6 +11,7 @@ import { newerDataError } from '../../records/store/backfill/backfill.ts'
 import type { Config } from '../config/config.ts'
 import { checkKeys, requireDatabase } from '../keys/key-check.ts'
 import { checkServer, createStartClient } from './client-options.ts'
+import { hasUnfinishedCopy } from './copy-database.ts'
 import { waitForDatabase } from './database-wait.ts'
 
 export interface OpenDatabase {
@@ -24,25 +25,41 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
+/** How a process uses the database; by default as the service does. */
+export interface DatabaseUse {
+  /** True for a command, which may share the embedded engine with the running service. */
+  beside?: boolean
+  /** True if a missing database is a mistake, and is not created. */
+  requiresData?: boolean
+  /** True to leave the database as it is. */
+  readOnly?: boolean
+  /** Checks the keys before the first write, and returns a function that stores generated keys. */
+  check?: typeof checkKeys
+}
+
 /**
  * Opens the MongoDB of MONGODB_URI, or the embedded engine on DATA_DIR.
- * @param beside true if a command may share the embedded engine with the running service
- * @param check checks the keys before the first write, and returns a function that stores generated keys
  * @throws Error when the keys belong to another database, the server has no transactions, the database is of
  * the other kind (main or open test), or another process has opened it
  */
-export async function openDatabase(
-  config: Config,
-  beside = false,
-  check: typeof checkKeys = checkKeys,
-): Promise<OpenDatabase> {
+export async function openDatabase(config: Config, use: DatabaseUse = {}): Promise<OpenDatabase> {
+  const { beside = false, requiresData = false, readOnly = false, check = checkKeys } = use
+  const file = join(config.dataDir, 'database', DATA_FILE)
+  if (requiresData && !config.mongodbUri && !existsSync(file))
+    throw noDataError(`There is no database in DATA_DIR (${config.dataDir}).`)
   if (config.mongodbUri) await waitForDatabase(config.mongodbUri, 'MONGODB_URI')
   const database = config.mongodbUri
     ? openRemoteDatabase(config.mongodbUri)
     : await openEmbeddedDatabase(config, beside)
   try {
-    const storeKeys = await inDatabase(database.uri, (db) => check(db, config))
-    await claimDatabase(database.uri, config.open ? 'open-test' : 'main')
+    const storeKeys = await inDatabase(database.uri, async (db) => {
+      if (await hasUnfinishedCopy(db))
+        throw new Error('A move into this database is not finished. Run the command move again.')
+      if (requiresData && (await db.listCollections({}, { nameOnly: true }).toArray()).length === 0)
+        throw noDataError('There is no data of the service in the database of MONGODB_URI.')
+      return check(db, config)
+    })
+    await claimDatabase(database.uri, config.open ? 'open-test' : 'main', readOnly)
     storeKeys()
     return database
   } catch (error) {
@@ -50,6 +67,9 @@ export async function openDatabase(
     throw error
   }
 }
+
+const noDataError = (fact: string): Error =>
+  new Error(`${fact} DATA_DIR or MONGODB_URI is not that of the service.`)
 
 async function inDatabase<T>(uri: string, work: (db: Db) => Promise<T>): Promise<T> {
   const client = createStartClient(uri)
@@ -63,12 +83,16 @@ async function inDatabase<T>(uri: string, work: (db: Db) => Promise<T>): Promise
 function openRemoteDatabase(uri: string): OpenDatabase {
   return {
     uri,
-    place: `MongoDB at ${uri.replace(/\/\/[^@/]*@/, '//').replace(/\?.*/s, '')}`,
+    place: `MongoDB at ${withoutCredentials(uri)}`,
     unexpectedExit: new Promise(() => {}),
     size: async (db) => (await db.stats()).totalSize,
     close: async () => {},
   }
 }
+
+/** Address of a database without user, password and options. */
+export const withoutCredentials = (uri: string): string =>
+  uri.replace(/\/\/[^@/]*@/, '//').replace(/\?.*/s, '')
 
 const createEmbeddedUri = (address: string): string => `${address}/health-record`
 
@@ -127,21 +151,23 @@ interface Environment {
 /**
  * Keeps patient data and the open test environment apart. The first service marks its database in the
  * collection `environment`; a service of the other kind then refuses to start.
+ * @param readOnly true to check the mark only
  */
-async function claimDatabase(uri: string, kind: EnvironmentKind): Promise<void> {
+async function claimDatabase(uri: string, kind: EnvironmentKind, readOnly: boolean): Promise<void> {
   const client = createStartClient(uri)
   try {
     await checkServer(client)
     const db = client.db()
     const collections = await db.listCollections({}, { nameOnly: true }).toArray()
     const empty = collections.every(({ name }) => name === 'environment')
-    const found = await db
-      .collection<Environment>('environment')
-      .findOneAndUpdate(
-        { _id: 'kind' },
-        { $setOnInsert: { kind, since: new Date() } },
-        { upsert: empty, returnDocument: 'after' },
-      )
+    const environments = db.collection<Environment>('environment')
+    const found = readOnly
+      ? await environments.findOne({ _id: 'kind' })
+      : await environments.findOneAndUpdate(
+          { _id: 'kind' },
+          { $setOnInsert: { kind, since: new Date() } },
+          { upsert: empty, returnDocument: 'after' },
+        )
     if (!found)
       throw new Error('The database contains data that this service did not create. Use an empty one.')
     if (found.kind !== kind)
@@ -149,9 +175,7 @@ async function claimDatabase(uri: string, kind: EnvironmentKind): Promise<void> 
         `This is the database of the ${found.kind} service. The ${kind} service needs another one.`,
       )
     if ((found.dataVersion ?? 1) > DATA_VERSION) throw newerDataError()
-    await db
-      .collection<Environment>('environment')
-      .updateOne({ _id: 'kind' }, { $max: { dataVersion: DATA_VERSION } })
+    if (!readOnly) await environments.updateOne({ _id: 'kind' }, { $max: { dataVersion: DATA_VERSION } })
   } finally {
     await client.close()
   }

@@ -85,6 +85,17 @@ describe('npm run audit', function suite() {
     })
   })
 
+  it('writes nothing when it verifies data of an earlier version', async () => {
+    await inDatabase(async (client) => {
+      await write(client)
+      const environments = client.db().collection('environment')
+      await environments.updateMany({}, { $unset: { dataVersion: 1 } })
+      const before = await environments.find().toArray()
+      assert.equal((await run('verify')).code, 0)
+      assert.deepEqual(await environments.find().toArray(), before)
+    })
+  })
+
   it('refuses to verify an empty database, or without a command', async () => {
     assert.equal((await run()).code, 2)
     const { code, output } = await run('verify')

@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { type Db, type Document, MongoClient } from 'mongodb'
+import { runAdminCommand } from '../../../../server/commands/admin.ts'
+import { runAuditCommand } from '../../../../server/commands/audit.ts'
+import { runBackupCommand } from '../../../../server/commands/backup.ts'
 import { startFaultyMongoForBlock } from '../../../harness/faulty-mongo/faulty-mongo.ts'
-import { runCommandProcess } from '../../../harness/in-process/run-command.ts'
+import { runCommand, runCommandProcess } from '../../../harness/in-process/run-command.ts'
 import { databaseUri } from '../../../harness/run.ts'
+import { findStartRefusal } from '../../../harness/service/service.ts'
 import {
+  createDataDir,
   createProcessClient,
   startServiceProcess,
   stopProcess,
@@ -61,6 +68,10 @@ describe('npm run move', function suite() {
     const db = target.db()
     assert.equal(await db.collection('Samples').countDocuments(), 1000)
     assert.equal(await db.collection('environment').countDocuments(), 0)
+    const env = { DATA_DIR: dataDir, MONGODB_URI: databaseUri('moved') }
+    const unfinished = /A move into this database is not finished\. Run the command move again/
+    assert.match(await findStartRefusal(env), unfinished)
+    assert.match((await runCommand(runAuditCommand, ['verify'], env)).output, unfinished)
     sampleInserts.length = 0
     proxy.findFault = (command) => void count(command)
     const { code, output } = await runCommandProcess(['move', '--to', to()], { DATA_DIR: dataDir })
@@ -100,6 +111,24 @@ describe('npm run move', function suite() {
     const { status } = await createProcessClient(service)('/1/users', { ...account, termsAccepted: true })
     assert.equal(status, 201)
     await stopProcess(service)
+  })
+
+  it('leaves a mark, so that nothing works on the former database without MONGODB_URI', async () => {
+    const env = { DATA_DIR: dataDir }
+    const backUp = () => runCommand(runBackupCommand, ['backup', join(createDataDir(), 'copy')], env)
+    const outputs = [
+      (await backUp()).output,
+      (await runCommand(runAdminCommand, ['list'], env)).output,
+      (await runCommand(runAuditCommand, ['verify'], env)).output,
+      (await runCommand(runAuditCommand, ['rekey'], env)).output,
+      await findStartRefusal(env),
+    ]
+    for (const output of outputs) {
+      assert.match(output, /MONGODB_URI is required.* moved to mongodb:\/\/127\.0\.0\.1:\d+\/moved-/)
+      assert.match(output, /To use the former data again, delete .*moved-to\.txt/)
+    }
+    rmSync(join(dataDir, 'moved-to.txt'))
+    assert.equal((await backUp()).code, 0)
   })
 
   it('runs only once', async () => {
