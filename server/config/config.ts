@@ -85,7 +85,10 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean, newDatabase = 
   }
   if (!env.MONGODB_URI) faults.push(...findMoveFault(values.dataDir))
   if (faults.length > 0) throw new ConfigError(faults)
-  return Object.assign(values as Config, keysFromFile(keyFileOf(String(values.dataDir)), missing, values))
+  const keys = keysFromFile(keyFileOf(String(values.dataDir)), missing, values)
+  const sharedSecrets = findSharedSecrets({ ...values, ...keys }, keys.keyFile)
+  if (sharedSecrets.length > 0) throw new ConfigError(sharedSecrets)
+  return Object.assign(values as Config, keys)
 }
 
 /** Secrets from the key file, or generated ones. */
@@ -148,16 +151,18 @@ const findUnusedSettings = ({ oidcClientId, oidcClientSecret, oidcAudiences }: R
     : []
 
 /** Finds keys with the same value: each would grant the rights of the other. */
-function findSharedSecrets(values: Record<string, unknown>): string[] {
+function findSharedSecrets(values: Record<string, unknown>, keyFile?: KeyFile): string[] {
   const secrets = SETTING_NAMES.filter((name) => {
     const setting: Setting<unknown> = SETTINGS[name]
     return (setting.isGenerated || setting.kind === key) && values[name] !== undefined
   })
+  const describe = (name: SettingName) =>
+    keyFile?.storedNames.includes(name) ? `${name} in ${keyFile.path}` : environmentVariableOf(name)
   return secrets.flatMap((name, i) =>
     secrets
       .slice(0, i)
       .filter((other) => values[other] === values[name])
-      .map((other) => `${environmentVariableOf(name)} must differ from ${environmentVariableOf(other)}`),
+      .map((other) => `${describe(name)} must differ from ${describe(other)}`),
   )
 }
 

@@ -14,6 +14,7 @@ import {
   publicAddress,
   type SettingKind,
   smtpAddress,
+  systemId,
   trustedProxies,
   versionName,
   visibleText,
@@ -183,7 +184,7 @@ export const SETTINGS = {
     about: 'Directory of licensed questionnaire texts, *.json (docs/questionnaires.md)',
   },
   openehrSystemId: {
-    kind: hostName,
+    kind: systemId,
     default: 'hrs.local',
     about: 'System id of openEHR, part of the uid of every version; set it once, before the first version',
   },

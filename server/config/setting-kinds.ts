@@ -27,6 +27,12 @@ export const hostName: SettingKind<string> = {
     isIP(text) || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/.test(text) ? text : undefined,
 }
 
+/** Part of the uid of every version: `::` separates the parts, so an IPv6 address would break them. */
+export const systemId: SettingKind<string> = {
+  mustBe: 'a host name or an IPv4 address',
+  read: (text) => (text.includes(':') ? undefined : hostName.read(text)),
+}
+
 export const directory: SettingKind<string> = {
   mustBe: 'a path',
   read: (text) => (text.trim() === '' || text.includes('\0') ? undefined : resolve(text)),

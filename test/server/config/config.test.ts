@@ -90,6 +90,28 @@ describe('configuration', () => {
     }
   })
 
+  it('refuses a key that equals another one of keys.json', async () => {
+    const directory = dataDir()
+    const { restApiKey, auditKey, masterKey } = await start({ DATA_DIR: directory })
+    const file = join(directory, 'keys.json')
+    const faults = (env: NodeJS.ProcessEnv) => faultsOf({ DATA_DIR: directory, ...env })
+    assert.deepEqual(faults({ MASTER_KEY: restApiKey }), [
+      `MASTER_KEY must differ from restApiKey in ${file}`,
+    ])
+    assert.deepEqual(faults({ MASTER_KEY: auditKey }), [`auditKey in ${file} must differ from MASTER_KEY`])
+    assert.deepEqual(faults({ READ_ONLY_MASTER_KEY: masterKey }), [
+      `READ_ONLY_MASTER_KEY must differ from masterKey in ${file}`,
+    ])
+    assert.deepEqual(faults({ MASTER_KEY: masterKey }), [])
+  })
+
+  it('refuses a system id with colons, which separate the parts of a uid', () => {
+    for (const OPENEHR_SYSTEM_ID of ['2001:db8::1', '::1'])
+      assert.match(faultsOf({ ...secrets, OPENEHR_SYSTEM_ID }).join(), /^OPENEHR_SYSTEM_ID must be /)
+    for (const OPENEHR_SYSTEM_ID of ['192.0.2.1', 'ehr.example.org'])
+      assert.deepEqual(faultsOf({ ...secrets, OPENEHR_SYSTEM_ID }), [])
+  })
+
   it('reports every fault at once and repeats no value', () => {
     const faults = faultsOf({
       PORT: '99999',
