@@ -8,6 +8,7 @@ import { readAddress } from '../config/service-address.ts'
 import { accountAddress, webAddress } from '../config/setting-kinds.ts'
 import type { Service } from '../service.ts'
 import { type AppOptions, listApps, registerApp, removeApp } from './admin/app-commands.ts'
+import { checkOptions } from './admin/option-faults.ts'
 import type { Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service admin COMMAND
@@ -60,7 +61,7 @@ interface AdminOptions extends AppOptions {
   roles: SystemRole[]
 }
 
-const COMMANDS: Readonly<Record<string, { run: AdminCommand; ofAccount?: true }>> = {
+const COMMANDS: Readonly<Record<string, { run: AdminCommand; ofAccount?: true; ofClient?: true }>> = {
   create: { run: createAdministrator, ofAccount: true },
   list: { run: listAdministrators },
   revoke: { run: revokeAdministrator, ofAccount: true },
@@ -68,11 +69,11 @@ const COMMANDS: Readonly<Record<string, { run: AdminCommand; ofAccount?: true }>
   'rotate-keys': { run: rotateKeys },
   'register-system': { run: registerSystem },
   'list-systems': { run: listSystems },
-  'renew-system-key': { run: renewSystemKey },
-  'revoke-system-key': { run: revokeSystemKey },
+  'renew-system-key': { run: renewSystemKey, ofClient: true },
+  'revoke-system-key': { run: revokeSystemKey, ofClient: true },
   'register-app': { run: registerApp },
   'list-apps': { run: listApps },
-  'remove-app': { run: removeApp },
+  'remove-app': { run: removeApp, ofClient: true },
 }
 
 interface CommandLine {
@@ -111,6 +112,7 @@ function parseCommandLine(args: string[]): CommandLine | undefined {
   if (!command) throw new Error(`Unknown command${subcommand && ` ${subcommand}`}; see --help`)
   if (command.ofAccount && accountAddress.read(email) === undefined)
     throw new Error(`--email must be ${accountAddress.mustBe}`)
+  if (command.ofClient && id === '') throw new Error('--id CLIENT_ID is required')
   const url = values.url && webAddress.read(values.url)
   if (values.url !== undefined && !url) throw new Error(`--url must be ${webAddress.mustBe}`)
   return {
@@ -144,6 +146,8 @@ async function createAdministrator(
   { services }: OpenAccounts,
   { email, name = 'Administrator' }: AdminOptions,
 ): Promise<string> {
+  const { AccountCreate } = await import('../../schemas/accounts/account.ts')
+  await checkOptions(AccountCreate, { email, name })
   const { state } = await services.administrators.invite(email, name)
   return state === 'ACTIVATION_PENDING'
     ? `${email} is now an administrator. A mail with a link for choosing a password waits to be sent. The service sends it within 5 seconds, or after its next start.`

@@ -3,6 +3,7 @@ import { newId } from '../../../records/store/documents/ids.ts'
 import type { AppCreate } from '../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { OpenAccounts } from '../../accounts/open-accounts.ts'
+import { checkOptions, describeOptionFaults } from './option-faults.ts'
 
 /** The options of a command line about an app. */
 export interface AppOptions {
@@ -22,30 +23,31 @@ export interface AppOptions {
 
 const words = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
 
-/** Words of a text, on any number of lines. @throws Error with all violations */
+function readKeys(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new Error(`--jwks must be a JSON file with public keys: ${(error as Error).message}`)
+  }
+}
+
+/** @throws Error with all violations */
 async function readApp(options: AppOptions): Promise<AppCreate> {
-  const [{ AppCreate: schema }, { createValidator }] = await Promise.all([
-    import('../../../schemas/accounts/app.ts'),
-    import('../../../schemas/validation/validators.ts'),
-  ])
+  const { AppCreate: schema } = await import('../../../schemas/accounts/app.ts')
   const { name, scopes, redirectUris, authentication, jwks, jwksUri, launchUrl, systemId } = options
   const app = {
     ...(name !== undefined && { name }),
     authentication,
     scopes: words(scopes),
     redirectUris: words(redirectUris),
-    ...(jwks !== undefined && { jwks: JSON.parse(readFileSync(jwks, 'utf8')) }),
+    ...(jwks !== undefined && { jwks: readKeys(jwks) }),
     ...(jwksUri !== undefined && { jwksUri }),
     ...(launchUrl !== undefined && { launchUrl }),
     ...(systemId !== undefined && { systemId }),
   }
-  const violations = createValidator(schema)(app)
-  if (violations.length > 0) throw new Error(sentencesOf(violations))
+  await checkOptions(schema, app)
   return app as AppCreate
 }
-
-const sentencesOf = (violations: readonly { path: string; message: string }[]): string =>
-  violations.map(({ path, message }) => `${path} ${message}`).join('\n')
 
 /** @throws Error with all violations */
 export async function registerApp(
@@ -53,7 +55,7 @@ export async function registerApp(
   options: AppOptions,
 ): Promise<string> {
   const registration = await apps.register(newId(), await readApp(options)).catch((error: unknown) => {
-    if (error instanceof ServiceError) throw new Error(error.detail ?? sentencesOf(error.violations))
+    if (error instanceof ServiceError) throw new Error(error.detail ?? describeOptionFaults(error.violations))
     throw error
   })
   const { id, clientSecret } = registration.app

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { existsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { MongoClient } from 'mongodb'
 import PostalMime from 'postal-mime'
 import { runAdminCommand } from '../../../server/commands/admin.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
@@ -10,6 +11,7 @@ import { createSigner, credentialsForm } from '../../harness/people/backend-serv
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { postForm } from '../../harness/people/smart-apps.ts'
 import { startSmtpServer } from '../../harness/people/smtp-server.ts'
+import { databaseUri } from '../../harness/run.ts'
 import { config, service as current, request } from '../../harness/service/service.ts'
 import {
   createDataDir,
@@ -38,6 +40,7 @@ describe('npm run admin, on a service', () => {
       ['create', '--email', 'x'],
       ['create', '--mail', 'a@b.example'],
       ['revoke'],
+      ['remove-app'],
       ['list', '--url', 'x'],
     ]
     for (const { code, stdout, output } of await Promise.all(faulty.map((args) => adminHere(...args)))) {
@@ -63,6 +66,17 @@ describe('npm run admin, on a service', () => {
       .post('/auth/login/password')
       .send({ email: other.email, password: other.password })
     assert.equal(logIn.body.code, 'invalid-credentials')
+  })
+
+  it('refuses a name that is not one line of text', async () => {
+    const email = `${randomUUID()}@example.org`
+    for (const name of ['', 'Ann\nroot@example.org  ACTIVE', 'a'.repeat(201), ' \u200b'])
+      assert.match(
+        (await adminHere('create', '--email', email, '--name', name)).output,
+        /^--name must /,
+        name,
+      )
+    assert.ok(!(await adminHere('list')).output.includes(email))
   })
 
   it('rotates the keys', async () => {
@@ -101,12 +115,34 @@ describe('npm run admin, on a service', () => {
       'x',
     )
     assert.deepEqual([faulty.code, faulty.stdout], [1, ''])
-    assert.match(faulty.output, /^jwksUri must begin with https/m)
+    assert.match(faulty.output, /^--jwks-uri must begin with https/m)
     const unknown = await adminHere('register-app', ...options, '--jwks', keys, '--system', 'system-x')
-    assert.match(unknown.output, /^systemId must be the id of a connected system/m)
+    assert.match(unknown.output, /^--system must be the id of a connected system/m)
+    const missing = await adminHere('register-app', ...options, '--jwks', join(dirname(keys), 'none.json'))
+    assert.match(missing.output, /^--jwks must be a JSON file with public keys: .*none\.json/)
     assert.match((await adminHere('remove-app', '--id', id)).output, new RegExp(`^${id} is removed`))
     await waitUntil(async () => (await ask()).status === 401)
     assert.equal((await adminHere('remove-app', '--id', id)).code, 1)
+  })
+})
+
+describe('npm run admin, without data', function suite() {
+  this.timeout(60_000)
+
+  it('refuses a DATA_DIR or MONGODB_URI that is not that of the service, and leaves nothing there', async () => {
+    const dataDir = createDataDir()
+    const list = (env: NodeJS.ProcessEnv) =>
+      runCommandProcess(['admin', 'list'], { DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env })
+    const { code, output } = await list({})
+    assert.deepEqual([code, readdirSync(dataDir)], [1, []], output)
+    assert.match(output, /^There is no database in DATA_DIR \(.*DATA_DIR or MONGODB_URI/)
+    const uri = databaseUri('wrong')
+    const remote = await list({ MONGODB_URI: uri })
+    assert.equal(remote.code, 1, remote.output)
+    assert.match(remote.output, /^There is no data of the service in the database of MONGODB_URI/)
+    const client = await MongoClient.connect(uri)
+    assert.deepEqual(await client.db().listCollections().toArray(), [])
+    await client.close()
   })
 })
 
