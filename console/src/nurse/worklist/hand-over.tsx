@@ -20,7 +20,9 @@ const handoversQuery = queryOptions({
   queryFn: () => readAll((query) => api.GET('/worklist/handover', { params: { query } })),
 })
 
-const isOver = ({ until }: Handover): boolean => Date.parse(until) <= Date.now()
+/** One that was ended before it began ends when it begins. */
+const isOver = ({ from, until }: Handover): boolean =>
+  Date.parse(until) <= Math.max(Date.now(), Date.parse(from))
 
 /** Hands the list over to a colleague for a period, and shows what is handed over now or later. */
 export function HandOver({ mvUid }: { mvUid: string }) {
