@@ -1,36 +1,69 @@
-import type { ClientSession } from 'mongodb'
-import { iterateIdBatches } from '../store/batching/transaction-batches.ts'
+import type { ClientSession, Filter } from 'mongodb'
+import { deleteInBatches, iterateIdBatches } from '../store/batching/transaction-batches.ts'
+import { type Caller, serviceCaller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import type { Job } from '../store/documents/job.ts'
+import { type ParseDocument, toStoredPermissions } from '../store/documents/parse-format.ts'
 import type { JobSteps } from '../store/jobs/background-jobs.ts'
-import { deleteHistories } from '../store/writing/history.ts'
+import {
+  createHistoryEntry,
+  deleteHistories,
+  type HistoryEntry,
+  historyCollection,
+} from '../store/writing/history.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { ChatMessage, ChatTopic, conversationsOf } from './chat-kinds.ts'
 import { deleteReadMarks } from './read-marks.ts'
 
-/** Erases the topics between a deleted account and other users: without their connection, nobody can read them again. */
+/**
+ * Erases the topics between a deleted account and other users: without their connection, nobody can read them again. Those
+ * who follow changes are told that the topics are gone.
+ */
 export async function eraseConversations(
-  records: Pick<StoreContext, 'db'>,
+  records: Pick<StoreContext, 'db' | 'clock'>,
   { id: mvUid }: Pick<Job, 'id'>,
   { runStep }: JobSteps,
 ): Promise<void> {
+  const topics = documentCollection(records, ChatTopic.collection)
   const messages = documentCollection(records, ChatMessage.collection)
-  for await (const topicIds of iterateIdBatches(
-    documentCollection(records, ChatTopic.collection),
-    conversationsOf(mvUid),
-  ))
+  for await (const topicIds of iterateIdBatches(topics, conversationsOf(mvUid)))
     for (const topicId of topicIds) {
       for await (const ids of iterateIdBatches(messages, { topicId }))
         await runStep(({ session }) => purge(records, ChatMessage, ids, session))
-      await runStep(async ({ session }) => {
+      await runStep(async ({ session, changes }) => {
+        const topic = await topics.findOne({ _id: topicId }, { session })
         const late = await messages.find({ topicId }, { session, projection: { _id: 1 } }).toArray()
         const lateIds = late.map(({ _id }) => _id)
         await purge(records, ChatMessage, lateIds, session)
         await purge(records, ChatTopic, [topicId], session)
         await deleteReadMarks(records, topicId, session)
+        if (topic) changes.push(erasureEntryOf(topic, mvUid, records.clock()))
       })
     }
+  await deleteInBatches(historyCollection(records.db), erasureEntriesFor(mvUid))
 }
+
+const erasingCaller: Caller = { ...serviceCaller, userId: 'service' }
+
+/** The history entry of an erasure. It names only the other user, who may read it, and has no content. */
+function erasureEntryOf(topic: ParseDocument, mvUid: string, at: Date): HistoryEntry {
+  const { _id, version, _created_at, _updated_at, about, _wperm = [] } = topic
+  const others = _wperm.filter((userId) => userId !== mvUid)
+  const permissions = toStoredPermissions({ read: others, write: [] })
+  const before = { _id, version, _created_at, _updated_at, about, ...permissions }
+  const removal = { action: 'delete' as const, version: version + 1, before, changed: [] }
+  return createHistoryEntry(
+    { collection: ChatTopic.collection, id: _id },
+    { caller: erasingCaller, at },
+    removal,
+  )
+}
+
+/** The entries about the erasure of topics with other accounts, which name this user. */
+const erasureEntriesFor = (mvUid: string): Filter<HistoryEntry> => ({
+  _id: { $gte: `${ChatTopic.collection}/`, $lt: `${ChatTopic.collection}0` },
+  'before._rperm': mvUid,
+})
 
 async function purge(
   { db }: Pick<StoreContext, 'db'>,

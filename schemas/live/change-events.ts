@@ -55,7 +55,8 @@ export const TopicChangeEvent = closedObject('TopicChange', 'A change of a topic
 export const AccountChangeEvent = closedObject('AccountChange', 'A change that concerns your account', {
   ...changeEventFields,
   type: Type.String({
-    description: 'Type of the record: Helper (an agreement), Participation, Account or WorklistViews',
+    description:
+      'Type of the record: Helper (an agreement), Participation, Account, WorklistViews or ChatTopic',
     examples: ['Helper'],
   }),
   href: nullable(

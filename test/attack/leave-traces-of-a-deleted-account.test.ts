@@ -78,9 +78,19 @@ describe('attack: searching for data of a deleted account', () => {
         }),
         countIn('history.changes', { _id: { $gte: `ChatTopic/${topicId}/`, $lt: `ChatTopic/${topicId}0` } }),
       ])
-    assert.deepEqual(await countAll(ended), [0, 0, 0, 0, 0])
-    assert.deepEqual(await countAll(open), [0, 0, 0, 0, 0])
+    // One entry tells the other user that the topic is gone.
+    assert.deepEqual(await countAll(ended), [0, 0, 0, 0, 1])
+    assert.deepEqual(await countAll(open), [0, 0, 0, 0, 1])
     assert.deepEqual(await countAll(kept), [1, 2, 1, 1, 1])
+    const topicIds = [ended, open].map(([topicId]) => `ChatTopic/${topicId}/`)
+    const entries = await service.db
+      .collection<{ _id: string }>('history.changes')
+      .find({ $or: topicIds.map((start) => ({ _id: { $gte: start, $lt: `${start}~` } })) })
+      .toArray()
+    assert.equal(entries.length, 2)
+    assert.doesNotMatch(JSON.stringify(entries), new RegExp(`${leaver.mvUid}|Tomorrow|At nine`))
+    await deleteAccount(third).expect(200)
+    assert.equal(await countIn('history.changes', { 'before._rperm': third.mvUid }), 0)
   })
 
   it('ends participations with history and audit', async () => {

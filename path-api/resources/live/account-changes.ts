@@ -1,7 +1,8 @@
 import type { Static } from '@sinclair/typebox'
 import { HELPER_AGREEMENTS, isPartyOf } from '../../../records/accounts/helpers/helper-agreement.ts'
 import { isToldToParticipant, Participation } from '../../../records/care-plans/participants/participants.ts'
-import type { RecordChange } from '../../../records/live/changes.ts'
+import { ChatTopic } from '../../../records/chat/chat-kinds.ts'
+import type { ChangedRecord, RecordChange } from '../../../records/live/changes.ts'
 import type { SubscriptionTopic } from '../../../records/live/subscriptions.ts'
 import { PROFILE_COLLECTIONS } from '../../../records/profiles/storage/profile-collections.ts'
 import { type Caller, isPermitted } from '../../../records/store/documents/caller.ts'
@@ -15,8 +16,8 @@ import { changesSource, describeStream, streamChanges, streamQuery, toChangeEven
 interface AccountRecordKind {
   /** The name that the API has for them. */
   type: string
-  /** Decides by the id, as far as it tells. */
-  mayConcern(id: string, mvUid: string): boolean
+  /** Decides by the ids, as far as they tell. */
+  mayConcern(record: Pick<ChangedRecord, 'id' | 'ehrId'>, mvUid: string): boolean
   /** Decides by the record, where the id does not suffice. */
   concerns?(record: ParseDocument, mvUid: string): boolean
   /** The path at which the user reads the record. */
@@ -27,12 +28,12 @@ interface AccountRecordKind {
 const accountRecordKinds: Readonly<Record<string, AccountRecordKind>> = {
   _User: {
     type: 'Account',
-    mayConcern: (id, mvUid) => id === mvUid,
+    mayConcern: ({ id }, mvUid) => id === mvUid,
     pathOf: (_, mvUid) => `/auth/account/${mvUid}`,
   },
   [HELPER_AGREEMENTS]: {
     type: 'Helper',
-    mayConcern: isPartyOf,
+    mayConcern: ({ id }, mvUid) => isPartyOf(id, mvUid),
     pathOf: (agreement, mvUid) =>
       agreement.mvUid === mvUid
         ? `/profile/${mvUid}/helper/${agreement.helperId}`
@@ -44,15 +45,21 @@ const accountRecordKinds: Readonly<Record<string, AccountRecordKind>> = {
     concerns: (participation, mvUid) => participation.mvUid === mvUid,
     pathOf: ({ _id, ehrId, carePlanId }) => `/ehr/${ehrId}/careplan/${carePlanId}/participant/${_id}`,
   },
+  // A topic without an EHR belongs to two users; its permissions say to whom.
+  [ChatTopic.collection]: {
+    type: ChatTopic.collection,
+    mayConcern: ({ ehrId }) => ehrId === null,
+    pathOf: ({ _id, _wperm = [] }, mvUid) => `/chat/network/${_wperm.find((id) => id !== mvUid)}/${_id}`,
+  },
   [PROFILE_COLLECTIONS.worklistViews]: {
     type: 'WorklistViews',
-    mayConcern: (id, mvUid) => id === mvUid,
+    mayConcern: ({ id }, mvUid) => id === mvUid,
     pathOf: () => '/worklist/views',
   },
 }
 
 const accountTopicOf = (mvUid: string): SubscriptionTopic => ({
-  concerns: ({ collection, id }) => accountRecordKinds[collection]?.mayConcern(id, mvUid) ?? false,
+  concerns: (change) => accountRecordKinds[change.collection]?.mayConcern(change, mvUid) ?? false,
   includes({ collection, before, after }) {
     const record = after ?? before
     const { concerns = () => true } = accountRecordKinds[collection] ?? {}
@@ -70,7 +77,7 @@ export const accountChangeOperations = [
     path: '/auth/account/{mvUid}/changes',
     summary: 'Follow the changes that concern an account',
     description: describeStream(
-      'change of the agreements with helpers in which the user is the person or the helper, of the care plans in which they take part, of the account, and of their saved views',
+      'change of the agreements with helpers in which the user is the person or the helper, of the care plans in which they take part, of the account, of their saved views, and of the conversations with connected users (not of the messages)',
     ),
     source: changesSource,
     extra: true,

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { connectUsers } from '../../harness/care/owners.ts'
 import { createPatient, createPlan, letTakePart, type Patient } from '../../harness/care/patients.ts'
 import { type EventSource, openEventSource } from '../../harness/clients/event-source.ts'
+import { subscribeBySdk } from '../../harness/clients/live-client.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 import { actFor, createHelper, inviteHelper, termsOf } from '../../harness/people/helper-invitations.ts'
-import { createAdmin, createPerson, logInAs, type Person } from '../../harness/people/people.ts'
+import { createAdmin, createPerson, logInAs, type Person, password } from '../../harness/people/people.ts'
+import { waitUntil } from '../../harness/wait.ts'
 
 const MAX_DELAY_MS = 1_000
 
@@ -57,6 +60,32 @@ describe('the changes that concern an account', () => {
         assert.deepEqual(change, { ...about, userId: by.mvUid, onBehalfOf: null })
       }
     }
+  })
+
+  it('tell both sides of their conversation, and the other one when an account is deleted', async () => {
+    await connectUsers(anna, piet)
+    const sources = [await follow(anna), await follow(piet)] as const
+    const first = { title: 'Tomorrow', text: 'At nine?' }
+    const { id } = assertStatus(await anna.call('POST', `/chat/network/${piet.mvUid}`, first), 201)
+    for (const [source, other] of [
+      [sources[0], piet],
+      [sources[1], anna],
+    ] as const) {
+      const { type, operation, href } = await dataOf(source)
+      assert.deepEqual([type, operation, href], ['ChatTopic', 'create', `/chat/network/${other.mvUid}/${id}`])
+    }
+    const topicSource = await openEventSource(piet, `/chat/network/${anna.mvUid}/${id}/changes`)
+    open.push(topicSource)
+    const bySdk = await subscribeBySdk(piet, 'ChatTopic', (query) => query.equalTo('about', 'network'))
+    const deletion = { currentPassword: password }
+    assertStatus(await anna.call('DELETE', `/auth/account/${anna.mvUid}`, deletion), 204)
+    const { type, operation, id: erasedId, userId } = await dataOf(sources[1])
+    assert.deepEqual([type, operation, erasedId, userId], ['ChatTopic', 'delete', id, 'service'])
+    // Without the connection the stream of the topic ends, perhaps before the topic is erased.
+    await waitUntil(() => topicSource.hasEnded())
+    const [op, object] = await bySdk.next()
+    assert.deepEqual([op, object.id], ['delete', id])
+    bySdk.close()
   })
 
   it('tell the person of a refusal', async () => {
