@@ -25,7 +25,7 @@ import { Aggregates } from '../records/charts/aggregates/aggregates.ts'
 import { Graphs } from '../records/charts/graphs.ts'
 import { Timelines } from '../records/charts/timeline.ts'
 import { Chats } from '../records/chat/chats.ts'
-import { eraseConversations } from '../records/chat/conversation-erasure.ts'
+import { eraseAbandonedConversations, eraseConversations } from '../records/chat/conversation-erasure.ts'
 import { Reminders } from '../records/chat/reminders.ts'
 import { Composition } from '../records/compositions/composition-record.ts'
 import { AdverseReaction } from '../records/conditions/adverse-reaction.ts'
@@ -266,7 +266,13 @@ async function startBackgroundWork(
     (ending) => reminders.send(records.clock(), ending),
     (err) => log.error({ err }, 'Sending reminders of chat messages failed'),
   )
+  const abandoned = startPeriodicTask(
+    DAY_MS,
+    (ending) => eraseAbandonedConversations(records, ending),
+    (err) => log.error({ err }, 'Erasing conversations of deleted accounts failed'),
+  )
   const stop = async () => {
+    await abandoned.stop()
     await mails.stop()
     await alerts.stop()
     await changes.stop()

@@ -38,6 +38,12 @@ interface DeletedAccount {
 export const deletedAccountsOf = (db: Db): Collection<DeletedAccount> =>
   db.collection<DeletedAccount>('auth.deleted_accounts')
 
+/** Has the rest of an account erased that was deleted long ago. */
+export async function recordDeletedAccount(db: Db, mvUid: string): Promise<void> {
+  const first = { $setOnInsert: { deletedAt: new Date(0) } }
+  await deletedAccountsOf(db).updateOne({ _id: mvUid }, first, { upsert: true })
+}
+
 /** Other instances know a session for 5 s after its end. MongoDB ends a transaction after 60 s. */
 const LATE_WRITE_PERIOD_MS = 120_000
 

@@ -1,4 +1,6 @@
 import type { ClientSession, Filter } from 'mongodb'
+import { recordDeletedAccount } from '../accounts/account-deletion.ts'
+import { usersOf } from '../accounts/user/user.ts'
 import { deleteInBatches, iterateIdBatches } from '../store/batching/transaction-batches.ts'
 import { type Caller, serviceCaller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
@@ -64,6 +66,27 @@ const erasureEntriesFor = (mvUid: string): Filter<HistoryEntry> => ({
   _id: { $gte: `${ChatTopic.collection}/`, $lt: `${ChatTopic.collection}0` },
   'before._rperm': mvUid,
 })
+
+/**
+ * Has the rest of accounts erased whose conversations an earlier version left behind. Nobody can read these: a user of them
+ * does not exist any more.
+ * @param ending ends the search early
+ */
+export async function eraseAbandonedConversations(
+  { db }: Pick<StoreContext, 'db'>,
+  ending: AbortSignal,
+): Promise<void> {
+  const topics = documentCollection({ db }, ChatTopic.collection)
+  const users = { projection: { _wperm: 1 } }
+  for await (const ids of iterateIdBatches(topics, { about: 'network', _wperm: { $gt: '' } })) {
+    if (ending.aborted) return
+    const found = await topics.find({ _id: { $in: ids } }, users).toArray()
+    const userIds = new Set(found.flatMap(({ _wperm = [] }) => _wperm))
+    const existing = usersOf(db).find({ _id: { $in: [...userIds] } }, { projection: { _id: 1 } })
+    for await (const { _id } of existing) userIds.delete(_id)
+    for (const _id of userIds) await recordDeletedAccount(db, _id)
+  }
+}
 
 async function purge(
   { db }: Pick<StoreContext, 'db'>,

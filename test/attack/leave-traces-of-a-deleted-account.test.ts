@@ -93,6 +93,40 @@ describe('attack: searching for data of a deleted account', () => {
     assert.equal(await countIn('history.changes', { 'before._rperm': third.mvUid }), 0)
   })
 
+  it('finds no conversation that an earlier version left behind, after a start', async () => {
+    const [one, two] = await Promise.all([createPerson(), createPerson()])
+    const insert = (name: string, document: { _id: string; [field: string]: unknown }) => {
+      const at = new Date()
+      const meta = { version: 1, _created_at: at, _updated_at: at }
+      return service.db
+        .collection<{ _id: string }>(name)
+        .insertOne({ ...document, ...meta } as { _id: string })
+    }
+    const insertTopic = async (topicId: string, both: [string, string]) => {
+      const _rperm = [`role:network-${both.toSorted().join('-')}`]
+      const topic = { about: 'network', aboutId: both.toSorted().join('-'), title: 'x', _rperm, _wperm: both }
+      await insert('ChatTopic', { _id: topicId, ...topic })
+      await insert('ChatMessage', { _id: `m${topicId}`, topicId, text: 'x', createdBy: both[0], _rperm })
+    }
+    await insertTopic('bothDeleted', ['deletedOne', 'deletedTwo'])
+    await insertTopic('oneDeleted', [one.mvUid, 'deletedOne'])
+    await insertTopic('noneDeleted', [one.mvUid, two.mvUid])
+    const left = async () => {
+      const topics = await countIn('ChatTopic', { _id: { $in: ['bothDeleted', 'oneDeleted'] } })
+      const messages = await countIn('ChatMessage', { topicId: { $in: ['bothDeleted', 'oneDeleted'] } })
+      return topics + messages + (await countIn('auth.deleted_accounts', { _id: /^deleted/ }))
+    }
+    const neighbour = await startSecondInstance({})
+    try {
+      await waitUntil(async () => (await left()) === 0)
+      const named = { 'before._rperm': { $in: ['deletedOne', 'deletedTwo'] } }
+      await waitUntil(async () => (await countIn('history.changes', named)) === 0)
+      assert.equal(await countIn('ChatMessage', { topicId: 'noneDeleted' }), 1)
+    } finally {
+      await stopProcess(neighbour)
+    }
+  })
+
   it('ends participations with history and audit', async () => {
     const [patient, leaver] = await Promise.all([createPatient(), createPerson()])
     const path = `/ehr/${patient.ehrId}/careplan/${await createPlan(patient)}/participant`
