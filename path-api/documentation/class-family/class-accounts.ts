@@ -11,7 +11,7 @@ import { UserFields } from '../../../schemas/accounts/user.ts'
 import { closedObject, systemFields } from '../../../schemas/common.ts'
 import type { Json } from '../schema-collector.ts'
 import { API_KEY_SECURITY, type DescribeOperation, ObjectCreated, ObjectRemoved } from './class-operation.ts'
-import { describeObjectParameters } from './list-parameters.ts'
+import { describeListParameters, describeObjectParameters } from './list-parameters.ts'
 
 const sessionToken = Type.String({
   description: 'Session token for the header X-Parse-Session-Token',
@@ -43,11 +43,16 @@ const User = Type.Object(
   },
   { $id: 'ClassUser', description: 'A user; only the user sees the address and the other properties' },
 )
+const Users = closedObject('ClassUsers', 'The matching users, and their number if requested', {
+  results: Type.Array(User, { description: 'Matching users' }),
+  count: Type.Optional(Type.Integer({ description: 'Total number of matching users', examples: [1] })),
+})
 const StoredUser = Type.Object({ ...systemFields, ...User.properties })
 const LoggedIn = Type.Object(
   { ...User.properties, username, sessionToken },
   { $id: 'ClassSession', description: 'The user, with a session token for later requests' },
 )
+const LoggedInByFunction = closedObject('ClassLoginAnswer', 'Result of the function', { result: LoggedIn })
 const OwnSession = Type.Object(
   {
     objectId: Type.String({ description: 'Session id', examples: ['s3DfGh12Jk'] }),
@@ -72,6 +77,17 @@ export const describeAccountPaths = (
 ): Record<string, Json> => ({
   ...describeSessionPaths(operationObject),
   '/1/users': {
+    ...(!open && {
+      get: operationObject({
+        operationId: 'listUsers',
+        summary: 'List the users that you may read',
+        description:
+          'Contains yourself, and other users whose access control list permits it, without their addresses.',
+        ...OWN_ACCOUNT_ORIGIN,
+        answers: [200, Users],
+        parameters: describeListParameters(StoredUser),
+      }),
+    }),
     post: operationObject({
       operationId: 'signUp',
       summary: 'Sign up',
@@ -111,10 +127,21 @@ const describeSessionPaths = (operationObject: DescribeOperation): Record<string
     post: operationObject({
       operationId: 'logIn',
       summary: 'Log in',
-      description: 'A few wrong passwords lock the account for five minutes.',
+      description: 'A few wrong passwords lock the account for five minutes. Also available as `/Login`.',
       source: 'Authentication, Class-based family',
       takes: ClassLogin,
       answers: [200, LoggedIn],
+      security: API_KEY_SECURITY,
+    }),
+  },
+  '/functions/Login': {
+    post: operationObject({
+      operationId: 'callLogin',
+      summary: 'Log in, for clients that only call functions',
+      description: 'Returns the same as `/1/login`. Also available under `/1/functions`.',
+      source: 'Authentication, Class-based family',
+      takes: ClassLogin,
+      answers: [200, LoggedInByFunction],
       security: API_KEY_SECURITY,
     }),
   },

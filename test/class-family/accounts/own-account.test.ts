@@ -61,3 +61,13 @@ describe('changes of the own account', () => {
     await logInAs(person.email, next)
   })
 })
+
+describe('the list of users', () => {
+  it('contains the user alone, as the API document describes', async () => {
+    const [own] = await Promise.all([createPerson(), createPerson()])
+    const { body } = await request().get('/1/users').set(own.headers).query({ count: 1 }).expect(200)
+    assert.deepEqual([body.results.length, body.results[0].objectId, body.count], [1, own.mvUid, 1])
+    const { paths } = (await request().get('/openapi.json').expect(200)).body
+    assert.ok(paths['/1/users'].get && paths['/functions/Login'].post)
+  })
+})
