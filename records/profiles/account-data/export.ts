@@ -3,7 +3,7 @@ import { HELPER_AGREEMENTS } from '../../accounts/helpers/helper-agreement.ts'
 import { OWN_SESSIONS, userPointer } from '../../accounts/login/sessions.ts'
 import { ReadBudget } from '../../limits/read-limits.ts'
 import { TimeSlice } from '../../limits/time-slice.ts'
-import { accessFiltersOf, auditEntryCollection, toAuditEntry } from '../../store/audit/audit-log.ts'
+import { auditEntryCollection, iterateAccessFilters, toAuditEntry } from '../../store/audit/audit-log.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
 import { accessesByEhr } from '../../store/resource.ts'
 import { iterateHistory } from '../../store/writing/history.ts'
@@ -104,9 +104,10 @@ async function* exportLines(
   }
   // Queries over every EHR concern only those who have one.
   if (ehrIds.length === 0) return
-  const $or = await accessFiltersOf(records.db, ehrIds, createdAt)
-  const accesses = auditEntryCollection(records.db).find({ $or }, EXPORT_QUERY_OPTIONS)
-  for await (const entry of accesses) yield toJsonLine('access', { ...toAuditEntry(entry) })
+  for await (const where of iterateAccessFilters(records.db, ehrIds, createdAt)) {
+    const accesses = auditEntryCollection(records.db).find(where, EXPORT_QUERY_OPTIONS)
+    for await (const entry of accesses) yield toJsonLine('access', { ...toAuditEntry(entry) })
+  }
 }
 
 /** What the service stores about the caller among the data of others, for the caller alone. */

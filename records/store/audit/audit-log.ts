@@ -9,7 +9,7 @@ import { type AuditEntry, type AuditedAccess, mergeAccesses } from './chains/cha
 import { type AuditChain, type ChainPool, createChainPool } from './chains/chain-pool.ts'
 import { decodeAuditEntry, encodeAuditEntry, type StoredAuditEntry } from './chains/entry-format.ts'
 import { registerInstance, signHeads } from './chains/instances.ts'
-import { auditScopeIndexes, createScopeSaver, EVERY_EHR, findScopeIds } from './scopes.ts'
+import { auditScopeIndexes, createScopeSaver, EVERY_EHR, iterateScopes } from './scopes.ts'
 
 export type { AuditEntry, AuditedAccess } from './chains/chain.ts'
 
@@ -162,43 +162,63 @@ export async function listAccesses(
   page: PageRequest,
   { from, except }: AccessFilter = {},
 ): Promise<Page<AuditEntry>> {
-  const after = page.cursor === undefined ? {} : filterAfter('at', -1, decodeCursor('audit', page.cursor))
+  const entries = auditEntryCollection(db)
+  const position = page.cursor === undefined ? undefined : decodeCursor('audit', page.cursor)
+  const after = position ? filterAfter('at', -1, position) : {}
   const accessFilter = {
     ...(from !== undefined && { at: { $gte: new Date(from) } }),
     ...(except !== undefined && { userId: { $ne: except } }),
   }
-  const filters = (await accessFiltersOf(db, [ehrId], createdAt)).map((where) => ({
-    $and: [where, accessFilter],
-  }))
-  const pages = filters.map((where) =>
-    auditEntryCollection(db)
-      .find({ $and: [where, after] }, AUDIT_QUERY_OPTIONS)
+  const findPage = (where: Filter<StoredAuditEntry>) =>
+    entries
+      .find({ $and: [where, accessFilter, after] }, AUDIT_QUERY_OPTIONS)
       .sort({ at: -1, _id: -1 })
       .limit(page.limit + 1)
-      .toArray(),
-  )
-  const found = (await Promise.all(pages)).flat().map(toAuditEntry).sort(compareNewestFirst)
-  const counts = page.count
-    ? filters.map((where) => auditEntryCollection(db).countDocuments(where, AUDIT_QUERY_OPTIONS))
-    : undefined
-  const total = counts && (await Promise.all(counts)).reduce((sum, one) => sum + one)
+      .toArray()
+  const unscoped = unscopedFilters([ehrId], createdAt)
+  let found = (await Promise.all(unscoped.map(findPage))).flat().map(toAuditEntry).sort(compareNewestFirst)
+  const start = from === undefined ? undefined : new Date(from)
+  const until = position?.value instanceof Date ? position.value : undefined
+  for await (const { ids, usedUntil } of iterateScopes(db, [ehrId], { from: start, until })) {
+    const more = (await findPage({ ehrId: { $in: ids } })).map(toAuditEntry)
+    found = [...found, ...more].sort(compareNewestFirst).slice(0, page.limit + 1)
+    const next = found[page.limit]
+    if (next && next.at > usedUntil) break
+  }
+  const count = (where: Filter<StoredAuditEntry>) =>
+    entries.countDocuments({ $and: [where, accessFilter] }, AUDIT_QUERY_OPTIONS)
+  const total = page.count ? await sumOverAccesses(db, [ehrId], createdAt, count) : undefined
   return createPage('audit', found, page.limit, ({ at, _id }) => ({ value: at, id: _id }), total)
 }
 
+/** Selects the accesses to the data of EHRs that are stored under no scope. */
+const unscopedFilters = (ehrIds: readonly string[], createdAt: Date): Filter<StoredAuditEntry>[] => [
+  { ehrId: { $in: [...ehrIds] } },
+  { ehrId: EVERY_EHR, at: { $gte: createdAt } },
+]
+
 /**
- * Selects the accesses to the data of EHRs, of each kind by a filter of its own.
+ * Selects the accesses to the data of EHRs, by several filters.
  * @param createdAt of the oldest EHR: an earlier query over every EHR was not about them
  */
-export async function accessFiltersOf(
+export async function* iterateAccessFilters(
   db: Db,
   ehrIds: readonly string[],
   createdAt: Date,
-): Promise<Filter<StoredAuditEntry>[]> {
-  return [
-    { ehrId: { $in: [...ehrIds] } },
-    { ehrId: { $in: await findScopeIds(db, ehrIds) } },
-    { ehrId: EVERY_EHR, at: { $gte: createdAt } },
-  ]
+): AsyncGenerator<Filter<StoredAuditEntry>> {
+  yield* unscopedFilters(ehrIds, createdAt)
+  for await (const { ids } of iterateScopes(db, ehrIds)) yield { ehrId: { $in: ids } }
+}
+
+async function sumOverAccesses(
+  db: Db,
+  ehrIds: readonly string[],
+  createdAt: Date,
+  count: (where: Filter<StoredAuditEntry>) => Promise<number>,
+): Promise<number> {
+  let sum = 0
+  for await (const where of iterateAccessFilters(db, ehrIds, createdAt)) sum += await count(where)
+  return sum
 }
 
 /** An audit entry as it is listed. */

@@ -8,6 +8,8 @@ interface AuditScope {
   ehrIds: string[]
   /** Accurate to the hour. */
   usedAt: Date
+  /** Earlier releases did not store it. */
+  createdAt?: Date
 }
 
 /** The scope of callers without access filter. */
@@ -19,7 +21,7 @@ export const auditScopeCollection = (db: Db): Collection<AuditScope> =>
   db.collection<AuditScope>('audit.scopes')
 
 export const auditScopeIndexes: IndexDescription[] = [
-  { key: { ehrIds: 1 }, name: 'ehrIds' },
+  { key: { ehrIds: 1, usedAt: -1 }, name: 'ehrIds_usedAt' },
   { key: { usedAt: 1 }, name: 'usedAt' },
 ]
 
@@ -33,15 +35,53 @@ export function createScopeSaver(db: Db, clock: () => Date): (ehrIds: readonly s
   return async (ehrIds) => {
     const _id = scopeIdOf(ehrIds)
     if (savedIds.has(_id)) return _id
-    const update = { $set: { usedAt: clock() }, $setOnInsert: { ehrIds: ehrIds.toSorted() } }
+    const usedAt = clock()
+    const first = { ehrIds: ehrIds.toSorted(), createdAt: usedAt }
+    const update = { $set: { usedAt }, $setOnInsert: first }
     await auditScopeCollection(db).updateOne({ _id }, update, { upsert: true })
     savedIds.set(_id, true)
     return _id
   }
 }
 
-/** Finds the scopes that name one of these EHRs; accesses are stored under them, too. */
-export async function findScopeIds(db: Db, ehrIds: readonly string[]): Promise<string[]> {
-  const found = auditScopeCollection(db).find({ ehrIds: { $in: [...ehrIds] } }, { projection: { _id: 1 } })
-  return (await found.toArray()).map(({ _id }) => _id)
+/** Scopes per query of the entries. */
+const SCOPES_PER_QUERY = 500
+
+/** Entries of a scope are at most so much later than its `usedAt`: an hour, and the clocks of instances differ. */
+const MAX_USE_DELAY_MS = 1.5 * HOUR_MS
+
+/** Scopes, and a time after which neither they nor the following ones have entries. */
+interface ScopeBatch {
+  ids: string[]
+  usedUntil: Date
+}
+
+/**
+ * Finds the scopes that name one of these EHRs, in batches, the last used ones first; accesses are stored under them, too.
+ * @param period in which they have entries
+ */
+export async function* iterateScopes(
+  db: Db,
+  ehrIds: readonly string[],
+  { from, until }: { from?: Date | undefined; until?: Date | undefined } = {},
+): AsyncGenerator<ScopeBatch> {
+  const shifted = (time: Date, ms: number) => new Date(time.getTime() + ms)
+  const where = {
+    ehrIds: { $in: [...ehrIds] },
+    ...(from && { usedAt: { $gte: shifted(from, -MAX_USE_DELAY_MS) } }),
+    ...(until && { createdAt: { $not: { $gt: shifted(until, MAX_USE_DELAY_MS) } } }),
+  }
+  const found = auditScopeCollection(db)
+    .find(where, { projection: { usedAt: 1 }, batchSize: SCOPES_PER_QUERY })
+    .sort({ usedAt: -1 })
+  let ids: string[] = []
+  let usedUntil = new Date(0)
+  for await (const { _id, usedAt } of found) {
+    ids.push(_id)
+    usedUntil = shifted(usedAt, MAX_USE_DELAY_MS)
+    if (ids.length < SCOPES_PER_QUERY) continue
+    yield { ids, usedUntil }
+    ids = []
+  }
+  if (ids.length > 0) yield { ids, usedUntil }
 }

@@ -4,6 +4,7 @@ import { listAccesses } from '../../../../records/store/audit/audit-log.ts'
 import { removeEntriesBefore } from '../../../../records/store/audit/checkpoints.ts'
 import { type VerificationProgress, verifyAudit } from '../../../../records/store/audit/verifier.ts'
 import { newId } from '../../../../records/store/documents/ids.ts'
+import { recordAllCommands } from '../../../harness/service/database-commands.ts'
 import {
   AUDIT_KEY,
   createCaller,
@@ -74,6 +75,50 @@ describe('the audit log', () => {
       assert.equal(entry?.application, 'tests')
       assert.equal(entry?.type, 'Note')
       assert.ok(entry?.at instanceof Date)
+    })
+
+    it('are listed by bounded queries, however many sets of EHRs there are', async () => {
+      const now = Date.now()
+      const HOUR_MS = 3_600_000
+      const scopes = Array.from({ length: 1_200 }, (_, i) => ({
+        _id: `ehrs-${i}`,
+        ehrIds: ['e', `e${i}`],
+        usedAt: new Date(now - i * HOUR_MS),
+      }))
+      await opened.db.collection<StoredEntry>('audit.scopes').insertMany(scopes)
+      const query = { requestId: 'r', userId: 'u', application: 'a', action: 'query', type: 'Note', ids: [] }
+      // Each set was used once in each of the hours before.
+      const queries = scopes.flatMap(({ _id: ehrId, usedAt }) =>
+        [0, 1].map((hour) => ({
+          ...query,
+          _id: `of ${ehrId} ${hour}`,
+          ehrId,
+          at: new Date(usedAt.getTime() - hour * HOUR_MS + 1),
+          mac: 'x',
+        })),
+      )
+      await entries().insertMany(queries)
+      const own = { ...query, _id: 'own', ehrId: 'e', at: new Date(now), mac: 'x' }
+      await entries().insertOne(own)
+      const listed: string[] = []
+      const commands = await recordAllCommands(async () => {
+        let cursor: string | undefined
+        do {
+          const page = await listAccesses(opened.db, { ehrId: 'e' }, { limit: 400, cursor, count: !cursor })
+          if (!cursor) assert.equal(page.total, queries.length + 1)
+          listed.push(...page.items.map(({ _id }) => _id))
+          cursor = page.next ?? undefined
+        } while (cursor)
+      }, /^audit\./)
+      const inOrder = [...queries, own].sort(
+        (a, b) => b.at.getTime() - a.at.getTime() || (a._id < b._id ? 1 : -1),
+      )
+      assert.deepEqual(
+        listed,
+        inOrder.map(({ _id }) => _id),
+      )
+      const longest = commands.map((command) => JSON.stringify(command).split('"ehrs-').length - 1)
+      assert.ok(Math.max(...longest) <= 500, `${Math.max(...longest)} ids`)
     })
 
     it('contain the fields of a query without their values', async () => {
