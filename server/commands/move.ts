@@ -11,16 +11,17 @@ import { waitForDatabase } from '../database/database-wait.ts'
 import { withoutCredentials } from '../database/open-database.ts'
 import type { Terminal } from './terminal.ts'
 
-const usage = `Usage: health-record-service move --to mongodb://HOST/DATABASE?replicaSet=NAME
+const usage = `Usage: health-record-service move [--to mongodb://HOST/DATABASE?replicaSet=NAME]
 
 Copies the embedded database of DATA_DIR, with its indexes, into an empty database of a MongoDB replica set (7.0 or
-later). Then it compares the number of documents and a digest of each collection. If it is interrupted, run it again to
-continue. The database of DATA_DIR stays, but the service and its commands refuse it from then on.
+later): that of MONGODB_URI, or of --to. Other users of this machine can read a password in --to. Then it compares the
+number of documents and a digest of each collection. If it is interrupted, run it again to continue. The database of
+DATA_DIR stays, but the service and its commands refuse it from then on.
 
 Stop the service first. To move while it runs, make a backup and move that:
   health-record-service backup COPY
   health-record-service restore COPY TARGET
-  DATA_DIR=TARGET health-record-service move --to …
+  DATA_DIR=TARGET MONGODB_URI=… health-record-service move
 Changes after the backup are not moved.
 
 The command reads the environment variables of the service. Afterwards start the service with MONGODB_URI and the same
@@ -38,16 +39,17 @@ function createProgressReport({ stderr }: Terminal): (progress: CopyProgress) =>
   }
 }
 
-async function moveDatabase(to: string, terminal: Terminal): Promise<string> {
-  if (mongodbAddress.read(to) === undefined) throw new Error(`--to must be ${mongodbAddress.mustBe}`)
-  const weakOptions = findWeakUriOptions('--to', to)
+/** @param name where the address comes from */
+async function moveDatabase(name: string, to: string, terminal: Terminal): Promise<string> {
+  if (mongodbAddress.read(to) === undefined) throw new Error(`${name} must be ${mongodbAddress.mustBe}`)
+  const weakOptions = findWeakUriOptions(name, to)
   if (weakOptions.length > 0) throw new Error(weakOptions.join('\n'))
   const { dataDir } = readConfig({ ...terminal.env, MONGODB_URI: to }, false)
   const data = join(dataDir, 'database')
   if (!existsSync(data)) throw new Error(`There is no database in DATA_DIR (${dataDir}).`)
   if ((await addressOf(data)) !== undefined)
     throw new Error(`The service is running on ${dataDir}. Stop it, or move a backup (see --help).`)
-  await waitForDatabase(to, '--to', (line) => terminal.stderr.write(`${line}\n`))
+  await waitForDatabase(to, name, (line) => terminal.stderr.write(`${line}\n`))
   const target = createStartClient(to)
   try {
     await checkServer(target)
@@ -85,8 +87,10 @@ export async function runMoveCommand(args: string[], terminal: Terminal): Promis
   try {
     const { values } = parseArgs({ args, options })
     if (values.help) terminal.stdout.write(usage)
-    else if (values.to === undefined) throw new Error(usage)
-    else terminal.stdout.write(await moveDatabase(values.to, terminal))
+    else if (values.to !== undefined) terminal.stdout.write(await moveDatabase('--to', values.to, terminal))
+    else if (terminal.env.MONGODB_URI)
+      terminal.stdout.write(await moveDatabase('MONGODB_URI', terminal.env.MONGODB_URI, terminal))
+    else throw new Error(usage)
     return 0
   } catch (error) {
     terminal.stderr.write(`${(error as Error).message ?? error}\n`)

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
+import { runMoveCommand } from '../../../../server/commands/move.ts'
+import { runCommand } from '../../../harness/in-process/run-command.ts'
 import { databaseUri } from '../../../harness/run.ts'
 import { createDataDir } from '../../../harness/service/service-process.ts'
 import { move } from './move.ts'
@@ -44,5 +46,11 @@ describe('npm run move refuses', function suite() {
     const weak = await move(dataDir, 'mongodb://127.0.0.1:1/records?w=1')
     assert.equal(weak.code, 1)
     assert.match(weak.output, /^--to must not contain w:/)
+    const weakVariable = { DATA_DIR: dataDir, MONGODB_URI: 'mongodb://127.0.0.1:1/records?w=1' }
+    assert.match(
+      (await runCommand(runMoveCommand, [], weakVariable)).output,
+      /^MONGODB_URI must not contain w:/,
+    )
+    assert.match((await runCommand(runMoveCommand, [], { DATA_DIR: dataDir })).output, /^Usage: /)
   })
 })
