@@ -71,6 +71,14 @@ describe('docker-compose.yml', () => {
     })
   }
 
+  it('passes every variable of .env to the service, except those of the container', () => {
+    const { PORT, MONGODB_URI, ...passed } = services.service?.environment ?? {}
+    assert.ok(PORT && MONGODB_URI)
+    for (const [variable] of createConfigurationRows())
+      if (!['PORT', 'HOST', 'DATA_DIR', 'MONGODB_URI'].includes(String(variable)))
+        assert.match(passed[String(variable)] ?? '', new RegExp(`^[$][{]${variable}:[?-].*[}]$`), variable)
+  })
+
   it('checks the health of all services and keeps data in named volumes', () => {
     for (const [name, { healthcheck, volumes: mounted = [] }] of Object.entries(services)) {
       assert.ok(healthcheck, name)
