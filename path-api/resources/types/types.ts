@@ -8,6 +8,7 @@ import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation, type Operation } from '../../operation/operation.ts'
 import { requireSameId } from '../../operation/path-parameters.ts'
 import { pickClientFields } from '../../reply/client-fields.ts'
+import { etagOf } from '../../reply/etag.ts'
 import { type ReplyWithHead, replyWith } from '../../reply/reply.ts'
 
 interface TypeFamilyOptions {
@@ -138,7 +139,12 @@ function typeFamilyOperations(about: TypeFamilyOptions): Operation[] {
     representation,
     params: { type: typeNameField(`the ${noun}`, example) },
     replyWithType: (type, location) =>
-      replyWith(representation(type), { version: type.version, ...(location && { location }) }),
+      replyWith(representation(type), {
+        version: type.version,
+        ...(location && { location }),
+        // The mark makes no version, but the answer shows it.
+        ...(type.used && { headers: { etag: etagOf(`${type.version}.used`) } }),
+      }),
   }
   return [listTypes, addType, getType, replaceType, deleteType].map((make) => make(operationsContext))
 }

@@ -103,8 +103,12 @@ describe('a type that was deleted', () => {
     await add(type, { ...number, unit: 'kg' })
     const thresholds = { [type]: { valueHigh: 80, unit: 'kg' } }
     assertStatus(await patient.call('PUT', `careplan/${plan}/thresholds`, thresholds))
-    assert.equal(assertStatus(await modeller.call('GET', at(type))).used, true)
+    const unchanged = await modeller.call('GET', at(type), undefined, { 'if-none-match': '"1"' })
+    assert.equal(assertStatus(unchanged).used, true)
     assertProblem(await modeller.call('DELETE', at(type)), 409, 'conflict')
+    const next = { type, name: 'Another', ...number, unit: 'kg' }
+    const put = await modeller.call('PUT', at(type), next, { 'if-match': String(unchanged.etag) })
+    assert.equal(assertStatus(put).version, 2)
   })
 
   it('takes data when thresholds in a unit of its former definition remain', async () => {
