@@ -1,4 +1,5 @@
 import { ucumCodeOf } from '../../../schemas/measurements/units.ts'
+import { isUcumCode } from '../../../schemas/types/ucum-code.ts'
 import { numberOf } from '../../fhir/decimal.ts'
 import { elementPath, type FhirJson, memberOf } from '../../fhir/element-paths.ts'
 import { ownUri, TERMINOLOGY } from '../../fhir/elements.ts'
@@ -11,13 +12,11 @@ const SENT_QUANTITY = ownUri('sent-quantity')
 /** Units that the profiles of vital signs do not allow. */
 const CONVERTED_UNITS: readonly (string | undefined)[] = ['kPa', 'K', 'm', '[ft_i]']
 
-/** A quantity as sent. */
-export const plainQuantity = (value: unknown, unit: unknown): FhirJson => ({
-  value,
-  unit,
-  system: UCUM,
-  code: ucumCodeOf(unit) ?? unit,
-})
+/** A quantity as sent. Data types of earlier releases may have a unit that is no code of UCUM. */
+export function plainQuantity(value: unknown, unit: unknown): FhirJson {
+  const code = ucumCodeOf(unit) ?? String(unit)
+  return { value, unit, ...(isUcumCode(code) && { system: UCUM, code }) }
+}
 
 const ownValueOf = (name: string, quantity: Quantity, values: FieldValues): number | undefined =>
   valuesInOwnUnits({ [name]: quantity }, values)[quantity.inUnit]
