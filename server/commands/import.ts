@@ -79,7 +79,7 @@ function locateService(option: string | undefined, { DATA_DIR, HOST, PORT }: Nod
   if (running) return { url: running.url, urlSource: file }
   return {
     url: localUrlOf({ host: HOST || SETTINGS.host.default, port: PORT || SETTINGS.port.default }),
-    urlSource: `HOST and PORT, because ${file} does not exist`,
+    urlSource: `HOST and PORT, because ${file} does not exist or cannot be read`,
   }
 }
 

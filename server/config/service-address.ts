@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { webAddress } from './setting-kinds.ts'
 
 /** Addresses of a running service. */
 interface ServiceAddress {
@@ -40,7 +41,10 @@ export function storeAddress(dataDir: string, address: ServiceAddress): () => vo
 /** @returns the addresses of the service that runs on DATA_DIR, or was killed there */
 export function readAddress(dataDir: string): ServiceAddress | undefined {
   try {
-    return JSON.parse(readText(addressFileOf(dataDir)) ?? '')
+    const { url, publicUrl } = JSON.parse(readText(addressFileOf(dataDir)) ?? '')
+    return [url, publicUrl].every((address) => webAddress.read(String(address)))
+      ? { url, publicUrl }
+      : undefined
   } catch {
     return undefined
   }

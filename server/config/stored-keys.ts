@@ -20,7 +20,7 @@ export const generateKey = (): string => randomBytes(24).toString('hex')
 
 /**
  * Reads the stored keys; empty without a file. Only the owner can read the file.
- * @throws Error when the file is damaged
+ * @throws Error when the file is damaged, or cannot be read
  */
 export function readStoredKeys(path: string): Keys {
   let text: string
@@ -28,8 +28,9 @@ export function readStoredKeys(path: string): Keys {
     text = readFileSync(path, 'utf8')
     restrictToOwner(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
-    throw error
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return {}
+    throw new Error(`${path} cannot be read (${code}). It must be a file that this user can read and write.`)
   }
   try {
     const keys: unknown = JSON.parse(text)

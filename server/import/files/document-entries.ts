@@ -32,7 +32,9 @@ export async function* readDocumentEntries(file: string): AsyncGenerator<ImportE
   } catch (error) {
     throw new Error(`The file is not valid JSON: ${(error as Error).message}`)
   }
-  const bundle = isJsonObject(document) && document.resourceType === 'Bundle' ? document.entry : undefined
+  // FHIR has no empty arrays: a bundle that found nothing has no entries.
+  const bundle =
+    isJsonObject(document) && document.resourceType === 'Bundle' ? (document.entry ?? []) : undefined
   const all = Array.isArray(document) ? document : Array.isArray(bundle) ? bundle : undefined
   if (!all) throw new Error('The file is neither a FHIR R4 bundle nor an array of Open mHealth data points.')
   const read = Array.isArray(document) ? fromDataPoint : ({ resource }: JsonObject) => fromResource(resource)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -110,6 +110,15 @@ describe('configuration', () => {
       assert.match(faultsOf({ ...secrets, OPENEHR_SYSTEM_ID }).join(), /^OPENEHR_SYSTEM_ID must be /)
     for (const OPENEHR_SYSTEM_ID of ['192.0.2.1', 'ehr.example.org'])
       assert.deepEqual(faultsOf({ ...secrets, OPENEHR_SYSTEM_ID }), [])
+  })
+
+  it('names a keys.json that cannot be read', () => {
+    const directory = dataDir()
+    mkdirSync(join(directory, 'keys.json'))
+    assert.throws(
+      () => readConfig({ DATA_DIR: directory }, false),
+      /keys\.json cannot be read \(EISDIR\)\. It must be a file that this user can read and write\.$/,
+    )
   })
 
   it('reports every fault at once and repeats no value', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -225,15 +225,26 @@ describe('npm run import', function () {
     const found = startWithoutUrl(place, file, { DATA_DIR: config.dataDir })
     assert.match(await text(found.stdout), /Stored: 1/)
     const DATA_DIR = join(directory, 'elsewhere')
+    mkdirSync(DATA_DIR)
+    writeFileSync(join(DATA_DIR, 'service.json'), '{"url":5}')
     const PORT = String(await freePort())
     const lost = startWithoutUrl(place, file, { DATA_DIR, HOST: '0.0.0.0', PORT })
     const [message] = await once(lost.stderr, 'data')
     lost.kill()
     assert.equal(
       String(message).trim(),
-      `http://127.0.0.1:${PORT} (from HOST and PORT, because ${DATA_DIR}/service.json does not exist) cannot be reached ` +
+      `http://127.0.0.1:${PORT} (from HOST and PORT, because ${DATA_DIR}/service.json does not exist or cannot be read) cannot be reached ` +
         '(ECONNREFUSED); next attempt in 1 s. Another address: --url',
     )
+  })
+
+  it('takes a bundle without entries for an empty one', async () => {
+    const { code, output } = await run(
+      await newPlace(),
+      fileOf({ resourceType: 'Bundle', type: 'searchset', total: 0 }),
+    )
+    assert.equal(code, 0, output)
+    assert.match(output, /Stored: 0, already known: 0, rejected: 0/)
   })
 
   it('explains a wrong command line', async () => {
