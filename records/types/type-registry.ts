@@ -5,7 +5,7 @@ import type { ParseDocument } from '../store/documents/parse-format.ts'
 import { findVersion } from '../store/writing/history.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { getCachedDefinition } from './definition-cache.ts'
-import { compileCheck, isNumericSchema } from './value-schema.ts'
+import { compileCheck, isNumericSchema } from './value-schema/value-schema.ts'
 
 export type TypeFamily = 'data' | 'event' | 'device'
 

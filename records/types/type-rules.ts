@@ -2,7 +2,7 @@ import { ucumCodeOf } from '../../schemas/measurements/units.ts'
 import { isUcumCode } from '../../schemas/types/ucum-code.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import type { TypeFamily } from './type-registry.ts'
-import { isNumericSchema, valueSchemaViolations } from './value-schema.ts'
+import { isNumericSchema, valueSchemaViolations } from './value-schema/value-schema.ts'
 
 /** A type as a modeller sends it. */
 export interface TypeBody {

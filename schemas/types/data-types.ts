@@ -24,7 +24,7 @@ const typeNamesField = (of: string, example: string) =>
     examples: [[]],
   })
 
-/** A JSON Schema in a body; records/types/value-schema.ts restricts it. */
+/** A JSON Schema in a body; records/types/value-schema/value-schema.ts restricts it. */
 const jsonSchemaField = (of: string, example: object) =>
   Type.Unsafe<Record<string, unknown>>({
     type: 'object',

@@ -30,10 +30,17 @@ export function withoutInvalidProperties<T extends object>(
   return Object.fromEntries(Object.entries(values).filter(([name]) => !faulty.has(name))) as ValidPart<T>
 }
 
-/** Converts errors of ajv to violations. An object with its own sentence (a Date) is one violation. */
-export function violationsFromAjv(errors: readonly ErrorObject[] | null | undefined): Violation[] {
+/**
+ * Converts errors of ajv to violations. An object with its own sentence (a Date) is one violation.
+ * @param limit the most violations
+ */
+export function violationsFromAjv(
+  errors: readonly ErrorObject[] | null | undefined,
+  limit = Number.POSITIVE_INFINITY,
+): Violation[] {
   const byPlace = new Map<string, Violation>()
   for (const error of errors ?? []) {
+    if (byPlace.size === limit) break
     // The errors of the chosen branch are separate entries.
     if (error.keyword === 'if') continue
     const violation = violationFromAjv(error)
@@ -51,10 +58,17 @@ function violationFromAjv(error: ErrorObject): Violation {
     case 'required':
       return { path: at(error.params.missingProperty), code: 'required', message: 'is required' }
     case 'additionalProperties':
+    case 'unevaluatedProperties':
       return {
-        path: at(error.params.additionalProperty),
+        path: at(error.params.additionalProperty ?? error.params.unevaluatedProperty),
         code: 'unknown',
         message: 'is not a known property',
+      }
+    case 'dependentRequired':
+      return {
+        path: at(error.params.missingProperty),
+        code: error.keyword,
+        message: `is required beside ${error.params.property}`,
       }
     default:
       return { path, code: error.keyword, message: describeAjvError(error) }
@@ -78,8 +92,10 @@ const createCountMessage =
 /** Messages by keyword of JSON Schema; ajv's own ones name other keywords or speak of schemas. */
 const MESSAGES: Readonly<Record<string, (params: AjvParams) => string>> = {
   type: ({ type }) => `must be ${withArticle([type].flat().join(' or '))}`,
-  enum: ({ allowedValues }) => `must be one of ${allowedValues.map(String).join(', ')}`,
+  enum: ({ allowedValues }) => `must be one of ${listChoices(allowedValues)}`,
   const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
+  not: () => 'must not have the excluded form',
+  'false schema': () => 'is not allowed',
   format: ({ format }) => FORMAT_MESSAGES[format] ?? `must be a valid ${format}`,
   minimum: ({ limit }) => `must be at least ${limit}`,
   maximum: ({ limit }) => `must be at most ${limit}`,
@@ -88,6 +104,13 @@ const MESSAGES: Readonly<Record<string, (params: AjvParams) => string>> = {
   multipleOf: ({ multipleOf }) => `must be a multiple of ${multipleOf}`,
   minItems: createCountMessage('least', 'items'),
   maxItems: createCountMessage('most', 'items'),
+  items: createCountMessage('most', 'items'),
+  unevaluatedItems: createCountMessage('most', 'items'),
+  contains: ({ minContains, maxContains }) =>
+    maxContains === undefined
+      ? `must contain at least ${minContains} of the described items`
+      : `must contain ${minContains} to ${maxContains} of the described items`,
+  propertyNames: ({ propertyName }) => `must not have a property named ${JSON.stringify(propertyName)}`,
   minProperties: ({ limit }) => `must have at least ${limit} ${limit === 1 ? 'property' : 'properties'}`,
   maxProperties: ({ limit }) => `must have at most ${limit} ${limit === 1 ? 'property' : 'properties'}`,
   minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
@@ -95,6 +118,16 @@ const MESSAGES: Readonly<Record<string, (params: AjvParams) => string>> = {
   uniqueItems: ({ i, j }) => `must not contain the same item twice (items ${j} and ${i})`,
   anyOf: () => 'must have one of the allowed forms',
   oneOf: () => 'must have exactly one of the allowed forms',
+}
+
+const MAX_NAMED_CHOICES = 50
+
+function listChoices(choices: readonly unknown[]): string {
+  const names = choices
+    .slice(0, MAX_NAMED_CHOICES)
+    .map((choice) => (typeof choice === 'string' ? choice : JSON.stringify(choice)))
+  const more = choices.length - names.length
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 const describeAjvError = ({ keyword, params, message }: ErrorObject): string =>

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import { operationTable } from '../../../path-api/operation-table.ts'
 import { resolveType } from '../../../records/types/type-registry.ts'
-import { compileCheck } from '../../../records/types/value-schema.ts'
+import { compileCheck } from '../../../records/types/value-schema/value-schema.ts'
 import { UserOccurrence } from '../../../schemas/user-data/user-data.ts'
 import { createPatient, createPlan } from '../../harness/care/patients.ts'
 import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
@@ -217,6 +217,11 @@ describe('types of data', () => {
     ['has a keyword with a wrong value', { type: 'number', minimum: '1' }, 'schema.minimum'],
     ['has an unknown type', { type: 'float' }, 'schema.type'],
     ['has 101 subschemas', { anyOf: Array(101).fill({ type: 'number' }) }, 'schema'],
+    [
+      'requires 101 names beside them',
+      { type: 'object', dependentRequired: { a: Array.from({ length: 101 }, (_, i) => `n${i}`) } },
+      'schema',
+    ],
     ['is larger than 64 KB', { type: 'string', description: 'x'.repeat(65_536) }, 'schema'],
   ]
   for (const [what, schema, path] of refusedSchemas)
@@ -249,6 +254,104 @@ describe('types of data', () => {
       checks.map((check) => check('b').map(({ path, code }) => [path, code])),
       [[['', 'pattern']], []],
     )
+  })
+
+  it('have patterns of ECMA-262', () => {
+    const patterns = [
+      '^.$',
+      '^a.b$',
+      '^.{1,2}$',
+      '^\\s$',
+      '^\\S$',
+      '^[^\\s]$',
+      '^[\\Sb]$',
+      '^\\v$',
+      '^\\0$',
+      '^\\cJ$',
+    ]
+    const escapes = [
+      '^\\u0041$',
+      '^\\u{1F600}$',
+      '^\\ud83d\\ude00$',
+      '^[\\u{1F600}a]$',
+      '^[^]$',
+      '[]',
+      '^[[a]$',
+      '^[\\b]$',
+    ]
+    const others = [
+      '^\\p{Lu}$',
+      '^\\P{gc=L}$',
+      '^[\\p{Script=Greek}]$',
+      '^(?<n>a)$',
+      '(a$|b)c',
+      '^[$.]$',
+      '^[a^]$',
+      '^\\x41$',
+      '\\bé',
+      '^\\/$',
+    ]
+    const texts =
+      'a|A|b|\n|\r|\u2028|\u00a0|\ufeff|\u0085|\v|\f| |\0|\b|é|α|😀|[|^|$|.|/|ab|a\nb|a\n|a\u2028b|a-b|bc|'.split(
+        '|',
+      )
+    for (const pattern of [...patterns, ...escapes, ...others]) {
+      const check = compileCheck({ type: 'string', pattern })
+      const fitting = texts.filter((text) => check(text).length === 0)
+      assert.deepEqual(
+        fitting,
+        texts.filter((text) => new RegExp(pattern, 'u').test(text)),
+        pattern,
+      )
+    }
+  })
+
+  it('refuse patterns that are not of ECMA-262 or not supported, and say why', async () => {
+    const reasons: [pattern: string, reason: RegExp][] = [
+      ['(?i)abc', /Invalid group/],
+      ['\\Aabc', /Invalid escape/],
+      ['a{,3}', /Incomplete quantifier/],
+      ['\\p{Letter}', /\\p\{Lu\}/],
+      ['(?=a)a', /look-around/],
+      ['(a)\\1', /back-reference/],
+      ['(?:a{500}b){4}', /repeat/],
+    ]
+    for (const [pattern, reason] of reasons) {
+      const answer = await add(dataType({ schema: { type: 'string', pattern }, unit: undefined }))
+      assert.deepEqual(assertProblemPlaces(answer, 422, 'rule-violated'), ['body.schema.pattern'])
+      assert.match(answer.body.errors[0].message, reason)
+    }
+  })
+
+  it('check patterns of former releases, which are not of ECMA-262', () => {
+    const check = compileCheck({ type: 'string', pattern: '(?i)^abc' })
+    assert.deepEqual([check('ABC').length, check('x').length], [0, 1])
+  })
+
+  it('check choices, constants and unique items by their content', () => {
+    const choices = [{ a: 1, b: [2] }, [3], '[3]', 'x', null, 0]
+    const isOneOf = compileCheck({ enum: choices })
+    for (const value of [...choices, { b: [2], a: 1 }, -0]) assert.deepEqual(isOneOf(value), [])
+    assert.deepEqual(
+      isOneOf({ a: 1 }).map(({ message }) => message),
+      ['must be one of {"a":1,"b":[2]}, [3], [3], x, null, 0'],
+    )
+    const isUnique = compileCheck({ type: 'array', uniqueItems: true })
+    assert.deepEqual(isUnique([1, '1', {}, [], '{}', '[]', true, 'true']), [])
+    assert.match(isUnique([{ a: 1, b: 2 }, 1, { b: 2, a: 1 }])[0]?.message ?? '', /items 0 and 2/)
+    const isConstant = compileCheck({ const: { a: [1] } })
+    assert.deepEqual([isConstant({ a: [1] }).length, isConstant({ a: ['1'] }).length], [0, 1])
+  })
+
+  it('name at most 50 of many choices', () => {
+    const check = compileCheck({ enum: Array.from({ length: 1000 }, (_, i) => ({ i })) })
+    assert.match(check(1)[0]?.message ?? '', /\{"i":49\} and 950 more$/)
+  })
+
+  it('need not list the properties that they require, and may allow several types', () => {
+    const check = compileCheck({ type: ['object', 'string'], required: ['a'] })
+    assert.deepEqual(check('x'), [])
+    assert.deepEqual(check({}), [{ path: 'a', code: 'required', message: 'is required' }])
   })
 
   it('refuse a value on which the patterns of its schema take too long', () => {

@@ -1,10 +1,11 @@
-import { compileRegex, type RegexBudget } from '@health-record-service/embedded-mongo/regex'
-import { _, Ajv2020, type FuncKeywordDefinition } from 'ajv/dist/2020.js'
+import type { RegexBudget } from '@health-record-service/embedded-mongo/regex'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { Fraction } from '../../schemas/fraction.ts'
-import { type JsonLimits, walkJson } from '../../schemas/json/walk-json.ts'
-import type { Validator } from '../../schemas/validation/validators.ts'
-import { type Violation, violationsFromAjv } from '../../schemas/validation/violations.ts'
+import { type JsonLimits, walkJson } from '../../../schemas/json/walk-json.ts'
+import type { Validator } from '../../../schemas/validation/validators.ts'
+import { type Violation, violationsFromAjv } from '../../../schemas/validation/violations.ts'
+import { createValueKeywords } from './value-keywords.ts'
+import { compilePattern, patternFault } from './value-patterns.ts'
 
 /** A modeller's JSON Schema 2020-12; its size is limited, so that every check is fast. */
 type ValueSchema = Readonly<Record<string, unknown>>
@@ -12,7 +13,6 @@ type ValueSchema = Readonly<Record<string, unknown>>
 const MAX_SCHEMA_BYTES = 64 * 1024
 const MAX_SUBSCHEMAS = 100
 const MAX_CHOICES = 1000
-const MAX_PATTERN_LENGTH = 1000
 
 /** The limits for any value, whatever its schema permits. */
 const VALUE_LIMITS: JsonLimits = { depth: 16, values: 1000 }
@@ -73,13 +73,6 @@ const KEYWORDS = new Set([
 const FORMATS = ['date', 'time', 'date-time', 'duration', 'uuid'] as const
 const REFERENCE_PATTERN = /^#\/\$defs\/([A-Za-z0-9_-]{1,64})$/
 
-/**
- * In ECMAScript `$` matches only the end of the text; the engine's `$` would also match before a final line
- * break.
- */
-const toEcmaScriptDollar = (pattern: string): string =>
-  pattern.replaceAll(/\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]?|\$/g, (token) => (token === '$' ? '\\z' : token))
-
 /** Thrown when the texts of a value would take too long for the patterns of its schema. */
 class PatternStepsExceeded extends Error {}
 
@@ -101,18 +94,6 @@ class PatternSteps implements RegexBudget {
   }
 }
 
-/** Ajv divides floating-point numbers, in which 0.3 is no multiple of 0.1. */
-const MULTIPLE_OF: FuncKeywordDefinition & { keyword: string } = {
-  keyword: 'multipleOf',
-  type: 'number',
-  schemaType: 'number',
-  validate: (multipleOf: number, value: number) => Fraction.of(value).isMultipleOf(multipleOf),
-  error: {
-    message: 'must be a multiple',
-    params: ({ schemaValue }) => _`{multipleOf: ${schemaValue}}`,
-  },
-}
-
 /** A compiler whose patterns count their steps. */
 const createAjv = (steps: PatternSteps, isForSchemas = false): Ajv2020 => {
   const regExp = (pattern: string) => {
@@ -124,6 +105,10 @@ const createAjv = (steps: PatternSteps, isForSchemas = false): Ajv2020 => {
   const ajv = new Ajv2020({
     allErrors: true,
     strict: true,
+    // Names, lists and types without effect are refused; these have one.
+    strictRequired: false,
+    strictTuples: false,
+    allowUnionTypes: true,
     // Otherwise an object would have a property `constructor`.
     ownProperties: true,
     verbose: true,
@@ -133,10 +118,9 @@ const createAjv = (steps: PatternSteps, isForSchemas = false): Ajv2020 => {
     code: { regExp: Object.assign(regExp, { code: 'counted' }) as never },
   })
   addFormats.default(ajv, [...FORMATS, 'regex', 'uri', 'uri-reference'])
-  return ajv.removeKeyword(MULTIPLE_OF.keyword).addKeyword(MULTIPLE_OF)
+  for (const definition of createValueKeywords()) ajv.removeKeyword(definition.keyword).addKeyword(definition)
+  return ajv
 }
-
-const compilePattern = (pattern: string) => compileRegex(toEcmaScriptDollar(pattern), 's')
 
 /** Checks the schemas themselves. */
 const schemaSteps = new PatternSteps()
@@ -152,8 +136,7 @@ export function valueSchemaViolations(schema: ValueSchema): Violation[] {
   if (found.length > 0) return found
   schemaSteps.refill()
   try {
-    if (schemaAjv.validateSchema(schema) !== true)
-      return violationsFromAjv(schemaAjv.errors).slice(0, MAX_VIOLATIONS)
+    if (schemaAjv.validateSchema(schema) !== true) return violationsFromAjv(schemaAjv.errors, MAX_VIOLATIONS)
     compileCheck(schema)
     return []
   } catch (error) {
@@ -161,7 +144,11 @@ export function valueSchemaViolations(schema: ValueSchema): Violation[] {
       {
         path: '',
         code: 'schema',
-        message: `is not a valid JSON Schema: ${(error as Error).message}`.slice(0, 300),
+        message:
+          `is not a valid JSON Schema: ${(error as Error).message.replaceAll(/strict mode: | \(strictTypes\)/g, '')}`.slice(
+            0,
+            300,
+          ),
       },
     ]
   }
@@ -176,7 +163,7 @@ export function compileCheck(schema: ValueSchema): Validator {
     if (large) return [large]
     steps.refill()
     try {
-      return validate(value) ? [] : violationsFromAjv(validate.errors).slice(0, MAX_VIOLATIONS)
+      return validate(value) ? [] : violationsFromAjv(validate.errors, MAX_VIOLATIONS)
     } catch (error) {
       if (!(error instanceof PatternStepsExceeded)) throw error
       return [{ path: '', code: 'pattern', message: 'has texts too long for the patterns of its schema' }]
@@ -212,7 +199,7 @@ function boundsViolations(schema: ValueSchema): Violation[] {
       { path: '$defs', code: 'recursion', message: 'must not refer to a schema that refers back to it' },
     ]
   if (count <= MAX_SUBSCHEMAS) return []
-  const message = `must have at most ${MAX_SUBSCHEMAS} subschemas, each counted as often as it is referred to`
+  const message = `must have at most ${MAX_SUBSCHEMAS} subschemas and further required names, each counted as often as it is referred to`
   return [{ path: '', code: 'subschemas', message }]
 }
 
@@ -233,25 +220,17 @@ function subschemaViolations(path: string, schema: ValueSchema, definitions: obj
   for (const keyword of ['enum', 'examples'])
     if (Array.isArray(schema[keyword]) && schema[keyword].length > MAX_CHOICES)
       fault(keyword, 'maxItems', `must have at most ${MAX_CHOICES} items`)
-  if (pattern !== undefined && !isLinear(pattern)) fault('pattern', 'pattern', NOT_LINEAR)
+  const faultOfPattern = (keyword: string, one: unknown) => {
+    const message = patternFault(one)
+    if (message !== undefined) fault(keyword, 'pattern', message)
+  }
+  if (pattern !== undefined) faultOfPattern('pattern', pattern)
   for (const name of isObject(patternProperties) ? Object.keys(patternProperties) : [])
-    if (!isLinear(name)) fault('patternProperties', 'pattern', NOT_LINEAR)
+    faultOfPattern('patternProperties', name)
   return violations
 }
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
-
-const NOT_LINEAR = `must be a regular expression of at most ${MAX_PATTERN_LENGTH} characters, without look-around and back-reference, and with few repetitions`
-
-function isLinear(pattern: unknown): boolean {
-  if (typeof pattern !== 'string' || pattern.length > MAX_PATTERN_LENGTH) return false
-  try {
-    compilePattern(pattern)
-    return true
-  } catch {
-    return false
-  }
-}
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -274,6 +253,13 @@ function* walkSubschemas(schema: ValueSchema, path = ''): Generator<[path: strin
     if (isObject(member)) yield* walkSubschemas(member, path === '' ? name : `${path}.${name}`)
 }
 
+/** Names that an object must have, and that have no subschema beside them: each may be a violation. */
+function countRequiredNames({ required, dependentRequired, properties }: ValueSchema): number {
+  const lists = [required, ...(isObject(dependentRequired) ? Object.values(dependentRequired) : [])]
+  const names = lists.flatMap((list) => (Array.isArray(list) ? list : []))
+  return names.filter((name) => !Object.hasOwn(isObject(properties) ? properties : {}, name)).length
+}
+
 /** The number of subschemas that may check one value, references counted each time; undefined: unlimited. */
 function countSubschemas(root: ValueSchema, definitions: Record<string, unknown>): number | undefined {
   const counts = new Map<unknown, number | undefined>()
@@ -284,7 +270,7 @@ function countSubschemas(root: ValueSchema, definitions: Record<string, unknown>
     counts.set(schema, undefined)
     const definitionName = REFERENCE_PATTERN.exec(String(schema.$ref ?? ''))?.[1]
     const inside = membersOf(schema).map(([, member]) => member)
-    let sum: number | undefined = 1
+    let sum: number | undefined = 1 + countRequiredNames(schema)
     for (const one of definitionName === undefined ? inside : [...inside, definitions[definitionName]]) {
       const more = count(one)
       sum = more === undefined || sum === undefined ? undefined : sum + more
