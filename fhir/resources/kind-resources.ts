@@ -8,7 +8,7 @@ import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
 import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
 import { IS_HIDDEN } from '../../records/ehrs/deletion/hidden-contents.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
-import { elementPathOf, type FhirResource } from '../../records/fhir/mapping.ts'
+import { elementPathOf, type FhirResource, locateAtElement } from '../../records/fhir/mapping.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import type { ChangedRecord, RecordChange } from '../../records/live/changes.ts'
 import { findDeletedRecords } from '../../records/live/listed-changes.ts'
@@ -341,16 +341,17 @@ class KindResources implements ResourceSource {
     return others.length === 0 ? first : own.find(isMeant)
   }
 
-  /** @throws RuleViolated for a code that no kind has */
+  /** @throws RuleViolated for a code or a questionnaire that no kind has */
   #streamFor(resource: FhirResource): ResourceStream {
     const found = this.#findStreamFor(resource)
     if (found) return found
+    const element = this.#type === 'QuestionnaireResponse' ? 'questionnaire' : 'code'
     throw new ServiceError('RuleViolated', {
       violations: [
         {
-          path: `${this.#type}.code`,
+          path: `${this.#type}.${element}`,
           code: 'not-supported',
-          message: 'must be a code that this service stores',
+          message: `must be a ${element} that this service stores`,
         },
       ],
     })
@@ -386,9 +387,7 @@ class KindResources implements ResourceSource {
     } catch (error) {
       if (!(error instanceof ServiceError) || error.error !== 'RuleViolated') throw error
       const isLocated = ({ path }: { path: string }) => path === fhir.type || path.startsWith(`${fhir.type}.`)
-      const violations = error.violations.map((one) =>
-        isLocated(one) ? one : { ...one, path: elementPathOf(fhir, one.path) },
-      )
+      const violations = error.violations.map((one) => (isLocated(one) ? one : locateAtElement(fhir, one)))
       throw new ServiceError('RuleViolated', { violations, cause: error })
     }
   }

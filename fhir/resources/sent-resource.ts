@@ -5,9 +5,9 @@ import { Decimal } from '../../records/fhir/decimal.ts'
 import { elementAt, isElement, memberOf } from '../../records/fhir/element-paths.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import {
-  elementPathOf,
   type FhirMapping,
   type FhirResource,
+  locateAtElement,
   mappedFields,
   readElements,
 } from '../../records/fhir/mapping.ts'
@@ -244,7 +244,7 @@ export function requireValidResource(
   const names = new Set(missing.map(({ path }) => path))
   const violations = [...bySchema, ...ruleViolations(kind, values, changedFields, bySchema)]
   const invalid = violations
-    .map((one) => ({ ...one, path: elementPathOf(mapping, one.path) }))
+    .map((one) => locateAtElement(mapping, one))
     .filter(({ path }) => !names.has(path))
   // Few clients send derived values, and it takes time to derive them. No rule can derive them from faulty ones.
   const { derived } = kind.rules

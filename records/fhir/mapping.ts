@@ -1,3 +1,4 @@
+import type { Violation } from '../../schemas/validation/violations.ts'
 import { type FhirJson, joinElements } from './element-paths.ts'
 import type { FhirCoding } from './elements.ts'
 import type { FhirElement, FieldValues } from './fhir-element.ts'
@@ -73,4 +74,11 @@ export function elementPathOf({ type, elements }: FhirMapping, fieldPath: string
   const path = elements.find(({ paths }) => Object.hasOwn(paths, field))?.paths[field]
   const below = rest.map((key) => (/^\d+$/.test(key) ? `[${key}]` : `.${key}`)).join('')
   return path === undefined ? type : `${type}.${path}${below}`
+}
+
+/** A violation at the element of its field. Its message names a field that no element expresses. */
+export function locateAtElement(mapping: FhirMapping, violation: Violation): Violation {
+  const path = elementPathOf(mapping, violation.path)
+  if (path !== mapping.type || violation.path === '') return { ...violation, path }
+  return { ...violation, path, message: `has no element for ${violation.path}, which ${violation.message}` }
 }

@@ -16,18 +16,30 @@ const VERSIONS: Readonly<Record<InstrumentName, readonly number[]>> = {
   DSMQ: [1],
 }
 
-const FURTHER_ITEMS: Partial<Record<InstrumentName, readonly object[]>> = {
-  ACQ: [
-    { linkId: 'relieverPuffs', text: 'Reliever puffs in 24 hours, in place of item 6', type: 'integer' },
-    { linkId: 'fev1PercentPredicted', text: 'FEV1 as % of predicted, in place of item 7', type: 'decimal' },
-    { linkId: 'age', text: 'Age in years', type: 'decimal' },
-  ],
-}
+/** With the first version that takes an answer to the item. */
+const FURTHER_ITEMS: Partial<Record<InstrumentName, readonly (readonly [version: number, item: object])[]>> =
+  {
+    ACQ: [
+      [
+        6,
+        { linkId: 'relieverPuffs', text: 'Reliever puffs in 24 hours, in place of item 6', type: 'integer' },
+      ],
+      [
+        7,
+        {
+          linkId: 'fev1PercentPredicted',
+          text: 'FEV1 as % of predicted, in place of item 7',
+          type: 'decimal',
+        },
+      ],
+      [5, { linkId: 'age', text: 'Age in years', type: 'decimal' }],
+    ],
+  }
 
 const PUBLISHED = '2026-11-26'
 
 function questionnaireOf(instrument: InstrumentName, version: number): FhirResource {
-  const { items, highest, required, takesNotRequired } = INSTRUMENTS[instrument]
+  const { items, highest, takesNotRequired } = INSTRUMENTS[instrument]
   const id = instrument.toLowerCase()
   const choices = Array.from({ length: highest + 1 }, (_, valueInteger): object => ({ valueInteger }))
   const answerOption = takesNotRequired ? [...choices, { valueCoding: NOT_REQUIRED }] : choices
@@ -36,8 +48,8 @@ function questionnaireOf(instrument: InstrumentName, version: number): FhirResou
     Array.from({ length: count }, (_, i) => ({
       linkId: `${prefix}${i + 1}`,
       text: neutralLabel(instrument, i + 1),
+      // None is required: the service stores responses without an answer to it.
       type: 'choice',
-      required: prefix === '' && required.includes(i + 1),
       answerOption,
     }))
   return {
@@ -54,7 +66,7 @@ function questionnaireOf(instrument: InstrumentName, version: number): FhirResou
     item: [
       ...questions(''),
       ...(instrument === 'HADS' ? questions('option-') : []),
-      ...(FURTHER_ITEMS[instrument] ?? []),
+      ...(FURTHER_ITEMS[instrument] ?? []).filter(([from]) => version >= from).map(([, item]) => item),
     ],
   }
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { communicationMapping } from '../../../records/chat/fhir/communication-mapping.ts'
 import { isMapped } from '../../../records/fhir/mapping.ts'
 import { attachableCollectionOf, CLASS_NAMES, classKindOf } from '../../../records/kinds.ts'
 import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
-import { createPerson } from '../../harness/people/people.ts'
+import { createPerson, createRoleHolder } from '../../harness/people/people.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: resources have any form
 type Json = any
@@ -134,6 +135,32 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
     }
   })
 
+  it('are refused by the element that says the kind, or by the field that FHIR has no element for', async () => {
+    const refused = async (resource: Json) => {
+      const sent = await patient.call('POST', `/fhir/R4/${resource.resourceType}`, resource)
+      const [{ expression, diagnostics }] = assertStatus(sent, 422).issue
+      return [expression, diagnostics]
+    }
+    const subject = { reference: `Patient/${patient.ehrId}` }
+    const response = { resourceType: 'QuestionnaireResponse', status: 'completed', subject, item: [] }
+    const authored = '2026-03-01T08:30:00Z'
+    const [element, text] = await refused({ ...response, authored, questionnaire: 'urn:x:phq9' })
+    assert.deepEqual(element, ['QuestionnaireResponse.questionnaire'])
+    assert.match(text, /must be a questionnaire that this service stores/)
+    const modeller = await createRoleHolder('modeller')
+    const type = `t-${randomUUID()}`
+    const schema = { type: 'object', properties: { cause: {} }, required: ['cause'] }
+    assertStatus(await modeller.call('POST', '/data/type/event', { type, name: 'Fall', schema }), 201)
+    const [, reason] = await refused({
+      resourceType: 'Observation',
+      status: 'final',
+      subject,
+      code: { coding: [{ system: 'urn:health-record-service:event-type', code: type }] },
+      effectiveDateTime: authored,
+    })
+    assert.match(reason, /has no element for data\.cause, which is required/)
+  })
+
   it('show answers by the items of a Questionnaire that they name', async () => {
     const common = { carePlanId, timestamp: '2026-03-01T08:30:00Z' }
     const answers = {
@@ -146,6 +173,13 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
       all.map(({ id }) => id),
       ['acq-5', 'acq-6', 'acq-7', 'hads', 'dsmq'],
     )
+    const further = all.slice(0, 3).map(({ version, item }) => item.slice(Number(version)))
+    assert.deepEqual(
+      further.map((items) => items.map(({ linkId }: Json) => linkId)),
+      [['age'], ['relieverPuffs', 'age'], ['relieverPuffs', 'fev1PercentPredicted', 'age']],
+    )
+    // The service stores responses without any answer.
+    assert.ok(all.every(({ item }) => item.every((one: Json) => !one.required)))
     for (const [kind, body] of Object.entries(answers)) {
       const { id } = await post(`procedure/${kind}`, { ...common, ...body })
       const response = await get(`QuestionnaireResponse/${id}`)
