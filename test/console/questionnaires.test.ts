@@ -52,6 +52,25 @@ describe('questionnaires in the console', () => {
     assertNoFaults(page)
   })
 
+  it('tell that there may be no score, also if no item is required or a last one has an answer', async () => {
+    const page = await opened.open()
+    await logInOn(page, await createPatient())
+    for (const [name, skipped, last] of [
+      ['Asthma questionnaire', 6, 7],
+      ['Anxiety and depression questionnaire', 14, 14],
+    ] as const) {
+      await menu(page, 'Measure').click()
+      await page.getByRole('link', { name }).click()
+      for (let i = 1; i <= last; i++) {
+        await page.getByText(`Question ${i} of ${last}.`).waitFor()
+        if (i !== skipped) await page.getByRole('radio').first().check()
+        await button(page, 'Next').click()
+      }
+      await page.getByText('Some answers are missing, so there may be no score').waitFor()
+    }
+    assertNoFaults(page)
+  })
+
   it('can be answered by keyboard, with "not part of my treatment" and in Dutch', async () => {
     const patient = await createPatient()
     const page = await opened.open({ language: 'nl' })

@@ -2,7 +2,7 @@ import type { Me } from '../../model/me.ts'
 import { useText } from '../../texts/translate.ts'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { Heading } from '../../ui/heading.tsx'
-import { type Answers, optionsOf, useSaveAnswers } from './answers.ts'
+import { type Answers, isComplete, optionsOf, useSaveAnswers } from './answers.ts'
 import { itemsOf, type Questionnaire } from './questionnaire-query.ts'
 
 interface AnswerReviewProps {
@@ -22,12 +22,11 @@ export function AnswerReview({ me, questionnaire, answers, onTurn, onSaved }: An
     onSaved()
   })
   const items = itemsOf(questionnaire)
-  const isScored = items.every(({ required, number }) => !required || number in answers)
   return (
     <>
       <Heading title={t('questionnaire.review')} />
       <Form form={submit} submit={t('questionnaire.send')}>
-        {!isScored && <p className="note">{t('questionnaire.noScore')}</p>}
+        {!isComplete(questionnaire, answers) && <p className="note">{t('questionnaire.noScore')}</p>}
         <ul className="rows" lang={questionnaire.language}>
           {items.map((item, at) => (
             <li key={item.number}>

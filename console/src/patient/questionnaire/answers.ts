@@ -35,6 +35,12 @@ function countItems(questionnaire: Questionnaire, answers: Answers): number {
   return Math.max(...items.filter((one) => one.required || one.number in answers).map(({ number }) => number))
 }
 
+/** Whether each item that is sent has an answer. The service has rules of its own for scores without some of them. */
+export const isComplete = (questionnaire: Questionnaire, answers: Answers): boolean =>
+  itemsOf(questionnaire).every(
+    ({ number }) => number in answers || number > countItems(questionnaire, answers),
+  )
+
 function toBody(questionnaire: Questionnaire, answers: Answers) {
   const count = countItems(questionnaire, answers)
   return {
