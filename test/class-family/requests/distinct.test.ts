@@ -53,6 +53,25 @@ describe('class family: distinct', () => {
     ])
   })
 
+  it('returns objects and lists as they are stored', async () => {
+    const [ehr] = (await request().get('/1/classes/Ehr').set(user.headers)).body.results
+    const carePlanId = (await distinct({ distinct: 'carePlanId' })).results[0]
+    const free = { _id: 1, objectId: 'x', _rperm: [], createdAt: { a: [{ _id: 2 }] } }
+    const payload = { free, lists: [[1, { _id: 3 }], []] }
+    const body = { ehrId: ehr.objectId, carePlanId, modelClassName: 'Objects', payload }
+    await request().post('/1/classes/Custom').set(user.headers).send(body).expect(201)
+    const where = JSON.stringify({ modelClassName: 'Objects' })
+    for (const [field, results] of [
+      ['payload', [payload]],
+      ['payload.free', [free]],
+      ['payload.lists', payload.lists.toReversed()],
+    ] as const)
+      assert.deepEqual((await distinct({ distinct: field, where })).results, results)
+    const custom = (await request().get('/1/classes/Custom').set(user.headers).query({ where })).body
+      .results[0]
+    await request().delete(`/1/classes/Custom/${custom.objectId}`).set(user.headers).expect(200)
+  })
+
   it('respects where, order, limit, skip and count', async () => {
     const where = JSON.stringify({ 'payload.score': { $gte: 2 } })
     assert.deepEqual(

@@ -1,6 +1,6 @@
 import type { Caller } from '../../../../records/store/documents/caller.ts'
 import type { ExpectedVersions } from '../../../../records/store/write-decider.ts'
-import { type ListCollection, type RequestReadLimits, RequestReads } from './request-reads.ts'
+import { type ListCollection, type RequestReadLimits, RequestReads, unwrapObject } from './request-reads.ts'
 
 /** Object that Parse Server creates per request to call its storage adapter. */
 export interface RequestDatabase<Schema> {
@@ -70,6 +70,8 @@ export function createRequestAdapter(database: { adapter: object }, limits: Requ
         : read === 'count'
           ? 0
           : []
+  const { distinct } = adapter
+  adapter.distinct = async (...args) => ((await distinct(...args)) as unknown[]).map(unwrapObject)
   adapter._adaptiveCollection = async (name) => reads.readInSlices(await base._adaptiveCollection(name))
   database.adapter = adapter
 }

@@ -16,7 +16,11 @@ const MAX_OBJECTS = 5_000
 
 /** Parse Server's wrapper of a collection, as far as it reads lists. */
 export interface ListCollection {
-  _mongoCollection: { collectionName: string; find(...args: never[]): DocumentCursor<object> }
+  _mongoCollection: {
+    collectionName: string
+    find(...args: never[]): DocumentCursor<object>
+    distinct(...args: never[]): Promise<unknown[]>
+  }
   find(query: object, options: object): Promise<object[]>
 }
 
@@ -29,6 +33,11 @@ export interface RequestReadLimits {
   /** Undefined for an object that Parse Server must convert. */
   toClassForm(className: string, document: object): object | undefined
 }
+
+/** Puts an object among distinct values into a list, since Parse Server would convert it like a document. */
+const wrapObject = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null ? [value] : value
+export const unwrapObject = (value: unknown): unknown => (Array.isArray(value) ? value[0] : value)
 
 /** The reads of one request: a few at a time, in slices, until its time or budget is used up. */
 export class RequestReads {
@@ -66,6 +75,7 @@ export class RequestReads {
         const cursor = driver.find(...args)
         return Object.assign(cursor, { toArray: () => this.#readAll(cursor, driver.collectionName) })
       },
+      distinct: async (...args: never[]) => (await driver.distinct(...args)).map(wrapObject),
     })
     return collection
   }
