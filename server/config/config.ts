@@ -101,14 +101,16 @@ function keysFromFile(
   const inFile = readStoredKeys(path)
   const keyNames = SETTING_NAMES.filter((name) => {
     const setting: Setting<unknown> = SETTINGS[name]
-    return missing.includes(name) || (setting.stored && values[name] === undefined)
+    return missing.includes(name) || setting.stored
   })
   const storedNames = keyNames.filter((name) => inFile[name] !== undefined)
   const generatedNames = missing.filter((name) => !storedNames.includes(name))
   const read = (name: SettingName): unknown => {
     const value = SETTINGS[name].kind.read(inFile[name] ?? '')
     if (value === undefined) throw damagedKeyFile(path)
-    return value
+    // Former keys of a variable and of the file count together.
+    const before = values[name]
+    return Array.isArray(before) && Array.isArray(value) ? [...new Set([...before, ...value])] : value
   }
   return {
     ...Object.fromEntries(storedNames.map((name) => [name, read(name)])),

@@ -90,6 +90,19 @@ describe('configuration', () => {
     }
   })
 
+  it('joins former keys of a variable with those of keys.json', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'config-'))
+    const [before, other, former] = ['b', 'o', 'f'].map((letter) => letter.repeat(24)) as [
+      string,
+      string,
+      string,
+    ]
+    writeFileSync(join(directory, 'keys.json'), JSON.stringify({ auditKeysBefore: `${before},${other}` }))
+    const env = { DATA_DIR: directory, AUDIT_KEYS_BEFORE: `${former},${other}` }
+    assert.deepEqual(readConfig(env, false).auditKeysBefore, [former, other, before])
+    assert.deepEqual(readConfig({ DATA_DIR: directory }, false).auditKeysBefore, [before, other])
+  })
+
   it('refuses a key that equals another one of keys.json', async () => {
     const directory = dataDir()
     const { restApiKey, auditKey, masterKey } = await start({ DATA_DIR: directory })
