@@ -1,5 +1,3 @@
-import { ucumCodeOf } from '../../schemas/measurements/units.ts'
-import { isUcumCode } from '../../schemas/types/ucum-code.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import type { TypeFamily } from './type-registry.ts'
 import { isNumericSchema, valueSchemaViolations } from './value-schema/value-schema.ts'
@@ -40,16 +38,7 @@ export function typeViolations(
   for (const [path, range] of Object.entries({ 'ranges.hard': hard, 'ranges.warn': warn }))
     if (range && lowerBound(range) > upperBound(range))
       found.push({ path, code: 'order', message: 'must have a maximum that is not below its minimum' })
-  return [...found, ...(now ? changeViolations(now, { numeric, unit }) : unitViolations(unit))]
-}
-
-/** FHIR says that the unit is a code of UCUM, and it cannot change later. */
-function unitViolations(unit: unknown): Violation[] {
-  if (typeof unit !== 'string') return []
-  const code = ucumCodeOf(unit)
-  if (code === unit || (code === undefined && isUcumCode(unit))) return []
-  const example = code ?? '/min or {steps}'
-  return [{ path: 'unit', code: 'ucum', message: `must be a UCUM code, such as ${example}` }]
+  return now ? [...found, ...changeViolations(now, { numeric, unit })] : found
 }
 
 /** Graphs and sums compare new values with those of earlier versions. */

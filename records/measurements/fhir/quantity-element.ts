@@ -12,7 +12,7 @@ const SENT_QUANTITY = ownUri('sent-quantity')
 /** Units that the profiles of vital signs do not allow. */
 const CONVERTED_UNITS: readonly (string | undefined)[] = ['kPa', 'K', 'm', '[ft_i]']
 
-/** A quantity as sent. Data types of earlier releases may have a unit that is no code of UCUM. */
+/** A quantity as sent. The unit of a data type may be any text, and only a code of UCUM is shown as one. */
 export function plainQuantity(value: unknown, unit: unknown): FhirJson {
   const code = ucumCodeOf(unit) ?? String(unit)
   return { value, unit, ...(isUcumCode(code) && { system: UCUM, code }) }
