@@ -304,7 +304,7 @@ describe('attack: names that every object inherits', function suite() {
         }
       }
     }
-    assert.equal(stored, 24)
+    assert.equal(stored, 28)
   })
 
   it('cause no fault in the class family', async () => {
