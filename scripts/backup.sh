@@ -51,6 +51,7 @@ case "${1:-}" in
     [ -n "$(find . -name '*.archive.gz' -mmin "-$((BACKUP_HOURS * 60 + 60))")" ]
     ;;
   restore)
+    [ -n "${2:-}" ] || { echo "$usage" >&2; exit 2; }
     sha256sum --check "$2.sha256"
     lock
     verify "$2"

@@ -12,6 +12,12 @@ const COST_WEIGHT = 0.1
 /** Requests that cost more have mostly waited for something else. */
 const MAX_COST_MS = 200
 
+/**
+ * Long requests of an account that may run while other accounts are active. Pauses share only the processor of this
+ * service: the database would work for each of them in turn.
+ */
+const MAX_LONG_REQUESTS = 4
+
 /** A request that runs. */
 export interface Admission {
   /**
@@ -83,12 +89,17 @@ export class AdmissionControl {
   }
 
   #findRefusal(account: AdmittedAccount<Admission>): ServiceError | undefined {
-    return this.#limit.isReached || account.limit.isReached ? this.#queue.findRefusal(account) : undefined
+    return this.#limit.isReached || !this.#mayBegin(account) ? this.#queue.findRefusal(account) : undefined
+  }
+
+  #mayBegin(account: AdmittedAccount<Admission>): boolean {
+    if (account.limit.isReached) return false
+    return account.longRequests < MAX_LONG_REQUESTS || !this.#isShared(account)
   }
 
   #beginRequests(): void {
     while (!this.#limit.isReached) {
-      const next = this.#queue.takeNext((account) => !account.limit.isReached)
+      const next = this.#queue.takeNext((account) => this.#mayBegin(account))
       if (!next) return
       const { account, request } = next
       const waitedMs = this.#clock.now() - request.sinceMs
@@ -105,10 +116,15 @@ export class AdmissionControl {
     this.#running += 1
     this.#accounts.noteActivity(account)
     let state: 'running' | 'succeeded' | 'failed' = 'running'
+    let isLong = false
     return {
       pause: async (workMs) => {
         // Pauses limit long work. It must not take the place of short requests.
         endCost(false)
+        if (!isLong && state === 'running') {
+          isLong = true
+          account.longRequests += 1
+        }
         account.usedMs += workMs
         this.#beginRequests()
         const pauseMs = account.work.pauseAfter(workMs, this.#isShared(account))
@@ -118,6 +134,7 @@ export class AdmissionControl {
       release: (hasFailed = false) => {
         if (state !== 'running') return
         state = hasFailed ? 'failed' : 'succeeded'
+        if (isLong) account.longRequests -= 1
         account.limit.end(own, this.#clock.now(), hasFailed)
         this.#running -= 1
         this.#accounts.noteActivity(account)

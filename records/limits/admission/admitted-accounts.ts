@@ -24,6 +24,8 @@ export interface AdmittedAccount<A> {
   /** The average cost of one of its requests. */
   costMs: number
   work: LongWork
+  /** Its running requests that have paused. */
+  longRequests: number
   activeAtMs: number
 }
 
@@ -55,6 +57,7 @@ export class AdmittedAccounts<A> {
       limit: new ConcurrencyLimit(CONCURRENCY_LIMITS.account),
       waiting: [],
       work: new LongWork(this.#clock),
+      longRequests: 0,
       activeAtMs: Number.NEGATIVE_INFINITY,
     }
     this.#accounts.set(name, account)

@@ -151,4 +151,29 @@ describe('admission control', () => {
     assert.equal(await step(), 0, 'the first 50 ms after a while need no pause')
     long.release()
   })
+  it('runs four long requests of an account at once while others are active, and lets the others wait', async () => {
+    let nowMs = 0
+    const wakeAfter = (ms: number, work: () => void) => {
+      nowMs += ms
+      work()
+    }
+    const control = new AdmissionControl({ now: () => nowMs, wakeAfter })
+    const running: Admission[] = []
+    const begin = () => control.admit('long').then((admission) => running.push(admission))
+    const becomeLong = () => Promise.all(running.map((one) => one.pause(3)))
+
+    for (let i = 0; i < 6; i++) await begin()
+    await becomeLong()
+    assert.equal(control.waiting, 0, 'nobody else is active')
+    const other = await control.admit('other')
+    const further = begin()
+    assert.equal(control.waiting, 1)
+    assert.equal(running.length, 6)
+    other.release()
+    for (const one of running.splice(0, 3)) one.release()
+    await further
+    assert.equal(control.waiting, 0)
+    for (const one of running) one.release()
+    assert.equal(control.running, 0)
+  })
 })
