@@ -125,8 +125,8 @@ export function parseIdempotencyKey(header: string | string[] | undefined): stri
 const isFinalResponse = ({ status, body }: RenderedResponse): boolean =>
   status < 500 && status !== 408 && status !== 429 && !(body instanceof Readable)
 
-/** Bytes of a stored response. Otherwise an account could fill the disk by repeating a search with many results. */
-const MAX_STORED_BYTES = 256 * 1024
+/** Bytes of a stored response, as many as a body may have. Otherwise searches with many results would fill the disk. */
+const MAX_STORED_BYTES = 1024 * 1024
 
 const isStorable = ({ body }: RenderedResponse): boolean =>
   Buffer.byteLength((body as string | Buffer | undefined) ?? '') <= MAX_STORED_BYTES

@@ -50,6 +50,19 @@ describe('attack: FHIR requests with large responses', function suite() {
   const statusesOf = ({ entry }: Json): string[] => entry.map(({ response }: Json) => response.status)
   const countCreated = () => service.db.collection('BloodPressure').countDocuments({ ehrId: patient.ehrId })
 
+  it('stores a response under its Idempotency-Key only up to 1 MB', async () => {
+    for (const [entry, isStored] of [
+      [search('2026-03-01', 1), true],
+      [search('2026-03-01', 2), false],
+    ] as const) {
+      const repeated = { 'Idempotency-Key': randomUUID() }
+      const first = assertStatus(await post('batch', [entry], repeated))
+      const again = await post('batch', [entry], repeated)
+      assert.equal(again.headers.get('idempotency-replayed'), isStored ? 'true' : null)
+      assert.deepEqual(idsIn(assertStatus(again).entry[0].resource), idsIn(first.entry[0].resource))
+    }
+  })
+
   it('gets at most 16 MB in a batch', async () => {
     const before = await countCreated()
     const body = assertStatus(await post('batch', [large(), large(), creation()]))
