@@ -11,7 +11,7 @@ import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import { Store } from '../store/store.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
-import { findDeletedVersion, versionAfterDeletion } from '../store/writing/history.ts'
+import { findFirstVersion } from '../store/writing/history.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import { ownedRecordId, privatePermissions } from './storage/owner.ts'
 import { PROFILE_COLLECTIONS } from './storage/profile-collections.ts'
@@ -109,8 +109,7 @@ export class Connections {
     const create = async (owner: string, about: string, state: StoredConnection['state']) => {
       const id = ownedRecordId(owner, about)
       const record = { collection: PROFILE_COLLECTIONS.connection, id }
-      const deleted = await findDeletedVersion(this.#records.db, record, tx)
-      const first = deleted ? { first: { version: versionAfterDeletion(deleted) } } : {}
+      const first = await findFirstVersion(this.#records.db, record, tx)
       const fields = { mvUid: owner, other: about, state }
       return this.store.create(caller, fields, privatePermissions(owner), { tx, id, ...first })
     }

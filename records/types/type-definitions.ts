@@ -10,7 +10,7 @@ import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import { Store } from '../store/store.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
-import { findDeletedVersion, versionAfterDeletion } from '../store/writing/history.ts'
+import { findFirstVersion } from '../store/writing/history.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import { builtInTypes } from './built-in/built-in-types.ts'
 import { evictType, resolveType, type TypeFamily, typeCollectionOf } from './type-registry.ts'
@@ -101,8 +101,7 @@ export class TypeDefinitions {
       await this.#requireCapacity()
       // The versions go on after a deleted type of this name, so that a number never means two definitions.
       const record = { collection: typeCollectionOf(this.#family), id }
-      const deleted = await findDeletedVersion(this.#records.db, record, tx)
-      const first = deleted ? { first: { version: versionAfterDeletion(deleted) } } : {}
+      const first = await findFirstVersion(this.#records.db, record, tx)
       return this.#store.create(caller, this.#toStored(body), TYPE_PERMISSIONS, { tx, id, ...first })
     }
     const storedType = await runStoreTransaction(this.#records, create).catch(

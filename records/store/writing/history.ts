@@ -144,6 +144,16 @@ export async function findDeletedVersion(
 /** The version with which a deleted record returns: the deletion was a version of its own. */
 export const versionAfterDeletion = ({ version }: ParseDocument): number => version + 2
 
+/** Finds the version with which a new record continues the history of a deleted one; nothing if there was none. */
+export async function findFirstVersion(
+  db: Db,
+  record: HistoryKey,
+  tx: Parameters<typeof findDeletedVersion>[2],
+): Promise<{ first?: { version: number } }> {
+  const deleted = await findDeletedVersion(db, record, tx)
+  return deleted ? { first: { version: versionAfterDeletion(deleted) } } : {}
+}
+
 /** Finds records of a kind that were deleted from an EHR, the last one first. @param keys of `knownBy` */
 export async function findDeletedIds(
   db: Db,
