@@ -1,17 +1,18 @@
 import { Readable } from 'node:stream'
+import { OpenCounts } from '../../records/limits/open-counts.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { EventStreamWriter } from '../reply/event-stream.ts'
 
 /** Downloads of an account that are sent at once: each holds some megabytes until its client has read them. */
 const MAX_RUNNING_DOWNLOADS = 4
-/** A download ends this long after its session, at most. */
+/** How often a download asks for its session. */
 const RIGHTS_CHECK_INTERVAL_MS = 5_000
 /** A download that nobody reads ends after the timeout of its connection. */
 const RETRY_AFTER_S = 10
 
 /** Limits the streamed responses that an account reads at once: exports, their files and results of queries. */
 export class RunningDownloads {
-  readonly #counts = new Map<string, number>()
+  readonly #counts = new OpenCounts()
 
   /**
    * Counts a body until its end, if it is a download.
@@ -21,25 +22,18 @@ export class RunningDownloads {
   add(account: string, body: unknown, isPermitted?: () => Promise<boolean>): void {
     // Streams of events bound what they hold.
     if (!(body instanceof Readable) || body instanceof EventStreamWriter) return
-    const count = this.#counts.get(account) ?? 0
-    if (count >= MAX_RUNNING_DOWNLOADS) {
+    if (this.#counts.of(account) >= MAX_RUNNING_DOWNLOADS) {
       body.destroy()
       const detail = `At most ${MAX_RUNNING_DOWNLOADS} downloads run at once. Read one to its end, or close its connection.`
       throw new ServiceError('TooManyRequests', { retryAfter: RETRY_AFTER_S, detail })
     }
-    this.#counts.set(account, count + 1)
+    this.#counts.add(account)
     const timer =
       isPermitted && setInterval(() => void endUnless(isPermitted, body), RIGHTS_CHECK_INTERVAL_MS)
     body.once('close', () => {
       clearInterval(timer)
-      this.#remove(account)
+      this.#counts.remove(account)
     })
-  }
-
-  #remove(account: string): void {
-    const left = (this.#counts.get(account) ?? 1) - 1
-    if (left === 0) this.#counts.delete(account)
-    else this.#counts.set(account, left)
   }
 }
 

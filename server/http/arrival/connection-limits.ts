@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
+import { OpenCounts } from '../../../records/limits/open-counts.ts'
 import { addressKey } from '../../../records/limits/rate-limiter.ts'
 
 /** Connections of an address: more than the sockets for live queries that it may have, since many people may share it. */
@@ -22,25 +23,15 @@ export function limitConnections(
   isProxy: (address: string) => boolean,
   limits = defaultLimits(),
 ): void {
-  const counts = new Map<string, number>()
-  const add = (name: string): number => {
-    const count = (counts.get(name) ?? 0) + 1
-    counts.set(name, count)
-    return count
-  }
-  const remove = (name: string): void => {
-    const left = (counts.get(name) ?? 1) - 1
-    if (left === 0) counts.delete(name)
-    else counts.set(name, left)
-  }
+  const counts = new OpenCounts()
   server.prependListener('connection', (socket) => {
     const { remoteAddress = '' } = socket
     const address = isProxy(remoteAddress) ? undefined : addressKey(remoteAddress)
-    const isFull = add('all') > limits.all
-    const isFullForAddress = address !== undefined && add(address) > limits.address
+    const isFull = counts.add('all') > limits.all
+    const isFullForAddress = address !== undefined && counts.add(address) > limits.address
     socket.once('close', () => {
-      remove('all')
-      if (address !== undefined) remove(address)
+      counts.remove('all')
+      if (address !== undefined) counts.remove(address)
     })
     if (isFull || isFullForAddress) socket.destroy()
   })
