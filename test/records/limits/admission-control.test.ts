@@ -20,6 +20,18 @@ const arrivals = (
     workMs,
   }))
 
+/** A clock on which each wait passes at once. */
+const createSkippingClock = () => ({
+  nowMs: 0,
+  now() {
+    return this.nowMs
+  },
+  wakeAfter(ms: number, work: () => void) {
+    this.nowMs += ms
+    work()
+  },
+})
+
 describe('admission control', () => {
   it('admits everything at once on a service that has time', async () => {
     const requests = await simulate(arrivals({ seconds: 10, perSecond: 100, accounts: 5, workMs: 5 }))
@@ -119,23 +131,19 @@ describe('admission control', () => {
   })
 
   it('lets long work pause for three quarters of its time while others are active, beyond a burst', async () => {
-    let nowMs = 0
-    const wakeAfter = (ms: number, work: () => void) => {
-      nowMs += ms
-      work()
-    }
-    const control = new AdmissionControl({ now: () => nowMs, wakeAfter })
+    const clock = createSkippingClock()
+    const control = new AdmissionControl(clock)
     const long = await control.admit('long')
     const step = async (): Promise<number> => {
-      nowMs += 3
-      const begunMs = nowMs
+      clock.nowMs += 3
+      const begunMs = clock.nowMs
       await long.pause(3)
-      return nowMs - begunMs
+      return clock.nowMs - begunMs
     }
     /** Works in steps of 3 ms until the time. @returns the work that was done meanwhile */
     const workUntil = async (endMs: number, everyStep: () => Promise<void> = async () => {}) => {
       let worked = 0
-      for (; nowMs < endMs; worked += 3) {
+      for (; clock.nowMs < endMs; worked += 3) {
         await everyStep()
         await step()
       }
@@ -145,19 +153,14 @@ describe('admission control', () => {
     const other = async () => (await control.admit('other')).release()
     const beside = await workUntil(3_000, other)
     assert.ok(beside > 450 && beside < 600, `${beside}`)
-    nowMs += 1_000
+    clock.nowMs += 1_000
     assert.equal(await step(), 0)
     await other()
     assert.equal(await step(), 0, 'the first 50 ms after a while need no pause')
     long.release()
   })
   it('runs four long requests of an account at once while others are active, and lets the others wait', async () => {
-    let nowMs = 0
-    const wakeAfter = (ms: number, work: () => void) => {
-      nowMs += ms
-      work()
-    }
-    const control = new AdmissionControl({ now: () => nowMs, wakeAfter })
+    const control = new AdmissionControl(createSkippingClock())
     const running: Admission[] = []
     const begin = () => control.admit('long').then((admission) => running.push(admission))
     const becomeLong = () => Promise.all(running.map((one) => one.pause(3)))
