@@ -20,6 +20,11 @@ const START_TIMEOUT_MS = 60_000
  */
 const SERVER_HEARTBEAT_INTERVAL_MS = 500
 const CONNECT_TIMEOUT_MS = 2_000
+/**
+ * The wait of a command for a connection. It is shorter than that of a new connection for its reply: the driver would
+ * repeat a command after the latter, and the request would wait twice.
+ */
+const CONNECTION_WAIT_TIMEOUT_MS = 1_900
 
 /**
  * Options of every client, whatever the address says: writes are on the disks of a majority, and reads go to
@@ -52,11 +57,12 @@ export const createStartClient = (uri: string): MongoClient => new MongoClient(u
 export const createServingOptions = (uri: string): MongoClientOptions => ({
   ...withSelectionTimeout(uri, PRIMARY_SEARCH_TIMEOUT_MS),
   ...(!/[?&]connectTimeoutMS=/i.test(uri) && { connectTimeoutMS: CONNECT_TIMEOUT_MS }),
+  ...(!/[?&]waitQueueTimeoutMS=/i.test(uri) && { waitQueueTimeoutMS: CONNECTION_WAIT_TIMEOUT_MS }),
   ...(!/[?&]wtimeout(MS)?=/i.test(uri) && { wtimeoutMS: REQUEST_WAIT_TIMEOUT_MS }),
   ...(!/[?&]heartbeatFrequencyMS=/i.test(uri) && { heartbeatFrequencyMS: SERVER_HEARTBEAT_INTERVAL_MS }),
 })
 
-/** The wait of a command for a primary that has been missing for longer. */
+/** The wait of a command for a primary that has been missing for longer than a command waits. */
 const FAIL_FAST_MS = 50
 
 const WRITABLE_TYPES = new Set<ServerDescription['type']>([
@@ -72,23 +78,22 @@ interface ClientInternals {
 }
 
 /**
- * Lets commands fail at once while the primary has been missing for some time. Otherwise each further command
- * of a failing request, such as giving back a login attempt, would wait for the primary again.
+ * Lets all commands of a request wait for a missing primary together as long as one of them would. Otherwise each further
+ * command of a failing request, such as giving back a login attempt, would wait for the primary again.
  */
 export function failFastDuringOutages(client: MongoClient): void {
   const { options } = (client as unknown as ClientInternals).s
   const { serverSelectionTimeoutMS } = options
-  let failing: NodeJS.Timeout | undefined
+  let missingSince: number | undefined
   client.on('topologyDescriptionChanged', ({ newDescription }: TopologyDescriptionChangedEvent) => {
-    if ([...newDescription.servers.values()].some(({ type }) => WRITABLE_TYPES.has(type))) {
-      clearTimeout(failing)
-      failing = undefined
-      options.serverSelectionTimeoutMS = serverSelectionTimeoutMS
-      return
-    }
-    failing ??= setTimeout(() => {
-      options.serverSelectionTimeoutMS = FAIL_FAST_MS
-    }, PRIMARY_SEARCH_TIMEOUT_MS).unref()
+    const isFound = [...newDescription.servers.values()].some(({ type }) => WRITABLE_TYPES.has(type))
+    missingSince = isFound ? undefined : (missingSince ?? performance.now())
+  })
+  Object.defineProperty(options, 'serverSelectionTimeoutMS', {
+    get: () =>
+      missingSince === undefined
+        ? serverSelectionTimeoutMS
+        : Math.max(FAIL_FAST_MS, Math.ceil(missingSince + serverSelectionTimeoutMS - performance.now())),
   })
 }
 
