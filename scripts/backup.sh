@@ -7,6 +7,9 @@ usage='Usage: backup.sh regularly | once | recent | restore FILE'
 [ "${1:-}" != --help ] || { echo "$usage"; exit; }
 cd "${BACKUPS:-/backups}"
 
+# The tools read the address from a file or the environment: other users of the machine can see arguments, and it has a password.
+address() { printf "uri: '%s'\n" "$MONGO_URI"; }
+
 # Another container may be writing a backup here.
 lock() {
   exec {directory}<.
@@ -19,11 +22,12 @@ verify() {
   local end
   end=$(gzip --decompress --stdout "$1" | tail -c 4 | od -An -t x1)
   [ "$end" = ' ff ff ff ff' ] || { echo "$1 has no end" >&2; return 1; }
-  mongorestore --uri="$MONGO_URI" --gzip --archive="$1" --dryRun --quiet
+  mongorestore --config=<(address) --gzip --archive="$1" --dryRun --quiet
 }
 
 # mongorestore --drop would leave the collections that are not in the backup.
 drop_databases='
+  const db = connect(process.env.MONGO_URI);
   const kept = ["admin", "config", "local"];
   for (const { name } of db.adminCommand({ listDatabases: 1, nameOnly: true }).databases)
     if (!kept.includes(name)) db.getSiblingDB(name).dropDatabase()'
@@ -33,7 +37,7 @@ case "${1:-}" in
     lock
     rm -f -- *.part
     name=$(date -u +%Y%m%dT%H%M%SZ).archive.gz
-    mongodump --uri="$MONGO_URI" --oplog --gzip --archive="$name.part" --quiet
+    mongodump --config=<(address) --oplog --gzip --archive="$name.part" --quiet
     verify "$name.part"
     mv "$name.part" "$name"
     sha256sum "$name" > "$name.sha256"
@@ -55,8 +59,8 @@ case "${1:-}" in
     sha256sum --check "$2.sha256"
     lock
     verify "$2"
-    mongosh "$MONGO_URI" --quiet --eval "$drop_databases"
-    mongorestore --uri="$MONGO_URI" --gzip --archive="$2" --oplogReplay --drop
+    mongosh --nodb --quiet --eval "$drop_databases"
+    mongorestore --config=<(address) --gzip --archive="$2" --oplogReplay --drop
     ;;
   *)
     echo "$usage" >&2

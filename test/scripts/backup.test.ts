@@ -21,6 +21,8 @@ import { waitUntil } from '../harness/wait.ts'
 /** The end mark of an archive of mongodump. */
 const END = '\\377\\377\\377\\377'
 
+const ADDRESS = 'mongodb://admin:secret@there/?replicaSet=records'
+
 /** Replacements for MongoDB's tools and the clock, which record their calls. */
 const tools = {
   // WRITE may damage the archive, and a file HOLD keeps it open, as a dump that takes long.
@@ -42,7 +44,9 @@ describe('scripts/backup.sh', () => {
     ;[backups, bin] = [join(directory, 'backups'), join(directory, 'bin')]
     for (const folder of [backups, bin]) mkdirSync(folder)
     for (const [name, does] of Object.entries(tools)) {
-      writeFileSync(join(bin, name), `#!/bin/sh\necho "${name} $*" >> "${directory}/calls"\n${does}\n`)
+      const record = `for it; do case $it in --config=*) cat "\${it#*=}" >> "${directory}/addresses" ;; esac; done
+    echo "${name} $*" | sed 's|=/dev/fd/[0-9]*|=FILE|' >> "${directory}/calls"`
+      writeFileSync(join(bin, name), `#!/bin/sh\n${record}\n${does}\n`)
       chmodSync(join(bin, name), 0o755)
     }
   })
@@ -50,7 +54,7 @@ describe('scripts/backup.sh', () => {
   const environment = (more: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
     PATH: `${bin}:${process.env.PATH}`,
     BACKUPS: backups,
-    MONGO_URI: 'mongodb://there',
+    MONGO_URI: ADDRESS,
     BACKUP_HOURS: '24',
     BACKUP_DAYS: '14',
     DUMP: '0',
@@ -79,10 +83,18 @@ describe('scripts/backup.sh', () => {
     assert.deepEqual([older, archives().length], ['20200102T000000Z.archive.gz', 2])
     assert.equal(stdout, `Backup ${archive} written and verified\n`)
     assert.deepEqual(calls(), [
-      `mongodump --uri=mongodb://there --oplog --gzip --archive=${archive}.part --quiet`,
-      `mongorestore --uri=mongodb://there --gzip --archive=${archive}.part --dryRun --quiet`,
+      `mongodump --config=FILE --oplog --gzip --archive=${archive}.part --quiet`,
+      `mongorestore --config=FILE --gzip --archive=${archive}.part --dryRun --quiet`,
       'sleep 21600',
     ])
+  })
+
+  it('gives the tools the address of the database in no argument', () => {
+    run(['once'])
+    run(['restore', archives()[0] as string])
+    const addresses = readFileSync(join(bin, '../addresses'), 'utf8')
+    assert.deepEqual(addresses.trim().split('\n'), Array(4).fill(`uri: '${ADDRESS}'`))
+    assert.doesNotMatch(calls().join('\n'), /secret/)
   })
 
   it('prints its usage, also where no backups can be', () => {
@@ -139,8 +151,8 @@ describe('scripts/backup.sh', () => {
     run(['once'])
     const [archive = ''] = archives()
     assert.equal(run(['restore', archive]).status, 0)
-    const restore = `mongorestore --uri=mongodb://there --gzip --archive=${archive} --oplogReplay --drop`
-    assert.match(calls().join('\n'), /dryRun --quiet\nmongosh mongodb:..there --quiet --eval .*dropDatabase/s)
+    const restore = `mongorestore --config=FILE --gzip --archive=${archive} --oplogReplay --drop`
+    assert.match(calls().join('\n'), /dryRun --quiet\nmongosh --nodb --quiet --eval .*dropDatabase/s)
     assert.equal(calls().at(-1), restore)
     const dropsAndRestores = () =>
       calls().filter((call) => call === restore || call.startsWith('mongosh')).length
