@@ -38,13 +38,16 @@ export const directory: SettingKind<string> = {
   read: (text) => (text.trim() === '' || text.includes('\0') ? undefined : resolve(text)),
 }
 
-/** An address without query, fragment or trailing slash. */
+/** Addresses and origins are public: passwords do not belong there, and browsers name none in an origin. */
+const parsePublicUrl = (text: string): URL | undefined => {
+  const url = parseUrl(text, 'http:', 'https:')
+  return url && `${url.search}${url.hash}${url.username}${url.password}` === '' ? url : undefined
+}
+
+/** An address without query, fragment, user or trailing slash. */
 export const webAddress: SettingKind<string> = {
-  mustBe: 'an http:// or https:// address without a query',
-  read: (text) => {
-    const url = parseUrl(text, 'http:', 'https:')
-    return url && !url.search && !url.hash ? url.href.replace(/(?<!\/)\/+$/, '') : undefined
-  },
+  mustBe: 'an http:// or https:// address without a query, a user or a password',
+  read: (text) => parsePublicUrl(text)?.href.replace(/(?<!\/)\/+$/, ''),
 }
 
 /** Below these paths a request could mean two operations: `/med/ehr/{ehrId}`, and `/ehr/{ehrId}` below `/med`. */
@@ -61,7 +64,7 @@ export const publicAddress: SettingKind<string> = {
 export const origins: SettingKind<string[]> = {
   mustBe: 'origins such as https://app.example.org, separated by commas',
   read: (text) => {
-    const list = text.split(',').map((origin) => parseUrl(origin.trim(), 'http:', 'https:'))
+    const list = text.split(',').map((origin) => parsePublicUrl(origin.trim()))
     return list.every((url) => url !== undefined && url.pathname === '/')
       ? list.flatMap((url) => (url ? [url.origin] : []))
       : undefined

@@ -180,6 +180,15 @@ describe('configuration', () => {
     assert.deepEqual(faultsOf({ ...secrets, PUBLIC_URL: 'https://example.org/med/records' }), [])
   })
 
+  it('refuses a user and a password in public addresses and origins', () => {
+    for (const name of ['PUBLIC_URL', 'APP_URL', 'TERMS_URL', 'CORS_ORIGINS'])
+      for (const address of ['https://ann@example.org', 'https://ann:secret@example.org']) {
+        const faults = faultsOf({ ...secrets, [name]: address }).join()
+        assert.match(faults, new RegExp(`^${name} must be `))
+        assert.doesNotMatch(faults, /secret/)
+      }
+  })
+
   it("refuses a MongoDB address with weaker guarantees than the service's own", () => {
     const faultsWith = (options: string) =>
       faultsOf({ ...secrets, MONGODB_URI: `mongodb://a,b/records?${options}` })
