@@ -1,5 +1,6 @@
 import Parse from 'parse/node'
-import { EmailChanges } from '../../records/accounts/email-changes.ts'
+import { emailChangesOf } from '../../records/accounts/email-changes.ts'
+import { toLowerCaseLogin } from '../../records/accounts/user/user.ts'
 import { ensureAccountEhr } from '../../records/ehrs/creation/account-ehr.ts'
 import { newId } from '../../records/store/documents/ids.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
@@ -24,7 +25,7 @@ export async function beforeSaveUser(
   if (isNew || object.dirty('email')) checkEmail(object)
   for (const name of ['email', 'username'] as const) {
     const value: unknown = object.get(name)
-    if (object.dirty(name) && typeof value === 'string') object.set(name, value.toLowerCase())
+    if (object.dirty(name) && typeof value === 'string') object.set(name, toLowerCaseLogin(value))
   }
   if (!isNew) return beforeUpdateUser(records, object)
   const { newId: id } = context as { newId?: string }
@@ -34,10 +35,10 @@ export async function beforeSaveUser(
 }
 
 /** A new password or address cancels a pending address change, which somebody else may have requested. */
-async function beforeUpdateUser({ db, clock }: StoreContext, object: Parse.Object): Promise<void> {
+async function beforeUpdateUser({ db }: StoreContext, object: Parse.Object): Promise<void> {
   if (VERSIONED_FIELDS.some((name) => object.dirty(name))) object.increment('version')
   if (object.id && (object.dirty('password') || object.dirty('email')))
-    await new EmailChanges(db, clock).cancel(object.id)
+    await emailChangesOf(db).deleteOne({ _id: object.id })
 }
 
 function checkEmail(object: Parse.Object): void {

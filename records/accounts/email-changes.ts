@@ -3,10 +3,10 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
 import { isDuplicateKeyError } from '../store/documents/database.ts'
 import { syncIndexes } from '../store/documents/indexes.ts'
-import { identityLinksOf } from './login/identities.ts'
+import type { Identities } from './login/identities.ts'
 import { activatedFields, mustAgreeToTerms, termsViolations, VERIFICATION_TOKEN } from './user/activation.ts'
 import { hashSecret, newSecret } from './user/secret.ts'
-import { usersOf } from './user/user.ts'
+import { type User, usersOf } from './user/user.ts'
 
 /**
  * A pending address, which replaces the account's address once it is confirmed; at most one for each account.
@@ -31,10 +31,12 @@ const EMAIL_CHANGE_TTL_MS = 24 * 3_600_000
 export class EmailChanges {
   readonly #db: Db
   readonly #changes: Collection<EmailChange>
+  readonly #identities: Pick<Identities, 'unlinkAll'>
   readonly #clock: () => Date
 
-  constructor(db: Db, clock: () => Date) {
+  constructor(db: Db, identities: Pick<Identities, 'unlinkAll'>, clock: () => Date) {
     this.#db = db
+    this.#identities = identities
     this.#changes = emailChangesOf(db)
     this.#clock = clock
   }
@@ -69,50 +71,67 @@ export class EmailChanges {
 
   /** Whether the link is still valid. */
   async isValid(token: string): Promise<boolean> {
-    const valid = { tokenHash: hashSecret(token), expiresAt: { $gt: this.#clock() } }
-    return (await this.#changes.findOne(valid)) !== null
+    return (await this.#changes.findOne(this.#validFilter(token))) !== null
+  }
+
+  #validFilter(token: string) {
+    return { tokenHash: hashSecret(token), expiresAt: { $gt: this.#clock() } }
   }
 
   /**
-   * Makes the new address the account's address, and activates an account that waits for its activation.
+   * Makes the new address the account's address, and activates an account that waits for its activation. Unlinks its
+   * external identities, which were linked by the former address, and ends their sessions.
    * @returns the account and its former address; undefined when the token is expired, used or unknown
    * @throws Conflict when another account has the address by now; RuleViolated without agreement to the terms: the link then
-   * stays valid
+   * stays valid; LinkExpired when another request has used or voided it meanwhile
    */
   async confirm(
     token: string,
-    { termsVersion, termsAccepted }: TermsAgreement,
+    agreement: TermsAgreement,
   ): Promise<{ mvUid: string; formerEmail: string } | undefined> {
-    const now = this.#clock()
-    const valid = { tokenHash: hashSecret(token), expiresAt: { $gt: now } }
+    const valid = this.#validFilter(token)
     const change = await this.#changes.findOne(valid)
-    const user = change && (await usersOf(this.#db).findOne({ _id: change._id }))
-    if (!user) return undefined
-    const mustAgree = mustAgreeToTerms(user)
-    requireNoViolations(mustAgree ? termsViolations(termsVersion, termsAccepted) : [])
-    const { deletedCount } = await this.#changes.deleteOne(valid)
-    if (deletedCount === 0) return undefined
-    const { email } = change
-    // An account of the class family may have a username other than its address, and keeps it.
-    const username = user.username === user.email ? email : user.username
-    const activation = activatedFields(user, { termsVersion: mustAgree ? termsVersion : undefined, now })
+    if (!change) return undefined
+    const { _id: mvUid, email } = change
+    let formerEmail = ''
+    const replaceEmail = async (session: ClientSession) => {
+      const { deletedCount } = await this.#changes.deleteOne(valid, { session })
+      const user = await usersOf(this.#db).findOne({ _id: mvUid }, { session })
+      if (!user || deletedCount === 0) throw new ServiceError('LinkExpired')
+      formerEmail = user.email
+      await this.#replaceEmail(user, email, agreement, session)
+    }
     try {
-      await usersOf(this.#db).updateOne(
-        { _id: user._id },
-        {
-          $set: { email, username, ...activation },
-          $inc: { version: 1 },
-          // Voids the links that were mailed to the former address.
-          $unset: { ...VERIFICATION_TOKEN, _perishable_token: '', _perishable_token_expires_at: '' },
-        },
-      )
+      await this.#identities.unlinkAll(mvUid, '', replaceEmail)
+      return { mvUid, formerEmail }
     } catch (error) {
       if (!isDuplicateKeyError(error)) throw error
+      await this.#changes.deleteOne(valid)
       throw new ServiceError('Conflict', { detail: 'Another account has this address by now.' })
     }
-    // An external identity was linked by the former address.
-    await identityLinksOf(this.#db).deleteMany({ mvUid: user._id })
-    return { mvUid: user._id, formerEmail: user.email }
+  }
+
+  async #replaceEmail(
+    user: User,
+    email: string,
+    { termsVersion, termsAccepted }: TermsAgreement,
+    session: ClientSession,
+  ): Promise<void> {
+    const mustAgree = mustAgreeToTerms(user)
+    requireNoViolations(mustAgree ? termsViolations(termsVersion, termsAccepted) : [])
+    const agreement = { termsVersion: mustAgree ? termsVersion : undefined, now: this.#clock() }
+    // An account of the class family may have a username other than its address, and keeps it.
+    const username = user.username === user.email ? email : user.username
+    await usersOf(this.#db).updateOne(
+      { _id: user._id },
+      {
+        $set: { email, username, ...activatedFields(user, agreement) },
+        $inc: { version: 1 },
+        // Voids the links that were mailed to the former address.
+        $unset: { ...VERIFICATION_TOKEN, _perishable_token: '', _perishable_token_expires_at: '' },
+      },
+      { session },
+    )
   }
 }
 

@@ -9,7 +9,7 @@ import type { Sessions } from './login/sessions.ts'
 import { activateAccount, termsViolations } from './user/activation.ts'
 import type { Credentials } from './user/credentials.ts'
 import { passwordViolations } from './user/password-policy.ts'
-import { findActiveUser, usersOf } from './user/user.ts'
+import { findActiveUser, toLowerCaseLogin, usersOf } from './user/user.ts'
 
 export interface PasswordDependencies {
   db: Db
@@ -36,7 +36,7 @@ export class Passwords {
 
   /** Mails a link if the account exists; the response is the same if it does not. */
   requestReset(email: string): Promise<void> {
-    return this.#sendResetLater(email.toLowerCase())
+    return this.#sendResetLater(toLowerCaseLogin(email))
   }
 
   /** Whether the token of a mailed link is still valid. */
@@ -65,7 +65,7 @@ export class Passwords {
     const reset = async () => {
       await credentials.requireAllowedPassword(user._id, newPassword)
       // Before the sessions end, so that none begins meanwhile.
-      await identities.unlinkAll(user._id)
+      await identities.unlinkAll(user._id, '')
       await credentials.resetPassword(token, newPassword)
     }
     await reset().catch(async (fault: unknown) => {
@@ -111,7 +111,7 @@ export class Passwords {
    */
   async setPassword(mvUid: string, sid: string, newPassword: string): Promise<void> {
     const { credentials, identities, sessions, db } = this.#parts
-    await identities.unlinkAll(mvUid)
+    await identities.unlinkAll(mvUid, sid)
     await sessions.keepSessionDuring(sid, () => credentials.changePassword(mvUid, newPassword))
     // Another change may have ended all sessions before this one returned.
     const activeUser = await findActiveUser(db, mvUid)

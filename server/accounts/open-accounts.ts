@@ -72,7 +72,7 @@ export async function openAccounts(options: AccountsOptions) {
   const accessTokens = createAccessTokens(keys, publicUrl, clock)
   const background = await openConfiguredTasks(options, clock)
   const terms = configuredTerms(config)
-  const collections = await openCollections(options, clock)
+  const collections = await openCollections(options, sessions, clock)
   const base = { db, database, credentials, sessions, sendMail, consume, background, clock, ...collections }
   const termsVersion = terms?.version
   const appServices = await openApps({ ...base, config, keys, accessTokens, publicUrl })
@@ -226,12 +226,17 @@ async function ensureEhrOfUser(records: StoreContext, userId: string): Promise<v
   if (user?.ehrId) await ensureAccountEhr(records, caller, user.ehrId)
 }
 
-async function openCollections({ config, records, sendMail }: AccountsOptions, clock: () => Date) {
+async function openCollections(
+  { config, records, sendMail }: AccountsOptions,
+  sessions: Sessions,
+  clock: () => Date,
+) {
   const { db } = records
+  const identities = new Identities(records, sessions, sendMail, clock)
   const all = {
     refreshTokens: new RefreshTokens(db, clock),
-    emailChanges: new EmailChanges(db, clock),
-    identities: new Identities(records, sendMail, clock),
+    emailChanges: new EmailChanges(db, identities, clock),
+    identities,
     lockout: new LoginLockout(db, config.lockoutAttempts, clock),
     repeated: new RepeatedRegistrations(db, clock),
     guesses: new SessionGuesses(db, config.lockoutAttempts, clock),

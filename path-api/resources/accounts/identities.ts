@@ -31,11 +31,11 @@ export const identityOperations = [
     description:
       'Also ends the other sessions that began with an external identity. The identity is linked again if it logs in with the verified address of the account.',
     reply: [204],
-    handle: async ({ params }, { identities, sessions, principal, ifMatch }) => {
+    handle: async ({ params }, { identities, principal, ifMatch }) => {
       // Links have no versions, so a condition on one always fails.
       if (Array.isArray(ifMatch)) throw new ServiceError('PreconditionFailed')
-      if (!(await identities.unlink(principal.mvUid, params.identityId))) throw new ServiceError('NotFound')
-      await sessions.endOfIdentities(principal.mvUid, principal.sessionId)
+      const { mvUid, sessionId } = principal
+      if (!(await identities.unlink(mvUid, params.identityId, sessionId))) throw new ServiceError('NotFound')
     },
   }),
 ]

@@ -1,4 +1,4 @@
-import type { Collection, Db } from 'mongodb'
+import type { ClientSession, Collection, Db } from 'mongodb'
 import type { LinkedIdentity } from '../../../schemas/accounts/login.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { isDuplicateKeyError } from '../../store/documents/database.ts'
@@ -8,7 +8,15 @@ import { createPage, type PageRequest } from '../../store/reading/pages.ts'
 import { runStoreTransaction, type StoreContext } from '../../store/writing/transaction.ts'
 import type { SendMail } from '../user/mails.ts'
 import { hashSecret } from '../user/secret.ts'
-import { accountStateOf, findActiveUser, lockAccount, type User, usersOf } from '../user/user.ts'
+import {
+  ACCOUNT_STATE_FILTERS,
+  accountStateOf,
+  findActiveUser,
+  lockAccount,
+  type User,
+  usersOf,
+} from '../user/user.ts'
+import type { Sessions } from './sessions.ts'
 
 /** An identity that an OpenID Connect provider has verified. */
 export interface ExternalIdentity {
@@ -46,11 +54,18 @@ const IDENTITY_LIST = 'identities'
 export class Identities {
   readonly #records: StoreContext
   readonly #links: Collection<IdentityLink>
+  readonly #sessions: Pick<Sessions, 'endOfIdentities'>
   readonly #sendMail: SendMail
   readonly #clock: () => Date
 
-  constructor(records: StoreContext, sendMail: SendMail, clock: () => Date) {
+  constructor(
+    records: StoreContext,
+    sessions: Pick<Sessions, 'endOfIdentities'>,
+    sendMail: SendMail,
+    clock: () => Date,
+  ) {
     this.#records = records
+    this.#sessions = sessions
     this.#links = identityLinksOf(records.db)
     this.#sendMail = sendMail
     this.#clock = clock
@@ -95,30 +110,51 @@ export class Identities {
     return createPage(IDENTITY_LIST, beyond, limit, ({ id }) => ({ value: null, id }), total)
   }
 
-  /** @returns whether there was such an identity */
-  async unlink(mvUid: string, id: string): Promise<boolean> {
+  /**
+   * Unlinks an identity, and ends the sessions that identities began, except one.
+   * @returns whether there was such an identity
+   */
+  async unlink(mvUid: string, id: string, keptSid: string): Promise<boolean> {
     const links = await this.#links.find({ mvUid }).toArray()
     const link = links.find((one) => toLinkedIdentity(one).id === id)
-    return link !== undefined && (await this.#links.deleteOne({ _id: link._id, mvUid })).deletedCount === 1
+    if (!link || (await this.#links.deleteOne({ _id: link._id, mvUid })).deletedCount === 0) return false
+    await this.#sessions.endOfIdentities(mvUid, keptSid)
+    return true
   }
 
-  async unlinkAll(mvUid: string): Promise<void> {
-    await this.#links.deleteMany({ mvUid })
+  /**
+   * Unlinks all identities of an account in the transaction of a change of it, and then ends the sessions that they began,
+   * except one. A first login at the same time links its identity before, or finds the changed account.
+   */
+  async unlinkAll(
+    mvUid: string,
+    keptSid: string,
+    change: (session: ClientSession) => Promise<void> = async () => {},
+  ): Promise<void> {
+    await runStoreTransaction(this.#records, async (tx) => {
+      await lockAccount(this.#records, tx, mvUid)
+      await change(tx.session)
+      await this.#links.deleteMany({ mvUid }, { session: tx.session })
+    })
+    await this.#sessions.endOfIdentities(mvUid, keptSid)
   }
 
   /**
    * Links an identity and mails its owner. If two first logins run at once, the second finds the link of the
    * first.
-   * @throws AccountNotFound when the account has another identity of the issuer
+   * @throws AccountNotFound when the account has another identity of the issuer, or another address or state by now
    */
-  async #link(link: IdentityLink, { language }: User): Promise<void> {
+  async #link(link: IdentityLink, { email, language }: User): Promise<void> {
     const { _id, mvUid, issuer } = link
     const mail = { to: { mvUid }, template: 'identity-linked', language, data: { issuer } } as const
     try {
       await runStoreTransaction(this.#records, async (tx) => {
         const { session } = tx
         await lockAccount(this.#records, tx, mvUid)
-        const user = await usersOf(this.#records.db).findOne({ _id: mvUid }, { session })
+        const user = await usersOf(this.#records.db).findOne(
+          { _id: mvUid, email, ...ACCOUNT_STATE_FILTERS.ACTIVE },
+          { session },
+        )
         if (!user) throw new ServiceError('AccountNotFound')
         await this.#links.insertOne(link, { session })
         await this.#sendMail(mail, session)

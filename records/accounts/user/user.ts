@@ -59,6 +59,13 @@ export async function findMailbox(
   return user ? { to: user.email, language: user.language } : undefined
 }
 
+/**
+ * An address or username in lower case. Of an address only ASCII letters change: others become such letters, as the Kelvin
+ * sign becomes k, and would name the account of another person.
+ */
+export const toLowerCaseLogin = (name: string): string =>
+  name.includes('@') ? name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : name.toLowerCase()
+
 export const findUserByEmail = (db: Db, email: string): Promise<User | null> => usersOf(db).findOne({ email })
 
 /** The account that a login name means: an address, or a username chosen in the class family. */

@@ -12,10 +12,11 @@ import {
   createPersonFor,
   logIn,
   type Person,
+  password,
   register,
 } from '../../harness/people/people.ts'
 import { beforeFirstCommand } from '../../harness/service/database-commands.ts'
-import { config, request, service } from '../../harness/service/service.ts'
+import { apiKeys, config, request, service } from '../../harness/service/service.ts'
 import { client, redirectUri, startProvider, type TestProvider } from './oidc.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url')
@@ -170,6 +171,24 @@ describe('login with an external identity', () => {
       assert.equal(await service.db.collection('Ehr').countDocuments({ subjectId }), 1)
     })
 
+    it('links no account by an address that only looks alike', async () => {
+      const email = `k${createAddress()}`
+      await register(email)
+      await followLink((await waitForMail(email)).link)
+      // The Kelvin sign, which becomes a k in lower case.
+      const lookalike = email.replace('k', '\u212A')
+      provider.account = { sub: random(), email: lookalike, email_verified: true }
+      assertProblem(await withToken(await tokenOf('n'), 'n'), 403, 'account-not-found')
+      const login = (username: string) =>
+        request().post('/1/login').set(apiKeys()).send({ username, password })
+      assert.equal((await login(lookalike)).status, 404)
+      assert.equal((await login(email.toUpperCase())).status, 200)
+      const other = await createPerson()
+      const change = { email: `\u212A${createAddress()}` }
+      const answer = await request().put(`/1/users/${other.mvUid}`).set(other.headers).send(change)
+      assert.equal(answer.body.code, 125, JSON.stringify(answer.body))
+    })
+
     it('refuses disabled and deleted accounts', async () => {
       const admin = await createAdmin()
       const person = await createPerson()
@@ -320,7 +339,8 @@ describe('login with an external identity', () => {
       it(`is unlinked by ${what}, also from a login that is under way`, async () => {
         const person = await createPerson()
         const sub = random()
-        assert.equal(loggedInAs(await loginAs(sub, person.email)), person.mvUid)
+        const earlier = await loginAs(sub, person.email)
+        assert.equal(loggedInAs(earlier), person.mvUid)
         await beforeFirstCommand(
           ({ insert }) => insert === '_Session',
           () => change(person),
@@ -329,7 +349,26 @@ describe('login with an external identity', () => {
         assertProblem(await loginAs(sub, createAddress()), 403, 'account-not-found')
         const links = service.db.collection('auth.identities')
         assert.equal(await links.countDocuments({ mvUid: person.mvUid }), 0)
+        const { refreshToken } = earlier.body
+        assertProblem(await call('POST', '/auth/login/token', { refreshToken }), 401, 'unauthenticated')
+        const own = createPersonFor(earlier.body, person.email)
+        assert.equal((await own.call('GET', '/auth/sessions')).status, 401)
+        assert.equal((await request().get('/1/users/me').set(own.headers)).body.code, 209)
       })
+
+    it('is not linked by an address that the account has given up meanwhile', async () => {
+      const person = await createPerson()
+      const sub = random()
+      const email = createAddress()
+      await person.call('PUT', `/auth/account/${person.mvUid}`, { email })
+      const { link } = await waitForMail(email)
+      await beforeFirstCommand(
+        ({ update }) => update === 'ehr.turns',
+        () => followLink(link),
+        async () => assertProblem(await loginAs(sub, person.email), 403, 'account-not-found'),
+      )
+      assertProblem(await loginAs(sub, person.email), 403, 'account-not-found')
+    })
 
     it('is not linked to an account that is deleted at the same moment', async () => {
       const { mvUid, email, headers } = await createPerson()
