@@ -22,6 +22,7 @@ import {
   findUserByEmail,
   requireVersion,
   toAccount,
+  toLowerCaseLogin,
   type User,
   usersOf,
 } from './user/user.ts'
@@ -74,7 +75,7 @@ export class Accounts {
     const visible = isAdmin(caller) ? {} : { $eq: caller.userId }
     const beyond = cursor === undefined ? {} : { $gt: decodeCursor(ACCOUNT_LIST, cursor).id }
     const matching = {
-      ...(email === undefined ? {} : { email: email.toLowerCase() }),
+      ...(email === undefined ? {} : { email: toLowerCaseLogin(email) }),
       ...(state === undefined ? {} : ACCOUNT_STATE_FILTERS[state]),
     }
     const total = count
@@ -95,7 +96,7 @@ export class Accounts {
     mvUids: readonly string[],
     emails: readonly string[],
   ): Promise<Account[]> {
-    const addresses = emails.map((email) => email.toLowerCase())
+    const addresses = emails.map(toLowerCaseLogin)
     const filter = { $or: [{ _id: { $in: [...mvUids] } }, { email: { $in: addresses } }] }
     const visible = isAdmin(caller) ? filter : { $and: [filter, { _id: caller.userId }] }
     return this.#toAccounts(await usersOf(this.#db).find(visible).sort({ _id: 1 }).toArray())
@@ -116,7 +117,7 @@ export class Accounts {
     setPassword: () => Promise<void> = async () => {},
   ): Promise<VersionedAccount> {
     requireAllowedEdit(caller, mvUid, change)
-    const email = change.email?.toLowerCase()
+    const email = change.email && toLowerCaseLogin(change.email)
     if (email !== undefined) await this.#countNewAddress(caller, mvUid, email)
     if (change.disabled === false) await this.#endSessionsOfDisabled(mvUid)
     const user = await runStoreTransaction(this.#parts.records, (tx) =>

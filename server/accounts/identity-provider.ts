@@ -1,6 +1,7 @@
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose'
 import * as oidc from 'openid-client'
 import type { ExternalIdentity, IdentityProvider } from '../../records/accounts/login/identities.ts'
+import { toLowerCaseLogin } from '../../records/accounts/user/user.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 
 export interface ProviderOptions {
@@ -145,7 +146,7 @@ function toExternalIdentity(
   // All persons without a subject would be the same one.
   if (typeof sub !== 'string' || sub === '')
     throw identityRefusedError('The identity provider names no subject.')
-  return { issuer, subject: sub, email: email.toLowerCase() }
+  return { issuer, subject: sub, email: toLowerCaseLogin(email) }
 }
 
 const identityRefusedError = (detail: string, cause?: unknown) =>

@@ -1,3 +1,4 @@
+import { toLowerCaseLogin } from '../../../records/accounts/user/user.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
 
 /**
@@ -15,7 +16,7 @@ export function checkAccountBody(body: unknown): void {
     )
   for (const name of ['username', 'email']) {
     const value = account[name]
-    if (typeof value === 'string') account[name] = value.toLowerCase()
+    if (typeof value === 'string') account[name] = toLowerCaseLogin(value)
   }
   for (const name of ['username', 'email', 'password']) {
     const value = account[name]

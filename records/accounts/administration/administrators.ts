@@ -7,7 +7,7 @@ import type { Caller } from '../../store/documents/caller.ts'
 import type { Database } from '../../store/documents/database.ts'
 import type { Accounts } from '../accounts.ts'
 import { hashSecret, newSecret } from '../user/secret.ts'
-import { findUserByEmail } from '../user/user.ts'
+import { findUserByEmail, toLowerCaseLogin } from '../user/user.ts'
 import { INVITATION_TTL_DAYS, type Invitations } from './invitations.ts'
 
 export interface AdministratorDependencies {
@@ -73,7 +73,7 @@ export class Administrators {
   /** Invites the first administrator, unless one exists or an earlier invitation is still valid. */
   async inviteFirst(email: string): Promise<void> {
     if (await this.hasActiveAdministrator()) return
-    const user = await findUserByEmail(this.#parts.database.db, email.toLowerCase())
+    const user = await findUserByEmail(this.#parts.database.db, toLowerCaseLogin(email))
     const since = this.#parts.clock().getTime() - (user?.invitedAt?.getTime() ?? 0)
     if (since < INVITATION_TTL_DAYS * DAY_MS) return
     // If several instances start at once, one creates the account.
@@ -120,7 +120,7 @@ export class Administrators {
   }
 
   async #findAccount(email: string): Promise<Account | undefined> {
-    const user = await findUserByEmail(this.#parts.database.db, email.toLowerCase())
+    const user = await findUserByEmail(this.#parts.database.db, toLowerCaseLogin(email))
     return user ? (await this.#parts.accounts.get(user._id)).account : undefined
   }
 

@@ -7,6 +7,7 @@ import { convertToInvited } from '../user/activation.ts'
 import type { Credentials } from '../user/credentials.ts'
 import type { MailLinks, SendMail } from '../user/mails.ts'
 import { newSecret } from '../user/secret.ts'
+import { toLowerCaseLogin } from '../user/user.ts'
 
 export interface InvitationDependencies {
   database: Database
@@ -31,7 +32,7 @@ export class Invitations {
   async create({ email, name, roles = [], invite = true }: AccountCreate): Promise<VersionedAccount> {
     const { credentials, database, accounts } = this.#parts
     const mvUid = await credentials.signUp({
-      email: email.toLowerCase(),
+      email: toLowerCaseLogin(email),
       name,
       password: newSecret(),
       invited: true,

@@ -5,7 +5,14 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import type { Parties } from '../helpers/helper-agreement.ts'
 import type { Credentials, LoginResult } from '../user/credentials.ts'
 import { newSecret } from '../user/secret.ts'
-import { ACCOUNT_STATE_FILTERS, accountStateOf, findUserByLogin, type User, usersOf } from '../user/user.ts'
+import {
+  ACCOUNT_STATE_FILTERS,
+  accountStateOf,
+  findUserByLogin,
+  toLowerCaseLogin,
+  type User,
+  usersOf,
+} from '../user/user.ts'
 import type { ExternalIdentity, Identities } from './identities.ts'
 import { accountLockedError, type LoginLockout } from './login-lockout.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
@@ -82,7 +89,7 @@ export class Logins {
 
   async #logIn(name: string, password: string, installationId: string | undefined): Promise<LoginResult> {
     const { credentials, lockout, sessions, db } = this.#parts
-    const lowerCase = name.toLowerCase()
+    const lowerCase = toLowerCaseLogin(name)
     const user = await findUserByLogin(db, lowerCase)
     const activeUser = user && accountStateOf(user) === 'ACTIVE' ? user : undefined
     const email = activeUser?.email ?? lowerCase

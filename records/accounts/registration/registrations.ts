@@ -14,7 +14,14 @@ import { activateAccount, termsViolations } from '../user/activation.ts'
 import type { Credentials, NewAccount } from '../user/credentials.ts'
 import type { SendMail } from '../user/mails.ts'
 import { passwordViolations } from '../user/password-policy.ts'
-import { accountStateOf, findUserByEmail, type User, usernameViolations, usersOf } from '../user/user.ts'
+import {
+  accountStateOf,
+  findUserByEmail,
+  toLowerCaseLogin,
+  type User,
+  usernameViolations,
+  usersOf,
+} from '../user/user.ts'
 import type { RepeatedRegistrations } from './repeated-registrations.ts'
 
 export interface RegistrationDependencies {
@@ -91,7 +98,7 @@ export class Registrations {
 
   /** Mails a new link if the account still waits for its activation: an invitation to those who are invited. */
   resend(email: string): Promise<void> {
-    return this.#resendLater(email.toLowerCase())
+    return this.#resendLater(toLowerCaseLogin(email))
   }
 
   /**
@@ -140,7 +147,7 @@ export class Registrations {
     const { termsAccepted, ...account } = request
     const { termsVersion } = this.#parts
     const terms = termsAccepted === true && termsVersion !== undefined ? { termsVersion } : {}
-    await this.#signUpLater({ id: newId(), ...account, ...terms, email: request.email.toLowerCase() })
+    await this.#signUpLater({ id: newId(), ...account, ...terms, email: toLowerCaseLogin(request.email) })
   }
 
   async #signUp(account: NewAccountWithId): Promise<void> {
