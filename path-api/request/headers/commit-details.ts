@@ -78,12 +78,16 @@ export function parseEhrIdHeader({ headers }: Pick<Request, 'headers'>): string 
   throw malformedInput('header', 'openEHR-EHR-id', 'pattern', 'must be an EHR id')
 }
 
-/** The name and secret of `Authorization: Basic` (RFC 6749, 2.3.1). */
+/** The name and secret of `Authorization: Basic`; both are form-encoded in it (RFC 6749, 2.3.1). */
 export function parseBasicCredentials(
   header: string | undefined,
 ): { name: string; secret: string } | undefined {
   const credentials = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(header ?? '')?.[1]
   if (credentials === undefined) return undefined
-  const [name = '', ...rest] = Buffer.from(credentials, 'base64').toString().split(':')
-  return { name, secret: rest.join(':') }
+  const [name = '', ...rest] = Buffer.from(credentials, 'base64').toString().replaceAll('+', ' ').split(':')
+  try {
+    return { name: decodeURIComponent(name), secret: decodeURIComponent(rest.join(':')) }
+  } catch {
+    return undefined
+  }
 }
