@@ -20,7 +20,7 @@ export const errorCatalogue = {
     401,
     'The e-mail address or the password is wrong, or the address is not confirmed yet',
   ],
-  ClientRefused: [401, 'The app is not known, or has not proved who it is'],
+  ClientRefused: [401, 'The app or the system is not known, or has not proved who it is'],
   IdentityRefused: [401, 'The external identity provider does not confirm this login'],
   Forbidden: [403, 'You do not have permission for this'],
   WrongPassword: [403, 'The password is wrong'],

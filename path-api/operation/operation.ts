@@ -64,6 +64,8 @@ export interface OperationDescription<A extends Access> {
   api?: 'openehr' | 'fhir' | 'oauth'
   /** Query parameters with other names are the values of the parameters of an AQL query. */
   openQuery?: true
+  /** Parameters without a value count as absent, in query and form (RFC 6749, 3.1 and 3.2). */
+  ignoresEmpty?: true
   /** It tells the state of the service, and is answered however many requests there are. */
   probe?: true
   /** A stream that resumes after the event of `Last-Event-ID`. */

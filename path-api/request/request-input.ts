@@ -34,11 +34,11 @@ interface InputReader {
  * @param readOnly names of the properties that the body may repeat
  */
 export function createInputReader(operation: Operation, readOnly?: ReadonlySet<string>): InputReader {
-  const { params, query, body, limits, furtherViolations, mapParams } = operation
+  const { params, furtherViolations, body, mapParams } = operation
   const checkParams = createValidator(params)
   const checkQuery = createQueryCheck(operation)
   const checkBody = createBodyCheck(body, furtherViolations)
-  const readBytes = body === undefined ? undefined : createBodyReader(limits.bytes)
+  const readBytes = body === undefined ? undefined : createBodyReader(operation.limits.bytes)
   return {
     async receive(request, response) {
       if (body !== undefined) requireMediaType(request, body)
@@ -47,8 +47,8 @@ export function createInputReader(operation: Operation, readOnly?: ReadonlySet<s
     read(request, bytes, values) {
       const input = {
         params: values,
-        query: readQuery(request.url, query),
-        ...separateReadOnly(decodeBody(request, body, bytes, limits), readOnly),
+        query: readQuery(request.url, operation),
+        ...separateReadOnly(decodeBody(request, operation, bytes), readOnly),
         bytes,
       }
       const violations = [
@@ -69,7 +69,8 @@ export function createInputReader(operation: Operation, readOnly?: ReadonlySet<s
 export function locateInInput(failure: unknown, { params, body }: RequestInput): unknown {
   if (!(failure instanceof ServiceError) || failure instanceof InputError) return failure
   const { error, detail } = failure
-  if (!isInputErrorName(error)) return failure
+  // The texts of OAuth are whole sentences about no place.
+  if (!isInputErrorName(error) || error === 'GrantRefused') return failure
   const rest = body === undefined ? 'query' : 'body'
   const bodyProperties = typeof body === 'object' && body !== null ? body : {}
   const violations = failure.violations.map((violation) => {
@@ -172,10 +173,12 @@ export function mediaTypesOf(body: NonNullable<Operation['body']>): readonly str
   return [body instanceof FormBody ? 'application/x-www-form-urlencoded' : 'application/json']
 }
 
-function decodeBody(request: Request, body: Operation['body'], bytes: Buffer, limits: BodyLimits): unknown {
+function decodeBody(request: Request, operation: Operation, bytes: Buffer): unknown {
+  const { body, limits } = operation
   if (body === undefined) return undefined
   if (body instanceof RawBody) return decodeRawBody(mediaTypeOf(request), body, bytes, limits)
-  if (body instanceof FormBody) return coerceQuery(parseForm(bytes, limits), body.schema as TObject)
+  if (body instanceof FormBody)
+    return coerceQuery(parseForm(bytes, limits), body.schema as TObject, operation)
   if (bytes.length > 0) return parseJson(bytes, limits)
   // A missing body counts as an empty object, except where it would erase an open object.
   return body.additionalProperties === true ? undefined : {}
@@ -189,20 +192,25 @@ function decodeRawBody(type: string, body: RawBody, bytes: Buffer, limits: BodyL
   return { type, bytes, json: parseJson(bytes, limits, RESERVED_DOCUMENT_KEYS) }
 }
 
-function readQuery(url: string, schema: TObject): Record<string, unknown> {
+function readQuery(url: string, operation: Operation): Record<string, unknown> {
   const at = url.indexOf('?')
-  return at < 0 ? {} : coerceQuery(new URLSearchParams(url.slice(at + 1)), schema)
+  return at < 0 ? {} : coerceQuery(new URLSearchParams(url.slice(at + 1)), operation.query, operation)
 }
 
 /**
  * Converts text values to the types of their schemas. A value that cannot be converted stays text and fails
  * validation.
  */
-function coerceQuery(texts: URLSearchParams, { properties }: TObject): Record<string, unknown> {
+function coerceQuery(
+  texts: URLSearchParams,
+  { properties }: TObject,
+  { ignoresEmpty }: Operation,
+): Record<string, unknown> {
   const values: Record<string, unknown> = Object.create(null)
   // `getAll` would scan all parameters for each name.
   const byName = new Map<string, string[]>()
   for (const [name, text] of texts) {
+    if (text === '' && ignoresEmpty) continue
     const all = byName.get(name)
     if (all) all.push(text)
     else byName.set(name, [text])

@@ -5,7 +5,7 @@ import type { RenderedResponse } from './rendered-response.ts'
 
 /** The endpoints whose callers are programs that speak OAuth 2.0. */
 export const isOAuthPath = (path: string): boolean =>
-  /^\/auth\/smart\/(token|introspect|revoke)\/?$/.test(path)
+  /^\/auth\/(token|smart\/(token|introspect|revoke))\/?$/.test(path)
 
 /** RFC 6749, 5.2. */
 export const OAuthError = closedObject('OAuthError', 'An error of OAuth 2.0', {
@@ -47,7 +47,7 @@ export const createOAuthErrorResponse = (error: ServiceError): RenderedResponse 
   status: error.status,
   headers: {
     'content-type': 'application/json',
-    ...(error.status === 401 ? { 'www-authenticate': 'Basic realm="SMART App Launch"' } : {}),
+    ...(error.status === 401 ? { 'www-authenticate': 'Basic realm="OAuth"' } : {}),
     ...(error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) }),
   },
   body: JSON.stringify(toDocument(error)),

@@ -17,7 +17,7 @@ export interface RenderedResponse {
 
 /** Renders the return value of a handler. */
 export function renderResponse(
-  { id, reply: [status, spec, versioned] }: Operation,
+  { id, api, reply: [status, spec, versioned] }: Operation,
   result: unknown,
 ): RenderedResponse {
   const { body, head } = result instanceof ReplyWithHead ? result : new ReplyWithHead(result, {})
@@ -43,6 +43,8 @@ export function renderResponse(
       ...(spec === undefined || empty ? {} : { 'content-type': isRaw ? spec.types[0] : 'application/json' }),
       ...(version === undefined ? {} : { etag: etagOf(version) }),
       ...(location === undefined ? {} : { location }),
+      // RFC 6749, 5.1; all responses have Cache-Control: no-store.
+      ...(api === 'oauth' && { pragma: 'no-cache' }),
       ...headers,
     },
     body:

@@ -40,12 +40,13 @@ export const RegisteredSystem = closedObject('RegisteredSystem', 'A connected sy
   }),
 })
 
-/** RFC 6749, 4.4. */
-export const ClientCredentials = closedObject('ClientCredentials', 'The credentials of a connected system', {
-  grant_type: Type.Unsafe<'client_credentials'>({
-    type: 'string',
-    enum: ['client_credentials'],
-    description: 'The grant of RFC 6749, 4.4',
+/** RFC 6749, 4.4. OAuth 2.0 demands that unknown parameters are ignored. */
+const clientCredentialFields = {
+  grant_type: Type.String({
+    pattern: '^[!-~]*$',
+    maxLength: 100,
+    description: '`client_credentials` (RFC 6749, 4.4)',
+    examples: ['client_credentials'],
   }),
   client_id: Type.Optional(
     Type.String({
@@ -70,6 +71,12 @@ export const ClientCredentials = closedObject('ClientCredentials', 'The credenti
       examples: ['openid'],
     }),
   ),
+}
+
+export const ClientCredentials = Type.Object(clientCredentialFields, {
+  $id: 'ClientCredentials',
+  description: 'The credentials of a connected system',
+  additionalProperties: true,
 })
 
 export const ClientToken = closedObject('ClientToken', 'An access token of a connected system', {

@@ -56,6 +56,21 @@ describe('the tokens of apps', () => {
     assertStatus(await read(admission.tokens.access_token))
   })
 
+  it('are not kept by caches, and are renewed with parameters that have no value', async () => {
+    const { tokens } = await admit()
+    const renewed = await refresh(tokens.refresh_token, { scope: '', client_secret: '', code: '' })
+    assert.equal(assertStatus(renewed).scope, tokens.scope)
+    assert.deepEqual(
+      ['cache-control', 'pragma'].map((name) => renewed.headers.get(name)),
+      ['no-store', 'no-cache'],
+    )
+    const { body } = await refresh('invented', { client_id: app.id })
+    assert.deepEqual(body, {
+      error: 'invalid_grant',
+      error_description: 'The refresh token is invalid or has expired.',
+    })
+  })
+
   it('are renewed with fewer scopes, but not with more', async () => {
     const { tokens } = await admit()
     const fewer = assertStatus(await refresh(tokens.refresh_token, { scope: 'patient/Observation.r' }))

@@ -1,3 +1,4 @@
+import { grantRefused } from '../../../records/accounts/apps/app-grants.ts'
 import {
   ClientCredentials,
   ClientToken,
@@ -78,14 +79,18 @@ export const systemOperations = [
     description:
       'OAuth 2.0, client credentials (RFC 6749, 4.4). The token is valid for 15 minutes, and for the openEHR REST API only.',
     access: 'public',
+    api: 'oauth',
+    openQuery: true,
+    ignoresEmpty: true,
     body: formBody(ClientCredentials),
     reply: [200, ClientToken],
-    errors: ['InvalidCredentials'],
+    errors: ['ClientRefused', 'GrantRefused'],
     guardedAccount: ({ body }) => body.client_id,
-    handle: async ({ body }, { systems, basicCredentials }) => {
-      const { client_id = basicCredentials?.name ?? '', client_secret = basicCredentials?.secret ?? '' } =
-        body
-      const { token, lifetime } = await systems.issueToken(client_id, client_secret)
+    handle: async ({ body: { grant_type, client_id, client_secret } }, { systems, basicCredentials }) => {
+      if (grant_type !== 'client_credentials')
+        throw grantRefused('unsupported_grant_type', 'This grant is not supported')
+      const { name = client_id, secret = client_secret } = basicCredentials ?? {}
+      const { token, lifetime } = await systems.issueToken(name ?? '', secret ?? '')
       return { access_token: token, token_type: 'Bearer', expires_in: lifetime }
     },
   }),

@@ -125,6 +125,7 @@ const common = {
   access: 'public',
   // OAuth 2.0 demands that unknown parameters are ignored.
   openQuery: true,
+  ignoresEmpty: true,
   guardedAccount: () => undefined,
 } as const
 

@@ -97,7 +97,7 @@ const limitsFor = (scopes: readonly string[]): SessionLimits | undefined =>
   scopes.includes('offline_access') ? OFFLINE_LIMITS : undefined
 
 export const grantRefused = (code: string, message: string): ServiceError =>
-  new ServiceError('GrantRefused', { violations: [{ path: '', code, message }] })
+  new ServiceError('GrantRefused', { violations: [{ path: '', code, message: `${message}.` }] })
 
 /** PKCE S256: the verifier that the app kept belongs to the challenge that it sent. */
 function fitsChallenge(verifier: string, challenge: string): boolean {

@@ -124,7 +124,7 @@ export class ConnectedSystems {
     return system?.keyHash && keyIdOf(system.keyHash)
   }
 
-  /** Exchanges the key of a system for an access token. @throws InvalidCredentials */
+  /** Exchanges the key of a system for an access token. @throws ClientRefused */
   async issueToken(_id: string, clientSecret: string): Promise<{ token: string; lifetime: number }> {
     const { accessTokens } = this.#parts
     const system = await this.#systems.findOne({ _id })
@@ -132,7 +132,7 @@ export class ConnectedSystems {
     const expected = Buffer.from(system?.keyHash ?? hashSecret(''))
     const isRight = timingSafeEqual(expected, Buffer.from(hashSecret(clientSecret)))
     if (!system?.keyHash || !isRight)
-      throw new ServiceError('InvalidCredentials', { detail: 'The client id or the client secret is wrong.' })
+      throw new ServiceError('ClientRefused', { detail: 'The client id or the client secret is wrong.' })
     const token = await accessTokens.sign({ sub: _id, sid: keyIdOf(system.keyHash) })
     return { token, lifetime: accessTokens.lifetime }
   }

@@ -10,6 +10,7 @@ import {
   requestToken,
   withToken,
 } from '../../harness/people/rest-systems.ts'
+import { postForm } from '../../harness/people/smart-apps.ts'
 import { service } from '../../harness/service/service.ts'
 
 const statusAboutUser = (mvUid: string) => {
@@ -64,8 +65,33 @@ describe('the connected systems', () => {
     for (const [name, secret] of [
       [id, 'wrong'],
       ['system-unknown123', clientSecret],
-    ] as const)
-      assert.equal((await requestToken(name, secret)).status, 401)
+    ] as const) {
+      const { status, body } = await requestToken(name, secret)
+      assert.deepEqual([status, body.error], [401, 'invalid_client'])
+    }
+  })
+
+  it('get errors of OAuth 2.0, and may send parameters that it ignores', async () => {
+    const { id: client_id, clientSecret: client_secret } = await createRestSystem()
+    const ask = (more: Record<string, string>, headers = {}) =>
+      postForm('/auth/token', { client_id, client_secret, ...more }, headers)
+    const grant_type = 'client_credentials'
+    const token = await ask({ grant_type, scope: '', resource: 'https://example.org', audience: 'any' })
+    assert.equal(assertStatus(token).token_type, 'Bearer')
+    assert.equal(token.headers.get('pragma'), 'no-cache')
+    for (const [form, status, error] of [
+      [{}, 400, 'invalid_request'],
+      [{ grant_type: 'password' }, 400, 'unsupported_grant_type'],
+      [{ grant_type, client_secret: '' }, 401, 'invalid_client'],
+    ] as const) {
+      const answer = await ask(form)
+      assert.deepEqual([answer.status, answer.body.error], [status, error])
+    }
+    for (const malformed of ['a%zz:secret', 'a:%ff'])
+      assertStatus(
+        await postForm('/auth/token', { grant_type }, { authorization: `Basic ${btoa(malformed)}` }),
+        401,
+      )
   })
 
   it('lose their tokens with their key', async () => {
