@@ -1,3 +1,5 @@
+import { isInCalendar } from '../../schemas/time/iso-time.ts'
+
 /** A date, a time or both. It may be partial: all parts after the last given one are unknown. */
 export interface PartialDateTime {
   year?: number | undefined
@@ -31,12 +33,13 @@ export function parseDate(text: string): PartialDateTime | undefined {
   const year = Number(y)
   const month = parseDecimal(m, compactMonth)
   const day = parseDecimal(d, compactDay)
+  if (year === 0) return undefined
   if (month !== undefined && (month < 1 || month > 12)) return undefined
   if (day !== undefined && (day < 1 || day > daysInMonth(year, month ?? 1))) return undefined
   return { year, month, day }
 }
 
-/** `10`, `10:30`, `10:30:47.5`, `10:30:47+01:00`, also without colons; undefined if it is no time. */
+/** `10`, `10:30`, `10:30:47.5`, `10:30:47+01:00`, also without colons; `24:00` ends a day. Undefined if it is no time. */
 export function parseTime(text: string): PartialDateTime | undefined {
   const parts = TIME_PATTERN.exec(text)
   if (!parts) return undefined
@@ -44,7 +47,8 @@ export function parseTime(text: string): PartialDateTime | undefined {
   const hour = Number(h)
   const minute = parseDecimal(m, compactMinute)
   const second = parseDecimal(s, compactSecond)
-  if (hour > 23 || (minute ?? 0) > 59 || (second ?? 0) >= 60) return undefined
+  const isEndOfDay = hour === 24 && !minute && !second
+  if ((hour > 23 && !isEndOfDay) || (minute ?? 0) > 59 || (second ?? 0) >= 60) return undefined
   const offset = zone === undefined ? undefined : parseOffset(zone)
   if (offset !== undefined && Math.abs(offset) > 14 * 60) return undefined
   return { hour, minute, second, offset }
@@ -57,7 +61,7 @@ function parseOffset(zone: string): number {
   return zone.startsWith('-') ? -minutes : minutes
 }
 
-/** A date, or a complete date with a time after a T; undefined if it is neither. */
+/** A date, or a complete date with a time after a T, in the years 1 to 9999; undefined if it is neither. */
 export function parseDateTime(text: string): PartialDateTime | undefined {
   const at = text.indexOf('T')
   if (at < 0) return parseDate(text)
@@ -66,7 +70,10 @@ export function parseDateTime(text: string): PartialDateTime | undefined {
   if (date?.day === undefined || time === undefined) return undefined
   const { year, month, day } = date
   const { hour, minute, second, offset } = time
-  return { year, month, day, hour, minute, second, offset }
+  const moment = { year, month, day, hour, minute, second, offset }
+  // Elsewhere no offset can lead out of the calendar.
+  const isAtEdge = year === 1 || year === 9999
+  return isAtEdge && !isInCalendar(instantMsOf(moment)) ? undefined : moment
 }
 
 /** Milliseconds for comparison: unknown parts count as their beginning, a missing zone as UTC. */

@@ -24,7 +24,9 @@ function readReal(value: unknown): PrimitiveResult {
 
 function readInteger(value: unknown): PrimitiveResult {
   const read = readReal(value)
-  return 'value' in read && Number.isSafeInteger(read.value) ? read : { fault: 'must be a whole number' }
+  return 'value' in read && Number.isSafeInteger(read.value)
+    ? read
+    : { fault: `must be a whole number of at most ${Number.MAX_SAFE_INTEGER}` }
 }
 
 function readBoolean(value: unknown): PrimitiveResult {

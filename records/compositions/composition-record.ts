@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { isInCalendar } from '../../schemas/time/iso-time.ts'
 
 /** A value with its place, see `compositions/facts.ts`. */
 const FactRecord = Type.Object({
@@ -29,6 +30,10 @@ const compositionSchema = Type.Object({
    */
   json: Type.Optional(Type.String()),
 })
+
+/** The start of its context, unless it is missing or outside the years 1 to 9999: earlier versions stored such ones. */
+export const startTimeOf = ({ start }: { start?: number }): string | undefined =>
+  start !== undefined && isInCalendar(start) ? new Date(start).toISOString() : undefined
 
 /** The indexes by which queries find compositions. An index whose key has changed has another name, so queries name the key. */
 export const COMPOSITION_INDEX_KEYS = {

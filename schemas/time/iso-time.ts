@@ -17,6 +17,12 @@ export interface IsoTime {
   offset?: string
 }
 
+const FIRST_MS = Date.parse('0001-01-01T00:00:00Z')
+const END_MS = Date.parse('+010000-01-01T00:00:00Z')
+
+/** Whether a moment is in the years 1 to 9999 of UTC: RFC 3339 cannot write others. */
+export const isInCalendar = (ms: number): boolean => ms >= FIRST_MS && ms < END_MS
+
 type Parts = Record<string, string | undefined>
 
 /**
@@ -32,10 +38,9 @@ export function parseIsoTime(text: string): IsoTime | undefined {
   const { offset: hours, offsetMinute = '00' } = parts
   const offset = hours === undefined ? undefined : `${hours}:${offsetMinute}`
   if (violationsOf(`${day}T00:00:00${offset ?? 'Z'}`).length > 0) return undefined
-  const at = new Date(Date.parse(`${day}T00:00:00${offset ?? 'Z'}`) + milliseconds)
-  if (Number.isNaN(at.getTime())) return undefined
-  const utc = at.toISOString()
-  if (!/^(?!0000)\d{4}-/.test(utc)) return undefined
+  const at = Date.parse(`${day}T00:00:00${offset ?? 'Z'}`) + milliseconds
+  if (!isInCalendar(at)) return undefined
+  const utc = new Date(at).toISOString()
   return offset === undefined ? { utc } : { utc, offset }
 }
 
@@ -75,6 +80,10 @@ export function toLocalTime(utc: string, offset: string): string {
   const shift = (sign === '-' ? -1 : 1) * (60 * Number(hours) + Number(minutes)) * 60_000
   return new Date(Date.parse(utc) + shift).toISOString().replace('Z', offset)
 }
+
+/** Whether XML Schema has an offset, and so FHIR and openEHR: they have none beyond 14 hours. */
+export const isXmlOffset = (utcOffset: unknown): utcOffset is string =>
+  typeof utcOffset === 'string' && utcOffset.slice(1) <= '14:00'
 
 /** The offset of the local time of a measurement, which its time in UTC does not tell. */
 export const utcOffsetField = Type.Optional(

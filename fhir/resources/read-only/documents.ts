@@ -1,4 +1,4 @@
-import { Composition } from '../../../records/compositions/composition-record.ts'
+import { Composition, startTimeOf } from '../../../records/compositions/composition-record.ts'
 import { ownUri } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import {
@@ -52,7 +52,8 @@ const metaOf = ({ version, updatedAt }: StoredComposition) => ({
 const templateSystem = ownUri('template')
 
 const documentReferenceOf = (base: string, found: StoredComposition): FhirResource => {
-  const { id, ehrId, carePlanId, templateId, name, createdAt, start } = found
+  const { id, ehrId, carePlanId, templateId, name, createdAt } = found
+  const start = startTimeOf(found)
   return {
     resourceType: 'DocumentReference',
     id,
@@ -70,7 +71,7 @@ const documentReferenceOf = (base: string, found: StoredComposition): FhirResour
     ],
     ...((start !== undefined || carePlanId !== undefined) && {
       context: {
-        ...(start !== undefined && { period: { start: new Date(start).toISOString() } }),
+        ...(start !== undefined && { period: { start } }),
         ...(carePlanId !== undefined && { related: [{ reference: `CarePlan/${carePlanId}` }] }),
       },
     }),

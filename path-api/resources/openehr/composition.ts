@@ -4,7 +4,7 @@ import {
   MAX_COMPOSITION_DEPTH,
   type SentComposition,
 } from '../../../openehr/compositions/read-composition.ts'
-import { versionUidOf as uidOf } from '../../../records/compositions/composition-record.ts'
+import { startTimeOf, versionUidOf as uidOf } from '../../../records/compositions/composition-record.ts'
 import { idField } from '../../../schemas/common.ts'
 import {
   CanonicalComposition,
@@ -193,7 +193,7 @@ export const compositionOperations = [
         templateId: found.templateId,
         carePlanId: found.carePlanId ?? null,
         updatedAt: found.updatedAt,
-        start: found.start === undefined ? null : new Date(found.start).toISOString(),
+        start: startTimeOf(found) ?? null,
       })),
   }),
   ...COMPOSITION_FORMATS.flatMap((format) => [

@@ -4,6 +4,7 @@ import { readXml } from '../../../../openehr/formats/xml.ts'
 import { xmlToJson } from '../../../../openehr/rm/canonical-xml.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 import { documentRmClass } from '../../../../schemas/openehr/rm-schema.ts'
+import { isInCalendar } from '../../../../schemas/time/iso-time.ts'
 import { createRecordIdSchema } from '../../../operation/path-parameters.ts'
 import { describedBody, type RawContent } from '../../../reply/body-media.ts'
 import { fromRestEhrId } from './ehr-ids.ts'
@@ -59,7 +60,7 @@ export function parseVersionTime(text: string | undefined): string | undefined {
   // Date reads no zone that consists of hours only.
   const time = text.replace(',', '.').replace(/(T[^T]*[+-]\d\d)$/, '$1:00')
   const at = new Date(time + (hasZone || !text.includes('T') ? '' : 'Z'))
-  if (!Number.isNaN(at.getTime())) return at.toISOString()
+  if (isInCalendar(at.getTime())) return at.toISOString()
   const violation = { path: 'version_at_time', code: 'date-time', message: 'must be an existing time' }
   throw new ServiceError('InvalidInput', { violations: [violation] })
 }
