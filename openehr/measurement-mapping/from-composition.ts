@@ -5,6 +5,7 @@ import { isPresent } from '../../records/measurements/dependent-fields.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
+import { withUtcOffset } from '../../schemas/time/iso-time.ts'
 import { observationArchetypeOf } from '../composition-views/measurements/observation-archetypes.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
 import { instantMsOf, parseDateTime } from '../rm/iso8601.ts'
@@ -88,11 +89,11 @@ function toMeasurementRecord(
   event: RmObject,
   parents: MeasurementParents,
 ): Values | undefined {
-  const timestamp = toTimestamp((event.time as RmObject | undefined)?.value)
-  if (timestamp === undefined) return undefined
+  const time = toTime((event.time as RmObject | undefined)?.value)
+  if (time === undefined) return undefined
   const values = {
     ...withoutUndefined(parents),
-    timestamp,
+    ...time,
     ...readValues(kind, listAttribute(event.data, 'items')),
   }
   try {
@@ -109,10 +110,14 @@ function toMeasurementRecord(
 const withoutUndefined = (values: object): Values =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 
-/** The time must contain at least a day; without a time zone it is in UTC. */
-function toTimestamp(value: unknown): string | undefined {
+/** The time must contain at least a day; without a time zone it is in UTC. Keeps the offset of local time. */
+function toTime(value: unknown): { timestamp: string; utcOffset?: string } | undefined {
   const moment = typeof value === 'string' ? parseDateTime(value) : undefined
-  return moment?.day === undefined ? undefined : new Date(instantMsOf(moment)).toISOString()
+  if (moment?.day === undefined) return undefined
+  return {
+    ...withUtcOffset({ timestamp: value as string }),
+    timestamp: new Date(instantMsOf(moment)).toISOString(),
+  }
 }
 
 function readValues(kind: MeasurementKind, items: readonly RmObject[]): Values {

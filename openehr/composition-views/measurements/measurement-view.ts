@@ -7,8 +7,8 @@ import {
 import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
 import { seriesValueOf } from '../../../records/measurements/series.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import { isXmlOffset, toLocalTime } from '../../../schemas/time/iso-time.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
-import { dvDateTime } from '../../versions/original-version.ts'
 import {
   compositionHead,
   compositionOf,
@@ -46,15 +46,29 @@ export function measurementView(kind: MeasurementKind): CompositionView {
         : fields.includes(field)
           ? manuallyEnteredIndexOf(field)
           : undefined,
-    toComposition: (record) => compositionOf(head, record, timeOf(record), observationOf(kind, head, record)),
+    toComposition(record) {
+      const time = localTimeOf(record)
+      return compositionOf(head, record, dvDateTime(time), observationOf(kind, head, record, time))
+    },
     example: exampleOf(fields),
     createTemplate: () => measurementTemplate(kind, head),
   }
 }
 
-const timeOf = (record: ParseDocument): RmObject => dvDateTime(record[TIME_FIELD] as Date)
+/** The time of a record, in local time if openEHR has its offset. */
+function localTimeOf({ [TIME_FIELD]: timestamp, utcOffset }: ParseDocument): string {
+  const utc = (timestamp as Date).toISOString()
+  return isXmlOffset(utcOffset) ? toLocalTime(utc, utcOffset) : utc
+}
 
-function observationOf(kind: MeasurementKind, { name }: CompositionHead, record: ParseDocument): RmObject {
+const dvDateTime = (value: string): RmObject => ({ _type: 'DV_DATE_TIME', value })
+
+function observationOf(
+  kind: MeasurementKind,
+  { name }: CompositionHead,
+  record: ParseDocument,
+  time: string,
+): RmObject {
   const { archetype, history, event, tree, items } = observationArchetypeOf(kind)
   const elements = Object.values(kind.series).flatMap((series, i) => {
     const value = seriesValueOf(series, record)
@@ -66,14 +80,14 @@ function observationOf(kind: MeasurementKind, { name }: CompositionHead, record:
     _type: 'POINT_EVENT',
     archetype_node_id: event,
     name: dvText('Any event'),
-    time: timeOf(record),
+    time: dvDateTime(time),
     data: treeOf(tree, elements),
   }
   return entryOf('OBSERVATION', archetype, name, {
     _type: 'HISTORY',
     archetype_node_id: history,
     name: dvText('History'),
-    origin: timeOf(record),
+    origin: dvDateTime(time),
     events: [pointEvent],
   })
 }

@@ -1,9 +1,8 @@
-import { toLocalTime } from '../../../schemas/time/iso-time.ts'
+import { isXmlOffset, toLocalTime } from '../../../schemas/time/iso-time.ts'
 import { extensionElement, momentOf, ownUri } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 
-/** FHIR has no larger offsets; an extension keeps those. */
-const MAX_OFFSET = '14:00'
+/** Keeps the offsets that FHIR does not have. */
 const keptOffset = extensionElement('utcOffset', ownUri('utc-offset'), 'valueString')
 
 /** The time of a measurement, in local time if its offset is known. */
@@ -11,7 +10,7 @@ export const localTimeElement = (path: string): FhirElement => ({
   paths: { timestamp: path, utcOffset: path },
   show: ({ timestamp, utcOffset }) => {
     if (typeof timestamp !== 'string') return {}
-    const isLocal = typeof utcOffset === 'string' && utcOffset.slice(1) <= MAX_OFFSET
+    const isLocal = isXmlOffset(utcOffset)
     const time = isLocal ? toLocalTime(timestamp, utcOffset) : timestamp
     return {
       [path]: time.replace(/\.000(?=Z|[+-])/, ''),
