@@ -5,6 +5,7 @@ import { accessesByEhr } from '../../records/store/resource.ts'
 import { findVersion } from '../../records/store/writing/history.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { readVersion, type VersionSelector } from '../versions/read-version.ts'
 import type { CompositionView } from './composition-view.ts'
 
 interface FoundRecord {
@@ -16,6 +17,12 @@ interface RecordKey {
   ehrId: string
   id: string
 }
+
+const toRecordVersion = (record: ParseDocument) => ({
+  record,
+  version: record.version,
+  updatedAt: record._updated_at.toISOString(),
+})
 
 /** Whether an id has the form of record ids; ids of compositions are UUIDs. */
 export const isRecordId = (id: string): boolean => /^[A-Za-z0-9]{10}$/.test(id)
@@ -30,18 +37,24 @@ export class ViewCompositions {
     this.#views = views
   }
 
-  /** A version in the stored form of compositions; undefined if the caller sees no such record. */
-  async get(caller: Caller, key: RecordKey, version: number | undefined) {
+  /**
+   * A version in the stored form of compositions; undefined if the caller sees no such record.
+   * @throws NotFound for an unknown version
+   */
+  async get(caller: Caller, key: RecordKey, selector: VersionSelector) {
     const found = await this.#find(caller, key)
     if (!found) return undefined
     const { view, record } = found
     const { collection } = view.kind
-    const requestedRecord =
-      version === undefined || version === record.version
-        ? record
-        : await findVersion(this.#records.db, { collection, ...key }, version)
     await this.#records.audit.record(...accessesByEhr(view.kind, caller, { action: 'read' }, [key]))
-    if (!requestedRecord) throw new ServiceError('NotFound')
+    const { record: requestedRecord } = await readVersion(
+      toRecordVersion(record),
+      selector,
+      async (number) => {
+        const former = await findVersion(this.#records.db, { collection, ...key }, number)
+        return former ? toRecordVersion(former) : undefined
+      },
+    )
     const { uid: _, ...composition } = view.toComposition(requestedRecord)
     const { archetypes, ...head } = view.head
     return {

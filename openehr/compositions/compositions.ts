@@ -27,7 +27,7 @@ import type { CompositionView } from '../composition-views/composition-view.ts'
 import { isRecordId, ViewCompositions } from '../composition-views/view-compositions.ts'
 import { compositionMeasurements } from '../measurement-mapping/composition-measurements.ts'
 import type { StoredTemplate, TemplateStore } from '../templates/template-store.ts'
-import { readVersion, withVersionUid } from '../versions/read-version.ts'
+import { readVersion, requireOneVersion, withVersionUid } from '../versions/read-version.ts'
 import { toRmObject } from './composition-json.ts'
 import { findLinks, targetIds } from './links.ts'
 import { readComposition, type SentComposition, valueAt } from './read-composition.ts'
@@ -145,7 +145,7 @@ export class Compositions {
     return this.#store.list(caller, 'ofEhr', { where, ...page })
   }
 
-  /** One version. @throws NotFound, also for an unknown version */
+  /** One version. @throws NotFound, also for an unknown version; InvalidInput when several are named */
   async get(
     caller: Caller,
     { ehrId, uid }: CompositionKey,
@@ -154,12 +154,12 @@ export class Compositions {
     const { id, version } = parseVersionUid(uid)
     const versionKey = requestedUid === undefined ? { id, version } : parseVersionUid(requestedUid)
     if (versionKey.id !== id) throw new ServiceError('NotFound')
-    const viewComposition = await this.#viewCompositions.get(caller, { ehrId, id }, versionKey.version)
+    const selector = { version: versionKey.version, at }
+    requireOneVersion(version, selector)
+    const viewComposition = await this.#viewCompositions.get(caller, { ehrId, id }, selector)
     if (viewComposition) return viewComposition
     const now = await this.#store.get(caller, { id, ehrId }, { without: SEARCH_FIELD_NAMES })
-    return readVersion(now, { version: versionKey.version, at }, (version) =>
-      this.#store.findFormerVersion(caller, now, version),
-    )
+    return readVersion(now, selector, (version) => this.#store.findFormerVersion(caller, now, version))
   }
 
   /**

@@ -58,12 +58,19 @@ export async function readComposition<T extends { template: Template }>(
       ? await runInTimeSlices(templateViolationsInSteps(template.template, object), slice)
       : []
   if (violations.length > 0 || object === undefined)
-    throw new ServiceError('InvalidInput', { violations: [...violations, ...broken] })
+    throw new ServiceError('InvalidInput', { violations: [...violations, ...unreported(broken, violations)] })
   if (template === undefined)
     throw new ServiceError('RuleViolated', { violations: [unknownTemplateViolation(templateId)] })
   if (broken.length > 0) throw new ServiceError('RuleViolated', { violations: broken })
   return { object, template }
 }
+
+/** Without what the template misses because the model refuses it, or misses it, too. */
+const unreported = (broken: readonly Violation[], violations: readonly Violation[]): Violation[] =>
+  broken.filter(
+    ({ code, path }) =>
+      code !== 'existence' || !violations.some((one) => one.path === path || one.path.startsWith(`${path}.`)),
+  )
 
 /** The canonical JSON of what was sent, as far as it can be read. */
 async function readSent(

@@ -137,7 +137,7 @@ export class TemplateStore {
     permissions = MODELLER_PERMISSIONS,
   ): Promise<SavedRecord<TemplateHeadRecord>> {
     const template = readTemplate(bytes)
-    if (/[/\\\p{Cc}]/u.test(template.templateId)) throw invalidIdError()
+    if (/[/\\\p{Cc}]|^\.\.?$/u.test(template.templateId)) throw invalidIdError()
     requireExpandable(template.root)
     const head = headOf(template)
     const opt = await gzipToBase64(bytes)
@@ -287,4 +287,8 @@ const invalidInput = (path: string, code: string, message: string): ServiceError
   new ServiceError('InvalidInput', { violations: [{ path, code, message }] })
 
 const invalidIdError = () =>
-  invalidInput('template_id.value', 'pattern', 'must contain no slash and no control character')
+  invalidInput(
+    'template_id.value',
+    'pattern',
+    'must contain no slash and no control character, and must not be one or two dots',
+  )

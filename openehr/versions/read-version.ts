@@ -8,6 +8,20 @@ export interface VersionSelector {
 }
 
 /**
+ * @param inPath the version in the path
+ * @throws InvalidInput when the request names several versions
+ */
+export function requireOneVersion(inPath: number | undefined, { version, at }: VersionSelector): void {
+  if (inPath !== undefined && inPath !== version)
+    throw contradiction('version_uid', 'must be the version in the path, or must be left out')
+  if (version !== undefined && at !== undefined)
+    throw contradiction('version_at_time', 'must be left out when a version is named')
+}
+
+const contradiction = (path: string, message: string): ServiceError =>
+  new ServiceError('InvalidInput', { violations: [{ path, code: 'exclusive', message }] })
+
+/**
  * Reads a version of a record. A time selects the last version up to then, by binary search.
  * @param now the latest version
  * @param findFormer finds an earlier version

@@ -41,7 +41,7 @@ export function createInputReader(operation: Operation, readOnly?: ReadonlySet<s
   const readBytes = body === undefined ? undefined : createBodyReader(operation.limits.bytes)
   return {
     async receive(request, response) {
-      if (body !== undefined) requireMediaType(request, body)
+      if (body !== undefined) requireMediaType(request, body, operation.alsoAs)
       return (await readBytes?.(request, response)) ?? Buffer.alloc(0)
     },
     read(request, bytes, values) {
@@ -156,13 +156,19 @@ export const mediaTypeOf = ({ headers }: Request): string =>
   headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 
 /** @throws UnsupportedMediaType; an empty body needs no media type */
-function requireMediaType(request: Request, body: NonNullable<Operation['body']>): void {
+function requireMediaType(
+  request: Request,
+  body: NonNullable<Operation['body']>,
+  alsoAs: readonly string[] = [],
+): void {
   if (!hasBody(request)) return
   const type = mediaTypeOf(request)
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
   const text = charset === undefined || /^(utf-8|us-ascii)$/i.test(charset)
   if (body instanceof RawBody ? body.types.includes(type) : text && expectedMediaType(body).test(type)) return
-  throw new ServiceError('UnsupportedMediaType', { detail: `Send ${mediaTypesOf(body).join(' or ')}.` })
+  throw new ServiceError('UnsupportedMediaType', {
+    detail: `Send ${[...mediaTypesOf(body), ...alsoAs].join(' or ')}.`,
+  })
 }
 
 const expectedMediaType = (body: FormBody<TSchema> | TSchema): RegExp =>

@@ -7,6 +7,10 @@ const FHIR_JSON = 'application/fhir+json'
 /** The values of the FHIR API's `_format` for JSON; a plus sign in a query means a space. */
 const JSON_FORMATS = ['json', 'text/json', 'application/json', 'application/json+fhir', FHIR_JSON]
 
+/** XML has two media types. The reply has the first; who accepts the other takes it. */
+const XML = 'application/xml'
+const TEXT_XML = 'text/xml'
+
 /** Another version of FHIR than that of our resources. */
 const OTHER_FHIR_VERSION = /^fhirversion="?(?!4\.0)/
 
@@ -27,10 +31,10 @@ export function negotiateMediaType(
   const format = operation.api === 'fhir' ? formatIn(request.url) : undefined
   if (format !== undefined)
     return JSON_FORMATS.includes(format) ? offeredTypes.find((type) => type === FHIR_JSON) : undefined
-  return (
-    request.accepts([...offeredTypes]) ||
-    acceptedWithoutParameters(request.headers.accept ?? '', offeredTypes)
-  )
+  const types = offeredTypes.includes(XML) ? [...offeredTypes, TEXT_XML] : offeredTypes
+  const accepted =
+    request.accepts([...types]) || acceptedWithoutParameters(request.headers.accept ?? '', types)
+  return accepted === TEXT_XML && !offeredTypes.includes(TEXT_XML) ? XML : accepted
 }
 
 const formatIn = (url: string): string | undefined =>

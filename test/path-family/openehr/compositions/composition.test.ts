@@ -96,6 +96,17 @@ describe('compositions', () => {
       magnitude,
       'body.feeling',
     ])
+    const incomplete = createPressureComposition(template, 120)
+    Object.assign(incomplete.content[0] as object, { data: { _type: 'HISTORY' } })
+    const places = assertProblemPlaces(
+      await patient.call('POST', at('/json'), incomplete),
+      400,
+      'invalid-input',
+    )
+    assert.equal(new Set(places).size, places.length, places.join())
+    const text = await patient.call('POST', at('/json'), Buffer.from('{}'), { 'content-type': 'text/plain' })
+    assertProblem(text, 415, 'unsupported-media-type')
+    assert.match(text.body.detail, /application\/json or application\/openehr\.wt\.flat\+json/)
     for (const xml of ['<composition/>', '<a/>', '<!DOCTYPE a><composition/>'])
       assert.equal((await sendXml(patient, 'POST', at('/xml'), xml)).status, 400, xml)
   })
@@ -152,6 +163,12 @@ describe('compositions', () => {
       404,
       'not-found',
     )
+    for (const [path, place] of [
+      [`${one}/json?version_uid=${uid}&version_at_time=2030-01-01T00:00:00Z`, 'query.version_at_time'],
+      [at(`/${uid}/json?version_at_time=2030-01-01T00:00:00Z`), 'query.version_at_time'],
+      [at(`/${uid}/json?version_uid=${second.body.uid}`), 'query.version_uid'],
+    ] as const)
+      assert.deepEqual(assertProblemPlaces(await patient.call('GET', path), 400, 'invalid-input'), [place])
   })
 
   it('prevent the deletion of their template while they exist', async () => {

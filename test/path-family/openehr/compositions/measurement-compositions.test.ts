@@ -59,6 +59,8 @@ describe('measurements in AQL', () => {
     const at = `/med/ehr/${ehrId}/composition/${measurement.id}`
     const answer = await patient.call('GET', `${at}/json`)
     assert.deepEqual([assertStatus(answer), answer.etag], [composition, `"${measurement.id}::hrs.local::1"`])
+    const earlier = `${at}/json?version_at_time=2020-01-01T00:00:00Z`
+    assertProblem(await patient.call('GET', earlier), 404, 'not-found')
     assert.match(
       assertStatus(await patient.call('GET', `${at}/xml`)),
       /<value>openEHR-EHR-OBSERVATION.blood_pressure.v2</,

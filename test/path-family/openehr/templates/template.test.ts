@@ -42,6 +42,9 @@ describe('operational templates', () => {
     assert.ok(templates.some(({ template_id }) => template_id === templateId))
     const original = await reader.call('GET', at(templateId), undefined, { accept: 'application/xml' })
     assert.equal(assertStatus(original), xml)
+    const asText = await reader.call('GET', at(templateId), undefined, { accept: 'text/xml' })
+    assert.equal(assertStatus(asText), xml)
+    assert.equal(asText.headers.get('content-type'), 'application/xml')
     assertProblem(await reader.call('DELETE', at(templateId)), 403, 'forbidden')
     assertStatus(await modeller.call('DELETE', at(templateId)), 204)
     assertProblem(await reader.call('GET', at(templateId)), 404, 'not-found')
@@ -205,7 +208,12 @@ describe('operational templates', () => {
     const nested = `${'<a>'.repeat(500)}${'</a>'.repeat(500)}`
     for (const xml of ['', 'no XML', '<template>', entity + createTemplateXml(newId()), '<t>&a;</t>', nested])
       assertProblem(await upload(xml), 400, 'malformed-request')
-    assertProblem(await upload(createTemplateXml('a/b')), 400, 'invalid-input')
+    for (const id of ['a/b', '.', '..'])
+      assert.deepEqual(
+        assertProblemPlaces(await upload(createTemplateXml(id)), 400, 'invalid-input'),
+        ['body.template_id.value'],
+        id,
+      )
     const element = '<children><rm_type_name>ELEMENT</rm_type_name><node_id>at1</node_id></children>'
     const wide = createTemplateXml(newId()).replace(
       /(?=<children[^>]*><rm_type_name>ELEMENT)/,
