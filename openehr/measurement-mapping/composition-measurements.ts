@@ -7,7 +7,12 @@ import { WriteDecider } from '../../records/store/write-decider.ts'
 import type { RecordDerivation } from '../../records/store/writing/derived-records.ts'
 import type { DerivedWrite } from '../../records/store/writing/write-decision.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
-import { type CompositionMeasurement, fromComposition, mappableByArchetype } from './from-composition.ts'
+import {
+  type CompositionMeasurement,
+  fromComposition,
+  mappableByArchetype,
+  type TimePrecision,
+} from './from-composition.ts'
 
 /** A composition that is being written. */
 interface WrittenComposition {
@@ -27,17 +32,22 @@ type MeasurementFormat = ReturnType<typeof createParseFormat>
 export function compositionMeasurements(all: readonly MeasurementKind[]): RecordDerivation {
   const kinds = mappableByArchetype(all)
   const formats = new Map([...kinds.values()].map((kind) => [kind, createParseFormat(kind.schema)]))
-  const heldBy = (composition: WrittenComposition | null): CompositionMeasurement[] => {
+  const heldBy = (
+    composition: WrittenComposition | null,
+    precision?: TimePrecision,
+  ): CompositionMeasurement[] => {
     if (composition?.json === undefined || !composition.archetypes.some((id) => kinds.has(id))) return []
     const { id: compositionId, ehrId, carePlanId, json } = composition
-    return fromComposition(kinds, JSON.parse(json) as RmObject, { ehrId, carePlanId, compositionId })
+    const parents = { ehrId, carePlanId, compositionId }
+    return fromComposition(kinds, JSON.parse(json) as RmObject, parents, precision)
   }
   return {
     rulesCollections: ALERT_RULES_COLLECTIONS,
     deriveWrites(caller, { before, after, permissions }) {
-      const [now, next] = [before, after].map((one) => heldBy(one as WrittenComposition | null))
-      const keptIds = new Set(next?.map(({ id }) => id))
-      const gone = now?.filter(({ id }) => !keptIds.has(id)) ?? []
+      const now = heldBy(before as WrittenComposition | null, 'day')
+      const next = heldBy(after as WrittenComposition | null)
+      const keptIds = new Set(next.map(({ id }) => id))
+      const gone = now.filter(({ id }) => !keptIds.has(id))
       const isNew = before === null
       const write = (one: CompositionMeasurement, isGone: boolean) =>
         toDerivedWrite(
@@ -46,7 +56,7 @@ export function compositionMeasurements(all: readonly MeasurementKind[]): Record
           { ...one, format: formats.get(one.kind) as MeasurementFormat },
           { isNew, isGone },
         )
-      return [...gone.map((one) => write(one, true)), ...(next ?? []).map((one) => write(one, false))]
+      return [...gone.map((one) => write(one, true)), ...next.map((one) => write(one, false))]
     },
   }
 }

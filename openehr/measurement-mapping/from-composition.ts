@@ -24,6 +24,9 @@ interface MeasurementParents {
   compositionId: string
 }
 
+/** The smallest part that the time of a measurement must have. Earlier versions of the service took a day for midnight. */
+export type TimePrecision = 'minute' | 'day'
+
 /** Limit for one composition; a device with more measurements sends several compositions. */
 export const MAX_MEASUREMENTS = 1000
 
@@ -46,12 +49,13 @@ export const mappableByArchetype = (
 
 /**
  * The measurements of these kinds in a composition: one for each point of time in each observation of a
- * kind's archetype. Skips values that violate the kind's own rules.
+ * kind's archetype. Skips values that violate the kind's own rules, and those of a day without a time.
  */
 export function fromComposition(
   kinds: ReadonlyMap<string, MeasurementKind>,
   composition: RmObject,
   parents: MeasurementParents,
+  precision: TimePrecision = 'minute',
 ): CompositionMeasurement[] {
   const times = new Map<string, number>()
   const measurements: CompositionMeasurement[] = []
@@ -59,7 +63,7 @@ export function fromComposition(
     const kind = kinds.get(String(observation.archetype_node_id))
     if (!kind) continue
     for (const event of listAttribute(observation.data, 'events')) {
-      const record = event._type === 'POINT_EVENT' && toMeasurementRecord(kind, event, parents)
+      const record = event._type === 'POINT_EVENT' && toMeasurementRecord(kind, event, parents, precision)
       if (!record) continue
       const about = [parents.compositionId, kind.path, record.timestamp].join('/')
       const nth = times.get(about) ?? 0
@@ -88,8 +92,9 @@ function toMeasurementRecord(
   kind: MeasurementKind,
   event: RmObject,
   parents: MeasurementParents,
+  precision: TimePrecision,
 ): Values | undefined {
-  const time = toTime((event.time as RmObject | undefined)?.value)
+  const time = toTime((event.time as RmObject | undefined)?.value, precision)
   if (time === undefined) return undefined
   const values = {
     ...withoutUndefined(parents),
@@ -110,10 +115,13 @@ function toMeasurementRecord(
 const withoutUndefined = (values: object): Values =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 
-/** The time must contain at least a day; without a time zone it is in UTC. Keeps the offset of local time. */
-function toTime(value: unknown): { timestamp: string; utcOffset?: string } | undefined {
+/** A time without a zone is in UTC. Keeps the offset of local time. */
+function toTime(
+  value: unknown,
+  precision: TimePrecision,
+): { timestamp: string; utcOffset?: string } | undefined {
   const moment = typeof value === 'string' ? parseDateTime(value) : undefined
-  if (moment?.day === undefined) return undefined
+  if (moment?.[precision] === undefined) return undefined
   return {
     ...withUtcOffset({ timestamp: value as string }),
     timestamp: new Date(instantMsOf(moment)).toISOString(),

@@ -59,8 +59,10 @@ describe('measurements from compositions', () => {
     ['in an unknown unit', (_, quantity) => Object.assign(quantity, { units: 'stone' })],
     ['that is impossible', (_, quantity) => Object.assign(quantity, { magnitude: 4000 })],
     ['without a number', (_, quantity) => Reflect.deleteProperty(quantity, 'magnitude')],
+    ['of a day without a time', (event) => Object.assign(event.time as object, { value: '2026-03-01' })],
+    ['of an hour', (event) => Object.assign(event.time as object, { value: '2026-03-01T10' })],
     ['of a month', (event) => Object.assign(event.time as object, { value: '2026-03' })],
-    ['in the future', (event) => Object.assign(event.time as object, { value: '2126-03-01' })],
+    ['in the future', (event) => Object.assign(event.time as object, { value: '2126-03-01T10:30:00Z' })],
   ]
   for (const [why, change] of none)
     it(`are not created from a value ${why}`, () => {
