@@ -40,14 +40,12 @@ const dateStyle=at.toDateString()===day.toDateString()?undefined:'medium';
 time.textContent=new Intl.DateTimeFormat(document.documentElement.lang,{dateStyle,timeStyle:'short'}).format(at)}`
 const LOCAL_TIME_SCRIPT_HASH = createHash('sha256').update(LOCAL_TIME_SCRIPT).digest('base64')
 
-/** @param formTargets where forms may lead, redirects included */
-const pagePolicy = (formTargets: string): string =>
-  `default-src 'none'; style-src 'sha256-${PAGE_STYLE_HASH}'; script-src 'sha256-${LOCAL_TIME_SCRIPT_HASH}'; form-action ${formTargets}; base-uri 'none'; frame-ancestors 'none'`
+const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${PAGE_STYLE_HASH}'; script-src 'sha256-${LOCAL_TIME_SCRIPT_HASH}'; base-uri 'none'; frame-ancestors 'none'`
 
 /** Forbids other scripts, frames and sites. Keeps the address, which contains a token, out of the Referer. */
 const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': pagePolicy("'self'"),
+  'content-security-policy': `${PAGE_POLICY}; form-action 'self'`,
   'referrer-policy': 'no-referrer',
 }
 
@@ -67,8 +65,11 @@ export interface PageView {
   timeZone?: string | undefined
   terms: Terms | undefined
   appUrl?: string | undefined
-  /** Address of an app to which the response to a form of the page leads. */
-  formTarget?: string | undefined
+  /**
+   * Whether the response to a form may lead to an app. Browsers apply `form-action` to each redirect that follows, also to
+   * those of the app, which nobody knows in advance.
+   */
+  formsLeadToApp?: boolean
 }
 
 /** Chooses the language of the address, otherwise of the user, otherwise of the browser. */
@@ -136,11 +137,8 @@ export function renderMoment(at: Date, { language, timeZone }: PageView, day?: D
   return markup`<time datetime="${iso}">${format({ timeStyle: 'short', ...(!isSameDay && { dateStyle: 'medium' }) })}</time>`
 }
 
-/** An address as a source of a content security policy. */
-const sourceOf = ({ protocol, origin }: URL): string => (/^https?:$/.test(protocol) ? origin : protocol)
-
 export function renderPage(
-  { language, terms, formTarget }: PageView,
+  { language, terms, formsLeadToApp }: PageView,
   title: PageText,
   ...content: Markup[]
 ): ReplyWithHead<string, { headers: Record<string, string> }> {
@@ -159,9 +157,7 @@ ${content.some(({ source }) => source.includes('<time class="utc"')) ? markup`<s
   return replyWith(source, {
     headers: {
       ...PAGE_HEADERS,
-      ...(formTarget !== undefined && {
-        'content-security-policy': pagePolicy(`'self' ${sourceOf(new URL(formTarget))}`),
-      }),
+      ...(formsLeadToApp && { 'content-security-policy': PAGE_POLICY }),
     },
   })
 }

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { findAccessibilityViolations } from '../harness/browser/axe.ts'
 import { useBrowser } from '../harness/browser/browser.ts'
@@ -56,4 +59,40 @@ describe('the page on which a person admits an app', () => {
       const code = new URL((await atApp).url()).searchParams.get('code') ?? ''
       assertStatus(await redeemCode(app, code, verifier))
     })
+
+  const logInAt = async (parameters: Record<string, string>) => {
+    await page.goto(`${service.url}/auth/smart/authorize?${new URLSearchParams(parameters)}`)
+    await page.locator('input[type=email]').fill(patient.email)
+    await page.locator('input[type=password]').fill(patient.password)
+    await page.getByRole('button', { name: 'Log in' }).click()
+  }
+
+  it('tells the app about a launch that is unknown', async () => {
+    const launched = await createSmartApp(['launch', 'patient/Observation.rs'])
+    const scope = 'launch patient/Observation.rs'
+    const atApp = page.waitForRequest('https://app.example.org/**')
+    await logInAt({ ...authorizationOf(launched, scope, newVerifier()), launch: 'unknown', lang: 'en' })
+    assert.equal(new URL((await atApp).url()).searchParams.get('error'), 'invalid_request')
+  })
+
+  it('follows an app that redirects on to another origin', async () => {
+    const home = createServer((_, res) => res.end('home')).listen(0, '127.0.0.1')
+    const hop = createServer((_, res) =>
+      res.writeHead(302, { location: `http://localhost:${portOf(home)}/home` }).end(),
+    ).listen(0, '127.0.0.1')
+    await Promise.all([once(home, 'listening'), once(hop, 'listening')])
+    const redirectUris = [`http://127.0.0.1:${portOf(hop)}/callback`]
+    const local = await createSmartApp(SCOPES, { redirectUris })
+    const [redirectUri = ''] = redirectUris
+    await logInAt({
+      ...authorizationOf({ ...local, redirectUri }, SCOPES.join(' '), newVerifier()),
+      lang: 'en',
+    })
+    await page.getByRole('radio').check()
+    await page.getByRole('button', { name: 'Allow' }).click()
+    await page.waitForURL('http://localhost:*/home')
+    for (const server of [home, hop]) server.close()
+  })
 })
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port

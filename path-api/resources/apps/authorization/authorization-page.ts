@@ -204,7 +204,7 @@ async function showRequest(
   const view = await createPageView(lang, { language, terms, appUrl, profiles, caller })
   const patients = needsPatient(request.scopes) ? await listPatients(caller, request.patient, context) : []
   const secret = await context.appAuthorizations.open(login, request)
-  return renderRequest({ ...view, formTarget: request.redirectUri }, app, { request, secret, patients })
+  return renderRequest(view, app, { request, secret, patients })
 }
 
 /**
@@ -248,7 +248,7 @@ function renderLogin(view: PageView, app: App, parameters: AuthorizationParamete
     return value === undefined ? [] : [renderHiddenInput(name, value)]
   })
   return renderPage(
-    view,
+    { ...view, formsLeadToApp: true },
     'admitApp',
     markup`<p>${say('admitLogin')}</p>${hasFailed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''}
 <form method="post" action="login">${hiddenFields}
@@ -278,7 +278,7 @@ function renderRequest(view: PageView, app: App, open: OpenRequest) {
   )
   const canAdmit = !needsPatient(scopes) || open.patients?.length !== 0
   return renderPage(
-    view,
+    { ...view, formsLeadToApp: true },
     'admitApp',
     markup`<p>${say('admitAsks')}</p>
 <h2>${say('admitMay')}</h2><table><tbody>${rights}</tbody></table>
