@@ -85,12 +85,13 @@ describe('apps at several instances', function suite() {
     assert.equal((await refreshAt(service.url, refresh_token)).status, 400)
   })
 
-  it('redeem a code once of twenty requests at both instances', async () => {
+  it('redeem a code at most once of twenty requests at both instances', async () => {
     const verifier = newVerifier()
     const code = await decideAt(service.url, await openAt(instance.url, verifier))
     const urls = Array.from({ length: 20 }, (_, i) => (i % 2 ? service.url : instance.url))
     const answers = await Promise.all(urls.map((url) => redeemAt(url, code, verifier)))
-    assert.equal(answers.filter(({ status }) => status === 200).length, 1)
+    // The others end the access, often before its tokens are issued.
+    assert.ok(answers.filter(({ status }) => status === 200).length <= 1)
   })
 
   it('use an assertion once of twenty requests at both instances', async () => {

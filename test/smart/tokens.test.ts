@@ -94,6 +94,9 @@ describe('the tokens of apps', () => {
   it('last an hour without offline_access and online_access', async () => {
     const { tokens } = await admit('launch/patient patient/Observation.rs')
     assert.equal(tokens.refresh_token, undefined)
+    const { items } = assertStatus(await patient.call('GET', '/auth/admitted-app?limit=1000'))
+    const left = items.map(({ expiresAt }: { expiresAt: string }) => Date.parse(expiresAt) - Date.now())
+    assert.ok(left.some((ms: number) => ms > 3_590_000 && ms <= 3_660_000))
     const { tokens: online } = await admit('launch/patient patient/Observation.rs online_access')
     assert.ok(online.refresh_token)
   })

@@ -52,7 +52,8 @@ interface StoredCode extends Pick<AppRequest, 'appId' | 'redirectUri' | 'challen
 
 /** An app that is launched comes back within this time. */
 const LAUNCH_LIFETIME_MS = 5 * 60_000
-const CODE_LIFETIME_MS = 60_000
+/** An app exchanges its code within this time. */
+export const CODE_LIFETIME_MS = 60_000
 const CODE_RETENTION_MS = 3_600_000
 
 /** The result of a redemption: the code, or that a used code was reused. */

@@ -10,10 +10,15 @@ import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
 import type { RefreshTokens } from '../login/refresh-tokens.ts'
-import { type SessionLimits, type Sessions, sessionsOf } from '../login/sessions.ts'
+import { APP_DECISION_TIMEOUT_MS, type SessionLimits, type Sessions, sessionsOf } from '../login/sessions.ts'
 import { type ConnectedSystems, systemsOf } from '../systems/connected-systems.ts'
 import { usersOf } from '../user/user.ts'
-import type { AppAuthorizations, AppRequest, AppRequestLogin } from './app-authorizations.ts'
+import {
+  type AppAuthorizations,
+  type AppRequest,
+  type AppRequestLogin,
+  CODE_LIFETIME_MS,
+} from './app-authorizations.ts'
 import { reduceScopes, resourceScopesOf } from './app-scopes.ts'
 import { appsOf, type RegisteredApps } from './registered-apps.ts'
 
@@ -93,9 +98,6 @@ const DAY_MS = 24 * 3_600_000
 const OFFLINE_LIMITS: SessionLimits = { idleMs: 90 * DAY_MS, lifetimeMs: 365 * DAY_MS }
 const GRANT_LIST = 'admittedApps'
 
-const limitsFor = (scopes: readonly string[]): SessionLimits | undefined =>
-  scopes.includes('offline_access') ? OFFLINE_LIMITS : undefined
-
 export const grantRefused = (code: string, message: string): ServiceError =>
   new ServiceError('GrantRefused', { violations: [{ path: '', code, message: `${message}.` }] })
 
@@ -140,7 +142,7 @@ export class AppGrants {
   ): Promise<string | undefined> {
     const { sessions, authorizations, clock } = this.#parts
     const { appId, scopes, nonce } = request
-    const limits = limitsFor(scopes)
+    const limits = this.#limitsFor(scopes)
     if (!(await sessions.extend(sid, limits))) return undefined
     await this.#grants.insertOne({
       _id: sid,
@@ -155,6 +157,14 @@ export class AppGrants {
     return authorizations.issueCode(sid, request)
   }
 
+  /** An access that cannot be renewed ends with its only access token. */
+  #limitsFor(scopes: readonly string[]): SessionLimits | undefined {
+    if (scopes.includes('offline_access')) return OFFLINE_LIMITS
+    if (scopes.includes('online_access')) return undefined
+    const idleMs = CODE_LIFETIME_MS + this.#parts.appTokens.lifetime * 1000
+    return { idleMs, lifetimeMs: APP_DECISION_TIMEOUT_MS + CODE_LIFETIME_MS + idleMs }
+  }
+
   /** @throws GrantRefused; a reused code also ends the session, because it was probably stolen */
   async redeemCode(
     app: App,
@@ -167,19 +177,21 @@ export class AppGrants {
       !redeemedCode.isReused &&
       redeemedCode.appId === app.id &&
       redeemedCode.redirectUri === redirectUri &&
+      app.redirectUris?.includes(redirectUri) &&
       redeemedCode.validUntil > clock() &&
       fitsChallenge(verifier, redeemedCode.challenge)
     const grant = fits ? await this.#grants.findOne({ _id: redeemedCode.sid }) : null
-    if (!grant) {
+    const limits = this.#limitsFor(grant?.scopes ?? [])
+    if (!grant || !(await sessions.extend(grant._id, limits))) {
       await sessions.revoke(redeemedCode.sid)
       throw grantRefused(
         'invalid_grant',
-        'The code was used before, has expired, or does not fit client_id, redirect_uri and code_verifier',
+        'The code was used before, has expired or been revoked, or does not fit client_id, redirect_uri and code_verifier',
       )
     }
     const isRefreshable = ['offline_access', 'online_access'].some((one) => grant.scopes.includes(one))
     const refreshToken = isRefreshable
-      ? await refreshTokens.issue(grant._id, sessions.maxExpiry(limitsFor(grant.scopes)))
+      ? await refreshTokens.issue(grant._id, sessions.maxExpiry(limits))
       : undefined
     return this.#issue(app, grant, grant.scopes, refreshToken)
   }
@@ -206,7 +218,7 @@ export class AppGrants {
       !grant ||
       !redemption ||
       'reused' in redemption ||
-      !(await sessions.extend(redemption.sid, limitsFor(grant.scopes)))
+      !(await sessions.extend(redemption.sid, this.#limitsFor(grant.scopes)))
     )
       throw grantRefused('invalid_grant', 'The refresh token is invalid or has expired')
     return this.#issue(app, grant, scopes, redemption.next)

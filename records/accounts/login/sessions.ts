@@ -145,14 +145,20 @@ export class Sessions {
     const session = await this.#sessions.findOne(this.#activeFilter({ _id: sid }))
     if (!session) return undefined
     const mvUid = sessionOwnerOf(session)
-    const [user, roles, acting] = await Promise.all([
-      usersOf(this.#database.db).findOne({ _id: mvUid }, { projection: { _rperm: 1 } }),
+    const [isUsable, roles, acting] = await Promise.all([
+      this.#hasUsableAccount(session),
       session.helper ? [] : findRolesOfUser(this.#database, mvUid),
       session.helper && this.#actingOf(session.helper),
     ])
-    if (!user || isDisabled(user) || (session.helper && !acting)) return undefined
+    if (!isUsable || (session.helper && !acting)) return undefined
     const facts = { mvUid, roles, ...(acting && { acting }) }
     return { facts, expiresAt: this.#toActiveSession(session).expiresAt }
+  }
+
+  async #hasUsableAccount(session: StoredSession): Promise<boolean> {
+    const ofOwner = { _id: sessionOwnerOf(session) }
+    const user = await usersOf(this.#database.db).findOne(ofOwner, { projection: { _rperm: 1 } })
+    return user !== null && !isDisabled(user)
   }
 
   /** The permissions of the helper with this class-family token; undefined when the token has ended. */
@@ -239,14 +245,14 @@ export class Sessions {
     return session ? this.#toActiveSession(session) : undefined
   }
 
-  /** Extends a session; undefined when it has ended. */
+  /** Extends a session; undefined when it has ended, or its account is disabled. */
   async extend(
     sid: string,
     { idleMs, lifetimeMs }: SessionLimits = USUAL_LIMITS,
   ): Promise<ActiveSession | undefined> {
     const now = this.#clock()
     const session = await this.#sessions.findOne(this.#activeFilter({ _id: sid }))
-    if (!session) return undefined
+    if (!session || !(await this.#hasUsableAccount(session))) return undefined
     const expiresAt = new Date(Math.min(now.getTime() + idleMs, session._created_at.getTime() + lifetimeMs))
     const { matchedCount } = await this.#sessions.updateOne(
       { _id: sid },

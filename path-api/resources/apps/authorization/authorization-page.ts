@@ -142,7 +142,9 @@ export const authorizationPages = [
       const { appAuthorizations, apps, sessions, publicUrl } = context
       const request = await appAuthorizations.take(secret)
       const app = request && (await apps.find(request.appId))
-      if (!request || !app) return renderNotice(await createPageView(lang, context), 'admitExpired')
+      // An administrator may have removed the app or the address meanwhile.
+      if (!request || !app?.redirectUris?.includes(request.redirectUri))
+        return renderNotice(await createPageView(lang, context), 'admitExpired')
       const { redirectUri, state, patient: patientId = patient } = request
       const respond = (parameters: Readonly<Record<string, string>>) =>
         redirectTo(responseAddress(redirectUri, publicUrl, { ...parameters, state }))
