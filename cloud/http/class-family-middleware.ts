@@ -1,9 +1,10 @@
-import type { RequestHandler, Response } from 'express'
+import type { NextFunction, RequestHandler, Response } from 'express'
 import { classKindOf, isClassName } from '../../records/kinds.ts'
 import type { Admission, AdmissionControl } from '../../records/limits/admission/admission-control.ts'
 import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import type { Acting } from '../../schemas/accounts/helper.ts'
 import { storedToClassForm } from '../../schemas/forms/class-form.ts'
 import { encodeQueryKeys } from '../parse-server/adapter/query-keys.ts'
 import {
@@ -29,6 +30,7 @@ import {
   requireOfferedToHelper,
   servedToHelper,
 } from './helper-access.ts'
+import { PartChecks } from './part-checks.ts'
 import { findDistinctValues } from './query/distinct-values.ts'
 import { type ListQuery, readListQuery, readObjectParameters } from './query/list-query.ts'
 import { createQueryFieldCheck, quoteInput } from './query/query-fields.ts'
@@ -39,7 +41,7 @@ import {
   narrowResponse,
   requireReadOnlyUse,
 } from './read-only-access.ts'
-import { checkJson, sentOffsetOf } from './request/json-validation.ts'
+import { checkJson, checkJsonSize, sentOffsetOf } from './request/json-validation.ts'
 import { type ParseRequest, parseErrorCode, Refusal, requireEnabledAccount } from './request/parse-request.ts'
 import {
   hasBody,
@@ -103,31 +105,42 @@ export function createClassFamilyMiddleware({
       )
       if (!timeLeft) return
       await consumeRateLimits(req, res, parts.length, consume)
-      requireAllowed(req, parts, { open, serves })
-      if (acting) requireOfferedToHelper(acting, parts)
+      requireAllowed(req, parts, open)
+      const checks = new PartChecks(req, parts)
+      await checks.run((part) => requireServed(req, part, { open, serves, acting }))
       const permit = await admitRequest(req, res, admission)
       const expected = readIfMatch(req, parts, entityTags)
       const limits = { timeLeft, admission: permit, isReadable: createReadCheck(acting, parts), toClassForm }
       openStorage(req, res, { ...limits, etagOf: entityTags.etagOf, expected })
-      await checkParts(req, parts)
+      requireNoUnknownParameters(req, parts)
+      await checks.run((part) => checkWrite(req, part))
       const checkField = createQueryFieldCheck(open, req.auth.isMaster)
       const rules = { serves: servedToHelper(serves, acting), checkField, budget: createQueryBudget() }
-      const queries = normalizeQueries(req, parts, rules)
-      if (!open) auditParts(req, res, parts, records)
+      let query: ListQuery | undefined
+      await checks.run((part) => {
+        query = normalizeQuery(req, part, rules) ?? query
+      })
+      checks.removeRefused(res)
+      if (!open) auditParts(req, res, checks.accepted, records)
       if (!open && isReadOnlyEndpoint(req)) narrowResponse(res, serves)
       else if (findNamedClass(req, parts)) showVersion(res, entityTags.etagOf)
-      await claimRequestId(req, res, parts)
-      if (queries[0]?.distinct !== undefined)
-        res.json(await findDistinctValues(req, parts[0]?.className ?? '', queries[0]))
+      await claimRequestId(req, res, checks.accepted)
+      if (query?.distinct !== undefined)
+        res.json(await findDistinctValues(req, parts[0]?.className ?? '', query))
       else if (open) next()
       else accounts(request, res, next)
     } catch (error) {
-      if (respondToDatabaseError(error, res)) return
-      if (!(error instanceof Refusal)) return next(error)
-      if (error.status === 405) res.set('Allow', 'POST')
-      res.status(error.status).json({ code: error.code, error: error.message })
+      respondToError(error, res, next)
     }
   }
+}
+
+function respondToError(error: unknown, res: Response, next: NextFunction): void {
+  if (respondToDatabaseError(error, res)) return
+  if (error instanceof Refusal) {
+    if (error.status === 405) res.set('Allow', 'POST')
+    res.status(error.status).json({ code: error.code, error: error.message })
+  } else next(error)
 }
 
 /** Gives the request a storage adapter, and the triggers the facts about its writes. */
@@ -189,41 +202,47 @@ async function admitRequest(
   return permit
 }
 
-/** @throws Refusal for callers without permission and for disabled endpoints */
-function requireAllowed(
-  req: ParseRequest,
-  parts: RequestPart[],
-  { open, serves }: { open: boolean; serves: IsServedClass },
-): void {
+/** @throws Refusal for callers without permission, and for a body that is too large */
+function requireAllowed(req: ParseRequest, parts: RequestPart[], open: boolean): void {
   const { isMaster, user } = req.auth
   if (!open) requireEnabledAccount(req)
-  checkJson(req.body)
+  if (isBatch(req)) checkJsonSize(req.body)
   if (isReadOnlyRequest(req)) requireReadOnlyUse(req, parts)
   // Clients must not write into the context of triggers.
   if (!isMaster) req.info.context = {}
-  const disabledPart = parts.find((part) => part.className === undefined && !isServedRoute(part))
-  if (!open && disabledPart && !isReadOnlyEndpoint(req))
-    throw new Refusal(400, parseErrorCode.forbidden, describeDisabledEndpoint(disabledPart.path))
-  if (!open && !isMaster && !user && !parts.every(isPublicRequest))
+  if (!open && !isMaster && !user && !parts.every((part) => isPublicRequest(part) || isDisabled(part)))
     throw new Refusal(
       401,
       parseErrorCode.invalidSession,
       'This request needs a session. Log in with POST /1/login and send X-Parse-Session-Token.',
     )
-  if (!open && !isMaster && isBatch(req) && parts.some(isAccountRequest))
+  if (normalizePath(req.path) === '/login') requireLoginByPost(req)
+}
+
+const isDisabled = (part: RequestPart): boolean => part.className === undefined && !isServedRoute(part)
+
+/** @throws Refusal for invalid JSON, and for endpoints and classes that are not served, or not to a helper */
+function requireServed(
+  req: ParseRequest,
+  part: RequestPart,
+  { open, serves, acting }: { open: boolean; serves: IsServedClass; acting: Acting | undefined },
+): void {
+  const { isMaster } = req.auth
+  const { className, carrier, path } = part
+  checkJson(carrier.body)
+  if (!open && isDisabled(part) && !isReadOnlyEndpoint(req))
+    throw new Refusal(400, parseErrorCode.forbidden, describeDisabledEndpoint(path))
+  if (!open && !isMaster && isBatch(req) && isAccountRequest(part))
     throw new Refusal(
       400,
       parseErrorCode.forbidden,
       'A batch must not contain requests about accounts. Send them one by one.',
     )
-  for (const part of parts) {
-    const { className } = part
-    if (className !== undefined && !serves(className))
-      throw new Refusal(400, parseErrorCode.forbidden, describeUnknownClass(className))
-    if (!open && !isMaster && !isRead(part) && isClassName(className) && classKindOf(className).readOnly)
-      throw new Refusal(400, parseErrorCode.forbidden, describeReadOnlyClass(className))
-  }
-  if (normalizePath(req.path) === '/login') requireLoginByPost(req)
+  if (className !== undefined && !serves(className))
+    throw new Refusal(400, parseErrorCode.forbidden, describeUnknownClass(className))
+  if (!open && !isMaster && !isRead(part) && isClassName(className) && classKindOf(className).readOnly)
+    throw new Refusal(400, parseErrorCode.forbidden, describeReadOnlyClass(className))
+  if (acting) requireOfferedToHelper(acting, part)
 }
 
 /** @throws Refusal for requests without a limit of the objects that they concern */
@@ -231,11 +250,6 @@ function auditParts(req: ParseRequest, res: Response, parts: RequestPart[], reco
   const requests = parts.map(recordAccessOf)
   requireFewNamedIds(requests)
   auditResponse(req, res, requests, records)
-}
-
-async function checkParts(req: ParseRequest, parts: RequestPart[]): Promise<void> {
-  requireNoUnknownParameters(req, parts)
-  for (const part of parts) await checkWrite(req, part)
 }
 
 async function checkWrite(req: ParseRequest, part: RequestPart): Promise<void> {
@@ -276,30 +290,25 @@ function requireNoUnknownParameters(req: ParseRequest, parts: RequestPart[]): vo
 }
 
 /**
- * Normalises query parameters: checks and types them and moves them into the body.
- * @returns the parameters of each list
+ * Normalises the parameters of a query: checks and types them and moves them into the body.
+ * @returns those of a list
  */
-function normalizeQueries(req: ParseRequest, parts: RequestPart[], rules: QueryRules): ListQuery[] {
-  const lists: ListQuery[] = []
-  for (const part of parts) {
-    const { className = '', carrier } = part
-    if (!isList(part) && !isRetrieval(part)) continue
-    const parameters =
-      carrier === req ? { ...(req.body as object), ...req.query } : { ...(carrier.body as object) }
-    if (isList(part)) {
-      const list = readListQuery(parameters, className, rules)
-      lists.push(list)
-      carrier.body = list.where ? { ...list, where: encodeQueryKeys(list.where) } : list
-    } else carrier.body = readObjectParameters(parameters, className, rules)
-    if (carrier === req) req.url = req.path
-  }
-  if (isBatch(req) && lists.some(({ distinct }) => distinct !== undefined))
+function normalizeQuery(req: ParseRequest, part: RequestPart, rules: QueryRules): ListQuery | undefined {
+  const { className = '', carrier } = part
+  if (!isList(part) && !isRetrieval(part)) return undefined
+  const parameters =
+    carrier === req ? { ...(req.body as object), ...req.query } : { ...(carrier.body as object) }
+  const list = isList(part) ? readListQuery(parameters, className, rules) : undefined
+  if (isBatch(req) && list?.distinct !== undefined)
     throw new Refusal(
       400,
       parseErrorCode.invalidQuery,
       'distinct is not available in a batch. Send the query alone.',
     )
-  return lists
+  if (list) carrier.body = list.where ? { ...list, where: encodeQueryKeys(list.where) } : list
+  else carrier.body = readObjectParameters(parameters, className, rules)
+  if (carrier === req) req.url = req.path
+  return list
 }
 
 /** Logs and browser histories keep URLs, so a URL must not contain a password. */

@@ -42,19 +42,17 @@ const ROUTES_FOR_HELPERS = [
   ),
 ]
 
-/** @throws Refusal for requests that a helper never makes for somebody, and for classes that they may not read */
-export function requireOfferedToHelper(acting: Acting, parts: readonly RequestPart[]): void {
-  for (const part of parts) {
-    const isOffered = isClassName(part.className) || ROUTES_FOR_HELPERS.includes(normalizePath(part.path))
-    if (!isOffered)
-      throw new Refusal(
-        400,
-        parseErrorCode.forbidden,
-        'You act for another person. Only they can do this, with a login of their own.',
-      )
-    if (isRead(part) && !isClassReadableByHelper(acting, part.className))
-      throw new Refusal(404, parseErrorCode.notFound, 'Object not found.')
-  }
+/** @throws Refusal for a request that a helper never makes for somebody, and for a class that they may not read */
+export function requireOfferedToHelper(acting: Acting, part: RequestPart): void {
+  const isOffered = isClassName(part.className) || ROUTES_FOR_HELPERS.includes(normalizePath(part.path))
+  if (!isOffered)
+    throw new Refusal(
+      400,
+      parseErrorCode.forbidden,
+      'You act for another person. Only they can do this, with a login of their own.',
+    )
+  if (isRead(part) && !isClassReadableByHelper(acting, part.className))
+    throw new Refusal(404, parseErrorCode.notFound, 'Object not found.')
 }
 
 const isClassReadableByHelper = (acting: Acting | undefined, className: unknown): boolean =>

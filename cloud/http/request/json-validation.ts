@@ -15,12 +15,19 @@ const FORBIDDEN_KEYS = new Set([...RESERVED_KEYS, 'constructor', 'prototype'])
  * @throws Refusal 400/107
  */
 export function checkJson(body: unknown): void {
-  const exceeded = walkJson(body, JSON_LIMITS, (value) => {
+  walkRequest(body, (value) => {
     if (typeof value === 'number' && !Number.isFinite(value))
       rejectJson('A number is too large for a double.')
     if (value !== null && typeof value === 'object' && !Array.isArray(value))
       checkObject(value as Record<string, unknown>)
   })
+}
+
+/** Rejects JSON of excessive nesting or size. @throws Refusal 400/107 */
+export const checkJsonSize = (body: unknown): void => walkRequest(body, () => {})
+
+function walkRequest(body: unknown, visit: (value: unknown) => void): void {
+  const exceeded = walkJson(body, JSON_LIMITS, visit)
   if (exceeded === 'values') rejectJson(`JSON can contain at most ${JSON_LIMITS.values} values.`)
   if (exceeded === 'depth') rejectJson(`JSON can be nested at most ${JSON_LIMITS.depth} levels deep.`)
 }

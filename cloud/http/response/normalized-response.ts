@@ -9,7 +9,7 @@ import {
   QUERY_TIMEOUT_MESSAGE,
   UNAVAILABLE_MESSAGE,
 } from '../../parse-server/adapter/database-errors.ts'
-import { parseErrorCode } from '../request/parse-request.ts'
+import { parseErrorCode, type Refusal } from '../request/parse-request.ts'
 
 interface ErrorBody {
   status: number
@@ -37,6 +37,8 @@ interface ResponseState {
   before?: BeforeResponse
   settle?: SettleRequest
   etagOf?: (version: number) => string
+  /** One entry for each request of a batch: the refusal of those that were not carried out. */
+  refusals?: readonly (Refusal | undefined)[]
 }
 
 const RESPONSE_STATES = new WeakMap<Response, ResponseState>()
@@ -70,6 +72,20 @@ export function settleBeforeSending(res: Response, settle: SettleRequest): void 
 export function showVersion(res: Response, etagOf: (version: number) => string): void {
   responseStateOf(res).etagOf = etagOf
   res.append('Access-Control-Expose-Headers', 'ETag')
+}
+
+/** Answers the refused requests of a batch in their places; Parse has not seen them. */
+export function answerRefusedParts(res: Response, refusals: readonly (Refusal | undefined)[]): void {
+  responseStateOf(res).refusals = refusals
+}
+
+function withRefusedParts(answers: unknown[], refusals: ResponseState['refusals']): unknown[] {
+  const carriedOut = answers.values()
+  return (
+    refusals?.map((refusal) =>
+      refusal ? { error: { code: refusal.code, error: refusal.message } } : carriedOut.next().value,
+    ) ?? answers
+  )
 }
 
 function sendJson(this: Response, body: unknown): Response {
@@ -115,7 +131,7 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
   if (originalMethod !== undefined && res.req.method === 'HEAD') res.req.method = originalMethod
   const asJson = (value: unknown) => express.response.json.call(res, value)
   res.statusCode = status
-  const parts = Array.isArray(body) ? body.map(normalizeBatchPart) : []
+  const parts = Array.isArray(body) ? withRefusedParts(body, state.refusals).map(normalizeBatchPart) : []
   // A client can safely retry all of it.
   if (isUnavailableBatch(body)) return sendNormalized(res, 503, {})
   if (status < 400) {

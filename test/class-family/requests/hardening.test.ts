@@ -91,11 +91,11 @@ describe('class family: known classes of defects', () => {
         const { status } = await request()[method](`/1/classes/${className}`).set(user.headers)
         assert.equal(status, 400, `${method} ${className}`)
       }
-      const { status } = await request()
+      const { body } = await request()
         .post('/1/batch')
         .set(user.headers)
         .send({ requests: [{ method: 'GET', path: `/1/classes/${className}` }] })
-      assert.equal(status, 400, className)
+      assert.equal(body[0].error.code, 119, className)
     }
   })
 
