@@ -42,7 +42,7 @@ const AppKey = Type.Object(
     kty: Type.String({
       pattern: VISIBLE_ASCII,
       maxLength: 10,
-      description: 'Key type: EC or RSA',
+      description: 'Key type: EC (curve P-384) or RSA (at least 2048 bits)',
       examples: ['EC'],
     }),
     kid: Type.String({
@@ -74,6 +74,8 @@ const AppKey = Type.Object(
   },
   { additionalProperties: false, description: 'A public key (RFC 7517)' },
 )
+
+export type AppKey = Static<typeof AppKey>
 
 const jwksUriField = urlField(
   'Address of the public keys, in place of jwks: https, at a public address',

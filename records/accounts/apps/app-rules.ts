@@ -1,4 +1,5 @@
-import type { AppCreate } from '../../../schemas/accounts/app.ts'
+import { createPublicKey } from 'node:crypto'
+import type { AppCreate, AppKey } from '../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import { isKnownScope, isSystemScope } from './app-scopes.ts'
@@ -78,13 +79,43 @@ function systemViolations({ systemId, scopes, authentication }: AppCreate): Viol
   ]
 }
 
+const MIN_RSA_BITS = 2048
+
+/** Whether a key can verify assertions: by RS384 or ES384. */
+function isUsableKey(key: AppKey): boolean {
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails = {} } = createPublicKey({ key, format: 'jwk' })
+    if (asymmetricKeyType === 'ec') return key.crv === 'P-384'
+    const { modulusLength = 0, publicExponent = 0n } = asymmetricKeyDetails
+    // With an exponent of 1, everybody could sign.
+    return modulusLength >= MIN_RSA_BITS && publicExponent > 1n
+  } catch {
+    return false
+  }
+}
+
+const unusableKeyViolations = (keys: readonly AppKey[]): Violation[] =>
+  keys.flatMap((key, i) =>
+    isUsableKey(key)
+      ? []
+      : [
+          {
+            path: `jwks.keys[${i}]`,
+            code: 'key',
+            message: `must be a public key: EC of the curve P-384, or RSA of at least ${MIN_RSA_BITS} bits`,
+          },
+        ],
+  )
+
 function keyViolations({ authentication, jwks, jwksUri }: AppCreate): Violation[] {
   if (authentication !== 'key')
     return Object.entries({ jwks, jwksUri })
       .filter(([, value]) => value !== undefined)
       .map(([path]) => ({ path, code: 'authentication', message: 'needs the authentication key' }))
   if (jwksUri === undefined)
-    return jwks ? [] : [{ path: 'jwks', code: 'required', message: 'must have the public keys of the app' }]
+    return jwks
+      ? unusableKeyViolations(jwks.keys)
+      : [{ path: 'jwks', code: 'required', message: 'must have the public keys of the app' }]
   return [
     ...(jwks ? [{ path: 'jwks', code: 'ambiguous', message: 'must be absent, beside jwksUri' }] : []),
     ...(isKeyUrl(jwksUri)

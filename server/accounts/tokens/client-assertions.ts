@@ -37,7 +37,8 @@ export const createAssertionVerifier =
       if (!isShort || typeof jti !== 'string' || jti === '') return undefined
       return { clientId: iss, jti, expiresAt: new Date((exp + ASSERTION_CLOCK_TOLERANCE_S) * 1000) }
     } catch (error) {
-      if (isTokenError(error)) return undefined
+      // WebCrypto's errors: what an app shows as its key is none.
+      if (isTokenError(error) || error instanceof DOMException) return undefined
       throw error
     }
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { generateKeyPair } from 'jose'
 import { resourceTypes } from '../../../fhir/resource-types.ts'
 import { bloodPressureOf } from '../../fhir/fhir-client.ts'
@@ -16,6 +16,24 @@ import {
 } from '../../harness/people/backend-services.ts'
 import { createSmartApp, postForm, withToken } from '../../harness/people/smart-apps.ts'
 import { service } from '../../harness/service/service.ts'
+
+/** Keys that verify no assertion. */
+const unusableKeys = (jwk: object): object[] => {
+  const kid = 'k2'
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
+  const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
+  return [
+    { ...jwk, y: 'AAAA'.repeat(16) },
+    { ...jwk, x: 'AA' },
+    { ...jwk, x: '!' },
+    { ...jwk, crv: 'P-999' },
+    { ...jwk, kty: 'oct' },
+    { kty: 'EC', crv: 'P-384', kid },
+    { ...rsa, kid, n: '!' },
+    { ...rsa, kid },
+    { ...p256, kid },
+  ]
+}
 
 const SCOPES = ['system/*.cruds']
 const TOKEN_PATH = '/auth/smart/token'
@@ -243,6 +261,10 @@ describe('a backend service', () => {
       [{ jwks: undefined, jwksUri: 'http://127.0.0.1/jwks.json' }, 'jwksUri'],
       [{ jwks: undefined, jwksUri: 'https://a:b@app.example.org/jwks.json' }, 'jwksUri'],
       [{ jwks: undefined, jwksUri: `${uri}#k1` }, 'jwksUri'],
+      [
+        { jwks: { keys: [jwk, ...unusableKeys(jwk)] } },
+        ...unusableKeys(jwk).map((_, i) => `jwks.keys[${i + 1}]`),
+      ],
     ] as const) {
       const body = { name: `App ${randomUUID()}`, ...valid, ...change }
       const answer = await admin.call('POST', '/auth/app', body)

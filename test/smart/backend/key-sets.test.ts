@@ -67,6 +67,8 @@ describe('the keys of an app at an address', function suite() {
 
   const keySet = (by = signer) => JSON.stringify({ keys: [by.jwk] })
 
+  const showChanged = (change: object) => show(JSON.stringify({ keys: [{ ...signer.jwk, ...change }] }))
+
   const register = (path: string) =>
     createBackendService([SCOPE], { jwksUri: `https://localhost:${port}${path}` }, signer)
 
@@ -130,6 +132,12 @@ describe('the keys of an app at an address', function suite() {
     },
     'a secret key': () =>
       show(JSON.stringify({ keys: [{ kty: 'oct', k: 'AAAA', kid: 'k1', alg: 'HS256' }] })),
+    'an EC key beside its curve': () => showChanged({ x: 'AAAA'.repeat(16) }),
+    'a key without coordinates': () => showChanged({ x: undefined }),
+    'a key with a number as coordinate': () => showChanged({ x: 7 }),
+    'a key of an unknown curve': () => showChanged({ crv: 'P-999' }),
+    'a key of another use': () => showChanged({ key_ops: ['nonsense'], ext: 7 }),
+    'no object as key': () => show('{"keys":[null,7,[]]}'),
   }))
     it(`refuse the app, not the service, when the address shows ${what}`, async () => {
       const path = `/${encodeURIComponent(what)}`
