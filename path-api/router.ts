@@ -76,11 +76,11 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
       (operation): OperationRoute => ({ ...operation, perform: createRequestHandler(operation, frame) }),
     ),
   )
-  const probes = new Set(servedOperations.flatMap(({ probe, path }) => (probe ? path : [])))
+  const probes = pathsWith('probe', servedOperations)
   const router = express.Router()
   // The open test environment has no apps.
   const isAppOrigin = async (origin: string) => services.apps?.hasOrigin(origin) ?? false
-  router.use(createCorsHandler(corsOrigins, isAppOrigin))
+  router.use(createCorsHandler(corsOrigins, pathsWith('publicDocument', operations), isAppOrigin))
   router.use(async (request: Request & { id?: unknown }, response: Response) => {
     const requestId = String(request.id)
     response.setHeader('cache-control', 'no-store')
@@ -103,6 +103,9 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
   return { router, isServed: (path) => isMatched(find, path) }
 }
 
+const pathsWith = (flag: 'probe' | 'publicDocument', operations: readonly Operation[]): Set<string> =>
+  new Set(operations.flatMap((one) => (one[flag] ? one.path : [])))
+
 /** Readiness and metrics already show an unreachable database. */
 const logLevelOf = (error: ServiceError): 'warn' | 'error' =>
   error.status === 503 && !isFullDisk(error) ? 'warn' : 'error'
@@ -121,11 +124,14 @@ function isMatched(find: (path: string) => unknown, path: string): boolean {
  */
 function createCorsHandler(
   origins: readonly string[],
+  publicDocuments: ReadonlySet<string>,
   isAppOrigin: (origin: string) => Promise<boolean>,
 ): RequestHandler {
   const forOwnPages = createCors({ origin: [...origins], credentials: true })
   const forApps = createCors({ origin: true })
+  const forAll = createCors({ origin: '*' })
   return async (request, response, next) => {
+    if (publicDocuments.has(request.path)) return forAll(request, response, next)
     const { origin = '' } = request.headers
     const isForApps =
       origin !== '' &&

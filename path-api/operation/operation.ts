@@ -66,6 +66,8 @@ export interface OperationDescription<A extends Access> {
   openQuery?: true
   /** Parameters without a value count as absent, in query and form (RFC 6749, 3.1 and 3.2). */
   ignoresEmpty?: true
+  /** A document for programs of everybody: returned whatever Accept says, and to pages of every origin. */
+  publicDocument?: true
   /** It tells the state of the service, and is answered however many requests there are. */
   probe?: true
   /** A stream that resumes after the event of `Last-Event-ID`. */

@@ -172,7 +172,12 @@ const withDeadline = (
 
 /** @throws NotAcceptable */
 function requireAcceptable(request: Request, operation: Operation): void {
-  if (operation.reply[1] === undefined || negotiateMediaType(request, operation) !== undefined) return
+  if (
+    operation.publicDocument ||
+    operation.reply[1] === undefined ||
+    negotiateMediaType(request, operation) !== undefined
+  )
+    return
   const detail = `This operation returns ${mediaTypesOfReply(operation).join(' or ')}.`
   throw new ServiceError('NotAcceptable', { detail })
 }

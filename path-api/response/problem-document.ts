@@ -18,10 +18,8 @@ export function impliedErrors(operation: Operation): ErrorName[] {
   const { access, method, path, body } = operation
   const unsafe = method !== 'get'
   const groups: [boolean, ErrorName[]][] = [
-    [
-      true,
-      ['MalformedRequest', 'InvalidInput', 'NotAcceptable', 'TooManyRequests', 'Internal', 'Unavailable'],
-    ],
+    [true, ['MalformedRequest', 'InvalidInput', 'TooManyRequests', 'Internal', 'Unavailable']],
+    [!operation.publicDocument, ['NotAcceptable']],
     [true, ['DeadlineExceeded', 'RequestTimeout', 'HeadersTooLarge']],
     [access !== 'public', ['Unauthenticated']],
     [access !== 'public' && unsafe, ['CrossSiteRequest']],

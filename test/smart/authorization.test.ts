@@ -238,6 +238,27 @@ describe('the authorization of apps', () => {
     assert.equal(openId.issuer, body.issuer)
   })
 
+  it('shows its metadata and keys to pages of every origin, whatever media type they accept', async () => {
+    for (const path of [
+      '/fhir/R4/.well-known/smart-configuration',
+      '/.well-known/openid-configuration',
+      '/auth/login/jwks',
+    ])
+      for (const accept of [
+        'application/fhir+json',
+        'text/html',
+        'application/xml',
+        'application/jwk-set+json',
+      ]) {
+        const headers = { accept, origin: 'https://anywhere.example.org' }
+        const answer = await call('GET', path, undefined, headers)
+        assert.equal(typeof assertStatus(answer), 'object', `${path} as ${accept}`)
+        assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
+        assert.equal(answer.headers.get('access-control-allow-origin'), '*')
+        assert.equal(answer.headers.get('access-control-allow-credentials'), null)
+      }
+  })
+
   it('lets pages of registered apps call the FHIR API and get tokens, without cookies', async () => {
     const preflight = (path: string, origin: string) =>
       call('OPTIONS', path, undefined, {

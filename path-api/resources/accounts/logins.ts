@@ -106,6 +106,7 @@ export const loginOperations = [
     summary: 'Fetch the JSON web key set that verifies access tokens',
     source: loginSource,
     access: 'public',
+    publicDocument: true,
     reply: [200, JsonWebKeySet],
     handle: async (_, { publicKeys }) =>
       replyWith(

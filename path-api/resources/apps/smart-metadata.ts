@@ -71,10 +71,14 @@ const ConfigurationBody = describedBody(
   'application/json',
 )
 
-/** Pages of every origin may read it (SMART App Launch 2.2). */
-const OPEN_HEADERS = { 'cache-control': 'public, max-age=3600', 'access-control-allow-origin': '*' }
+const HEADERS = { 'cache-control': 'public, max-age=3600' }
 
-const common = { method: 'get', access: 'public', reply: [200, ConfigurationBody] } as const
+const common = {
+  method: 'get',
+  access: 'public',
+  publicDocument: true,
+  reply: [200, ConfigurationBody],
+} as const
 
 export const smartMetadataOperations = [
   defineOperation({
@@ -84,7 +88,7 @@ export const smartMetadataOperations = [
     path: `${FHIR_PATH}/.well-known/smart-configuration`,
     summary: 'Describe the OAuth server to apps of SMART App Launch',
     handle: (_, { publicUrl }) =>
-      replyWith(JSON.stringify(smartConfiguration(publicUrl)), { headers: OPEN_HEADERS }),
+      replyWith(JSON.stringify(smartConfiguration(publicUrl)), { headers: HEADERS }),
   }),
   defineOperation({
     ...common,
@@ -94,6 +98,6 @@ export const smartMetadataOperations = [
     path: '/.well-known/openid-configuration',
     summary: 'Describe the OAuth server to programs that verify ID tokens',
     handle: (_, { publicUrl }) =>
-      replyWith(JSON.stringify(smartConfiguration(publicUrl)), { headers: OPEN_HEADERS }),
+      replyWith(JSON.stringify(smartConfiguration(publicUrl)), { headers: HEADERS }),
   }),
 ]
