@@ -9,7 +9,7 @@ export interface RateLimits {
   address: number
   /** Requests per minute of one account. */
   account: number
-  /** Calls of one guarded operation (login, register, reset, token) per address in five minutes. */
+  /** Calls of one guarded operation (login, register, reset) per address in five minutes. */
   guardedAddress: number
   /** Calls of one guarded operation per account in five minutes, from all addresses. */
   guardedAccount: number

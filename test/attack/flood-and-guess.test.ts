@@ -83,4 +83,14 @@ describe('attack: endless requests and guesses', function suite() {
       }
       assert.equal(await refusals(paths, createBody), many - allowed)
     })
+
+  it('counts no exchange of a random secret as a guess', async () => {
+    assert.equal(await refusals(['/auth/login/token'], (i) => ({ refreshToken: `unknown-${i}` })), 0)
+    const { url } = instances[0] as ServiceProcess
+    for (const path of ['/auth/token', '/auth/smart/token', '/auth/smart/introspect'])
+      for (let i = 0; i < many; i++) {
+        const body = new URLSearchParams({ grant_type: 'client_credentials', token: 'x', client_id: 'x' })
+        assert.notEqual((await fetch(url + path, { method: 'POST', body })).status, 429, path)
+      }
+  })
 })

@@ -57,7 +57,6 @@ export const loginOperations = [
     body: RefreshRequest,
     reply: [200, Grant],
     errors: ['Unauthenticated', 'CrossSiteRequest'],
-    guardedAccount: () => undefined,
     handle: async ({ body }, { logins, refreshCookie, pathPrefix }) => {
       const token = body.refreshToken ?? refreshCookie()
       if (token === undefined)

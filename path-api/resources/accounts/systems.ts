@@ -85,7 +85,6 @@ export const systemOperations = [
     body: formBody(ClientCredentials),
     reply: [200, ClientToken],
     errors: ['ClientRefused', 'GrantRefused'],
-    guardedAccount: ({ body }) => body.client_id,
     handle: async ({ body: { grant_type, client_id, client_secret } }, { systems, basicCredentials }) => {
       if (grant_type !== 'client_credentials')
         throw grantRefused('unsupported_grant_type', 'This grant is not supported')

@@ -126,7 +126,6 @@ const common = {
   // OAuth 2.0 demands that unknown parameters are ignored.
   openQuery: true,
   ignoresEmpty: true,
-  guardedAccount: () => undefined,
 } as const
 
 /** The endpoints of OAuth that programs call. */
