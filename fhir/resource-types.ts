@@ -43,7 +43,7 @@ export const resourceTypes: readonly ResourceType[] = [
   questionnaireType,
   documentReferenceType,
   binaryType,
-  auditEventType,
+  auditEventType([patientType, documentReferenceType, ...recordTypes]),
   provenanceType(recordTypes),
   subscriptionType(recordTypes),
 ]

@@ -13,7 +13,7 @@ import { runStoreTransaction, type StoreContext } from '../../records/store/writ
 import { ServiceError } from '../../schemas/errors.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { parseSince, parseTypes, type SearchParameters } from '../search/parse-search.ts'
-import { limitExport, permitExport, requireNoWiderExport } from '../sources/app-limits.ts'
+import { limitExport, permitTypes, requireNoWiderExport } from '../sources/app-limits.ts'
 import type { ExportSource, FhirServices, ResourceType } from '../sources/resource-source.ts'
 import { deletedResources } from './deleted-resources.ts'
 import { exportInSteps } from './export-steps.ts'
@@ -112,7 +112,7 @@ export class BulkExports {
       throw parameterError('_outputFormat', 'not-supported', `must be ${EXPORT_FORMATS[0]}`)
     const requestedTypes = parseTypes(parameters, typeNamesOf(this.#types))
     const descriptions = requestedTypes ? this.#descriptionsOf(requestedTypes) : this.#types
-    const { types, by } = permitExport(caller, descriptions, requestedTypes !== undefined)
+    const { types, by } = permitTypes(caller, descriptions, requestedTypes !== undefined)
     const since = parseSince(parameters) ?? null
     const ehrIds = await this.#findEhrIds(by, groupId)
     const startedAt = this.#context.clock()

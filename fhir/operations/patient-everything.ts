@@ -8,6 +8,8 @@ import type { FoundResources, ResourceDescription } from '../sources/resource-so
 
 /** Where the resources of a patient come from. */
 interface PatientSources {
+  /** Whether the app of the caller, if there is one, may search a type. */
+  mayFind(type: ResourceDescription): boolean
   /** @throws NotFound */
   readPatient(): Promise<FhirResource>
   search(type: string, search: ResourceSearch): Promise<FoundResources>
@@ -28,7 +30,8 @@ function careDates(parameters: SearchParameters): string[] {
 }
 
 /**
- * A page of all resources of a patient that the caller may read, with the Patient first, then type by type.
+ * A page of all resources of a patient that the caller may read, with the Patient first, then type by type. Types that
+ * the app of the caller may not search are left out, unless the request names them.
  * @param types all types, of which those in the compartment of a patient count
  * @throws NotFound; InvalidInput
  */
@@ -36,13 +39,14 @@ export async function patientEverything(
   id: string,
   types: readonly ResourceDescription[],
   parameters: SearchParameters,
-  { readPatient, search }: PatientSources,
+  { mayFind, readPatient, search }: PatientSources,
 ): Promise<FoundResources> {
   const { limit, cursor } = parsePage(parameters)
   const inCompartment = types.filter(isInCompartment)
   const all = ['Patient', ...inCompartment.map(({ type }) => type)]
-  const requestedTypes = parseTypes(parameters, all) ?? all
-  const descriptions = inCompartment.filter(({ type }) => requestedTypes.includes(type))
+  const namedTypes = parseTypes(parameters, all)
+  const requestedTypes = namedTypes ?? all
+  const descriptions = inCompartment.filter((one) => namedTypes?.includes(one.type) ?? mayFind(one))
   const dates = careDates(parameters)
   const since = parseSince(parameters)
   const searchType = (index: number, count: number, after?: string) => {

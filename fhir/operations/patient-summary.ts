@@ -79,23 +79,28 @@ function describe(resource: DescribedResource): string {
   ].join(', ')
 }
 
-const narrative = (resources: readonly FhirResource[]) => {
+const narrative = (resources: readonly FhirResource[], ifEmpty: string) => {
   const lines = resources.map((one) => `<li>${escapeHtml(describe(one))}</li>`).join('')
-  const content = lines === '' ? '<p>The record has no entries.</p>' : `<ul>${lines}</ul>`
+  const content = lines === '' ? `<p>${ifEmpty}</p>` : `<ul>${lines}</ul>`
   return { status: 'generated', div: `<div xmlns="http://www.w3.org/1999/xhtml">${content}</div>` }
 }
 
 /** What is missing in the record may exist nevertheless. */
-const EMPTY_REASON = { coding: [{ system: `${TERMINOLOGY}/list-empty-reason`, code: 'unavailable' }] }
+const NO_ENTRIES = { code: 'unavailable', text: 'The record has no entries.' }
+const NO_SCOPE = { code: 'withheld', text: 'The app may not see these entries.' }
 
-const sectionOf = ({ title, code }: SummarySection, resources: readonly FhirResource[]) => ({
-  title,
-  code: { coding: [{ system: LOINC, code, display: title }] },
-  text: narrative(resources),
-  ...(resources.length > 0
-    ? { entry: resources.map(({ resourceType, id }) => ({ reference: `${resourceType}/${id}` })) }
-    : { emptyReason: EMPTY_REASON }),
-})
+/** @param resources undefined: the app of the caller may not search them */
+function sectionOf({ title, code }: SummarySection, resources: readonly FhirResource[] | undefined) {
+  const { code: reason, text } = resources ? NO_ENTRIES : NO_SCOPE
+  return {
+    title,
+    code: { coding: [{ system: LOINC, code, display: title }] },
+    text: narrative(resources ?? [], text),
+    ...(resources && resources.length > 0
+      ? { entry: resources.map(({ resourceType, id }) => ({ reference: `${resourceType}/${id}` })) }
+      : { emptyReason: { coding: [{ system: `${TERMINOLOGY}/list-empty-reason`, code: reason }] } }),
+  }
+}
 
 /** The sources of a summary. */
 interface SummarySources {
@@ -103,7 +108,8 @@ interface SummarySources {
   base: string
   /** @throws NotFound */
   readPatient(): Promise<FhirResource>
-  search(type: string, query: Readonly<Record<string, string>>): Promise<FhirResource[]>
+  /** @returns undefined if the app of the caller may not search the type */
+  search(type: string, query: Readonly<Record<string, string>>): Promise<FhirResource[] | undefined>
 }
 
 /**
@@ -116,10 +122,12 @@ export async function patientSummary(
   at: string,
 ): Promise<FhirResource> {
   const patient = await readPatient()
-  const found: (readonly FhirResource[])[] = []
+  const found: (readonly FhirResource[] | undefined)[] = []
   const limits = new BundleLimits('Search for the resources of each type.')
-  for (const { type, query } of SECTIONS)
-    found.push(limits.countFound(await search(type, { patient: id, _count: MAX_ENTRIES, ...query })))
+  for (const { type, query } of SECTIONS) {
+    const resources = await search(type, { patient: id, _count: MAX_ENTRIES, ...query })
+    found.push(resources && limits.countFound(resources))
+  }
   const documentId = randomUUID()
   const composition: FhirResource = {
     resourceType: 'Composition',
@@ -130,14 +138,14 @@ export async function patientSummary(
     date: at,
     author: [{ display: 'Health Record Service' }],
     title: 'Patient summary',
-    section: SECTIONS.map((section, i) => sectionOf(section, found[i] ?? [])),
+    section: SECTIONS.map((section, i) => sectionOf(section, found[i])),
   }
   return {
     resourceType: 'Bundle',
     identifier: { system: 'urn:ietf:rfc:3986', value: `urn:uuid:${documentId}` },
     type: 'document',
     timestamp: at,
-    entry: [composition, patient, ...found.flat()].map((resource) => ({
+    entry: [composition, patient, ...found.flatMap((one) => one ?? [])].map((resource) => ({
       fullUrl: `${base}/${resource.resourceType}/${resource.id}`,
       resource,
     })),

@@ -29,7 +29,7 @@ import {
   type SearchParameters,
   usedParameters,
 } from '../search/parse-search.ts'
-import { limitCaller, limitToApp, mayFind, type SourceMethod } from '../sources/app-limits.ts'
+import { limitToApp, mayFind, permitTypes, type SourceMethod } from '../sources/app-limits.ts'
 import type { ResourceSearch } from '../sources/resource-search.ts'
 import type {
   FhirServices,
@@ -168,13 +168,9 @@ export class FhirResources {
     const withHistory = this.#types.filter(({ interactions }) => interactions.includes('history-type'))
     const types = type === undefined ? withHistory.map((one) => one.type) : [type]
     const found = types.map((one) => this.#sourceOf(one, 'history-type'))
-    const by = limitCaller(
-      caller,
-      found.map(({ description }) => description),
-      'history-type',
-    )
-    const sources = found.map(({ source }) => source)
-    const { versions, next } = await listVersions(this.#context, by, sources, parameters, this.base)
+    const descriptions = found.map(({ description }) => description)
+    const { by } = permitTypes(caller, descriptions, type !== undefined)
+    const { versions, next } = await listVersions(this.#context, by, found, parameters, this.base)
     const path = `${this.base}${type === undefined ? '' : `/${type}`}/_history`
     return historyBundle(this.base, path, usedParameters(parameters), versions, { next })
   }
@@ -338,6 +334,7 @@ export class FhirResources {
   summarise(caller: Caller, id: string): Promise<FhirResource> {
     const search = async (type: string, query: SearchParameters) => {
       const { description } = this.#methodOf(type, 'search-type', 'search')
+      if (!mayFind(caller, description)) return undefined
       return (await this.#find(caller, type, parseSearch(description, query, { strict: true }))).resources
     }
     const sources = { base: this.base, readPatient: () => this.read(caller, 'Patient', id), search }
@@ -347,6 +344,7 @@ export class FhirResources {
   /** A page of all resources of a patient. @throws NotFound; InvalidInput */
   async everything(caller: Caller, id: string, parameters: SearchParameters): Promise<FhirResource> {
     const found = await patientEverything(id, this.#types, parameters, {
+      mayFind: (one) => mayFind(caller, one),
       readPatient: () => this.read(caller, 'Patient', id),
       search: (type, search) => this.#find(caller, type, search),
     })

@@ -12,7 +12,7 @@ interface SearchScope<T> {
   /** The parameter that must name it. */
   name: string
   /** @throws NotFound if the caller may not read it */
-  readPage(value: string, page: PageRequest): Promise<Page<T>>
+  readPage(value: string, page: PageRequest): Promise<Page<T> & Pick<PartOfPage, 'isShort'>>
   fits(item: T, criterion: SearchCriterion, value: string): boolean
   show(items: readonly T[], value: string): Promise<FhirResource[]>
 }
@@ -48,7 +48,8 @@ export async function searchWithin<T>(
     throw parameterError(scope, 'too-costly', `must have at most ${MAX_SCOPES} values`)
   if (total && rest.length + values.length > 1)
     throw parameterError('_total', 'too-costly', `can count only all resources of one ${scope}`)
-  const read = (value: string, page: PageRequest) => readPage(value, page).catch(noneIfUnknown)
+  const read = (value: string, page: PageRequest): ReturnType<typeof readPage> =>
+    readPage(value, page).catch(noneIfUnknown)
   if (count === 0) return { resources: [], total: (await read(first, { limit: 1, count: total })).total }
   let pageTotal: number | undefined
   const found = await searchSequentially(
@@ -59,7 +60,7 @@ export async function searchWithin<T>(
       const page = await read(value, { limit, cursor, count: total })
       pageTotal = page.total
       const fitting = page.items.filter((item) => rest.every((criterion) => fits(item, criterion, value)))
-      const isShort = fitting.length < page.items.length
+      const isShort = page.isShort === true || fitting.length < page.items.length
       return { resources: await show(fitting, value), next: page.next ?? undefined, isShort }
     },
   )

@@ -5,7 +5,7 @@ import type { RecordChange } from '../../records/live/changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { AuditedReads } from '../../records/store/writing/transaction.ts'
 import type { AppPermit } from '../../schemas/accounts/app.ts'
-import { ServiceError } from '../../schemas/errors.ts'
+import { ifNotFound, ServiceError } from '../../schemas/errors.ts'
 import { criterionOf, type ResourceSearch } from './resource-search.ts'
 import type {
   ExportSource,
@@ -48,7 +48,7 @@ interface AppReach {
  */
 function findReach(
   { scopes, patient }: AppPermit,
-  { type, parameters }: ResourceDescription,
+  { type, parameters }: Pick<ResourceDescription, 'type' | 'parameters'>,
   interaction: Interaction,
 ): AppReach | undefined {
   const fitting = scopes.filter(
@@ -65,6 +65,16 @@ function findReach(
   const isInCompartment = isOfUser.length < fitting.length
   const categories = fitting.flatMap(({ category }) => category ?? [])
   return { isInCompartment, categories: categories.length < fitting.length ? undefined : categories }
+}
+
+/** The reach of an app with searches of a type in an EHR. @returns undefined for nothing */
+function findReachIn(
+  app: AppPermit,
+  description: Pick<ResourceDescription, 'type' | 'parameters'>,
+  ehrId: string | null,
+): AppReach | undefined {
+  const reach = findReach(app, description, 'search-type')
+  return reach?.isInCompartment && ehrId !== app.patient ? undefined : reach
 }
 
 /** Whether the app of a caller, if there is one, has a scope to search a type. */
@@ -108,13 +118,30 @@ function requireCategory(resource: FhirResource, categories: readonly string[]):
   throw new ServiceError('Forbidden', { detail: 'The app has no scope for resources of this category.' })
 }
 
+/** Reads a resource of the source, or the version of it with this number. */
+type ReadOwn = (id: unknown, version?: number) => Promise<FhirResource | undefined>
+
 /** A method of a source, restricted to categories. */
 type LimitedMethod = (
   perform: (...rest: Rest) => Promise<unknown>,
   categories: readonly string[],
   rest: Rest,
-  readNow: (id: unknown) => Promise<FhirResource>,
+  readOwn: ReadOwn,
 ) => Promise<unknown>
+
+/** Keeps the versions of these categories. A deletion shows no resource. It has the categories of the version before. */
+async function keepCategories(
+  versions: readonly ResourceVersion[],
+  categories: readonly string[],
+  readOwn: ReadOwn,
+): Promise<ResourceVersion[]> {
+  const isShown = async ({ id, version, resource }: ResourceVersion): Promise<boolean> => {
+    const describedResource = resource ?? (await readOwn(id, version - 1).catch(ifNotFound(undefined)))
+    return describedResource !== undefined && isOfCategory(describedResource, categories)
+  }
+  const areShown = await Promise.all(versions.map(isShown))
+  return versions.filter((_, i) => areShown[i])
+}
 
 const readInCategories: LimitedMethod = async (perform, categories, rest) =>
   hideOthers((await perform(...rest)) as FhirResource, categories)
@@ -128,10 +155,12 @@ const withCategories: LimitedMethod = (perform, categories, [search, ...rest]) =
 const BY_CATEGORY: Partial<Record<SourceMethod, LimitedMethod>> = {
   read: readInCategories,
   readVersion: readInCategories,
-  history: async (perform, categories, rest) => {
+  history: async (perform, categories, rest, readOwn) => {
     const found = (await perform(...rest)) as { versions: ResourceVersion[] }
-    for (const { resource } of found.versions) hideOthers(resource, categories)
-    return found
+    const versions = await keepCategories(found.versions, categories, readOwn)
+    if (versions.length === found.versions.length) return found
+    if (versions.length === 0) throw new ServiceError('NotFound')
+    return { ...found, versions, total: undefined }
   },
   search: withCategories,
   searchDeleted: withCategories,
@@ -139,13 +168,13 @@ const BY_CATEGORY: Partial<Record<SourceMethod, LimitedMethod>> = {
     requireCategory(resource as FhirResource, categories)
     return perform(resource, ...rest)
   },
-  update: async (perform, categories, [id, resource, ...rest], readNow) => {
-    hideOthers(await readNow(id), categories)
+  update: async (perform, categories, [id, resource, ...rest], readOwn) => {
+    hideOthers(await readOwn(id), categories)
     requireCategory(resource as FhirResource, categories)
     return perform(id, resource, ...rest)
   },
-  remove: async (perform, categories, [id, ...rest], readNow) => {
-    hideOthers(await readNow(id), categories)
+  remove: async (perform, categories, [id, ...rest], readOwn) => {
+    hideOthers(await readOwn(id), categories)
     return perform(id, ...rest)
   },
 }
@@ -155,25 +184,18 @@ const withinReach = (caller: Caller, app: AppPermit, isInCompartment: boolean): 
   compartment: isInCompartment && app.patient !== undefined ? compartmentOf(app.patient) : undefined,
 })
 
-/** The caller of an access to several types at once, restricted to what the app may do with all of them. @throws Forbidden */
-export function limitCaller(
-  caller: Caller,
-  types: readonly ResourceDescription[],
-  interaction: Interaction,
-): Caller {
-  const { app } = caller
-  if (!app) return caller
-  const reaches = types.map((one) => reachOf(app, one, interaction))
-  if (reaches.some(({ categories }) => categories !== undefined)) throw limitedToCategoriesError()
-  return withinReach(
-    caller,
-    app,
-    reaches.some(({ isInCompartment }) => isInCompartment),
-  )
+/** Requires that the app of a caller, if there is one, has a scope for an interaction. @throws Forbidden */
+export function requireScope({ app }: Caller, type: ResourceDescription, interaction: Interaction): void {
+  if (app) reachOf(app, type, interaction)
 }
 
 const limitedToCategoriesError = () =>
   new ServiceError('Forbidden', { detail: 'The scopes of the app are limited to categories.' })
+
+const readsOf =
+  (source: ResourceSource, by: Caller): ReadOwn =>
+  async (id, version) =>
+    version === undefined ? source.read(by, String(id)) : source.readVersion?.(by, String(id), version)
 
 /**
  * Restricts a method of a source to what the app of a caller may do. Every access to resources goes through here; other
@@ -197,17 +219,18 @@ export function limitToApp<M extends SourceMethod>(
     if (categories === undefined) return performAs(...rest)
     const byCategory = BY_CATEGORY[method]
     if (!byCategory) throw limitedToCategoriesError()
-    return byCategory(performAs, categories, rest, (id) => source.read(by, String(id)))
+    return byCategory(performAs, categories, rest, readsOf(source, by))
   }
   return performWithinLimits as unknown as NonNullable<ResourceSource[M]>
 }
 
 /**
- * Finds out what an app may export: the types for which it has scopes, and the caller who reaches their patients.
+ * Finds out what an app may get of several types at once: those for which it has scopes, and the caller who reaches their
+ * patients.
  * @param isNamed whether the app has named the types, and so expects all of them
  * @throws Forbidden
  */
-export function permitExport<T extends ResourceDescription>(
+export function permitTypes<T extends ResourceDescription>(
   caller: Caller,
   types: readonly T[],
   isNamed: boolean,
@@ -216,7 +239,7 @@ export function permitExport<T extends ResourceDescription>(
   if (!app) return { types, by: caller }
   const permittedTypes = isNamed ? types : types.filter((one) => mayFind(caller, one))
   if (permittedTypes.length === 0)
-    throw new ServiceError('Forbidden', { detail: 'The app has no scope for resources of an export.' })
+    throw new ServiceError('Forbidden', { detail: 'The app has no scope for any of these resources.' })
   const isInCompartment = permittedTypes.every((one) => reachOf(app, one, 'search-type').isInCompartment)
   return { types: permittedTypes, by: withinReach(caller, app, isInCompartment) }
 }
@@ -268,8 +291,8 @@ export function limitVersions(
 ): ResourceVersion[] {
   const versions = source.versionsOf?.(change) ?? []
   if (!app) return versions
-  const reach = findReach(app, description, 'history-type')
-  if (!reach || (reach.isInCompartment && change.ehrId !== app.patient)) return []
+  const reach = findReachIn(app, description, change.ehrId)
+  if (!reach) return []
   const { categories } = reach
   if (!categories) return versions
   // A deletion shows no resource. It has the categories of the version before.
@@ -278,4 +301,36 @@ export function limitVersions(
   const isShown = ({ id, resource = former.find((one) => one.id === id)?.resource }: ResourceVersion) =>
     resource !== undefined && isOfCategory(resource, categories)
   return versions.filter(isShown)
+}
+
+/** Restricts the versions of one resource to those that the app of a caller may find. @throws NotFound for none */
+export async function limitHistory(
+  caller: Caller,
+  description: ResourceDescription,
+  source: ResourceSource,
+  versions: readonly ResourceVersion[],
+): Promise<ResourceVersion[]> {
+  const { app } = caller
+  if (!app) return [...versions]
+  const reaches = versions.map(({ ehrId = null }) => findReachIn(app, description, ehrId))
+  const [reach] = reaches
+  if (reaches.includes(undefined) || !reach) throw new ServiceError('NotFound')
+  const { categories } = reach
+  return categories ? keepCategories(versions, categories, readsOf(source, caller)) : [...versions]
+}
+
+/**
+ * Whether the app of a caller may find all records of a kind in an EHR.
+ * @param description the type that shows them; undefined: none
+ * @param haveCategory whether all of them have a category
+ */
+export function mayFindAll(
+  { app }: Caller,
+  description: ResourceDescription | undefined,
+  ehrId: string,
+  haveCategory: (category: string) => boolean,
+): boolean {
+  if (!app) return true
+  const reach = findReachIn(app, description ?? { type: '', parameters: {} }, ehrId)
+  return reach !== undefined && (reach.categories?.some(haveCategory) ?? true)
 }

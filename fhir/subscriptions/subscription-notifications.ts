@@ -5,7 +5,7 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import { versionEntry } from '../bundles/result-bundles.ts'
 import { parameterError } from '../outcome/issue.ts'
 import type { SearchParameters } from '../search/parse-search.ts'
-import { limitCaller } from '../sources/app-limits.ts'
+import { requireScope } from '../sources/app-limits.ts'
 import type { FhirServices, ResourceType } from '../sources/resource-source.ts'
 import type { SubscriptionEvent } from './subscription-events.ts'
 import { FhirSubscriptions, subscriptionType } from './subscription-type.ts'
@@ -75,7 +75,7 @@ export class SubscriptionNotifications {
   }
 
   async #read(caller: Caller, id: string, type: NotificationType, range: { from: number; to: number }) {
-    limitCaller(caller, [this.#type], 'read')
+    requireScope(caller, this.#type, 'read')
     const subscription = await this.#subscriptions.find(caller, id)
     const { count, events } = await this.#subscriptions.events.list(caller, subscription, {
       ...range,

@@ -1,7 +1,7 @@
 import { Composition } from '../../../records/compositions/composition-record.ts'
 import type { Ehrs } from '../../../records/ehrs/ehrs.ts'
 import { ownUri, TERMINOLOGY, userReference } from '../../../records/fhir/elements.ts'
-import { type FhirResource, isMapped } from '../../../records/fhir/mapping.ts'
+import { type FhirForm, type FhirResource, isMapped } from '../../../records/fhir/mapping.ts'
 import { soughtUserId } from '../../../records/fhir/search/search-parameters.ts'
 import { fitsToken } from '../../../records/fhir/search/search-values.ts'
 import { classKindOf, isClassName } from '../../../records/kinds.ts'
@@ -11,8 +11,15 @@ import type { Caller } from '../../../records/store/documents/caller.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { fitsPeriod } from '../../search/search-period.ts'
 import { fitsByTests, searchWithin } from '../../search/search-within.ts'
+import { mayFindAll } from '../../sources/app-limits.ts'
 import type { ResourceSearch } from '../../sources/resource-search.ts'
-import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
+import type {
+  FhirServices,
+  FoundResources,
+  ResourceDescription,
+  ResourceSource,
+  ResourceType,
+} from '../../sources/resource-source.ts'
 import { patientIdOf } from '../patients-of-caller.ts'
 import { startsWithText } from '../people/person-search.ts'
 import { showKnownPractitioners } from '../people/practitioner-references.ts'
@@ -27,13 +34,23 @@ const ACTIONS: Readonly<Record<string, { action: string; interaction: string }>>
 
 const OUTCOMES: Readonly<Record<string, string>> = { done: '0', denied: '4', refused: '4' }
 
+/** The mapping of the records that an entry names. */
+const formOf = (type: string): FhirForm | undefined =>
+  isClassName(type) ? classKindOf(type).fhir : undefined
+
+/** The resource type of the records that an entry names, or of those that they follow from; undefined: none. */
+function resourceTypeOf(type: string): string | undefined {
+  if (type === 'Ehr') return 'Patient'
+  if (type === Composition.collection) return 'DocumentReference'
+  const form = formOf(type)
+  return isMapped(form) ? form.type : form && 'shownAs' in form ? form.shownAs : undefined
+}
+
 /** A record that was accessed: by its resource, or by its id if FHIR does not show it. */
 function whatOf(type: string, id: string) {
-  if (type === 'Ehr') return { reference: `Patient/${id}` }
-  if (type === Composition.collection) return { reference: `DocumentReference/${id}` }
-  const form = isClassName(type) ? classKindOf(type).fhir : undefined
-  return isMapped(form)
-    ? { reference: `${form.type}/${id}` }
+  const isResource = type === 'Ehr' || type === Composition.collection || isMapped(formOf(type))
+  return isResource
+    ? { reference: `${resourceTypeOf(type)}/${id}` }
     : { identifier: { system: ownUri(`record:${type}`), value: id } }
 }
 
@@ -124,11 +141,15 @@ const TESTS: Readonly<Record<ParameterName, (entry: AuditEntry, text: string) =>
 
 const fits = fitsByTests(TESTS)
 
+/** Entries of the audit. An app learns who accessed the data when, and what, if it may find that. */
 class AuditEvents implements ResourceSource {
+  readonly #types: ReadonlyMap<string, ResourceDescription>
   readonly #ehrs: Ehrs
   readonly #profiles: Profiles
 
-  constructor(ehrs: Ehrs, profiles: Profiles) {
+  /** @param types those of the records that entries name */
+  constructor(types: readonly ResourceDescription[], { ehrs, profiles }: FhirServices) {
+    this.#types = new Map(types.map((one) => [one.type, one]))
     this.#ehrs = ehrs
     this.#profiles = profiles
   }
@@ -141,7 +162,11 @@ class AuditEvents implements ResourceSource {
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
     return searchWithin<AuditEntry>(search, {
       name: 'patient',
-      readPage: (patient, page) => this.#ehrs.listAccesses(caller, patientIdOf(patient), page),
+      readPage: async (patient, page) => {
+        const ehrId = patientIdOf(patient)
+        const { items, ...rest } = await this.#ehrs.listAccesses(caller, ehrId, page)
+        return { ...rest, items: items.map((entry) => this.#withoutHidden(caller, ehrId, entry)) }
+      },
       fits,
       show: (entries, patient) => {
         const auditEvents = entries.map((entry) => auditEventOf(patientIdOf(patient), entry))
@@ -149,10 +174,19 @@ class AuditEvents implements ResourceSource {
       },
     })
   }
+
+  /** An entry without the records that the scopes of the caller's app hide. */
+  #withoutHidden(caller: Caller, ehrId: string, { asked, ...entry }: AuditEntry): AuditEntry {
+    const form = formOf(entry.type)
+    const haveCategory = (text: string) => isMapped(form) && form.search.category?.where({ text }) === true
+    const description = this.#types.get(resourceTypeOf(entry.type) ?? '')
+    if (!mayFindAll(caller, description, ehrId, haveCategory)) return { ...entry, type: 'Ehr', ids: [] }
+    return { ...entry, ...(asked !== undefined && { asked }) }
+  }
 }
 
 /** The audit of a patient, for those who may read it in the path family. Nobody writes it. */
-export const auditEventType: ResourceType = {
+export const auditEventType = (types: readonly ResourceDescription[]): ResourceType => ({
   type: 'AuditEvent',
   plural: 'accesses to the data of a patient',
   profiles: [],
@@ -160,5 +194,5 @@ export const auditEventType: ResourceType = {
   parameters: PARAMETERS,
   sortedBy: undefined,
   searchErrors: ['Forbidden'],
-  open: ({ ehrs, profiles }) => new AuditEvents(ehrs, profiles),
-}
+  open: (services) => new AuditEvents(types, services),
+})

@@ -13,7 +13,8 @@ import {
   invalidSearchCursor,
   isTime,
 } from '../../search/search-cursor.ts'
-import type { ResourceSource, ResourceVersion } from '../../sources/resource-source.ts'
+import { limitVersions, mayFind } from '../../sources/app-limits.ts'
+import type { ResourceDescription, ResourceSource, ResourceVersion } from '../../sources/resource-source.ts'
 import { searchedEhrIds } from '../patients-of-caller.ts'
 
 /** A page of the history of types has at most so many versions: each needs a query of its own. */
@@ -24,18 +25,31 @@ interface Position extends ChangePlace {
   offset: number
 }
 
+/** The versions of resources of one type. */
+export interface VersionSource {
+  description: ResourceDescription
+  source: ResourceSource
+}
+
+interface VersionPage {
+  versions: ResourceVersion[]
+  next: string | null
+  /** Versions are missing that the app of the caller may not find, so that the page ends here. */
+  isShort: boolean
+}
+
 /**
- * Lists the versions of resources of these sources, newest first, and audits the query.
+ * Lists the versions of resources of these types that the caller may find, newest first, and audits the query.
  * @param base the address of the FHIR API, which references may have
  * @throws InvalidInput for too many patients
  */
 export async function listVersions(
   context: StoreContext,
   caller: Caller,
-  sources: readonly ResourceSource[],
+  types: readonly VersionSource[],
   parameters: SearchParameters,
   base?: string,
-): Promise<{ versions: ResourceVersion[]; next: string | null }> {
+): Promise<VersionPage> {
   const { limit, cursor } = parsePage(parameters)
   const count = Math.min(limit, MAX_VERSIONS)
   const from = cursor === undefined ? undefined : decodePosition(cursor)
@@ -44,25 +58,28 @@ export async function listVersions(
   const ehrs = await findSearchedEhrs(context, caller, { ehrIds: patientIds })
   const changes = await listChanges(context.db, caller, {
     ehrIds: ehrs.searched,
-    collections: sources
-      .flatMap(({ collections = [] }) => collections)
+    collections: types
+      .filter(({ description }) => mayFind(caller, description))
+      .flatMap(({ source: { collections = [] } }) => collections)
       .filter((name) => isReadableByHelper(caller, helperActOf(name))),
     since,
     from,
     limit: count + 1,
   })
   const all = changes.flatMap((change) =>
-    sources
-      .flatMap((source) => source.versionsOf?.(change) ?? [])
+    types
+      .flatMap(({ description, source }) => limitVersions(caller, description, source, change))
       .map((version, offset) => ({ version, change, offset })),
   )
   const start = from && changes[0]?.changeId === from.changeId ? from.offset : 0
   const page = all.slice(start, start + count)
-  const following = all[start + count]
+  const unseen = changes[count]
+  const following = all[start + count] ?? (unseen && { change: unseen, offset: 0 })
   await auditChanges(context, caller, ehrs, new Set(page.map(({ change }) => change)))
   return {
     versions: page.map(({ version }) => version),
     next: following ? encodePosition({ ...following.change, offset: following.offset }) : null,
+    isShort: page.length < count && following !== undefined,
   }
 }
 

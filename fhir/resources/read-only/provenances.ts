@@ -7,6 +7,7 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import { parameterError } from '../../outcome/issue.ts'
 import { fitsPeriod } from '../../search/search-period.ts'
 import { fitsByTests, searchWithin } from '../../search/search-within.ts'
+import { limitHistory } from '../../sources/app-limits.ts'
 import type { ResourceSearch } from '../../sources/resource-search.ts'
 import type {
   FhirServices,
@@ -17,7 +18,7 @@ import type {
 } from '../../sources/resource-source.ts'
 import { patientIdOf } from '../patients-of-caller.ts'
 import { showKnownPractitioners } from '../people/practitioner-references.ts'
-import { listVersions } from './list-versions.ts'
+import { listVersions, type VersionSource } from './list-versions.ts'
 
 const PARTICIPANT_TYPES = `${TERMINOLOGY}/provenance-participant-type`
 
@@ -65,13 +66,15 @@ const TESTS: Readonly<Record<string, (change: ResourceVersion, text: string) => 
   patient: ({ ehrId }, text) => ehrId === patientIdOf(text),
 }
 
-/** The changes of resources, from their histories. */
+/** The changes of resources, from their histories. An app finds those of resources that it may find. */
 class Provenances implements ResourceSource {
-  readonly #sources: ReadonlyMap<string, ResourceSource>
+  readonly #types: ReadonlyMap<string, VersionSource>
   readonly #services: FhirServices
 
   constructor(types: readonly ResourceType[], services: FhirServices) {
-    this.#sources = new Map(types.map((one) => [one.type, one.open(services)]))
+    this.#types = new Map(
+      types.map((description) => [description.type, { description, source: description.open(services) }]),
+    )
     this.#services = services
   }
 
@@ -93,11 +96,13 @@ class Provenances implements ResourceSource {
 
   async #readTarget(caller: Caller, target: string, page: PageRequest): Promise<Page<ResourceVersion>> {
     const { type, id, version } = parseTarget(target)
-    const source = this.#sources.get(type)
-    if (!source?.history) throw new ServiceError('NotFound')
+    const { description, source } = this.#types.get(type) ?? {}
+    if (!description || !source?.history) throw new ServiceError('NotFound')
     const { versions, next, total } = await source.history(caller, id, page)
-    const items = versions.filter((one) => version === undefined || one.version === version)
-    return { items, next, ...(total !== undefined && { total }) }
+    const found = await limitHistory(caller, description, source, versions)
+    const items = found.filter((one) => version === undefined || one.version === version)
+    const isCountable = total !== undefined && found.length === versions.length
+    return { items, next, ...(isCountable && { total }) }
   }
 
   async #readPatient(
@@ -106,10 +111,10 @@ class Provenances implements ResourceSource {
     { limit, cursor, count }: PageRequest,
   ): Promise<Page<ResourceVersion>> {
     if (count) throw parameterError('_total', 'too-costly', 'can count only all changes of one target')
-    const sources = [...this.#sources.values()]
+    const types = [...this.#types.values()]
     const page = { patient, _count: limit, ...(cursor !== undefined && { _cursor: cursor }) }
-    const { versions, next } = await listVersions(this.#services.context, caller, sources, page)
-    return { items: versions, next }
+    const { versions, ...rest } = await listVersions(this.#services.context, caller, types, page)
+    return { items: versions, ...rest }
   }
 }
 

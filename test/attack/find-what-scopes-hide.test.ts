@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { createByPath, newPlace, type Place } from '../family-kinds.ts'
+import { callFhir, type Json, readFhir } from '../fhir/fhir-client.ts'
+import { createWeight, type Patient } from '../harness/care/patients.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { type Admission, admitApp, createSmartApp } from '../harness/people/smart-apps.ts'
+
+const resourcesIn = ({ entry = [] }: Json): Json[] => entry.map(({ resource }: Json) => resource)
+
+const typesIn = (bundle: Json): string[] => [
+  ...new Set(resourcesIn(bundle).flatMap((one) => one?.resourceType ?? [])),
+]
+
+describe('attack: find with an app what its scopes hide', () => {
+  let patient: Patient
+  let place: Place
+  let app: Admission
+  /** The references of resources that the app may not find, and of the vital sign that it may find. */
+  let hidden: string[]
+  let shown: string
+  let deletedId: string
+
+  const admit = async (...scopes: string[]): Promise<Admission> => {
+    const all = ['launch/patient', ...scopes]
+    return admitApp(patient, await createSmartApp(all), all.join(' '), patient.ehrId)
+  }
+  const create = async (name: 'AdverseReaction' | 'BloodGlucose') =>
+    String((await createByPath(patient, name, place)).id)
+
+  /** All pages of a search or a history. */
+  const readAll = async (path: string): Promise<Json[]> => {
+    const found: Json[] = []
+    for (let next: string | undefined = path; next !== undefined; ) {
+      const bundle: Json = await readFhir(app, next)
+      found.push(...(bundle.entry ?? []))
+      next = bundle.link.find(({ relation }: Json) => relation === 'next')?.url.replace(/^.*\/fhir\/R4\//, '')
+    }
+    return found
+  }
+
+  before(async () => {
+    const own = await newPlace()
+    patient = own.patient
+    place = own.place
+    const reactionId = await create('AdverseReaction')
+    const glucoseId = await create('BloodGlucose')
+    deletedId = await create('BloodGlucose')
+    assertStatus(await callFhir(patient, 'DELETE', `Observation/${deletedId}`), 204)
+    shown = `Observation/${await createWeight(patient, place.carePlanId)}`
+    hidden = [
+      `AllergyIntolerance/${reactionId}`,
+      `Observation/${glucoseId}`,
+      `Observation/${deletedId}`,
+      `CarePlan/${place.carePlanId}/_history`,
+    ]
+    for (const type of ['AllergyIntolerance', 'Observation', 'CarePlan'])
+      await readFhir(patient, `${type}?patient=${patient.ehrId}`)
+    app = await admit(
+      ...['Patient', 'Provenance', 'AuditEvent', 'Subscription'].map((type) => `patient/${type}.rs`),
+      'patient/Observation.rs?category=vital-signs',
+    )
+  })
+
+  const assertHidden = (found: unknown, what: string) => {
+    for (const reference of hidden) assert.ok(!JSON.stringify(found).includes(reference), what)
+  }
+
+  for (const count of [1, 2, 100])
+    it(`shows no provenance and no history of it, in pages of ${count}`, async () => {
+      for (const query of [
+        `Provenance?patient=${patient.ehrId}&`,
+        `Observation/_history?patient=${patient.ehrId}&`,
+        `_history?patient=${patient.ehrId}&`,
+        `Provenance?target=${[...hidden.slice(0, 3), shown].join(',')}&`,
+      ]) {
+        const found = await readAll(`${query}_count=${count}`)
+        assertHidden(found, query)
+        assert.ok(JSON.stringify(found).includes(`${shown}/_history/1`) || query.includes('_history'), query)
+        assert.ok(JSON.stringify(found).includes(shown), query)
+      }
+    })
+
+  it('answers about provenance and history as if it did not exist', async () => {
+    for (const target of [...hidden.slice(0, 3), `CarePlan/${place.carePlanId}`]) {
+      assert.equal((await readFhir(app, `Provenance?target=${target}`)).entry, undefined, target)
+      const [type] = target.split('/')
+      const status = type === 'Observation' ? 404 : 403
+      assertStatus(await callFhir(app, 'GET', `${target}/_history`), status)
+      assertStatus(await callFhir(app, 'GET', `${target}/_history?_count=1`), status)
+    }
+    assertStatus(await callFhir(app, 'GET', `CarePlan/_history?patient=${patient.ehrId}`), 403)
+  })
+
+  it('adds no provenance of it to a search', async () => {
+    const path = `Patient?_id=${patient.ehrId}&_revinclude=*`
+    assertHidden((await readFhir(app, path)).entry, path)
+    const observations = await readFhir(
+      app,
+      `Observation?patient=${patient.ehrId}&_revinclude=Provenance:target`,
+    )
+    assert.deepEqual(typesIn(observations), ['Observation', 'Provenance'])
+  })
+
+  it('learns from the audit that somebody accessed something, and not what', async () => {
+    const all = resourcesIn(await readFhir(patient, `AuditEvent?patient=${patient.ehrId}&_count=500`))
+    const found = (await readAll(`AuditEvent?patient=${patient.ehrId}&_count=500`)).map((one) => one.resource)
+    const own = new Map(found.map((one) => [one.id, one]))
+    for (const { id, subtype } of all) assert.deepEqual(own.get(id)?.subtype, subtype)
+    assertHidden(found, 'AuditEvent')
+    for (const word of ['AdverseReaction', 'BloodGlucose', 'CarePlan'])
+      assert.ok(JSON.stringify(all).includes(word) && !JSON.stringify(found).includes(word), word)
+    assert.ok(JSON.stringify(found).includes(shown))
+    const search = `AuditEvent?patient=${patient.ehrId}&entity=`
+    for (const entity of hidden.slice(0, 3))
+      assert.equal((await readFhir(app, `${search}${entity}`)).entry, undefined, entity)
+    assert.ok(resourcesIn(await readFhir(app, `${search}${shown}`)).length > 0)
+  })
+
+  it('learns all of it with scopes for all', async () => {
+    const every = await admit('patient/*.rs')
+    const provenance = await readFhir(every, `Provenance?patient=${patient.ehrId}&_count=100`)
+    const audit = await readFhir(every, `AuditEvent?patient=${patient.ehrId}&_count=500`)
+    for (const reference of [...hidden.slice(0, 3), shown])
+      for (const found of [provenance, audit]) assert.ok(JSON.stringify(found).includes(reference), reference)
+  })
+
+  it('gets everything of the patient that its scopes show, and no summary of the rest', async () => {
+    const found = resourcesIn({ entry: await readAll(`Patient/${patient.ehrId}/$everything`) })
+    assert.deepEqual([...new Set(found.map(({ resourceType }) => resourceType))], ['Patient', 'Observation'])
+    assertHidden(
+      found.map(({ resourceType, id }) => `${resourceType}/${id}`),
+      '$everything',
+    )
+    assertStatus(await callFhir(app, 'GET', `Patient/${patient.ehrId}/$everything?_type=CarePlan`), 403)
+    const summary = await readFhir(app, `Patient/${patient.ehrId}/$summary`)
+    assert.deepEqual(typesIn(summary), ['Composition', 'Patient', 'Observation'])
+    const [{ section }] = resourcesIn(summary)
+    const reasons = section.map(({ emptyReason }: Json) => emptyReason?.coding[0].code)
+    assert.deepEqual(
+      reasons.filter((one: unknown) => one !== 'withheld'),
+      [undefined],
+    )
+  })
+})
