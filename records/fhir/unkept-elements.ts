@@ -69,26 +69,77 @@ function addPaths(lostPaths: string[] | undefined, more: readonly string[]): str
   return lostPaths
 }
 
-/** Each item of the input needs one of the output that contains it; otherwise the most similar one tells what is lost. */
+/**
+ * Each item of the input needs an item of its own in the output that contains it. For any other one, the most similar of
+ * the remaining items tells what is lost.
+ */
 function unkeptItems(
   input: readonly unknown[],
   output: readonly unknown[],
   path: string,
   comparison: Comparison,
 ): readonly string[] {
-  let lostPaths: string[] | undefined
-  for (const [position, item] of input.entries()) {
-    const place = `${path}[${position}]`
-    let least: readonly string[] | undefined
-    for (const one of output) {
-      const unkept = unkeptPaths(item, one, place, comparison)
-      if (least === undefined || unkept.length < least.length) least = unkept
-      if (unkept.length === 0) break
+  const lossOf = (from: number, to: number) =>
+    unkeptPaths(input[from], output[to], `${path}[${from}]`, comparison)
+  const matches = matchItems(input.length, output.length, (from, to) => lossOf(from, to).length === 0)
+  if (matches.size === input.length) return NOTHING
+  const matched = new Set(matches.values())
+  const remaining = new Set([...output.keys()].filter((to) => !matched.has(to)))
+  const lostPaths: string[] = []
+  for (const [from, item] of input.entries()) {
+    if (matches.has(from)) continue
+    let least: { loss: readonly string[]; to: number } | undefined
+    for (const to of remaining) {
+      const loss = lossOf(from, to)
+      if (least === undefined || loss.length < least.loss.length) least = { loss, to }
     }
-    const isForeign = least === undefined || least.length >= leafCount(item)
-    lostPaths = addPaths(lostPaths, isForeign ? [place] : (least as readonly string[]))
+    const similar = least && least.loss.length < leafCount(item) ? least : undefined
+    if (similar) remaining.delete(similar.to)
+    addPaths(lostPaths, similar?.loss ?? [`${path}[${from}]`])
   }
-  return lostPaths ?? NOTHING
+  return lostPaths
+}
+
+/**
+ * Finds a maximum matching by augmenting paths. It has no recursion, since clients choose the number of items.
+ * @returns the positions in the output by those in the input
+ */
+function matchItems(
+  inputCount: number,
+  outputCount: number,
+  contains: (from: number, to: number) => boolean,
+): Map<number, number> {
+  const outputOf = new Map<number, number>()
+  const inputOf = new Map<number, number>()
+  const reachedFrom = new Map<number, number>()
+  const findFreeOutput = (first: number): number | undefined => {
+    const queue = [first]
+    for (const from of queue)
+      for (let i = 0; i < outputCount; i++) {
+        // Nearly all items keep their position.
+        const to = (from + i) % outputCount
+        if (reachedFrom.has(to) || !contains(from, to)) continue
+        reachedFrom.set(to, from)
+        const matchedInput = inputOf.get(to)
+        if (matchedInput === undefined) return to
+        queue.push(matchedInput)
+      }
+    return undefined
+  }
+  for (let first = 0; first < inputCount; first++) {
+    let to = findFreeOutput(first)
+    // What a search reached in vain leads nowhere later, either.
+    if (to === undefined) continue
+    while (to !== undefined) {
+      const from = reachedFrom.get(to) as number
+      const former = outputOf.get(from)
+      outputOf.set(from, to)
+      inputOf.set(to, from)
+      to = former
+    }
+    reachedFrom.clear()
+  }
+  return outputOf
 }
 
 const leafCount = (value: unknown): number =>

@@ -14,7 +14,7 @@ import type { Patient } from '../harness/care/patients.ts'
 import { arbitraryMeasurement, arbitraryValues } from '../harness/care/samples/arbitrary-measurements.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { service } from '../harness/service/service.ts'
-import { callFhir, type Json, readFhir } from './fhir-client.ts'
+import { callFhir, issuesIn, type Json, readFhir } from './fhir-client.ts'
 
 const mapped = CLASS_NAMES.filter((name) => isMapped(classKindOf(name).fhir) && !classKindOf(name).readOnly)
 
@@ -70,6 +70,18 @@ describe('a record of each kind in FHIR', () => {
       for (const [element, value] of Object.entries(elements))
         assert.deepEqual(value, resource[element], element)
       assert.deepEqual(await stored(), { ...before, version: 2 })
+    })
+
+    it(`${name}: keeps a second copy of any item of a list, or refuses it`, async () => {
+      const { id } = (await createByPath(patient, name, place)) as { id: string }
+      const resource = await readFhir(patient, `${fhir.type}/${id}`)
+      for (const [element, items] of Object.entries(resource)) {
+        if (!Array.isArray(items)) continue
+        const sent = { ...resource, [element]: [...items, items[0]] }
+        const answer = await callFhir(patient, 'PUT', `${fhir.type}/${id}`, sent)
+        if (answer.status === 200) assert.equal(answer.body[element].length, sent[element].length, element)
+        else assert.ok(String(issuesIn(answer)).includes(`${fhir.type}.${element}`), element)
+      }
     })
 
     it(`${name}: any values survive both ways`, () => {

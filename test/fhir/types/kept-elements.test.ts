@@ -75,6 +75,32 @@ describe('a resource that a client sends to FHIR', () => {
     assertStatus(await send(statement({ type: 'Practitioner', display: 'Practitioner' })), 201)
   })
 
+  it('is refused, or told, for each item of a list that another item alone would keep', async () => {
+    const statement = (dosage: object[]) => ({
+      resourceType: 'MedicationStatement',
+      status: 'active',
+      medicationCodeableConcept: { text: 'Metoprolol' },
+      subject: { reference: `Patient/${patient.ehrId}` },
+      dosage,
+    })
+    const regular = { text: '1 tablet' }
+    const asNeeded = { ...regular, asNeededBoolean: true }
+    const [systolic, diastolic] = pressure().component
+    const rows: [resource: Json, path: string][] = [
+      [statement([asNeeded, regular]), 'MedicationStatement.dosage[1]'],
+      [statement([regular, asNeeded]), 'MedicationStatement.dosage[1]'],
+      [statement([regular, regular]), 'MedicationStatement.dosage[1]'],
+      [pressure({ component: [systolic, diastolic, { code: systolic?.code }] }), 'Observation.component[2]'],
+    ]
+    for (const [resource, path] of rows) {
+      const answer = await send(resource)
+      assert.deepEqual([answer.status, ...issuesIn(answer)], [422, `not-supported ${path}`])
+      const lenient = await send(resource, 'handling=lenient')
+      assert.deepEqual([lenient.status, ...issuesIn(lenient)], [201, `not-supported ${path}`])
+    }
+    assertStatus(await send(pressure({ component: [diastolic, systolic] })), 201)
+  })
+
   it('is refused even to a lenient client if what is lost changes its meaning', async () => {
     const [systolic, diastolic] = pressure().component
     const above = { ...systolic, valueQuantity: { ...systolic?.valueQuantity, comparator: '>' } }
