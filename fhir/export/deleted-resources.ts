@@ -19,12 +19,13 @@ import type {
   ResourceVersion,
 } from '../sources/resource-source.ts'
 
-/** The resources of a patient that were deleted since a time, as Bundles of DELETE requests. */
+/** The resources of the exported types that a patient had and that were deleted since a time, as Bundles of DELETE requests. */
 export const deletedResources = (
   context: StoreContext,
-  types: readonly { description: ResourceDescription; source: ResourceSource }[],
+  allTypes: readonly { description: ResourceDescription; source: ResourceSource }[],
 ): ExportSource => ({
-  async exportPage(caller, { ehrId, since, after, limit }, reads) {
+  async exportPage(caller, { ehrId, types: exportedTypes, since, after, limit }, reads) {
+    const types = allTypes.filter(({ description: { type } }) => exportedTypes.includes(type))
     const { searched } = await findSearchedEhrs(context, caller, { ehrIds: [ehrId] })
     const changes = await listChanges(context.db, caller, {
       ehrIds: searched,

@@ -96,8 +96,8 @@ async function readStep(
   while (position && count < STEP_RESOURCES && length < STEP_LENGTH && performance.now() < end) {
     const section = storedExport.sections[position.section] as string
     const ehrId = storedExport.ehrIds[position.patient] as string
-    const { since } = storedExport
-    const page = { ehrId, since, after: position.after, limit: PAGE_SIZE }
+    const { since, sections: types } = storedExport
+    const page = { ehrId, types, since, after: position.after, limit: PAGE_SIZE }
     const source = sections.get(section) as ExportSource
     const { resources, next } = await source.exportPage(caller, page, reads)
     const newLines = await mapInSlices(resources, (one) => `${formatFhirJson(one)}\n`, slice)

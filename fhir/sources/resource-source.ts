@@ -125,6 +125,8 @@ export type RecordsOf = (kind: { name: string }) => EhrRecords<TObject, string>
 /** A page of an export. */
 interface ExportPageRequest {
   ehrId: string
+  /** The resource types of the export. */
+  types: readonly string[]
   /** Only resources that have changed since. */
   since: Date | null
   /** The end of the previous page. */
