@@ -214,8 +214,12 @@ const firstOf = (fields: readonly string[], condition: object): Conditions[] =>
 const absent = (fields: readonly string[]): Conditions =>
   Object.fromEntries(fields.map((field) => [field, { exists: false }]))
 
+/** One of the fields is there. */
+const present = (fields: readonly string[]): Conditions[] =>
+  fields.map((field) => ({ [field]: { exists: true } }))
+
 /**
- * A period of days. One without a start or an end is open there, as FHIR says.
+ * A period of days. One without a start or an end is open there, as FHIR says. A record without both has no period.
  * @param start the fields with its first day: the first of them that a record has counts
  * @param end likewise its last day
  */
@@ -227,8 +231,10 @@ export const periodParameter = (
   const day = (at: Date) => at.toISOString().slice(0, 10)
   const starts = (condition: object) => firstOf(start, condition)
   const ends = (condition: object) => firstOf(end, condition)
-  const startsBefore = (at: Date) => [...starts({ to: day(at) }), absent(start)]
-  const endsFrom = (at: Date) => [...ends({ from: day(at) }), absent(end)]
+  const openStart = present(end).map((one) => ({ ...absent(start), ...one }))
+  const openEnd = present(start).map((one) => ({ ...absent(end), ...one }))
+  const startsBefore = (at: Date) => [...starts({ to: day(at) }), ...openStart]
+  const endsFrom = (at: Date) => [...ends({ from: day(at) }), ...openEnd]
   return {
     type: 'date',
     description,

@@ -62,6 +62,7 @@ describe('the search parameters of R4', () => {
       }),
       ended: await post('medication', { name: 'A', start: '2026-01-01', end: '2026-01-31' }),
       going: await post('medication', { name: 'B', start: '2026-02-01', informationSource: 'patient' }),
+      undated: await post('medication', { name: 'C' }),
     })
   })
 
@@ -126,7 +127,6 @@ describe('the search parameters of R4', () => {
     [() => 'MedicationStatement?effective=ge2026-01-10&effective=le2026-01-20', ['ended']],
     [() => 'MedicationStatement?effective=ap2026-02-15', ['ended', 'going']],
     [() => 'MedicationStatement?effective:missing=false', ['ended', 'going']],
-    [() => 'MedicationStatement?effective:missing=true', []],
     ...['le', 'lt', 'ge', 'gt', 'ne', 'ap'].map(
       (prefix) => [() => `Condition?onset-date=${prefix}2026-02-10T12:00:00Z`, ['diagnosis']] as const,
     ),
@@ -153,6 +153,15 @@ describe('the search parameters of R4', () => {
     [() => 'MedicationStatement?effective=sa2026-02-01T08:00:00Z', []],
     [() => 'MedicationStatement?effective=sa2026-01-31T08:00:00Z', ['going']],
     [() => 'MedicationStatement?effective=eb2026-01-31T08:00:00Z', []],
+    [() => 'MedicationStatement?effective:missing=true', ['undated']],
+    [() => 'MedicationStatement?effective=gt2900', ['going']],
+    ...['ne2020', 'ge2020'].map(
+      (date) => [() => `MedicationStatement?effective=${date}`, ['ended', 'going']] as const,
+    ),
+    ...['lt2020', 'le2020', 'eb2020', 'ap2020'].map(
+      (date) => [() => `MedicationStatement?effective=${date}`, []] as const,
+    ),
+    ...['lt2900', 'ge1900', 'ne2020'].map((date) => [() => `Task?period=${date}`, []] as const),
     [() => 'Goal?target-date:missing=true', ['goal']],
     [() => 'Goal?target-date:missing=false', []],
   ]
