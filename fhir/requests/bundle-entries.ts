@@ -8,6 +8,7 @@ import {
   RESERVED_DOCUMENT_KEYS,
   walkJson,
 } from '../../schemas/json/walk-json.ts'
+import { isEntityTagList } from '../../schemas/validation/entity-tags.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { type PatchOperation, patchViolations } from './json-patch.ts'
@@ -27,10 +28,13 @@ export interface BundleEntry {
   resource: FhirResource | undefined
   patch: PatchOperation[] | undefined
   fullUrl: string | undefined
-  expected: number[] | undefined
+  /** Strong tags of the versions that may be overwritten; `*` names none. */
+  ifMatch: string | undefined
   ifNoneExist: Readonly<Record<string, string[]>> | undefined
-  /** The version that the client has. */
+  /** Tags of the versions that the client has. */
   ifNoneMatch: string | undefined
+  /** When the client has read the resource. */
+  ifModifiedSince: string | undefined
 }
 
 const MAX_ENTRIES = 500
@@ -104,9 +108,11 @@ function readEntry(entry: unknown, position: number): BundleEntry | Violation {
     return { path: `${place}.method`, code: 'enum', message: `must be one of ${METHODS.join(', ')}` }
   if (!url)
     return { path: `${place}.url`, code: 'format', message: 'must be the address of a resource or type' }
-  const condition = textOf(request?.ifNoneExist)
-  const tooLong = longAddress(place, { url: url[0], ifNoneExist: condition ?? '' })
-  if (tooLong) return tooLong
+  const conditions = readConditions(request)
+  const condition = conditions.ifNoneExist
+  const fault =
+    longAddress(place, { url: url[0], ifNoneExist: condition ?? '' }) ?? faultyCondition(place, request)
+  if (fault) return fault
   const [, type = '', id, versionId, query = ''] = url
   const isWrite = method === 'POST' || method === 'PUT'
   if (isWrite && resource?.resourceType !== type)
@@ -132,10 +138,31 @@ function readEntry(entry: unknown, position: number): BundleEntry | Violation {
     resource: isWrite ? (resource as FhirResource) : undefined,
     patch,
     fullUrl: textOf(fullUrl),
-    expected: expectedVersions(textOf(request?.ifMatch)),
+    ...conditions,
     ifNoneExist: condition === undefined ? undefined : parseSearchQuery(condition),
-    ifNoneMatch: /^(?:W\/)?"(.*)"$/.exec(textOf(request?.ifNoneMatch) ?? '')?.[1],
   }
+}
+
+/** The conditions of a request. The tags of FHIR are weak; strong ones are compared. */
+const readConditions = (request: Record<string, unknown> | undefined) => ({
+  ifMatch: textOf(request?.ifMatch)?.trim().replaceAll('W/"', '"'),
+  ifNoneExist: textOf(request?.ifNoneExist),
+  ifNoneMatch: textOf(request?.ifNoneMatch),
+  ifModifiedSince: textOf(request?.ifModifiedSince),
+})
+
+/** A condition that cannot be read, and would be ignored. */
+function faultyCondition(place: string, request: Record<string, unknown> = {}): Violation | undefined {
+  const conditions = readConditions(request)
+  const names = Object.keys(conditions) as (keyof typeof conditions)[]
+  const name = names.find((one) => request[one] !== undefined && conditions[one] === undefined)
+  if (name !== undefined) return { path: `${place}.${name}`, code: 'type', message: 'must be a text' }
+  const { ifMatch = '*', ifModifiedSince } = conditions
+  if (ifMatch !== '*' && !isEntityTagList(ifMatch))
+    return { path: `${place}.ifMatch`, code: 'entityTags', message: 'must be a list of entity tags' }
+  if (ifModifiedSince !== undefined && Number.isNaN(Date.parse(ifModifiedSince)))
+    return { path: `${place}.ifModifiedSince`, code: 'date-time', message: 'must be a time' }
+  return undefined
 }
 
 function longAddress(place: string, addresses: Record<string, string>): Violation | undefined {
@@ -152,9 +179,6 @@ export function requireFew(count: number, plural: string): void {
     violations: [{ path: 'Bundle.entry', code: 'too-costly', message }],
   })
 }
-
-const expectedVersions = (ifMatch: string | undefined): number[] | undefined =>
-  ifMatch === undefined ? undefined : [Number(/^(?:W\/)?"(\d{1,9})"$/.exec(ifMatch)?.[1] ?? Number.NaN)]
 
 /** As for the body of a request. */
 function isWithinLimits(patch: unknown): boolean {

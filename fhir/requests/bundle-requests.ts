@@ -7,6 +7,7 @@ import {
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
 import { ifNotFound, ServiceError } from '../../schemas/errors.ts'
+import { isTagListed, versionsInTags } from '../../schemas/validation/entity-tags.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { BundleLimits } from '../bundles/bundle-limits.ts'
 import { ifConflict, isInputError, joinFaults, locateFaults } from '../outcome/entry-faults.ts'
@@ -279,7 +280,7 @@ export class BundleRequests {
     const { entry, id, found } = preparedEntry
     const unkept: string[] = []
     const onUnkept = (paths: readonly string[]) => void unkept.push(...paths)
-    const { expected } = entry
+    const expected = expectedVersions(entry)
     const isLenient = by.preferences.handling === 'lenient'
     const options = { expected, tx, onUnkept: isLenient ? onUnkept : undefined }
     if (entry.method === 'DELETE') {
@@ -299,6 +300,7 @@ export class BundleRequests {
     if (method === 'PATCH') return this.#resources.patch(caller, { type, id }, patch ?? [], options)
     if (method === 'POST' && found) return { resource: found, created: false }
     const isNew = method === 'POST' || (entry.id === undefined && !found)
+    if (isNew && method === 'PUT' && options.expected) throw new ServiceError('PreconditionFailed')
     if (isNew && method === 'PUT' && resource?.id !== undefined) throw clientIdError(type)
     const resourceWithId = { ...resource, id: resource?.id ?? id } as FhirResource
     if (!isNew) return this.#resources.update(caller, id, resourceWithId, options)
@@ -310,19 +312,16 @@ export class BundleRequests {
     return result
   }
 
-  async #read(
-    caller: Caller,
-    { type, id, versionId, query, ifNoneMatch }: BundleEntry,
-  ): Promise<EntryResponse> {
+  async #read(caller: Caller, entry: BundleEntry): Promise<EntryResponse> {
     const resources = this.#resources
+    const { type, id, versionId, query } = entry
     if (id === undefined)
       return { resource: await resources.search(caller, type, query), response: { status: '200' } }
     const resource = versionId
       ? await resources.readVersion(caller, type, id, versionId)
       : await resources.read(caller, type, id, query)
     const { response, ...read } = this.#written({ resource, created: false })
-    const isKnown = ifNoneMatch !== undefined && response.etag === `W/"${ifNoneMatch}"`
-    return isKnown ? { response: { ...response, status: '304' } } : { ...read, response }
+    return isKnown(entry, response) ? { response: { ...response, status: '304' } } : { ...read, response }
   }
 
   #written({ resource, created }: WrittenResource): EntryResponse {
@@ -339,6 +338,21 @@ export class BundleRequests {
     }
   }
 }
+
+/** The versions that an entry may overwrite; undefined: any. @throws PreconditionRequired if it names none */
+function expectedVersions({ ifMatch }: BundleEntry): number[] | undefined {
+  if (ifMatch === '*') throw new ServiceError('PreconditionRequired')
+  return ifMatch === undefined ? undefined : versionsInTags(ifMatch)
+}
+
+/** Whether the client has this version. Its tag is more exact than a time. */
+const isKnown = (
+  { ifNoneMatch, ifModifiedSince }: BundleEntry,
+  { etag = '', lastModified = '' }: EntryResponse['response'],
+): boolean =>
+  ifNoneMatch === undefined
+    ? Date.parse(lastModified) <= Date.parse(ifModifiedSince ?? '')
+    : isTagListed(ifNoneMatch, etag)
 
 /** The response to a write, with as much as the client prefers; what was not kept is always told. */
 function preferredResponse(

@@ -261,7 +261,7 @@ export class FhirResources {
     return { resource: await perform(caller, id, local, options), created: false }
   }
 
-  /** Updates the only resource that a search finds, or creates it. @throws as create and update */
+  /** Updates the only resource that a search finds, or creates it, unless a version is expected. @throws as create and update */
   async updateFound(
     caller: Caller,
     resource: FhirResource,
@@ -270,6 +270,7 @@ export class FhirResources {
     options: ResourceWrite,
   ): Promise<WrittenResource> {
     const found = await this.findOne(caller, resource.resourceType, query)
+    if (!found && options.expected) throw new ServiceError('PreconditionFailed')
     if (!found && resource.id !== undefined) throw clientIdError(resource.resourceType)
     const result = found ? undefined : await this.createUnlessFound(caller, resource, newId, query, options)
     if (result?.created) return result

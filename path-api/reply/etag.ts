@@ -1,15 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { isEntityTagList, isTagListed, versionsInTags } from '../../schemas/validation/entity-tags.ts'
 import { malformedInput } from './invalid-input.ts'
-
-const ENTITY_TAG_LIST =
-  /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/
-/**
- * Matches strong tags. A suffix after a dot identifies included records, see etagWithOthers. A prefix
- * identifies the object and system of an openEHR version: `8849…::hrs.local::3`.
- */
-const STRONG_VERSION_TAG = /(?<!W\/)"(?:([\w-]{1,64})::[\w.-]{1,64}::)?(\d{1,15})(?:\.[\w-]{1,40})?"/g
 
 export const etagOf = (version: number | string): string => `"${version}"`
 
@@ -38,11 +31,9 @@ export function parseIfMatch(header: string | undefined, ids: readonly string[] 
     throw new ServiceError('PreconditionRequired', {
       detail: 'If-Match: * names no version. Send the ETag of the version that you have read.',
     })
-  if (!ENTITY_TAG_LIST.test(value))
+  if (!isEntityTagList(value))
     throw malformedInput('header', 'If-Match', 'entityTags', 'must be a list of entity tags')
-  return [...value.matchAll(STRONG_VERSION_TAG)].flatMap(([, id, version]) =>
-    id === undefined || ids.some((one) => one.split('::')[0] === id) ? [Number(version)] : [],
-  )
+  return versionsInTags(value, ids)
 }
 
 /**
@@ -57,10 +48,5 @@ export function isCreateOnly(header: string | undefined): boolean {
 }
 
 /** True if If-None-Match names this ETag (weak comparison), so that a 304 suffices. */
-export function isUnchanged(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false
-  return header.split(',').some((tag) => {
-    const trimmed = tag.trim()
-    return trimmed === '*' || trimmed.replace(/^W\//, '') === etag.replace(/^W\//, '')
-  })
-}
+export const isUnchanged = (header: string | undefined, etag: string): boolean =>
+  header !== undefined && isTagListed(header, etag)
