@@ -29,39 +29,68 @@ export const parsePreference = (header: string | string[] | undefined): Preferen
   (/(?:^|[,;\s])return="?(minimal|identifier|representation)/.exec(String(header))?.[1] as Preference) ??
   'minimal'
 
-/** Headers of committal metadata by attribute; releases before 1.1 wrote attributes into the names. */
-const COMMIT_HEADERS = ['openehr-version', 'openehr-audit-details', 'openehr-audit_details']
+/** The details in the attributes of each header of committal metadata; those without a detail are ignored. */
+const AUDIT_ATTRIBUTES: Readonly<Record<string, keyof CommitDetails | undefined>> = {
+  'change_type.code_string': 'changeType',
+  'description.value': 'description',
+  'committer.name': 'committer',
+  'committer.external_ref.id': 'committerId',
+  'committer.external_ref.namespace': 'committerNamespace',
+  'committer.external_ref.type': 'committerType',
+  // The service sets these.
+  system_id: undefined,
+  'time_committed.value': undefined,
+}
+const COMMIT_HEADERS: ReadonlyMap<string, typeof AUDIT_ATTRIBUTES> = new Map([
+  ['openehr-version', { 'lifecycle_state.code_string': 'lifecycle' }],
+  ['openehr-audit-details', AUDIT_ATTRIBUTES],
+  // Releases before 1.1 wrote attributes into the names.
+  ['openehr-audit_details', AUDIT_ATTRIBUTES],
+])
 const MAX_COMMIT_TEXT_LENGTH = 1000
+
+/** An attribute with its text in quotes, which may have escapes, and what separates it from the next one. */
+const ATTRIBUTE = /[ \t]*([\w.]+)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*(?:,|$)/y
+
+/** The attributes of a header; undefined if it has another form. */
+function parseAttributes(header: string): [name: string, text: string][] | undefined {
+  const attributes: [string, string][] = []
+  for (let at = 0; at < header.length; at = ATTRIBUTE.lastIndex) {
+    ATTRIBUTE.lastIndex = at
+    const [, name, text] = ATTRIBUTE.exec(header) ?? []
+    if (name === undefined || text === undefined) return undefined
+    attributes.push([name, text.replace(/\\(.)/g, '$1')])
+  }
+  return attributes
+}
 
 /**
  * Reads the committal metadata: `openehr-audit-details: description.value="…",committer.name="…"`, or
  * `openEHR-AUDIT_DETAILS.description: value="…"`.
- * @throws MalformedRequest for texts that are too long
+ * @throws MalformedRequest for what cannot be read, for unknown or repeated attributes, and for texts that are too long
  */
 export function parseCommitDetails({ rawHeaders }: Pick<Request, 'rawHeaders'>): CommitDetails {
-  const found = new Map<string, string>()
+  const found: CommitDetails = {}
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toLowerCase() ?? ''
     const [header = '', ...prefix] = name.split('.')
-    if (!COMMIT_HEADERS.includes(header)) continue
-    for (const [, attribute, text] of (rawHeaders[i + 1] ?? '').matchAll(
-      /(?<![\w.])([\w.]+)\s*=\s*"([^"]*)"/g,
-    ))
-      found.set([...prefix, attribute].join('.'), text ?? '')
+    const detailOf = COMMIT_HEADERS.get(header)
+    if (!detailOf) continue
+    const attributes = parseAttributes(rawHeaders[i + 1] ?? '')
+    if (!attributes) throw malformedInput('header', name, 'format', 'must be attributes with texts in quotes')
+    for (const [attribute, text] of attributes) {
+      const path = [...prefix, attribute].join('.')
+      const fault = (code: string, message: string) =>
+        malformedInput('header', `${header}.${path}`, code, message)
+      if (!Object.hasOwn(detailOf, path)) throw fault('not-supported', 'is not an attribute of this header')
+      const detail = detailOf[path]
+      if (detail === undefined || text === '') continue
+      if (found[detail] !== undefined) throw fault('duplicate', 'must be given once')
+      if (text.length > MAX_COMMIT_TEXT_LENGTH) throw fault('maxLength', 'must be shorter')
+      found[detail] = text
+    }
   }
-  const details = {
-    changeType: found.get('change_type.code_string'),
-    lifecycle: found.get('lifecycle_state.code_string'),
-    description: found.get('description.value'),
-    committer: found.get('committer.name'),
-    committerId: found.get('committer.external_ref.id'),
-    committerNamespace: found.get('committer.external_ref.namespace'),
-    committerType: found.get('committer.external_ref.type'),
-  }
-  for (const text of Object.values(details))
-    if ((text?.length ?? 0) > MAX_COMMIT_TEXT_LENGTH)
-      throw malformedInput('header', 'openehr-audit-details', 'maxLength', 'must be shorter')
-  return Object.fromEntries(Object.entries(details).filter(([, text]) => text)) as CommitDetails
+  return found
 }
 
 /** The template of a composition in a simplified format, which does not name it; releases before 1.1 wrote `template_id`. */

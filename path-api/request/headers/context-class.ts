@@ -46,7 +46,6 @@ class HttpRequestFacts implements Omit<RequestFacts<'optional'>, 'newId' | 'newU
   readonly ifMatch: Context['ifMatch']
   readonly ifMatchOf: Context['ifMatchOf']
   readonly createOnly: boolean
-  readonly commitDetails: Context['commitDetails']
   readonly lastEventId: string | undefined
   current: Context['current']
 
@@ -65,7 +64,6 @@ class HttpRequestFacts implements Omit<RequestFacts<'optional'>, 'newId' | 'newU
     this.ifMatchOf = parseVersionCondition(isOpenEhr ? condition : undefined)
     this.createOnly =
       operation.creates === true && operation.method === 'put' && isCreateOnly(ifNoneMatch(request))
-    this.commitDetails = isOpenEhr ? parseCommitDetails(request) : {}
     this.lastEventId = operation.resumes ? parseLastEventId(request.headers['last-event-id']) : undefined
     this.current = undefined
   }
@@ -96,6 +94,10 @@ class HttpRequestFacts implements Omit<RequestFacts<'optional'>, 'newId' | 'newU
 
   get coding(): Context['coding'] {
     return (['br', 'gzip'] as const).find((one) => this.parts.request.acceptsEncodings(one))
+  }
+
+  get commitDetails(): Context['commitDetails'] {
+    return parseCommitDetails(this.parts.request)
   }
 
   get preference(): Context['preference'] {

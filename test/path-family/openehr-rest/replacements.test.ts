@@ -226,6 +226,41 @@ describe('a PUT of the openEHR REST API', () => {
     assertStatuses(await rest('POST', `/ehr/${ehrId}/contribution`, contribution), 201)
   })
 
+  it('refuses committal metadata that it cannot read, and keeps quotes in texts', async () => {
+    const { rest, template } = fixture
+    const path = `/ehr/${await createEhr(fixture)}/composition`
+    const commitWith = (headers: Record<string, string>) =>
+      rest('POST', path, compositionOf(template, 150), headers)
+    const audit = 'openehr-audit-details'
+    for (const [name, text, place] of [
+      [audit, 'garbage', audit],
+      [audit, 'change_type.code_string=249', audit],
+      [audit, 'description.value="unclosed', audit],
+      [audit, 'description.value="a" committer.name="b"', audit],
+      [audit, 'description.value="a", bogus.value="b"', `${audit}.bogus.value`],
+      [audit, 'change_type.value="deleted"', `${audit}.change_type.value`],
+      [audit, 'committer.name="Anna",committer.name="Eva"', `${audit}.committer.name`],
+      [audit, `description.value="${'x'.repeat(1001)}"`, `${audit}.description.value`],
+      ['openehr-version', 'description.value="a"', 'openehr-version.description.value'],
+      ['openehr-version', 'lifecycle_state.code_string="523"', 'openehr-version.lifecycle_state'],
+      ['openEHR-VERSION.lifecycle_state', 'value="complete"', 'openehr-version.lifecycle_state.value'],
+    ] as const) {
+      const refusal = await commitWith({ [name]: text })
+      assertStatuses(refusal, 400)
+      assert.deepEqual(
+        refusal.body.errors.map((one: { path: string }) => one.path),
+        [`header.${place}`],
+        text,
+      )
+    }
+    const text = String.raw`description.value="He said \"hi, all\", and \\", system_id="x", committer.name="Anna"`
+    const { etag } = await commitWith({ [audit]: text })
+    const uid = etag.slice(1, -1)
+    const version = `${path.replace('composition', 'versioned_composition')}/${idOf(uid)}/version/${uid}`
+    const { description, committer } = (await rest('GET', version)).body.commit_audit
+    assert.deepEqual([description.value, committer.name], ['He said "hi, all", and \\', 'Anna'])
+  })
+
   it('knows no versions of other systems', async () => {
     const { rest } = fixture
     const ehrId = await createEhr(fixture)

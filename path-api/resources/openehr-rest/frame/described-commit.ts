@@ -42,9 +42,10 @@ export function describeChange(
   const impliedType = !change.preceding ? CREATION : change.data ? '251' : DELETED
   const changeType = commitDetails.changeType ?? impliedType
   const isFit = change.preceding && change.data ? ['250', '251', '252', '253', '666'] : [impliedType]
-  if (!isFit.includes(changeType)) throw invalidDetail('change_type', `must be ${isFit.join(', ')}`)
+  if (!isFit.includes(changeType))
+    throw invalidDetail('openehr-audit-details.change_type', `must be ${isFit.join(', ')}`)
   if (lifecycle !== undefined && !['532', '553', ...(change.data ? [] : [DELETED])].includes(lifecycle))
-    throw invalidDetail('lifecycle_state', 'must be 532 or 553')
+    throw invalidDetail('openehr-version.lifecycle_state', 'must be 532 or 553')
   const audit: SentAudit = {
     changeType,
     ...(description && { description: { _type: 'DV_TEXT', value: description } }),
@@ -58,13 +59,12 @@ function readCommitter({ committer: name, ...details }: CommitDetails): RmObject
   const { committerId: value, committerNamespace: namespace, committerType: type } = details
   const parts = [value, namespace, type].filter((part) => part !== undefined)
   if (parts.length === 0) return name === undefined ? undefined : { _type: 'PARTY_IDENTIFIED', name }
-  if (parts.length < 3) throw invalidDetail('committer.external_ref', 'must have id, namespace and type')
+  if (parts.length < 3)
+    throw invalidDetail('openehr-audit-details.committer.external_ref', 'must have id, namespace and type')
   const id = { _type: 'GENERIC_ID', value, scheme: namespace }
   const external_ref = { _type: 'PARTY_REF', namespace, type, id }
   return { _type: 'PARTY_IDENTIFIED', ...(name !== undefined && { name }), external_ref }
 }
 
 const invalidDetail = (path: string, message: string) =>
-  new InvalidInput([
-    locateViolation('header')({ path: `openehr-audit-details.${path}`, code: 'code', message }),
-  ])
+  new InvalidInput([locateViolation('header')({ path, code: 'code', message })])
