@@ -10,7 +10,8 @@ import { createRunOnce } from './limits/idempotency.ts'
 import { RunningDownloads } from './limits/running-downloads.ts'
 import type { Method, Operation } from './operation/operation.ts'
 import { operationTable } from './operation-table.ts'
-import { prefersPage, renderNotFoundPage } from './pages/not-found-page.ts'
+import { prefersHtml, prefersPage, renderFailurePage } from './pages/failure-page.ts'
+import { htmlBody } from './pages/page.ts'
 import {
   createRequestHandler,
   type HandleRequest,
@@ -47,6 +48,7 @@ export interface PathApiOptions
 interface OperationRoute {
   method: Method
   path: string
+  isPage: boolean
   perform: HandleRequest
 }
 
@@ -71,11 +73,7 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
       pathPrefix,
     ),
   ]
-  const find = createPathMatcher(
-    servedOperations.map(
-      (operation): OperationRoute => ({ ...operation, perform: createRequestHandler(operation, frame) }),
-    ),
-  )
+  const find = createPathMatcher(servedOperations.map((one) => createRoute(one, frame)))
   const probes = pathsWith('probe', servedOperations)
   const router = express.Router()
   // The open test environment has no apps.
@@ -88,9 +86,10 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
       const error = toServiceError(failure)
       response.locals.refusal = errorCode(error.error)
       if (error.status >= 500) log[logLevelOf(error)]({ err: error.cause ?? error, requestId }, error.title)
-      return error.status === 404 && prefersPage(request)
-        ? renderNotFoundPage(request, services.terms, pathPrefix)
-        : createErrorResponse(error, { path: request.path, pathPrefix, requestId })
+      const refusal = createErrorResponse(error, { path: request.path, pathPrefix, requestId })
+      return isShownAsPage(find, request, error)
+        ? renderFailurePage(request, refusal, services.terms, pathPrefix)
+        : refusal
     }
     const rateCheck = probes.has(request.path)
       ? Promise.resolve()
@@ -100,8 +99,14 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
       .catch(refuse)
     await writeResponse(response, renderedResponse, pathPrefix).catch(() => response.destroy())
   })
-  return { router, isServed: (path) => isMatched(find, path) }
+  return { router, isServed: (path) => findRoutes(find, path) !== undefined }
 }
+
+const createRoute = (operation: Operation, frame: HandlerDependencies): OperationRoute => ({
+  ...operation,
+  isPage: operation.reply[1] === htmlBody,
+  perform: createRequestHandler(operation, frame),
+})
 
 const pathsWith = (flag: 'probe' | 'publicDocument', operations: readonly Operation[]): Set<string> =>
   new Set(operations.flatMap((one) => (one[flag] ? one.path : [])))
@@ -110,11 +115,19 @@ const pathsWith = (flag: 'probe' | 'publicDocument', operations: readonly Operat
 const logLevelOf = (error: ServiceError): 'warn' | 'error' =>
   error.status === 503 && !isFullDisk(error) ? 'warn' : 'error'
 
-function isMatched(find: (path: string) => unknown, path: string): boolean {
+/** Whether a browser shows the response to an error to a person: at an unknown address, or at that of a page. */
+const isShownAsPage = (find: FindRoutes, request: Request, error: ServiceError): boolean =>
+  (error.status === 404 && prefersPage(request)) ||
+  (prefersHtml(request) && [...(findRoutes(find, request.path)?.values() ?? [])].some(({ isPage }) => isPage))
+
+type FindRoutes = ReturnType<typeof createPathMatcher<OperationRoute>>
+
+/** The operations at a path; undefined for none, and for a path that cannot be decoded. */
+function findRoutes(find: FindRoutes, path: string): ReadonlyMap<Method, OperationRoute> | undefined {
   try {
-    return find(shortenPath(path)) !== undefined
+    return find(shortenPath(path))?.routes
   } catch {
-    return false
+    return undefined
   }
 }
 
@@ -165,10 +178,7 @@ const createCors = (options: CorsOptions) =>
   })
 
 /** @throws NotFound, MethodNotAllowed */
-async function dispatchRequest(
-  find: ReturnType<typeof createPathMatcher<OperationRoute>>,
-  exchange: RequestContext,
-): Promise<RenderedResponse> {
+async function dispatchRequest(find: FindRoutes, exchange: RequestContext): Promise<RenderedResponse> {
   const { path, method } = exchange.request
   const match = find(shortenPath(path))
   if (!match || (isFhirPath(path) && match.values.some((one) => one?.startsWith('$'))))

@@ -29,6 +29,8 @@ export interface OperationInput<Path extends string, P extends TProperties, Q ex
   params: { [Name in PathParameterName<Path>]: Name extends keyof P ? Static<P[Name]> : string }
   query: Static<TObject<Q>>
   body: BodyValue<B>
+  /** Violations of the parameters that were left out, if the operation handles them. */
+  violations?: readonly Violation[]
 }
 
 /** Description of an operation without the types of input and reply. */
@@ -66,6 +68,8 @@ export interface OperationDescription<A extends Access> {
   openQuery?: true
   /** Parameters without a value count as absent, in query and form (RFC 6749, 3.1 and 3.2). */
   ignoresEmpty?: true
+  /** The handler answers to invalid parameters: they are left out, and it gets the violations. */
+  handlesViolations?: true
   /** A document for programs of everybody: returned whatever Accept says, and to pages of every origin. */
   publicDocument?: true
   /** It tells the state of the service, and is answered however many requests there are. */

@@ -15,6 +15,8 @@ export interface RequestInput {
   params: Record<string, string>
   query: Record<string, unknown>
   body: unknown
+  /** Violations of parameters that were left out, because the operation handles them. */
+  violations?: readonly Violation[]
   /** Read-only properties of the body, which must be those of the resource. */
   readOnly?: Record<string, unknown>
   /** Raw body, for the fingerprint of an Idempotency-Key. */
@@ -56,9 +58,22 @@ export function createInputReader(operation: Operation, readOnly?: ReadonlySet<s
         ...checkQuery(input.query).map(locateViolation('query')),
         ...(checkBody?.(input.body) ?? []).map(locateViolation('body')),
       ]
+      if (violations.length > 0 && operation.handlesViolations) return withoutInvalid(input, violations)
       if (violations.length > 0) throw new InvalidInput(violations)
       return mapParams ? { ...input, params: mapParams(input.params) } : input
     },
+  }
+}
+
+function withoutInvalid(input: RequestInput, violations: readonly Violation[]): RequestInput {
+  const paths = new Set(violations.map(({ path }) => path))
+  const valid = (place: 'query' | 'body', values: object) =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => !paths.has(`${place}.${name}`)))
+  return {
+    ...input,
+    query: valid('query', input.query),
+    body: valid('body', input.body ?? {}),
+    violations,
   }
 }
 

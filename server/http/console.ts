@@ -3,7 +3,7 @@ import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
-import { prefersPage } from '../../path-api/pages/not-found-page.ts'
+import { prefersPage } from '../../path-api/pages/failure-page.ts'
 
 /** Where `npm run build` puts the pages, seen from the compiled service. */
 const CONSOLE_DIRECTORY = join(import.meta.dirname, '../../console')

@@ -65,6 +65,14 @@ describe('the authorization of apps', () => {
   it('tells the app what is wrong with its request, and gives back the state', async () => {
     for (const [change, error] of [
       [{ response_type: 'token' }, 'unsupported_response_type'],
+      [{ response_type: undefined }, 'invalid_request'],
+      [{ response_type: '' }, 'invalid_request'],
+      [{ nonce: 'n'.repeat(501) }, 'invalid_request'],
+      [{ scope: 'x'.repeat(4001) }, 'invalid_request'],
+      [{ launch: 'é' }, 'invalid_request'],
+      [{ prompt: 'none' }, 'login_required'],
+      [{ request: 'eyJ' }, 'request_not_supported'],
+      [{ request_uri: 'https://app.example.org/request' }, 'request_uri_not_supported'],
       [{ aud: 'https://other.example.org/fhir' }, 'invalid_request'],
       [{ aud: undefined }, 'invalid_request'],
       [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
@@ -81,6 +89,67 @@ describe('the authorization of apps', () => {
         JSON.stringify(change),
       )
     }
+  })
+
+  const sendTo = (of: SmartApp, more: string[][]) => {
+    const parameters = new URLSearchParams(authorizationOf(of, SCOPES.join(' '), newVerifier()))
+    parameters.delete('state')
+    for (const [name = '', value = ''] of more) parameters.append(name, value)
+    return call('GET', `/auth/smart/authorize?${parameters}`, undefined, { accept: 'text/html' })
+  }
+
+  it('tells the app that a parameter is not valid or occurs twice, without a state that it cannot give back', async () => {
+    for (const more of [
+      [['state', 'a'.repeat(1001)]],
+      [['state', 'é']],
+      [
+        ['state', 'one'],
+        ['state', 'two'],
+      ],
+      [['scope', 'openid']],
+      [['code_challenge', 'a']],
+    ]) {
+      const { status, headers } = await sendTo(app, more)
+      assert.equal(status, 303, JSON.stringify(more))
+      const { origin, searchParams } = new URL(headers.get('location') ?? '')
+      assert.equal(origin, 'https://app.example.org')
+      assert.deepEqual([searchParams.get('error'), searchParams.get('state')], ['invalid_request', null])
+      assert.match(searchParams.get('error_description') ?? '', new RegExp(more[0]?.[0] ?? ''))
+    }
+  })
+
+  it('shows a page when the app or its address is in doubt, or the service refuses', async () => {
+    for (const more of [
+      [['client_id', app.id]],
+      [['redirect_uri', app.redirectUri]],
+      [['redirect_uri', 'https://evil.example.org/']],
+    ]) {
+      const answer = await sendTo(app, more)
+      assert.equal(answer.headers.get('location'), null)
+      assert.match(assertStatus(answer), /not registered/)
+    }
+    const accept = 'text/html,*/*;q=0.8'
+    for (const [method, path, body, status] of [
+      ['GET', '/auth/smart/login', undefined, 405],
+      ['POST', '/auth/smart/login', {}, 415],
+      ['GET', '/auth/link?lang=en&lang=nl', undefined, 400],
+      ['POST', '/auth/link', {}, 415],
+    ] as const) {
+      const answer = await call(method, path, body, { accept, 'accept-language': 'nl' })
+      assert.match(assertStatus(answer, status), /<h1>Dit is niet gelukt<.h1>/, path)
+      assert.match(answer.headers.get('content-type') ?? '', /^text\/html/)
+      const asProgram = await call(method, path, body)
+      assert.equal(assertStatus(asProgram, status).status, status)
+    }
+  })
+
+  it('takes a form of the page that is not complete for a refusal, and parameters without a value for none', async () => {
+    const parameters = { ...authorizationOf(app, SCOPES.join(' '), newVerifier()), state: '', lang: '' }
+    const page = await openRequest(patient, parameters)
+    assert.deepEqual([...(await decide(page, 'admit', 'é'.repeat(65))).keys()], ['error', 'iss'])
+    const again = await openRequest({ ...patient, email: 'a'.repeat(321) }, parameters)
+    assert.match(again, /The login failed/)
+    assert.match(assertStatus(await postForm('/auth/smart/decision', { request: 'é' })), /expired/)
   })
 
   it('gives back neither state nor nonce to an app that has sent none', async () => {

@@ -45,6 +45,9 @@ const smartConfiguration = (publicUrl: string) => {
     management_endpoint: manage,
     grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
     response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
     scopes_supported: [...CONTEXT_SCOPES, ...RESOURCE_SCOPES],
     code_challenge_methods_supported: ['S256'],
     token_endpoint_auth_methods_supported: [

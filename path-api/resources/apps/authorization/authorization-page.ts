@@ -25,6 +25,7 @@ import {
   authorizationFields,
   checkAuthorizationRequest,
   openForm,
+  type ReceivedRequest,
   responseAddress,
 } from './authorization-request.ts'
 import { describeScopes, durationText, reachesEverybody } from './scope-texts.ts'
@@ -37,20 +38,26 @@ const RequestForm = Type.Object(authorizationFields, {
 const LoginForm = Type.Object(
   {
     ...authorizationFields,
-    email: Type.String({ maxLength: 320, description: 'E-mail address', examples: ['ann@example.org'] }),
-    password: Type.String({ maxLength: 1000, description: 'Password' }),
+    email: Type.Optional(
+      Type.String({ maxLength: 320, description: 'E-mail address', examples: ['ann@example.org'] }),
+    ),
+    password: Type.Optional(Type.String({ maxLength: 1000, description: 'Password' })),
   },
   { ...openForm, description: 'Form of the page' },
 )
 
 const DecisionForm = Type.Object(
   {
-    request: Type.String({ pattern: '^[\\w-]*$', maxLength: 100, description: 'Secret of the open request' }),
-    decision: Type.Unsafe<'admit' | 'refuse'>({
-      type: 'string',
-      enum: ['admit', 'refuse'],
-      description: 'Decision of the person',
-    }),
+    request: Type.Optional(
+      Type.String({ pattern: '^[\\w-]*$', maxLength: 100, description: 'Secret of the open request' }),
+    ),
+    decision: Type.Optional(
+      Type.Unsafe<'admit' | 'refuse'>({
+        type: 'string',
+        enum: ['admit', 'refuse'],
+        description: 'Decision of the person',
+      }),
+    ),
     patient: Type.Optional(
       Type.String({
         pattern: '^[!-~]*$',
@@ -70,6 +77,10 @@ const common = {
   access: 'public',
   reply: [200, htmlBody],
   redirect: 'The response to the app, at its redirect URI',
+  // The app learns of an invalid parameter by the redirect, or the person by the page.
+  handlesViolations: true,
+  openQuery: true,
+  ignoresEmpty: true,
 } as const
 
 type PageContext = Context<'public'>
@@ -80,9 +91,10 @@ const redirectTo = (location: string) => replyWith('', { seeOther: true, locatio
 const renderNotice = (view: PageView, text: PageText) =>
   renderPage(view, 'admitApp', markup`<p role="alert">${translate(view.language, text)}</p>`)
 
-async function showLogin(parameters: AuthorizationParameters, context: PageContext, hasFailed = false) {
+async function showLogin(received: ReceivedRequest, context: PageContext, hasFailed = false) {
+  const { parameters } = received
   const view = await createPageView(parameters.lang, context)
-  const result = await checkAuthorizationRequest(parameters, context)
+  const result = await checkAuthorizationRequest(received, context)
   if (!result) return renderNotice(view, 'admitUnknown')
   if ('redirect' in result) return redirectTo(result.redirect)
   return renderLogin(view, result.app, parameters, hasFailed)
@@ -100,34 +112,32 @@ export const authorizationPages = [
     path: SMART_PATHS.authorize,
     summary: 'Show the page on which a person decides whether an app gets access',
     query: authorizationFields,
-    openQuery: true,
-    handle: ({ query }, context) => showLogin(query, context),
+    handle: ({ query, violations = [] }, context) => showLogin({ parameters: query, violations }, context),
   }),
   defineOperation({
     ...common,
     id: 'requestAuthorization',
     method: 'post',
     path: SMART_PATHS.authorize,
-    openQuery: true,
     summary: 'Show the same page, with the parameters in a form',
     body: formBody(RequestForm),
-    handle: ({ body }, context) => showLogin(body, context),
+    handle: ({ body, violations = [] }, context) => showLogin({ parameters: body, violations }, context),
   }),
   defineOperation({
     ...common,
     id: 'logInForAuthorization',
     method: 'post',
     path: SMART_PATHS.login,
-    openQuery: true,
     summary: 'Log in on the page, and see what the app asks for',
     body: formBody(LoginForm),
     guardedAccount: ({ body }) => body.email,
     countedAs: 'loginWithPassword',
-    handle: async ({ body: { email, password, ...parameters } }, context) => {
-      const result = await checkAuthorizationRequest(parameters, context)
-      if (!result || 'redirect' in result) return showLogin(parameters, context)
+    handle: async ({ body: { email = '', password = '', ...parameters }, violations = [] }, context) => {
+      const received = { parameters, violations }
+      const result = await checkAuthorizationRequest(received, context)
+      if (!result || 'redirect' in result) return showLogin(received, context)
       const login = await context.logins.logInForApp(email, password, result.app.name).catch(toLoginFailure)
-      if (login === undefined) return showLogin(parameters, context, true)
+      if (login === undefined) return showLogin(received, context, true)
       return showLaunched(login, result, parameters, context)
     },
   }),
@@ -138,7 +148,7 @@ export const authorizationPages = [
     path: SMART_PATHS.decision,
     summary: 'Decide whether the app gets access',
     body: formBody(DecisionForm),
-    handle: async ({ body: { request: secret, decision, patient, lang } }, context) => {
+    handle: async ({ body: { request: secret = '', decision, patient, lang } }, context) => {
       const { appAuthorizations, apps, sessions, publicUrl } = context
       const request = await appAuthorizations.take(secret)
       const app = request && (await apps.find(request.appId))

@@ -3,6 +3,7 @@ import type { AppRequest } from '../../../../records/accounts/apps/app-authoriza
 import { isSystemScope, reduceScopes } from '../../../../records/accounts/apps/app-scopes.ts'
 import type { RegisteredApps } from '../../../../records/accounts/apps/registered-apps.ts'
 import type { App } from '../../../../schemas/accounts/app.ts'
+import type { Violation } from '../../../../schemas/validation/violations.ts'
 import { languageParameter } from '../../../pages/page.ts'
 import { fhirBaseOf } from '../../smart-addresses.ts'
 
@@ -27,6 +28,9 @@ export const authorizationFields = {
   code_challenge_method: textField('`S256`', 20, 'S256'),
   launch: textField('Value of the launch, with the scope `launch`', 200),
   nonce: textField('Value that the ID token repeats', 500),
+  prompt: textField('`none` is refused, because each request shows a page', 100, 'login'),
+  request: textField('Refused: request objects are not supported', 8000),
+  request_uri: textField('Refused: request objects are not supported', 500),
   lang: languageParameter,
 }
 
@@ -47,13 +51,32 @@ export function responseAddress(
   return url.href
 }
 
-/** The first fault of a request, as a code of OAuth and a sentence. */
-function faultOf(
+/** A fault as a code of OAuth and a sentence. */
+type Fault = [error: string, description: string]
+
+/** The first fault that makes a request unreadable, or asks for what is not offered. */
+function formFaultOf(
+  { prompt, request, request_uri }: AuthorizationParameters,
+  invalid: string[],
+): Fault | undefined {
+  if (request !== undefined || invalid.includes('request'))
+    return ['request_not_supported', 'request is not supported']
+  if (request_uri !== undefined || invalid.includes('request_uri'))
+    return ['request_uri_not_supported', 'request_uri is not supported']
+  if (invalid.length > 0)
+    return ['invalid_request', `These are not valid, or occur more than once: ${invalid.join(', ')}`]
+  if (prompt?.split(' ').includes('none')) return ['login_required', 'Each request needs a login']
+  return undefined
+}
+
+/** The first fault of the content of a request. */
+function contentFaultOf(
   parameters: AuthorizationParameters,
   scopes: readonly string[],
   fhirBase: string,
-): [error: string, description: string] | undefined {
+): Fault | undefined {
   const { response_type, aud = '', launch, code_challenge = '', code_challenge_method } = parameters
+  if (response_type === undefined) return ['invalid_request', 'response_type is required']
   if (response_type !== 'code') return ['unsupported_response_type', 'response_type must be code']
   if (aud.replace(/\/$/, '') !== fhirBase) return ['invalid_request', `aud must be ${fhirBase}`]
   if (code_challenge_method !== 'S256') return ['invalid_request', 'code_challenge_method must be S256']
@@ -64,9 +87,17 @@ function faultOf(
   return scopes.length === 0 ? ['invalid_scope', 'None of these scopes is registered for the app'] : undefined
 }
 
+/** The authorization request of an app, as it was received. */
+export interface ReceivedRequest {
+  /** The valid parameters. */
+  parameters: AuthorizationParameters
+  /** The violations of others. */
+  violations: readonly Violation[]
+}
+
 /** Checks an authorization request. Only an address that is registered for the app receives a response. */
 export async function checkAuthorizationRequest(
-  parameters: AuthorizationParameters,
+  { parameters, violations }: ReceivedRequest,
   { apps, publicUrl }: { apps: RegisteredApps; publicUrl: string },
 ): Promise<CheckedRequest> {
   const { client_id = '', redirect_uri: redirectUri = '', scope = '', state, nonce } = parameters
@@ -74,7 +105,9 @@ export async function checkAuthorizationRequest(
   if (!app?.redirectUris?.includes(redirectUri)) return undefined
   // System scopes are for services that act without a person.
   const scopes = reduceScopes(scope, app.scopes).filter((one) => !isSystemScope(one))
-  const fault = faultOf(parameters, scopes, fhirBaseOf(publicUrl))
+  const names = Object.keys(authorizationFields)
+  const invalid = names.filter((name) => violations.some(({ path }) => path.endsWith(`.${name}`)))
+  const fault = formFaultOf(parameters, invalid) ?? contentFaultOf(parameters, scopes, fhirBaseOf(publicUrl))
   if (fault) {
     const [error, error_description] = fault
     return { redirect: responseAddress(redirectUri, publicUrl, { error, error_description, state }) }
