@@ -72,6 +72,8 @@ export interface OperationDescription<A extends Access> {
   handlesViolations?: true
   /** A document for programs of everybody: returned whatever Accept says, and to pages of every origin. */
   publicDocument?: true
+  /** A form that sets a cookie: browsers may send it from our own pages only. */
+  setsCookie?: true
   /** It tells the state of the service, and is answered however many requests there are. */
   probe?: true
   /** A stream that resumes after the event of `Last-Event-ID`. */

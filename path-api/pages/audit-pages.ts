@@ -108,6 +108,7 @@ export const auditPages = [
     access: 'public',
     guardedAccount: ({ body }) => body.email,
     countedAs: 'loginWithPassword',
+    setsCookie: true,
     reply: [303],
     handle: async ({ body: { email, password, lang } }, { logins, userAgent, pathPrefix }) => {
       const grant = await logins.logInWithPassword(email, password, userAgent).catch(toLoginFailure)
@@ -127,6 +128,7 @@ export const auditPages = [
     summary: 'Log out on the audit page',
     body: formBody(LogoutForm),
     access: 'optional',
+    setsCookie: true,
     reply: [303],
     handle: async ({ body: { lang } }, { principal, sessions, pathPrefix }) => {
       if (principal) await sessions.end(principal.mvUid, principal.sessionId)

@@ -26,7 +26,7 @@ import type { createContextClass } from './headers/context-class.ts'
 import { mediaTypesOfReply, negotiateMediaType } from './headers/media-type.ts'
 import { findReadOnlyProperties, requireUnchanged } from './read-only-properties.ts'
 import { createInputReader, locateInInput, type RequestInput } from './request-input.ts'
-import { authenticateRequest, type TokenPolicy } from './token.ts'
+import { authenticateRequest, requireOwnForm, type TokenPolicy } from './token.ts'
 
 /** Dependencies of every request handler. */
 export interface HandlerDependencies {
@@ -68,6 +68,7 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
   return async (exchange, params) => {
     const { request, response } = exchange
     requireAcceptable(request, operation)
+    if (operation.setsCookie) requireOwnForm(request, tokens)
     const principal = await authenticate(request, operation, tokens)
     if (principal?.isSystem && operation.api !== 'openehr')
       throw new ServiceError('Forbidden', { detail: 'Connected systems can use the openEHR REST API only.' })

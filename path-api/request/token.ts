@@ -62,6 +62,15 @@ function readOwnCookie(request: Request, pattern: RegExp, ownOrigins: readonly s
 }
 
 /**
+ * Keeps other sites from logging a browser in or out, which needs no cookie. Programs send none of these headers.
+ * @throws CrossSiteRequest
+ */
+export function requireOwnForm(request: Request, { ownOrigins }: TokenPolicy): void {
+  const { 'sec-fetch-site': site = 'none', origin } = request.headers
+  if (site !== 'none' || origin !== undefined) rejectCrossSiteRequest(request, ownOrigins)
+}
+
+/**
  * Browsers send cookies with cross-site requests, too. So a changing request with a cookie must come from one
  * of our own pages. See docs/decisions/cookie-and-csrf.md.
  */

@@ -22,7 +22,7 @@ export function impliedErrors(operation: Operation): ErrorName[] {
     [!operation.publicDocument, ['NotAcceptable']],
     [true, ['DeadlineExceeded', 'RequestTimeout', 'HeadersTooLarge']],
     [access !== 'public', ['Unauthenticated']],
-    [access !== 'public' && unsafe, ['CrossSiteRequest']],
+    [(access !== 'public' && unsafe) || operation.setsCookie === true, ['CrossSiteRequest']],
     [access !== 'public' && access !== 'optional' && access !== 'user', ['Forbidden']],
     [operation.api === 'fhir' && access !== 'public', ['Forbidden']],
     [path.includes('{'), ['NotFound']],

@@ -18,10 +18,9 @@ export const sessionOperations = [
     extra: true,
     access: 'user',
     reply: [204],
-    handle: async (_, { sessions, principal, refreshCookie, pathPrefix }) => {
+    handle: async (_, { sessions, principal, pathPrefix }) => {
       await sessions.end(principal.mvUid, principal.sessionId)
-      const headers =
-        principal.acting || refreshCookie() === undefined ? {} : refreshCookieHeader(pathPrefix, '', 0)
+      const headers = principal.acting ? {} : refreshCookieHeader(pathPrefix, '', 0)
       return replyWith(undefined, { headers })
     },
   }),

@@ -88,6 +88,28 @@ describe("the page with accesses to a patient's record", () => {
     assert.deepEqual(await context.cookies(), [])
   })
 
+  it('lets no other site log a browser in or out', async () => {
+    const form = { email: nurse.email, password }
+    const send = (path: string, headers: Record<string, string>) =>
+      request()
+        .post(path)
+        .type('form')
+        .set(headers)
+        .send(path === '/ehr/audit' ? form : {})
+    const foreign: Record<string, string>[] = [
+      { 'sec-fetch-site': 'cross-site' },
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+    ]
+    for (const path of ['/ehr/audit', '/ehr/audit-leave'])
+      for (const headers of foreign) {
+        const { status, headers: sent } = await send(path, headers)
+        assert.deepEqual([status, sent['set-cookie']], [403, undefined], JSON.stringify([path, headers]))
+      }
+    assert.equal((await send('/ehr/audit', {})).status, 303)
+    assert.equal((await send('/ehr/audit', { 'sec-fetch-site': 'same-origin', origin: 'null' })).status, 303)
+  })
+
   it('shows nobody the record of somebody else', async () => {
     const answer = await request()
       .get(`/ehr/audit?ehrId=${patient.ehrId}&own=true`)

@@ -61,12 +61,14 @@ describe('the refresh token of a page', () => {
   })
 
   it('ends with the log-out, which removes the cookie', async () => {
-    const login = await logInOnPage(email)
-    const headers = { cookie: sentCookie(login), authorization: `Bearer ${assertStatus(login).authToken}` }
-    const answer = await call('POST', '/auth/logout', undefined, { ...headers, ...ownPage })
-    assertStatus(answer, 204)
-    assert.match(cookieOf(answer), /^refreshToken=; Path=\/auth; Max-Age=0;/)
-    assertProblem(await refresh(sentCookie(login)), 401, 'unauthenticated')
+    for (const page of [ownPage, {}]) {
+      const login = await logInOnPage(email)
+      const headers = { cookie: sentCookie(login), authorization: `Bearer ${assertStatus(login).authToken}` }
+      const answer = await call('POST', '/auth/logout', undefined, { ...headers, ...page })
+      assertStatus(answer, 204)
+      assert.match(cookieOf(answer), /^refreshToken=; Path=\/auth; Max-Age=0;/)
+      assertProblem(await refresh(sentCookie(login)), 401, 'unauthenticated')
+    }
   })
 
   it('is missed without a cookie', async () => {
