@@ -1,6 +1,6 @@
 import { compartmentOf } from '../../records/ehrs/rights/access.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
-import { parseToken } from '../../records/fhir/search/search-values.ts'
+import { fitsToken } from '../../records/fhir/search/search-values.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { AuditedReads } from '../../records/store/writing/transaction.ts'
@@ -98,11 +98,7 @@ const categoriesOf = ({ category }: FhirResource): { system?: string; code?: str
   })
 
 const isOfCategory = (resource: FhirResource, categories: readonly string[]): boolean =>
-  categories
-    .map(parseToken)
-    .some(({ system, code }) =>
-      categoriesOf(resource).some((one) => one.code === code && (!system || one.system === system)),
-    )
+  categories.some((category) => categoriesOf(resource).some((one) => fitsToken(one, category)))
 
 type Rest = readonly unknown[]
 type Method = (caller: Caller, ...rest: never[]) => Promise<unknown>

@@ -309,6 +309,23 @@ describe('an app', () => {
     assertStatus(await fhir(app, 'POST', 'Observation', bloodPressureOf(patient.ehrId, day)), 201)
   })
 
+  it('reaches a category of a system, however the scope is encoded', async () => {
+    const category = 'http://terminology.hl7.org/CodeSystem/observation-category|vital-signs'
+    const all = await findOf(patient, typeOf('Observation'), patient.ehrId)
+    const [id] = all.flatMap((one) =>
+      JSON.stringify(one.category ?? []).includes('vital-signs') ? one.id : [],
+    )
+    for (const text of [category, encodeURIComponent(category)]) {
+      const app = await admit(['launch/patient', `patient/Observation.rs?category=${text}`])
+      const found = await findOf(app, typeOf('Observation'), patient.ehrId)
+      assert.ok(
+        found.some((one) => one.id === id),
+        text,
+      )
+      assertStatus(await fhir(app, 'GET', `Observation/${id}`))
+    }
+  })
+
   const typeOf = (name: string): ResourceType => {
     const found = resourceTypes.find(({ type }) => type === name)
     assert.ok(found)

@@ -21,10 +21,27 @@ const V1_LETTERS: Readonly<Record<string, string>> = { read: 'rs', write: 'cud',
 const RESOURCE_SCOPE =
   /^(patient|user|system)\/([A-Z][A-Za-z]{1,63}|\*)\.(read|write|\*|(?=[cruds])c?r?u?d?s?)(?:\?category=([^?&=]+))?$/
 
+/** Searches know further tokens, such as `system|` and lists. */
+const CATEGORY = /^(?:[^|]+\|)?[^|]+$/
+/** Other characters than those of a scope, and those with a meaning in searches. */
+const NOT_IN_CATEGORY = /[^!-~]|["%&,=?\\]/
+
+/** A category of a scope, percent-encoded or not: `code` or `system|code`; undefined for any other text. */
+function parseCategory(text: string): string | undefined {
+  try {
+    const category = decodeURIComponent(text)
+    return CATEGORY.test(category) && !NOT_IN_CATEGORY.test(category) ? category : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** The resources that a scope of SMART 1 or 2 names; undefined for any other text. */
 function parseResourceScope(text: string): ResourceScope | undefined {
-  const [, level, type, letters, category] = RESOURCE_SCOPE.exec(text) ?? []
+  const [, level, type, letters, categoryText] = RESOURCE_SCOPE.exec(text) ?? []
   if (level === undefined || type === undefined || letters === undefined) return undefined
+  const category = categoryText === undefined ? undefined : parseCategory(categoryText)
+  if (categoryText !== undefined && category === undefined) return undefined
   return {
     level: level as ResourceScope['level'],
     type,
