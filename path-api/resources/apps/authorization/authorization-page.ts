@@ -68,7 +68,7 @@ const DecisionForm = Type.Object(
     ),
     lang: languageParameter,
   },
-  { additionalProperties: false, description: 'Form of the page' },
+  { ...openForm, description: 'Form of the page' },
 )
 
 const common = {
