@@ -128,7 +128,10 @@ export class CompositionDefaults {
           _type: 'PARTY_REF',
           type: 'PARTY',
           namespace,
-          id: { _type: 'GENERIC_ID', value: id, scheme },
+          id:
+            scheme === undefined
+              ? { _type: 'HIER_OBJECT_ID', value: id }
+              : { _type: 'GENERIC_ID', value: id, scheme },
         },
       }),
     }

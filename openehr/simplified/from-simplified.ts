@@ -8,7 +8,7 @@ import { type FormNode, type FormStep, hiddenEvent } from './forms/form-node.ts'
 import { toFormTree } from './forms/form-tree.ts'
 import { SimpleNode } from './simple-tree.ts'
 import { readAttributes, readParts, readRaw, readValue } from './values/read-value.ts'
-import { INTERVAL_NODES } from './values/value-parts.ts'
+import { HISTORY_ATTRIBUTES, INTERVAL_NODES } from './values/value-parts.ts'
 
 /**
  * Makes a composition from its nodes by the ids of the web template, and lets others run. It may still violate the model or its template.
@@ -103,10 +103,11 @@ class CompositionReader {
   #readOwn(node: SimpleNode, object: RmObject): void {
     const { reading } = this.#defaults
     readParts(node, object, reading)
-    const [origin] = node.takeAll('history_origin').map((one) => one.take(''))
     const history = object.data as RmObject | undefined
-    if (origin !== undefined && history?._type === 'HISTORY')
-      history.origin = { _type: 'DV_DATE_TIME', value: origin }
+    if (history?._type === 'HISTORY')
+      for (const [attribute, rmType] of HISTORY_ATTRIBUTES)
+        for (const one of node.takeAll(`history_${attribute}`))
+          history[attribute] = readValue(one, { rmType, attribute }, reading)
     readAttributes(node, object, {}, reading)
   }
 

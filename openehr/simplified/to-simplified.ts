@@ -5,7 +5,7 @@ import { defaultName, earliestTime } from './composition-defaults.ts'
 import { type FormNode, type FormStep, hiddenEvent } from './forms/form-node.ts'
 import { toFormTree } from './forms/form-tree.ts'
 import { SimpleNode } from './simple-tree.ts'
-import { INTERVAL_NODES } from './values/value-parts.ts'
+import { HISTORY_ATTRIBUTES, INTERVAL_NODES } from './values/value-parts.ts'
 import { writeAttributes, writeParts, writeValue } from './values/write-value.ts'
 
 /**
@@ -21,7 +21,8 @@ export function toSimplified(template: Template, composition: RmObject): SimpleN
 
 function writeForm(form: FormNode, value: unknown, node: SimpleNode): void {
   if (!isRmObject(value) || form.children.length === 0 || isSubclassOf(value._type, 'DATA_VALUE')) {
-    writeValue(value, node)
+    const { attribute, constraint } = form.steps.at(-1) as FormStep
+    writeValue(value, node, { rmType: form.rmType, attribute, constraint, isOpen: form.isOpen })
     return
   }
   writeChildren(form, value, node)
@@ -48,8 +49,8 @@ function writeOwn(
   const { uid, name, data } = object
   if (isRmObject(uid)) node.child('_uid').parts.set('', String(uid.value))
   if (isRmObject(name) && step && name.value !== defaultName(step).value)
-    writeValue(name, node.child('_name'))
-  if (isRmObject(data) && data._type === 'HISTORY') writeOrigin(data, node)
+    writeValue(name, node.child('_name'), { rmType: 'DV_TEXT', attribute: 'name' })
+  if (isRmObject(data) && data._type === 'HISTORY') writeHistory(data, node)
   const parts = new Set(object._type === 'INTERVAL_EVENT' ? ['sample_count'] : [])
   writeAttributes(
     object,
@@ -58,11 +59,14 @@ function writeOwn(
   )
 }
 
-/** The origin of a history, unless it is the time of its first event. */
-function writeOrigin(history: RmObject, node: SimpleNode): void {
-  const origin = (history.origin as RmObject | undefined)?.value
-  if (origin !== undefined && origin !== earliestTime(history))
-    node.child('history_origin').parts.set('', String(origin))
+/** What a history says itself; its origin, unless it is the time of its first event. */
+function writeHistory(history: RmObject, node: SimpleNode): void {
+  for (const [attribute, rmType] of HISTORY_ATTRIBUTES) {
+    const value = history[attribute]
+    const isUsual = attribute === 'origin' && (value as RmObject | undefined)?.value === earliestTime(history)
+    if (value !== undefined && !isUsual)
+      writeValue(value, node.child(`history_${attribute}`), { rmType, attribute })
+  }
 }
 
 /** Forms with a name in their path come first: the others get what is left. */
@@ -112,7 +116,8 @@ function* follow(
 /** Whether an object is the one that a step leads to. */
 function isAt(value: unknown, { constraint, name }: FormStep, isOpen: true | undefined): boolean {
   if (!isRmObject(value) || constraint === undefined) return true
-  if (isOpen && value._type === 'DV_TEXT') return true
+  // A text may stand for a code, and for a link.
+  if (value._type === 'DV_TEXT' && (isOpen || constraint.rmType === 'DV_URI')) return true
   if (!isSubclassOf(value._type, constraint.rmType) || !hasBounds(value, constraint)) return false
   if (!isSubclassOf(value._type, 'LOCATABLE')) return true
   const { value: own } = (value.name ?? {}) as RmObject

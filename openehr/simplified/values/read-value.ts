@@ -106,18 +106,22 @@ function concreteClass(node: SimpleNode, { rmType, bounds, isOpen }: ExpectedVal
 function setAt(object: RmObject, path: readonly string[], value: unknown, reading: Reading): void {
   let place = object
   for (const name of path.slice(0, -1)) {
+    if (name === 'defining_code') place._type = 'DV_CODED_TEXT'
     const type = findRmClass(place._type)?.attributes.get(name)?.type ?? ''
     place[name] ??= type === 'OBJECT_ID' ? newId(place, value, reading) : newObject(type, name, reading)
     place = place[name] as RmObject
   }
-  place[path.at(-1) as string] = value
+  const name = path.at(-1) as string
+  if (name === 'scheme') place._type = 'GENERIC_ID'
+  place[name] = value
 }
 
-/** References to versions have their ids, those to persons ids of other systems. */
+/** References to versions have their ids, those to persons ids of other systems. An id with a scheme is a GENERIC_ID. */
 function newId({ _type }: RmObject, value: unknown, { idScheme }: Reading): RmObject {
   if (String(value).includes('::')) return { _type: 'OBJECT_VERSION_ID' }
-  if (_type === 'LOCATABLE_REF') return { _type: 'HIER_OBJECT_ID' }
-  return { _type: 'GENERIC_ID', ...(idScheme && { scheme: idScheme }) }
+  return idScheme !== undefined && _type !== 'LOCATABLE_REF'
+    ? { _type: 'GENERIC_ID', scheme: idScheme }
+    : { _type: 'HIER_OBJECT_ID' }
 }
 
 function newObject(type: string, attribute: string, { idNamespace }: Reading): RmObject {

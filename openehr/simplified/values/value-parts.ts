@@ -23,6 +23,7 @@ const PARTY = [
   part('id', 'external_ref.id.value'),
   part('id_scheme', 'external_ref.id.scheme'),
   part('id_namespace', 'external_ref.namespace'),
+  part('id_type', 'external_ref.type'),
 ]
 const PLAIN = part('. value', 'value')
 
@@ -87,7 +88,12 @@ const PARTS: Readonly<Record<string, readonly ValuePart[]>> = {
   ]),
   PARTY_SELF: PARTY,
   PARTY_IDENTIFIED: [part('name', 'name'), ...PARTY],
-  PARTICIPATION: [part('function', 'function.value'), part('mode', 'mode.value')],
+  PARTICIPATION: [
+    part('function', 'function.value'),
+    part('function_code', 'function.defining_code.code_string'),
+    part('function_terminology', 'function.defining_code.terminology_id.value'),
+    part('mode', 'mode.value'),
+  ],
   OBJECT_REF: [
     part('id', 'id.value'),
     part('id_scheme', 'id.scheme'),
@@ -156,6 +162,13 @@ const PLAIN_NAMES = new Set([
 
 /** The nodes that make an event an INTERVAL_EVENT. */
 export const INTERVAL_NODES = ['width', 'math_function']
+
+/** The attributes of a history that are nodes of its observation: `history_origin`. */
+export const HISTORY_ATTRIBUTES = [
+  ['origin', 'DV_DATE_TIME'],
+  ['period', 'DV_DURATION'],
+  ['duration', 'DV_DURATION'],
+] as const
 
 /** Attributes that are nodes without an underscore in any class. */
 const PLAIN_ATTRIBUTES = ['relationship', ...INTERVAL_NODES]
