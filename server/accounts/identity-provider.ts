@@ -120,13 +120,16 @@ async function verifyIdToken(
   audience: string[],
   { issuer, keys }: DiscoveredProvider,
 ): Promise<JWTPayload> {
-  const { payload } = await jwtVerify(idToken, keys, {
+  const { payload, protectedHeader } = await jwtVerify(idToken, keys, {
     algorithms: ALLOWED_ALGORITHMS,
     issuer: [issuer, ...(ISSUER_ALIASES[issuer] ?? [])],
     audience,
     clockTolerance: CLOCK_TOLERANCE_S,
     requiredClaims: ['sub', 'exp', 'iat'],
   })
+  // RFC 8725, 3.11: the provider signs access tokens and logout tokens, too.
+  if (!/^(application\/)?jwt$/i.test(protectedHeader.typ ?? 'JWT') || 'events' in payload)
+    throw identityRefusedError('The token is not an ID token.')
   const { azp, aud } = payload
   if (Array.isArray(aud) && aud.length > 1 && !audience.includes(String(azp)))
     throw identityRefusedError('The token was issued to another client.')
@@ -159,7 +162,17 @@ const OUTAGE_CODES: readonly string[] = [
   errors.JWKSInvalid.code,
 ]
 
-/** A rejection by the provider is the caller's error. A provider that does not respond is an outage. */
+/** What providers answer to a client that they do not know, that has a wrong secret, or may not do this. */
+const REFUSED_CLIENT_CODES = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type']
+
+const isClientRefusal = (error: unknown): boolean =>
+  error instanceof oidc.WWWAuthenticateChallengeError ||
+  (error instanceof oidc.ResponseBodyError && REFUSED_CLIENT_CODES.includes(error.error))
+
+/**
+ * A rejection by the provider is the caller's error; of the service itself, it is a fault of its configuration. A provider
+ * that does not respond is an outage.
+ */
 async function translateProviderErrors(work: () => Promise<ExternalIdentity>): Promise<ExternalIdentity> {
   try {
     return await work()
@@ -167,6 +180,11 @@ async function translateProviderErrors(work: () => Promise<ExternalIdentity>): P
     if (error instanceof ServiceError) throw error
     if (error instanceof oidc.ResponseBodyError && ['invalid_grant', 'invalid_request'].includes(error.error))
       throw identityRefusedError('The identity provider rejects the authorization code.', error)
+    if (isClientRefusal(error))
+      throw new ServiceError('Internal', {
+        detail: 'The identity provider does not accept this service. Tell its operator.',
+        cause: error,
+      })
     if (error instanceof errors.JOSEError && !OUTAGE_CODES.includes(error.code))
       throw identityRefusedError('The ID token is invalid.', error)
     throw new ServiceError('Unavailable', {

@@ -59,9 +59,9 @@ describe('login with an external identity', () => {
       [200, 'no JSON'],
       [200, '{"keys":1}'],
     ] as const) {
-      provider.keyFailure = [...failure]
+      provider.failures = { '/jwks': [...failure] }
       const answer = await withToken(token, nonce)
-      provider.keyFailure = undefined
+      provider.failures = {}
       assertProblem(answer, 503, 'unavailable')
       assert.equal(answer.headers.get('retry-after'), '30')
     }
@@ -95,6 +95,22 @@ describe('login with an external identity', () => {
 
       provider.account = { ...provider.account, email: createAddress() }
       assert.equal(loggedInAs(await withCode(await codeOf())), person.mvUid)
+    })
+
+    it('says so when the provider does not accept the service, which its operator must correct', async () => {
+      const json = { 'content-type': 'application/json' }
+      for (const [status, error, headers] of [
+        [401, 'invalid_client', json],
+        [401, 'invalid_client', { ...json, 'www-authenticate': 'Basic realm="provider"' }],
+        [400, 'unauthorized_client', json],
+      ] as const) {
+        provider.failures = { '/token': [status, JSON.stringify({ error }), headers] }
+        const answer = await withCode('code')
+        provider.failures = {}
+        assertProblem(answer, 500, 'internal')
+        assert.match(answer.body.detail, /does not accept this service/)
+        assert.equal(answer.headers.get('retry-after'), null)
+      }
     })
 
     it('accepts a code once, with its verifier, its nonce and its redirect URI', async () => {
@@ -220,7 +236,8 @@ describe('login with an external identity', () => {
         new SignJWT({ ...claims, ...changed })
           .setProtectedHeader({ alg: 'RS256', kid: 'provider-key', ...header })
           .sign(key as never)
-      loggedInAs(await withToken(await sign({}), 'n'))
+      for (const typ of [undefined, 'JWT', 'application/jwt'])
+        loggedInAs(await withToken(await sign({}, own, typ === undefined ? {} : { typ }), 'n'))
       loggedInAs(await withToken(await sign({ aud: 'health-record-app' }), 'n'))
       const now = Math.floor(Date.now() / 1000)
       const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -237,6 +254,9 @@ describe('login with an external identity', () => {
         'no expiry': await sign({ exp: undefined }),
         'no subject': await sign({ sub: undefined }),
         'an empty subject': await sign({ sub: '' }),
+        'the type of an access token': await sign({}, own, { typ: 'at+jwt' }),
+        'the type of a logout token': await sign({}, own, { typ: 'logout+jwt' }),
+        'an event, as a logout token has': await sign({ events: {} }),
         'a verified address in words': await sign({ email_verified: 'true' }),
         nonsense: 'a.b.c',
       }

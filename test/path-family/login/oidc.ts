@@ -21,8 +21,8 @@ export interface TestProvider {
   key: JWK
   /** Claims that replace those of the ID tokens for codes. */
   claims: object
-  /** Set while the provider fails to show its keys: the status and text of that response. */
-  keyFailure: [status: number, text: string] | undefined
+  /** Responses of a provider that fails, by path. */
+  failures: Record<string, [status: number, text: string, headers?: Record<string, string>]>
   /** The parameters of the redirect that a browser would bring back. */
   authorize(parameters: Record<string, string>): Promise<URLSearchParams>
   close(): Promise<void>
@@ -37,7 +37,7 @@ export async function startProvider(port: number): Promise<TestProvider> {
     account: { sub: 'nobody', email: 'nobody@example.org', email_verified: true },
     key,
     claims: {},
-    keyFailure: undefined,
+    failures: {},
     authorize: (parameters) => authorize(issuer, parameters),
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }
@@ -50,8 +50,8 @@ export async function startProvider(port: number): Promise<TestProvider> {
   const serve = provider.callback()
   const server: Server = createServer((req, res) => {
     const finished = { login: { accountId: test.account.sub } }
-    const [status, text] = test.keyFailure ?? [200, '']
-    if (test.keyFailure && req.url === '/jwks') res.writeHead(status).end(text)
+    const failure = test.failures[req.url ?? '']
+    if (failure) res.writeHead(failure[0], failure[2]).end(failure[1])
     else if (!req.url?.startsWith('/interaction/')) serve(req, res)
     else provider.interactionFinished(req, res, finished).catch(() => res.destroy())
   })
