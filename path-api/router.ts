@@ -170,6 +170,7 @@ const createCors = (options: CorsOptions) =>
       'Link',
       'Location',
       'Retry-After',
+      'WWW-Authenticate',
       'RateLimit',
       'RateLimit-Policy',
       'X-Progress',

@@ -70,6 +70,8 @@ interface ErrorDetails {
   version?: number | string
   /** Seconds after which a retry makes sense. */
   retryAfter?: number
+  /** What is wrong with the access token (RFC 6750, 3.1). */
+  tokenFault?: 'invalid_token' | 'insufficient_scope'
   cause?: unknown
 }
 
@@ -88,6 +90,7 @@ export class ServiceError extends Error {
   readonly violations: readonly Violation[]
   readonly version: number | string | undefined
   readonly retryAfter: number | undefined
+  readonly tokenFault: ErrorDetails['tokenFault']
 
   constructor(error: InputErrorName, details: ErrorDetails & Required<Pick<ErrorDetails, 'violations'>>)
   constructor(error: Exclude<ErrorName, InputErrorName>, details?: ErrorDetails)
@@ -102,6 +105,7 @@ export class ServiceError extends Error {
     this.violations = details.violations?.slice(0, MAX_REPORTED_VIOLATIONS).map(shortenViolation) ?? []
     this.version = details.version
     this.retryAfter = details.retryAfter
+    this.tokenFault = details.tokenFault
   }
 }
 

@@ -77,6 +77,9 @@ function findReachIn(
   return reach?.isInCompartment && ehrId !== app.patient ? undefined : reach
 }
 
+const scopeError = (detail: string) =>
+  new ServiceError('Forbidden', { detail, tokenFault: 'insufficient_scope' })
+
 /** Whether the app of a caller, if there is one, has a scope to search a type. */
 export const mayFind = ({ app }: Caller, description: ResourceDescription): boolean =>
   app === undefined || findReach(app, description, 'search-type') !== undefined
@@ -85,8 +88,7 @@ export const mayFind = ({ app }: Caller, description: ResourceDescription): bool
 function reachOf(app: AppPermit, description: ResourceDescription, interaction: Interaction): AppReach {
   const reach = findReach(app, description, interaction)
   if (reach) return reach
-  const detail = `The app has no scope for ${interaction} of ${description.type}.`
-  throw new ServiceError('Forbidden', { detail })
+  throw scopeError(`The app has no scope for ${interaction} of ${description.type}.`)
 }
 
 /** Codes of the categories of a resource; some types have them as concepts, others as codes. */
@@ -111,7 +113,7 @@ function hideOthers<T extends FhirResource | undefined>(resource: T, categories:
 
 function requireCategory(resource: FhirResource, categories: readonly string[]): void {
   if (isOfCategory(resource, categories)) return
-  throw new ServiceError('Forbidden', { detail: 'The app has no scope for resources of this category.' })
+  throw scopeError('The app has no scope for resources of this category.')
 }
 
 /** Reads a resource of the source, or the version of it with this number. */
@@ -185,8 +187,7 @@ export function requireScope({ app }: Caller, type: ResourceDescription, interac
   if (app) reachOf(app, type, interaction)
 }
 
-const limitedToCategoriesError = () =>
-  new ServiceError('Forbidden', { detail: 'The scopes of the app are limited to categories.' })
+const limitedToCategoriesError = () => scopeError('The scopes of the app are limited to categories.')
 
 const readsOf =
   (source: ResourceSource, by: Caller): ReadOwn =>
@@ -234,8 +235,7 @@ export function permitTypes<T extends ResourceDescription>(
   const { app } = caller
   if (!app) return { types, by: caller }
   const permittedTypes = isNamed ? types : types.filter((one) => mayFind(caller, one))
-  if (permittedTypes.length === 0)
-    throw new ServiceError('Forbidden', { detail: 'The app has no scope for any of these resources.' })
+  if (permittedTypes.length === 0) throw scopeError('The app has no scope for any of these resources.')
   const isInCompartment = permittedTypes.every((one) => reachOf(app, one, 'search-type').isInCompartment)
   return { types: permittedTypes, by: withinReach(caller, app, isInCompartment) }
 }
@@ -256,8 +256,7 @@ export function requireNoWiderExport(
       (categories && !former.categories?.every((one) => categories.includes(one)))
     )
   })
-  if (isWider)
-    throw new ServiceError('Forbidden', { detail: 'The app has fewer scopes now than this export.' })
+  if (isWider) throw scopeError('The app has fewer scopes now than this export.')
 }
 
 /** Restricts each line of an export to what the app of a caller may find. */

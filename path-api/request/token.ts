@@ -31,7 +31,8 @@ export async function authenticateRequest(
   if (token === undefined) return undefined
   const principal = await policy.authenticate(token)
   if (principal === undefined) {
-    throw new ServiceError('Unauthenticated', { detail: 'The token is invalid or has expired.' })
+    const detail = 'The token is invalid or has expired.'
+    throw new ServiceError('Unauthenticated', { detail, tokenFault: 'invalid_token' })
   }
   return principal
 }

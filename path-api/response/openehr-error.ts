@@ -3,7 +3,7 @@ import { closedObject } from '../../schemas/common.ts'
 import { type ErrorName, errorCatalogue, errorCode, type ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { etagOf } from '../reply/etag.ts'
-import { ProblemDocument, problemExample } from './problem-document.ts'
+import { challengeHeaders, ProblemDocument, problemExample } from './problem-document.ts'
 import type { RenderedResponse } from './rendered-response.ts'
 
 /** Paths of the openEHR REST API. */
@@ -35,7 +35,7 @@ const MISSING_VERSION: Violation = {
 }
 
 export function createOpenEhrErrorResponse(
-  { error, title, detail, violations, version, retryAfter }: ServiceError,
+  { error, title, detail, violations, version, retryAfter, tokenFault }: ServiceError,
   { path, requestId }: { path: string; requestId: string },
 ): RenderedResponse {
   const found = error === 'PreconditionRequired' ? [MISSING_VERSION] : [...violations]
@@ -51,7 +51,7 @@ export function createOpenEhrErrorResponse(
     status,
     headers: {
       'content-type': 'application/json',
-      ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+      ...challengeHeaders({ status, tokenFault }),
       ...(version === undefined ? {} : { etag: etagOf(version), location: versionPathOf(path, version) }),
       ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
     },

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { issuesOf, operationOutcome } from '../../fhir/outcome/issue.ts'
 import { closedObject } from '../../schemas/common.ts'
 import { type ErrorName, ServiceError } from '../../schemas/errors.ts'
+import { challengeHeaders } from './problem-document.ts'
 import type { RenderedResponse } from './rendered-response.ts'
 
 /** Paths of the FHIR API. */
@@ -60,7 +61,7 @@ export const createOperationOutcomeResponse = (error: ServiceError): RenderedRes
   status: error.status,
   headers: {
     'content-type': 'application/fhir+json; charset=utf-8',
-    ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...challengeHeaders(error),
     ...(error.version === undefined ? {} : { etag: `W/"${error.version}"` }),
     ...(error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) }),
   },

@@ -94,6 +94,16 @@ export function problemExample(name: ErrorName): Static<typeof ProblemDocument> 
   }
 }
 
+/** How to authenticate, and what is wrong with the token (RFC 6750, 3). */
+export const challengeHeaders = ({
+  status,
+  tokenFault,
+}: Pick<ServiceError, 'status' | 'tokenFault'>): Record<string, string> => {
+  if (status !== 401 && tokenFault === undefined) return {}
+  const fault = tokenFault === undefined ? '' : `, error="${tokenFault}"`
+  return { 'www-authenticate': `Bearer realm="health-record-service"${fault}` }
+}
+
 export function createProblemResponse(
   error: ServiceError,
   { path, pathPrefix, requestId }: { path: string; pathPrefix: string; requestId: string },
@@ -113,7 +123,7 @@ export function createProblemResponse(
     status: error.status,
     headers: {
       'content-type': 'application/problem+json',
-      ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+      ...challengeHeaders(error),
       ...(error.version === undefined ? {} : { etag: etagOf(error.version) }),
       ...(error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) }),
     },

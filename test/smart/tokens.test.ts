@@ -75,7 +75,9 @@ describe('the tokens of apps', () => {
     const { tokens } = await admit()
     const fewer = assertStatus(await refresh(tokens.refresh_token, { scope: 'patient/Observation.r' }))
     assert.equal(fewer.scope, 'patient/Observation.r')
-    assertStatus(await read(fewer.access_token), 403)
+    const refused = await read(fewer.access_token)
+    assertStatus(refused, 403)
+    assert.match(refused.headers.get('www-authenticate') ?? '', /^Bearer .*error="insufficient_scope"$/)
     const more = await refresh(fewer.refresh_token, { scope: 'patient/Condition.rs' })
     assert.deepEqual([more.status, more.body.error], [400, 'invalid_scope'])
     await service.db
@@ -120,6 +122,19 @@ describe('the tokens of apps', () => {
       }),
       401,
     )
+  })
+
+  it('are refused with the code of OAuth when they are invalid, but not when they are missing', async () => {
+    for (const path of ['/fhir/R4/Observation', '/openehr/v1/definition/query', '/auth/sessions'])
+      for (const [headers, hasCode] of [
+        [{}, false],
+        [{ authorization: 'Bearer invented' }, true],
+      ] as const) {
+        const answer = await call('GET', path, undefined, headers)
+        assertStatus(answer, 401)
+        const challenge = answer.headers.get('www-authenticate') ?? ''
+        assert.equal(/^Bearer realm=".*", error="invalid_token"$/.test(challenge), hasCode, challenge)
+      }
   })
 
   it('leave those of the path family as they were', async () => {

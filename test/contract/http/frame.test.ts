@@ -20,13 +20,12 @@ describe('the frame of the path family', () => {
   describe('authentication and access', () => {
     it('answers 401 with a challenge without a token, and for an invalid token', async () => {
       const without = await call('GET', '/sample/anna/note')
-      assert.equal(without.headers.get('www-authenticate'), 'Bearer')
+      const challenge = 'Bearer realm="health-record-service"'
+      assert.equal(without.headers.get('www-authenticate'), challenge)
       await refused(without, 401, 'unauthenticated')
-      await refused(
-        await call('GET', '/sample/anna/note', { authorization: 'Bearer nobody' }),
-        401,
-        'unauthenticated',
-      )
+      const invalid = await call('GET', '/sample/anna/note', { authorization: 'Bearer nobody' })
+      assert.equal(invalid.headers.get('www-authenticate'), `${challenge}, error="invalid_token"`)
+      await refused(invalid, 401, 'unauthenticated')
     })
     it('accepts the token in Authorization, authToken and the cookie, not in the query', async () => {
       for (const headers of [
