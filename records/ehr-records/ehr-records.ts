@@ -92,6 +92,9 @@ export interface ObjectUpdate {
   closes: boolean
 }
 
+/** Completes the return of a deleted record, in the same transaction. */
+type OnReturn = (tx: Transaction) => Promise<void>
+
 /** Runs a check, and audits a refusal. */
 type AuditRefusal = (check: () => Promise<void>) => Promise<void>
 
@@ -402,7 +405,6 @@ export class EhrRecords<S extends TObject, L extends string> {
 
   /**
    * Restores a former version; a deleted record returns with its contents.
-   * @param onReturn completes the return of a deleted record, in the same transaction
    * @throws as replace; NotFound for an unknown version, and for a deleted record without its parent
    */
   async restore(
@@ -410,12 +412,12 @@ export class EhrRecords<S extends TObject, L extends string> {
     key: EhrRecordKey,
     version: number,
     { expected }: WriteOptions,
-    onReturn?: (tx: Transaction) => Promise<void>,
+    onReturn?: OnReturn,
   ): Promise<SavedRecord<Static<S>>> {
     const deletedRecord = await this.store.findDeleted(caller, storeKeyOf(key))
     if (deletedRecord)
       try {
-        return await this.#returnDeleted(caller, deletedRecord, version, onReturn)
+        return await this.#returnDeleted(caller, deletedRecord, version, { expected, onReturn })
       } catch (error) {
         // A concurrent request may have returned it.
         const isRefusal = error instanceof ServiceError
@@ -433,7 +435,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     caller: Caller,
     deletedRecord: SavedRecord<Static<S>>,
     version: number,
-    onReturn?: (tx: Transaction) => Promise<void>,
+    { expected, onReturn }: Pick<WriteOptions, 'expected'> & { onReturn: OnReturn | undefined },
   ): Promise<SavedRecord<Static<S>>> {
     const kind = this.kind as unknown as ClassKind
     const record = deletedRecord as SavedRecord<Static<S>> & ParentIds
@@ -442,8 +444,13 @@ export class EhrRecords<S extends TObject, L extends string> {
       const parent = await returnTargetFor(parentFinderIn(this.#records, tx.session), kind, id, record)
       const rule = (former: SavedRecord<Static<S>>) =>
         ({ ...(former as object), ...this.#unchangeableFields(record) }) as Static<S>
-      const back = await this.store.returnDeleted(caller, deletedRecord, version, rule, { parent, tx })
-      if (hasCapacityLimit(kind)) await requireCapacity(this.#records, kind, { ...record, id }, tx.session)
+      const options = { parent, tx, expected }
+      const back = await this.store.returnDeleted(caller, deletedRecord, version, rule, options)
+      if (hasCapacityLimit(kind))
+        await this.#auditRefusedUpdate(
+          caller,
+          record,
+        )(() => requireCapacity(this.#records, kind, back as Values, tx.session))
       if (isContainerClass(kind.collection))
         await showContents(this.#records, tx, caller, kind.collection, { id, ehrId })
       await onReturn?.(tx)

@@ -41,6 +41,7 @@ import {
 import {
   type ExpectedVersions,
   isSelected,
+  requireExpectedVersion,
   type UpdateConditions,
   WriteDecider,
   type WrittenRecord,
@@ -315,14 +316,15 @@ export class Store<S extends TObject, L extends string> {
   /**
    * Brings a deleted record back, with the permissions of its parent.
    * @param deletedRecord the result of {@link findDeleted}
-   * @throws NotFound when the version is unknown or the parent is gone; Forbidden; Conflict
+   * @param expected versions of the deletion itself
+   * @throws NotFound when the version is unknown or the parent is gone; Forbidden; PreconditionFailed; Conflict
    */
   async returnDeleted(
     caller: Caller,
     deletedRecord: RecordOf<S>,
     version: number,
     rule: (former: RecordOf<S>) => Static<S>,
-    { parent, tx }: { parent: RecordParent; tx: Transaction },
+    { parent, tx, expected }: { parent: RecordParent; tx: Transaction; expected: ExpectedVersions },
   ): Promise<RecordOf<S>> {
     const record = historyKeyOf(this.#resource, deletedRecord)
     const former = await findVersion(this.#context.db, record, version)
@@ -330,10 +332,11 @@ export class Store<S extends TObject, L extends string> {
     if (!former || !last) throw unknownVersionError(version)
     const key = { id: deletedRecord.id } as RecordSelector<S>
     const inputs = [{ ...rule(this.toRecord(former)), ...key }]
-    const first = { version: versionAfterDeletion(last), createdAt: last._created_at }
+    const first = { version: versionAfterDeletion(last), createdAt: last._created_at, former }
     const write = this.#creationOf(caller, inputs, parent, first)
     const create = async () => {
       this.#resource.refuseChange?.(deletedRecord)
+      requireExpectedVersion(expected, first.version - 1)
       return this.#write(write, tx).catch(throwConflict)
     }
     return (await this.auditRefusal(caller, 'update', key, create)).record
@@ -390,9 +393,10 @@ export class Store<S extends TObject, L extends string> {
     options: ConditionalWriteOptions = {},
   ): Promise<RecordOf<S>> {
     const former = await this.auditRefusal(caller, 'update', key, () =>
-      this.readFormer(caller, key, version, options),
+      this.#findFormer(caller, key, version, options),
     )
-    return this.update(caller, key, (now) => rule(now, former), options)
+    const record = this.toRecord(former)
+    return this.update(caller, key, (now) => rule(now, record), { ...options, former })
   }
 
   /** Reads a former version for a write that restores it. @throws NotFound, also for an unknown version */
@@ -402,11 +406,20 @@ export class Store<S extends TObject, L extends string> {
     version: number,
     options: ReadOptions = {},
   ): Promise<RecordOf<S>> {
+    return this.toRecord(await this.#findFormer(caller, key, version, options))
+  }
+
+  async #findFormer(
+    caller: Caller,
+    key: RecordSelector<S>,
+    version: number,
+    options: ReadOptions,
+  ): Promise<ParseDocument> {
     const now = await this.find(caller, key, options)
     if (!now) throw new ServiceError('NotFound')
     const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version)
     if (!former) throw unknownVersionError(version)
-    return this.toRecord(former)
+    return former
   }
 
   async auditRefusal<R>(

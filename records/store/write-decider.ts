@@ -37,6 +37,8 @@ export interface UpdateConditions {
   action?: 'update' | 'delete'
   /** A record that would stay as it is gets no version. */
   skipUnchanged?: boolean
+  /** The version that returns. */
+  former?: ParseDocument | undefined
 }
 
 /** The versions of a record before and after a write; null: there is none. */
@@ -68,7 +70,7 @@ export class WriteDecider<S extends TObject> {
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
     parentDocument: ParseDocument | null,
-    { version, createdAt, commit = { at: this.#clock(), caller } }: FirstVersion = { version: 1 },
+    { version, createdAt, former, commit = { at: this.#clock(), caller } }: FirstVersion = { version: 1 },
   ): WriteDecision<WrittenRecord<S>> {
     const recordPermissions =
       'permissions' in permissions
@@ -86,7 +88,7 @@ export class WriteDecider<S extends TObject> {
       'create',
       inputs.map((input) => ({
         before: null,
-        after: this.#load({ _id: input.id ?? newId(), ...this.#format.toStored(input), ...meta }),
+        after: this.#load({ _id: input.id ?? newId(), ...this.#format.toStored(input, former), ...meta }),
       })),
       commit,
     )
@@ -98,10 +100,10 @@ export class WriteDecider<S extends TObject> {
     key: RecordSelector<S>,
     found: ParseDocument | null,
     change: (now: RecordOf<S>) => Static<S>,
-    { expected, permissions, action = 'update', skipUnchanged }: UpdateConditions = {},
+    { expected, permissions, action = 'update', skipUnchanged, former }: UpdateConditions = {},
   ): WriteDecision<WrittenRecord<S>> {
     const before = this.requireChangeable(caller, found, expected, key)
-    const next = this.#nextDocument(before.document, change(before.record), permissions)
+    const next = this.#nextDocument(before.document, change(before.record), { permissions, former })
     const changedFields = changedFieldNames(before.document, next)
     if (!skipUnchanged || changedFields.length > 0)
       return this.#decide(caller, action, [{ before, after: this.#load(next), changed: changedFields }])
@@ -184,12 +186,12 @@ export class WriteDecider<S extends TObject> {
   #nextDocument(
     before: ParseDocument,
     record: Static<S>,
-    permissions: Permissions | undefined,
+    { permissions, former }: Pick<UpdateConditions, 'permissions' | 'former'>,
   ): ParseDocument {
     const unknown = Object.entries(before).filter(([key]) => !this.#format.keys.has(key) && key !== '_acl')
     return {
       ...(Object.fromEntries(unknown) as ParseDocument),
-      ...this.#format.toStored(record, before),
+      ...this.#format.toStored(record, former, before),
       ...toStoredPermissions(permissions ?? fromStoredPermissions(before)),
       version: before.version + 1,
       _updated_at: this.#clock(),

@@ -16,7 +16,7 @@ import {
 } from '../harness/care/patients.ts'
 import { exampleObject, fillPath, parentIdsOf, withOtherKey } from '../harness/care/samples/examples.ts'
 import { SAMPLED_KINDS } from '../harness/care/samples/kinds-of-each-shape.ts'
-import { assertError } from '../harness/clients/class-client.ts'
+import { assertError, parseDate } from '../harness/clients/class-client.ts'
 import { assertProblem, assertStatus } from '../harness/clients/path-client.ts'
 import { createPressureComposition, getStoredTemplate } from '../harness/openehr-samples.ts'
 import { createAdmin, createPerson } from '../harness/people/people.ts'
@@ -172,6 +172,43 @@ describe('a deletion', () => {
           for (const [className, other] of others) await byClass(who).get(className, other).expect(200)
       })
     }
+
+  for (const name of DELETABLE) {
+    const { properties } = classKindOf(name).schema
+    const days = Object.keys(properties).filter(
+      (field) => properties[field]?.format === 'date' && field !== 'resolved',
+    )
+    if (days.length === 0) continue
+
+    it(`and a change keep the time of day of the dates of a former ${name}`, async () => {
+      const { patient, id, pathTo } = await prepare(name)
+      const dates = (iso: string) => Object.fromEntries(days.map((field) => [field, parseDate(iso)]))
+      const put = async (iso: string) =>
+        (await byClass(patient).put(name, id, dates(iso)).expect(200)).body.version
+      const version = await put('2026-03-01T23:30:00.000Z')
+      const changes = {
+        'the time': () => put('2026-03-01T10:00:00.000Z'),
+        'the day': () => put('2026-05-01T10:00:00.000Z'),
+        'a deletion': () => byClass(patient).delete(name, id).expect(200),
+      }
+      for (const [what, change] of Object.entries(changes)) {
+        await change()
+        assertStatus(await patient.call('POST', pathTo('restore'), { version }))
+        const { body } = await byClass(patient).get(name, id).expect(200)
+        assert.deepEqual({ ...body, ...dates('2026-03-01T23:30:00.000Z') }, body, what)
+      }
+    })
+  }
+
+  it('is returned only if If-Match names it', async () => {
+    const { patient, id, pathTo } = await prepare('Goal')
+    await byClass(patient).delete('Goal', id).expect(200)
+    const restore = (ifMatch: string) =>
+      patient.call('POST', pathTo('restore'), { version: 1 }, { 'if-match': ifMatch })
+    for (const other of ['"1"', '"3"', '"77"'])
+      assertProblem(await restore(other), 412, 'precondition-failed')
+    assertStatus(await restore('"2"'))
+  })
 
   it('loses nothing of a composition, directory, message, participation and EHR', async () => {
     const { patient, place } = await newPlace()

@@ -33,12 +33,10 @@ async function capacityViolations(
   session?: ClientSession,
 ): Promise<Violation[]> {
   if (!maxCount) return []
-  const siblings = { [maxCount.of]: place[maxCount.of] }
-  const documents = documentCollection(records, collection)
-  const options = session ? { session } : {}
-  if ((await documents.countDocuments(siblings, { limit: maxCount.count, ...options })) < maxCount.count)
-    return []
-  if (id !== undefined && (await documents.findOne({ _id: String(id), ...siblings }, options))) return []
+  const others = { [maxCount.of]: place[maxCount.of], _id: { $ne: String(id) } }
+  const options = { limit: maxCount.count, ...(session && { session }) }
+  const count = await documentCollection(records, collection).countDocuments(others, options)
+  if (count < maxCount.count) return []
   const container = maxCount.of === 'carePlanId' ? 'care plan' : 'goal'
   const message = `must be another ${container}: this one already has ${maxCount.count} ${noun}s, the maximum`
   return [{ path: maxCount.of, code: 'full', message }]

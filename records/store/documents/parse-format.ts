@@ -52,10 +52,10 @@ interface FieldFormat extends Conversion {
 /** Converts the records of one resource between API form and stored form. */
 export interface ParseFormat<T> {
   /**
-   * Converts the schema's fields; undefined fields are omitted. A value that reads the same as in `before`
-   * keeps its stored form: a date keeps the time of day that the class family stored.
+   * Converts the schema's fields; undefined fields are omitted. A value that reads the same as in one of `versions`
+   * takes its stored form from the first of them: a date keeps the time of day that the class family stored.
    */
-  toStored(record: Partial<T>, before?: ParseDocument): Record<string, unknown>
+  toStored(record: Partial<T>, ...versions: readonly (ParseDocument | undefined)[]): Record<string, unknown>
   fromStored(document: ParseDocument): SavedRecord<T>
   /** @throws TypeError for a field that the schema does not have. */
   field(name: string): Omit<FieldFormat, 'load'>
@@ -174,15 +174,14 @@ export function createParseFormat<S extends TObject>(schema: S): ParseFormat<Sta
       if (!field) throw new TypeError(`The schema has no field ${name}.`)
       return field
     },
-    toStored(record, before) {
+    toStored(record, ...versions) {
       const storedFields: Record<string, unknown> = {}
       for (const [name, { key, store, load }] of fields) {
         const value = (record as Record<string, unknown>)[name]
         if (value === undefined) continue
-        const storedValue = before?.[key]
-        const stays =
-          storedValue !== undefined && load !== identity && isDeepStrictEqual(load(storedValue), value)
-        storedFields[key] = stays ? storedValue : convertField(name, store, value)
+        const reads = (stored: unknown) => stored !== undefined && isDeepStrictEqual(load(stored), value)
+        const same = load === identity ? undefined : versions.find((version) => reads(version?.[key]))
+        storedFields[key] = same ? same[key] : convertField(name, store, value)
       }
       return storedFields
     },

@@ -43,6 +43,8 @@ export interface FirstVersion {
   commit?: { at: Date; caller: Caller }
   /** The last version before the deletion. */
   deleted?: ParseDocument
+  /** The version that returns. */
+  former?: ParseDocument
 }
 
 /** The inputs on which the write of a derived record depends. */

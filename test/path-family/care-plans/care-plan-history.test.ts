@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { byClass } from '../../family-kinds.ts'
 import {
   createGoal,
   createPatient,
@@ -6,7 +7,9 @@ import {
   createTask,
   type Patient,
 } from '../../harness/care/patients.ts'
+import { assertError } from '../../harness/clients/class-client.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { service } from '../../harness/service/service.ts'
 
 describe('the history of care plans, goals and tasks', () => {
   let patient: Patient
@@ -61,6 +64,25 @@ describe('the history of care plans, goals and tasks', () => {
       )
     })
   }
+
+  for (const [kind, collection] of [
+    ['goal', 'Goal'],
+    ['task', 'Task'],
+  ] as const)
+    it(`returns no ${kind} beyond the limit of 100`, async () => {
+      const path = paths[kind]
+      const id = path.split('/').at(-1) ?? ''
+      const documents = service.db.collection<{ _id: string }>(collection)
+      const first = (await documents.findOne({ _id: id }))!
+      const copies = Array.from({ length: 100 }, (_, i) => ({ ...first, _id: `${id}${i}` }))
+      await byClass(patient).delete(collection, id).expect(200)
+      await documents.insertMany(copies)
+      const restore = () => patient.call('POST', `${path}/restore`, { version: 1 })
+      assert.deepEqual(assertProblem(await restore(), 422, 'rule-violated'), ['full'])
+      assertError(await byClass(patient).get(collection, id), 101)
+      await byClass(patient).delete(collection, `${id}0`).expect(200)
+      assertStatus(await restore())
+    })
 
   it("is found only at the record's own path", async () => {
     const other = await createPlan(patient)
