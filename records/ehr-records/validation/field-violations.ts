@@ -37,10 +37,13 @@ export function futureDateViolations(
     .map((path) => ({ path, code: 'range', message: 'must not be in the future' }))
 }
 
-/** The violation of two days in the wrong order. */
-export const dateOrderViolations = (values: Values, later: string, earlier: string): Violation[] => {
-  const last = values[later]
-  const first = values[earlier]
-  const isWrong = typeof last === 'string' && typeof first === 'string' && last < first
-  return isWrong ? [{ path: later, code: 'order', message: `must not be before ${earlier}` }] : []
+const dayOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value.slice(0, 'YYYY-MM-DD'.length) : undefined
+
+/** The violation of two days in UTC in the wrong order. The class family sends them with a time, which does not count. */
+export function dateOrderViolations(values: Values, later: string, earlier: string): Violation[] {
+  const last = dayOf(values[later])
+  const first = dayOf(values[earlier])
+  if (last === undefined || first === undefined || last >= first) return []
+  return [{ path: later, code: 'order', message: `must not be before ${earlier}` }]
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createPlanInOwnEhr, createPressureObject, ehrOf } from '../../harness/care/by-class-family.ts'
 import { addParticipant } from '../../harness/care/patients.ts'
 import { assertError, createClassClient, parseDate } from '../../harness/clients/class-client.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
@@ -106,6 +107,22 @@ describe('CarePlan', () => {
       .expect(200)
     assert.equal(answer.body.name, 'Renamed')
     assert.equal(answer.body.version, 2)
+  })
+
+  it('may end on the day on which it starts, whichever the times, as in the path family', async () => {
+    const { post, put, get } = createClassClient(owner)
+    const start = parseDate('2026-01-01T10:00:00.000Z')
+    const dates = { proposedStartDate: start, actualStartDate: start }
+    const { objectId } = (await post('CarePlan', { ehrId, name: 'x', ...dates }).expect(201)).body
+    const body = { name: 'x', proposedStartDate: '2026-01-01', actualStartDate: '2026-01-01' }
+    const end = { dueDate: '2026-01-01', achievementDate: '2026-01-01' }
+    assertStatus(await owner.call('PUT', `/ehr/${ehrId}/careplan/${objectId}`, { ...body, ...end }))
+    const { body: plan } = await get('CarePlan', objectId).expect(200)
+    assert.deepEqual(plan.proposedStartDate, start)
+    await put('CarePlan', objectId, { ...plan, notes: 'x' }).expect(200)
+    await put('CarePlan', objectId, { dueDate: parseDate('2026-01-01T09:00:00.000Z') }).expect(200)
+    const before = { dueDate: parseDate('2025-12-31T23:59:59.999Z') }
+    assertError(await put('CarePlan', objectId, before), 142, 'dueDate must not be before proposedStartDate')
   })
 
   it('removes properties set to null or deleted, unless they are required', async () => {
