@@ -55,7 +55,10 @@ export function fieldsOf({ fhir, fields }: KindFields, resource: FhirResource): 
   return Object.keys(decimals).length > 0 ? { ...values, decimals } : values
 }
 
-/** The fields of a changed record: those of the resource, those that FHIR does not show, and a plan that it must have. */
+/**
+ * The fields of a changed record: those of the resource, those that FHIR does not show, such as empty texts, and a plan
+ * that it must have.
+ */
 export function mergeFields(
   kind: ClassKind & KindFields,
   now: FieldValues,
@@ -63,7 +66,8 @@ export function mergeFields(
 ): FieldValues {
   const mappedNames = mappedFields(kind.fhir)
   const needsPlan = kind.parentType === 'plan' || kind.parentType === 'goal'
-  const isKept = (name: string) => !mappedNames.includes(name) || (needsPlan && name === 'carePlanId')
+  const isKept = (name: string) =>
+    !mappedNames.includes(name) || now[name] === '' || (needsPlan && name === 'carePlanId')
   const { decimals: sentDecimals, ...rest } = fieldsOf(kind, resource)
   const storedDecimals = pick((now.decimals ?? {}) as FieldValues, isKept)
   const isExact = now.decimals !== undefined || sentDecimals !== undefined

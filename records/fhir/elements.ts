@@ -93,6 +93,7 @@ export function codeElement(
   const place = elementPath(path)
   return {
     paths: { [field]: path },
+    codes: { [field]: Object.values(codes) },
     show: (record) => {
       const code = codes[String(record[field])]
       return code === undefined ? {} : place.show(code)

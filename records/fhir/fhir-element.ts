@@ -7,6 +7,8 @@ export type FieldValues = Readonly<Record<string, unknown>>
 export interface FhirElement {
   /** The path of each field below the resource, for faults: `{ onset: 'onsetDateTime' }`. */
   paths: Readonly<Record<string, string>>
+  /** The codes of fields with words of this service, for faults. */
+  codes?: Readonly<Record<string, readonly string[]>>
   /** The members of the resource. Several elements may add to the same list. */
   show(record: FieldValues): FhirJson
   /** The fields that a resource states. */

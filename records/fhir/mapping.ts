@@ -70,15 +70,19 @@ export const mappedFields = ({ elements }: Pick<FhirMapping, 'elements'>): strin
 
 /** The FHIRPath of a violation whose path names a field: `onset` -> `Condition.onsetDateTime`. */
 export function elementPathOf({ type, elements }: FhirMapping, fieldPath: string): string {
-  const [field = '', ...rest] = fieldPath.split('.')
-  const path = elements.find(({ paths }) => Object.hasOwn(paths, field))?.paths[field]
+  const whole = elements.find(({ paths }) => Object.hasOwn(paths, fieldPath))
+  const [field = '', ...rest] = whole ? [fieldPath] : fieldPath.split('.')
+  const path = (whole ?? elements.find(({ paths }) => Object.hasOwn(paths, field)))?.paths[field]
   const below = rest.map((key) => (/^\d+$/.test(key) ? `[${key}]` : `.${key}`)).join('')
   return path === undefined ? type : `${type}.${path}${below}`
 }
 
-/** A violation at the element of its field. Its message names a field that no element expresses. */
+/** A violation at the element of its field. Its message names codes of FHIR, and a field that no element expresses. */
 export function locateAtElement(mapping: FhirMapping, violation: Violation): Violation {
   const path = elementPathOf(mapping, violation.path)
+  const codes = mapping.elements.flatMap((element) => element.codes?.[violation.path] ?? [])
+  if (violation.code === 'enum' && codes.length > 0)
+    return { ...violation, path, message: `must be one of ${[...new Set(codes)].join(', ')}` }
   if (path !== mapping.type || violation.path === '') return { ...violation, path }
   return { ...violation, path, message: `has no element for ${violation.path}, which ${violation.message}` }
 }

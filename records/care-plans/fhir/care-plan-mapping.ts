@@ -21,7 +21,6 @@ const STATUSES = { ACTIVE: 'active', COMPLETED: 'completed', CANCELLED: 'revoked
 const startElement = plannedDateElement(
   { actual: 'actualStartDate', planned: 'proposedStartDate' },
   'period.start',
-  () => false,
 )
 
 const endElement = plannedDateElement(

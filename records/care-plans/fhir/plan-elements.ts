@@ -2,25 +2,27 @@ import { elementAt, elementWith, type FhirJson, joinElements } from '../../fhir/
 import { extensionElement, ownUri } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 
-const PLANNED = { extension: [{ url: ownUri('planned'), valueBoolean: true }] }
+const plannedMark = (valueBoolean: boolean) => ({ extension: [{ url: ownUri('planned'), valueBoolean }] })
 
 /** `period.start` -> `period._start`: the place of extensions of a date. */
 const besides = (path: string): string => path.replace(/(?<![^.])([^.]+)$/, '_$1')
 
-const isMarkedPlanned = (resource: FhirJson, path: string): boolean => {
+/** What the mark of a date says; undefined: it has none. */
+function readPlannedMark(resource: FhirJson, path: string): unknown {
   const extensions = elementAt(resource, `${besides(path)}.extension`)
-  return Array.isArray(extensions) && extensions.some((one) => one?.url === ownUri('planned'))
+  if (!Array.isArray(extensions)) return undefined
+  return extensions.find((one) => one?.url === ownUri('planned'))?.valueBoolean
 }
 
 /**
- * The actual date at a path, or the planned one as long as there is none; then an extension says so. Beside the actual
- * date, an extension keeps the planned one.
- * @param isPlanned whether a client that does not say so means a planned date
+ * The actual date at a path, or the planned one as long as there is none; then a mark says so. Beside the actual date, an
+ * extension keeps the planned one.
+ * @param isPlanned whether a date without a mark is the planned one; then the actual date has a mark, too
  */
 export function plannedDateElement(
   fields: { actual: string; planned: string },
   path: string,
-  isPlanned: (resource: FhirJson) => boolean,
+  isPlanned?: (resource: FhirJson) => boolean,
 ): FhirElement {
   const plannedExtension = extensionElement(
     fields.planned,
@@ -35,12 +37,13 @@ export function plannedDateElement(
       if (actual === undefined)
         return planned === undefined
           ? {}
-          : joinElements([elementWith(path, planned), elementWith(besides(path), PLANNED)])
-      return { ...elementWith(path, actual), ...plannedExtension.show(record) }
+          : joinElements([elementWith(path, planned), elementWith(besides(path), plannedMark(true))])
+      const mark = isPlanned ? elementWith(besides(path), plannedMark(false)) : {}
+      return joinElements([elementWith(path, actual), mark, plannedExtension.show(record)])
     },
     read: (resource) => {
       const date = elementAt(resource, path)
-      if (isMarkedPlanned(resource, path) || isPlanned(resource))
+      if (readPlannedMark(resource, path) ?? isPlanned?.(resource))
         return { [fields.planned]: date, [fields.actual]: undefined }
       return { [fields.actual]: date, ...plannedExtension.read(resource) }
     },

@@ -29,6 +29,7 @@ const LOW = { extension: [{ url: ownUri('priority'), valueCode: 'LOW' }] }
 /** FHIR has no priority below routine, so that an extension keeps it. */
 const priorityElement: FhirElement = {
   paths: { priority: 'priority' },
+  codes: { priority: Object.values(PRIORITIES) },
   show: ({ priority }) => ({
     ...(priority !== undefined && { priority: PRIORITIES[priority as 'LOW'] ?? priority }),
     ...(priority === 'LOW' && { _priority: LOW }),
@@ -53,9 +54,15 @@ const assigneeElement: FhirElement = {
 
 const PERIOD_UNITS: Readonly<Record<string, string>> = { DAY: 'd', WEEK: 'wk', MONTH: 'mo' }
 const REPEAT_URL = ownUri('repeat')
+const REPEAT_PATH = `extension.where(url='${REPEAT_URL}').valueTiming.repeat`
 
 const repeatElement: FhirElement = {
-  paths: { repeat: `extension.where(url='${REPEAT_URL}').valueTiming` },
+  paths: {
+    repeat: REPEAT_PATH,
+    'repeat.every': `${REPEAT_PATH}.period`,
+    'repeat.period': `${REPEAT_PATH}.periodUnit`,
+  },
+  codes: { 'repeat.period': Object.values(PERIOD_UNITS) },
   show: ({ repeat }) => {
     if (repeat === undefined) return {}
     const { every, period } = repeat as { every: number; period: string }
@@ -66,7 +73,7 @@ const repeatElement: FhirElement = {
     const own = (Array.isArray(extension) ? extension : []).find((one) => one?.url === REPEAT_URL)
     if (own === undefined) return { repeat: undefined }
     const unit = elementAt(own, 'valueTiming.repeat.periodUnit')
-    const [period] = Object.entries(PERIOD_UNITS).find(([, code]) => code === unit) ?? []
+    const [period = unit] = Object.entries(PERIOD_UNITS).find(([, code]) => code === unit) ?? []
     return { repeat: { every: elementAt(own, 'valueTiming.repeat.period'), period } }
   },
 }
