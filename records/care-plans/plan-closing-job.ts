@@ -34,17 +34,26 @@ export async function startPlanClosing(
   await enqueueJob(records, tx, caller, { job: 'close', field: 'carePlanId', id, ehrId, details, waiting })
 }
 
-/** Closes the open goals and tasks of a closed plan; leaves alone those that a user has closed meanwhile. */
+/**
+ * Closes the open goals and tasks of a closed plan. It leaves alone those that a user has closed meanwhile, and the tasks
+ * of deleted goals, which nobody sees.
+ */
 export const createPlanClosingJob =
   (records: StoreContext, of: PlanStores): JobHandler =>
   async ({ id, by, details }, { unfilteredDb: db, runStep, runLastStep }) => {
     const caller = { ...by, roles: [], unrestricted: true } as const
     const { status } = details as { status: ClosedStatus }
-    for (const members of [of.goals, of.tasks])
-      for await (const ids of iterateIdBatches(
-        documentCollection({ db }, members.kind.collection),
-        openFilter(id),
-      ))
+    const goals = documentCollection({ db }, of.goals.kind.collection)
+    const existing = await goals.find({ carePlanId: id }, { projection: { _id: 1 } }).toArray()
+    const ofExistingGoals = { goalId: { $in: existing.map(({ _id }) => _id) } }
+    for (const [members, which] of [
+      [of.goals, {}],
+      [of.tasks, ofExistingGoals],
+    ] as const)
+      for await (const ids of iterateIdBatches(documentCollection({ db }, members.kind.collection), {
+        ...openFilter(id),
+        ...which,
+      }))
         await runStep(async (tx) => {
           const still = { _id: { $in: ids }, status: 'ACTIVE' }
           const documents = documentCollection(records, members.kind.collection)

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { BATCH_LIMITS } from '../../../records/store/batching/transaction-batches.ts'
+import { byClass } from '../../family-kinds.ts'
 import {
   createGoal,
   createPatient,
@@ -63,6 +65,26 @@ describe('care plans when they are closed', () => {
         ['CANCELLED', 2],
       ],
     )
+  })
+
+  it('leave alone the tasks of deleted goals, also in a large plan', async () => {
+    const { maxDocuments } = BATCH_LIMITS
+    for (const limit of [maxDocuments, 2]) {
+      const { id, goalId, taskId } = await filled()
+      const other = await createGoal(patient, id)
+      const task = await createTask(patient, id, other)
+      await byClass(patient).delete('Goal', goalId).expect(200)
+      BATCH_LIMITS.maxDocuments = limit
+      try {
+        assertStatus(await patient.call('POST', `careplan/${id}/close`, { closeOpen: true }))
+      } finally {
+        BATCH_LIMITS.maxDocuments = maxDocuments
+      }
+      assertStatus(await patient.call('POST', `careplan/${id}/goal/${goalId}/restore`, { version: 1 }))
+      const statusOf = async (one: string) =>
+        (await byClass(patient).get('Task', one).expect(200)).body.status
+      assert.deepEqual([await statusOf(taskId), await statusOf(task)], ['ACTIVE', 'COMPLETED'])
+    }
   })
 
   it('refuse a second closing, and further goals and tasks', async () => {
