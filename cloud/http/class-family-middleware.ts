@@ -14,6 +14,7 @@ import {
 import type { RequestReadLimits } from '../parse-server/adapter/request/request-reads.ts'
 import { loadCaller } from '../request/caller.ts'
 import { actingFor } from '../request/helper-sessions.ts'
+import { showTo } from '../request/shown-objects.ts'
 import { isAccountRequest } from './accounts/account-routes.ts'
 import { auditResponse } from './audit/audit-response.ts'
 import { recordAccessOf, requireFewNamedIds } from './audit/record-access.ts'
@@ -56,7 +57,12 @@ import {
 } from './request/request-parts.ts'
 import { createServedClassCheck, fieldTypeOf, type IsServedClass } from './request/served-classes.ts'
 import { createRequestIds } from './request-ids.ts'
-import { isResponded, respondToDatabaseError, showVersion } from './response/normalized-response.ts'
+import {
+  isResponded,
+  respondToDatabaseError,
+  showObjectsBy,
+  showVersion,
+} from './response/normalized-response.ts'
 import { getDatabaseTime } from './response/request-deadline.ts'
 import { checkAccountBody, checkAccountChange } from './write/account-body.ts'
 import { type EntityTags, findNamedClass, readIfMatch } from './write/if-match.ts'
@@ -122,8 +128,7 @@ export function createClassFamilyMiddleware({
       })
       checks.removeRefused(res)
       if (!open) auditParts(req, res, checks.accepted, records)
-      if (!open && isReadOnlyEndpoint(req)) narrowResponse(res, serves)
-      else if (findNamedClass(req, parts)) showVersion(res, entityTags.etagOf)
+      limitResponse(req, res, parts, { open, serves, etagOf: entityTags.etagOf })
       await claimRequestId(req, res, checks.accepted)
       if (query?.distinct !== undefined)
         res.json(await findDistinctValues(req, parts[0]?.className ?? '', query))
@@ -133,6 +138,19 @@ export function createClassFamilyMiddleware({
       respondToError(error, res, next)
     }
   }
+}
+
+/** Limits the response to what the caller may see, and adds the version of an object. */
+function limitResponse(
+  req: ParseRequest,
+  res: Response,
+  parts: RequestPart[],
+  { open, serves, etagOf }: Pick<EntityTags, 'etagOf'> & { open: boolean; serves: IsServedClass },
+): void {
+  const { user } = req.auth
+  if (!open && isReadOnlyEndpoint(req)) narrowResponse(res, serves)
+  else if (findNamedClass(req, parts)) showVersion(res, etagOf)
+  if (!open && user) showObjectsBy(res, (object) => showTo(user.id, object))
 }
 
 function respondToError(error: unknown, res: Response, next: NextFunction): void {

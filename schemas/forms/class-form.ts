@@ -145,7 +145,7 @@ export function storedToClassForm(document: object): Record<string, unknown> | u
 }
 
 /** Rights in class form, by user id or `role:<name>`. */
-type Acl = Record<string, { read?: boolean; write?: boolean }>
+export type Acl = Record<string, { read?: boolean; write?: boolean }>
 
 /** Converts the readers and writers of an object to an ACL. */
 export function toAcl({ read, write }: { read: readonly string[]; write: readonly string[] }): Acl {
@@ -154,6 +154,12 @@ export function toAcl({ read, write }: { read: readonly string[]; write: readonl
   for (const who of write) acl[who] = { ...acl[who], write: true }
   return acl
 }
+
+/**
+ * An ACL without the ids of other users, as a user gets it: the only one may be the subject of an anonymous care plan.
+ */
+export const withoutOtherUsers = (acl: Acl, userId: string): Acl =>
+  Object.fromEntries(Object.entries(acl).filter(([who]) => who === userId || who.startsWith('role:')))
 
 /** The readers and writers that an ACL names. */
 export function fromAcl(acl: Acl): { read: string[]; write: string[] } {

@@ -180,7 +180,7 @@ describe('a deletion', () => {
     )
     if (days.length === 0) continue
 
-    it(`and a change keep the time of day of the dates of a former ${name}`, async () => {
+    it(`keeps the times of day of a former ${name}, as a change does`, async () => {
       const { patient, id, pathTo } = await prepare(name)
       const dates = (iso: string) => Object.fromEntries(days.map((field) => [field, parseDate(iso)]))
       const put = async (iso: string) =>

@@ -37,6 +37,7 @@ interface ResponseState {
   before?: BeforeResponse
   settle?: SettleRequest
   etagOf?: (version: number) => string
+  show?: (object: object) => object
   /** One entry for each request of a batch: the refusal of those that were not carried out. */
   refusals?: readonly (Refusal | undefined)[]
 }
@@ -88,6 +89,11 @@ function withRefusedParts(answers: unknown[], refusals: ResponseState['refusals'
   )
 }
 
+/** Converts each object of the response to the form in which the caller may see it. */
+export function showObjectsBy(res: Response, show: (object: object) => object): void {
+  responseStateOf(res).show = show
+}
+
 function sendJson(this: Response, body: unknown): Response {
   const state = responseStateOf(this)
   if (isResponded(this)) return this
@@ -137,7 +143,7 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
   if (status < 400) {
     const etag = state.etagOf && findEtag(body, state.etagOf)
     if (etag !== undefined) res.set('ETag', etag)
-    return asJson(Array.isArray(body) ? parts : body)
+    return asJson(mapObjects(Array.isArray(body) ? parts : body, state.show))
   }
   const { status: errorStatus, ...fault } = toErrorBody(status, body)
   res.statusCode = errorStatus
@@ -147,6 +153,15 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
   if (errorStatus === 429 && !res.hasHeader('Retry-After'))
     res.set('Retry-After', String(RATE_LIMIT_RETRY_AFTER_S))
   return asJson(fault)
+}
+
+/** Converts the object of a response, those of a list, and those of a batch. */
+function mapObjects(body: unknown, show: ResponseState['show']): unknown {
+  if (!show || typeof body !== 'object' || body === null) return body
+  if (Array.isArray(body)) return body.map((part) => mapObjects(part, show))
+  const { results, success } = body as { results?: unknown; success?: unknown }
+  if (Array.isArray(results)) return { ...body, results: mapObjects(results, show) }
+  return success === undefined ? show(body) : { ...body, success: mapObjects(success, show) }
 }
 
 function findEtag(body: unknown, etagOf: (version: number) => string): string | undefined {

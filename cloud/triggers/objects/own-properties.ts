@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Values } from '../../../records/ehr-records/kind.ts'
 import type { Permissions } from '../../../records/store/documents/caller.ts'
 import { SYSTEM_FIELD_NAMES } from '../../../schemas/common.ts'
-import { fromAcl } from '../../../schemas/forms/class-form.ts'
+import { type Acl, fromAcl, withoutOtherUsers } from '../../../schemas/forms/class-form.ts'
 import type { Validator } from '../../../schemas/validation/validators.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { ClassForm } from '../../parse-server/adapter/object-conversion.ts'
@@ -39,11 +39,12 @@ const millisecondsOf = (time: unknown): number =>
 
 /**
  * Refuses an ACL, because the service sets the permissions.
- * @param current permissions of the stored object; a client may send them back with the whole object
+ * @param current ACL of the stored object; a user may send it back with the whole object, in the form that they got
  */
-export function aclViolations(acl: ClassForm['ACL'], current?: Permissions): Violation[] {
-  const isCurrent =
-    acl && current && isDeepStrictEqual(sortPermissions(fromAcl(acl)), sortPermissions(current))
+export function aclViolations(acl: ClassForm['ACL'], current?: Acl, userId = ''): Violation[] {
+  const isSame = (other: Acl) =>
+    isDeepStrictEqual(sortPermissions(fromAcl(acl ?? {})), sortPermissions(fromAcl(other)))
+  const isCurrent = current && (isSame(current) || isSame(withoutOtherUsers(current, userId)))
   return acl === undefined || isCurrent ? [] : [{ path: 'ACL', code: 'fixed', message: ACL_MESSAGE }]
 }
 

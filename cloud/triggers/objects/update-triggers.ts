@@ -4,7 +4,7 @@ import { type ClassKind, resolveRules, type Values } from '../../../records/ehr-
 import { withoutNulls } from '../../../records/ehr-records/validation/record-bodies.ts'
 import { validateClassUpdate } from '../../../records/ehr-records/validation/record-validation.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
-import { fromAcl, fromClassForm } from '../../../schemas/forms/class-form.ts'
+import { fromClassForm } from '../../../schemas/forms/class-form.ts'
 import { invalidPropertyNames } from '../../../schemas/validation/violations.ts'
 import type { UpdateContext } from '../../parse-server/object-writes.ts'
 import { rejectFaults, translateServiceErrors, validationError } from '../../request/parse-errors.ts'
@@ -26,7 +26,7 @@ import {
 export async function beforeUpdate(
   records: StoreContext,
   plain: ClassKind,
-  { context }: Parse.Cloud.BeforeSaveRequest,
+  { context, user }: Parse.Cloud.BeforeSaveRequest,
 ): Promise<{ object: Values }> {
   const { sent, stored } = context as unknown as UpdateContext
   // A body may name another object, which Parse would take for the written one.
@@ -35,7 +35,7 @@ export async function beforeUpdate(
   const before = fromClassForm(plain.fields, withoutNulls(ownProperties(stored)))
   const { object, changed, next, violations } = judgeUpdate(plain, before, ownProperties(sent))
   const kind = await translateServiceErrors(() => resolveRules(records, plain, before))
-  const ofAcl = aclViolations(sent.ACL, fromAcl(stored.ACL ?? {}))
+  const ofAcl = aclViolations(sent.ACL, stored.ACL ?? {}, user?.id)
   const ofTimes = timeViolations(sent, stored)
   rejectFaults(validateClassUpdate(kind, next, changed, [...ofAcl, ...ofTimes, ...violations]))
   return { object }

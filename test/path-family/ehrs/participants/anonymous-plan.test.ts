@@ -5,7 +5,7 @@ import { exampleOf } from '../../../../path-api/documentation/example.ts'
 import { type Operation, pathParameterNames } from '../../../../path-api/operation/operation.ts'
 import { operationTable } from '../../../../path-api/operation-table.ts'
 import { FormBody, RawBody } from '../../../../path-api/reply/body-media.ts'
-import { CLASS_NAMES, isClassName } from '../../../../records/kinds.ts'
+import { CLASS_NAMES, classKindOf, isClassName } from '../../../../records/kinds.ts'
 import { byClass } from '../../../family-kinds.ts'
 import {
   createGoal,
@@ -141,6 +141,30 @@ describe('an anonymous care plan', function suite() {
       if (results[0]) assertUnnamed((await get(name, results[0].objectId).expect(200)).body, name)
     }
     assertError(await get('_User', patient.mvUid), 101)
+  })
+
+  it('tells by no ACL who its subject is, and takes back what it shows', async () => {
+    const { list, put, batch } = byClass(nurse)
+    const assertNobody = ({ ACL, objectId, className }: Body) => {
+      const names = Object.keys(ACL as object)
+      assert.ok(
+        names.every((name) => name.startsWith('role:') || name === nurse.mvUid),
+        `${className} ${objectId} ${names}`,
+      )
+    }
+    for (const name of CLASS_NAMES) {
+      const { results } = (await list(name, {}).expect(200)).body
+      for (const object of results) assertNobody(object)
+      if (!results[0] || name === 'Ehr' || classKindOf(name).readOnly) continue
+      const { objectId } = results[0]
+      assertNobody((await put(name, objectId, results[0]).expect(200)).body)
+      const [{ success }] = (
+        await batch([{ method: 'PUT', path: `/1/classes/${name}/${objectId}`, body: results[0] }])
+      ).body
+      assertNobody(success)
+    }
+    const { body } = await byClass(patient).get('CarePlan', String(ids.careplanId)).expect(200)
+    assert.ok(body.ACL[patient.mvUid].write, 'users see their own rights')
   })
 
   it('names its subject in no mail', async () => {
