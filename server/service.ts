@@ -21,6 +21,7 @@ import { registerOpenTriggers } from '../cloud/triggers/open-triggers.ts'
 import { createObjectWriters } from '../cloud/writes/object-writers.ts'
 import { etagOf, parseIfMatch } from '../path-api/reply/etag.ts'
 import { findMailbox } from '../records/accounts/user/user.ts'
+import { participantFinder } from '../records/care-plans/participants/participants.ts'
 import { startEhrMaintenance } from '../records/ehrs/maintenance.ts'
 import { ChangeFeed } from '../records/live/change-feed.ts'
 import { findLanguage } from '../records/profiles/person/language.ts'
@@ -157,7 +158,8 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceUse): Pro
   })
   if (!open) await startMaintenance(recordServices, log, onStop)
 
-  const feed = new ChangeFeed(db, (err) => log.error({ err }, 'Reading the change feed failed'))
+  const onFault = (err: unknown) => log.error({ err }, 'Reading the change feed failed')
+  const feed = new ChangeFeed(db, participantFinder(records), onFault)
   onStop(() => feed.end())
   const draining = () => state.draining
   const parts = { ...sharedParts, database, mails, records, services, recordsOf, feed, ...limits, draining }

@@ -86,8 +86,10 @@ async function createMatcher(className: ClassName, conditions: object, forms: Pa
 const UNSUPPORTED_CONDITIONS = 'A value in where has a type that its field cannot be compared with.'
 
 /** True if the caller may read the record before or after the change. */
-export const isReadable = (caller: Caller, { before, after }: RecordChange): boolean =>
-  isPermitted(after?._rperm, caller) || isPermitted(before?._rperm, caller)
+export const isReadable = (caller: Caller, { before, after, participants }: RecordChange): boolean =>
+  isPermitted(after?._rperm, caller) ||
+  isPermitted(before?._rperm, caller) ||
+  participants?.has(caller.userId) === true
 
 /**
  * Converts a change to the event for a subscription. A record may enter or leave the query, or become
@@ -96,10 +98,11 @@ export const isReadable = (caller: Caller, { before, after }: RecordChange): boo
 export function toLiveEvent(
   { matches, watch }: LiveQuery,
   caller: Caller,
-  { before, after }: RecordChange,
+  { before, after, participants }: RecordChange,
 ): LiveEvent | undefined {
+  const tookPart = participants?.has(caller.userId) === true
   const readable = (document: ParseDocument | null) =>
-    document !== null && isPermitted(document._rperm, caller)
+    document !== null && (tookPart || isPermitted(document._rperm, caller))
   const fits = (document: ParseDocument | null) => readable(document) && matches(document as ParseDocument)
   const was = fits(before)
   const is = fits(after)

@@ -12,6 +12,7 @@ import {
 } from './change-log.ts'
 import {
   type ChangedRecord,
+  type FindParticipants,
   type LoggedChange,
   loadRecordChanges,
   parseChangeId,
@@ -69,6 +70,7 @@ const BATCH_READ_SIZE = 100
  */
 export class ChangeFeed {
   readonly #db: Db
+  readonly #findParticipants: FindParticipants
   readonly #log: ChangeLog
   readonly #clock: LogicalClock
   readonly #subscribers = new Set<FeedSubscriber>()
@@ -77,8 +79,9 @@ export class ChangeFeed {
   #progress: FeedProgress | undefined
 
   /** @param onFault called with the first of several consecutive faults */
-  constructor(db: Db, onFault: (fault: unknown) => void) {
+  constructor(db: Db, findParticipants: FindParticipants, onFault: (fault: unknown) => void) {
     this.#db = db
+    this.#findParticipants = findParticipants
     this.#log = new ChangeLog(db)
     this.#clock = LogicalClock.of(db)
     let failing = false
@@ -164,7 +167,7 @@ export class ChangeFeed {
       const batches = await this.#log.batchesAfter(at, BATCH_READ_SIZE)
       for (const batch of batches.filter(({ _id }) => _id <= to.batch)) {
         const changes = wantedChangesIn(batch, concerns, batch._id === from.batch ? from.changes : 0)
-        if (changes.length > 0) yield await loadRecordChanges(this.#db, changes)
+        if (changes.length > 0) yield await this.#load(changes)
       }
       at = batches.at(-1)?._id ?? to.batch
     }
@@ -273,10 +276,14 @@ export class ChangeFeed {
       .toArray()
   }
 
+  #load(changes: readonly LoggedChange[]): Promise<RecordChange[]> {
+    return loadRecordChanges(this.#db, changes, this.#findParticipants)
+  }
+
   async #deliver(progress: FeedProgress, batch: ChangeBatch): Promise<void> {
     const subscribers = [...this.#subscribers]
     const concerns = (record: ChangedRecord) => subscribers.some((one) => one.concerns(record))
-    const changes = await loadRecordChanges(this.#db, wantedChangesIn(batch, concerns))
+    const changes = await this.#load(wantedChangesIn(batch, concerns))
     this.#clock.observe(batch.logicalTime)
     for (const id of batch.changes) progress.loggedTimes.set(id, batch.logicalTime)
     const position = { batch: batch._id, changes: batch.changes.length }

@@ -31,7 +31,12 @@ export interface RecordChange extends ChangedRecord {
   action: HistoryEntry['action']
   before: ParseDocument | null
   after: ParseDocument | null
+  /** Of a care plan that was deleted or returned: the users who took part in it then. A deletion ends their access. */
+  participants?: ReadonlySet<string>
 }
+
+/** Finds the users who took part in a care plan at a time. */
+export type FindParticipants = (carePlanId: string, at: Date) => Promise<ReadonlySet<string>>
 
 /** Parses `<EHR>/<collection>/<id>/<version>/…`; the EHR is optional. */
 export function parseChangeId(changeId: string): ChangedRecord {
@@ -62,10 +67,14 @@ async function findCurrentDocuments(
   return new Map((await Promise.all(found)).flat())
 }
 
-/** Loads changes with their records, in order; omits records that are hidden by now. */
+/**
+ * Loads changes with their records, in order; omits records that are hidden by now.
+ * @param findParticipants absent: the changes name no participants
+ */
 export async function loadRecordChanges(
   db: Db,
   loggedChanges: readonly LoggedChange[],
+  findParticipants?: FindParticipants,
 ): Promise<RecordChange[]> {
   if (loggedChanges.length === 0) return []
   const changeIds = loggedChanges.map(({ changeId }) => changeId)
@@ -83,12 +92,17 @@ export async function loadRecordChanges(
     if (!entry) return undefined
     const { at, userId, onBehalfOf, application, action, before } = entry
     const after = await findDocumentAfter(db, record, now.get(recordKeyText(record)))
-    return after || action === 'delete'
-      ? { ...record, position, at, userId, onBehalfOf, application, action, before, after }
-      : undefined
+    if (!after && action !== 'delete') return undefined
+    const participants = movesPlan(record, action) && (await findParticipants?.(record.id, at))
+    const change = { ...record, position, at, userId, onBehalfOf, application, action, before, after }
+    return participants ? { ...change, participants } : change
   })
   return (await Promise.all(changes)).flatMap((one) => one ?? [])
 }
+
+/** Whether a change deletes a care plan, or lets it return. */
+const movesPlan = ({ collection, version }: ChangedRecord, action: HistoryEntry['action']): boolean =>
+  collection === 'CarePlan' && (action === 'delete' || (action === 'create' && version > 1))
 
 /** Finds the record after a change. Its permissions are the current ones. */
 async function findDocumentAfter(

@@ -1,4 +1,4 @@
-import { Task } from '../care-plans/contents/plan-kinds.ts'
+import { CarePlan, Task } from '../care-plans/contents/plan-kinds.ts'
 import { Participation } from '../care-plans/participants/participants.ts'
 import { ChatMessage, ChatTopic } from '../chat/chat-kinds.ts'
 import { Event } from '../events/event.ts'
@@ -7,13 +7,15 @@ import type { ChangedRecord, RecordChange } from '../live/changes.ts'
 import { PROFILE_COLLECTIONS } from '../profiles/storage/profile-collections.ts'
 
 const COLLECTIONS: readonly string[] = [
-  ...[Event, Task, ChatTopic, ChatMessage, Participation].map(({ collection }) => collection),
+  ...[Event, CarePlan, Task, ChatTopic, ChatMessage, Participation].map(({ collection }) => collection),
   PROFILE_COLLECTIONS.handover,
 ]
 
 /** Whether a change may concern a worklist, as far as its ids tell. */
 export const concernsWorklist = ({ collection }: ChangedRecord): boolean => COLLECTIONS.includes(collection)
 
-/** Of the events only alerts are in worklists. */
-export const isWorklistChange = ({ collection, before, after }: RecordChange): boolean =>
-  collection !== Event.collection || (after ?? before)?.type === ALERT_TYPE
+/** Of the events only alerts are in worklists, and of the changes of care plans their deletions and returns matter. */
+export function isWorklistChange({ collection, before, after, participants }: RecordChange): boolean {
+  if (collection === CarePlan.collection) return participants !== undefined
+  return collection !== Event.collection || (after ?? before)?.type === ALERT_TYPE
+}

@@ -56,7 +56,7 @@ export const AccountChangeEvent = closedObject('AccountChange', 'A change that c
   ...changeEventFields,
   type: Type.String({
     description:
-      'Type of the record: Helper (an agreement), Participation, Account, WorklistViews or ChatTopic',
+      'Type of the record: Helper (an agreement), Participation, CarePlan (one in which you take part was deleted or returned), Account, WorklistViews or ChatTopic',
     examples: ['Helper'],
   }),
   href: nullable(

@@ -19,7 +19,7 @@ interface AccountRecordKind {
   /** Decides by the ids, as far as they tell. */
   mayConcern(record: Pick<ChangedRecord, 'id' | 'ehrId'>, mvUid: string): boolean
   /** Decides by the record, where the id does not suffice. */
-  concerns?(record: ParseDocument, mvUid: string): boolean
+  concerns?(record: ParseDocument, mvUid: string, participants: RecordChange['participants']): boolean
   /** The path at which the user reads the record. */
   pathOf(record: ParseDocument, mvUid: string): string
 }
@@ -45,6 +45,12 @@ const accountRecordKinds: Readonly<Record<string, AccountRecordKind>> = {
     concerns: (participation, mvUid) => participation.mvUid === mvUid,
     pathOf: ({ _id, ehrId, carePlanId }) => `/ehr/${ehrId}/careplan/${carePlanId}/participant/${_id}`,
   },
+  CarePlan: {
+    type: 'CarePlan',
+    mayConcern: () => true,
+    concerns: (_, mvUid, participants) => participants?.has(mvUid) === true,
+    pathOf: ({ _id, ehrId }) => `/ehr/${ehrId}/careplan/${_id}`,
+  },
   // A topic without an EHR belongs to two users; its permissions say to whom.
   [ChatTopic.collection]: {
     type: ChatTopic.collection,
@@ -60,10 +66,10 @@ const accountRecordKinds: Readonly<Record<string, AccountRecordKind>> = {
 
 const accountTopicOf = (mvUid: string): SubscriptionTopic => ({
   concerns: (change) => accountRecordKinds[change.collection]?.mayConcern(change, mvUid) ?? false,
-  includes({ collection, before, after }) {
+  includes({ collection, before, after, participants }) {
     const record = after ?? before
     const { concerns = () => true } = accountRecordKinds[collection] ?? {}
-    return record !== null && concerns(record, mvUid)
+    return record !== null && concerns(record, mvUid, participants)
   },
   isTold: isToldToParticipant,
   // The stream ends with the session, and so with the account.
@@ -77,7 +83,7 @@ export const accountChangeOperations = [
     path: '/auth/account/{mvUid}/changes',
     summary: 'Follow the changes that concern an account',
     description: describeStream(
-      'change of the agreements with helpers in which the user is the person or the helper, of the care plans in which they take part, of the account, of their saved views, and of the conversations with connected users (not of the messages)',
+      'change of the agreements with helpers in which the user is the person or the helper, of the participations of the user in care plans, that such a plan was deleted or returned, of the account, of their saved views, and of the conversations with connected users (not of the messages)',
     ),
     source: changesSource,
     extra: true,

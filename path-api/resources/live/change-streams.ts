@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { isToldToParticipant } from '../../../records/care-plans/participants/participants.ts'
 import { helperActOf } from '../../../records/kinds.ts'
 import type { RecordChange } from '../../../records/live/changes.ts'
 import type { SubscriptionTopic } from '../../../records/live/subscriptions.ts'
@@ -89,6 +90,7 @@ export const changeStreamOperations = [
       const topic: SubscriptionTopic = {
         concerns: (change) => change.ehrId === ehrId,
         includes: ({ collection }, caller) => isReadableByHelper(caller, helperActOf(collection)),
+        isTold: isToldToParticipant,
         isReachable: (caller) => ehrs.isReadable(caller, ehrId),
       }
       return streamChanges(context, topic, query, (change): Static<typeof RecordChangeEvent> => {

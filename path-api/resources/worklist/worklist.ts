@@ -35,7 +35,7 @@ export const worklistOperations = [
     path: '/worklist/changes',
     summary: 'Follow the changes that concern your worklist',
     description: describeStream(
-      'change of an alert, a task, a message or a participant that you may read, and of your handovers',
+      'change of an alert, a task, a message or a participant that you may read, of your handovers, and for each care plan of yours that was deleted or returned',
     ),
     access: 'account',
     query: streamQuery,

@@ -16,7 +16,7 @@ import { withoutNulls } from '../../ehr-records/validation/record-bodies.ts'
 import { ehrRole, type PlanRight, participationPermissions } from '../../ehrs/rights/access.ts'
 import { findAnonymizedEhrs } from '../../ehrs/rights/anonymity.ts'
 import { setPlanRole, setRole } from '../../ehrs/rights/roles.ts'
-import type { RecordChange } from '../../live/changes.ts'
+import type { FindParticipants, RecordChange } from '../../live/changes.ts'
 import { iterateIdBatches } from '../../store/batching/transaction-batches.ts'
 import { type Caller, isPermitted } from '../../store/documents/caller.ts'
 import { documentCollection, runTransaction } from '../../store/documents/database.ts'
@@ -364,13 +364,26 @@ export class Participants {
   }
 }
 
-/** Whether a user is told of the change of their own participation, although it may have ended their access. */
+/** Finds the users who take part in a care plan at a time, also when it is deleted. */
+export const participantFinder =
+  ({ jobs }: StoreContext): FindParticipants =>
+  async (carePlanId, at) => {
+    const all = documentCollection({ db: jobs.unfilteredDb }, Participation.collection).find({ carePlanId })
+    const found = (await all.toArray()).filter((one) => isInEffect(timesFromStored(one), at))
+    return new Set(found.map(({ mvUid }) => String(mvUid)))
+  }
+
+/**
+ * Whether a user is told of the change of their own participation, or that their care plan was deleted or returned,
+ * although it may have ended their access.
+ */
 export const isToldToParticipant = (
-  { collection, before, after, at }: RecordChange,
+  { collection, before, after, at, participants }: RecordChange,
   { userId }: Caller,
 ): boolean =>
-  collection === Participation.collection &&
-  [before, after].some((one) => one?.mvUid === userId && isInEffect(timesFromStored(one), at))
+  participants?.has(userId) === true ||
+  (collection === Participation.collection &&
+    [before, after].some((one) => one?.mvUid === userId && isInEffect(timesFromStored(one), at)))
 
 const isSubjectViolation: Violation = {
   path: 'mvUid',

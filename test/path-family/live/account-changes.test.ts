@@ -147,6 +147,43 @@ describe('the changes that concern an account', () => {
     assert.equal((await dataOf(ofColleague)).type, 'Helper')
   })
 
+  it('tell participants that a care plan was deleted and that it has returned, as do other streams', async () => {
+    const planId = await createPlan(anna)
+    await letTakePart(anna, await createPlan(anna), piet, { access: 'READ' })
+    await letTakePart(anna, planId, piet, { access: 'READ' })
+    const [former, stranger] = await Promise.all([createPerson(), createPerson()])
+    const { participationId } = await letTakePart(anna, planId, former, { access: 'READ' })
+    assertStatus(await anna.call('DELETE', `careplan/${planId}/participant/${participationId}`), 204)
+    const followPath = async (path: string) => {
+      const source = await openEventSource(piet, path)
+      open.push(source)
+      return source
+    }
+    const sources = [
+      await follow(piet),
+      await followPath(`/ehr/${anna.ehrId}/changes`),
+      await followPath('/worklist/changes'),
+    ]
+    const ofOthers = [await follow(former), await follow(stranger), await follow(anna)]
+    const bySdk = await subscribeBySdk(piet, 'CarePlan', (query) => query.equalTo('ehrId', anna.ehrId))
+    const path = `/ehr/${anna.ehrId}/careplan/${planId}`
+    for (const [operation, change] of [
+      ['delete', () => anna.call('DELETE', path)],
+      ['create', () => anna.call('POST', `${path}/restore`, { version: 1 })],
+    ] as const) {
+      assert.ok((await change()).status < 300)
+      for (const source of sources) {
+        const { type, id, operation: told } = await dataOf(source)
+        assert.deepEqual([type, id, told], ['CarePlan', planId, operation])
+      }
+      const [op, object] = await bySdk.next()
+      assert.deepEqual([op, object.id], [operation, planId])
+    }
+    bySdk.close()
+    for (const who of [former, stranger, anna]) await inviteHelper(who, piet, ['READ'])
+    for (const source of ofOthers) assert.equal((await dataOf(source)).type, 'Helper')
+  })
+
   it('tell a user of their account and saved views, whatever the others save', async () => {
     const admin = await createAdmin()
     const source = await follow(piet)
