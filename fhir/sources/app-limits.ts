@@ -182,6 +182,10 @@ const withinReach = (caller: Caller, app: AppPermit, isInCompartment: boolean): 
   compartment: isInCompartment && app.patient !== undefined ? compartmentOf(app.patient) : undefined,
 })
 
+/** Whether this is the Patient that the scope fhirUser names. */
+const isUser = ({ userEhr }: AppPermit, { type }: ResourceDescription, id: unknown): boolean =>
+  type === 'Patient' && userEhr !== undefined && userEhr === id
+
 /** Requires that the app of a caller, if there is one, has a scope for an interaction. @throws Forbidden */
 export function requireScope({ app }: Caller, type: ResourceDescription, interaction: Interaction): void {
   if (app) reachOf(app, type, interaction)
@@ -210,6 +214,8 @@ export function limitToApp<M extends SourceMethod>(
     const { app } = caller
     const work = perform as Method
     if (!app) return work(caller, ...rest)
+    if (interaction === 'read' && isUser(app, description, rest[0]))
+      return work(withinReach(caller, app, false), ...rest)
     const { isInCompartment, categories } = reachOf(app, description, interaction)
     const by = withinReach(caller, app, isInCompartment)
     const performAs = (...parameters: Rest) => work(by, ...(parameters as never[]))

@@ -44,9 +44,32 @@ describe('the authorization of apps', () => {
     const claims = JSON.parse(Buffer.from(tokens.id_token?.split('.')[1] ?? '', 'base64url').toString())
     assert.deepEqual([claims.aud, claims.sub], [app.id, patient.mvUid])
     assert.ok(claims.fhirUser.startsWith(`${service.url}/fhir/R4/Patient/`))
+    assertStatus(await callAs('GET', claims.fhirUser.slice(service.url.length)))
+    for (const path of ['Patient', `Patient/${(await createPatient()).ehrId}`])
+      assertStatus(await callAs('GET', `/fhir/R4/${path}`), 403)
     assertStatus(await callAs('GET', `/fhir/R4/Observation?patient=${patient.ehrId}`))
     const { items } = assertStatus(await patient.call('GET', 'audit'))
     assert.ok(items.some((entry: { application: string }) => entry.application === app.name))
+  })
+
+  it('lets an app read who the user is, beside the patient of somebody else', async () => {
+    const nurse = await createPatient()
+    await addParticipant(planId, nurse, 'read')
+    const all = ['launch/patient', 'patient/Patient.rs', 'openid', 'fhirUser']
+    const { tokens, call: callAs } = await admitApp(
+      nurse,
+      await createSmartApp(all),
+      all.join(' '),
+      patient.ehrId,
+    )
+    const claims = JSON.parse(Buffer.from(tokens.id_token?.split('.')[1] ?? '', 'base64url').toString())
+    assertStatus(await callAs('GET', claims.fhirUser.slice(service.url.length)))
+    assertStatus(await callAs('GET', `/fhir/R4/Patient/${patient.ehrId}`))
+    const { entry } = assertStatus(await callAs('GET', '/fhir/R4/Patient'))
+    assert.deepEqual(
+      entry.map(({ resource }: { resource: { id: string } }) => resource.id),
+      [patient.ehrId],
+    )
   })
 
   it('sends nobody to an address that is not registered for the app', async () => {

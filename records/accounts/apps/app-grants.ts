@@ -29,6 +29,8 @@ interface AppClaims {
   clientId: string
   scopes: readonly string[]
   patient?: string | undefined
+  /** The EHR of the user, with the scope fhirUser. */
+  userEhr?: string | undefined
 }
 
 /** Signs and verifies the tokens of apps. */
@@ -233,9 +235,10 @@ export class AppGrants {
     const { appTokens } = this.#parts
     const scopes = reduceScopes(grantedScopes.join(' '), app.scopes)
     const clientId = app.id
-    const fhirUser = scopes.includes('fhirUser') ? await this.findFhirUser(sub) : undefined
+    const userEhr = scopes.includes('fhirUser') ? await this.#findUserEhr(sub) : undefined
+    const fhirUser = userEhr && this.#patientUrl(userEhr)
     return {
-      access_token: await appTokens.sign({ sub, sid, clientId, scopes, patient }),
+      access_token: await appTokens.sign({ sub, sid, clientId, scopes, patient, userEhr }),
       token_type: 'Bearer',
       expires_in: appTokens.lifetime,
       scope: scopes.join(' '),
@@ -249,9 +252,16 @@ export class AppGrants {
 
   /** The resource about a user: the patient of the EHR that came with the account. */
   async findFhirUser(mvUid: string): Promise<string | undefined> {
-    const user = await usersOf(this.#parts.database.db).findOne({ _id: mvUid }, { projection: { ehrId: 1 } })
-    return user?.ehrId ? `${this.#parts.fhirBase}/Patient/${user.ehrId}` : undefined
+    const userEhr = await this.#findUserEhr(mvUid)
+    return userEhr && this.#patientUrl(userEhr)
   }
+
+  async #findUserEhr(mvUid: string): Promise<string | undefined> {
+    const user = await usersOf(this.#parts.database.db).findOne({ _id: mvUid }, { projection: { ehrId: 1 } })
+    return user?.ehrId
+  }
+
+  #patientUrl = (ehrId: string): string => `${this.#parts.fhirBase}/Patient/${ehrId}`
 
   /**
    * The valid access token of an app, at most 4 s old; undefined once the session of its user or the key of its system has
@@ -266,7 +276,8 @@ export class AppGrants {
     if (!holder) return undefined
     const scopes = reduceScopes(claims.scopes.join(' '), app.scopes)
     const roles = withoutAccountRoles(holder.roles)
-    return { ...claims, app, roles, scopes, permits: resourceScopesOf(scopes) }
+    const userEhr = scopes.includes('fhirUser') ? claims.userEhr : undefined
+    return { ...claims, app, roles, scopes, userEhr, permits: resourceScopesOf(scopes) }
   }
 
   /**

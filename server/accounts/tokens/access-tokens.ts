@@ -42,14 +42,20 @@ const isAppToken = (token: string): boolean => {
 async function authenticateApp(token: string, apps: Pick<AppGrants, 'findAccess'>) {
   const access = await apps.findAccess(token)
   if (!access) return undefined
-  const { sub: mvUid, sid: sessionId, exp, app, roles, permits: scopes, patient } = access
+  const { sub: mvUid, sid: sessionId, exp, app, roles, permits: scopes, patient, userEhr } = access
   return {
     mvUid,
     sessionId,
     validUntil: new Date(exp * 1000),
     application: app.name,
     roles,
-    app: { id: app.id, scopes, admission: isSystemId(mvUid) ? app.id : sessionId, patient },
+    app: {
+      id: app.id,
+      scopes,
+      admission: isSystemId(mvUid) ? app.id : sessionId,
+      patient,
+      ...(userEhr !== undefined && { userEhr }),
+    },
   }
 }
 

@@ -15,14 +15,17 @@ export function createAppTokens(
   const tokens = new SignedTokens({ ...options, lifetime, requiredClaims: ['client_id', 'scope'] })
   return {
     lifetime,
-    sign: ({ sub, sid, clientId, scopes, patient }, seconds) =>
-      tokens.sign({ sid, client_id: clientId, scope: scopes.join(' '), patient }, { sub, lifetime: seconds }),
+    sign: ({ sub, sid, clientId, scopes, patient, userEhr }, seconds) =>
+      tokens.sign(
+        { sid, client_id: clientId, scope: scopes.join(' '), patient, user_ehr: userEhr },
+        { sub, lifetime: seconds },
+      ),
     signIdentity: ({ sub, clientId, nonce, fhirUser }) =>
       tokens.sign({ nonce, fhirUser }, { sub, type: 'JWT', audience: clientId }),
     async verify(token) {
       const claims = await tokens.verify(token)
       if (!claims) return undefined
-      const { sub, sid, exp, client_id, scope, patient } = claims
+      const { sub, sid, exp, client_id, scope, patient, user_ehr: userEhr } = claims
       return {
         sub,
         exp,
@@ -30,6 +33,7 @@ export function createAppTokens(
         clientId: String(client_id),
         scopes: String(scope).split(' '),
         ...(typeof patient === 'string' && { patient }),
+        ...(typeof userEhr === 'string' && { userEhr }),
       }
     },
   }

@@ -36,10 +36,14 @@ export function describeScopes(
     const names = resources.filter((one) => letters.test(one.letters)).map((one) => nameOf(one, language))
     return [text, [...new Set(names)].join(', ')]
   })
-  const isIdentified = scopes.includes('openid')
+  const identity = scopes.includes('fhirUser')
+    ? 'admitUser'
+    : scopes.includes('openid')
+      ? 'admitWho'
+      : undefined
   return [
     ...rights.filter(([, data]) => data !== ''),
-    ...(isIdentified ? [['admitIdentity', translate(language, 'admitWho')] as [PageText, string]] : []),
+    ...(identity ? [['admitIdentity', translate(language, identity)] as [PageText, string]] : []),
   ]
 }
 
