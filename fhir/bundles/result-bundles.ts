@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { shortenName } from '../../schemas/validation/violations.ts'
 import type { OutcomeIssue } from '../outcome/issue.ts'
@@ -14,6 +15,16 @@ const urlWith = (path: string, parameters: readonly (readonly [string, string])[
   parameters.length === 0
     ? path
     : `${path}?${new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value]))}`
+
+/** The links of a page. @param path the address without parameters @param used those that made this page */
+function pageLinks(path: string, used: ParsedSearch['used'], next: string | null | undefined): BundleLink[] {
+  const first = used.filter(([name]) => name !== '_cursor')
+  return [
+    { relation: 'self', url: urlWith(path, used) },
+    { relation: 'first', url: urlWith(path, first) },
+    ...(next ? [{ relation: 'next' as const, url: urlWith(path, [...first, ['_cursor', next]]) }] : []),
+  ]
+}
 
 /** The absolute address of a resource. */
 const urlOf = (base: string, { resourceType, id }: Pick<FhirResource, 'resourceType' | 'id'>): string =>
@@ -34,23 +45,17 @@ export function searchBundle(
     issues = [],
   }: { included?: readonly FhirResource[]; issues?: readonly OutcomeIssue[] } = {},
 ): FhirResource {
-  const link: BundleLink[] = [
-    { relation: 'self', url: urlWith(path, search.used) },
-    { relation: 'first', url: urlWith(path, search.used) },
-  ]
-  if (found.next !== undefined)
-    link.push({ relation: 'next', url: urlWith(path, [...search.used, ['_cursor', found.next]]) })
   const narrow = (resource: FhirResource) => selectElements(resource, search)
   const entry = [
     ...found.resources.map((resource) => entryOf(base, narrow(resource), 'match')),
     ...included.map((resource) => entryOf(base, resource, 'include')),
-    ...(issues.length > 0 ? [{ resource: operationOutcome(issues), search: { mode: 'outcome' } }] : []),
+    ...(issues.length > 0 ? [outcomeEntry(issues)] : []),
   ]
   return {
     resourceType: 'Bundle',
     type: 'searchset',
     ...(found.total !== undefined && { total: found.total }),
-    link,
+    link: pageLinks(path, search.used, found.next),
     ...(entry.length > 0 && { entry }),
   }
 }
@@ -60,6 +65,13 @@ const entryOf = (base: string, resource: FhirResource, mode: 'match' | 'include'
   resource,
   search: { mode },
 })
+
+/** Entries need an address, and the resources in them an id, though nobody can read these. */
+function outcomeEntry(issues: readonly OutcomeIssue[]) {
+  const id = randomUUID()
+  const resource = { ...operationOutcome(issues), id }
+  return { fullUrl: `urn:uuid:${id}`, resource, search: { mode: 'outcome' } }
+}
 
 /** Tells which parameter a search did not respect. */
 export const ignoredParameterIssue = (name: string): OutcomeIssue => ({
@@ -77,7 +89,7 @@ export const cutIncludeIssue = ({ name, value }: { name: string; value: string }
   location: [`http.${name}`],
 })
 
-const SUBSETTED = {
+export const SUBSETTED = {
   system: 'http://terminology.hl7.org/CodeSystem/v3-ObservationValue',
   code: 'SUBSETTED',
 }
@@ -133,13 +145,11 @@ export function historyBundle(
   versions: readonly ResourceVersion[],
   { next, total }: { next: string | null; total?: number | undefined },
 ): FhirResource {
-  const link: BundleLink[] = [{ relation: 'self', url: urlWith(path, parameters) }]
-  if (next !== null) link.push({ relation: 'next', url: urlWith(path, [...parameters, ['_cursor', next]]) })
   return {
     resourceType: 'Bundle',
     type: 'history',
     ...(total !== undefined && { total }),
-    link,
+    link: pageLinks(path, parameters, next),
     ...(versions.length > 0 && { entry: versions.map((one) => versionEntry(base, one)) }),
   }
 }

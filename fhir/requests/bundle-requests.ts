@@ -320,22 +320,26 @@ export class BundleRequests {
     const resource = versionId
       ? await resources.readVersion(caller, type, id, versionId)
       : await resources.read(caller, type, id, query)
-    const { response, ...read } = this.#written({ resource, created: false })
+    const { response, ...read } = foundResponse({ resource, created: false })
     return isKnown(entry, response) ? { response: { ...response, status: '304' } } : { ...read, response }
   }
 
-  #written({ resource, created }: WrittenResource): EntryResponse {
-    const { resourceType, id, meta } = resource
-    const { versionId, lastUpdated } = meta as { versionId: string; lastUpdated: string }
-    return {
-      resource,
-      response: {
-        status: created ? '201' : '200',
-        location: `${this.#resources.base}/${resourceType}/${id}/_history/${versionId}`,
-        etag: `W/"${versionId}"`,
-        lastModified: lastUpdated,
-      },
-    }
+  #written(result: WrittenResource): EntryResponse {
+    const { response, ...rest } = foundResponse(result)
+    return { ...rest, response: { ...response, location: this.#resources.addressOf(result.resource) } }
+  }
+}
+
+/** The response to an entry that reads; one that writes has an address, too. */
+function foundResponse({ resource, created }: WrittenResource): EntryResponse {
+  const { versionId, lastUpdated } = resource.meta as { versionId: string; lastUpdated: string }
+  return {
+    resource,
+    response: {
+      status: created ? '201' : '200',
+      etag: `W/"${versionId}"`,
+      lastModified: lastUpdated,
+    },
   }
 }
 

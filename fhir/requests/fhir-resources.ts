@@ -43,6 +43,7 @@ import type {
 import { findIncluded } from './included-resources.ts'
 import { applyPatch, type PatchOperation } from './json-patch.ts'
 import { localReferences } from './local-references.ts'
+import { requireWhole } from './whole-resources.ts'
 
 /** A resource after a write. */
 export interface WrittenResource {
@@ -117,6 +118,13 @@ export class FhirResources {
     const perform = source[method]?.bind(source) as NonNullable<ResourceSource[M]> | undefined
     if (!perform) throw unsupportedError(type, interaction)
     return { description, perform: limitToApp(description, interaction, method, source, perform) }
+  }
+
+  /** The address of a version of a resource, or of the resource if its versions cannot be read. */
+  addressOf({ resourceType, id, meta }: FhirResource): string {
+    const address = `${this.base}/${resourceType}/${id}`
+    const hasVersions = this.#sources.get(resourceType)?.description.interactions.includes('vread')
+    return hasVersions ? `${address}/_history/${(meta as { versionId: string }).versionId}` : address
   }
 
   /** @throws NotFound; Gone */
@@ -211,6 +219,7 @@ export class FhirResources {
     if (existing) return { resource: existing, created: false }
     if (ifNoneExist) return this.createUnlessFound(caller, resource, id, ifNoneExist, options)
     const { perform } = this.#methodOf(resource.resourceType, 'create', 'create')
+    requireWhole(resource)
     const local = localReferences(resource, this.base)
     return { resource: await perform(caller, local, id, options), created: true }
   }
@@ -257,6 +266,7 @@ export class FhirResources {
           { path: `${resource.resourceType}.id`, code: 'idMismatch', message: 'must be the id in the path' },
         ],
       })
+    requireWhole(resource)
     const local = localReferences(resource, this.base)
     return { resource: await perform(caller, id, local, options), created: false }
   }

@@ -127,7 +127,7 @@ const splitReferences = (text: string, base: string | undefined): string[] =>
 /** The parameters that a request respects, for the link `self`. */
 export const usedParameters = (parameters: SearchParameters): ParsedSearch['used'] =>
   Object.entries(parameters).flatMap(([name, value]) =>
-    name === '_cursor' ? [] : textsOf(value).map((text): [string, string] => [name, text]),
+    textsOf(value).map((text): [string, string] => [name, text]),
   )
 
 /** To leave them out in silence would make a result look complete. */
@@ -175,7 +175,7 @@ export function parseSearch(
     if (UNSUPPORTED_PARAMETERS.includes(name) || isChained(key))
       throw parameterError(key, 'not-supported', 'is not supported')
     if (RESULT_PARAMETERS.includes(name)) {
-      if (name !== '_cursor') used.push(...textsOf(value).map((text): [string, string] => [key, text]))
+      used.push(...textsOf(value).map((text): [string, string] => [key, text]))
     } else if (Object.hasOwn(source.parameters, name)) {
       const isReference = source.parameters[name]?.type === 'reference' && modifier !== 'identifier'
       for (const text of textsOf(value)) {

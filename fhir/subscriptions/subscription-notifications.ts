@@ -91,10 +91,11 @@ export class SubscriptionNotifications {
       { name: 'events-since-subscription-start', valueString: String(count) },
       ...events.map((one) => eventParameter(this.#base, one)),
     ]
-    const resource = { resourceType: 'Parameters', parameter }
+    const statusId = randomUUID()
+    const resource = { resourceType: 'Parameters', id: statusId, parameter }
     return {
       events,
-      status: { fullUrl: `urn:uuid:${randomUUID()}`, resource, url: `${url}/$status` },
+      status: { fullUrl: `urn:uuid:${statusId}`, resource, url: `${url}/$status` },
       changes: events.flatMap(({ focus }) => (focus ? [versionEntry(this.#base, focus)] : [])),
     }
   }

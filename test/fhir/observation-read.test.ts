@@ -65,9 +65,11 @@ describe('observations in FHIR', () => {
       assert.equal(await read(accept), 200, accept)
     for (const accept of ['application/fhir+json; fhirVersion=3.0', 'application/fhir+xml', 'text/html'])
       assert.equal(await read(accept), 406, accept)
-    for (const format of ['json', 'application/fhir+json', 'application%2Ffhir%2Bjson'])
+    const withVersion = 'application/fhir%2Bjson;%20fhirVersion=4.0'
+    for (const format of ['json', 'application/fhir+json', 'application%2Ffhir%2Bjson', withVersion])
       assert.equal(await read('text/html', `?_format=${format}`), 200, format)
-    assert.equal(await read('*/*', '?_format=xml'), 406)
+    for (const format of ['xml', withVersion.replace('4.0', '3.0')])
+      assert.equal(await read('*/*', `?_format=${format}`), 406, format)
     const headers = { 'content-type': 'application/fhir+json; fhirVersion=4.0' }
     const copy = await get(place.slice('/fhir/R4/'.length))
     const { status } = await patient.call('PUT', place, { ...copy, status: 'amended' }, headers)

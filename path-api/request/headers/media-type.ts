@@ -30,7 +30,7 @@ export function negotiateMediaType(
 ): string | undefined {
   const format = operation.api === 'fhir' ? formatIn(request.url) : undefined
   if (format !== undefined)
-    return JSON_FORMATS.includes(format) ? offeredTypes.find((type) => type === FHIR_JSON) : undefined
+    return isFhirJson(format) ? offeredTypes.find((type) => type === FHIR_JSON) : undefined
   const types = offeredTypes.includes(XML) ? [...offeredTypes, TEXT_XML] : offeredTypes
   const accepted =
     request.accepts([...types]) || acceptedWithoutParameters(request.headers.accept ?? '', types)
@@ -38,11 +38,22 @@ export function negotiateMediaType(
 }
 
 const formatIn = (url: string): string | undefined =>
-  new URLSearchParams(url.split('?', 2)[1]).get('_format')?.replace(' ', '+') || undefined
+  new URLSearchParams(url.split('?', 2)[1]).get('_format') || undefined
+
+/** The type and the parameters of a media range, in small letters. */
+const partsOfRange = (range: string): string[] => range.split(';').map((part) => part.trim().toLowerCase())
+
+/** Whether a value of `_format` is JSON of our version of FHIR. */
+function isFhirJson(format: string): boolean {
+  const [type = '', ...parameters] = partsOfRange(format)
+  return (
+    JSON_FORMATS.includes(type.replace(' ', '+')) && !parameters.some((one) => OTHER_FHIR_VERSION.test(one))
+  )
+}
 
 /** Clients send parameters that change nothing, such as a charset. */
 function acceptedWithoutParameters(accept: string, offeredTypes: readonly string[]): string | undefined {
-  const ranges = accept.split(',').map((range) => range.split(';').map((part) => part.trim().toLowerCase()))
+  const ranges = accept.split(',').map(partsOfRange)
   const acceptedRanges = ranges.filter(
     ([, ...parameters]) =>
       !parameters.some((one) => /^q=0(\.0*)?$/.test(one) || OTHER_FHIR_VERSION.test(one)),

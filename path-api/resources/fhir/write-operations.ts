@@ -39,9 +39,7 @@ function replyToWrite(
   { fhirPreferences, fhir }: { fhirPreferences: WriteContext['fhirPreferences']; fhir: FhirResources },
   unkept: readonly string[],
 ) {
-  const { resourceType, id, meta } = resource
-  const { versionId } = meta as { versionId: string }
-  const location = `${fhir.base}/${resourceType}/${id}/_history/${versionId}`
+  const location = fhir.addressOf(resource)
   // A client that found the resource by If-None-Exist learns its id as well.
   const { head } = replyWithResource(resource, created ? {} : { 'content-location': location })
   const preference = fhirPreferences.return
@@ -211,7 +209,7 @@ export const WRITE_OPERATIONS: Partial<
       summary: `Delete ${one}`,
       access: of.readers ?? 'record',
       reply: [204],
-      errors: ['Conflict'],
+      errors: ['Conflict', 'RuleViolated'],
       handle: async ({ params: { id } }, { caller, fhir, ifMatch: expected }) =>
         fhir.remove(caller, of.type, String(id), { expected }),
     }),
@@ -225,7 +223,7 @@ export const WRITE_OPERATIONS: Partial<
       query: searchParametersOf(of),
       openQuery: true,
       reply: [204],
-      errors: ['Conflict', 'Forbidden', 'NotFound'],
+      errors: ['Conflict', 'RuleViolated', 'Forbidden', 'NotFound'],
       handle: async ({ query }, { caller, fhir, ifMatch: expected }) =>
         fhir.removeFound(caller, of.type, query, { expected }),
     }),

@@ -142,7 +142,7 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
       return [expression, diagnostics]
     }
     const subject = { reference: `Patient/${patient.ehrId}` }
-    const response = { resourceType: 'QuestionnaireResponse', status: 'completed', subject, item: [] }
+    const response = { resourceType: 'QuestionnaireResponse', status: 'completed', subject }
     const authored = '2026-03-01T08:30:00Z'
     const [element, text] = await refused({ ...response, authored, questionnaire: 'urn:x:phq9' })
     assert.deepEqual(element, ['QuestionnaireResponse.questionnaire'])
