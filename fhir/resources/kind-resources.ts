@@ -8,7 +8,12 @@ import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
 import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
 import { IS_HIDDEN } from '../../records/ehrs/deletion/hidden-contents.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
-import { elementPathOf, type FhirResource, locateAtElement } from '../../records/fhir/mapping.ts'
+import {
+  elementPathOf,
+  type FhirResource,
+  locateAtElement,
+  mappedFields,
+} from '../../records/fhir/mapping.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import type { ChangedRecord, RecordChange } from '../../records/live/changes.ts'
 import { findDeletedRecords } from '../../records/live/listed-changes.ts'
@@ -50,7 +55,6 @@ import {
   deletionInTransactionError,
   fieldsOf,
   mergeFields,
-  readOnlyPartError,
   requireValidResource,
 } from './sent-resource.ts'
 
@@ -300,9 +304,8 @@ class KindResources implements ResourceSource {
     { expected, tx, onUnkept }: ResourceWrite,
   ): Promise<FhirResource> {
     const { stream, record } = await this.#find(caller, resourceId)
-    if (stream.suffix !== '') throw readOnlyPartError()
     const { id } = record
-    const kind = await this.#kindFor(stream.kind, record)
+    const kind = { ...(await this.#kindFor(stream.kind, record)), fhir: stream.mapping }
     const [status = ''] = markedFieldNames(kind.fields, 'status')
     const closes = (fieldsOf(kind, resource)[status] ?? 'ACTIVE') !== 'ACTIVE'
     const apply = (now: FieldValues) => {
@@ -318,13 +321,28 @@ class KindResources implements ResourceSource {
 
   async remove(caller: Caller, resourceId: string, { expected, tx, isTrial }: ResourceWrite): Promise<void> {
     const { stream, record } = await this.#find(caller, resourceId)
-    if (stream.suffix !== '') throw readOnlyPartError()
+    if (stream.suffix !== '') return this.#removePart(caller, stream, record, { expected, tx })
     const { id, ehrId } = record as RecordWithMetadata & { ehrId: string }
     const records = this.#recordsOf(stream.kind)
     if (tx && !isTrial && isContainerClass(stream.kind.collection))
       throw deletionInTransactionError(this.#type)
     if (tx) await records.store.remove(caller, { id } as never, { expected, tx })
     else await records.remove(caller, { id, ehrId }, { expected })
+  }
+
+  /** Deletes the fields of a part. @throws RuleViolated if the record needs them */
+  async #removePart(
+    caller: Caller,
+    { kind, mapping }: ResourceStream,
+    { id }: RecordWithMetadata,
+    conditions: Pick<ResourceWrite, 'expected' | 'tx'>,
+  ): Promise<void> {
+    const shared = mappedFields(kind.fhir)
+    const ownFields = mappedFields(mapping).filter((name) => !shared.includes(name))
+    const apply = (now: FieldValues) =>
+      Object.fromEntries(Object.entries(now).filter(([name]) => !ownFields.includes(name)))
+    const work = () => this.#recordsOf(kind).amend(caller, id, { apply, closes: false }, conditions)
+    await this.#locateFaults({ ...kind, fhir: mapping }, work)
   }
 
   /** Records of a kind with a limit or a natural key are compared with those before them, one after the other. */

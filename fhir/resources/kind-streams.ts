@@ -1,5 +1,6 @@
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
 import { type FhirCoding, referencedId } from '../../records/fhir/elements.ts'
+import type { FhirElement } from '../../records/fhir/fhir-element.ts'
 import type { FhirMapping, FhirPart, FhirResource } from '../../records/fhir/mapping.ts'
 import type { FhirSearchParameter } from '../../records/fhir/search/search-parameters.ts'
 import { dateParameter } from '../../records/fhir/search/search-parameters.ts'
@@ -16,6 +17,8 @@ export interface ResourceStream {
   codes: readonly FhirCoding[]
   parameters: Readonly<Record<string, FhirSearchParameter>>
   where: Readonly<Record<string, unknown>>
+  /** The elements by which clients write the resource: those of the kind, or of the part. */
+  mapping: FhirMapping
   /** Whether a record of the kind has such a resource. */
   isIn(record: RecordWithMetadata): boolean
   render(record: RecordWithMetadata): FhirResource
@@ -83,6 +86,13 @@ export function splitResourceId(resourceId: string): { id: string; suffix: strin
   return { id, suffix }
 }
 
+/** The reference of a part to the record. */
+const wholeElement = ({ type }: FhirMapping): FhirElement => ({
+  paths: {},
+  show: ({ id }) => ({ derivedFrom: [{ reference: `${type}/${id}` }] }),
+  read: () => ({}),
+})
+
 /** The id of the resource of a stream that shows a record. */
 export const resourceIdOf = ({ suffix }: ResourceStream, id: string): string =>
   suffix === '' ? id : `${id}.${suffix}`
@@ -98,6 +108,7 @@ export function streamsOf(kind: MappedKind): ResourceStream[] {
       codes: fhir.codes ?? [],
       parameters: { ...fhir.search, ...hasMember(fhir, parts), ...generalParameters('', fhir.profile) },
       where: {},
+      mapping: fhir,
       isIn: () => true,
       render: (record) => renderRecord(fhir, record),
     },
@@ -107,6 +118,7 @@ export function streamsOf(kind: MappedKind): ResourceStream[] {
       codes: part.codes ?? [],
       parameters: { ...part.search, ...derivedFrom(fhir), ...generalParameters(suffix, part.profile) },
       where: part.where,
+      mapping: { ...fhir, ...part, elements: [...part.elements, wholeElement(fhir)], parts: {} },
       isIn: part.isIn,
       render: (record: RecordWithMetadata) => renderPart(fhir, part, record, suffix),
     })),

@@ -299,8 +299,3 @@ export const deletionInTransactionError = (type: string) =>
       { path: type, code: 'not-supported', message: 'cannot be deleted in a transaction. Delete it alone' },
     ],
   })
-
-export const readOnlyPartError = () =>
-  new ServiceError('Forbidden', {
-    detail: 'This resource is a part of another one. Change the resource that derivedFrom names.',
-  })
