@@ -1,7 +1,12 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
 import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
-import { Composition, parseVersionUid, versionUidOf } from '../../records/compositions/composition-record.ts'
+import {
+  Composition,
+  parseVersionUid,
+  toLowerCaseUuid,
+  versionUidOf,
+} from '../../records/compositions/composition-record.ts'
 import { statusIdOf } from '../../records/compositions/ehr-status-record.ts'
 import { insertTargetFor, type ParentIds } from '../../records/ehr-records/parents.ts'
 import { auditRefusal, requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
@@ -9,7 +14,7 @@ import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
 import { TimeSlice } from '../../records/limits/time-slice.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
-import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
+import { documentCollection, isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import { accessesByEhr } from '../../records/store/resource.ts'
@@ -129,7 +134,7 @@ export class Compositions {
     { newUuid, tx, restrict = (target) => target }: InsertOptions,
   ): Promise<SavedComposition> {
     const id = uid ?? newUuid
-    if (id.toLowerCase() === statusIdOf(place.ehrId)) throw takenUidError()
+    if (id === statusIdOf(place.ehrId)) throw takenUidError()
     const record = { ...fields, ...place, id } as CompositionRecord & { id: string }
     const where = {
       ...restrict(insertTargetFor({ permissions: ehrPermissions }, id, place)),
@@ -151,8 +156,9 @@ export class Compositions {
     { ehrId, uid }: CompositionKey,
     { versionUid: requestedUid, at }: VersionSelector = {},
   ): Promise<SavedComposition> {
-    const { id, version } = parseVersionUid(uid)
-    const versionKey = requestedUid === undefined ? { id, version } : parseVersionUid(requestedUid)
+    const { id, version } = await this.#parseUid(ehrId, uid)
+    const versionKey =
+      requestedUid === undefined ? { id, version } : await this.#parseUid(ehrId, requestedUid)
     if (versionKey.id !== id) throw new ServiceError('NotFound')
     const selector = { version: versionKey.version, at }
     requireOneVersion(version, selector)
@@ -200,7 +206,7 @@ export class Compositions {
     { fields, uid: sentUid }: CompositionContent,
     options: ConditionalWriteOptions,
   ): Promise<SavedComposition> {
-    if (sentUid !== undefined && sentUid !== id)
+    if (sentUid !== undefined && sentUid !== toLowerCaseUuid(id))
       requireNoViolations([{ path: 'uid.value', code: 'idMismatch', message: 'must be the one in the path' }])
     return withVersionUid(id, () =>
       this.#store.update(
@@ -289,12 +295,13 @@ export class Compositions {
   }
 
   /** The versions with author and time. @throws NotFound */
-  history(
+  async history(
     caller: Caller,
     { ehrId, uid }: CompositionKey,
     page: PageRequest,
   ): Promise<Page<RecordHistoryEntry<CompositionRecord>>> {
-    return this.#store.history(caller, { id: parseVersionUid(uid).id, ehrId }, page)
+    const { id } = await this.#parseUid(ehrId, uid)
+    return this.#store.history(caller, { id, ehrId }, page)
   }
 
   /** The links of a composition, and the links of others in the EHR to it. @throws NotFound, also when it is deleted */
@@ -328,9 +335,20 @@ export class Compositions {
 
   /** Parses the uid of a composition that is to change. @throws Conflict when it shows a record */
   async #parseChangeable(caller: Caller, { ehrId, uid }: CompositionKey) {
-    const versionUid = parseVersionUid(uid)
+    const versionUid = await this.#parseUid(ehrId, uid)
     await this.#viewCompositions.refuseChange(caller, { ehrId, id: versionUid.id })
     return versionUid
+  }
+
+  /** Parses a uid; a UUID in capitals means the same, but earlier versions of the service stored it as it was sent. */
+  async #parseUid(ehrId: string, uid: string): Promise<ReturnType<typeof parseVersionUid>> {
+    const parsed = parseVersionUid(uid)
+    const _id = parsed.id
+    const id = toLowerCaseUuid(_id)
+    if (id === _id) return parsed
+    const compositions = documentCollection(this.#records, Composition.collection)
+    const isStored = await compositions.findOne({ _id, ehrId }, { projection: { _id: 1 } })
+    return isStored ? parsed : { ...parsed, id }
   }
 
   /** The ones of the ids that belong to compositions of the EHR. */
@@ -422,5 +440,5 @@ function requireUuid(uid: string): string {
         message: 'must be a UUID, or the uid of a version (UUID::system::1)',
       },
     ])
-  return parseVersionUid(uid).id
+  return toLowerCaseUuid(parseVersionUid(uid).id)
 }

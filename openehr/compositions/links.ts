@@ -1,3 +1,4 @@
+import { toLowerCaseUuid } from '../../records/compositions/composition-record.ts'
 import { valueAt } from './read-composition.ts'
 
 /** A LINK of the reference model. */
@@ -23,7 +24,7 @@ const toLink = (link: unknown): Link => ({
   target: textOrEmpty(valueAt(link, 'target', 'value')),
 })
 
-/** The ids in a target: `ehr://<system>/<EHR>/<composition>::<system>::1/content[…]` */
+/** The ids in a target, UUIDs also in small letters: `ehr://<system>/<EHR>/<composition>::<system>::1/content[…]` */
 export const targetIds = (target: string): string[] =>
   target
     .replace(/^ehr:\/*/, '')
@@ -32,3 +33,4 @@ export const targetIds = (target: string): string[] =>
     .slice(0, 8)
     .map((segment) => segment.split('::')[0] ?? '')
     .filter((id) => /^[A-Za-z0-9_-]{8,64}$/.test(id))
+    .flatMap((id) => [...new Set([id, toLowerCaseUuid(id)])])

@@ -17,6 +17,7 @@ import {
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
 import { isInputErrorName, ServiceError } from '../../schemas/errors.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 import {
   type CompositionContent,
   type Compositions,
@@ -329,11 +330,17 @@ type LocateError = (error: unknown, version: number) => unknown
 const isInputError = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && isInputErrorName(error.error)
 
+/** The places of violations that are not about an attribute of the data. */
+const VERSION_PLACES = { compositionId: 'preceding_version_uid.value', data: 'data' }
+
 /** ITS-REST has only a 400 for the contents of a contribution. */
 const locateInVersion: LocateError = (error, version) =>
   isInputError(error)
     ? new ServiceError('InvalidInput', {
-        violations: error.violations.map((one) => ({ ...one, path: `versions.${version}.data.${one.path}` })),
+        violations: error.violations.map((one) => ({
+          ...one,
+          path: `versions.${version}.${lookUp(VERSION_PLACES, one.path) ?? `data.${one.path}`}`,
+        })),
       })
     : error
 

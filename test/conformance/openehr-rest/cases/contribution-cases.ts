@@ -93,6 +93,10 @@ const contributions: ConformanceCase[] = [
       const path = `/ehr/${ehrId}/versioned_composition/${object}/version/${deleted}`
       const { body } = await fixture.rest('GET', path)
       assert.equal(body.commit_audit.change_type.value, 'deleted')
+      const again = versionOf(undefined, { preceding: deleted, code: '523' })
+      const { answer } = await commitAll(fixture, ehrId, again)
+      assertStatuses(answer, 400)
+      assert.match(JSON.stringify(answer.body), /versions\.0\.preceding_version_uid\.value/)
     },
   },
   {

@@ -16,6 +16,7 @@ import {
   sendXml,
 } from '../../../harness/openehr-samples.ts'
 import { createPerson, createRoleHolder, type Person } from '../../../harness/people/people.ts'
+import { service } from '../../../harness/service/service.ts'
 
 const NAME = 'Ann Jansen'
 
@@ -311,6 +312,52 @@ describe('compositions', () => {
     const one = await patient.call('POST', at('/json'), composition, key)
     const other = await patient.call('POST', at('/json'), composition, key)
     assert.equal(assertStatus(one, 201).uid, assertStatus(other, 201).uid)
+  })
+
+  it('have one UUID, in capitals or in small letters', async () => {
+    const id = randomUUID()
+    const inCapitals = id.toUpperCase()
+    const add = (value: string) =>
+      patient.call(
+        'POST',
+        at('/json'),
+        createPressureComposition(template, 142, { uid: { _type: 'HIER_OBJECT_ID', value } }),
+      )
+    assert.equal(assertStatus(await add(inCapitals), 201).compositionId, id)
+    assertProblem(await add(id), 409, 'conflict')
+    for (const path of [
+      `/${inCapitals}/json`,
+      `/${inCapitals}::hrs.local::1/json`,
+      `/${id}/json?version_uid=${inCapitals}::hrs.local::1`,
+    ])
+      assert.equal(assertStatus(await patient.call('GET', at(path))).uid.value, `${id}::hrs.local::1`, path)
+    const link = {
+      _type: 'LINK',
+      meaning: { _type: 'DV_TEXT', value: 'cause' },
+      type: { _type: 'DV_TEXT', value: 'issue' },
+      target: { _type: 'DV_EHR_URI', value: `ehr://${patient.ehrId}/${inCapitals}` },
+    }
+    const linking = createPressureComposition(template, 142, { links: [link] })
+    const { uid } = assertStatus(await patient.call('POST', at('/json'), linking), 201)
+    const { links } = assertStatus(await patient.call('GET', at(`/${inCapitals}`)))
+    assert.deepEqual(
+      links.map(({ direction, composition }: { direction: string; composition: { uid: string } }) => [
+        direction,
+        composition.uid,
+      ]),
+      [['incoming', uid]],
+    )
+    const compositions = service.db.collection<{ _id: string }>('openehr.compositions')
+    const stored = await compositions.findOne({ _id: id })
+    assert.ok(stored)
+    // As an earlier version of the service stored it.
+    await compositions.deleteOne({ _id: id })
+    await compositions.insertOne({ ...stored, _id: inCapitals })
+    const earlier = assertStatus(await patient.call('GET', at(`/${inCapitals}/json`)))
+    assert.equal(earlier.uid.value, `${inCapitals}::hrs.local::1`)
+    assertStatus(
+      await patient.call('PUT', at(`/${inCapitals}/json`), earlier, { 'if-match': `"${earlier.uid.value}"` }),
+    )
   })
 
   it('take no uid of anything else that AQL shows as a composition or its version', async () => {
