@@ -6,49 +6,16 @@ import { type ServiceProcess, startServiceProcess, stopProcess } from '../harnes
 import { credentials, registerAt } from './interruptions/registered-person.ts'
 import { assertNoFaults, button, logInOn, menu, useConsoleBrowser } from './open-console.ts'
 
-describe('the console below the path of PUBLIC_URL', () => {
-  const opened = useConsoleBrowser()
-  let service: ServiceProcess
-  let url: string
-  before(async () => {
-    const PORT = String(await freePort())
-    url = `http://127.0.0.1:${PORT}/health`
-    service = await startServiceProcess({ PORT, PUBLIC_URL: url })
-    await registerAt({ ...service, url })
+/** Notes what a page asks for outside of the path. */
+function watchRequests(page: Page, url: string): string[] {
+  const outside: string[] = []
+  page.on('request', (request: Request) => {
+    if (!request.url().startsWith(`${url}/`)) outside.push(request.url())
   })
-  after(async () => {
-    if (service) await stopProcess(service)
-  })
+  return outside
+}
 
-  /** Notes what a page asks for outside of the path. */
-  function watchRequests(page: Page): string[] {
-    const outside: string[] = []
-    page.on('request', (request: Request) => {
-      if (!request.url().startsWith(`${url}/`)) outside.push(request.url())
-    })
-    return outside
-  }
-
-  it('is led to, and keeps the session and all requests there', async () => {
-    const page = await opened.open({ url })
-    const outside = watchRequests(page)
-    assert.ok(page.url().startsWith(`${url}/console`), page.url())
-    await logInOn(page, credentials)
-    await menu(page, 'Measure').click()
-    await page.getByRole('main').getByRole('link', { name: 'Heart rate' }).click()
-    await page.getByLabel('Heart rate', { exact: true }).fill('72')
-    await button(page, 'Save').click()
-    await page.getByText('Heart rate 72 per minute').waitFor()
-    await page.reload()
-    await menu(page, 'My record').click()
-    await page.getByRole('heading', { name: 'My record' }).waitFor()
-    assert.ok(page.url().startsWith(`${url}/console/record`), page.url())
-    assert.deepEqual(outside, [])
-    assertNoFaults(page)
-  })
-})
-
-/** Serves several services as one origin, as a reverse proxy does: /a and /b by their ports. */
+/** Serves several services as one origin, as a reverse proxy does: by the beginning of their paths. */
 function startProxy(port: number, portsByPath: Record<string, number>): Server {
   const server = createServer((incoming, response) => {
     const { method, headers, url = '' } = incoming
@@ -71,8 +38,8 @@ describe('two consoles below the paths of one origin', () => {
   let proxy: Server
   before(async () => {
     const [port, a, b] = await Promise.all([freePort(), freePort(), freePort()])
-    proxy = startProxy(port, { '/a': a, '/b': b })
-    for (const [path, PORT] of Object.entries({ a, b })) {
+    proxy = startProxy(port, { '/h': a, '/b': b })
+    for (const [path, PORT] of Object.entries({ health: a, b })) {
       const url = `http://127.0.0.1:${port}/${path}`
       const service = await startServiceProcess({ PORT: String(PORT), PUBLIC_URL: url })
       services.push(service)
@@ -84,6 +51,25 @@ describe('two consoles below the paths of one origin', () => {
     for (const one of services) await stopProcess(one)
     proxy?.closeAllConnections()
     proxy?.close()
+  })
+
+  it('are led to, and keep the session and all requests there', async () => {
+    const [url = ''] = urls
+    const page = await opened.open({ url })
+    const outside = watchRequests(page, url)
+    assert.ok(page.url().startsWith(`${url}/console`), page.url())
+    await logInOn(page, credentials)
+    await menu(page, 'Measure').click()
+    await page.getByRole('main').getByRole('link', { name: 'Heart rate' }).click()
+    await page.getByLabel('Heart rate', { exact: true }).fill('72')
+    await button(page, 'Save').click()
+    await page.getByText('Heart rate 72 per minute').waitFor()
+    await page.reload()
+    await menu(page, 'My record').click()
+    await page.getByRole('heading', { name: 'My record' }).waitFor()
+    assert.ok(page.url().startsWith(`${url}/console/record`), page.url())
+    assert.deepEqual(outside, [])
+    assertNoFaults(page)
   })
 
   it('keep their sessions and drafts apart', async () => {
@@ -103,7 +89,7 @@ describe('two consoles below the paths of one origin', () => {
     await menu(first, 'My record').waitFor()
     const stored = (await first.evaluate('Object.keys(localStorage)')) as string[]
     assert.deepEqual(
-      stored.filter((key) => !key.startsWith('/a/console:')),
+      stored.filter((key) => !key.startsWith('/health/console:')),
       [],
     )
     for (const page of [first, second]) assertNoFaults(page)
