@@ -23,6 +23,8 @@ TEST_SIZE=full npm test           the size before a release; docs/testing.md lis
  * one. An analyst's queries come first, since they read all that other tests have stored.
  */
 const LONG_TESTS = [
+  'console/pages/',
+  'lost-network',
   'crash-recovery/',
   'attack/narrow',
   'work/concurrent',
