@@ -11,12 +11,26 @@ interface ClassSchema {
   classLevelPermissions?: Record<string, unknown>
 }
 
-export interface SchemaMigration {
-  updateSchema(definition: ClassSchema, found: ClassSchema): Promise<void>
+interface SchemaController {
+  getAllClasses(): Promise<ClassSchema[]>
+  addClassIfNotExists(className: string, ...parts: unknown[]): Promise<unknown>
 }
 
 interface DatabaseController {
-  loadSchema(options: { clearCache: boolean }): Promise<{ getAllClasses(): Promise<ClassSchema[]> }>
+  loadSchema(options?: { clearCache: boolean }): Promise<SchemaController>
+}
+
+interface NewClass {
+  className: string
+  _fields: unknown
+  _clp: unknown
+  _indexes: unknown
+}
+
+export interface SchemaMigration {
+  config: { database: DatabaseController }
+  saveSchemaToDB(schema: NewClass): Promise<void>
+  updateSchema(definition: ClassSchema, found: ClassSchema): Promise<void>
 }
 
 /** Parse writes and reads each class again even without a change: most queries of a start. */
@@ -24,6 +38,22 @@ export function skipUnchangedClasses(migration: SchemaMigration): void {
   const { updateSchema } = migration
   migration.updateSchema = async function (definition, found) {
     if (describeDifferences(definition, found).length > 0) await updateSchema.call(this, definition, found)
+  }
+}
+
+/** Parse reads all classes before and after it creates each of them: most queries of the first start. */
+export function createClassesWithoutReading(migration: SchemaMigration): void {
+  const { saveSchemaToDB } = migration
+  migration.saveSchemaToDB = async function (schema) {
+    const controller = await this.config.database.loadSchema()
+    const creation: SchemaController = Object.create(controller, { reloadData: { value: async () => {} } })
+    const { className, _fields, _clp, _indexes } = schema
+    try {
+      await creation.addClassIfNotExists(className, _fields, _clp, _indexes)
+    } catch {
+      // Another instance may have created it. Parse reads all classes, and tries the migration again.
+      await saveSchemaToDB.call(this, schema)
+    }
   }
 }
 

@@ -8,7 +8,7 @@ import { decodeQueryKeys } from './adapter/query-keys.ts'
 import { type Configurations, shareConfiguration } from './adapter/request/request-database.ts'
 import { loadParseServer } from './internals.ts'
 import { createParseOptions, type ParseConfig, type ParseDependencies } from './options.ts'
-import { skipUnchangedClasses, verifySchema } from './schema-check.ts'
+import { createClassesWithoutReading, skipUnchangedClasses, verifySchema } from './schema-check.ts'
 
 /**
  * Starts Parse Server on the database; at most one per process, because its schema cache is shared.
@@ -24,6 +24,7 @@ export async function startParse(
   requireNativeBcrypt()
   const { ParseServer, migration, query, ...modules } = await loadParseServer()
   ignoreNonTextAppIds(modules.apps)
+  createClassesWithoutReading(migration)
   skipUnchangedClasses(migration)
   decodeQueryKeys(modules.conversion)
   separateIncludes(query)
