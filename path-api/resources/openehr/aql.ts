@@ -59,13 +59,19 @@ function beginResultSet(
   return `${head.slice(0, -1)},"rows":[${found.join(',\n')}],${foot.slice(1)}`
 }
 
-/** Quotes a field (RFC 4180). */
-const quoteCsvField = (text: string): string =>
-  /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+/** Spreadsheets calculate cells that begin so. Patients write texts, and analysts open them. */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/
+
+/** A text field (RFC 4180). Programs of some countries take a semicolon for the separator. @see docs/decisions/openehr.md */
+function toCsvText(text: string): string {
+  const harmless = FORMULA.test(text) ? `'${text}` : text
+  return /[",;\t\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
+}
 
 const toCsvField = (cell: string): string => {
   const value: unknown = JSON.parse(cell)
-  return value === null ? '' : quoteCsvField(typeof value === 'string' ? value : cell)
+  if (typeof value === 'number') return cell
+  return value === null ? '' : toCsvText(typeof value === 'string' ? value : cell)
 }
 
 const toCsvLine = (fields: readonly string[]): string => `${fields.join(',')}\r\n`
@@ -76,7 +82,7 @@ async function streamCsv({ columns, rows }: QueryResult): Promise<Readable> {
   const first = await batches.next()
   return Readable.from(
     (async function* () {
-      yield toCsvLine(columns.map(({ name }) => quoteCsvField(name)))
+      yield toCsvLine(columns.map(({ name }) => toCsvText(name)))
       if (!first.done) yield first.value.map((cells) => toCsvLine(cells.map(toCsvField))).join('')
       for await (const some of batches) yield some.map((cells) => toCsvLine(cells.map(toCsvField))).join('')
     })(),

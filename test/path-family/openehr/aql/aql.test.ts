@@ -58,6 +58,23 @@ describe('AQL', () => {
     assert.equal(csv.body, `#0,systolic\r\n${uids[2]},185\r\n${uids[1]},142\r\n`)
   })
 
+  it('returns no text in CSV that a spreadsheet would take for a formula', async () => {
+    const rows = [
+      ['=1+1', "'=1+1"],
+      ['@x', "'@x"],
+      ['+31 6 1234', "'+31 6 1234"],
+      ['-2-3', "'-2-3"],
+      ['a;=1+1', '"a;=1+1"'],
+      ['a=1', 'a=1'],
+    ]
+    const columns = rows.map(([text], i) => `'${text}' AS c${i}`).join(', ')
+    const q = `SELECT ${columns}, -5 AS number FROM EHR e[ehr_id/value='${patient.ehrId}']`
+    const csv = await patient.call('POST', '/med/aql', { q }, { accept: 'text/csv' })
+    const [, line] = String(assertStatus(csv)).split('\r\n')
+    assert.equal(line, [...rows.map(([, cell]) => cell), '-5'].join())
+    assert.deepEqual(await rowsOf(patient, q), [[...rows.map(([text]) => text), -5]])
+  })
+
   it('returns a page of very many rows with equal values', async () => {
     const other = await createPatient()
     const observation = { archetype: 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1', event: 'at0002' }
