@@ -14,8 +14,8 @@ import { fromClassForm, toClassForm } from '../../schemas/forms/class-form.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'
 import { withoutInvalidProperties } from '../../schemas/validation/violations.ts'
 import type { ObjectWriteRequest } from '../parse-server/adapter/request/request-database.ts'
-import { translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
-import { PARSE_PROPERTIES } from './objects/own-properties.ts'
+import { rejectFaults, translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
+import { aclViolations, PARSE_PROPERTIES } from './objects/own-properties.ts'
 
 // The open test environment has no sessions and validates nothing. Objects are otherwise completed as in the main
 // service: docs/decisions/open-environment.md.
@@ -44,6 +44,7 @@ export function registerOpenTriggers(parse: typeof Parse, records: StoreContext)
 /** Every account has an EHR, which its sign-up creates. */
 function registerAccountTriggers({ Cloud, Object: ParseObject }: typeof Parse): void {
   Cloud.beforeSave('_User', ({ object, original }) => {
+    refuseAcl(object)
     if (original) object.increment('version')
     else object.set({ ehrId: newId(), version: 1 })
   })
@@ -62,6 +63,7 @@ async function completeObject(
   plain: ClassKind,
   { object, original, context = {} }: Parse.Cloud.BeforeSaveRequest,
 ): Promise<void> {
+  refuseAcl(object)
   if (original) {
     await requireExpected(original, context)
     if (object.dirty('version')) object.revert('version')
@@ -85,6 +87,11 @@ async function completeObject(
     if (derivedValues[name] !== undefined) object.set(name, derivedValues[name])
     else if (original?.has(name)) object.unset(name)
   }
+}
+
+/** Nobody could read an object with an ACL, since there are no sessions. The main service refuses one, too. */
+function refuseAcl(object: Parse.Object): void {
+  if (object.dirtyKeys().includes('ACL')) rejectFaults({ missing: [], violations: aclViolations({}) })
 }
 
 const encodeValue = (Parse as unknown as { _encode(value: unknown): unknown })._encode

@@ -159,6 +159,21 @@ describe('the open test environment', function suite() {
     assert.equal((await put('*')).status, 428)
   })
 
+  it('refuses an ACL, which would make an object unreachable', async () => {
+    const { body } = await send('POST', '/1/classes/CarePlan', { name: 'Plan' })
+    const path = `/1/classes/CarePlan/${body.objectId}`
+    for (const ACL of [{}, { somebody: { read: true, write: true } }, { '*': { read: true } }])
+      for (const [method, at] of [
+        ['POST', '/1/classes/CarePlan'],
+        ['PUT', path],
+      ] as const) {
+        const refused = await send(method, at, { name: 'Other', ACL })
+        assert.deepEqual([refused.status, refused.body.code], [400, 142], JSON.stringify(refused.body))
+        assert.match(refused.body.error, /ACL must not be set by clients/)
+      }
+    assert.equal((await send('GET', path)).body.name, 'Plan')
+  })
+
   it('deletes what a deleted object contains', async () => {
     const place = await newOpenPlace()
     const weight = { ...parentIdsOf('BodyWeight', place), ...exampleObject('BodyWeight') }
