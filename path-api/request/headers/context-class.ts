@@ -62,8 +62,7 @@ class HttpRequestFacts implements Omit<RequestFacts<'optional'>, 'newId' | 'newU
     this.caller = parts.caller
     this.ifMatch = isOpenEhr ? undefined : parseIfMatch(condition, Object.values(parts.params))
     this.ifMatchOf = parseVersionCondition(isOpenEhr ? condition : undefined)
-    this.createOnly =
-      operation.creates === true && operation.method === 'put' && isCreateOnly(ifNoneMatch(request))
+    this.createOnly = isCreation(request, operation)
     this.lastEventId = operation.resumes ? parseLastEventId(request.headers['last-event-id']) : undefined
     this.current = undefined
   }
@@ -150,11 +149,32 @@ export function createContextClass(
   ) => FactsAndServices & Services
 }
 
+/**
+ * Whether a PUT may only create.
+ * @throws PreconditionFailed for a PUT that never creates; MalformedRequest
+ */
+function isCreation(request: Request, { method, creates, api }: Operation): boolean {
+  if (method !== 'put' || (!creates && api !== undefined)) return false
+  const createOnly = isCreateOnly(ifNoneMatch(request))
+  if (createOnly && !creates) throw new ServiceError('PreconditionFailed')
+  return createOnly
+}
+
 const ifNoneMatch = ({ headers }: Request): string | undefined => headers['if-none-match']
 
-/** If-Match of an operation that compares versions. The tags of FHIR are weak. */
+/**
+ * If-Match of an operation that compares versions. The tags of FHIR are weak.
+ * @throws MalformedRequest for a write that compares none: it could overwrite what its sender wants to keep
+ */
 function sentCondition({ headers }: Request, operation: Operation): string | undefined {
   const condition = isConditional(operation) ? headers['if-match'] : undefined
+  if (headers['if-match'] !== condition && operation.method !== 'get' && operation.api === undefined)
+    throw malformedInput(
+      'header',
+      'If-Match',
+      'unknown',
+      'must be left out, because this operation compares no versions',
+    )
   return operation.api === 'fhir' ? condition?.replaceAll('W/"', '"') : condition
 }
 
