@@ -2,6 +2,7 @@ import type {
   Participants,
   StoredParticipation,
 } from '../../../records/care-plans/participants/participants.ts'
+import type { PlanParentIds } from '../../../records/ehr-records/parents.ts'
 import { ownUri, userIdOf, userReference } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import {
@@ -34,8 +35,8 @@ const CarePlan = classKindOf('CarePlan') as MappedKind
 
 const STATUSES = { ACTIVE: 'active', COMPLETED: 'inactive', CANCELLED: 'inactive' }
 
-/** A team has at most so many participants. */
-const MAX_PARTICIPANTS = 1000
+/** A query reads at most so many participants of a team. */
+const MAX_PARTICIPANTS_PER_QUERY = 1000
 /** A page has at most so many teams, since each is a query. */
 const MAX_TEAMS = 100
 
@@ -134,12 +135,23 @@ class CareTeams implements ResourceSource {
     }
   }
 
+  async #listParticipants(caller: Caller, place: PlanParentIds): Promise<StoredParticipation[]> {
+    const all: StoredParticipation[] = []
+    let cursor: string | undefined
+    do {
+      const page = { limit: MAX_PARTICIPANTS_PER_QUERY, ...(cursor !== undefined && { cursor }) }
+      const { items, next } = await this.#participants.list(caller, place, undefined, page)
+      all.push(...items)
+      cursor = next ?? undefined
+    } while (cursor !== undefined)
+    return all
+  }
+
   async #complete(caller: Caller, teams: readonly FhirResource[]): Promise<FhirResource[]> {
     const complete = teams.map(async (team) => {
       const { reference } = team.subject as { reference: string }
       const place = { ehrId: reference.replace('Patient/', ''), carePlanId: String(team.id) }
-      const { items } = await this.#participants.list(caller, place, undefined, { limit: MAX_PARTICIPANTS })
-      return withParticipants(team, items)
+      return withParticipants(team, await this.#listParticipants(caller, place))
     })
     return showKnownPractitioners(this.#profiles, caller, await Promise.all(complete))
   }

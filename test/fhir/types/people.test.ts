@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import sharp from 'sharp'
 import { connectUsers } from '../../harness/care/owners.ts'
-import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { createPatient, createPlan, letTakePart, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
@@ -141,6 +141,18 @@ describe('people in FHIR', () => {
     assert.notEqual(left.meta.versionId, joined.meta.versionId)
     assert.ok(left.participant[2].period.end)
     await readFhir(stranger, `CareTeam/${carePlanId}`, 404)
+  })
+
+  it('show all participants of a care plan, however many have been there before', async () => {
+    const id = await createPlan(patient)
+    const { participationId } = await letTakePart(patient, id, nurse, { access: 'READ' })
+    const participations = service.db.collection<{ _id: string }>('plan.participants')
+    const one = (await participations.findOne({ _id: participationId }))!
+    const former = { ...one, status: 'ARCHIVED', _created_at: new Date(0) }
+    await participations.insertMany(Array.from({ length: 1000 }, (_, i) => ({ ...former, _id: `${id}${i}` })))
+    const { participant } = await readFhir(patient, `CareTeam/${id}`)
+    assert.equal(participant.length, 1001)
+    assert.equal(participant.at(-1).period.end, undefined)
   })
 
   it('show the relations of the patient to the patient alone', async () => {
