@@ -1,4 +1,10 @@
-import { hasReservedKey, type JsonLimits, RESERVED_KEYS, walkJson } from '../../schemas/json/walk-json.ts'
+import {
+  hasReservedKey,
+  isWellFormedText,
+  type JsonLimits,
+  RESERVED_KEYS,
+  walkJson,
+} from '../../schemas/json/walk-json.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { InputError, locateViolation, malformedInput } from '../reply/invalid-input.ts'
 
@@ -40,14 +46,24 @@ export function parseJson(
 
 /** @throws MalformedRequest for a form with too many fields */
 export function parseForm(bytes: Buffer, limits: JsonLimits): URLSearchParams {
-  const fields = new URLSearchParams(bytes.toString())
+  const fields = parseParameters(bytes.toString(), 'body')
   if (fields.size > limits.values) rejectTooManyValues(limits)
   return fields
 }
 
-type JsonFault = Omit<Violation, 'path'>
+/** @throws MalformedRequest for parameters that are not in UTF-8 */
+export function parseParameters(text: string, place: 'query' | 'body'): URLSearchParams {
+  // URLSearchParams takes other bytes for U+FFFD, and a lone percent sign for itself.
+  if (text.includes('%'))
+    try {
+      decodeURIComponent(text.replace(/%(?![\da-f]{2})/gi, '%25'))
+    } catch {
+      throw malformedInput(place, '', 'encoding', 'must be percent-encoded UTF-8')
+    }
+  return new URLSearchParams(text)
+}
 
-const isWellFormedText = (text: string): boolean => !/\p{Surrogate}/u.test(text)
+type JsonFault = Omit<Violation, 'path'>
 
 const isForbiddenKey = (key: string): boolean => key.includes('\0') || !isWellFormedText(key)
 

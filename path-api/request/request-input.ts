@@ -7,7 +7,7 @@ import type { Violation } from '../../schemas/validation/violations.ts'
 import type { BodyLimits, Operation } from '../operation/operation.ts'
 import { FormBody, RawBody, type RawContent } from '../reply/body-media.ts'
 import { InputError, InvalidInput, locateViolation, malformedInput } from '../reply/invalid-input.ts'
-import { parseForm, parseJson } from './body-parsing.ts'
+import { parseForm, parseJson, parseParameters } from './body-parsing.ts'
 import { separateReadOnly } from './read-only-properties.ts'
 
 /** Validated input of an operation. */
@@ -215,7 +215,7 @@ function decodeRawBody(type: string, body: RawBody, bytes: Buffer, limits: BodyL
 
 function readQuery(url: string, operation: Operation): Record<string, unknown> {
   const at = url.indexOf('?')
-  return at < 0 ? {} : coerceQuery(new URLSearchParams(url.slice(at + 1)), operation.query, operation)
+  return at < 0 ? {} : coerceQuery(parseParameters(url.slice(at + 1), 'query'), operation.query, operation)
 }
 
 /**

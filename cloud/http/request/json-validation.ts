@@ -1,5 +1,5 @@
 import { type JsonForms, matchesForm, TYPED_VALUES } from '../../../schemas/json/typed-values.ts'
-import { RESERVED_KEYS, walkJson } from '../../../schemas/json/walk-json.ts'
+import { isWellFormedText, RESERVED_KEYS, walkJson } from '../../../schemas/json/walk-json.ts'
 import { type IsoTime, parseIsoTime } from '../../../schemas/time/iso-time.ts'
 import { parseErrorCode, Refusal } from './parse-request.ts'
 
@@ -10,7 +10,7 @@ const FORBIDDEN_KEYS = new Set([...RESERVED_KEYS, 'constructor', 'prototype'])
 
 /**
  * Rejects JSON that would break Parse or the database: excessive nesting or size, prototype keys, numbers
- * beyond a double, invalid dates, and malformed typed values. Normalises dates to UTC, since Parse ignores
+ * beyond a double, lone surrogates, invalid dates, and malformed typed values. Normalises dates to UTC, since Parse ignores
  * offsets.
  * @throws Refusal 400/107
  */
@@ -18,6 +18,7 @@ export function checkJson(body: unknown): void {
   walkRequest(body, (value) => {
     if (typeof value === 'number' && !Number.isFinite(value))
       rejectJson('A number is too large for a double.')
+    if (typeof value === 'string' && !isWellFormedText(value)) rejectJson('A text must be valid Unicode.')
     if (value !== null && typeof value === 'object' && !Array.isArray(value))
       checkObject(value as Record<string, unknown>)
   })
@@ -34,9 +35,9 @@ function walkRequest(body: unknown, visit: (value: unknown) => void): void {
 
 function checkObject(value: Record<string, unknown>): void {
   for (const name of Object.keys(value))
-    if (FORBIDDEN_KEYS.has(name) || name.includes('\0'))
+    if (FORBIDDEN_KEYS.has(name) || name.includes('\0') || !isWellFormedText(name))
       rejectJson(
-        `A property cannot be named ${[...FORBIDDEN_KEYS].join(', ')}, nor have a NUL character in its name.`,
+        `A property cannot be named ${[...FORBIDDEN_KEYS].join(', ')}, nor have NUL or invalid Unicode in its name.`,
       )
   if (value.__type !== undefined && !matchesForm(TYPED_VALUES, value.__type, value))
     rejectJson(value.__type === 'Date' ? INVALID_DATE_MESSAGE : describeMismatch('__type', value.__type))

@@ -135,6 +135,18 @@ describe('bad input', () => {
     )
   })
 
+  it('is answered with a code if it has half a character, which JSON alone can express', async () => {
+    const { post, list } = createClassClient(user)
+    const { ehrId, carePlanId } = valid
+    const refused = ({ status, body }: Response) => assert.deepEqual([status, body.code], [400, 107])
+    refused(await post('CarePlan', { ehrId, name: 'x\ud800y' }))
+    for (const payload of [{ 'a\udc00': 1 }, { a: ['\ud800'] }])
+      refused(await post('Custom', { ehrId, carePlanId, modelClassName: 'Diary', payload }))
+    refused(await list('CarePlan', { name: '\ud800' }))
+    const whole = { ehrId, name: 'x\ud83d\ude00y' }
+    assert.equal((await post('CarePlan', whole).expect(201)).body.name, whole.name)
+  })
+
   it('is answered with the first hundred of thousands of violations', async () => {
     const { carePlanId } = valid
     const acq = { carePlanId, timestamp: valid.timestamp, acqVersion: 5, answers: Array(5000).fill('x') }
