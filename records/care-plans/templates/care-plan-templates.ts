@@ -5,6 +5,7 @@ import {
 import type { JsonFile } from '../../../schemas/json/json-file.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import { formatViolations } from '../../../schemas/validation/violations.ts'
+import { blankViolations } from '../../ehr-records/validation/field-violations.ts'
 import { decodeCursor, invalidCursorError } from '../../store/reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
 import asthma from './asthma.json' with { type: 'json' }
@@ -70,9 +71,17 @@ function templateFaults({ content, fault }: JsonFile): string[] {
   if (violations.length > 0) return [formatViolations(violations)]
   const file = content as CarePlanTemplateFile
   const languages = Object.keys(file.name)
-  return translatedTextsOf(file)
-    .filter((text) => Object.keys(text).sort().join() !== languages.toSorted().join())
-    .map((text) => `"${Object.values(text)[0]}" is not in the languages of the name: ${languages.join(', ')}`)
+  const { names, descriptions } = textsOf(file)
+  const isBlank = (text: string) => blankViolations({ text }, 'text').length > 0
+  const blankNames = names.filter((name) => Object.values(name).some(isBlank))
+  return [
+    ...[...names, ...descriptions]
+      .filter((text) => Object.keys(text).sort().join() !== languages.toSorted().join())
+      .map(
+        (text) => `"${Object.values(text)[0]}" is not in the languages of the name: ${languages.join(', ')}`,
+      ),
+    ...(blankNames.length > 0 ? ['the names of the template, its goals and tasks must not be blank'] : []),
+  ]
 }
 
 /** Only duplicates among the operator's own templates are faults; a built-in one may be replaced. */
@@ -86,9 +95,13 @@ function duplicateIdFaults(sources: readonly JsonFile[]): string[] {
   })
 }
 
-function translatedTextsOf({ description, goals }: CarePlanTemplateFile): Record<string, string>[] {
-  const parts = goals.flatMap((goal) => [goal, ...goal.tasks])
-  return [description, ...parts.flatMap((part) => [part.name, part.description ?? part.name])]
+/** The translated texts of a template, its goals and tasks. */
+function textsOf(file: CarePlanTemplateFile): Record<'names' | 'descriptions', Record<string, string>[]> {
+  const parts = [file, ...file.goals.flatMap((goal) => [goal, ...goal.tasks])]
+  return {
+    names: parts.map(({ name }) => name),
+    descriptions: parts.map(({ description }) => description).filter((text) => text !== undefined),
+  }
 }
 
 function translateTemplate(

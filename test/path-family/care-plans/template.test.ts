@@ -215,10 +215,13 @@ describe('care-plan templates', () => {
       write('c.json', '{')
       write('d.json', own)
       mkdirSync(join(folder, 'e.json'))
+      write('f.json', { ...own, id: 'f', goals: [{ name: { fr: ' \u200b' }, tasks: [] }] })
       assert.throws(
         () => templatesIn(folder),
         (error: Error) => {
           assert.match(error.message, /a\.json: .*not in the languages of the name: fr/)
+          assert.equal(error.message.split('not in the languages').length, 2, 'once')
+          assert.match(error.message, /f\.json: .*must not be blank/)
           assert.match(error.message, /b\.json: .*surprise.*durationDays|b\.json: .*durationDays.*surprise/)
           assert.match(error.message, /c\.json: is not valid JSON/)
           assert.match(
