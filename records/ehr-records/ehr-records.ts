@@ -1,7 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import { markedFieldNames } from '../../schemas/forms/fields.ts'
+import { fromPathNames, markedFieldNames } from '../../schemas/forms/fields.ts'
 import {
   hideContents,
   isContainerClass,
@@ -263,7 +263,10 @@ export class EhrRecords<S extends TObject, L extends string> {
     options: WriteOptions,
   ): Promise<SavedRecord<Static<S>>> {
     const fields = withDefaults(this.kind.fields, body)
-    return this.change(caller, key, (now) => ({ ...this.#unchangeableFields(now), ...fields }), options)
+    const nulls = Object.entries(fromPathNames(this.kind.fields, body)).filter(([, value]) => value === null)
+    const without = nulls.map(([name]) => name)
+    const change = (now: SavedRecord<Static<S>>) => ({ ...this.#unchangeableFields(now, without), ...fields })
+    return this.change(caller, key, change, options)
   }
 
   /** @throws as replace */
@@ -472,10 +475,11 @@ export class EhrRecords<S extends TObject, L extends string> {
     return validateChangedRecord(kind, now as object, nextFields) as Static<S>
   }
 
-  /** The fields that a replacement need not repeat. */
-  #unchangeableFields(now: SavedRecord<Static<S>>): RecordBody {
+  /** The fields that a replacement need not repeat. @param without fields that it removes: the rules refuse that */
+  #unchangeableFields(now: SavedRecord<Static<S>>, without: readonly string[] = []): RecordBody {
     const { place, fields } = this.kind
-    const names = [...Object.keys(place), ...markedFieldNames(fields, 'fixed', 'status')]
+    const fixed = [...Object.keys(place), ...markedFieldNames(fields, 'fixed')]
+    const names = [...fixed.filter((name) => !without.includes(name)), ...markedFieldNames(fields, 'status')]
     return Object.fromEntries(names.map((name) => [name, (now as RecordBody)[name]]))
   }
 }

@@ -63,7 +63,8 @@ export function validateClassUpdate(
   const { stored, update, rules } = kind
   const missing = missingFields(kind, stored.required, values)
   if (missing.length > 0) return { missing, violations: [] }
-  const removedFields = changedFields.filter((name) => values[name] === undefined)
+  const reported = new Set(bySchema.map(({ path }) => path))
+  const removedFields = changedFields.filter((name) => values[name] === undefined && !reported.has(name))
   return {
     missing,
     violations: [
