@@ -23,6 +23,14 @@ export const shortTextField = (description: string, ...examples: string[]) =>
     ...(examples.length > 0 ? { examples } : {}),
   })
 
+/** Rules of a person's name, also in mails: no line breaks, no invisible characters, not only spaces. */
+export const NAME_RULES = {
+  minLength: 1,
+  maxLength: 200,
+  pattern: '^\\p{Zs}*[^\\s\\p{Cc}\\p{Cf}][^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]*$',
+  inWords: 'with a visible character, and without line breaks, control and formatting characters',
+} as const
+
 /** Rules of a language tag (RFC 3066). */
 export const LANGUAGE_TAG = {
   format: 'language-tag',

@@ -3,6 +3,7 @@ import { alertHandlingFields } from '../../schemas/events/alert-handling.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import type { Rules, Values } from '../ehr-records/kind.ts'
 import { payloadViolations } from '../ehr-records/refusals/payload-violations.ts'
+import { blankViolations } from '../ehr-records/validation/field-violations.ts'
 import type { Caller } from '../store/documents/caller.ts'
 
 /** The service creates events of this type, for measurements outside their plan's thresholds. */
@@ -30,13 +31,13 @@ const parseMoment = (value: unknown): number | undefined =>
 const participantIdsOf = (participants: unknown): string[] =>
   Array.isArray(participants) ? participants.map((one) => String(one?.mvUid)) : []
 
-function eventViolations(
-  { type, start, end, participants, data }: Values,
-  changedFields: readonly string[],
-): Violation[] {
+function eventViolations(values: Values, changedFields: readonly string[]): Violation[] {
+  const { type, start, end, participants, data } = values
   const begin = parseMoment(start)
   const over = parseMoment(end)
-  const violations: Violation[] = []
+  const violations = ['title', 'type'].flatMap((name) =>
+    changedFields.includes(name) ? blankViolations(values, name) : [],
+  )
   if (begin !== undefined && over !== undefined && over < begin)
     violations.push({ path: 'end', code: 'order', message: 'must not be earlier than start' })
   const ids = participantIdsOf(participants)

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { closedObject, LANGUAGE_TAG, MULTI_LINE } from '../common.ts'
+import { closedObject, LANGUAGE_TAG, MULTI_LINE, NAME_RULES } from '../common.ts'
 import { AccountRoleEnum, AccountStateEnum } from '../enums.ts'
 
 /**
@@ -32,16 +32,8 @@ export const currentPasswordField = Type.String({
 
 export const userIdField = Type.String({ description: 'User id', examples: ['n4Fq2LxT0a'] })
 
-/** Used in mails: no line breaks, no invisible characters. The profile gets the name: not only spaces. */
-const nameRules = {
-  minLength: 1,
-  maxLength: 200,
-  pattern: '^\\p{Zs}*[^\\s\\p{Cc}\\p{Cf}][^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]*$',
-  inWords: 'with a visible character, and without line breaks, control and formatting characters',
-}
-
 export const accountNameField = Type.String({
-  ...nameRules,
+  ...NAME_RULES,
   description: 'Name of the person',
   examples: ['Anna de Vries'],
 })
@@ -55,7 +47,7 @@ export const accountLanguageField = Type.String({
 const nullableStringField = (rules: object, description: string, example: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...rules, description, examples: [example] })
 
-const nullableNameField = nullableStringField(nameRules, 'Name of the person, or null', 'Anna de Vries')
+const nullableNameField = nullableStringField(NAME_RULES, 'Name of the person, or null', 'Anna de Vries')
 const nullableLanguageField = nullableStringField(
   LANGUAGE_TAG,
   'Language tag for mails (RFC 3066), or null',

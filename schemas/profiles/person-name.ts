@@ -1,12 +1,9 @@
 import { Type } from '@sinclair/typebox'
-import { closedObject, shortTextField } from '../common.ts'
+import { closedObject, NAME_RULES, shortTextField } from '../common.ts'
 import { htmlField, nullable, optionalFields } from '../forms/nullable.ts'
 
 const displayNameField = Type.String({
-  minLength: 1,
-  maxLength: 200,
-  format: 'line',
-  pattern: '\\S',
+  ...NAME_RULES,
   description: 'Display name, for screens and letters',
   examples: ['Anna de Vries'],
 })

@@ -1,10 +1,10 @@
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { Values } from '../kind.ts'
 
-/** The violation of a blank text. */
+/** The violation of a text without a visible character. */
 export const blankViolations = (values: Values, field: string): Violation[] => {
   const value = values[field]
-  return typeof value === 'string' && value.trim() === ''
+  return typeof value === 'string' && !/[^\s\p{Cc}\p{Cf}]/u.test(value)
     ? [{ path: field, code: 'blank', message: 'must not be blank' }]
     : []
 }

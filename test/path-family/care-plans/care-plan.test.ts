@@ -233,6 +233,52 @@ describe('care plans', () => {
       assertProblem(await put('W/"3"'), 412, 'precondition-failed')
     })
 
+    it('ignore no condition of a write: If-None-Match with a change, and If-Match with a creation', async () => {
+      const id = await createPlan(patient)
+      const put = (tags: string) =>
+        patient.call('PUT', `careplan/${id}`, { name: 'x' }, { 'if-none-match': tags })
+      assertProblem(await put('*'), 412, 'precondition-failed')
+      assertProblem(await put('"2"'), 400, 'malformed-request')
+      const headers = { 'if-match': '"99"' }
+      const creations: [path: string, body: object][] = [
+        ['careplan', { name: 'x' }],
+        [`careplan/${id}/goal`, { name: 'x' }],
+        [`careplan/${id}/template/asthma`, {}],
+      ]
+      for (const [path, body] of creations)
+        assertProblem(await patient.call('POST', path, body, headers), 400, 'malformed-request')
+      const plan = assertStatus(await patient.call('GET', `careplan/${id}`))
+      assert.deepEqual([plan.version, plan.goals], [1, []])
+    })
+
+    it('refuse to lose their language by null, as an event its plan', async () => {
+      const id = await createPlan(patient, { language: 'nl' })
+      const put = (body: object) => patient.call('PUT', `careplan/${id}`, body)
+      assert.deepEqual(assertProblem(await put({ name: 'x', language: null }), 422, 'rule-violated'), [
+        'fixed',
+      ])
+      assert.equal(assertStatus(await put({ name: 'x', dueDate: null })).language, 'nl')
+      const event = { type: 'visit', title: 'Visit', start: '2026-03-29T01:30:00Z' }
+      const path = `/med/${patient.ehrId}/event`
+      const created = assertStatus(await patient.call('POST', path, { ...event, carePlanId: id }), 201)
+      const move = { ...event, carePlanId: null }
+      const answer = await patient.call('PUT', `${path}/${created.id}`, move)
+      assert.deepEqual(assertProblem(answer, 422, 'rule-violated'), ['fixed'])
+      for (const text of [' ', '\u200b'])
+        for (const blank of [{ title: text }, { type: text }])
+          assert.deepEqual(
+            assertProblem(await patient.call('POST', path, { ...event, ...blank }), 422, 'rule-violated'),
+            ['blank'],
+          )
+    })
+
+    it('are found by texts in UTF-8 only', async () => {
+      const find = (name: string) => patient.call('GET', `careplan?name=${name}`)
+      for (const text of ['%FF', '%C3%28', '%ED%A0%80'])
+        assertProblem(await find(text), 400, 'malformed-request')
+      for (const text of ['100%', '%C3%AB', 'a+b']) assertStatus(await find(text))
+    })
+
     it('have a new ETag if one of their goals or tasks changes', async () => {
       const id = await createPlan(patient)
       const etags = new Set<string>()
