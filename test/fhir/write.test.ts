@@ -149,6 +149,21 @@ describe('writes in FHIR', () => {
     assert.ok(issuesIn(refusal).includes('value Appointment.start'), String(issuesIn(refusal)))
   })
 
+  it('name the type of an appointment by its code, if they have no text', async () => {
+    const appointment = {
+      resourceType: 'Appointment',
+      status: 'booked',
+      description: 'Check',
+      start: '2027-03-01T08:30:00Z',
+      end: '2027-03-01T09:00:00Z',
+      appointmentType: { coding: [{ code: 'CHECKUP', display: 'Check-up' }] },
+      participant: [{ actor: { reference: `Patient/${patient.ehrId}` }, status: 'accepted' }],
+    }
+    assertStatus(await send('POST', 'Appointment', appointment, { prefer: 'handling=lenient' }), 201)
+    const { entry } = await readFhir(patient, `Appointment?patient=${patient.ehrId}`)
+    assert.equal(entry[0].resource.appointmentType.text, 'Check-up')
+  })
+
   it('answer 304 to a client that has the version', async () => {
     const created = await create()
     const answer = await send('GET', `Observation/${created.id}`, undefined, { 'if-none-match': 'W/"1"' })

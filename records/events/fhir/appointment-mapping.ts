@@ -1,6 +1,7 @@
 import type { InvitationEnum } from '../../../schemas/enums.ts'
 import type { FhirJson } from '../../fhir/element-paths.ts'
 import {
+  conceptTextElement,
   constantElement,
   extensionElement,
   momentElement,
@@ -99,7 +100,7 @@ export const appointmentMapping: FhirMapping = {
   type: 'Appointment',
   elements: [
     constantElement('status', 'booked'),
-    valueElement('type', 'appointmentType.text'),
+    conceptTextElement('type', 'appointmentType'),
     valueElement('title', 'description'),
     valueElement('description', 'comment'),
     momentElement('start', 'start'),
