@@ -6,11 +6,14 @@ const PARAPHRASES = ['display', 'unit']
 
 const NOTHING: readonly string[] = Object.freeze([])
 
+/** A time that FHIR allows, without digits beyond the milliseconds: those would be lost. */
+const KEPT_TIME = /T(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,3}0*)?(?:Z|[+-](?:0\d|1[0-3]):\d\d|[+-]14:00)$/
+
 /** Compares dates by their moment, and decimals by their digits. */
 function isSameValue(input: unknown, output: unknown): boolean {
   if (input instanceof Decimal) return output instanceof Decimal && input.text === output.text
   if (typeof input !== 'string' || typeof output !== 'string') return false
-  return input.includes('T') && output.includes('T') && Date.parse(input) === Date.parse(output)
+  return KEPT_TIME.test(input) && output.includes('T') && Date.parse(input) === Date.parse(output)
 }
 
 interface Comparison {

@@ -36,7 +36,7 @@ function splitPrefix(text: string): { prefix: Prefix; rest: string } {
 }
 
 const DATE_PATTERN =
-  /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:\d\d)?)?)?)?$/
+  /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T([01]\d|2[0-3]):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-](?:0\d|1[0-4]):\d\d)?)?)?)?$/
 
 /** The period of a date or time; without a zone it is in UTC. undefined for other texts. */
 export function parsePeriod(text: string): SoughtPeriod | undefined {
@@ -47,8 +47,8 @@ export function parsePeriod(text: string): SoughtPeriod | undefined {
   const from = new Date(`${year}-${month ?? '01'}-${day ?? '01'}T${clock}${zone}`)
   if (Number.isNaN(from.getTime()) || from.getUTCFullYear() < 1 || from.getUTCFullYear() > 9998)
     return undefined
-  // Date.parse accepts the 31st of each month.
-  if (day !== undefined && zone === 'Z' && from.getUTCDate() !== Number(day)) return undefined
+  // The parser of dates accepts the 31st of each month.
+  if (day !== undefined && new Date(`${year}-${month}-${day}`).getUTCDate() !== Number(day)) return undefined
   const to = new Date(from)
   if (month === undefined) to.setUTCFullYear(to.getUTCFullYear() + 1)
   else if (day === undefined) to.setUTCMonth(to.getUTCMonth() + 1)

@@ -53,6 +53,15 @@ describe('a resource that a client sends to FHIR', () => {
     assertStatus(await send(pressure({ ...usual, text: { status: 'generated', div } })), 201)
   })
 
+  it('is refused, or told, if digits of its time would be lost, or FHIR forbids it', async () => {
+    for (const time of ['T08:00:00.123999Z', 'T08:00:00+15:00', 'T24:00:00Z']) {
+      const resource = pressure({ effectiveDateTime: `2026-03-01${time}` })
+      assert.deepEqual(issuesIn(await send(resource)), ['not-supported Observation.effectiveDateTime'], time)
+    }
+    for (const time of ['T08:00:00.12300Z', 'T08:00:00+14:00', 'T23:59:59-12:00'])
+      assertStatus(await send(pressure({ effectiveDateTime: `2026-03-01${time}` })), 201)
+  })
+
   it('is refused, or told, if the reference to who reports a medication would be lost', async () => {
     const statement = (informationSource: object) => ({
       resourceType: 'MedicationStatement',
