@@ -22,14 +22,15 @@ interface Comparison {
 }
 
 /**
- * A text beside codes says in words what they mean, and a user is the same by reference and by identifier. Alone, these
- * would be all that an element says.
+ * A text beside codes says in words what they mean, as does one beside the link id of a question, and a user is the same
+ * by reference and by identifier. Alone, these would be all that an element says.
  */
 function isParaphrase(name: string, input: FhirJson, output: FhirJson): boolean {
   if (name === 'reference') return output.type === 'Practitioner' && output.identifier !== undefined
   if (name === 'unit' && input.code === undefined) return false
   return name === 'text'
-    ? Array.isArray(input.coding) && Array.isArray(output.coding)
+    ? (Array.isArray(input.coding) && Array.isArray(output.coding)) ||
+        (input.linkId !== undefined && input.linkId === output.linkId)
     : PARAPHRASES.includes(name) && Object.keys(input).some((other) => !PARAPHRASES.includes(other))
 }
 
