@@ -182,7 +182,7 @@ const createCors = (options: CorsOptions) =>
 async function dispatchRequest(find: FindRoutes, exchange: RequestContext): Promise<RenderedResponse> {
   const { path, method } = exchange.request
   const match = find(shortenPath(path))
-  if (!match || (isFhirPath(path) && match.values.some((one) => one?.startsWith('$'))))
+  if (!match || (isFhirPath(path) && match.values.some((one) => /^[$_]/.test(one ?? ''))))
     throw new ServiceError('NotFound', {
       detail: 'There is no operation at this path. The operations are described at /openapi.json.',
     })

@@ -23,6 +23,7 @@ import { operationOutcome, parameterError } from '../outcome/issue.ts'
 import { listVersions } from '../resources/read-only/list-versions.ts'
 import { parseIncludes } from '../search/includes.ts'
 import {
+  isCountOnly,
   parsePage,
   parseSearch,
   parseSince,
@@ -38,6 +39,7 @@ import type {
   ResourceContent,
   ResourceSource,
   ResourceType,
+  ResourceVersion,
   ResourceWrite,
 } from '../sources/resource-source.ts'
 import { findIncluded } from './included-resources.ts'
@@ -160,7 +162,8 @@ export class FhirResources {
     const { perform } = this.#methodOf(type, 'history-instance', 'history')
     const since = parseSince(parameters)
     const found = await perform(caller, id, parsePage(parameters))
-    const versions = found.versions.filter(({ at }) => !since || new Date(at) >= since)
+    const isShown = ({ at }: ResourceVersion) => !isCountOnly(parameters) && (!since || new Date(at) >= since)
+    const versions = found.versions.filter(isShown)
     const isCut = versions.length < found.versions.length
     const rest = { next: isCut ? null : found.next, ...(!since && { total: found.total }) }
     const path = `${this.base}/${type}/${id}/_history`
@@ -178,7 +181,8 @@ export class FhirResources {
     const found = types.map((one) => this.#sourceOf(one, 'history-type'))
     const descriptions = found.map(({ description }) => description)
     const { by } = permitTypes(caller, descriptions, type !== undefined)
-    const { versions, next } = await listVersions(this.#context, by, found, parameters, this.base)
+    const page = await listVersions(this.#context, by, found, parameters, this.base)
+    const { versions, next } = isCountOnly(parameters) ? { versions: [], next: null } : page
     const path = `${this.base}${type === undefined ? '' : `/${type}`}/_history`
     return historyBundle(this.base, path, usedParameters(parameters), versions, { next })
   }
@@ -263,7 +267,11 @@ export class FhirResources {
     if (resource.id !== id)
       throw new ServiceError('IdMismatch', {
         violations: [
-          { path: `${resource.resourceType}.id`, code: 'idMismatch', message: 'must be the id in the path' },
+          {
+            path: `${resource.resourceType}.id`,
+            code: 'idMismatch',
+            message: 'must be the id of the resource to update',
+          },
         ],
       })
     requireWhole(resource)

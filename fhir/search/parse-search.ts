@@ -90,9 +90,12 @@ export function parsePage(parameters: SearchParameters): PageRequest {
   return {
     limit: Math.max(parseCount(parameters), 1),
     cursor: single(parameters, '_cursor'),
-    count: single(parameters, '_total') === 'accurate',
+    count: isCountOnly(parameters) || single(parameters, '_total') === 'accurate',
   }
 }
+
+/** Whether a client wants the number of results alone. @throws InvalidInput */
+export const isCountOnly = (parameters: SearchParameters): boolean => parseCount(parameters) === 0
 
 /** The start of `_since`. @throws InvalidInput for a text that is no date */
 export function parseSince(parameters: SearchParameters): Date | undefined {
@@ -193,14 +196,13 @@ export function parseSearch(
     )
   requireFewValues(criteria)
   const summary = (oneOf(parameters, '_summary', SUMMARY_MODES) ?? 'false') as SummaryMode
-  const count = parseCount(parameters)
-  const isCountOnly = summary === 'count' || count === 0
+  const countsOnly = summary === 'count' || isCountOnly(parameters)
   return {
     criteria,
     order: parseOrder(parameters, source),
-    count: isCountOnly ? 0 : count,
+    count: countsOnly ? 0 : parseCount(parameters),
     after: single(parameters, '_cursor'),
-    total: isCountOnly || oneOf(parameters, '_total', TOTAL_MODES) === 'accurate',
+    total: countsOnly || oneOf(parameters, '_total', TOTAL_MODES) === 'accurate',
     summary,
     elements: textsOf(parameters._elements ?? []).flatMap((text) => text.split(',')),
     used,
