@@ -7,6 +7,10 @@ import { replyWithCacheableText } from '../../reply/cacheable-text.ts'
 import { smartAddresses } from '../smart-addresses.ts'
 import { FHIR_PATH, fhirOperation, resourceBody } from './fhir-operation.ts'
 
+const ignoredField = Type.Optional(
+  Type.String({ description: 'Extent of the description, which is always whole', examples: ['true'] }),
+)
+
 const STARTED_AT = new Date().toISOString()
 
 export const fhirMetadataOperations = [
@@ -24,6 +28,8 @@ export const fhirMetadataOperations = [
           description: 'Extent of the description, which is always the same',
         }),
       ),
+      _summary: ignoredField,
+      _elements: ignoredField,
     },
     summary: 'Describe the capabilities of the FHIR API',
     access: 'public',

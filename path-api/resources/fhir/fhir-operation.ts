@@ -7,6 +7,7 @@ import { elementAt, isElement } from '../../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import { withArticle } from '../../../schemas/common.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
+import type { Context } from '../../operation/context.ts'
 import type { Operation } from '../../operation/operation.ts'
 import { describedBody, type RawContent } from '../../reply/body-media.ts'
 import { malformedInput } from '../../reply/invalid-input.ts'
@@ -73,14 +74,35 @@ const generalParameters = {
   _pretty: Type.Optional(searchField('Indentation of the response, which the service ignores', 'false')),
 }
 
-/** An operation with the parameters that every request may have. */
-export const withGeneralParameters = (operation: Operation): Operation => ({
-  ...operation,
-  query: Type.Object(
-    { ...generalParameters, ...operation.query.properties },
-    { additionalProperties: operation.query.additionalProperties ?? false },
-  ),
-})
+/** A filter that an export does not know would be missing in its files, so that they have too much. */
+const isExport = ({ path }: Operation): boolean => path.endsWith('/$export')
+
+/**
+ * An operation with the parameters that every request may have. One that reads ignores unknown parameters, unless the
+ * client prefers that it refuses them.
+ */
+export function withGeneralParameters(operation: Operation): Operation {
+  const properties = { ...generalParameters, ...operation.query.properties }
+  const isOpen = operation.query.additionalProperties === true
+  const ignoresUnknown = !isOpen && operation.method === 'get' && !isExport(operation)
+  return {
+    ...operation,
+    query: Type.Object(properties, { additionalProperties: isOpen || ignoresUnknown }),
+    ...(ignoresUnknown && {
+      handle: (input, context) =>
+        operation.handle({ ...input, query: knownParameters(input.query, properties, context) }, context),
+    }),
+  }
+}
+
+/** @throws InvalidInput for unknown parameters, if the client prefers that */
+function knownParameters(query: object, properties: object, { fhirPreferences }: Context): object {
+  const unknown = Object.keys(query).find((name) => !Object.hasOwn(properties, name))
+  if (unknown === undefined) return query
+  if (fhirPreferences.handling === 'strict')
+    throw parameterError(unknown, 'not-supported', 'is not a parameter of this operation')
+  return Object.fromEntries(Object.entries(query).filter(([name]) => Object.hasOwn(properties, name)))
+}
 
 /** The values in a resource of Parameters, by their names. @throws InvalidInput for names that the operation does not have */
 function valuesInParameters(body: RawContent, allowedParameters: object): Record<string, string[]> {
