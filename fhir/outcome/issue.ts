@@ -61,10 +61,13 @@ const VIOLATION_TYPES: Readonly<Record<string, string>> = {
 
 const PROBLEM_SYSTEM = 'urn:health-record-service:problem'
 
-/** The places of a fault: a FHIRPath for the body, and `http.` with the name for parameters and headers. */
+/** The places of a fault: a FHIRPath for a resource in the body, and `http.` with the name for parameters and headers. */
 function placeOf(path: string): Pick<OutcomeIssue, 'expression' | 'location'> {
   const [, place, rest] = /^(body|query|path|header)(?:\.(.*))?$/.exec(path) ?? []
   if (place === undefined) return path === '' ? {} : { expression: [path] }
+  // A JSON Patch is a list, whose places are no FHIRPath.
+  const [, position, below = ''] = /^\[?(\d+)\]?(\..*)?$/.exec(rest ?? '') ?? []
+  if (position !== undefined) return { location: [`http.${place}[${position}]${below}`] }
   if (place === 'body') return rest ? { expression: [rest] } : {}
   return rest ? { location: [`http.${rest}`] } : {}
 }

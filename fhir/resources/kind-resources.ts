@@ -45,7 +45,7 @@ import {
   splitResourceId,
   streamsOf,
 } from './kind-streams.ts'
-import { findOnlyOpenPlan, findPlanOfGoal } from './patients-of-caller.ts'
+import { findOnlyOpenPlan, findPlanOfGoal, isReadableEhr } from './patients-of-caller.ts'
 import { withKnownPractitioners } from './people/practitioner-references.ts'
 import { listHiddenHistory } from './read-only/list-versions.ts'
 import type { RecordWithMetadata } from './render.ts'
@@ -384,7 +384,7 @@ class KindResources implements ResourceSource {
    */
   async #withPlan(
     caller: Caller,
-    { parentType }: MappedKind,
+    { fhir, parentType }: MappedKind,
     fields: FieldValues,
     tx: Transaction | undefined,
   ): Promise<FieldValues> {
@@ -395,7 +395,12 @@ class KindResources implements ResourceSource {
       typeof goalId === 'string'
         ? await findPlanOfGoal(this.#context, caller, { ehrId, goalId }, tx)
         : await findOnlyOpenPlan(this.#context, caller, ehrId)
-    return carePlanId === undefined ? fields : { ...fields, carePlanId }
+    if (carePlanId !== undefined) return { ...fields, carePlanId }
+    if (await isReadableEhr(this.#context, caller, ehrId)) return fields
+    const message = 'must be that of a patient whose record you may read'
+    throw new ServiceError('RuleViolated', {
+      violations: [{ path: elementPathOf(fhir, 'ehrId'), code: 'patient', message }],
+    })
   }
 
   /** Converts the paths of violations to those of the resource. */

@@ -30,6 +30,15 @@ async function readableEhrIds(database: Pick<Database, 'db'>, caller: Caller): P
   return ehrs.map(({ _id }) => _id)
 }
 
+export async function isReadableEhr(
+  database: Pick<Database, 'db'>,
+  caller: Caller,
+  _id: string,
+): Promise<boolean> {
+  const readable = { _id, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
+  return (await documentCollection(database, 'Ehr').findOne(readable, { projection: { _id: 1 } })) !== null
+}
+
 /** An actor is a patient or somebody else. */
 const isPatientActor = ({ name, modifier, values }: SearchCriterion) =>
   name === 'actor' &&

@@ -207,7 +207,9 @@ const unkeptViolation = (path: string): Violation => ({
   code: 'not-supported',
   message: isModifier(path)
     ? 'is not kept by this service, and changes the meaning of the resource'
-    : 'is not kept by this service. Leave it out, or send Prefer: handling=lenient',
+    : /\.meta\.profile\[\d+\]$/.test(path)
+      ? 'is a profile that the resource does not have here. Leave it out'
+      : 'is not kept by this service. Leave it out, or send Prefer: handling=lenient',
 })
 
 interface ResourceCheck {

@@ -11,6 +11,8 @@ import { decodeSearchCursor, encodeSearchCursor, invalidSearchCursor } from './s
 interface SearchScope<T> {
   /** The parameter that must name it. */
   name: string
+  /** What a search without it must be told; default: it is required. */
+  missing?: string
   /** @throws NotFound if the caller may not read it */
   readPage(value: string, page: PageRequest): Promise<Page<T> & Pick<PartOfPage, 'isShort'>>
   fits(item: T, criterion: SearchCriterion, value: string): boolean
@@ -36,14 +38,15 @@ const MAX_SCOPES = 200
  */
 export async function searchWithin<T>(
   { criteria, count, after, total }: ResourceSearch,
-  { name: scope, readPage, fits, show }: SearchScope<T>,
+  { name: scope, missing = 'is required', readPage, fits, show }: SearchScope<T>,
 ): Promise<FoundResources> {
   const [scopeCriterion, ...others] = criteria.filter(({ name }) => name === scope)
   const values = [...new Set(scopeCriterion?.values ?? [])]
   const [first] = values
   const rest = criteria.filter(({ name }) => name !== scope)
   for (const criterion of criteria) requireKnownModifier(criterion)
-  if (first === undefined || others.length > 0) throw parameterError(scope, 'required', 'must be given once')
+  if (first === undefined) throw parameterError(scope, 'required', missing)
+  if (others.length > 0) throw parameterError(scope, 'duplicate', 'must be given once, with all its values')
   if (values.length > MAX_SCOPES)
     throw parameterError(scope, 'too-costly', `must have at most ${MAX_SCOPES} values`)
   if (total && rest.length + values.length > 1)

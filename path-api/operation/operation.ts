@@ -64,7 +64,7 @@ export interface OperationDescription<A extends Access> {
    * may call it. `fhir`: they follow FHIR R4, and apps may call it. `oauth`: errors follow RFC 6749.
    */
   api?: 'openehr' | 'fhir' | 'oauth'
-  /** Query parameters with other names are the values of the parameters of an AQL query. */
+  /** It takes query parameters with other names: the parameters of an AQL query, or what FHIR ignores. */
   openQuery?: true
   /** Parameters without a value count as absent, in query and form (RFC 6749, 3.1 and 3.2). */
   ignoresEmpty?: true

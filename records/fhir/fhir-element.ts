@@ -9,6 +9,8 @@ export interface FhirElement {
   paths: Readonly<Record<string, string>>
   /** The codes of fields with words of this service, for faults. */
   codes?: Readonly<Record<string, readonly string[]>>
+  /** Says a fault of a field in terms of FHIR. */
+  rephrase?(message: string): string
   /** The members of the resource. Several elements may add to the same list. */
   show(record: FieldValues): FhirJson
   /** The fields that a resource states. */

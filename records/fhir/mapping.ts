@@ -83,6 +83,8 @@ export function locateAtElement(mapping: FhirMapping, violation: Violation): Vio
   const codes = mapping.elements.flatMap((element) => element.codes?.[violation.path] ?? [])
   if (violation.code === 'enum' && codes.length > 0)
     return { ...violation, path, message: `must be one of ${[...new Set(codes)].join(', ')}` }
-  if (path !== mapping.type || violation.path === '') return { ...violation, path }
+  const element = mapping.elements.find(({ paths }) => Object.hasOwn(paths, violation.path))
+  const message = element?.rephrase?.(violation.message) ?? violation.message
+  if (path !== mapping.type || violation.path === '') return { ...violation, path, message }
   return { ...violation, path, message: `has no element for ${violation.path}, which ${violation.message}` }
 }

@@ -45,6 +45,10 @@ describe('writes in FHIR', () => {
     const answer = await callFhir(other, 'POST', 'Observation', bloodPressureOf(other.ehrId))
     assert.equal(answer.status, 422, JSON.stringify(answer.body))
     assert.deepEqual(issuesIn(answer), ['required Observation.basedOn[0]'])
+    for (const ehrId of [other.ehrId, 'unknown123']) {
+      const refusal = await callFhir(patient, 'POST', 'Observation', bloodPressureOf(ehrId))
+      assert.deepEqual([refusal.status, ...issuesIn(refusal)], [422, 'business-rule Observation.subject'])
+    }
   })
 
   it('name every fault of a resource by its FHIRPath', async () => {

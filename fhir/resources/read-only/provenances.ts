@@ -86,6 +86,7 @@ class Provenances implements ResourceSource {
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
     const isOfTarget = search.criteria.some(({ name }) => name === 'target')
     return searchWithin<ResourceVersion>(search, {
+      missing: 'or patient must be given',
       name: isOfTarget || !search.criteria.some(({ name }) => name === 'patient') ? 'target' : 'patient',
       readPage: (value, page) =>
         isOfTarget ? this.#readTarget(caller, value, page) : this.#readPatient(caller, value, page),

@@ -89,6 +89,7 @@ export function withGeneralParameters(operation: Operation): Operation {
     ...operation,
     query: Type.Object(properties, { additionalProperties: isOpen || ignoresUnknown }),
     ...(ignoresUnknown && {
+      openQuery: true,
       handle: (input, context) =>
         operation.handle({ ...input, query: knownParameters(input.query, properties, context) }, context),
     }),

@@ -28,6 +28,7 @@ const statusElement: FhirElement = {
 
 const questionnaireElement = (uri: string, versionField?: string): FhirElement => ({
   paths: versionField === undefined ? {} : { [versionField]: 'questionnaire' },
+  rephrase: () => `must name a version of the Questionnaire, such as ${uri}|6`,
   show: (record) => ({
     questionnaire: versionField === undefined ? uri : `${uri}|${record[versionField]}`,
   }),
@@ -55,6 +56,7 @@ export const answersElement = (field: string, prefix = ''): FhirElement => {
   const number = new RegExp(`^${prefix}([1-9]\\d?)$`)
   return {
     paths: { [field]: 'item' },
+    rephrase: (message) => message.replace('null for a missing answer', 'without answer where there is none'),
     show: (record) => {
       const answers = record[field]
       if (!Array.isArray(answers)) return {}

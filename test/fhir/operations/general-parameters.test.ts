@@ -41,6 +41,43 @@ describe('every request in FHIR', () => {
     assert.equal((await request().get('/fhir/R4/metadata?mode=terminology')).status, 400)
   })
 
+  it('ignores unknown parameters of a read, unless the client prefers strict handling', async () => {
+    for (const path of [
+      `Observation/${id}`,
+      `Observation/${id}/_history`,
+      `Patient/${patient.ehrId}/$everything`,
+      `Observation/$lastn?patient=${patient.ehrId}`,
+      'metadata',
+    ]) {
+      const url = `${path}${path.includes('?') ? '&' : '?'}foo=1`
+      const bundle = await readFhir(patient, url)
+      assert.ok(!JSON.stringify(bundle.link ?? []).includes('foo'), path)
+      const refusal = await callFhir(patient, 'GET', url, undefined, { prefer: 'handling=strict' })
+      assert.deepEqual([refusal.status, ...issuesIn(refusal)], [400, 'not-supported http.foo'], path)
+    }
+    await readFhir(patient, 'metadata?_summary=true&_elements=fhirVersion')
+    await readFhir(patient, 'Patient/$export?_typeFilter=x', 400)
+  })
+
+  it('has a page whose link self leads to the same page', async () => {
+    const mine = await createPatient()
+    const planId = await createPlan(mine)
+    for (const weight of [70, 71]) await createWeight(mine, planId, weight)
+    for (const path of [
+      `Observation?patient=${mine.ehrId}&_count=1`,
+      `Observation/_history?patient=${mine.ehrId}&_count=1`,
+      `Patient/${mine.ehrId}/$everything?_count=1`,
+    ]) {
+      const linkOf = ({ link }: Json, name: string): string =>
+        link.find(({ relation }: Json) => relation === name).url.replace(/^.*\/fhir\/R4\//, '')
+      const first = await readFhir(mine, path)
+      const second = await readFhir(mine, linkOf(first, 'next'))
+      assert.notDeepEqual(second.entry, first.entry)
+      assert.deepEqual(await readFhir(mine, linkOf(second, 'self')), second)
+      assert.deepEqual(await readFhir(mine, linkOf(second, 'first')), first)
+    }
+  })
+
   it('may carry the parameters of an operation in the body', async () => {
     const ask = async (path: string, ...parameter: object[]): Promise<Json> =>
       callFhir(patient, 'POST', path, { resourceType: 'Parameters', parameter })
@@ -83,6 +120,10 @@ describe('every request in FHIR', () => {
     const newer = await readFhir(patient, `Observation/${id}/_history?_since=${since}`)
     assert.equal(newer.entry.length, 1)
     assert.equal((await readFhir(patient, `Observation/${id}/_history?_since=2100-01-01`)).entry, undefined)
+    const { total, link, ...counted } = await readFhir(patient, `Observation/${id}/_history?_count=0`)
+    assert.deepEqual([total, link.length, counted.entry], [entry.length, 2, undefined])
+    for (const path of ['Patient/_history', 'Practitioner/_history', 'Questionnaire/_history'])
+      await readFhir(patient, path, 404)
   })
 
   it('checks a resource against a profile', async () => {
@@ -111,5 +152,13 @@ describe('every request in FHIR', () => {
     })
     assert.equal(answer.status, 400)
     assert.deepEqual(issuesIn(answer), ['not-supported Observation.resourceType'])
+    const headers = { 'content-type': 'application/json-patch+json' }
+    for (const operation of [
+      { op: 'remove', path: '/nothing' },
+      { op: 'surprise', path: '/note' },
+    ]) {
+      const refusal = await callFhir(patient, 'PATCH', `Observation/${id}`, [operation], headers)
+      assert.match(String(issuesIn(refusal)), / http.body\[0\](.op)?$/)
+    }
   })
 })

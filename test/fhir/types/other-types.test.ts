@@ -226,4 +226,34 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
     await addParticipant(carePlanId, nurse, 'write')
     assertStatus(await nurse.call('GET', path), 403)
   })
+
+  it('take answers with the texts of their Questionnaire, and explain faults in terms of FHIR', async () => {
+    const { url, version, item } = await get('Questionnaire/acq-5')
+    const questions = item.filter(({ type }: Json) => type === 'choice')
+    const response = (items: object[], questionnaire = `${url}|${version}`) => ({
+      resourceType: 'QuestionnaireResponse',
+      questionnaire,
+      status: 'completed',
+      subject: { reference: `Patient/${patient.ehrId}` },
+      authored: '2026-03-01T08:30:00Z',
+      item: items,
+    })
+    const items = questions.map(({ linkId, text }: Json) => ({ linkId, text, answer: [{ valueInteger: 1 }] }))
+    const send = (resource: Json) => patient.call('POST', '/fhir/R4/QuestionnaireResponse', resource)
+    assertStatus(await send(response(items)), 201)
+    const [first, ...others] = items
+    for (const [resource, fault] of [
+      [response(items, url), /questionnaire must name a version of the Questionnaire/],
+      [response(items.slice(0, 3)), /without answer where there is none. Missing: items 4, 5/],
+      [response([...items, first]), /item\[5\] is not kept/],
+      [
+        response([{ ...first, answer: [first.answer[0], first.answer[0]] }, ...others]),
+        /answer\[1\] is not kept/,
+      ],
+    ] as const) {
+      const refusal = await send(resource)
+      assert.equal(refusal.status, 422)
+      assert.match(refusal.body.issue[0].diagnostics, fault)
+    }
+  })
 })
