@@ -53,14 +53,26 @@ export function parseForm(bytes: Buffer, limits: JsonLimits): URLSearchParams {
 
 /** @throws MalformedRequest for parameters that are not in UTF-8 */
 export function parseParameters(text: string, place: 'query' | 'body'): URLSearchParams {
-  // URLSearchParams takes other bytes for U+FFFD, and a lone percent sign for itself.
-  if (text.includes('%'))
-    try {
-      decodeURIComponent(text.replace(/%(?![\da-f]{2})/gi, '%25'))
-    } catch {
-      throw malformedInput(place, '', 'encoding', 'must be percent-encoded UTF-8')
+  for (const pair of text.split('&'))
+    if (!isEncodedText(pair)) {
+      const [name = ''] = pair.split('=', 1)
+      throw malformedInput(place, name.slice(0, MAX_NAME_LENGTH), 'encoding', 'must be percent-encoded UTF-8')
     }
   return new URLSearchParams(text)
+}
+
+/** Longer names are cut off in violations. */
+const MAX_NAME_LENGTH = 64
+
+/** URLSearchParams takes other bytes for U+FFFD, and a lone percent sign for itself. */
+function isEncodedText(text: string): boolean {
+  if (!text.includes('%')) return true
+  try {
+    decodeURIComponent(text.replace(/%(?![\da-f]{2})/gi, '%25'))
+    return true
+  } catch {
+    return false
+  }
 }
 
 type JsonFault = Omit<Violation, 'path'>

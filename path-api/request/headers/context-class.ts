@@ -162,19 +162,9 @@ function isCreation(request: Request, { method, creates, api }: Operation): bool
 
 const ifNoneMatch = ({ headers }: Request): string | undefined => headers['if-none-match']
 
-/**
- * If-Match of an operation that compares versions. The tags of FHIR are weak.
- * @throws MalformedRequest for a write that compares none: it could overwrite what its sender wants to keep
- */
+/** If-Match of an operation that compares versions. The tags of FHIR are weak. */
 function sentCondition({ headers }: Request, operation: Operation): string | undefined {
   const condition = isConditional(operation) ? headers['if-match'] : undefined
-  if (headers['if-match'] !== condition && operation.method !== 'get' && operation.api === undefined)
-    throw malformedInput(
-      'header',
-      'If-Match',
-      'unknown',
-      'must be left out, because this operation compares no versions',
-    )
   return operation.api === 'fhir' ? condition?.replaceAll('W/"', '"') : condition
 }
 
