@@ -23,11 +23,16 @@ export const shortTextField = (description: string, ...examples: string[]) =>
     ...(examples.length > 0 ? { examples } : {}),
   })
 
-/** Rules of a person's name, also in mails: no line breaks, no invisible characters, not only spaces. */
+/**
+ * Rules of a person's name, also in mails: no line breaks, no characters that change the order or hide others, not only
+ * spaces. Persian and Indian names need the joiners U+200C and U+200D, which emoji have, too; keyboards of Arabic and
+ * Hebrew give the marks U+200E and U+200F.
+ */
 export const NAME_RULES = {
   minLength: 1,
   maxLength: 200,
-  pattern: '^\\p{Zs}*[^\\s\\p{Cc}\\p{Cf}][^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]*$',
+  pattern: '^\\p{Zs}*[^\\s\\p{Cc}\\p{Cf}](?:[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]|[\\u00AD\\u200C-\\u200F])*$',
+  sentence: 'must begin with a visible character, and have no line breaks, control or formatting characters',
   inWords: 'with a visible character, and without line breaks, control and formatting characters',
 } as const
 

@@ -8,7 +8,7 @@ usage='Usage: backup.sh regularly | once | recent | restore FILE'
 cd "${BACKUPS:-/backups}"
 
 # The tools read the address from a file or the environment: other users of the machine can see arguments, and it has a password.
-address() { printf "uri: '%s'\n" "$MONGO_URI"; }
+address() { printf "uri: '%s'\n" "${MONGO_URI//\'/\'\'}"; }
 
 # Another container may be writing a backup here.
 lock() {

@@ -1,10 +1,4 @@
-import {
-  hasReservedKey,
-  isWellFormedText,
-  type JsonLimits,
-  RESERVED_KEYS,
-  walkJson,
-} from '../../schemas/json/walk-json.ts'
+import { hasReservedKey, type JsonLimits, RESERVED_KEYS, walkJson } from '../../schemas/json/walk-json.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { InputError, locateViolation, malformedInput } from '../reply/invalid-input.ts'
 
@@ -77,7 +71,7 @@ function isEncodedText(text: string): boolean {
 
 type JsonFault = Omit<Violation, 'path'>
 
-const isForbiddenKey = (key: string): boolean => key.includes('\0') || !isWellFormedText(key)
+const isForbiddenKey = (key: string): boolean => key.includes('\0') || !key.isWellFormed()
 
 /** Yields all faults with their paths. The value must not exceed the depth limit. */
 function* findJsonFaults(value: unknown, reservedKeys: readonly string[], path = ''): Generator<Violation> {
@@ -89,7 +83,7 @@ function* findJsonFaults(value: unknown, reservedKeys: readonly string[], path =
 }
 
 function findValueFault(value: unknown, reservedKeys: readonly string[]): JsonFault | undefined {
-  if (typeof value === 'string' && !isWellFormedText(value)) return INVALID_VALUE
+  if (typeof value === 'string' && !value.isWellFormed()) return INVALID_VALUE
   return (
     findPlainFault(value, reservedKeys) ??
     (isObject(value) && Object.keys(value).some(isForbiddenKey) ? forbiddenKey(reservedKeys) : undefined)

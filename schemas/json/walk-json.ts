@@ -7,9 +7,6 @@ export const RESERVED_DOCUMENT_KEYS: readonly string[] = [...RESERVED_KEYS, 'toS
 export const hasReservedKey = (value: unknown, keys: readonly string[]): boolean =>
   typeof value === 'object' && value !== null && keys.some((key) => Object.hasOwn(value, key))
 
-/** Whether a text has no lone surrogates, which UTF-8 cannot express. */
-export const isWellFormedText = (text: string): boolean => !/\p{Surrogate}/u.test(text)
-
 /** Limits of a JSON value. */
 export interface JsonLimits {
   depth: number

@@ -152,7 +152,7 @@ class ImportWriter {
   ): Promise<void> {
     if (isNumbered(resource)) return this.#storeNumbered(at, resource, body)
     const substance = String(body.substance)
-    if (/\p{Surrogate}/u.test(substance))
+    if (!substance.isWellFormed())
       return this.#reportRefusal(at, 'substance contains an incomplete Unicode character.')
     if (/^\.\.?$/.test(substance)) return this.#reportRefusal(at, 'substance must not be . or ..')
     const outcome = await this.#count(at, this.#put(resource, body))

@@ -90,7 +90,7 @@ describe('attack: endless requests and guesses', function suite() {
     for (const path of ['/auth/token', '/auth/smart/token', '/auth/smart/introspect'])
       for (let i = 0; i < many; i++) {
         const body = new URLSearchParams({ grant_type: 'client_credentials', token: 'x', client_id: 'x' })
-        assert.notEqual((await fetch(url + path, { method: 'POST', body })).status, 429, path)
+        assert.equal((await fetch(url + path, { method: 'POST', body })).status, 401, path)
       }
   })
 })

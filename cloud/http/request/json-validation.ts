@@ -1,5 +1,5 @@
 import { type JsonForms, matchesForm, TYPED_VALUES } from '../../../schemas/json/typed-values.ts'
-import { isWellFormedText, RESERVED_KEYS, walkJson } from '../../../schemas/json/walk-json.ts'
+import { RESERVED_KEYS, walkJson } from '../../../schemas/json/walk-json.ts'
 import { type IsoTime, parseIsoTime } from '../../../schemas/time/iso-time.ts'
 import { parseErrorCode, Refusal } from './parse-request.ts'
 
@@ -18,7 +18,7 @@ export function checkJson(body: unknown): void {
   walkRequest(body, (value) => {
     if (typeof value === 'number' && !Number.isFinite(value))
       rejectJson('A number is too large for a double.')
-    if (typeof value === 'string' && !isWellFormedText(value)) rejectJson('A text must be valid Unicode.')
+    if (typeof value === 'string' && !value.isWellFormed()) rejectJson('A text must be valid Unicode.')
     if (value !== null && typeof value === 'object' && !Array.isArray(value))
       checkObject(value as Record<string, unknown>)
   })
@@ -35,7 +35,7 @@ function walkRequest(body: unknown, visit: (value: unknown) => void): void {
 
 function checkObject(value: Record<string, unknown>): void {
   for (const name of Object.keys(value))
-    if (FORBIDDEN_KEYS.has(name) || name.includes('\0') || !isWellFormedText(name))
+    if (FORBIDDEN_KEYS.has(name) || name.includes('\0') || !name.isWellFormed())
       rejectJson(
         `A property cannot be named ${[...FORBIDDEN_KEYS].join(', ')}, nor have NUL or invalid Unicode in its name.`,
       )

@@ -60,9 +60,12 @@ class HttpRequestFacts implements Omit<RequestFacts<'optional'>, 'newId' | 'newU
     this.requestId = parts.requestId
     this.principal = parts.principal
     this.caller = parts.caller
+    const mayOnlyCreate = isCreation(request, operation)
     this.ifMatch = isOpenEhr ? undefined : parseIfMatch(condition, Object.values(parts.params))
+    // No version fits a change that may only create.
+    if (mayOnlyCreate && !operation.creates) this.ifMatch = []
     this.ifMatchOf = parseVersionCondition(isOpenEhr ? condition : undefined)
-    this.createOnly = isCreation(request, operation)
+    this.createOnly = mayOnlyCreate && operation.creates === true
     this.lastEventId = operation.resumes ? parseLastEventId(request.headers['last-event-id']) : undefined
     this.current = undefined
   }
@@ -149,16 +152,9 @@ export function createContextClass(
   ) => FactsAndServices & Services
 }
 
-/**
- * Whether a PUT may only create.
- * @throws PreconditionFailed for a PUT that never creates; MalformedRequest
- */
-function isCreation(request: Request, { method, creates, api }: Operation): boolean {
-  if (method !== 'put' || (!creates && api !== undefined)) return false
-  const createOnly = isCreateOnly(ifNoneMatch(request))
-  if (createOnly && !creates) throw new ServiceError('PreconditionFailed')
-  return createOnly
-}
+/** Whether a PUT may only create. @throws MalformedRequest */
+const isCreation = (request: Request, { method, creates, api }: Operation): boolean =>
+  method === 'put' && (creates === true || api === undefined) && isCreateOnly(ifNoneMatch(request))
 
 const ifNoneMatch = ({ headers }: Request): string | undefined => headers['if-none-match']
 

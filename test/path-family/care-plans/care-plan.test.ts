@@ -238,6 +238,8 @@ describe('care plans', () => {
       const put = (tags: string) =>
         patient.call('PUT', `careplan/${id}`, { name: 'x' }, { 'if-none-match': tags })
       assertProblem(await put('*'), 412, 'precondition-failed')
+      const unknown = await patient.call('PUT', 'careplan/unknown', { name: 'x' }, { 'if-none-match': '*' })
+      assertProblem(unknown, 404, 'not-found')
       assertProblem(await put('"2"'), 400, 'malformed-request')
       assert.equal(assertStatus(await patient.call('GET', `careplan/${id}`)).version, 1)
     })

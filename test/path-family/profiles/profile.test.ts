@@ -151,6 +151,25 @@ describe('a person', () => {
     )
   })
 
+  it('has a name in any writing, but not one that changes the order of other texts', async () => {
+    const save = (displayName: string) => anna.call('PUT', '', { name: { displayName } })
+    for (const displayName of [
+      'علی\u200cرضا',
+      'Anna \u{1f469}\u200d\u2695\ufe0f',
+      'Jan\u00adsen',
+      'דנה\u200f',
+    ])
+      assert.equal(assertStatus(await save(displayName)).name.displayName, displayName)
+    for (const displayName of ['Anna\u202e', '\u2066Anna', '\u200b', ' \u200d', 'An\u2028na']) {
+      const answer = await save(displayName)
+      assert.ok(
+        assertProblemPlaces(answer, 400, 'invalid-input').includes('body.name.displayName'),
+        displayName,
+      )
+      assert.match(answer.body.errors[0].message, / must begin with a visible character/)
+    }
+  })
+
   it('stores no harmful HTML', async () => {
     const attacks: [sent: string, kept: string][] = [
       ['<p onclick="x()">a</p>', '<p>a</p>'],
