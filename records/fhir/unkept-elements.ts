@@ -16,9 +16,18 @@ function isSameValue(input: unknown, output: unknown): boolean {
   return KEPT_TIME.test(input) && output.includes('T') && Date.parse(input) === Date.parse(output)
 }
 
+/**
+ * Comparisons of values for an element with all that it contains. When they are used up, items are compared with those
+ * at their positions alone.
+ */
+const MAX_COMPARISONS = 200_000
+
+/** Equivalent values by path without positions. */
+type AcceptedValues = Readonly<Record<string, readonly unknown[]>>
+
 interface Comparison {
-  /** Equivalent values by path without positions. */
-  accepted: Readonly<Record<string, readonly unknown[]>>
+  accepted: AcceptedValues
+  comparisonsLeft: number
 }
 
 /**
@@ -38,13 +47,21 @@ function isParaphrase(name: string, input: FhirJson, output: FhirJson): boolean 
  * The paths of everything in an element of the input that the output does not contain, so that it would be lost.
  * @param path the path of the element, for the results
  */
-export function unkeptPaths(
+export const unkeptPaths = (
+  input: unknown,
+  output: unknown,
+  path: string,
+  { accepted }: { accepted: AcceptedValues },
+): readonly string[] => comparePaths(input, output, path, { accepted, comparisonsLeft: MAX_COMPARISONS })
+
+function comparePaths(
   input: unknown,
   output: unknown,
   path: string,
   comparison: Comparison,
 ): readonly string[] {
   if (input === output) return NOTHING
+  comparison.comparisonsLeft--
   if (Array.isArray(input)) return unkeptItems(input, Array.isArray(output) ? output : [], path, comparison)
   if (isElement(input)) {
     if (!isElement(output)) return [path]
@@ -54,7 +71,7 @@ export function unkeptPaths(
       const own = memberOf(output, name)
       // Most are the same, so that nobody needs the path.
       if (value === own || isParaphrase(name, input, output)) continue
-      lostPaths = addPaths(lostPaths, unkeptPaths(value, own, `${path}.${name}`, comparison))
+      lostPaths = addPaths(lostPaths, comparePaths(value, own, `${path}.${name}`, comparison))
     }
     return lostPaths ?? NOTHING
   }
@@ -84,8 +101,9 @@ function unkeptItems(
   comparison: Comparison,
 ): readonly string[] {
   const lossOf = (from: number, to: number) =>
-    unkeptPaths(input[from], output[to], `${path}[${from}]`, comparison)
-  const matches = matchItems(input.length, output.length, (from, to) => lossOf(from, to).length === 0)
+    comparePaths(input[from], output[to], `${path}[${from}]`, comparison)
+  const contains = (from: number, to: number) => lossOf(from, to).length === 0
+  const matches = matchItems(input.length, output.length, contains, comparison)
   if (matches.size === input.length) return NOTHING
   const matched = new Set(matches.values())
   const remaining = new Set([...output.keys()].filter((to) => !matched.has(to)))
@@ -93,7 +111,8 @@ function unkeptItems(
   for (const [from, item] of input.entries()) {
     if (matches.has(from)) continue
     let least: { loss: readonly string[]; to: number } | undefined
-    for (const to of remaining) {
+    const candidates = comparison.comparisonsLeft > 0 ? remaining : [from].filter((to) => remaining.has(to))
+    for (const to of candidates) {
       const loss = lossOf(from, to)
       if (least === undefined || loss.length < least.loss.length) least = { loss, to }
     }
@@ -112,17 +131,21 @@ function matchItems(
   inputCount: number,
   outputCount: number,
   contains: (from: number, to: number) => boolean,
+  comparison: Comparison,
 ): Map<number, number> {
   const outputOf = new Map<number, number>()
   const inputOf = new Map<number, number>()
   const reachedFrom = new Map<number, number>()
+  // What a search reached in vain leads nowhere later, either.
+  const deadEnds = new Set<number>()
   const findFreeOutput = (first: number): number | undefined => {
     const queue = [first]
     for (const from of queue)
       for (let i = 0; i < outputCount; i++) {
+        if (i > 0 && comparison.comparisonsLeft-- <= 0) break
         // Nearly all items keep their position.
         const to = (from + i) % outputCount
-        if (reachedFrom.has(to) || !contains(from, to)) continue
+        if (deadEnds.has(to) || reachedFrom.has(to) || !contains(from, to)) continue
         reachedFrom.set(to, from)
         const matchedInput = inputOf.get(to)
         if (matchedInput === undefined) return to
@@ -132,8 +155,7 @@ function matchItems(
   }
   for (let first = 0; first < inputCount; first++) {
     let to = findFreeOutput(first)
-    // What a search reached in vain leads nowhere later, either.
-    if (to === undefined) continue
+    if (to === undefined) for (const deadEnd of reachedFrom.keys()) deadEnds.add(deadEnd)
     while (to !== undefined) {
       const from = reachedFrom.get(to) as number
       const former = outputOf.get(from)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { unkeptPaths } from '../../../records/fhir/unkept-elements.ts'
 import { createGoal, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { type Answer, assertStatus } from '../../harness/clients/path-client.ts'
 import { service } from '../../harness/service/service.ts'
@@ -222,5 +223,59 @@ describe('a resource that a client sends to FHIR', () => {
     const measurement = { carePlanId: planId, systolic: 120, diastolic: 80, ...units, comment: '' }
     const { id } = assertStatus(await patient.call('POST', 'procedure/bloodpressure', measurement), 201)
     assert.equal((await readFhir(patient, `Observation/${id}`)).note, undefined)
+  })
+
+  const participantsOf = (count: number): Json[] => {
+    const user = (name: string, status: string): Json => ({
+      actor: { identifier: { system: 'urn:health-record-service:user', value: name } },
+      status,
+    })
+    const indexes = Array.from({ length: count }, (_, i) => i)
+    return [
+      { actor: { reference: `Patient/${patient.ehrId}` }, status: 'accepted' },
+      ...indexes.map((i) => user(`accepted-${i}`, 'accepted')),
+      ...indexes.flatMap((i) => [{ status: 'accepted' }, user(`declined-${i}`, 'declined')]),
+    ]
+  }
+
+  it('is refused with many participants, some of them without an actor', async () => {
+    const appointment = {
+      resourceType: 'Appointment',
+      status: 'booked',
+      description: 'Consultation',
+      appointmentType: { text: 'Consultation' },
+      start: '2027-03-01T08:30:00Z',
+      end: '2027-03-01T09:00:00Z',
+    }
+    const withoutActor = Array.from({ length: 10 }, (_, i) => `participant[${11 + 2 * i}]`)
+    for (const [count, issues] of [
+      [10, withoutActor.map((path) => `not-supported Appointment.${path}`)],
+      [200, ['business-rule Appointment.participant']],
+    ] as const) {
+      const answer = await send({ ...appointment, participant: participantsOf(count) })
+      assert.deepEqual([answer.status, ...issuesIn(answer)], [422, ...issues])
+    }
+  })
+
+  it('is compared with what the service keeps by a bounded number of comparisons', () => {
+    let readCount = 0
+    const counted = (participant: Json): Json => ({
+      ...participant,
+      get status() {
+        readCount++
+        return participant.status
+      },
+    })
+    const lostIn = (count: number): readonly string[] => {
+      readCount = 0
+      const sent = participantsOf(count)
+      const stored = sent.filter(({ actor }) => actor)
+      return unkeptPaths(sent.map(counted), stored, 'participant', { accepted: {} })
+    }
+    const withoutActor = Array.from({ length: 33 }, (_, i) => `participant[${34 + 2 * i}]`)
+    assert.deepEqual(lostIn(33), withoutActor)
+    assert.ok(readCount < 200_000, String(readCount))
+    assert.ok(lostIn(2000).includes('participant[2001]'))
+    assert.ok(readCount < 200_000, String(readCount))
   })
 })
