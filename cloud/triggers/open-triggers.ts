@@ -44,7 +44,7 @@ export function registerOpenTriggers(parse: typeof Parse, records: StoreContext)
 /** Every account has an EHR, which its sign-up creates. */
 function registerAccountTriggers({ Cloud, Object: ParseObject }: typeof Parse): void {
   Cloud.beforeSave('_User', ({ object, original }) => {
-    refuseAcl(object)
+    refuseOtherAcl(object, original)
     if (original) object.increment('version')
     else object.set({ ehrId: newId(), version: 1 })
   })
@@ -63,7 +63,7 @@ async function completeObject(
   plain: ClassKind,
   { object, original, context = {} }: Parse.Cloud.BeforeSaveRequest,
 ): Promise<void> {
-  refuseAcl(object)
+  refuseOtherAcl(object, original)
   if (original) {
     await requireExpected(original, context)
     if (object.dirty('version')) object.revert('version')
@@ -89,9 +89,14 @@ async function completeObject(
   }
 }
 
-/** Nobody could read an object with an ACL, since there are no sessions. The main service refuses one, too. */
-function refuseAcl(object: Parse.Object): void {
-  if (object.dirtyKeys().includes('ACL')) rejectFaults({ missing: [], violations: aclViolations({}) })
+/**
+ * Nobody could read an object with an ACL, since there are no sessions. Users have one, and may send it back as they
+ * got it.
+ */
+function refuseOtherAcl(object: Parse.Object, original: Parse.Object | undefined): void {
+  if (!object.dirtyKeys().includes('ACL')) return
+  const [acl, current] = [object, original].map((one) => one?.getACL()?.toJSON())
+  rejectFaults({ missing: [], violations: aclViolations(acl ?? {}, current) })
 }
 
 const encodeValue = (Parse as unknown as { _encode(value: unknown): unknown })._encode

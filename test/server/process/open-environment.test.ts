@@ -174,6 +174,21 @@ describe('the open test environment', function suite() {
     assert.equal((await send('GET', path)).body.name, 'Plan')
   })
 
+  it('accepts a user as it was shown, with its ACL, and no other ACL', async () => {
+    const signUp = await send('POST', '/1/users', { username: 'eve', password: 'x' })
+    const path = `/1/users/${signUp.body.objectId}`
+    const session = sessionOf(signUp.body)
+    const { body: shown } = await send('GET', path, undefined, session)
+    assert.ok(shown.ACL, JSON.stringify(shown))
+    const { objectId, createdAt, updatedAt, ...user } = shown
+    const answer = await send('PUT', path, { ...user, name: 'Eve' }, session)
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    const other = { ...user, ACL: { '*': { read: true, write: true } } }
+    assert.equal((await send('PUT', path, other, session)).body.code, 142)
+    const after = (await send('GET', path, undefined, session)).body
+    assert.deepEqual([after.name, after.ACL], ['Eve', shown.ACL])
+  })
+
   it('deletes what a deleted object contains', async () => {
     const place = await newOpenPlace()
     const weight = { ...parentIdsOf('BodyWeight', place), ...exampleObject('BodyWeight') }
