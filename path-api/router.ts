@@ -91,7 +91,7 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
         ? renderFailurePage(request, refusal, services.terms, pathPrefix)
         : refusal
     }
-    const rateCheck = probes.has(request.path)
+    const rateCheck = probes.has(withoutSlash(request.path))
       ? Promise.resolve()
       : consume('address', addressKey(request.ip ?? ''), response)
     const renderedResponse = await rateCheck
@@ -110,6 +110,9 @@ const createRoute = (operation: Operation, frame: HandlerDependencies): Operatio
 
 const pathsWith = (flag: 'probe' | 'publicDocument', operations: readonly Operation[]): Set<string> =>
   new Set(operations.flatMap((one) => (one[flag] ? one.path : [])))
+
+/** Operations accept a slash at the end of their path. */
+const withoutSlash = (path: string): string => path.replace(/(?<=.)\/$/, '')
 
 /** Readiness and metrics already show an unreachable database. */
 const logLevelOf = (error: ServiceError): 'warn' | 'error' =>
@@ -144,7 +147,7 @@ function createCorsHandler(
   const forApps = createCors({ origin: true })
   const forAll = createCors({ origin: '*' })
   return async (request, response, next) => {
-    if (publicDocuments.has(request.path)) return forAll(request, response, next)
+    if (publicDocuments.has(withoutSlash(request.path))) return forAll(request, response, next)
     const { origin = '' } = request.headers
     const isForApps =
       origin !== '' &&

@@ -334,6 +334,7 @@ describe('the authorization of apps', () => {
     for (const path of [
       '/fhir/R4/.well-known/smart-configuration',
       '/.well-known/openid-configuration',
+      '/.well-known/openid-configuration/',
       '/auth/login/jwks',
     ])
       for (const accept of [
