@@ -48,6 +48,7 @@ export interface PathApiOptions
 interface OperationRoute {
   method: Method
   path: string
+  /** The reply is a page, or leads a browser to one. */
   isPage: boolean
   perform: HandleRequest
 }
@@ -104,7 +105,7 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
 
 const createRoute = (operation: Operation, frame: HandlerDependencies): OperationRoute => ({
   ...operation,
-  isPage: operation.reply[1] === htmlBody,
+  isPage: operation.reply[1] === htmlBody || operation.reply[0] === 303,
   perform: createRequestHandler(operation, frame),
 })
 

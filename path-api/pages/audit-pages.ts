@@ -7,7 +7,7 @@ import { accessScopeOf } from '../../schemas/ehrs/access-entry.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { defineOperation } from '../operation/operation.ts'
 import { formBody } from '../reply/body-media.ts'
-import { replyWith, secureCookie } from '../reply/reply.ts'
+import { replyWith, sessionCookie } from '../reply/reply.ts'
 import {
   createPageView,
   htmlBody,
@@ -41,10 +41,6 @@ const LogoutForm = Type.Object(
   { additionalProperties: false, description: 'Form of the logout' },
 )
 
-const createSessionCookie = (pathPrefix: string, token: string, seconds: number) => ({
-  'set-cookie': secureCookie('authToken', token, pathPrefix || '/', seconds),
-})
-
 /** Address of the audit page, relative to the targets of its forms. */
 const auditPageUrl = (lang: string | undefined, more: Record<string, string> = {}) =>
   `audit?${new URLSearchParams({ ...(lang && { lang }), ...more })}`
@@ -74,7 +70,7 @@ export const auditPages = [
     errors: ['NotFound'],
     handle: async ({ query: { lang, ehrId, own = false, cursor, failed = false } }, context) => {
       const { caller, ehrs, profiles } = context
-      const view = await createPageView(lang, context)
+      const view = { ...(await createPageView(lang, context)), formsSetCookie: true }
       const { language } = view
       if (caller === undefined) return renderLoginPage(view, failed)
       const all = await ehrs.listAboutCaller(caller)
@@ -116,7 +112,7 @@ export const auditPages = [
         ? replyWith(undefined, { location: auditPageUrl(lang, { failed: 'true' }) })
         : replyWith(undefined, {
             location: auditPageUrl(lang),
-            headers: createSessionCookie(pathPrefix, grant.authToken, grant.expiresIn),
+            headers: { 'set-cookie': sessionCookie(pathPrefix, grant.authToken, grant.expiresIn) },
           })
     },
   }),
@@ -134,7 +130,7 @@ export const auditPages = [
       if (principal) await sessions.end(principal.mvUid, principal.sessionId)
       return replyWith(undefined, {
         location: auditPageUrl(lang),
-        headers: createSessionCookie(pathPrefix, '', 0),
+        headers: { 'set-cookie': sessionCookie(pathPrefix, '', 0) },
       })
     },
   }),

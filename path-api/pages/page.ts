@@ -70,6 +70,8 @@ export interface PageView {
    * those of the app, which nobody knows in advance.
    */
   formsLeadToApp?: boolean
+  /** Whether a form of the page sets a cookie, so that browsers must tell the origin of the page. */
+  formsSetCookie?: boolean
 }
 
 /** Chooses the language of the address, otherwise of the user, otherwise of the browser. */
@@ -138,7 +140,7 @@ export function renderMoment(at: Date, { language, timeZone }: PageView, day?: D
 }
 
 export function renderPage(
-  { language, terms, formsLeadToApp }: PageView,
+  { language, terms, formsLeadToApp, formsSetCookie }: PageView,
   title: PageText,
   ...content: Markup[]
 ): ReplyWithHead<string, { headers: Record<string, string> }> {
@@ -158,6 +160,7 @@ ${content.some(({ source }) => source.includes('<time class="utc"')) ? markup`<s
     headers: {
       ...PAGE_HEADERS,
       ...(formsLeadToApp && { 'content-security-policy': PAGE_POLICY }),
+      ...(formsSetCookie && { 'referrer-policy': 'same-origin' }),
     },
   })
 }

@@ -45,6 +45,10 @@ export const replyWith = <T, H extends ReplyHead>(body: T, head: H): ReplyWithHe
 export const secureCookie = (name: string, value: string, path: string, maxAgeS: number): string =>
   `${name}=${value}; Path=${path}; Max-Age=${maxAgeS}; HttpOnly; Secure; SameSite=Strict`
 
+/** The cookie of a login on a page. No seconds remove it. */
+export const sessionCookie = (pathPrefix: string, token: string, seconds: number): string =>
+  secureCookie('authToken', token, pathPrefix || '/', seconds)
+
 type ReplyValue<B> = B extends RawBody ? RawReply : B extends TSchema ? Static<B> : never
 
 /** Return type of a handler. The type of a versioned reply enforces a version. */

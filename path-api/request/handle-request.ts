@@ -19,6 +19,7 @@ import {
 import type { Operation } from '../operation/operation.ts'
 import type { Services } from '../operation/services.ts'
 import { isUnchanged } from '../reply/etag.ts'
+import { sessionCookie } from '../reply/reply.ts'
 import { toServiceError } from '../response/problem-document.ts'
 import { type RenderedResponse, renderResponse } from '../response/rendered-response.ts'
 import { superviseHandler } from './handler-supervision.ts'
@@ -69,7 +70,7 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
     const { request, response } = exchange
     requireAcceptable(request, operation)
     if (operation.setsCookie) requireOwnForm(request, tokens)
-    const principal = await authenticate(request, operation, tokens)
+    const principal = await authenticate(exchange, operation, frame)
     if (principal?.isSystem && operation.api !== 'openehr')
       throw new ServiceError('Forbidden', { detail: 'Connected systems can use the openEHR REST API only.' })
     if (principal?.app && operation.api !== 'fhir')
@@ -185,12 +186,14 @@ function requireAcceptable(request: Request, operation: Operation): void {
 
 /** @throws Unauthenticated */
 async function authenticate(
-  request: Request,
+  { request, response }: RequestContext,
   { access }: Operation,
-  tokens: TokenPolicy,
+  { services, tokens }: HandlerDependencies,
 ): Promise<Principal | undefined> {
   if (access === 'public') return undefined
-  const principal = await authenticateRequest(request, tokens)
+  // The browser sends the cookie of an ended session until it is removed.
+  const dropCookie = () => response.setHeader('set-cookie', sessionCookie(services.pathPrefix, '', 0))
+  const principal = await authenticateRequest(request, tokens, access === 'optional' ? dropCookie : undefined)
   if (principal === undefined && access !== 'optional') throw new ServiceError('Unauthenticated')
   return principal
 }

@@ -16,21 +16,21 @@ export interface TokenPolicy {
  * Authenticates a request by `Authorization: Bearer`, the header `authToken`, the cookie `authToken`, or the
  * query if configured.
  *
+ * @param dropCookie called for an invalid cookie, which then counts as none
  * @returns undefined without a token
  * @throws Unauthenticated when a token is invalid
  */
 export async function authenticateRequest(
   request: Request,
   policy: TokenPolicy,
+  dropCookie?: () => void,
 ): Promise<Principal | undefined> {
-  const token =
-    bearerTokenOf(request) ??
-    headerTokenOf(request) ??
-    queryTokenOf(request, policy) ??
-    cookieTokenOf(request, policy.ownOrigins)
+  const sentToken = bearerTokenOf(request) ?? headerTokenOf(request) ?? queryTokenOf(request, policy)
+  const token = sentToken ?? cookieTokenOf(request, policy.ownOrigins)
   if (token === undefined) return undefined
   const principal = await policy.authenticate(token)
   if (principal === undefined) {
+    if (dropCookie && sentToken === undefined) return void dropCookie()
     const detail = 'The token is invalid or has expired.'
     throw new ServiceError('Unauthenticated', { detail, tokenFault: 'invalid_token' })
   }

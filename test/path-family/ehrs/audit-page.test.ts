@@ -77,7 +77,7 @@ describe("the page with accesses to a patient's record", () => {
     await page.waitForSelector('input[name=password]')
     assert.deepEqual(await context.cookies(), [])
     const ended = await request().get('/ehr/audit').set('Cookie', `authToken=${cookie.value}`)
-    assert.equal(ended.status, 401)
+    assert.match(ended.text, /name="password"/)
     assert.deepEqual(faults, [])
   })
 
@@ -108,6 +108,38 @@ describe("the page with accesses to a patient's record", () => {
       }
     assert.equal((await send('/ehr/audit', {})).status, 303)
     assert.equal((await send('/ehr/audit', { 'sec-fetch-site': 'same-origin', origin: 'null' })).status, 303)
+  })
+
+  it('tells the origin of its forms to the service, for browsers without Sec-Fetch-Site', async () => {
+    const [sent] = await Promise.all([page.waitForRequest((one) => one.method() === 'POST'), logIn('en')])
+    assert.equal(await sent.headerValue('origin'), service.url)
+  })
+
+  it('shows the login to the cookie of an ended session, and removes it', async () => {
+    const browserHeaders = { cookie: 'authToken=ended', accept: 'text/html', 'sec-fetch-site': 'same-origin' }
+    const shown = await request().get('/ehr/audit').set(browserHeaders).expect(200)
+    assert.match(shown.text, /name="password"/)
+    const left = await request()
+      .post('/ehr/audit-leave')
+      .type('form')
+      .set(browserHeaders)
+      .send({})
+      .expect(303)
+    for (const { headers } of [shown, left])
+      assert.match(String(headers['set-cookie']), /^authToken=; Path=\/; Max-Age=0;/)
+    const without = await request().get('/ehr/audit').set('accept', 'text/html').expect(200)
+    assert.equal(without.headers['set-cookie'], undefined)
+    await request().get('/ehr/audit').set('Authorization', 'Bearer ended').expect(401)
+  })
+
+  it('shows an error of a form as a page', async () => {
+    const headers = { accept: 'text/html', 'sec-fetch-site': 'cross-site' }
+    for (const path of ['/ehr/audit', '/ehr/audit-leave']) {
+      const refused = await request().post(path).type('form').set(headers).send({}).expect(403)
+      assert.match(String(refused.headers['content-type']), /^text\/html/, path)
+    }
+    const program = await request().post('/ehr/audit-leave').set('sec-fetch-site', 'cross-site').expect(403)
+    assert.match(String(program.headers['content-type']), /json/)
   })
 
   it('shows nobody the record of somebody else', async () => {

@@ -58,7 +58,7 @@ export class OpenApi {
       path,
       parameters: [...(item.parameters ?? []), ...parameters].map((parameter) => this.resolve(parameter)),
       bodies: Object.fromEntries(Object.entries(content).map(([type, { schema }]) => [type, schema])),
-      page: JSON.stringify(responses).includes('"text/html"'),
+      page: '303' in responses || JSON.stringify(responses).includes('"text/html"'),
     }
   }
 
