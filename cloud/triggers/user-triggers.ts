@@ -1,5 +1,5 @@
 import Parse from 'parse/node'
-import { emailChangesOf } from '../../records/accounts/email-changes.ts'
+import { cancelEmailChange } from '../../records/accounts/email-changes.ts'
 import { toLowerCaseLogin } from '../../records/accounts/user/user.ts'
 import { ensureAccountEhr } from '../../records/ehrs/creation/account-ehr.ts'
 import { newId } from '../../records/store/documents/ids.ts'
@@ -37,8 +37,7 @@ export async function beforeSaveUser(
 /** A new password or address cancels a pending address change, which somebody else may have requested. */
 async function beforeUpdateUser({ db }: StoreContext, object: Parse.Object): Promise<void> {
   if (VERSIONED_FIELDS.some((name) => object.dirty(name))) object.increment('version')
-  if (object.id && (object.dirty('password') || object.dirty('email')))
-    await emailChangesOf(db).deleteOne({ _id: object.id })
+  if (object.id && (object.dirty('password') || object.dirty('email'))) await cancelEmailChange(db, object.id)
 }
 
 function checkEmail(object: Parse.Object): void {

@@ -57,8 +57,8 @@ export class EmailChanges {
     return token
   }
 
-  async cancel(mvUid: string, session?: ClientSession): Promise<void> {
-    await this.#changes.deleteOne({ _id: mvUid }, session ? { session } : {})
+  cancel(mvUid: string, session?: ClientSession): Promise<void> {
+    return cancelEmailChange(this.#db, mvUid, session)
   }
 
   /** The pending addresses by account. */
@@ -102,7 +102,7 @@ export class EmailChanges {
       await this.#replaceEmail(user, email, agreement, session)
     }
     try {
-      await this.#identities.unlinkAll(mvUid, '', replaceEmail)
+      await this.#identities.unlinkAll(mvUid, { change: replaceEmail })
       return { mvUid, formerEmail }
     } catch (error) {
       if (!isDuplicateKeyError(error)) throw error
@@ -133,6 +133,11 @@ export class EmailChanges {
       { session },
     )
   }
+}
+
+/** Voids the link to a pending address of an account. */
+export async function cancelEmailChange(db: Db, mvUid: string, session?: ClientSession): Promise<void> {
+  await emailChangesOf(db).deleteOne({ _id: mvUid }, session ? { session } : {})
 }
 
 export const emailChangesOf = (db: Db): Collection<EmailChange> =>

@@ -65,7 +65,7 @@ export class Passwords {
     const reset = async () => {
       await credentials.requireAllowedPassword(user._id, newPassword)
       // Before the sessions end, so that none begins meanwhile.
-      await identities.unlinkAll(user._id, '')
+      await identities.unlinkAll(user._id)
       await credentials.resetPassword(token, newPassword)
     }
     await reset().catch(async (fault: unknown) => {
@@ -111,7 +111,7 @@ export class Passwords {
    */
   async setPassword(mvUid: string, sid: string, newPassword: string): Promise<void> {
     const { credentials, identities, sessions, db } = this.#parts
-    await identities.unlinkAll(mvUid, sid)
+    await identities.unlinkAll(mvUid, { keptSid: sid })
     await sessions.keepSessionDuring(sid, () => credentials.changePassword(mvUid, newPassword))
     // Another change may have ended all sessions before this one returned.
     const activeUser = await findActiveUser(db, mvUid)

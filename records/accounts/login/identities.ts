@@ -124,16 +124,15 @@ export class Identities {
 
   /**
    * Unlinks all identities of an account in the transaction of a change of it, and then ends the sessions that they began,
-   * except one. A first login at the same time links its identity before, or finds the changed account.
+   * except a kept one. A first login at the same time links its identity before, or finds the changed account.
    */
   async unlinkAll(
     mvUid: string,
-    keptSid: string,
-    change: (session: ClientSession) => Promise<void> = async () => {},
+    { change, keptSid }: { change?: (session: ClientSession) => Promise<void>; keptSid?: string } = {},
   ): Promise<void> {
     await runStoreTransaction(this.#records, async (tx) => {
       await lockAccount(this.#records, tx, mvUid)
-      await change(tx.session)
+      await change?.(tx.session)
       await this.#links.deleteMany({ mvUid }, { session: tx.session })
     })
     await this.#sessions.endOfIdentities(mvUid, keptSid)

@@ -324,10 +324,11 @@ export class Sessions {
     await this.#end({ 'helper.helperId': mvUid })
   }
 
-  /** Ends the sessions that an external identity began, except one. */
-  async endOfIdentities(mvUid: string, keptSid: string): Promise<void> {
+  /** Ends the sessions that an external identity began, except a kept one. */
+  async endOfIdentities(mvUid: string, keptSid?: string): Promise<void> {
     const began = { 'createdWith.authProvider': IDENTITY_LOGIN }
-    await this.#end({ _p_user: userPointer(mvUid), ...began, _id: { $ne: keptSid } })
+    const others = keptSid === undefined ? {} : { _id: { $ne: keptSid } }
+    await this.#end({ _p_user: userPointer(mvUid), ...began, ...others })
   }
 
   /** Runs work that ends all of a person's sessions, and then restores one of them. */
