@@ -100,6 +100,22 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
   }
 }
 
+/** The fields of a record that only a part shows. */
+function fieldsOfPart({ kind, mapping }: ResourceStream): string[] {
+  const shared = mappedFields(kind.fhir)
+  return mappedFields(mapping).filter((name) => !shared.includes(name))
+}
+
+/** Only a deletion removes the value of a part. @throws RuleViolated */
+function requirePart(stream: ResourceStream, next: FieldValues): void {
+  if (stream.isIn(next as unknown as RecordWithMetadata)) return
+  const [field = ''] = fieldsOfPart(stream)
+  const path = elementPathOf(stream.mapping, field)
+  throw new ServiceError('RuleViolated', {
+    violations: [{ path, code: 'required', message: 'is required. DELETE removes the part' }],
+  })
+}
+
 type ChangeOfRecord = Pick<RecordChange, 'id' | 'version' | 'action' | 'ehrId' | 'userId' | 'application'> & {
   at: string
   /** The change led to the present version. */
@@ -312,6 +328,7 @@ class KindResources implements ResourceSource {
       const next = mergeFields(kind, now, resource)
       const changedFields = changedNames(now, next)
       requireValidResource(kind, resource, next, { id, changedFields, before: now, onUnkept })
+      requirePart(stream, next)
       return next
     }
     const records = this.#recordsOf(kind)
@@ -333,12 +350,12 @@ class KindResources implements ResourceSource {
   /** Deletes the fields of a part. @throws RuleViolated if the record needs them */
   async #removePart(
     caller: Caller,
-    { kind, mapping }: ResourceStream,
+    stream: ResourceStream,
     { id }: RecordWithMetadata,
     conditions: Pick<ResourceWrite, 'expected' | 'tx'>,
   ): Promise<void> {
-    const shared = mappedFields(kind.fhir)
-    const ownFields = mappedFields(mapping).filter((name) => !shared.includes(name))
+    const { kind, mapping } = stream
+    const ownFields = fieldsOfPart(stream)
     const apply = (now: FieldValues) =>
       Object.fromEntries(Object.entries(now).filter(([name]) => !ownFields.includes(name)))
     const work = () => this.#recordsOf(kind).amend(caller, id, { apply, closes: false }, conditions)

@@ -77,6 +77,22 @@ describe('a part of a record in FHIR', () => {
     }
   })
 
+  it('keeps its value, unless it is deleted', async () => {
+    const id = await createPressure()
+    const { valueQuantity, ...pulse } = await readFhir(patient, `Observation/${id}.hr`)
+    const headers = { 'content-type': 'application/json-patch+json' }
+    const patch = [{ op: 'remove', path: '/valueQuantity' }]
+    for (const answer of [
+      await put(pulse),
+      await callFhir(patient, 'PATCH', `Observation/${id}.hr`, patch, headers),
+    ])
+      assert.deepEqual(
+        [answer.status, ...issuesIn(answer)],
+        [422, 'required Observation.valueQuantity.value'],
+      )
+    assert.deepEqual((await readFhir(patient, `Observation/${id}.hr`)).valueQuantity, valueQuantity)
+  })
+
   it('is deleted alone, if the record can be without it', async () => {
     const id = await createPressure()
     assertStatus(await callFhir(patient, 'DELETE', `Observation/${id}.hr`), 204)
