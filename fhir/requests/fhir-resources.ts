@@ -43,7 +43,7 @@ import type {
   ResourceWrite,
 } from '../sources/resource-source.ts'
 import { findIncluded } from './included-resources.ts'
-import { applyPatch, type PatchOperation } from './json-patch.ts'
+import { type PatchOperation, patchResource } from './json-patch.ts'
 import { localReferences } from './local-references.ts'
 import { requireWhole } from './whole-resources.ts'
 
@@ -307,7 +307,7 @@ export class FhirResources {
     const now = await this.#methodOf(type, 'patch', 'read').perform(caller, id)
     const { versionId } = now.meta as { versionId: string }
     const { expected = [Number(versionId)] } = options
-    const resource = applyPatch(now, patch)
+    const resource = patchResource(now, patch)
     if (resource.resourceType !== type)
       throw parameterError(`${type}.resourceType`, 'not-supported', 'cannot change')
     return this.update(caller, id, resource, { ...options, expected })

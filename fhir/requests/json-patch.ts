@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from '@sinclair/typebox'
 import { numberOf } from '../../records/fhir/decimal.ts'
 import { isElement, memberOf } from '../../records/fhir/element-paths.ts'
+import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { RESERVED_DOCUMENT_KEYS } from '../../schemas/json/walk-json.ts'
 import { createValidator } from '../../schemas/validation/validators.ts'
@@ -69,6 +70,23 @@ function copyElement<T>(element: T, showValue: (value: unknown) => unknown = (va
     Object.entries(element).map(([name, member]) => [name, copyElement(member, showValue)]),
   ) as T
 }
+
+/** An element without the lists and elements in it that have no content, which FHIR forbids. */
+function withoutEmptyParts(element: unknown): unknown {
+  if (Array.isArray(element)) {
+    const items = element.map(withoutEmptyParts).filter((item) => item !== undefined)
+    return items.length > 0 ? items : undefined
+  }
+  if (!isElement(element)) return element
+  const members = Object.entries(element)
+    .map(([name, member]) => [name, withoutEmptyParts(member)])
+    .filter(([, member]) => member !== undefined)
+  return members.length > 0 ? Object.fromEntries(members) : undefined
+}
+
+/** Applies a patch to a copy of a resource. What operations leave empty is absent. @throws as applyPatch */
+export const patchResource = (resource: FhirResource, patch: readonly PatchOperation[]): FhirResource =>
+  (withoutEmptyParts(applyPatch(resource, patch)) ?? {}) as FhirResource
 
 /** Applies a patch to a copy of a document. @throws RuleViolated for an operation that does not fit */
 export function applyPatch<T>(document: T, patch: readonly PatchOperation[]): T {

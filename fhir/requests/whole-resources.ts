@@ -17,7 +17,9 @@ function emptyPaths(value: unknown, path: string): string[] {
 }
 
 const isSubsetted = (resource: FhirResource): boolean =>
-  [elementAt(resource, 'meta.tag') ?? []].flat().some((tag) => memberOf(tag, 'code') === SUBSETTED.code)
+  [elementAt(resource, 'meta.tag') ?? []]
+    .flat()
+    .some((tag) => (['system', 'code'] as const).every((name) => memberOf(tag, name) === SUBSETTED[name]))
 
 /**
  * Refuses a resource of which a search has left out elements: to store it would delete these. Empty elements say nothing,

@@ -33,4 +33,21 @@ describe('a resource that a client writes back to FHIR', () => {
       [422, 'required Observation.extension[0]', 'required Observation.partOf'],
     )
   })
+
+  it('loses what a JSON Patch empties', async () => {
+    const body = bloodPressureOf(patient.ehrId, { note: [{ text: 'Felt dizzy' }] })
+    const headers = { 'content-type': 'application/json-patch+json' }
+    for (const path of ['/note/0', '/note/0/text', '/note']) {
+      const { id } = assertStatus(await callFhir(patient, 'POST', 'Observation', body), 201)
+      const patch = [{ op: 'remove', path }]
+      assertStatus(await callFhir(patient, 'PATCH', `Observation/${id}`, patch, headers))
+      assert.equal((await readFhir(patient, `Observation/${id}`)).note, undefined, path)
+    }
+  })
+
+  it('is not taken for a cut one because of a tag of another system', async () => {
+    const tag = [{ system: 'http://example.org/tags', code: 'SUBSETTED' }]
+    const body = bloodPressureOf(patient.ehrId, { meta: { tag } })
+    assertStatus(await callFhir(patient, 'POST', 'Observation', body, { prefer: 'handling=lenient' }), 201)
+  })
 })
