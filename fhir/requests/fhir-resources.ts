@@ -162,7 +162,8 @@ export class FhirResources {
     const { perform } = this.#methodOf(type, 'history-instance', 'history')
     const since = parseSince(parameters)
     const found = await perform(caller, id, parsePage(parameters))
-    const isShown = ({ at }: ResourceVersion) => !isCountOnly(parameters) && (!since || new Date(at) >= since)
+    const countsOnly = isCountOnly(parameters)
+    const isShown = ({ at }: ResourceVersion) => !countsOnly && (!since || new Date(at) >= since)
     const versions = found.versions.filter(isShown)
     const isCut = versions.length < found.versions.length
     const rest = { next: isCut ? null : found.next, ...(!since && { total: found.total }) }
@@ -176,13 +177,14 @@ export class FhirResources {
     type: string | undefined,
     parameters: SearchParameters,
   ): Promise<FhirResource> {
+    if (isCountOnly(parameters))
+      throw parameterError('_count', 'too-costly', 'can be 0 only in the history of one resource')
     const withHistory = this.#types.filter(({ interactions }) => interactions.includes('history-type'))
     const types = type === undefined ? withHistory.map((one) => one.type) : [type]
     const found = types.map((one) => this.#sourceOf(one, 'history-type'))
     const descriptions = found.map(({ description }) => description)
     const { by } = permitTypes(caller, descriptions, type !== undefined)
-    const page = await listVersions(this.#context, by, found, parameters, this.base)
-    const { versions, next } = isCountOnly(parameters) ? { versions: [], next: null } : page
+    const { versions, next } = await listVersions(this.#context, by, found, parameters, this.base)
     const path = `${this.base}${type === undefined ? '' : `/${type}`}/_history`
     return historyBundle(this.base, path, usedParameters(parameters), versions, { next })
   }
