@@ -1,12 +1,7 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
 import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
-import {
-  Composition,
-  parseVersionUid,
-  toLowerCaseUuid,
-  versionUidOf,
-} from '../../records/compositions/composition-record.ts'
+import { Composition, parseVersionUid, versionUidOf } from '../../records/compositions/composition-record.ts'
 import { statusIdOf } from '../../records/compositions/ehr-status-record.ts'
 import { insertTargetFor, type ParentIds } from '../../records/ehr-records/parents.ts'
 import { auditRefusal, requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
@@ -28,6 +23,7 @@ import {
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
 import { ifNotFound, ServiceError } from '../../schemas/errors.ts'
+import { toLowerCaseUuid } from '../../schemas/validation/uuid.ts'
 import type { CompositionView } from '../composition-views/composition-view.ts'
 import { isRecordId, ViewCompositions } from '../composition-views/view-compositions.ts'
 import { compositionMeasurements } from '../measurement-mapping/composition-measurements.ts'

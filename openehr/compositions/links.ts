@@ -1,4 +1,4 @@
-import { toLowerCaseUuid } from '../../records/compositions/composition-record.ts'
+import { toLowerCaseUuid } from '../../schemas/validation/uuid.ts'
 import { valueAt } from './read-composition.ts'
 
 /** A LINK of the reference model. */

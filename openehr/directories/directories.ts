@@ -13,6 +13,7 @@ import { Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { isUuid, toLowerCaseUuid } from '../../schemas/validation/uuid.ts'
 import { valueAt } from '../compositions/read-composition.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
 import { objectVersionId } from '../versions/original-version.ts'
@@ -162,14 +163,12 @@ function toJson({ uid: _, ...folder }: RmObject, id: string): string {
   return JSON.stringify(withFolderUids(folder as RmObject, id))
 }
 
-const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
 /** The id in the uid that a client sent. @throws InvalidInput when it is not a UUID */
 function sentIdOf(folder: RmObject): string | undefined {
   const uid = valueAt(folder, 'uid', 'value')
   if (typeof uid !== 'string') return undefined
   const { id } = parseVersionUid(uid)
-  if (UUID_PATTERN.test(id)) return id.toLowerCase()
+  if (isUuid(id)) return toLowerCaseUuid(id)
   const violation = { path: 'uid.value', code: 'pattern', message: 'must begin with a UUID' }
   throw new ServiceError('InvalidInput', { violations: [violation] })
 }

@@ -83,11 +83,6 @@ export const SYSTEM_ID = process.env.OPENEHR_SYSTEM_ID || 'hrs.local'
 export const versionUidOf = ({ id, version }: { id: string; version: number }): string =>
   `${id}::${SYSTEM_ID}::${version}`
 
-const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-/** A UUID in small letters; other ids, in which capitals count, as they are. */
-export const toLowerCaseUuid = (id: string): string => (UUID_PATTERN.test(id) ? id.toLowerCase() : id)
-
 const UNKNOWN_VERSION = 0
 
 /**

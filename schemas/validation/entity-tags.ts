@@ -1,3 +1,5 @@
+import { toLowerCaseUuid } from './uuid.ts'
+
 const ENTITY_TAG_LIST =
   /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/
 /**
@@ -15,8 +17,12 @@ export const isEntityTagList = (text: string): boolean => ENTITY_TAG_LIST.test(t
  */
 export const versionsInTags = (list: string, ids: readonly string[] = []): number[] =>
   [...list.matchAll(STRONG_VERSION_TAG)].flatMap(([, id, version]) =>
-    id === undefined || ids.some((one) => one.split('::')[0] === id) ? [Number(version)] : [],
+    id === undefined || ids.some((one) => isSameObject(one, id)) ? [Number(version)] : [],
   )
+
+/** @param uid an id in a path, with or without a version */
+const isSameObject = (uid: string, id: string): boolean =>
+  toLowerCaseUuid(uid.split('::')[0] ?? '') === toLowerCaseUuid(id)
 
 /** Whether a list names a tag by weak comparison, or any tag by `*`. */
 export const isTagListed = (list: string, tag: string): boolean =>

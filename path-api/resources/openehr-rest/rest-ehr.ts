@@ -6,13 +6,14 @@ import type { Caller, Permissions } from '../../../records/store/documents/calle
 import { createOrFindExisting } from '../../../records/store/writing/create-or-find-existing.ts'
 import type { Transaction } from '../../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { isUuid } from '../../../schemas/validation/uuid.ts'
 import type { Context } from '../../operation/context.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import type { Services } from '../../operation/services.ts'
 import type { RawContent } from '../../reply/body-media.ts'
 import { InvalidInput, locateViolation } from '../../reply/invalid-input.ts'
 import { describeChange, isDescribed } from './frame/described-commit.ts'
-import { isReserved, isUuid, toRestEhrId } from './frame/ehr-ids.ts'
+import { isReserved, toRestEhrId } from './frame/ehr-ids.ts'
 import {
   EHR_PATH,
   ehrOperation,

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import {
   fromRestEhrId,
   isReserved,
-  isUuid,
   toRestEhrId,
 } from '../../../path-api/resources/openehr-rest/frame/ehr-ids.ts'
+import { isUuid } from '../../../schemas/validation/uuid.ts'
 import { createPatient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createRestSystem, withToken } from '../../harness/people/rest-systems.ts'

@@ -1,3 +1,5 @@
+import { isUuid } from '../../../../schemas/validation/uuid.ts'
+
 /**
  * EHR ids of the openEHR REST API, whose clients parse UUIDs. An EHR that was created there has a UUID. The id of
  * any other EHR has ten letters and digits; they are digits of base 62 in a UUID that begins with MARK. So both
@@ -6,14 +8,11 @@
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const BASE = BigInt(DIGITS.length)
 const OBJECT_ID = /^[A-Za-z0-9]{10}$/
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The constant part of such a UUID, of version 8: 'health' in ASCII, and then EC. */
 const MARK = '6865616c-7468-8ec0-8'
 const MARKED_UUID = new RegExp(`${MARK}[0-9a-f]{3}-[0-9a-f]{12}`, 'gi')
 const MAX_NUMBER = BASE ** 10n
-
-export const isUuid = (text: string): boolean => UUID.test(text)
 
 /** Whether a UUID stands for an id of ten letters and digits, so that no client may choose it. */
 export const isReserved = (uuid: string): boolean => uuid.toLowerCase().startsWith(MARK)
@@ -28,7 +27,7 @@ export function toRestEhrId(id: string): string {
 /** The EHR id of the stores for one that a client sent. */
 export function fromRestEhrId(text: string): string {
   const uuid = text.toLowerCase()
-  if (!UUID.test(uuid)) return text
+  if (!isUuid(uuid)) return text
   if (!isReserved(uuid)) return uuid
   let number = BigInt(`0x${uuid.slice(MARK.length).replace('-', '')}`)
   if (number >= MAX_NUMBER) return uuid

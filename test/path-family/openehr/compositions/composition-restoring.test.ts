@@ -95,6 +95,37 @@ describe('former versions of compositions', () => {
     assert.deepEqual(await rows(), [[`${id}::hrs.local::3`]])
   })
 
+  it('are replaced, deleted and restored with their ETag, whose UUID may be in capitals', async () => {
+    const template = await getStoredTemplate()
+    for (const inCapitals of [true, false]) {
+      const id = randomUUID()
+      const sent = inCapitals ? id.toUpperCase() : id
+      const uid = { _type: 'HIER_OBJECT_ID', value: sent }
+      const [next, first] = [142, 150].map((one) => createPressureComposition(template, one))
+      assert.ok(first && next)
+      await commit({ ...first, uid })
+      // Also with the letters of the tag and of the address the other way round.
+      for (const [path, tag] of [
+        [sent, id],
+        [id, id.toUpperCase()],
+      ]) {
+        const { etag } = await patient.call('GET', at(`/${path}/json`))
+        const version = Number(etag.split('::')[2]?.replace('"', ''))
+        const condition = (more: number) => ({ 'if-match': `"${tag}::hrs.local::${version + more}"` })
+        const call = (
+          method: string,
+          more: string,
+          body: object | undefined,
+          headers: Record<string, string>,
+        ) => patient.call(method, at(`/${path}${more}`), body, headers)
+        assertStatus(await call('PUT', '/json', next, condition(0)))
+        assertProblem(await call('DELETE', '', undefined, condition(0)), 412, 'precondition-failed')
+        assertStatus(await call('DELETE', '', undefined, condition(1)), 204)
+        assertStatus(await call('POST', '/restore', { version }, condition(2)))
+      }
+    }
+  })
+
   it('are refused if they are unknown, a deletion, or not expected', async () => {
     const template = `Refused ${randomUUID()}`
     await addTemplate(template)
