@@ -14,7 +14,7 @@ import {
 import type { RequestReadLimits } from '../parse-server/adapter/request/request-reads.ts'
 import { loadCaller } from '../request/caller.ts'
 import { actingFor } from '../request/helper-sessions.ts'
-import { showTo } from '../request/shown-objects.ts'
+import { hideOtherUsers } from '../request/hide-other-users.ts'
 import { isAccountRequest } from './accounts/account-routes.ts'
 import { auditResponse } from './audit/audit-response.ts'
 import { recordAccessOf, requireFewNamedIds } from './audit/record-access.ts'
@@ -58,9 +58,9 @@ import {
 import { createServedClassCheck, fieldTypeOf, type IsServedClass } from './request/served-classes.ts'
 import { createRequestIds } from './request-ids.ts'
 import {
+  convertObjects,
   isResponded,
   respondToDatabaseError,
-  showObjectsBy,
   showVersion,
 } from './response/normalized-response.ts'
 import { getDatabaseTime } from './response/request-deadline.ts'
@@ -127,9 +127,9 @@ export function createClassFamilyMiddleware({
         query = normalizeQuery(req, part, rules) ?? query
       })
       checks.removeRefused(res)
-      if (!open) auditParts(req, res, checks.accepted, records)
+      if (!open) auditParts(req, res, checks.acceptedParts, records)
       limitResponse(req, res, parts, { open, serves, etagOf: entityTags.etagOf })
-      await claimRequestId(req, res, checks.accepted)
+      await claimRequestId(req, res, checks.acceptedParts)
       if (query?.distinct !== undefined)
         res.json(await findDistinctValues(req, parts[0]?.className ?? '', query))
       else if (open) next()
@@ -150,7 +150,7 @@ function limitResponse(
   const { user } = req.auth
   if (!open && isReadOnlyEndpoint(req)) narrowResponse(res, serves)
   else if (findNamedClass(req, parts)) showVersion(res, etagOf)
-  if (!open && user) showObjectsBy(res, (object) => showTo(user.id, object))
+  if (!open && user) convertObjects(res, (object) => hideOtherUsers(object, user.id))
 }
 
 function respondToError(error: unknown, res: Response, next: NextFunction): void {

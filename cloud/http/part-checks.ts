@@ -1,7 +1,7 @@
 import type { Response } from 'express'
 import { type ParseRequest, Refusal } from './request/parse-request.ts'
 import { isBatch, type RequestPart } from './request/request-parts.ts'
-import { answerRefusedParts } from './response/normalized-response.ts'
+import { setRefusals } from './response/normalized-response.ts'
 
 /**
  * Checks the parts of a request. A batch answers a refused part in its place, and carries out the others, as Parse does
@@ -17,13 +17,13 @@ export class PartChecks {
     this.#parts = parts
   }
 
-  get accepted(): RequestPart[] {
+  get acceptedParts(): RequestPart[] {
     return this.#parts.filter((part) => !this.#refusals.has(part))
   }
 
   /** Runs a check on each accepted part. @throws Refusal unless the request is a batch */
   async run(check: (part: RequestPart) => void | Promise<void>): Promise<void> {
-    for (const part of this.accepted)
+    for (const part of this.acceptedParts)
       try {
         await check(part)
       } catch (error) {
@@ -35,8 +35,8 @@ export class PartChecks {
   /** Removes the refused parts from the batch, so that Parse does not carry them out. */
   removeRefused(res: Response): void {
     if (this.#refusals.size === 0) return
-    this.#req.body.requests = this.accepted.map(({ carrier }) => carrier)
-    answerRefusedParts(
+    this.#req.body.requests = this.acceptedParts.map(({ carrier }) => carrier)
+    setRefusals(
       res,
       this.#parts.map((part) => this.#refusals.get(part)),
     )

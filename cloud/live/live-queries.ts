@@ -17,7 +17,7 @@ import { requireReadableByHelper } from '../http/helper-access.ts'
 import { parseErrorCode, Refusal } from '../http/request/parse-request.ts'
 import type { ParseTransform } from '../parse-server/internals.ts'
 import { createCallerWithoutRoles } from '../request/caller.ts'
-import { showTo } from '../request/shown-objects.ts'
+import { hideOtherUsers } from '../request/hide-other-users.ts'
 import { CLOSE_CODES, type ConnectionHandler, type LiveConnection } from './live-connection.ts'
 import { isReadable, type LiveEvent, type LiveQuery, readLiveQuery, toLiveEvent } from './live-query.ts'
 import { MatchTime } from './match-time.ts'
@@ -304,7 +304,11 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
       visibleEvents.map(({ change }) => change),
     )
     const formOf = (document: ParseDocument) =>
-      selectFields(showTo(caller.userId, objects.get(document) ?? {}), query, anonymizedIds.has(document._id))
+      selectFields(
+        hideOtherUsers(objects.get(document) ?? {}, caller.userId),
+        query,
+        anonymizedIds.has(document._id),
+      )
     for (const { op, object, original } of visibleEvents)
       connection.send({
         op,

@@ -100,9 +100,9 @@ export function toLiveEvent(
   caller: Caller,
   { before, after, participants }: RecordChange,
 ): LiveEvent | undefined {
-  const tookPart = participants?.has(caller.userId) === true
+  const isParticipant = participants?.has(caller.userId) === true
   const readable = (document: ParseDocument | null) =>
-    document !== null && (tookPart || isPermitted(document._rperm, caller))
+    document !== null && (isParticipant || isPermitted(document._rperm, caller))
   const fits = (document: ParseDocument | null) => readable(document) && matches(document as ParseDocument)
   const was = fits(before)
   const is = fits(after)

@@ -45,21 +45,21 @@ export const createPlanClosingJob =
     const { status } = details as { status: ClosedStatus }
     const goals = documentCollection({ db }, of.goals.kind.collection)
     const existing = await goals.find({ carePlanId: id }, { projection: { _id: 1 } }).toArray()
-    const ofExistingGoals = { goalId: { $in: existing.map(({ _id }) => _id) } }
-    for (const [members, which] of [
+    const inExistingGoals = { goalId: { $in: existing.map(({ _id }) => _id) } }
+    for (const [store, filter] of [
       [of.goals, {}],
-      [of.tasks, ofExistingGoals],
+      [of.tasks, inExistingGoals],
     ] as const)
-      for await (const ids of iterateIdBatches(documentCollection({ db }, members.kind.collection), {
+      for await (const ids of iterateIdBatches(documentCollection({ db }, store.kind.collection), {
         ...openFilter(id),
-        ...which,
+        ...filter,
       }))
         await runStep(async (tx) => {
           const still = { _id: { $in: ids }, status: 'ACTIVE' }
-          const documents = documentCollection(records, members.kind.collection)
+          const documents = documentCollection(records, store.kind.collection)
           const open = await documents.find(still, { session: tx.session, projection: { _id: 1 } }).toArray()
           const closing = open.map(({ _id }) => _id)
-          await members.closeOpen(caller, closing, status, tx)
+          await store.closeOpen(caller, closing, status, tx)
         })
     await runLastStep()
   }

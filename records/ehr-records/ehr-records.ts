@@ -475,7 +475,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     return validateChangedRecord(kind, now as object, nextFields) as Static<S>
   }
 
-  /** The fields that a replacement need not repeat. @param without fields that it removes: the rules refuse that */
+  /** The fields that a replacement need not repeat. @param without fields that the body sets to null; validation refuses their removal */
   #unchangeableFields(now: SavedRecord<Static<S>>, without: readonly string[] = []): RecordBody {
     const { place, fields } = this.kind
     const fixed = [...Object.keys(place), ...markedFieldNames(fields, 'fixed')]

@@ -81,8 +81,8 @@ export function toLocalTime(utc: string, offset: string): string {
   return new Date(Date.parse(utc) + shift).toISOString().replace('Z', offset)
 }
 
-/** Whether XML Schema has an offset, and so FHIR and openEHR: they have none beyond 14 hours. */
-export const isXmlOffset = (utcOffset: unknown): utcOffset is string =>
+/** FHIR and openEHR allow offsets up to 14 hours, as XML Schema. */
+export const isOffsetWithin14Hours = (utcOffset: unknown): utcOffset is string =>
   typeof utcOffset === 'string' && utcOffset.slice(1) <= '14:00'
 
 /** The offset of the local time of a measurement, which its time in UTC does not tell. */

@@ -78,8 +78,8 @@ interface ClientInternals {
 }
 
 /**
- * Lets all commands of a request wait for a missing primary together as long as one of them would. Otherwise each further
- * command of a failing request, such as giving back a login attempt, would wait for the primary again.
+ * Lets all commands of a request together wait for a missing primary as long as a single command would. Otherwise each
+ * further command of a failing request would wait again.
  */
 export function failFastDuringOutages(client: MongoClient): void {
   const { options } = (client as unknown as ClientInternals).s

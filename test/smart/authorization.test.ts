@@ -166,7 +166,7 @@ describe('the authorization of apps', () => {
     }
   })
 
-  it('takes a form of the page that is not complete for a refusal, and parameters without a value for none', async () => {
+  it('refuses the app if the form of the page is incomplete, and ignores parameters without a value', async () => {
     const parameters = { ...authorizationOf(app, SCOPES.join(' '), newVerifier()), state: '', lang: '' }
     const page = await openRequest(patient, parameters)
     assert.deepEqual([...(await decide(page, 'admit', 'é'.repeat(65))).keys()], ['error', 'iss'])

@@ -37,7 +37,7 @@ interface ResponseState {
   before?: BeforeResponse
   settle?: SettleRequest
   etagOf?: (version: number) => string
-  show?: (object: object) => object
+  convert?: (object: object) => object
   /** One entry for each request of a batch: the refusal of those that were not carried out. */
   refusals?: readonly (Refusal | undefined)[]
 }
@@ -75,8 +75,8 @@ export function showVersion(res: Response, etagOf: (version: number) => string):
   res.append('Access-Control-Expose-Headers', 'ETag')
 }
 
-/** Answers the refused requests of a batch in their places; Parse has not seen them. */
-export function answerRefusedParts(res: Response, refusals: readonly (Refusal | undefined)[]): void {
+/** Keeps the refusals of a batch, which are answered in the places of their requests; Parse has not seen those. */
+export function setRefusals(res: Response, refusals: readonly (Refusal | undefined)[]): void {
   responseStateOf(res).refusals = refusals
 }
 
@@ -90,8 +90,8 @@ function withRefusedParts(answers: unknown[], refusals: ResponseState['refusals'
 }
 
 /** Converts each object of the response to the form in which the caller may see it. */
-export function showObjectsBy(res: Response, show: (object: object) => object): void {
-  responseStateOf(res).show = show
+export function convertObjects(res: Response, convert: (object: object) => object): void {
+  responseStateOf(res).convert = convert
 }
 
 function sendJson(this: Response, body: unknown): Response {
@@ -143,7 +143,7 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
   if (status < 400) {
     const etag = state.etagOf && findEtag(body, state.etagOf)
     if (etag !== undefined) res.set('ETag', etag)
-    return asJson(mapObjects(Array.isArray(body) ? parts : body, state.show))
+    return asJson(convertEachObject(Array.isArray(body) ? parts : body, state.convert))
   }
   const { status: errorStatus, ...fault } = toErrorBody(status, body)
   res.statusCode = errorStatus
@@ -156,12 +156,12 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
 }
 
 /** Converts the object of a response, those of a list, and those of a batch. */
-function mapObjects(body: unknown, show: ResponseState['show']): unknown {
-  if (!show || typeof body !== 'object' || body === null) return body
-  if (Array.isArray(body)) return body.map((part) => mapObjects(part, show))
+function convertEachObject(body: unknown, convert: ResponseState['convert']): unknown {
+  if (!convert || typeof body !== 'object' || body === null) return body
+  if (Array.isArray(body)) return body.map((part) => convertEachObject(part, convert))
   const { results, success } = body as { results?: unknown; success?: unknown }
-  if (Array.isArray(results)) return { ...body, results: mapObjects(results, show) }
-  return success === undefined ? show(body) : { ...body, success: mapObjects(success, show) }
+  if (Array.isArray(results)) return { ...body, results: convertEachObject(results, convert) }
+  return success === undefined ? convert(body) : { ...body, success: convertEachObject(success, convert) }
 }
 
 function findEtag(body: unknown, etagOf: (version: number) => string): string | undefined {

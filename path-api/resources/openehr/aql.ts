@@ -62,7 +62,7 @@ function beginResultSet(
 /** Spreadsheets calculate cells that begin so. Patients write texts, and analysts open them. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/
 
-/** A text field (RFC 4180). Programs of some countries take a semicolon for the separator. @see docs/decisions/openehr.md */
+/** A text field (RFC 4180). Spreadsheets in some countries take a semicolon for the separator. @see docs/decisions/openehr.md */
 function toCsvText(text: string): string {
   const harmless = FORMULA.test(text) ? `'${text}` : text
   return /[",;\t\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless

@@ -1,4 +1,4 @@
-import { isXmlOffset, toLocalTime } from '../../../schemas/time/iso-time.ts'
+import { isOffsetWithin14Hours, toLocalTime } from '../../../schemas/time/iso-time.ts'
 import { extensionElement, momentOf, ownUri } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 
@@ -10,7 +10,7 @@ export const localTimeElement = (path: string): FhirElement => ({
   paths: { timestamp: path, utcOffset: path },
   show: ({ timestamp, utcOffset }) => {
     if (typeof timestamp !== 'string') return {}
-    const isLocal = isXmlOffset(utcOffset)
+    const isLocal = isOffsetWithin14Hours(utcOffset)
     const time = isLocal ? toLocalTime(timestamp, utcOffset) : timestamp
     return {
       [path]: time.replace(/\.000(?=Z|[+-])/, ''),

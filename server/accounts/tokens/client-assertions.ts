@@ -37,7 +37,7 @@ export const createAssertionVerifier =
       if (!isShort || typeof jti !== 'string' || jti === '') return undefined
       return { clientId: iss, jti, expiresAt: new Date((exp + ASSERTION_CLOCK_TOLERANCE_S) * 1000) }
     } catch (error) {
-      // WebCrypto's errors: what an app shows as its key is none.
+      // WebCrypto refuses malformed keys of apps with a DOMException.
       if (isTokenError(error) || error instanceof DOMException) return undefined
       throw error
     }

@@ -135,7 +135,7 @@ describe('bad input', () => {
     )
   })
 
-  it('is answered with a code if it has half a character, which JSON alone can express', async () => {
+  it('is answered with a code if it has a lone surrogate, which only JSON can express', async () => {
     const { post, list } = createClassClient(user)
     const { ehrId, carePlanId } = valid
     const refused = ({ status, body }: Response) => assert.deepEqual([status, body.code], [400, 107])

@@ -1,10 +1,10 @@
 import { type Acl, withoutOtherUsers } from '../../schemas/forms/class-form.ts'
 
 /**
- * An object in class form as a user gets it.
+ * Removes other users from the ACL of an object in class form.
  * @see docs/decisions/anonymous-plans.md
  */
-export function showTo(userId: string, object: object): object {
+export function hideOtherUsers(object: object, userId: string): object {
   const { ACL } = object as { ACL?: Acl }
   return ACL === undefined ? object : { ...object, ACL: withoutOtherUsers(ACL, userId) }
 }
