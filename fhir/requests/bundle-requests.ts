@@ -24,7 +24,7 @@ import {
   requireFew,
   violationsError,
 } from './bundle-entries.ts'
-import { clientIdError, type FhirResources, type WrittenResource } from './fhir-resources.ts'
+import { type FhirResources, requireCreatableByUpdate, type WrittenResource } from './fhir-resources.ts'
 
 /** The checks of so many creations take some milliseconds, in which no other request is served. */
 const MAX_CONCURRENT_CREATIONS = 20
@@ -300,8 +300,7 @@ export class BundleRequests {
     if (method === 'PATCH') return this.#resources.patch(caller, { type, id }, patch ?? [], options)
     if (method === 'POST' && found) return { resource: found, created: false }
     const isNew = method === 'POST' || (entry.id === undefined && !found)
-    if (isNew && method === 'PUT' && options.expected) throw new ServiceError('PreconditionFailed')
-    if (isNew && method === 'PUT' && resource?.id !== undefined) throw clientIdError(type)
+    if (isNew && method === 'PUT') requireCreatableByUpdate(type, resource?.id, options)
     const resourceWithId = { ...resource, id: resource?.id ?? id } as FhirResource
     if (!isNew) return this.#resources.update(caller, id, resourceWithId, options)
     const condition = conditionOf(entry)

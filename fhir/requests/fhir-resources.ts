@@ -74,9 +74,14 @@ function requireResource(resource: FhirResource | undefined): FhirResource {
 const unsupportedError = (type: string, interaction: Interaction) =>
   new ServiceError('MethodNotAllowed', { detail: `${type} does not support ${interaction}.` })
 
-/** There is no creation under an id that a client has chosen. */
-export const clientIdError = (type: string) =>
-  new ServiceError('RuleViolated', {
+/**
+ * An update whose condition fits no resource creates one, unless it expects a version, or names an id.
+ * @throws PreconditionFailed; RuleViolated
+ */
+export function requireCreatableByUpdate(type: string, id: unknown, { expected }: ResourceWrite): void {
+  if (expected) throw new ServiceError('PreconditionFailed')
+  if (id === undefined) return
+  throw new ServiceError('RuleViolated', {
     violations: [
       {
         path: `${type}.id`,
@@ -85,6 +90,7 @@ export const clientIdError = (type: string) =>
       },
     ],
   })
+}
 
 /** The first page of a search, in the usual order. */
 const PLAIN_SEARCH = { order: undefined, after: undefined, total: false } as const
@@ -290,8 +296,7 @@ export class FhirResources {
     options: ResourceWrite,
   ): Promise<WrittenResource> {
     const found = await this.findOne(caller, resource.resourceType, query)
-    if (!found && options.expected) throw new ServiceError('PreconditionFailed')
-    if (!found && resource.id !== undefined) throw clientIdError(resource.resourceType)
+    if (!found) requireCreatableByUpdate(resource.resourceType, resource.id, options)
     const result = found ? undefined : await this.createUnlessFound(caller, resource, newId, query, options)
     if (result?.created) return result
     const id = String((found ?? result?.resource)?.id)
