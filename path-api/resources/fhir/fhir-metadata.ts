@@ -7,6 +7,7 @@ import { replyWithCacheableText } from '../../reply/cacheable-text.ts'
 import { smartAddresses } from '../smart-addresses.ts'
 import { FHIR_PATH, fhirOperation, resourceBody } from './fhir-operation.ts'
 
+/** FHIR defines these parameters for this request, so strict handling must not refuse them. */
 const ignoredField = Type.Optional(
   Type.String({ description: 'Extent of the description, which is always whole', examples: ['true'] }),
 )
