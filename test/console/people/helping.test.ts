@@ -20,7 +20,7 @@ async function rename(person: Person, displayName: string): Promise<void> {
 }
 
 /** What others change appears without any event of the browser. */
-const SOON = { timeout: 2_000 }
+const SOON = { timeout: 8_000 }
 
 const focusedLabel = (page: Page) => page.evaluate('document.activeElement.labels?.[0]?.textContent')
 
