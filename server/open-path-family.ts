@@ -23,6 +23,7 @@ import type { Config } from './config/config.ts'
 import { type DatabaseConnection, isResponding } from './database/database-connection.ts'
 import { consoleUrlOf } from './http/console.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
+import { createKeyEncryption } from './keys/key-encryption.ts'
 import { type MailQueue, toSendMail } from './mail/mail-queue.ts'
 import { createFhirServices, type RecordServices } from './open-records.ts'
 import type { Log } from './telemetry/log.ts'
@@ -153,8 +154,9 @@ const belongingsOf = ({
 ]
 
 /** Opens the FHIR API. */
-function openFhir({ publicUrl, records, recordsOf, services, feed }: PathFamilyDependencies) {
-  const from = createFhirServices(records, recordsOf, services, { publicUrl, feed })
+function openFhir({ config, publicUrl, records, recordsOf, services, feed }: PathFamilyDependencies) {
+  const cursorEncryption = createKeyEncryption(config.keyEncryptionKey, 'cursors')
+  const from = createFhirServices(records, recordsOf, services, { publicUrl, feed, cursorEncryption })
   const fhir = new FhirResources(fhirBaseOf(publicUrl), resourceTypes, from)
   const fhirNotifications = new SubscriptionNotifications(fhir.base, recordTypes, from)
   return { fhir, fhirBundles: new BundleRequests(records, fhir), fhirNotifications }

@@ -167,7 +167,13 @@ export const createFhirServices = (
   context: StoreContext,
   recordsOf: FhirServices['recordsOf'],
   { ehrs, profiles, carePlans }: { ehrs: Ehrs; profiles: Profiles; carePlans: CarePlans },
-  { publicUrl, feed }: { publicUrl?: string; feed?: ChangeFeed } = {},
+  {
+    publicUrl,
+    feed,
+    cursorEncryption,
+  }: Partial<Pick<FhirServices, 'publicUrl' | 'cursorEncryption'>> & {
+    feed?: ChangeFeed
+  } = {},
 ): FhirServices => ({
   context,
   recordsOf,
@@ -177,6 +183,7 @@ export const createFhirServices = (
   toCompositionJson: toRmJson,
   publicUrl,
   feed,
+  cursorEncryption,
 })
 
 /** Opens the stores of kinds that have more operations than the others. */

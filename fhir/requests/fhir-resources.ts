@@ -101,12 +101,14 @@ export class FhirResources {
   readonly base: string
   readonly #types: readonly ResourceType[]
   readonly #context: StoreContext
+  readonly #services: FhirServices
   readonly #sources: ReadonlyMap<string, { description: ResourceType; source: ResourceSource }>
 
   constructor(base: string, types: readonly ResourceType[], services: FhirServices) {
     this.base = base
     this.#types = types
     this.#context = services.context
+    this.#services = services
     this.#sources = new Map(
       types.map((description) => [description.type, { description, source: description.open(services) }]),
     )
@@ -190,7 +192,7 @@ export class FhirResources {
     const found = types.map((one) => this.#sourceOf(one, 'history-type'))
     const descriptions = found.map(({ description }) => description)
     const { by } = permitTypes(caller, descriptions, type !== undefined)
-    const { versions, next } = await listVersions(this.#context, by, found, parameters, this.base)
+    const { versions, next } = await listVersions(this.#services, by, found, parameters, this.base)
     const path = `${this.base}${type === undefined ? '' : `/${type}`}/_history`
     return historyBundle(this.base, path, usedParameters(parameters), versions, { next })
   }

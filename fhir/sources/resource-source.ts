@@ -100,6 +100,13 @@ export interface ResourceType extends ResourceDescription {
   open(services: FhirServices): ResourceSource
 }
 
+/** Encrypts cursors that may name what an app may not find. */
+interface CursorEncryption {
+  encrypt(cursor: string): string
+  /** @returns undefined for another text */
+  decrypt(text: string): string | undefined
+}
+
 /** The sources of the resources. */
 export interface FhirServices {
   context: StoreContext
@@ -109,6 +116,8 @@ export interface FhirServices {
   participants: Pick<Participants, 'list'>
   /** The address of the service, without a slash at its end; undefined in exports. */
   publicUrl: string | undefined
+  /** undefined in exports, which list no versions. */
+  cursorEncryption?: CursorEncryption | undefined
   /** Tells the changes of records; undefined in exports. */
   feed?: Pick<ChangeFeed, 'position' | 'changesBetween'> | undefined
   /** The canonical JSON of an openEHR composition. */

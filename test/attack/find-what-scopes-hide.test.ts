@@ -11,13 +11,22 @@ const typesIn = (bundle: Json): string[] => [
   ...new Set(resourcesIn(bundle).flatMap((one) => one?.resourceType ?? [])),
 ]
 
+/** The content of a cursor, and of a cursor within it. */
+const decodeCursor = (cursor: string): string[] => {
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const inner = /"([A-Za-z0-9_-]{20,})"/.exec(text)?.[1]
+  return [text, ...(inner === undefined ? [] : decodeCursor(inner))]
+}
+
 describe('attack: find with an app what its scopes hide', () => {
   let patient: Patient
   let place: Place
   let app: Admission
-  /** The references of resources that the app may not find, and of the vital sign that it may find. */
+  /** The references of resources that the app may not find, and of the vital signs that it may find. */
   let hidden: string[]
   let shown: string
+  let earlierShown: string
+  let hiddenTimes: number[]
   let deletedId: string
 
   const admit = async (...scopes: string[]): Promise<Admission> => {
@@ -27,13 +36,15 @@ describe('attack: find with an app what its scopes hide', () => {
   const create = async (name: 'AdverseReaction' | 'BloodGlucose') =>
     String((await createByPath(patient, name, place)).id)
 
-  /** All pages of a search or a history. */
-  const readAll = async (path: string): Promise<Json[]> => {
+  /** All pages of a search or a history. @param cursors gets what the cursors of the pages contain */
+  const readAll = async (path: string, cursors: string[] = []): Promise<Json[]> => {
     const found: Json[] = []
     for (let next: string | undefined = path; next !== undefined; ) {
       const bundle: Json = await readFhir(app, next)
       found.push(...(bundle.entry ?? []))
       next = bundle.link.find(({ relation }: Json) => relation === 'next')?.url.replace(/^.*\/fhir\/R4\//, '')
+      const cursor = next && new URLSearchParams(next.split('?')[1]).get('_cursor')
+      if (cursor) cursors.push(...decodeCursor(cursor))
     }
     return found
   }
@@ -42,6 +53,7 @@ describe('attack: find with an app what its scopes hide', () => {
     const own = await newPlace()
     patient = own.patient
     place = own.place
+    earlierShown = `Observation/${await createWeight(patient, place.carePlanId)}`
     const reactionId = await create('AdverseReaction')
     const glucoseId = await create('BloodGlucose')
     deletedId = await create('BloodGlucose')
@@ -53,6 +65,11 @@ describe('attack: find with an app what its scopes hide', () => {
       `Observation/${deletedId}`,
       `CarePlan/${place.carePlanId}/_history`,
     ]
+    const changes = resourcesIn(await readFhir(patient, `Provenance?patient=${patient.ehrId}&_count=100`))
+    hiddenTimes = changes
+      .filter(({ target }) => hidden.some((one) => target[0].reference.startsWith(one)))
+      .map(({ recorded }) => Date.parse(recorded))
+    assert.equal(hiddenTimes.length, 5)
     for (const type of ['AllergyIntolerance', 'Observation', 'CarePlan'])
       await readFhir(patient, `${type}?patient=${patient.ehrId}`)
     app = await admit(
@@ -73,8 +90,17 @@ describe('attack: find with an app what its scopes hide', () => {
         `_history?patient=${patient.ehrId}&`,
         `Provenance?target=${[...hidden.slice(0, 3), shown].join(',')}&`,
       ]) {
-        const found = await readAll(`${query}_count=${count}`)
+        const cursors: string[] = []
+        const found = await readAll(`${query}_count=${count}`, cursors)
         assertHidden(found, query)
+        assert.equal(new Set(found.map((one) => JSON.stringify(one))).size, found.length, query)
+        if (!query.includes('target')) {
+          assert.ok(JSON.stringify(found).includes(earlierShown), query)
+          for (const text of cursors) {
+            for (const reference of hidden) assert.ok(!text.includes(String(reference.split('/')[1])), text)
+            for (const time of hiddenTimes) assert.ok(!text.includes(String(time)), text)
+          }
+        }
         assert.ok(JSON.stringify(found).includes(`${shown}/_history/1`) || query.includes('_history'), query)
         assert.ok(JSON.stringify(found).includes(shown), query)
       }

@@ -14,14 +14,28 @@ import {
   isTime,
 } from '../../search/search-cursor.ts'
 import { limitVersions, mayFind } from '../../sources/app-limits.ts'
-import type { ResourceDescription, ResourceSource, ResourceVersion } from '../../sources/resource-source.ts'
+import type {
+  FhirServices,
+  ResourceDescription,
+  ResourceSource,
+  ResourceVersion,
+} from '../../sources/resource-source.ts'
 import { searchedEhrIds } from '../patients-of-caller.ts'
 
 /** A page of the history of types has at most so many versions: each needs a query of its own. */
 const MAX_VERSIONS = 100
 
+/** Rounds of reading changes for one page: the app of the caller may find the versions of only some of them. */
+const MAX_ROUNDS = 10
+
 /** Where a page begins: at a change, of whose versions some have been shown. */
 interface Position extends ChangePlace {
+  offset: number
+}
+
+interface FoundVersion {
+  version: ResourceVersion
+  change: ListedChange
   offset: number
 }
 
@@ -39,12 +53,13 @@ interface VersionPage {
 }
 
 /**
- * Lists the versions of resources of these types that the caller may find, newest first, and audits the query.
+ * Lists the versions of resources of these types that the caller may find, newest first, and audits the query. A cursor names a
+ * version of the next page. It is encrypted if none was found in the last round: an app may not find the next change.
  * @param base the address of the FHIR API, which references may have
  * @throws InvalidInput for too many patients
  */
 export async function listVersions(
-  context: StoreContext,
+  { context, cursorEncryption }: Pick<FhirServices, 'context' | 'cursorEncryption'>,
   caller: Caller,
   types: readonly VersionSource[],
   parameters: SearchParameters,
@@ -52,35 +67,55 @@ export async function listVersions(
 ): Promise<VersionPage> {
   const { limit, cursor } = parsePage(parameters)
   const count = Math.min(limit, MAX_VERSIONS)
-  const from = cursor === undefined ? undefined : decodePosition(cursor)
+  const from = cursor === undefined ? undefined : decodePosition(cursorEncryption?.decrypt(cursor) ?? cursor)
   const since = parseSince(parameters)
   const patientIds = await searchedEhrIds(context, caller, parsePatients(parameters, base))
   const ehrs = await findSearchedEhrs(context, caller, { ehrIds: patientIds })
-  const changes = await listChanges(context.db, caller, {
-    ehrIds: ehrs.searched,
-    collections: types
-      .filter(({ description }) => mayFind(caller, description))
-      .flatMap(({ source: { collections = [] } }) => collections)
-      .filter((name) => isReadableByHelper(caller, helperActOf(name))),
-    since,
-    from,
-    limit: count + 1,
-  })
-  const all = changes.flatMap((change) =>
-    types
-      .flatMap(({ description, source }) => limitVersions(caller, description, source, change))
-      .map((version, offset) => ({ version, change, offset })),
+  const collections = types
+    .filter(({ description }) => mayFind(caller, description))
+    .flatMap(({ source: { collections = [] } }) => collections)
+    .filter((name) => isReadableByHelper(caller, helperActOf(name)))
+  const { found, unread } = await findVersions(
+    { from, count },
+    (place, limit) =>
+      listChanges(context.db, caller, { ehrIds: ehrs.searched, collections, since, from: place, limit }),
+    (change) =>
+      types.flatMap(({ description, source }) => limitVersions(caller, description, source, change)),
   )
-  const start = from && changes[0]?.changeId === from.changeId ? from.offset : 0
-  const page = all.slice(start, start + count)
-  const unseen = changes[count]
-  const following = all[start + count] ?? (unseen && { change: unseen, offset: 0 })
+  const page = found.slice(0, count)
+  const following = found[count]
+  const next = following
+    ? encodePosition({ ...following.change, offset: following.offset })
+    : unread && cursorEncryption?.encrypt(encodePosition({ ...unread, offset: 0 }))
   await auditChanges(context, caller, ehrs, new Set(page.map(({ change }) => change)))
   return {
     versions: page.map(({ version }) => version),
-    next: following ? encodePosition({ ...following.change, offset: following.offset }) : null,
-    isShort: page.length < count && following !== undefined,
+    next: next ?? null,
+    isShort: page.length < count && next !== undefined,
   }
+}
+
+/** Reads changes until they have more versions than a page, so that the next page begins at a version. */
+async function findVersions(
+  { from, count }: { from: Position | undefined; count: number },
+  readChanges: (from: ChangePlace | undefined, limit: number) => Promise<ListedChange[]>,
+  versionsOf: (change: ListedChange) => ResourceVersion[],
+): Promise<{ found: FoundVersion[]; unread: ListedChange | undefined }> {
+  const found: FoundVersion[] = []
+  let unread: ListedChange | undefined
+  for (let round = 0; round < MAX_ROUNDS && found.length <= count; round++) {
+    const size = round === 0 ? count + 1 : MAX_VERSIONS
+    const changes = await readChanges(unread ?? from, size + 1)
+    const versions = changes
+      .slice(0, size)
+      .flatMap((change) => versionsOf(change).map((version, offset) => ({ version, change, offset })))
+    found.push(
+      ...versions.filter((one) => one.change.changeId !== from?.changeId || one.offset >= from.offset),
+    )
+    unread = changes[size]
+    if (!unread) break
+  }
+  return { found, unread }
 }
 
 /** Each EHR has an entry for each kind of its changed records, or one that tells that there were none. */

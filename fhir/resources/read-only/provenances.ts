@@ -114,7 +114,7 @@ class Provenances implements ResourceSource {
     if (count) throw parameterError('_total', 'too-costly', 'can count only all changes of one target')
     const types = [...this.#types.values()]
     const page = { patient, _count: limit, ...(cursor !== undefined && { _cursor: cursor }) }
-    const { versions, ...rest } = await listVersions(this.#services.context, caller, types, page)
+    const { versions, ...rest } = await listVersions(this.#services, caller, types, page)
     return { items: versions, ...rest }
   }
 }
