@@ -40,6 +40,7 @@ interface RequestParts {
  */
 class HttpRequestFacts implements Omit<RequestFacts<'optional'>, 'newId' | 'newUuid' | 'isRetry'> {
   private readonly parts: RequestParts
+  private parsedCommitDetails: Context['commitDetails'] | undefined
   readonly requestId: string
   readonly principal: Principal | undefined
   readonly caller: Caller | undefined
@@ -99,7 +100,8 @@ class HttpRequestFacts implements Omit<RequestFacts<'optional'>, 'newId' | 'newU
   }
 
   get commitDetails(): Context['commitDetails'] {
-    return parseCommitDetails(this.parts.request)
+    this.parsedCommitDetails ??= parseCommitDetails(this.parts.request)
+    return this.parsedCommitDetails
   }
 
   get preference(): Context['preference'] {
