@@ -36,7 +36,7 @@ function isWellFormed({ path }: FuzzRequest, { json, status }: FuzzResponse): bo
   if (path.startsWith('/fhir/R4')) return ofFhir
   // RFC 6749, section 5.2; what never reaches the endpoint has the usual form.
   const ofOAuth = typeof error === 'string' && /^[a-z_]+$/.test(error)
-  if (ofOAuth && path.startsWith('/auth/smart/')) return true
+  if (ofOAuth && /^\/auth\/(smart\/|token([/?]|$))/.test(path)) return true
   return ofClasses || (ofPaths && !path.startsWith('/1/'))
 }
 
