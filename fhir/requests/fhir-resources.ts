@@ -403,7 +403,7 @@ export class FhirResources {
     const write = (options: ResourceWrite) => {
       if (mode === 'create') return this.create(caller, requireResource(resource), newId, options)
       const targetId = id ?? resource?.id
-      if (targetId === undefined) throw parameterError('id', 'required', 'is required in this mode')
+      if (typeof targetId !== 'string') throw parameterError('id', 'required', 'is required in this mode')
       return mode === 'delete'
         ? this.remove(caller, type, targetId, options)
         : this.update(caller, targetId, requireResource(resource), options)
