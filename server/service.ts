@@ -21,7 +21,7 @@ import { registerOpenTriggers } from '../cloud/triggers/open-triggers.ts'
 import { createObjectWriters } from '../cloud/writes/object-writers.ts'
 import { etagOf, parseIfMatch } from '../path-api/reply/etag.ts'
 import { findMailbox } from '../records/accounts/user/user.ts'
-import { participantFinder } from '../records/care-plans/participants/participants.ts'
+import { createParticipantFinder } from '../records/care-plans/participants/participants.ts'
 import { startEhrMaintenance } from '../records/ehrs/maintenance.ts'
 import { ChangeFeed } from '../records/live/change-feed.ts'
 import { findLanguage } from '../records/profiles/person/language.ts'
@@ -159,7 +159,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceUse): Pro
   if (!open) await startMaintenance(recordServices, log, onStop)
 
   const onFault = (err: unknown) => log.error({ err }, 'Reading the change feed failed')
-  const feed = new ChangeFeed(db, participantFinder(records), onFault)
+  const feed = new ChangeFeed(db, createParticipantFinder(records), onFault)
   onStop(() => feed.end())
   const draining = () => state.draining
   const parts = { ...sharedParts, database, mails, records, services, recordsOf, feed, ...limits, draining }

@@ -1,5 +1,6 @@
 import { parseVersionUid } from '../../records/compositions/composition-record.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { isUuid } from '../../schemas/validation/uuid.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { type SentComposition, valueAt } from '../compositions/read-composition.ts'
 import { type RmObject, readCanonicalJson } from '../rm/canonical-json.ts'
@@ -55,7 +56,6 @@ const LIFECYCLE_CODES = ['532', '553', '523']
 /** Maximum number of versions in a contribution. */
 const MAX_VERSIONS = 100
 const VERSION_UID = /^[\w-]{1,64}::[\w.-]{1,64}::\d{1,9}$/
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Reads the parts of a contribution except the data of its versions. @throws InvalidInput */
 export function readContribution(json: unknown): SentContribution {
@@ -70,7 +70,7 @@ class ContributionReader {
 
   read(json: unknown): SentContribution {
     const uid = valueAt(json, 'uid', 'value')
-    if (uid !== undefined && !(typeof uid === 'string' && UUID.test(uid)))
+    if (uid !== undefined && !(typeof uid === 'string' && isUuid(uid)))
       this.#add('uid.value', 'pattern', 'must be a UUID')
     const versions = valueAt(json, 'versions')
     const all = Array.isArray(versions) ? versions : []

@@ -1,4 +1,4 @@
-import { isInCalendar } from '../../schemas/time/iso-time.ts'
+import { isInCalendar } from '../../schemas/validation/calendar.ts'
 
 /** A date, a time or both. It may be partial: all parts after the last given one are unknown. */
 export interface PartialDateTime {

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { isInCalendar } from '../../schemas/time/iso-time.ts'
+import { isInCalendar } from '../../schemas/validation/calendar.ts'
 
 /** A value with its place, see `compositions/facts.ts`. */
 const FactRecord = Type.Object({

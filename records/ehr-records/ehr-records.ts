@@ -449,11 +449,9 @@ export class EhrRecords<S extends TObject, L extends string> {
         ({ ...(former as object), ...this.#unchangeableFields(record) }) as Static<S>
       const options = { parent, tx, expected }
       const back = await this.store.returnDeleted(caller, deletedRecord, version, rule, options)
+      const audit = this.#auditRefusedUpdate(caller, record)
       if (hasCapacityLimit(kind))
-        await this.#auditRefusedUpdate(
-          caller,
-          record,
-        )(() => requireCapacity(this.#records, kind, back as Values, tx.session))
+        await audit(() => requireCapacity(this.#records, kind, back as Values, tx.session))
       if (isContainerClass(kind.collection))
         await showContents(this.#records, tx, caller, kind.collection, { id, ehrId })
       await onReturn?.(tx)

@@ -93,7 +93,7 @@ export async function loadRecordChanges(
     const { at, userId, onBehalfOf, application, action, before } = entry
     const after = await findDocumentAfter(db, record, now.get(recordKeyText(record)))
     if (!after && action !== 'delete') return undefined
-    const participants = movesPlan(record, action) && (await findParticipants?.(record.id, at))
+    const participants = isPlanDeletionOrReturn(record, action) && (await findParticipants?.(record.id, at))
     const change = { ...record, position, at, userId, onBehalfOf, application, action, before, after }
     return participants ? { ...change, participants } : change
   })
@@ -101,8 +101,10 @@ export async function loadRecordChanges(
 }
 
 /** Whether a change deletes a care plan, or lets it return. */
-const movesPlan = ({ collection, version }: ChangedRecord, action: HistoryEntry['action']): boolean =>
-  collection === 'CarePlan' && (action === 'delete' || (action === 'create' && version > 1))
+const isPlanDeletionOrReturn = (
+  { collection, version }: ChangedRecord,
+  action: HistoryEntry['action'],
+): boolean => collection === 'CarePlan' && (action === 'delete' || (action === 'create' && version > 1))
 
 /** Finds the record after a change. Its permissions are the current ones. */
 async function findDocumentAfter(

@@ -199,7 +199,7 @@ export interface AppPermit {
   /** The EHR to which scopes of the level `patient` are limited. */
   patient?: string | undefined
   /** The EHR of the user, whose Patient the app may read with the scope fhirUser. */
-  userEhr?: string
+  userEhr?: string | undefined
   /** The session of the admission; the app itself, if it is a backend service. */
   admission: string
 }

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { isInCalendar } from '../validation/calendar.ts'
 import { createValidator } from '../validation/validators.ts'
 
 /** A day of the calendar, of the year, or of a week; with or without hyphens. */
@@ -16,12 +17,6 @@ export interface IsoTime {
   utc: string
   offset?: string
 }
-
-const FIRST_MS = Date.parse('0001-01-01T00:00:00Z')
-const END_MS = Date.parse('+010000-01-01T00:00:00Z')
-
-/** Whether a moment is in the years 1 to 9999 of UTC: RFC 3339 cannot write others. */
-export const isInCalendar = (ms: number): boolean => ms >= FIRST_MS && ms < END_MS
 
 type Parts = Record<string, string | undefined>
 
@@ -81,9 +76,12 @@ export function toLocalTime(utc: string, offset: string): string {
   return new Date(Date.parse(utc) + shift).toISOString().replace('Z', offset)
 }
 
-/** FHIR and openEHR allow offsets up to 14 hours, as XML Schema. */
-export const isOffsetWithin14Hours = (utcOffset: unknown): utcOffset is string =>
-  typeof utcOffset === 'string' && utcOffset.slice(1) <= '14:00'
+/**
+ * The local time of a moment for FHIR and openEHR, which allow offsets up to 14 hours, as XML Schema.
+ * @returns undefined without such an offset
+ */
+export const toXmlLocalTime = (utc: string, offset: unknown): string | undefined =>
+  typeof offset === 'string' && offset.slice(1) <= '14:00' ? toLocalTime(utc, offset) : undefined
 
 /** The offset of the local time of a measurement, which its time in UTC does not tell. */
 export const utcOffsetField = Type.Optional(

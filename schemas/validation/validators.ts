@@ -2,14 +2,11 @@ import type { TSchema } from '@sinclair/typebox'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { isLanguageTag, isTimeZone } from '../code-lists.ts'
+import { isInCalendar } from './calendar.ts'
 import { type Violation, violationsFromAjv } from './violations.ts'
 
 /** Returns all violations of a value; empty if it is valid. */
 export type Validator = (value: unknown) => Violation[]
-
-const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z')
-const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z')
-const isBetween = (from: number, time: number, to: number): boolean => from <= time && time <= to
 
 /** Code optimisation is off: it takes a third of the compile time, and V8 optimises anyway. */
 const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true, code: { optimize: false } })
@@ -25,10 +22,7 @@ ajv.addFormat('time-zone', isTimeZone)
  */
 for (const format of ['date', 'date-time'] as const) {
   const { validate: isWellFormed } = ajv.formats[format] as { validate(text: string): boolean }
-  ajv.addFormat(
-    format,
-    (text: string) => isWellFormed(text) && isBetween(MIN_TIME_MS, Date.parse(text), MAX_TIME_MS),
-  )
+  ajv.addFormat(format, (text: string) => isWellFormed(text) && isInCalendar(Date.parse(text)))
 }
 
 /** Compiled validators by schema text, because most operations share schemas. */

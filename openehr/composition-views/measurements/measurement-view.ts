@@ -7,7 +7,7 @@ import {
 import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
 import { seriesValueOf } from '../../../records/measurements/series.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
-import { isOffsetWithin14Hours, toLocalTime } from '../../../schemas/time/iso-time.ts'
+import { toXmlLocalTime } from '../../../schemas/time/iso-time.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
 import {
   compositionHead,
@@ -58,7 +58,7 @@ export function measurementView(kind: MeasurementKind): CompositionView {
 /** The time of a record, in local time if openEHR has its offset. */
 function localTimeOf({ [TIME_FIELD]: timestamp, utcOffset }: ParseDocument): string {
   const utc = (timestamp as Date).toISOString()
-  return isOffsetWithin14Hours(utcOffset) ? toLocalTime(utc, utcOffset) : utc
+  return toXmlLocalTime(utc, utcOffset) ?? utc
 }
 
 const dvDateTime = (value: string): RmObject => ({ _type: 'DV_DATE_TIME', value })

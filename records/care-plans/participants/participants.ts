@@ -365,12 +365,13 @@ export class Participants {
 }
 
 /** Finds the users who take part in a care plan at a time, also when it is deleted. */
-export const participantFinder =
+export const createParticipantFinder =
   ({ jobs }: StoreContext): FindParticipants =>
   async (carePlanId, at) => {
-    const all = documentCollection({ db: jobs.unfilteredDb }, Participation.collection).find({ carePlanId })
-    const found = (await all.toArray()).filter((one) => isInEffect(timesFromStored(one), at))
-    return new Set(found.map(({ mvUid }) => String(mvUid)))
+    const participations = documentCollection({ db: jobs.unfilteredDb }, Participation.collection)
+    const all = await participations.find({ carePlanId }).toArray()
+    const inEffect = all.filter((one) => isInEffect(timesFromStored(one), at))
+    return new Set(inEffect.map(({ mvUid }) => String(mvUid)))
   }
 
 /**

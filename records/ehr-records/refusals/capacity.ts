@@ -11,7 +11,7 @@ export const hasCapacityLimit = ({ maxCount, quota }: Pick<LimitedKind, 'maxCoun
   maxCount !== undefined || quota !== undefined
 
 /**
- * @param values the new record with its id, which an earlier attempt of the same request may have created
+ * @param values the new record with its id, which has returned, or an earlier attempt of the same request may have created
  * @throws ServiceError when the kind takes no further record
  */
 export async function requireCapacity(

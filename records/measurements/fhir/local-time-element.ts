@@ -1,4 +1,4 @@
-import { isOffsetWithin14Hours, toLocalTime } from '../../../schemas/time/iso-time.ts'
+import { toXmlLocalTime } from '../../../schemas/time/iso-time.ts'
 import { extensionElement, momentOf, ownUri } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 
@@ -10,11 +10,10 @@ export const localTimeElement = (path: string): FhirElement => ({
   paths: { timestamp: path, utcOffset: path },
   show: ({ timestamp, utcOffset }) => {
     if (typeof timestamp !== 'string') return {}
-    const isLocal = isOffsetWithin14Hours(utcOffset)
-    const time = isLocal ? toLocalTime(timestamp, utcOffset) : timestamp
+    const localTime = toXmlLocalTime(timestamp, utcOffset)
     return {
-      [path]: time.replace(/\.000(?=Z|[+-])/, ''),
-      ...(!isLocal && keptOffset.show({ utcOffset })),
+      [path]: (localTime ?? timestamp).replace(/\.000(?=Z|[+-])/, ''),
+      ...(localTime === undefined && keptOffset.show({ utcOffset })),
     }
   },
   read: (resource) => ({
