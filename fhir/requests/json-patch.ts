@@ -4,7 +4,7 @@ import { numberOf } from '../../records/fhir/decimal.ts'
 import { isElement, memberOf } from '../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { RESERVED_DOCUMENT_KEYS } from '../../schemas/json/walk-json.ts'
+import { REQUEST_JSON_LIMITS, RESERVED_DOCUMENT_KEYS, walkJson } from '../../schemas/json/walk-json.ts'
 import { createValidator } from '../../schemas/validation/validators.ts'
 
 export const PatchSchema = Type.Array(
@@ -28,8 +28,8 @@ export type PatchOperation = Static<typeof PatchSchema>[number]
 
 export const patchViolations = createValidator(PatchSchema)
 
-/** Characters of JSON that the copies of one patch may have: each could double the resource. */
-const MAX_COPIED_LENGTH = 1_000_000
+/** Characters of JSON that one patch may copy and move in all: each copy could double the resource. */
+const MAX_CARRIED_LENGTH = 1_000_000
 
 type Container = Record<string, unknown> | unknown[]
 
@@ -91,13 +91,13 @@ export const patchResource = (resource: FhirResource, patch: readonly PatchOpera
 /** Applies a patch to a copy of a document. @throws RuleViolated for an operation that does not fit */
 export function applyPatch<T>(document: T, patch: readonly PatchOperation[]): T {
   const patchedDocument = copyElement(document)
-  let copiedLength = 0
+  let carriedLength = 0
   // Operations change the values of earlier ones, and a transaction that is repeated needs the patch as it was sent.
   for (const [position, operation] of copyElement(patch).entries()) {
-    if (operation.op === 'copy')
-      copiedLength += JSON.stringify(valueAt(patchedDocument, operation.from ?? '', position)).length
-    if (copiedLength > MAX_COPIED_LENGTH)
-      throw patchError(position, `must not copy more than ${MAX_COPIED_LENGTH} characters in all`)
+    if (operation.op === 'copy' || operation.op === 'move')
+      carriedLength += JSON.stringify(valueAt(patchedDocument, operation.from ?? '', position)).length
+    if (carriedLength > MAX_CARRIED_LENGTH)
+      throw patchError(position, `must not copy and move more than ${MAX_CARRIED_LENGTH} characters in all`)
     applyOperation(patchedDocument, operation, position)
   }
   return patchedDocument
@@ -124,12 +124,24 @@ function applyOperation(document: unknown, operation: PatchOperation, position: 
 
 function add(document: unknown, pointer: string, value: unknown, position: number): void {
   if (value === undefined) throw patchError(position, 'must have a value')
+  requireShallow(pointer, value, position)
   const { within, key } = locate(document, pointer, position)
   if (!Array.isArray(within)) within[key] = value
   else if (key === '-') within.push(value)
   else if (/^(0|[1-9]\d{0,8})$/.test(key) && Number(key) <= within.length)
     within.splice(Number(key), 0, value)
   else throw patchError(position, 'must have a position within the list')
+}
+
+/** Copies and moves could nest elements deeper than a request may, until a recursion overflows the stack. */
+function requireShallow(pointer: string, value: unknown, position: number): void {
+  const { depth, values } = REQUEST_JSON_LIMITS
+  const keyCount = keysOf(pointer).length
+  if (keyCount > depth || walkJson(value, { depth: depth - keyCount, values }, () => {}) !== undefined)
+    throw patchError(
+      position,
+      `must not nest elements deeper than ${depth} levels, nor have too many of them`,
+    )
 }
 
 function remove(document: unknown, pointer: string, position: number): void {

@@ -28,6 +28,17 @@ describe('a JSON Patch', () => {
     assert.throws(() => applyPatch({}, doublingOf(1000)), isRefused)
   })
 
+  it('is refused if its copies or moves nest elements too deeply', () => {
+    const nestings = (op: 'copy' | 'move'): PatchOperation[] =>
+      Array.from({ length: 40 }, (): PatchOperation[] => [
+        { op: 'add', path: '/outer', value: { inner: {} } },
+        { op, from: '/list', path: '/outer/inner/list' },
+        { op, from: '/outer', path: '/list' },
+      ]).flat()
+    for (const op of ['copy', 'move'] as const)
+      assert.throws(() => applyPatch({ list: ['text'] }, nestings(op)), isRefused, op)
+  })
+
   it('is refused without a value to add, and for the length of a list', () => {
     for (const operation of [
       { op: 'add', path: '/a' },
