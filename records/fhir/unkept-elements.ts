@@ -1,3 +1,4 @@
+import { XML_ZONE } from '../../schemas/time/iso-time.ts'
 import { Decimal } from './decimal.ts'
 import { type FhirJson, isElement, memberOf } from './element-paths.ts'
 
@@ -7,7 +8,7 @@ const PARAPHRASES = ['display', 'unit']
 const NOTHING: readonly string[] = Object.freeze([])
 
 /** A time that FHIR allows, without digits beyond the milliseconds: those would be lost. */
-const KEPT_TIME = /T(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,3}0*)?(?:Z|[+-](?:0\d|1[0-3]):\d\d|[+-]14:00)$/
+const KEPT_TIME = new RegExp(`T(?:[01]\\d|2[0-3]):\\d\\d:\\d\\d(?:\\.\\d{1,3}0*)?${XML_ZONE.source}$`)
 
 /** Compares dates by their moment, and decimals by their digits. */
 function isSameValue(input: unknown, output: unknown): boolean {

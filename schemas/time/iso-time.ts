@@ -76,6 +76,9 @@ export function toLocalTime(utc: string, offset: string): string {
   return new Date(Date.parse(utc) + shift).toISOString().replace('Z', offset)
 }
 
+/** The zone of a time in FHIR, which allows offsets up to 14 hours, as XML Schema. */
+export const XML_ZONE = /(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d|[+-]14:00)/
+
 /**
  * The local time of a moment for FHIR and openEHR, which allow offsets up to 14 hours, as XML Schema.
  * @returns undefined without such an offset

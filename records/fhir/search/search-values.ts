@@ -1,3 +1,4 @@
+import { XML_ZONE } from '../../../schemas/time/iso-time.ts'
 import type { FhirCoding } from '../elements.ts'
 
 /** A value of a search, before its parameter interprets it. */
@@ -35,8 +36,10 @@ function splitPrefix(text: string): { prefix: Prefix; rest: string } {
   return prefix ? { prefix, rest: text.slice(prefix.length) } : { prefix: 'eq', rest: text }
 }
 
-const DATE_PATTERN =
-  /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T([01]\d|2[0-3]):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-](?:0\d|1[0-4]):\d\d)?)?)?)?$/
+const CLOCK = /([01]\d|2[0-3]):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?/
+const DATE_PATTERN = new RegExp(
+  `^(\\d{4})(?:-(\\d\\d)(?:-(\\d\\d)(?:T${CLOCK.source}(${XML_ZONE.source})?)?)?)?$`,
+)
 
 /** The period of a date or time; without a zone it is in UTC. undefined for other texts. */
 export function parsePeriod(text: string): SoughtPeriod | undefined {

@@ -39,7 +39,10 @@ function withBand(value: number, series: PlotSeries | undefined): string {
   return band ? `${formatNumber(value)} (${bandName(band.code, band.label)})` : formatNumber(value)
 }
 
-const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
+/** Spreadsheets calculate cells that begin so, and people name their own data. */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/
+
+const quote = (text: string) => `"${FORMULA.test(text) ? "'" : ''}${text.replaceAll('"', '""')}"`
 
 /** A CSV file, with times in UTC and decimal points, for spreadsheets and programs. */
 function csvOf(heads: readonly string[], rows: readonly Row[]): Blob {
