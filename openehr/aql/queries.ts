@@ -15,8 +15,7 @@ import { groupByFacts } from './facts/groups/group-by-facts.ts'
 import { evaluateInOrder } from './facts/order/evaluate-in-order.ts'
 import { KnownStructures } from './facts/structures.ts'
 import type { QueryTree } from './language/ast.ts'
-import { parseQuery } from './language/parse-query.ts'
-import { tokenize } from './language/tokenizer.ts'
+import { parseQueryOnce, withoutValues } from './language/query-texts.ts'
 import { limitToEhr } from './language/within-ehr.ts'
 import { allOf, type DatabaseFilter } from './plan/database-filters.ts'
 import { type FactGrouping, recogniseFactGrouping } from './plan/fact-grouping.ts'
@@ -278,7 +277,7 @@ export function parseAndCheckQuery({
       violations: [{ path: 'q', code: 'maxLength', message: 'is longer than 64 KB' }],
     })
   try {
-    return checkQuery(limitToEhr(parseQuery(q), ehrId), parameters)
+    return checkQuery(limitToEhr(parseQueryOnce(q), ehrId), parameters)
   } catch (error) {
     if (!(error instanceof TextSyntaxError)) throw error
     const { line, column } = lineAndColumnOf(q, error.offset)
@@ -326,12 +325,3 @@ const inMemorySteps = ({ from, where, orderBy, distinct, columns }: QueryTree): 
   ]
   return parts.flatMap(([name, is]) => (is ? [name] : []))
 }
-
-/** The query without its values, for the audit. */
-const withoutValues = (q: string): string =>
-  tokenize(q)
-    .map(({ kind, text }) =>
-      kind === 'string' || kind === 'number' ? '?' : kind === 'parameter' ? `$${text}` : text,
-    )
-    .join(' ')
-    .trim()
