@@ -42,8 +42,8 @@ import { beforeSaveUser, createEhrAtFirstLogin } from './triggers/user-triggers.
  * Registers the triggers of the class family. They validate objects and fill in what follows from their
  * properties. The open test environment has none.
  */
-export function registerCloudTriggers({ Cloud }: typeof Parse, records: StoreContext): void {
-  const findEhrId = cachedEhrFinder(records)
+export function registerCloudTriggers({ Cloud }: typeof Parse, context: StoreContext): void {
+  const findEhrId = cachedEhrFinder(context)
   for (const className of CLASS_NAMES) {
     const kind = classKindOf(className)
     Cloud.beforeSave(
@@ -52,16 +52,16 @@ export function registerCloudTriggers({ Cloud }: typeof Parse, records: StoreCon
         // The SDK's type lacks the object that a trigger may return.
         translateOutage<unknown>(
           request.original
-            ? beforeUpdate(records, kind, request)
-            : beforeCreate(records, findEhrId, kind, request),
+            ? beforeUpdate(context, kind, request)
+            : beforeCreate(context, findEhrId, kind, request),
         ) as Promise<void>,
     )
   }
 
-  Cloud.beforeFind('Ehr', (request) => beforeFindEhr(records, request) as never)
-  Cloud.afterFind('Ehr', (request) => afterFindEhr(records, request as never))
-  Cloud.beforeSave('_User', (request) => translateOutage(beforeSaveUser(records, request)))
-  Cloud.afterLogin((request) => translateOutage(createEhrAtFirstLogin(records, request)))
+  Cloud.beforeFind('Ehr', (request) => beforeFindEhr(context, request) as never)
+  Cloud.afterFind('Ehr', (request) => afterFindEhr(context, request as never))
+  Cloud.beforeSave('_User', (request) => translateOutage(beforeSaveUser(context, request)))
+  Cloud.afterLogin((request) => translateOutage(createEhrAtFirstLogin(context, request)))
 }
 
 /** Registers the functions that only calculate. */

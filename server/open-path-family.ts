@@ -38,7 +38,7 @@ export interface PathFamilyDependencies {
   /** Size of the database on disk in bytes. */
   databaseSize: () => Promise<number>
   mails: MailQueue
-  records: RecordServices['records']
+  context: RecordServices['context']
   services: RecordServices['services']
   recordsOf: RecordServices['recordsOf']
   feed: ChangeFeed
@@ -83,8 +83,8 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     sendMail: toSendMail(parts.mails),
     belongings: belongingsOf(parts),
   })
-  const { records, feed, log } = parts
-  const changes = new Subscriptions(records, feed, accounts.services.appGrants, (err) =>
+  const { context, feed, log } = parts
+  const changes = new Subscriptions(context, feed, accounts.services.appGrants, (err) =>
     log.error({ err }, 'Maintaining the subscriptions to changes failed'),
   )
   const auditVerification = openAuditVerification(parts)
@@ -132,12 +132,12 @@ async function readStatus({ database, databaseSize, mails }: PathFamilyDependenc
   }
 }
 
-const openAuditVerification = ({ config, records, log }: PathFamilyDependencies) =>
+const openAuditVerification = ({ config, context, log }: PathFamilyDependencies) =>
   new BackgroundVerification({
-    db: records.jobs.unfilteredDb,
+    db: context.jobs.unfilteredDb,
     key: config.auditKey,
     formerKeys: config.auditKeysBefore ?? [],
-    clock: records.clock,
+    clock: context.clock,
     onFault: (err) => log.error({ err }, 'Verifying the audit failed'),
   })
 
@@ -154,12 +154,12 @@ const belongingsOf = ({
 ]
 
 /** Opens the FHIR API. */
-function openFhir({ config, publicUrl, records, recordsOf, services, feed }: PathFamilyDependencies) {
+function openFhir({ config, publicUrl, context, recordsOf, services, feed }: PathFamilyDependencies) {
   const cursorEncryption = createKeyEncryption(config.keyEncryptionKey, 'cursors')
-  const from = createFhirServices(records, recordsOf, services, { publicUrl, feed, cursorEncryption })
+  const from = createFhirServices(context, recordsOf, services, { publicUrl, feed, cursorEncryption })
   const fhir = new FhirResources(fhirBaseOf(publicUrl), resourceTypes, from)
   const fhirNotifications = new SubscriptionNotifications(fhir.base, recordTypes, from)
-  return { fhir, fhirBundles: new BundleRequests(records, fhir), fhirNotifications }
+  return { fhir, fhirBundles: new BundleRequests(context, fhir), fhirNotifications }
 }
 
 const NO_ACCOUNTS = { drain: async () => {}, close: async () => {} }

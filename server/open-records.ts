@@ -93,27 +93,27 @@ export async function openRecords(
   sendMail: SendMail,
   metrics = createMetrics(),
 ) {
-  const records = await openStore({ client, db, jobs }, config, log, sendMail, metrics)
+  const context = await openStore({ client, db, jobs }, config, log, sendMail, metrics)
   const oldEntries = startAuditRetention(db, config, log)
-  const ehrs = new Ehrs(records)
+  const ehrs = new Ehrs(context)
   const planTemplates = new CarePlanTemplates(readJsonFiles(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES'))
   const textPacks = new TextPacks(readJsonFiles(config.textPacks, 'TEXT_PACKS'))
-  const carePlans = new CarePlans(records, sendMail, planTemplates)
-  const openehr = openOpenEhr(records, ehrs)
-  const types = openTypes(records)
-  const ownStores = openOwnStores(records)
-  const charts = openCharts(records)
-  const profiles = new Profiles(records)
+  const carePlans = new CarePlans(context, sendMail, planTemplates)
+  const openehr = openOpenEhr(context, ehrs)
+  const types = openTypes(context)
+  const ownStores = openOwnStores(context)
+  const charts = openCharts(context)
+  const profiles = new Profiles(context)
   const own = { ...ownStores, ...charts, profiles, ehrs, carePlans, ...openehr, textPacks }
-  const storesByName = openRecordsOfKinds(records, Object.values({ ...ownStores, ...carePlans.stores }))
+  const storesByName = openRecordsOfKinds(context, Object.values({ ...ownStores, ...carePlans.stores }))
   const recordsOf = ({ name }: { name: string }) => storesByName.get(name) as EhrRecords<TObject, string>
-  const batches = new MeasurementBatches(records, recordsOf)
-  const ofUsers = openUserData(records, batches, recordsOf, profiles, sendMail)
-  const ofWorklists = openWorklists(records, own, sendMail)
-  const fhirExports = new BulkExports(resourceTypes, createFhirServices(records, recordsOf, own))
+  const batches = new MeasurementBatches(context, recordsOf)
+  const ofUsers = openUserData(context, batches, recordsOf, profiles, sendMail)
+  const ofWorklists = openWorklists(context, own, sendMail)
+  const fhirExports = new BulkExports(resourceTypes, createFhirServices(context, recordsOf, own))
   const services = {
     ...own,
-    queries: openQueries(records, backfill),
+    queries: openQueries(context, backfill),
     batches,
     types,
     fhirExports,
@@ -125,16 +125,16 @@ export async function openRecords(
   const stores = [...Object.values({ ...openehr, ...types }), ...storesByName.values(), ofUsers.helpers]
   const others = [profiles, ehrs, carePlans, chats, worklistViews, handovers, fhirExports, ...stores]
   const ofPlans = [charts.thresholds, charts.alertRules].map((one) => one.indexes())
-  const storeIndexes = [...subscriptionIndexes(records), ...others.flatMap((one) => one.indexes())]
+  const storeIndexes = [...subscriptionIndexes(context), ...others.flatMap((one) => one.indexes())]
   await makeCollections(db, [...Object.entries(auditIndexes), ...storeIndexes, ...ofPlans], log)
-  const filling = await startBackfill(backfill, records, log, metrics)
+  const filling = await startBackfill(backfill, context, log, metrics)
   await addBuiltIns(types, openehr)
-  const running = await startBackgroundWork(records, jobs, { ...own, chats, fhirExports, sendMail }, log)
+  const running = await startBackgroundWork(context, jobs, { ...own, chats, fhirExports, sendMail }, log)
   const close = async () => {
     for (const loop of [filling, running, oldEntries]) await loop?.stop()
-    await records.audit.close()
+    await context.audit.close()
   }
-  return { records, services, recordsOf, close }
+  return { context, services, recordsOf, close }
 }
 
 async function openStore(
@@ -187,10 +187,10 @@ export const createFhirServices = (
 })
 
 /** Opens the stores of kinds that have more operations than the others. */
-const openOwnStores = (records: StoreContext) => ({
-  events: new Events(records),
-  reactions: new NaturallyKeyedRecords(records, AdverseReaction),
-  devices: new NaturallyKeyedRecords(records, Device),
+const openOwnStores = (context: StoreContext) => ({
+  events: new Events(context),
+  reactions: new NaturallyKeyedRecords(context, AdverseReaction),
+  devices: new NaturallyKeyedRecords(context, Device),
 })
 
 /** Adds missing built-in data. The backfill has started, so it does not take them for older data. */
@@ -214,11 +214,11 @@ const sumCounts = (counts: Iterable<number>): number => [...counts].reduce((sum,
 /** Starts the backfill of derived fields that another version of the service has stored. */
 async function startBackfill(
   backfill: Backfill,
-  records: StoreContext,
+  context: StoreContext,
   log: Log,
   metrics: Metrics,
 ): Promise<PeriodicTask> {
-  await backfill.open(records)
+  await backfill.open(context)
   const documents = sumCounts(backfill.remaining.values())
   observeGauge(metrics, PENDING_DOCUMENTS_GAUGE, async () => sumCounts(backfill.remaining.values()))
   if (documents > 0)
@@ -242,18 +242,18 @@ interface BackgroundServices {
 
 /** Starts background work: jobs, start and end of participations, mails. */
 async function startBackgroundWork(
-  records: StoreContext,
+  context: StoreContext,
   jobs: DatabaseConnection['jobs'],
   { carePlans, chats, fhirExports, sendMail }: BackgroundServices,
   log: Log,
 ): Promise<{ stop(): Promise<void> }> {
-  const visibility = { ...ehrVisibilityJobs(records), ...contentsVisibilityJobs(records) }
-  const erasure = accountErasureJobs(records, [
+  const visibility = { ...ehrVisibilityJobs(context), ...contentsVisibilityJobs(context) }
+  const erasure = accountErasureJobs(context, [
     (job, steps) => carePlans.participants.archiveOfUser(job, steps),
-    (job, steps) => eraseConversations(records, job, steps),
+    (job, steps) => eraseConversations(context, job, steps),
   ])
   const handlers = { ...visibility, ...carePlans.jobs, ...fhirExports.jobs, ...erasure }
-  const works = await jobs.startPolling(records, handlers, (err) =>
+  const works = await jobs.startPolling(context, handlers, (err) =>
     log.error({ err }, 'A background job failed and will be retried'),
   )
   const changes = startPeriodicTask(
@@ -261,7 +261,7 @@ async function startBackgroundWork(
     (ending) => carePlans.participants.applyDueAccessChanges(ending),
     (err) => log.error({ err }, 'Updating the access of participants failed'),
   )
-  const watch = new AlertWatch(records, MEASUREMENT_KINDS, sendMail)
+  const watch = new AlertWatch(context, MEASUREMENT_KINDS, sendMail)
   const alerts = startPeriodicTask(
     SECOND_MS,
     (ending) => watch.run(ending),
@@ -270,12 +270,12 @@ async function startBackgroundWork(
   const reminders = new Reminders(chats, sendMail)
   const mails = startPeriodicTask(
     MINUTE_MS,
-    (ending) => reminders.send(records.clock(), ending),
+    (ending) => reminders.send(context.clock(), ending),
     (err) => log.error({ err }, 'Sending reminders of chat messages failed'),
   )
   const abandoned = startPeriodicTask(
     DAY_MS,
-    (ending) => eraseAbandonedConversations(records, ending),
+    (ending) => eraseAbandonedConversations(context, ending),
     (err) => log.error({ err }, 'Erasing conversations of deleted accounts failed'),
   )
   const stop = async () => {
@@ -290,90 +290,90 @@ async function startBackgroundWork(
 
 /** Opens the worklists of users, and the chat. */
 function openWorklists(
-  records: StoreContext,
+  context: StoreContext,
   { ehrs, profiles }: { ehrs: Ehrs; profiles: Profiles },
   sendMail: SendMail,
 ) {
-  const chats = openChats(records, profiles)
-  const patients = new PatientCards(records, ehrs, profiles)
-  const worklistViews = new WorklistViewsStore(records)
-  const handovers = new Handovers(records, profiles.persons, sendMail)
-  return { chats, patients, handovers, worklistViews, worklists: new Worklists(records, chats, patients) }
+  const chats = openChats(context, profiles)
+  const patients = new PatientCards(context, ehrs, profiles)
+  const worklistViews = new WorklistViewsStore(context)
+  const handovers = new Handovers(context, profiles.persons, sendMail)
+  return { chats, patients, handovers, worklistViews, worklists: new Worklists(context, chats, patients) }
 }
 
 /** Opens the chat. */
-const openChats = (records: StoreContext, { connections, persons }: Profiles) =>
-  new Chats(records, { connections, persons, collectionOf: attachableCollectionOf })
+const openChats = (context: StoreContext, { connections, persons }: Profiles) =>
+  new Chats(context, { connections, persons, collectionOf: attachableCollectionOf })
 
 /** Opens the stores of user data, and the agreements of users with helpers. */
 function openUserData(
-  records: StoreContext,
+  context: StoreContext,
   batches: MeasurementBatches,
   recordsOf: (kind: { name: string }) => EhrRecords<TObject, string>,
   { persons }: Profiles,
   sendMail: SendMail,
 ) {
   const kinds = { measurements: recordsOf(Measurement), occurrences: recordsOf(Occurrence) }
-  const userData = new UserData(records, batches, kinds)
-  const aggregates = new Aggregates(records, userData)
-  return { userData, aggregates, helpers: new Helpers(records, persons, sendMail) }
+  const userData = new UserData(context, batches, kinds)
+  const aggregates = new Aggregates(context, userData)
+  return { userData, aggregates, helpers: new Helpers(context, persons, sendMail) }
 }
 
 const MEASUREMENT_KIND_PATHS = MEASUREMENT_KINDS.map(({ path }) => path)
 
 /** Opens the type definitions. */
-const openTypes = (records: StoreContext) => ({
-  data: new TypeDefinitions(records, 'data', MEASUREMENT_KIND_PATHS),
-  event: new TypeDefinitions(records, 'event'),
-  device: new TypeDefinitions(records, 'device'),
+const openTypes = (context: StoreContext) => ({
+  data: new TypeDefinitions(context, 'data', MEASUREMENT_KIND_PATHS),
+  event: new TypeDefinitions(context, 'event'),
+  device: new TypeDefinitions(context, 'device'),
 })
 
 /** The records that are shown as compositions. */
 const COMPOSITION_VIEWS = createCompositionViews(CLASS_NAMES.map(classKindOf))
 
 /** Opens the openEHR stores. */
-function openOpenEhr(records: StoreContext, ehrs: Ehrs) {
-  const templates = new TemplateStore(records)
+function openOpenEhr(context: StoreContext, ehrs: Ehrs) {
+  const templates = new TemplateStore(context)
   const versionedStores = {
-    compositions: new Compositions(records, templates, MEASUREMENT_KINDS, COMPOSITION_VIEWS),
-    ehrStatuses: new EhrStatuses(records, ehrs),
-    directories: new Directories(records),
+    compositions: new Compositions(context, templates, MEASUREMENT_KINDS, COMPOSITION_VIEWS),
+    ehrStatuses: new EhrStatuses(context, ehrs),
+    directories: new Directories(context),
   }
   return {
     templates,
-    archetypes: new ArchetypeStore(records, templates),
+    archetypes: new ArchetypeStore(context, templates),
     ...versionedStores,
-    contributions: new Contributions(records, versionedStores),
-    storedQueries: new StoredQueries(records),
+    contributions: new Contributions(context, versionedStores),
+    storedQueries: new StoredQueries(context),
   }
 }
 
-const openQueries = (records: StoreContext, backfill: Backfill) =>
-  new Queries(records, COMPOSITION_VIEWS, () => !backfill.pendingIn(Composition.collection))
+const openQueries = (context: StoreContext, backfill: Backfill) =>
+  new Queries(context, COMPOSITION_VIEWS, () => !backfill.pendingIn(Composition.collection))
 
 /** Opens charts, thresholds and the list of deleted records. */
-function openCharts(records: StoreContext) {
-  const timelines = new Timelines(records, CLASS_NAMES.map(classKindOf))
-  const thresholds = new PlanThresholdStore(records, MEASUREMENT_KINDS, {
-    findTarget: (name) => findThresholdTarget(records, name),
-    markUsed: (name) => markTypeUsed(records, 'data', name),
+function openCharts(context: StoreContext) {
+  const timelines = new Timelines(context, CLASS_NAMES.map(classKindOf))
+  const thresholds = new PlanThresholdStore(context, MEASUREMENT_KINDS, {
+    findTarget: (name) => findThresholdTarget(context, name),
+    markUsed: (name) => markTypeUsed(context, 'data', name),
   })
-  const alertRules = new PlanAlertRulesStore(records, MEASUREMENT_KIND_PATHS)
-  const deletedRecords = new DeletedRecords(records, deletableKinds)
-  const graphs = new Graphs(records, MEASUREMENT_KINDS, timelines)
+  const alertRules = new PlanAlertRulesStore(context, MEASUREMENT_KIND_PATHS)
+  const deletedRecords = new DeletedRecords(context, deletableKinds)
+  const graphs = new Graphs(context, MEASUREMENT_KINDS, timelines)
   return { thresholds, alertRules, timelines, graphs, deletedRecords }
 }
 
 /** Opens the store of every kind in the table; kinds with their own store are passed in. */
 function openRecordsOfKinds(
-  records: StoreContext,
+  context: StoreContext,
   own: readonly unknown[],
 ): Map<string, EhrRecords<TObject, string>> {
   const ownKinds = new Map((own as EhrRecords<TObject, string>[]).map((one) => [one.kind.name, one]))
   const createRecords = (kind: ClassKind) =>
     kind.comparison
-      ? new MeasurementsWithChange(records, kind, kind.comparison)
-      : new EhrRecords(records, kind)
+      ? new MeasurementsWithChange(context, kind, kind.comparison)
+      : new EhrRecords(context, kind)
   return new Map(CLASS_NAMES.map((name) => [name, ownKinds.get(name) ?? createRecords(classKindOf(name))]))
 }
 

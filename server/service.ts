@@ -147,22 +147,22 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceUse): Pro
   const { client, db } = database
   const { close, ...recordServices } = await openRecords(database, config, log, toSendMail(mails), metrics)
   onStop(close)
-  const { records, services, recordsOf } = recordServices
+  const { context } = recordServices
   const late = createLateAccounts()
   const { open } = config
   const links = open ? undefined : createMailLinks(publicUrl)
   const parse = await startParse(config, publicUrl, database, log, {
     ...createClassFamilyOptions(config, recordServices, database),
     emailAdapter: createParseMailAdapter(mails, links, log),
-    middleware: createClassFamilyMiddleware({ open, records, entityTags, ...limits, ...late.routes }),
+    middleware: createClassFamilyMiddleware({ open, context, entityTags, ...limits, ...late.routes }),
   })
   if (!open) await startMaintenance(recordServices, log, onStop)
 
   const onFault = (err: unknown) => log.error({ err }, 'Reading the change feed failed')
-  const feed = new ChangeFeed(db, createParticipantFinder(records), onFault)
+  const feed = new ChangeFeed(db, createParticipantFinder(context), onFault)
   onStop(() => feed.end())
   const draining = () => state.draining
-  const parts = { ...sharedParts, database, mails, records, services, recordsOf, feed, ...limits, draining }
+  const parts = { ...sharedParts, ...recordServices, database, mails, feed, ...limits, draining }
   const { accounts, drain, ...pathFamily } = await openPathFamily(parts)
   onStop(() => pathFamily.close())
   if (accounts) late.open(accounts, parts)
@@ -194,21 +194,21 @@ function createLateAccounts() {
       accounts: ((...all) => answer(...all)) satisfies RequestHandler,
       findActing: ((token) => findActing(token)) satisfies FindActing,
     },
-    open({ services }: OpenAccounts, { records, consume, ...others }: PathFamilyDependencies) {
+    open({ services }: OpenAccounts, { context, consume, ...others }: PathFamilyDependencies) {
       const { helpers } = others.services
-      answer = createAccountHandler({ ...services, helpers, records, consume })
+      answer = createAccountHandler({ ...services, helpers, context, consume })
       findActing = (token) => services.sessions.findActing(token)
     },
   }
 }
 
 async function startMaintenance(
-  { records, services }: Pick<RecordServices, 'records' | 'services'>,
+  { context, services }: Pick<RecordServices, 'context' | 'services'>,
   log: Log,
   onStop: OnStop,
 ): Promise<void> {
   const maintenance = await startEhrMaintenance(
-    records,
+    context,
     (ehrId) => services.chats.marks.deleteOfEhr(ehrId),
     (err) => log.error({ err }, 'Maintenance of the records failed'),
   )
@@ -290,7 +290,7 @@ function startAbandonedTransactionCheck(
 /** Options of the class family; the open test environment has no rules, and any class. */
 const createClassFamilyOptions = (
   { open }: Config,
-  { records, services, recordsOf }: Omit<RecordServices, 'close'>,
+  { context, services, recordsOf }: Omit<RecordServices, 'close'>,
   database: DatabaseConnection,
 ) => ({
   appName: APP_NAME,
@@ -300,11 +300,11 @@ const createClassFamilyOptions = (
     registerCloudFunctions(Parse)
     if (open) {
       defineLoginFunction(Parse)
-      registerOpenTriggers(Parse, records)
+      registerOpenTriggers(Parse, context)
     } else {
-      registerCloudTriggers(Parse, records)
+      registerCloudTriggers(Parse, context)
       registerRecordFunctions(Parse, services)
-      database.handOverWrites(createObjectWriters(records, services.ehrs, recordsOf))
+      database.handOverWrites(createObjectWriters(context, services.ehrs, recordsOf))
     }
   },
 })

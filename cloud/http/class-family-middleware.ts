@@ -71,7 +71,7 @@ import { checkProperties } from './write/property-checks.ts'
 interface MiddlewareDependencies {
   /** True in the open test environment. */
   open: boolean
-  records: StoreContext
+  context: StoreContext
   consume: RateLimiter
   admission: AdmissionControl
   /** Serves account requests; in the open test environment Parse does. */
@@ -87,7 +87,7 @@ interface MiddlewareDependencies {
  */
 export function createClassFamilyMiddleware({
   open,
-  records,
+  context,
   consume,
   admission,
   accounts,
@@ -95,7 +95,7 @@ export function createClassFamilyMiddleware({
   findActing,
 }: MiddlewareDependencies): RequestHandler {
   const serves = createServedClassCheck(open)
-  const claimRequestId = createRequestIds(records.db)
+  const claimRequestId = createRequestIds(context.db)
   const toClassForm = open ? () => undefined : convertOwnClasses
   return async (request, res, next) => {
     const req = request as unknown as ParseRequest
@@ -127,7 +127,7 @@ export function createClassFamilyMiddleware({
         query = normalizeQuery(req, part, rules) ?? query
       })
       checks.removeRefused(res)
-      if (!open) auditParts(req, res, checks.acceptedParts, records)
+      if (!open) auditParts(req, res, checks.acceptedParts, context)
       limitResponse(req, res, parts, { open, serves, etagOf: entityTags.etagOf })
       await claimRequestId(req, res, checks.acceptedParts)
       if (query?.distinct !== undefined)
@@ -264,10 +264,10 @@ function requireServed(
 }
 
 /** @throws Refusal for requests without a limit of the objects that they concern */
-function auditParts(req: ParseRequest, res: Response, parts: RequestPart[], records: StoreContext): void {
+function auditParts(req: ParseRequest, res: Response, parts: RequestPart[], context: StoreContext): void {
   const requests = parts.map(recordAccessOf)
   requireFewNamedIds(requests)
-  auditResponse(req, res, requests, records)
+  auditResponse(req, res, requests, context)
 }
 
 async function checkWrite(req: ParseRequest, part: RequestPart): Promise<void> {

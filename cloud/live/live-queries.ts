@@ -23,7 +23,7 @@ import { isReadable, type LiveEvent, type LiveQuery, readLiveQuery, toLiveEvent 
 import { MatchTime } from './match-time.ts'
 
 export interface LiveQueryDependencies {
-  records: StoreContext
+  context: StoreContext
   feed: ChangeFeed
   sessions: Pick<Sessions, 'facts' | 'findByToken'>
   consume: RateLimiter
@@ -68,7 +68,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
 
   constructor(parts: LiveQueryDependencies) {
     this.#dependencies = parts
-    this.#subscriptionAudits = new SubscriptionAudit(parts.records.audit, parts.onFault)
+    this.#subscriptionAudits = new SubscriptionAudit(parts.context.audit, parts.onFault)
     this.#sessionCheck = startPeriodicTask(
       SESSION_CHECK_INTERVAL_MS,
       () => this.#checkSessions(),
@@ -92,7 +92,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     requestId: number,
     message: Record<string, unknown>,
   ): Promise<void> {
-    const { records, consume, forms } = this.#dependencies
+    const { context, consume, forms } = this.#dependencies
     const session = await this.#requireSession(
       connection,
       nonEmptyText(message.sessionToken) ?? connection.sessionToken,
@@ -114,8 +114,8 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
       acting: session.acting,
     }
     requireReadableByHelper(session.acting, className)
-    const asking = { records, caller, roles: async () => [...session.roles] }
-    await records.audit.record(...(await findSearchAccesses(asking, { className, where }, new Set())))
+    const asking = { context, caller, roles: async () => [...session.roles] }
+    await context.audit.record(...(await findSearchAccesses(asking, { className, where }, new Set())))
     const { sid } = session
     await this.#addSubscription({
       connection,
@@ -294,7 +294,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
   ): Promise<void> {
     const anonymizedIds =
       query.className === 'Ehr'
-        ? await findAnonymizedEhrs(this.#dependencies.records, caller)
+        ? await findAnonymizedEhrs(this.#dependencies.context, caller)
         : new Set<string>()
     const visibleEvents = events.filter(
       ({ change }) => !anonymizedIds.has(change.id) || !isQueryOnSubject(query),

@@ -10,12 +10,12 @@ type AfterFindRequest = Parse.Cloud.AfterFindRequest & { objects: Parse.Object[]
 
 /** Restricts queries by subject to EHRs whose subject the caller may know: they could guess it letter by letter. */
 export async function beforeFindEhr(
-  records: StoreContext,
+  context: StoreContext,
   request: Parse.Cloud.BeforeFindRequest<Parse.Object>,
 ): Promise<Parse.Query | undefined> {
   const { where, ...rest } = request.query.toJSON()
   if (!JSON.stringify([where, rest]).includes(SUBJECT_FIELD)) return undefined
-  const anonymizedIds = await findAnonymizedEhrs(records, await loadCaller(request))
+  const anonymizedIds = await findAnonymizedEhrs(context, await loadCaller(request))
   if (anonymizedIds.size === 0) return undefined
   const condition = { objectId: { $nin: [...anonymizedIds] } }
   return new Parse.Query('Ehr').withJSON({ ...rest, where: { $and: [where, condition] } })
@@ -23,12 +23,12 @@ export async function beforeFindEhr(
 
 /** Removes the subject from anonymized EHRs. */
 export async function afterFindEhr(
-  records: StoreContext,
+  context: StoreContext,
   request: AfterFindRequest,
 ): Promise<Parse.Object[]> {
   const { objects } = request
   if (objects.length === 0) return objects
-  const anonymizedIds = await findAnonymizedEhrs(records, await loadCaller(request))
+  const anonymizedIds = await findAnonymizedEhrs(context, await loadCaller(request))
   for (const object of objects) if (anonymizedIds.has(object.id ?? '')) object.unset(SUBJECT_FIELD)
   return objects
 }

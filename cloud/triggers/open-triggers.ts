@@ -27,15 +27,15 @@ interface OpenContext {
 }
 
 /** Registers the triggers of the open test environment. */
-export function registerOpenTriggers(parse: typeof Parse, records: StoreContext): void {
-  const findEhrId = batchedEhrFinder(records)
+export function registerOpenTriggers(parse: typeof Parse, storeContext: StoreContext): void {
+  const findEhrId = batchedEhrFinder(storeContext)
   for (const name of CLASS_NAMES) {
     parse.Cloud.beforeSave(name, (request) =>
-      translateOutage(completeObject(records, findEhrId, classKindOf(name), request)),
+      translateOutage(completeObject(storeContext, findEhrId, classKindOf(name), request)),
     )
     parse.Cloud.beforeDelete(name, async ({ object, context }) => {
       await translateOutage(requireExpected(object, context))
-      await translateOutage(deleteContents(records, name, object.id ?? ''))
+      await translateOutage(deleteContents(storeContext, name, object.id ?? ''))
     })
   }
   registerAccountTriggers(parse)
@@ -58,7 +58,7 @@ function registerAccountTriggers({ Cloud, Object: ParseObject }: typeof Parse): 
 
 /** Fills in and derives what follows from the valid properties of an object. */
 async function completeObject(
-  records: StoreContext,
+  storeContext: StoreContext,
   findEhrId: FindEhrId,
   plain: ClassKind,
   { object, original, context = {} }: Parse.Cloud.BeforeSaveRequest,
@@ -76,7 +76,7 @@ async function completeObject(
     plain.fields,
     withoutInvalidProperties(classForm, plain.checks.create(classForm)),
   )
-  const { fields, rules } = await resolveRules(records, plain, {
+  const { fields, rules } = await resolveRules(storeContext, plain, {
     ...values,
     typeVersion: classForm.typeVersion,
   })
@@ -152,9 +152,9 @@ async function requireExpected(object: Parse.Object, context: unknown): Promise<
 }
 
 /** Deletes the objects in a deleted EHR, care plan, goal, task or event. */
-async function deleteContents(records: StoreContext, name: ClassName, id: string): Promise<void> {
+async function deleteContents(context: StoreContext, name: ClassName, id: string): Promise<void> {
   const field = lookUp({ Ehr: 'ehrId', ...CONTAINER_ID_FIELDS }, name)
   if (field === undefined) return
   for (const collection of lookUp<readonly string[]>(containedCollections, name) ?? [])
-    await documentCollection(records, collection).deleteMany({ [field]: id })
+    await documentCollection(context, collection).deleteMany({ [field]: id })
 }

@@ -16,7 +16,7 @@ const VERSIONED_FIELDS = ['email', 'emailVerified', 'name', 'language', 'chatMai
 
 /** Rules for account writes by the service or with the master key. Account routes serve the requests of clients. */
 export async function beforeSaveUser(
-  records: StoreContext,
+  storeContext: StoreContext,
   request: Parse.Cloud.BeforeSaveRequest,
 ): Promise<void> {
   const { object, master, context } = request
@@ -27,7 +27,7 @@ export async function beforeSaveUser(
     const value: unknown = object.get(name)
     if (object.dirty(name) && typeof value === 'string') object.set(name, toLowerCaseLogin(value))
   }
-  if (!isNew) return beforeUpdateUser(records, object)
+  if (!isNew) return beforeUpdateUser(storeContext, object)
   const { newId: id } = context as { newId?: string }
   if (id !== undefined) object.id = id
   object.set('ehrId', newId())
@@ -51,10 +51,10 @@ function checkEmail(object: Parse.Object): void {
 
 /** Creates the account EHR at the first login. Unconfirmed accounts have none. */
 export async function createEhrAtFirstLogin(
-  records: StoreContext,
+  context: StoreContext,
   { object: user, headers }: Pick<Parse.Cloud.TriggerRequest, 'object' | 'headers'>,
 ): Promise<void> {
   const ehrId: unknown = user.get('ehrId')
   const caller = createCallerWithoutRoles(false, user, headers?.['x-request-id'])
-  if (user.id && typeof ehrId === 'string') await ensureAccountEhr(records, caller, ehrId)
+  if (user.id && typeof ehrId === 'string') await ensureAccountEhr(context, caller, ehrId)
 }

@@ -77,7 +77,7 @@ const ANALYST_ROLE = 'analyst'
 
 /** AQL queries over the compositions and EHRs that a caller may read. */
 export class Queries {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #views: readonly CompositionView[]
   readonly #haveFacts: () => boolean
   readonly #structures: KnownStructures
@@ -88,15 +88,15 @@ export class Queries {
    * @param haveFacts whether the backfill has extracted the facts of all compositions
    */
   constructor(
-    records: StoreContext,
+    context: StoreContext,
     views: readonly CompositionView[],
     haveFacts: () => boolean = () => true,
   ) {
-    this.#records = records
+    this.#context = context
     this.#views = views
     this.#haveFacts = haveFacts
-    this.#structures = new KnownStructures(records.db)
-    this.#findWithheld = createSharedRead(() => findWithheldEhrs(records.db))
+    this.#structures = new KnownStructures(context.db)
+    this.#findWithheld = createSharedRead(() => findWithheldEhrs(context.db))
   }
 
   /**
@@ -107,13 +107,13 @@ export class Queries {
   run(caller: Caller, request: QueryRequest, isAbandoned: () => boolean): QueryResult {
     const query = parseAndCheckQuery(request)
     const window = rowWindow(query, request)
-    const evaluation = createEvaluation(query, this.#records.clock())
+    const evaluation = createEvaluation(query, this.#context.clock())
     const collector = createRowCollector(query, evaluation, window, new MemoryBudget())
     const plan = this.#planQuery(query)
     const reader = withAnalystRights(caller)
-    const ehrs = new EhrScan(this.#records.db, reader, plan, this.#findWithheld)
+    const ehrs = new EhrScan(this.#context.db, reader, plan, this.#findWithheld)
     const reading = {
-      db: this.#records.db,
+      db: this.#context.db,
       views: this.#views,
       caller: reader,
       plan,
@@ -184,7 +184,7 @@ export class Queries {
     { offset, limit }: RowWindow,
     { evaluate, ehrs }: { evaluate: () => AsyncGenerator<ResultRow[]>; ehrs: EhrScan },
   ): AsyncGenerator<ResultRow[]> {
-    const { db } = this.#records
+    const { db } = this.#context
     const isOne = reader.unrestricted && offset === 0 && limit > 0
     const withheldIds = isOne && (await ehrs.withheldIds())
     const count = withheldIds && (await countArchetypeByIndex(db, this.#views, archetypeId, withheldIds))
@@ -197,7 +197,7 @@ export class Queries {
     rowWindow(query, request)
     const plan = this.#planQuery(query)
     const reader = withAnalystRights(caller)
-    const { db, audit } = this.#records
+    const { db, audit } = this.#context
     const ehrs = new EhrScan(db, reader, plan, this.#findWithheld)
     const withheldIds = [...(await ehrs.withheldIds())]
     const ids = plan.compositions ? await ehrs.ids() : []
@@ -231,7 +231,7 @@ export class Queries {
     ehrs: EhrScan,
     rows: AsyncGenerator<ResultRow[]>,
   ): AsyncGenerator<string[][]> {
-    const { audit } = this.#records
+    const { audit } = this.#context
     const access = { type: Composition.collection, asked: `aql: ${withoutValues(request.q)}` }
     // Asked beside the first batch of rows, which waits for it.
     const searchedEhrs = ehrs.findSearchedEhrs()

@@ -54,8 +54,8 @@ const ANY_PARAMETER_VALUES: ProxyHandler<Record<string, unknown>> = {
 export class StoredQueries {
   readonly #store
 
-  constructor(records: StoreContext) {
-    this.#store = new Store(records, {
+  constructor(context: StoreContext) {
+    this.#store = new Store(context, {
       collection: 'openehr.queries',
       schema: QueryRecord,
       lists: { byName: { by: [], sort: 'name', order: 'asc' } },

@@ -29,11 +29,11 @@ export const isRecordId = (id: string): boolean => /^[A-Za-z0-9]{10}$/.test(id)
 
 /** The records of an EHR that views show as compositions. */
 export class ViewCompositions {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #views: readonly CompositionView[]
 
-  constructor(records: StoreContext, views: readonly CompositionView[]) {
-    this.#records = records
+  constructor(context: StoreContext, views: readonly CompositionView[]) {
+    this.#context = context
     this.#views = views
   }
 
@@ -46,12 +46,12 @@ export class ViewCompositions {
     if (!found) return undefined
     const { view, record } = found
     const { collection } = view.kind
-    await this.#records.audit.record(...accessesByEhr(view.kind, caller, { action: 'read' }, [key]))
+    await this.#context.audit.record(...accessesByEhr(view.kind, caller, { action: 'read' }, [key]))
     const { record: requestedRecord } = await readVersion(
       toRecordVersion(record),
       selector,
       async (number) => {
-        const former = await findVersion(this.#records.db, { collection, ...key }, number)
+        const former = await findVersion(this.#context.db, { collection, ...key }, number)
         return former ? toRecordVersion(former) : undefined
       },
     )
@@ -86,7 +86,7 @@ export class ViewCompositions {
     if (!isRecordId(id)) return undefined
     for (const view of this.#views) {
       const filter = { _id: id, ehrId, ...view.filters?.shown, ...permissionFilter('_rperm', caller) }
-      const record = await documentCollection(this.#records, view.kind.collection).findOne(filter)
+      const record = await documentCollection(this.#context, view.kind.collection).findOne(filter)
       if (record) return { view, record }
     }
     return undefined

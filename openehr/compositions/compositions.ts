@@ -69,7 +69,7 @@ interface CompositionKey {
 
 /** The compositions of the EHRs, each with all its versions. */
 export class Compositions {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #templates: TemplateStore
   readonly #viewCompositions: ViewCompositions
   readonly #store
@@ -79,15 +79,15 @@ export class Compositions {
    * @param views records that are shown as compositions
    */
   constructor(
-    records: StoreContext,
+    context: StoreContext,
     templates: TemplateStore,
     kinds: readonly MeasurementKind[],
     views: readonly CompositionView[],
   ) {
-    this.#records = records
+    this.#context = context
     this.#templates = templates
-    this.#viewCompositions = new ViewCompositions(records, views)
-    this.#store = new Store(records, { ...Composition, recordDerivation: compositionMeasurements(kinds) })
+    this.#viewCompositions = new ViewCompositions(context, views)
+    this.#store = new Store(context, { ...Composition, recordDerivation: compositionMeasurements(kinds) })
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -105,7 +105,7 @@ export class Compositions {
     input: SentComposition,
     { newUuid, isRetry, restrict }: { newUuid: string; isRetry: boolean } & Pick<InsertOptions, 'restrict'>,
   ) {
-    return auditRefusal(this.#records, caller, Composition.collection, place.ehrId, async () => {
+    return auditRefusal(this.#context, caller, Composition.collection, place.ehrId, async () => {
       const content = await this.read(caller, input)
       const { uid } = content
       try {
@@ -177,7 +177,7 @@ export class Compositions {
     if (!isKnown || isRecordId(id) || version !== undefined) return undefined
     const found = await this.#store.find(caller, { id, ehrId }, { without: CONTENT })
     if (!found || !isKnown(versionUidOf(found))) return undefined
-    await this.#records.audit.record(...accessesByEhr(Composition, caller, { action: 'read' }, [found]))
+    await this.#context.audit.record(...accessesByEhr(Composition, caller, { action: 'read' }, [found]))
     return versionUidOf(found)
   }
 
@@ -240,7 +240,7 @@ export class Compositions {
     const key = { id, ehrId }
     const write = async () => {
       const { fields } = await this.#readFormer(caller, key, version)
-      return runStoreTransaction(this.#records, async (tx) => {
+      return runStoreTransaction(this.#context, async (tx) => {
         await this.#templates.keep(tx, fields.template)
         const change = (now: SavedComposition) => withContent(now, fields)
         return (await this.#store.replace(caller, key, change, { ...options, tx })).record
@@ -342,7 +342,7 @@ export class Compositions {
     const _id = parsed.id
     const id = toLowerCaseUuid(_id)
     if (id === _id) return parsed
-    const compositions = documentCollection(this.#records, Composition.collection)
+    const compositions = documentCollection(this.#context, Composition.collection)
     const isStored = await compositions.findOne({ _id, ehrId }, { projection: { _id: 1 } })
     return isStored ? parsed : { ...parsed, id }
   }
@@ -366,7 +366,7 @@ export class Compositions {
     const { object, template } = await readComposition(
       input,
       (templateId) => this.#findTemplate(caller, templateId),
-      this.#records.clock(),
+      this.#context.clock(),
       new TimeSlice({ admission: caller.admission }),
     )
     await giveWay()

@@ -73,14 +73,14 @@ interface CommitOptions {
 
 /** The contributions: commits of several versions at once, and of single ones that a client described. */
 export class Contributions {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #stores: VersionedStores
   readonly #store
 
-  constructor(records: StoreContext, stores: VersionedStores) {
-    this.#records = records
+  constructor(context: StoreContext, stores: VersionedStores) {
+    this.#context = context
     this.#stores = stores
-    this.#store = new Store(records, Contribution)
+    this.#store = new Store(context, Contribution)
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -100,11 +100,11 @@ export class Contributions {
   ): Promise<CommittedContribution> {
     const id = contribution.uid ?? newUuid()
     const locate = isSingle ? (error: unknown) => error : locateInVersion
-    return auditRefusal(this.#records, caller, Contribution.collection, ehrId, async () => {
+    return auditRefusal(this.#context, caller, Contribution.collection, ehrId, async () => {
       const preparedVersions = await this.#prepare(caller, ehrId, contribution.versions, newUuid, locate)
       try {
         return await runStoreTransaction(
-          this.#records,
+          this.#context,
           (tx) => this.#write(caller, tx, { ehrId, id, audit: contribution.audit, locate }, preparedVersions),
           { admission: caller.admission },
         )
@@ -124,7 +124,7 @@ export class Contributions {
     const [id = '', version] = uid.split('::')
     if (version === undefined) return toCommitted(await this.#store.get(caller, { id, ehrId }))
     const of = { id, version: Number(version) }
-    const [described] = (await findDescribedCommits(this.#records, [ehrId], [versionUidOf(of)])).values()
+    const [described] = (await findDescribedCommits(this.#context, [ehrId], [versionUidOf(of)])).values()
     return described ? this.get(caller, ehrId, described.contributionId) : this.#getImplied(caller, ehrId, of)
   }
 
@@ -135,7 +135,7 @@ export class Contributions {
     { tx, permissions }: { tx: Transaction; permissions: Permissions },
   ): Promise<void> {
     const uid = versionUidOf({ id: statusIdOf(ehrId), version: 1 })
-    const details = toAudit(caller, audit, this.#records.clock())
+    const details = toAudit(caller, audit, this.#context.clock())
     const version: CommittedVersion = { uid, type: 'EHR_STATUS', audit: details, lifecycle }
     const json = JSON.stringify({ audit: details, versions: [version] })
     await this.#store.create(caller, { ehrId, versions: [uid], json }, permissions, { tx, id })
@@ -143,13 +143,13 @@ export class Contributions {
 
   /** Adds the contribution to an ORIGINAL_VERSION, and what a client said about the version. */
   async complete(ehrId: string, version: { id: string; version: number }, object: RmObject) {
-    const commits = await findDescribedCommits(this.#records, [ehrId], [versionUidOf(version)])
+    const commits = await findDescribedCommits(this.#context, [ehrId], [versionUidOf(version)])
     return describeVersion(object, version, commits)
   }
 
   /** The audits that clients described, by the uids of the versions. */
   async describedAudits(ehrId: string, uids: readonly string[]): Promise<Map<string, RmObject>> {
-    const commits = await findDescribedCommits(this.#records, [ehrId], uids)
+    const commits = await findDescribedCommits(this.#context, [ehrId], uids)
     return new Map([...commits].map(([uid, { audit }]) => [uid, audit]))
   }
 
@@ -188,7 +188,7 @@ export class Contributions {
   /** The class of the object with this id, if it exists. */
   async #typeOf(ehrId: string, id: string): Promise<VersionedClass> {
     if (id === statusIdOf(ehrId)) return 'EHR_STATUS'
-    const directories = documentCollection(this.#records, Directory.collection)
+    const directories = documentCollection(this.#context, Directory.collection)
     return (await directories.findOne({ _id: id, ehrId }, { projection: { _id: 1 } }))
       ? 'FOLDER'
       : 'COMPOSITION'
@@ -200,7 +200,7 @@ export class Contributions {
     { ehrId, id, audit, locate }: { ehrId: string; id: string; audit: SentAudit; locate: LocateError },
     preparedVersions: readonly PreparedVersion[],
   ): Promise<CommittedContribution> {
-    const at = this.#records.clock()
+    const at = this.#context.clock()
     const versions: CommittedVersion[] = []
     for (const [i, one] of preparedVersions.entries()) {
       const uid = await this.#writeVersion(caller, tx, ehrId, one).catch((error: unknown) => {

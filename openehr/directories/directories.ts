@@ -27,12 +27,12 @@ type ExpectedOf = (id: string) => ExpectedVersions
 
 /** The directories of the EHRs: of each EHR one tree of folders, with its versions. */
 export class Directories {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #store
 
-  constructor(records: StoreContext) {
-    this.#records = records
-    this.#store = new Store(records, Directory)
+  constructor(context: StoreContext) {
+    this.#context = context
+    this.#store = new Store(context, Directory)
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -51,7 +51,7 @@ export class Directories {
     tx?: Transaction,
   ): Promise<SavedDirectory> {
     const folder = readFolder(input)
-    return auditRefusal(this.#records, caller, Directory.collection, ehrId, async () => {
+    return auditRefusal(this.#context, caller, Directory.collection, ehrId, async () => {
       const now = await this.#find(caller, ehrId)
       const id = sentIdOf(folder) ?? now?.id ?? newUuid
       if (now && isRetry && now.id === id && now.json !== undefined)
@@ -131,7 +131,7 @@ export class Directories {
   async #requireExisting(caller: Caller, ehrId: string): Promise<SavedDirectory> {
     const now = await this.#find(caller, ehrId)
     if (now) return now
-    if (await canRead(this.#records, caller, 'Ehr', { _id: ehrId }))
+    if (await canRead(this.#context, caller, 'Ehr', { _id: ehrId }))
       throw new ServiceError('PreconditionFailed', { detail: 'The EHR has no directory.' })
     return this.#store.get(caller, { id: NO_DIRECTORY, ehrId })
   }
@@ -139,7 +139,7 @@ export class Directories {
   /** Finds the directory for a decision that an audited access follows. */
   async #find(caller: Caller, ehrId: string): Promise<SavedDirectory | undefined> {
     const readable = { ehrId, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
-    const found = await documentCollection(this.#records, Directory.collection).findOne(readable, {
+    const found = await documentCollection(this.#context, Directory.collection).findOne(readable, {
       projection: { _id: 1 },
     })
     return found ? this.#store.find(caller, { id: found._id, ehrId }) : undefined

@@ -37,14 +37,14 @@ interface VersionedStatus {
 
 /** The statuses of the EHRs, each with its versions. */
 export class EhrStatuses {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #ehrs: Ehrs
   readonly #store
 
-  constructor(records: StoreContext, ehrs: Ehrs) {
-    this.#records = records
+  constructor(context: StoreContext, ehrs: Ehrs) {
+    this.#context = context
     this.#ehrs = ehrs
-    this.#store = new Store(records, EhrStatus)
+    this.#store = new Store(context, EhrStatus)
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -104,7 +104,7 @@ export class EhrStatuses {
   /** @throws NotFound, also for an unknown version */
   async get(caller: Caller, ehrId: string, selector: VersionSelector = {}): Promise<VersionedStatus> {
     const ehr = await this.#ehrs.get(caller, ehrId)
-    const isAnonymized = (await findAnonymizedEhrs(this.#records, caller)).has(ehrId)
+    const isAnonymized = (await findAnonymizedEhrs(this.#context, caller)).has(ehrId)
     const id = statusIdOf(ehrId)
     const storedStatus = await this.#store.find(caller, { id, ehrId })
     const now = storedStatus ?? toFirstStatus(ehr)
@@ -191,8 +191,8 @@ export class EhrStatuses {
       return update(tx)
     }
     if (outer) return createAndUpdate(outer)
-    const creation = auditRefusal(this.#records, caller, EhrStatus.collection, ehrId, () =>
-      runStoreTransaction(this.#records, createAndUpdate),
+    const creation = auditRefusal(this.#context, caller, EhrStatus.collection, ehrId, () =>
+      runStoreTransaction(this.#context, createAndUpdate),
     )
     return creation.catch((error: unknown) => {
       if (isDuplicateKeyError(error)) return update()

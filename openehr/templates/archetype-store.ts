@@ -38,16 +38,16 @@ const LIST_NAME = 'archetypes'
 
 /** The archetypes in the templates, and those that modellers have stored in ADL. */
 export class ArchetypeStore {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #templates: TemplateStore
   readonly #heads
   readonly #files
 
-  constructor(records: StoreContext, templates: TemplateStore) {
-    this.#records = records
+  constructor(context: StoreContext, templates: TemplateStore) {
+    this.#context = context
     this.#templates = templates
-    this.#heads = new Store(records, AdlHeads)
-    this.#files = new Store(records, AdlFiles)
+    this.#heads = new Store(context, AdlHeads)
+    this.#files = new Store(context, AdlFiles)
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -63,7 +63,7 @@ export class ArchetypeStore {
     const { id, concept, rmType } = readAdl(bytes)
     const adl = await gzipToBase64(bytes)
     try {
-      await runStoreTransaction(this.#records, async (tx) => {
+      await runStoreTransaction(this.#context, async (tx) => {
         await this.#requireCapacity()
         await this.#files.create(caller, { adl }, MODELLER_PERMISSIONS, { tx, id })
         await this.#heads.create(caller, { concept, rmType }, MODELLER_PERMISSIONS, { tx, id })
@@ -126,7 +126,7 @@ export class ArchetypeStore {
 
   /** Deletes the archetype's ADL; templates keep the archetype. @throws NotFound; PreconditionFailed */
   async remove(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
-    await runStoreTransaction(this.#records, async (tx) => {
+    await runStoreTransaction(this.#context, async (tx) => {
       await this.#heads.remove(caller, { id }, { tx, expected })
       await this.#files.remove(caller, { id }, { tx })
     })
@@ -154,7 +154,7 @@ export class ArchetypeStore {
   }
 
   #headDocuments() {
-    return documentCollection(this.#records, AdlHeads.collection)
+    return documentCollection(this.#context, AdlHeads.collection)
   }
 
   async #requireCapacity(): Promise<void> {

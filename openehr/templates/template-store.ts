@@ -86,16 +86,16 @@ export interface StoredTemplate {
 
 /** The operational templates: those of modellers and the built-in ones. */
 export class TemplateStore {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #heads
   readonly #files
   /** By record id: a template never changes, and its replacement is another record. */
   readonly #cache = new LRUCache<string, Template>({ maxSize: MAX_CACHE_BYTES })
 
-  constructor(records: StoreContext) {
-    this.#records = records
-    this.#heads = new Store(records, TemplateHeads)
-    this.#files = new Store(records, TemplateFiles)
+  constructor(context: StoreContext) {
+    this.#context = context
+    this.#heads = new Store(context, TemplateHeads)
+    this.#files = new Store(context, TemplateFiles)
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -120,7 +120,7 @@ export class TemplateStore {
     if (bytes.equals(await this.#readFile(serviceCaller, id))) return
     const head = headOf(readTemplate(bytes))
     const opt = await gzipToBase64(bytes)
-    await runStoreTransaction(this.#records, async (tx) => {
+    await runStoreTransaction(this.#context, async (tx) => {
       await this.#files.update(serviceCaller, { id }, () => ({ opt }), { tx, skipUnchanged: true })
       await this.#heads.update(serviceCaller, { id }, () => head, { tx, skipUnchanged: true })
     })
@@ -143,7 +143,7 @@ export class TemplateStore {
     const opt = await gzipToBase64(bytes)
     return createOrFindExisting(
       () =>
-        runStoreTransaction(this.#records, async (tx) => {
+        runStoreTransaction(this.#context, async (tx) => {
           await this.#requireCapacity()
           await this.#files.create(caller, { opt }, permissions, { tx, id })
           return this.#heads.create(caller, head, permissions, { tx, id })
@@ -177,7 +177,7 @@ export class TemplateStore {
       caller,
       requireReadableHead(
         caller,
-        await getCachedDefinition(this.#records.definitions, definitionCacheKey(key), look),
+        await getCachedDefinition(this.#context.definitions, definitionCacheKey(key), look),
       ),
     )
   }
@@ -207,7 +207,7 @@ export class TemplateStore {
 
   /** Keeps a template from being deleted before the transaction ends. @throws Conflict when it is deleted already */
   async keep(tx: Transaction, id: string): Promise<void> {
-    lockShared(this.#records, tx, [], [this.lockFor(id)])
+    lockShared(this.#context, tx, [], [this.lockFor(id)])
     if (!(await this.#heads.find(serviceCaller, { id }, { tx })))
       throw new ServiceError('Conflict', { detail: 'The template was deleted meanwhile.' })
   }
@@ -215,17 +215,17 @@ export class TemplateStore {
   /** @throws NotFound; PreconditionFailed; Conflict for a shared concept, and while compositions of the template exist */
   async remove(caller: Caller, name: string, expected: ExpectedVersions): Promise<void> {
     const { id, key } = await this.#findNamed(caller, name)
-    await runStoreTransaction(this.#records, async (tx) => {
+    await runStoreTransaction(this.#context, async (tx) => {
       await this.#heads.remove(caller, { id }, { tx, expected })
       await this.#files.remove(caller, { id }, { tx })
-      await lockForRemoval(this.#records, tx, this.lockFor(id))
+      await lockForRemoval(this.#context, tx, this.lockFor(id))
       const live = { template: id, json: { $exists: true } }
-      if (await this.#records.db.collection(Composition.collection).findOne(live, { session: tx.session }))
+      if (await this.#context.db.collection(Composition.collection).findOne(live, { session: tx.session }))
         throw new ServiceError('Conflict', {
           detail: 'Compositions of this template exist. Delete them first.',
         })
     })
-    this.#records.definitions.delete(definitionCacheKey(key))
+    this.#context.definitions.delete(definitionCacheKey(key))
   }
 
   /** The list fields of all templates. */
@@ -247,7 +247,7 @@ export class TemplateStore {
   async #findNamed(caller: Caller, name: string): Promise<SavedRecord<TemplateHeadRecord>> {
     const byId = await this.#find(normalizeTemplateId(name))
     if (byId) return requireReadableHead(caller, byId)
-    const heads = documentCollection(this.#records, TemplateHeads.collection)
+    const heads = documentCollection(this.#context, TemplateHeads.collection)
     const [head, another] = await heads.find({ concept: name }).limit(2).toArray()
     if (another)
       throw new ServiceError('Conflict', {
@@ -257,7 +257,7 @@ export class TemplateStore {
   }
 
   async #find(key: string): Promise<ParseDocument | undefined> {
-    return (await documentCollection(this.#records, TemplateHeads.collection).findOne({ key })) ?? undefined
+    return (await documentCollection(this.#context, TemplateHeads.collection).findOne({ key })) ?? undefined
   }
 
   async #readFile(caller: Caller, id: string): Promise<Buffer> {
@@ -266,7 +266,7 @@ export class TemplateStore {
   }
 
   async #requireCapacity(): Promise<void> {
-    const heads = this.#records.db.collection(TemplateHeads.collection)
+    const heads = this.#context.db.collection(TemplateHeads.collection)
     if ((await heads.countDocuments({}, { limit: MAX_TEMPLATES })) >= MAX_TEMPLATES)
       throw new ServiceError('Conflict', {
         detail: `There are already ${MAX_TEMPLATES} templates, the maximum.`,

@@ -22,7 +22,7 @@ import { accountHistoryEntry } from './user/account-history.ts'
 import { ACCOUNT_STATE_FILTERS, lockAccount, requireVersion, type User, usersOf } from './user/user.ts'
 
 export interface AccountDeletionDependencies {
-  records: StoreContext
+  context: StoreContext
   sessions: Sessions
   emailChanges: EmailChanges
   /** Deletes the data that belongs to an account, such as the profile, in the same transaction. @see accountErasureJobs */
@@ -60,7 +60,7 @@ export class AccountDeletion {
   /** Deletes an account and the person's own data; EHRs stay. @throws NotFound, PreconditionFailed */
   async remove(caller: Caller, mvUid: string, expected: ExpectedVersions): Promise<void> {
     await this.#remove(caller, mvUid, async (user) => requireVersion(user, expected))
-    await this.#parts.records.jobs.waitUntilDone(jobId(erasureJobOf(mvUid)), DELETION_WAIT_TIMEOUT_MS)
+    await this.#parts.context.jobs.waitUntilDone(jobId(erasureJobOf(mvUid)), DELETION_WAIT_TIMEOUT_MS)
   }
 
   /**
@@ -68,8 +68,8 @@ export class AccountDeletion {
    * @returns whether the account is gone; false: it is more than a registration
    */
   async removeAbandonedRegistration(mvUid: string): Promise<boolean> {
-    const { records } = this.#parts
-    return this.#removeIf(mvUid, (user, session) => isAbandonedRegistration(records, session, user))
+    const { context } = this.#parts
+    return this.#removeIf(mvUid, (user, session) => isAbandonedRegistration(context, session, user))
   }
 
   /**
@@ -78,7 +78,7 @@ export class AccountDeletion {
    * @throws AggregateError with the errors of those that failed, after all others
    */
   async removeExpiredAccounts(): Promise<void> {
-    const { db, clock } = this.#parts.records
+    const { db, clock } = this.#parts.context
     const before = new Date(clock().getTime() - ACTIVATION_PERIOD_DAYS * 24 * 3_600_000)
     const isLate = async (user: User, session: ClientSession) =>
       isUnactivated(user) &&
@@ -95,13 +95,13 @@ export class AccountDeletion {
 
   /** Erases what requests have stored since the deletion of their account. @throws AggregateError as removeExpiredAccounts */
   async eraseLateWrites(): Promise<void> {
-    const { records, sessions } = this.#parts
-    const deletedAccounts = deletedAccountsOf(records.db)
-    const deletedAt = { $lte: new Date(records.clock().getTime() - LATE_WRITE_PERIOD_MS) }
+    const { context, sessions } = this.#parts
+    const deletedAccounts = deletedAccountsOf(context.db)
+    const deletedAt = { $lte: new Date(context.clock().getTime() - LATE_WRITE_PERIOD_MS) }
     const ids = deletedAccounts.find({ deletedAt }).map(({ _id }) => _id)
     const errors = await runEach(ids, async (mvUid) => {
       await sessions.endAll(mvUid)
-      await runStoreTransaction(records, async (tx) => {
+      await runStoreTransaction(context, async (tx) => {
         await this.#erase(tx, deletingCaller, mvUid)
         await deletedAccounts.deleteOne({ _id: mvUid }, { session: tx.session })
       })
@@ -131,18 +131,18 @@ export class AccountDeletion {
     mvUid: string,
     refuse: (user: User, session: ClientSession) => Promise<void>,
   ): Promise<void> {
-    const { records, sessions } = this.#parts
-    const { db } = records
-    await runStoreTransaction(records, async (tx) => {
+    const { context, sessions } = this.#parts
+    const { db } = context
+    await runStoreTransaction(context, async (tx) => {
       const { session, changes } = tx
-      await lockAccount(records, tx, mvUid)
+      await lockAccount(context, tx, mvUid)
       const user = await usersOf(db).findOne({ _id: mvUid }, { session })
       if (!user) throw new ServiceError('NotFound')
       await refuse(user, session)
       await usersOf(db).deleteOne({ _id: mvUid }, { session })
       await this.#erase(tx, caller, mvUid)
       await deleteHistory(db, { collection: '_User', id: mvUid }, session)
-      const at = records.clock()
+      const at = context.clock()
       const removal = { action: 'delete' as const, before: null, changed: [] }
       changes.push(accountHistoryEntry(user, { caller, at }, removal))
       await deletedAccountsOf(db).insertOne({ _id: mvUid, deletedAt: at }, { session })
@@ -152,13 +152,13 @@ export class AccountDeletion {
 
   /** Erases what belongs to the account. A job erases what other people's records say about it. */
   async #erase(tx: Transaction, caller: Caller, mvUid: string): Promise<void> {
-    const { records, emailChanges, cleanups } = this.#parts
+    const { context, emailChanges, cleanups } = this.#parts
     const { session } = tx
-    await removeUserFromRoles(records, session, mvUid)
-    await identityLinksOf(records.db).deleteMany({ mvUid }, { session })
+    await removeUserFromRoles(context, session, mvUid)
+    await identityLinksOf(context.db).deleteMany({ mvUid }, { session })
     await emailChanges.cancel(mvUid, session)
     for (const remove of cleanups) await remove(session, mvUid)
-    await enqueueJob(records, tx, caller, erasureJobOf(mvUid))
+    await enqueueJob(context, tx, caller, erasureJobOf(mvUid))
   }
 }
 
@@ -170,10 +170,10 @@ const erasureJobOf = (mvUid: string) =>
  * transaction.
  * @param erasures run one after the other, and again after an interruption
  */
-export const accountErasureJobs = (records: StoreContext, erasures: readonly JobHandler[]): JobHandlers => ({
+export const accountErasureJobs = (context: StoreContext, erasures: readonly JobHandler[]): JobHandlers => ({
   async eraseAccount(job, steps) {
     for (const erase of erasures) await erase(job, steps)
     // A participation may have begun before it was archived.
-    await steps.runLastStep(({ session }) => removeUserFromRoles(records, session, job.id))
+    await steps.runLastStep(({ session }) => removeUserFromRoles(context, session, job.id))
   },
 })

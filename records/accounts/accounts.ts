@@ -33,7 +33,7 @@ export interface VersionedAccount {
 }
 
 export interface AccountDependencies {
-  records: StoreContext
+  context: StoreContext
   sessions: Sessions
   emailChanges: EmailChanges
   sendMail: SendMail
@@ -120,7 +120,7 @@ export class Accounts {
     const email = change.email && toLowerCaseLogin(change.email)
     if (email !== undefined) await this.#countNewAddress(caller, mvUid, email)
     if (change.disabled === false) await this.#endSessionsOfDisabled(mvUid)
-    const user = await runStoreTransaction(this.#parts.records, (tx) =>
+    const user = await runStoreTransaction(this.#parts.context, (tx) =>
       this.#applyEdit(tx, caller, mvUid, change, expected),
     ).catch(throwUsernameConflict)
     if (change.disabled) await this.#parts.sessions.endAll(mvUid)
@@ -142,13 +142,13 @@ export class Accounts {
   }
 
   get #db() {
-    return this.#parts.records.db
+    return this.#parts.context.db
   }
 
   async #toAccounts(users: readonly User[]): Promise<Account[]> {
     const ids = users.map(({ _id }) => _id)
     const [roles, pending] = await Promise.all([
-      findDirectRoles(this.#parts.records, ids, ACCOUNT_ROLES),
+      findDirectRoles(this.#parts.context, ids, ACCOUNT_ROLES),
       this.#parts.emailChanges.findPending(ids),
     ])
     return users.map((user) =>
@@ -170,9 +170,9 @@ export class Accounts {
     { name, language, chatMails, username, roles, disabled }: AccountEdit,
     expected: ExpectedVersions,
   ): Promise<User> {
-    const { records } = this.#parts
+    const { context } = this.#parts
     const { session } = tx
-    const at = records.clock()
+    const at = context.clock()
     const user = await this.#requireUser(session, mvUid, expected)
     const set: Record<string, unknown> = { version: user.version + 1, _updated_at: at }
     const unset: Record<string, ''> = {}
@@ -182,9 +182,9 @@ export class Accounts {
     }
     if (disabled !== undefined) Object.assign(set, accountPermissions(mvUid, disabled))
     await usersOf(this.#db).updateOne({ _id: mvUid }, { $set: set, $unset: unset }, { session })
-    if (disabled) await reviewAlertsOf(records, session, mvUid)
+    if (disabled) await reviewAlertsOf(context, session, mvUid)
     if (roles)
-      for (const role of ACCOUNT_ROLES) await setRole(records, session, mvUid, role, roles.includes(role))
+      for (const role of ACCOUNT_ROLES) await setRole(context, session, mvUid, role, roles.includes(role))
     if (roles && roles.length > 0) await convertToInvited(this.#db, mvUid, at, session)
     const changed = [
       ...Object.keys(set).filter((key) => !['version', '_updated_at'].includes(key)),

@@ -48,7 +48,7 @@ export interface PlanFilter {
 
 /** The care plans of the EHRs, with their goals, tasks and participants. */
 export class CarePlans {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly stores: PlanStores
   readonly goals: Goals
   readonly tasks: Tasks
@@ -56,20 +56,20 @@ export class CarePlans {
   readonly settings: PlanDocuments<Record<string, unknown>>
   readonly templates: CarePlanTemplates
 
-  constructor(records: StoreContext, sendMail: SendMail, templates: CarePlanTemplates) {
-    this.#records = records
+  constructor(context: StoreContext, sendMail: SendMail, templates: CarePlanTemplates) {
+    this.#context = context
     this.templates = templates
-    this.stores = createPlanStores(records)
-    this.goals = new Goals(records, this.stores)
-    this.tasks = new Tasks(records, this.stores)
-    this.participants = new Participants(records, sendMail)
-    this.settings = new PlanDocuments(records, PlanSettings)
+    this.stores = createPlanStores(context)
+    this.goals = new Goals(context, this.stores)
+    this.tasks = new Tasks(context, this.stores)
+    this.participants = new Participants(context, sendMail)
+    this.settings = new PlanDocuments(context, PlanSettings)
   }
 
   /** The background jobs of care plans, by name. */
   get jobs(): JobHandlers {
-    const fill = createPlanFillingJob(this.#records, this.stores, this.templates, this.participants)
-    return { close: createPlanClosingJob(this.#records, this.stores), fill }
+    const fill = createPlanFillingJob(this.#context, this.stores, this.templates, this.participants)
+    return { close: createPlanClosingJob(this.#context, this.stores), fill }
   }
 
   /** The indexes of the collections that are not kinds. */
@@ -91,7 +91,7 @@ export class CarePlans {
 
   /** @throws NotFound */
   get(caller: Caller, key: EhrRecordKey): Promise<PlanWithGoals> {
-    return runAuditedReads(this.#records, (tx) => this.#readIn(caller, key, tx))
+    return runAuditedReads(this.#context, (tx) => this.#readIn(caller, key, tx))
   }
 
   async #readIn(caller: Caller, key: EhrRecordKey, tx: AuditedReads): Promise<PlanWithGoals> {
@@ -113,7 +113,7 @@ export class CarePlans {
     create: () => Promise<PlanWithGoals>,
   ): Promise<PlanWithGoals> {
     return createOrFindExisting(
-      () => auditRefusal(this.#records, caller, CarePlan.collection, key.ehrId, create),
+      () => auditRefusal(this.#context, caller, CarePlan.collection, key.ehrId, create),
       () => this.#waitUntilDone(caller, key),
     )
   }
@@ -144,10 +144,10 @@ export class CarePlans {
           await begin(tx)
           await this.participants.createAllIn(tx, caller, place, invited)
         })
-        await runStoreTransaction(this.#records, async (tx) => {
+        await runStoreTransaction(this.#context, async (tx) => {
           await begin(tx)
           const filling = { templateId, use, today, invited }
-          await startPlanFilling(this.#records, tx, caller, place, filling)
+          await startPlanFilling(this.#context, tx, caller, place, filling)
         })
         return this.#waitUntilDone(caller, { id, ehrId })
       })
@@ -160,7 +160,7 @@ export class CarePlans {
       return assemblePlan(newPlan, newGoals, newTasks)
     }
     return this.#createOrFind(caller, { id, ehrId }, () =>
-      runStoreTransaction(this.#records, work, { admission: caller.admission }),
+      runStoreTransaction(this.#context, work, { admission: caller.admission }),
     )
   }
 
@@ -190,8 +190,8 @@ export class CarePlans {
     }
     return createOrFindExisting(
       () =>
-        auditRefusal(this.#records, caller, Goal.collection, key.ehrId, () =>
-          runWithEhrLock(this.#records, key.ehrId, work),
+        auditRefusal(this.#context, caller, Goal.collection, key.ehrId, () =>
+          runWithEhrLock(this.#context, key.ehrId, work),
         ),
       () => this.get(caller, key),
     )
@@ -205,13 +205,13 @@ export class CarePlans {
 
   /** YYYY-MM-DD in UTC */
   #today(): string {
-    return this.#records.clock().toISOString().slice(0, 10)
+    return this.#context.clock().toISOString().slice(0, 10)
   }
 
   /** Runs a transaction and rolls it back, so that its refusals are known before a job is queued. */
   async #dryRun(work: (tx: Transaction) => Promise<void>): Promise<void> {
     const undone = new Error('It was only tried.')
-    const trial = runStoreTransaction(this.#records, async (tx) => {
+    const trial = runStoreTransaction(this.#context, async (tx) => {
       await work(tx)
       throw undone
     })
@@ -222,7 +222,7 @@ export class CarePlans {
 
   /** The plan, once its background job has finished. @throws Unavailable when the job takes too long */
   async #waitUntilDone(caller: Caller, key: EhrRecordKey): Promise<PlanWithGoals> {
-    await waitForJob(this.#records, { field: 'carePlanId', id: key.id })
+    await waitForJob(this.#context, { field: 'carePlanId', id: key.id })
     return this.get(caller, key)
   }
 
@@ -233,7 +233,7 @@ export class CarePlans {
     body: Omit<CarePlanReplacement, 'id'>,
     { expected }: WriteOptions,
   ): Promise<PlanWithGoals> {
-    const plan = await replaceWithEhrLock(this.#records, key.ehrId, body, (tx) =>
+    const plan = await replaceWithEhrLock(this.#context, key.ehrId, body, (tx) =>
       this.stores.plans.replace(caller, key, body, { tx, expected }),
     )
     return this.#readWithGoals(caller, plan)
@@ -251,11 +251,11 @@ export class CarePlans {
   ): Promise<PlanWithGoals> {
     const { expected } = options
     const close = () =>
-      runWithEhrLock(this.#records, key.ehrId, async (tx) => {
+      runWithEhrLock(this.#context, key.ehrId, async (tx) => {
         const plan = await this.stores.plans.close(caller, key, closing, { tx, expected })
         const { status = 'COMPLETED', closeOpen } = closing
-        if (closeOpen && !(await canCloseAtOnce(this.#records, tx, key.id)))
-          return void (await startPlanClosing(this.#records, tx, caller, plan, status))
+        if (closeOpen && !(await canCloseAtOnce(this.#context, tx, key.id)))
+          return void (await startPlanClosing(this.#context, tx, caller, plan, status))
         const read = await readPlanWithGoals(this.stores, caller, plan, tx)
         if (!closeOpen) return read
         return { ...read, goals: await this.goals.closeAll(caller, read.goals, status, tx) }
@@ -290,7 +290,7 @@ export class CarePlans {
   }
 
   #readWithGoals(caller: Caller, plan: StoredPlan): Promise<PlanWithGoals> {
-    return runAuditedReads(this.#records, (tx) => readPlanWithGoals(this.stores, caller, plan, tx))
+    return runAuditedReads(this.#context, (tx) => readPlanWithGoals(this.stores, caller, plan, tx))
   }
 }
 

@@ -10,17 +10,17 @@ import type { PlanStores, StoredGoal } from './contents/plan-stores.ts'
 import { attachTasks, type GoalWithTasks, readGoalWithTasks } from './contents/plan-with-goals.ts'
 
 export class Goals {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #stores: PlanStores
 
-  constructor(records: StoreContext, of: PlanStores) {
-    this.#records = records
+  constructor(context: StoreContext, of: PlanStores) {
+    this.#context = context
     this.#stores = of
   }
 
   /** @throws NotFound */
   get(caller: Caller, key: EhrRecordKey): Promise<GoalWithTasks> {
-    return runAuditedReads(this.#records, async (tx) =>
+    return runAuditedReads(this.#context, async (tx) =>
       readGoalWithTasks(this.#stores, caller, await this.#stores.goals.store.get(caller, key, { tx }), tx),
     )
   }
@@ -37,7 +37,7 @@ export class Goals {
     body: Omit<GoalReplacement, 'id'>,
     { expected }: WriteOptions,
   ): Promise<GoalWithTasks> {
-    const goal = await replaceWithEhrLock(this.#records, key.ehrId, body, (tx) =>
+    const goal = await replaceWithEhrLock(this.#context, key.ehrId, body, (tx) =>
       this.#stores.goals.replace(caller, key, body, { tx, expected }),
     )
     return this.#readWithTasks(caller, goal)
@@ -55,7 +55,7 @@ export class Goals {
   ): Promise<GoalWithTasks> {
     const { expected } = options
     const close = () =>
-      runWithEhrLock(this.#records, key.ehrId, async (tx) => {
+      runWithEhrLock(this.#context, key.ehrId, async (tx) => {
         const goal = await this.#stores.goals.close(caller, key, closing, { tx, expected })
         const read = await readGoalWithTasks(this.#stores, caller, goal, tx)
         const { status = 'COMPLETED', closeOpen } = closing
@@ -96,6 +96,6 @@ export class Goals {
   }
 
   #readWithTasks(caller: Caller, goal: StoredGoal): Promise<GoalWithTasks> {
-    return runAuditedReads(this.#records, (tx) => readGoalWithTasks(this.#stores, caller, goal, tx))
+    return runAuditedReads(this.#context, (tx) => readGoalWithTasks(this.#stores, caller, goal, tx))
   }
 }

@@ -12,26 +12,26 @@ const openFilter = (carePlanId: string) => ({ carePlanId, status: 'ACTIVE' })
 
 /** Whether the transaction that closes a plan can also close all its open goals and tasks. */
 export const canCloseAtOnce = (
-  records: StoreContext,
+  context: StoreContext,
   { session }: Transaction,
   id: string,
-): Promise<boolean> => canFitInTransaction(records.db, COLLECTIONS_CLOSED_WITH_PLAN, openFilter(id), session)
+): Promise<boolean> => canFitInTransaction(context.db, COLLECTIONS_CLOSED_WITH_PLAN, openFilter(id), session)
 
 /**
  * Queues the job that closes a plan's open goals and tasks after the transaction that closes the plan has
  * been committed. Readers of the plan wait until the job has finished, so nobody sees the plan half closed.
  */
 export async function startPlanClosing(
-  records: StoreContext,
+  context: StoreContext,
   tx: Transaction,
   caller: Caller,
   { id, ehrId }: StoredPlan,
   status: ClosedStatus,
 ): Promise<void> {
-  const plan = await documentCollection(records, 'CarePlan').findOne({ _id: id }, { session: tx.session })
+  const plan = await documentCollection(context, 'CarePlan').findOne({ _id: id }, { session: tx.session })
   const waiting = { readers: plan?._rperm ?? [], collections: ['CarePlan', ...COLLECTIONS_CLOSED_WITH_PLAN] }
   const details = { status }
-  await enqueueJob(records, tx, caller, { job: 'close', field: 'carePlanId', id, ehrId, details, waiting })
+  await enqueueJob(context, tx, caller, { job: 'close', field: 'carePlanId', id, ehrId, details, waiting })
 }
 
 /**
@@ -39,7 +39,7 @@ export async function startPlanClosing(
  * of deleted goals, which nobody sees.
  */
 export const createPlanClosingJob =
-  (records: StoreContext, of: PlanStores): JobHandler =>
+  (context: StoreContext, of: PlanStores): JobHandler =>
   async ({ id, by, details }, { unfilteredDb: db, runStep, runLastStep }) => {
     const caller = { ...by, roles: [], unrestricted: true } as const
     const { status } = details as { status: ClosedStatus }
@@ -56,7 +56,7 @@ export const createPlanClosingJob =
       }))
         await runStep(async (tx) => {
           const still = { _id: { $in: ids }, status: 'ACTIVE' }
-          const documents = documentCollection(records, store.kind.collection)
+          const documents = documentCollection(context, store.kind.collection)
           const open = await documents.find(still, { session: tx.session, projection: { _id: 1 } }).toArray()
           const closing = open.map(({ _id }) => _id)
           await store.closeOpen(caller, closing, status, tx)

@@ -22,11 +22,11 @@ const TODO_CURSOR_LIST = qualifiedListName('Task', TODO_LIST)
 const EARLIEST_DATE = '0001-01-01'
 
 export class Tasks {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #tasks: PlanStores['tasks']
 
-  constructor(records: StoreContext, { tasks }: PlanStores) {
-    this.#records = records
+  constructor(context: StoreContext, { tasks }: PlanStores) {
+    this.#context = context
     this.#tasks = tasks
   }
 
@@ -36,7 +36,7 @@ export class Tasks {
    * @throws NotFound when the caller may not read the EHR
    */
   listTodo(caller: Caller, ehrId: string, filter: TodoFilter, page: PageRequest): Promise<Page<StoredTask>> {
-    return runAuditedReads(this.#records, (tx) => this.#listTodo(caller, ehrId, filter, page, tx))
+    return runAuditedReads(this.#context, (tx) => this.#listTodo(caller, ehrId, filter, page, tx))
   }
 
   async #listTodo(

@@ -79,12 +79,12 @@ interface Graph {
 
 /** Measured values of an EHR as lines, ready for a chart. */
 export class Graphs {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #kinds: readonly MeasurementKind[]
   readonly #timelines: Timelines
 
-  constructor(records: StoreContext, kinds: readonly MeasurementKind[], timelines: Timelines) {
-    this.#records = records
+  constructor(context: StoreContext, kinds: readonly MeasurementKind[], timelines: Timelines) {
+    this.#context = context
     this.#kinds = kinds
     this.#timelines = timelines
   }
@@ -95,10 +95,10 @@ export class Graphs {
     const kinds = selectSeries(this.#kinds, measures)
     const collections = kinds.map(({ kind }) => kind.collection)
     const [plans, holding] = await Promise.all([
-      findReadablePlans(this.#records, caller, ehrId),
-      findNonemptyCollections(this.#records, { ehrId }, collections),
+      findReadablePlans(this.#context, caller, ehrId),
+      findNonemptyCollections(this.#context, { ehrId }, collections),
     ])
-    const types = await findGraphSources(this.#records, plans, measures)
+    const types = await findGraphSources(this.#context, plans, measures)
     const readings = [...kinds, ...selectSeries(types, measures)]
     const ofPlans = { carePlanId: plans.length === 1 ? plans[0] : { $in: plans } }
     const ofEhr = { ehrId, ...IN_EHR_COMPOSITION_FILTER, ...permissionFilter('_rperm', caller) }
@@ -135,7 +135,7 @@ export class Graphs {
   /** The thresholds of these plans, most recently changed first. */
   async #thresholdsOf(plans: readonly string[]): Promise<ParseDocument[]> {
     const ofPlans = { carePlanId: { $in: plans } } as Filter<ParseDocument>
-    const planThresholds = await documentCollection(this.#records, PlanThresholds.collection)
+    const planThresholds = await documentCollection(this.#context, PlanThresholds.collection)
       .find(ofPlans)
       .toArray()
     return planThresholds.sort((a, b) => b._updated_at.getTime() - a._updated_at.getTime())
@@ -162,7 +162,7 @@ export class Graphs {
     const within = { ...where, ...(Object.keys(timestamp).length > 0 && { timestamp }) }
     const fields = series.map(([, { field }]) => field)
     return readTimeColumns(
-      this.#records,
+      this.#context,
       collection,
       places.map((place) => ({ ...place, ...within })),
       fields,
@@ -171,7 +171,7 @@ export class Graphs {
 
   /** The audit entry names kinds instead of records, because there may be a hundred thousand records. */
   async #report(caller: Caller, ehrId: string, collections: readonly string[]): Promise<void> {
-    const { audit } = this.#records
+    const { audit } = this.#context
     const searchedEhrs = { searched: [ehrId], denied: [] }
     const accesses = collections.map((type) =>
       queryAccesses(audit, caller, { type, asked: 'medgraph' }, searchedEhrs),

@@ -97,15 +97,15 @@ export const timelineKindsOf = ({ kind, parts = [] }: TimelineDefinition): strin
 
 /** All events in an EHR, of every kind, sorted by time. */
 export class Timelines {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #kinds: readonly TimelineKind[]
 
-  constructor(records: StoreContext, kinds: readonly ClassKind[]) {
-    this.#records = records
+  constructor(context: StoreContext, kinds: readonly ClassKind[]) {
+    this.#context = context
     this.#kinds = kinds.filter(hasTimelineLine).map((kind) => ({
       kind,
       format: createParseFormat(kind.schema) as ParseFormat<FieldValues>,
-      documents: documentCollection(records, kind.collection),
+      documents: documentCollection(context, kind.collection),
     }))
   }
 
@@ -125,7 +125,7 @@ export class Timelines {
     const ofEhr = { ehrId }
     const streams = this.#kinds.flatMap((source) => streamsOf(source, query))
     const collections = streams.map(({ source }) => source.kind.collection)
-    const { ehrs, nonempty } = await findEhrContents(this.#records, [ehrId], collections)
+    const { ehrs, nonempty } = await findEhrContents(this.#context, [ehrId], collections)
     const inPlans = (await this.#planScopes(caller, ehrId, ehrs.get(ehrId))) ?? [ofEhr]
     const nonemptyStreams = streams.filter(({ source }) => nonempty.has(source.kind.collection))
     const limits = createReadLimits(caller)
@@ -141,7 +141,7 @@ export class Timelines {
     const page = all.slice(0, limitOfPage(limit, parts))
     if (after?.isBackward) page.reverse()
     const accesses = await this.#accesses(caller, ehrId, page)
-    const recording = this.#records.audit.record(...accesses)
+    const recording = this.#context.audit.record(...accesses)
     const lines = await runWhileRecording(recording, () => mapInSlices(page, toTimelineEntry, limits.slice))
     const around = neighbouringPositions(page, all.length > page.length, after)
     const cursorOf = (place: CursorPosition | undefined) =>
@@ -155,7 +155,7 @@ export class Timelines {
     ehrId: string,
     ehr: ParseDocument | undefined,
   ): Promise<FieldValues[] | undefined> {
-    const ids = await findParticipantPlans(this.#records, caller, ehrId, ehr)
+    const ids = await findParticipantPlans(this.#context, caller, ehrId, ehr)
     const plans = ids?.length === 1 ? ids[0] : { $in: ids }
     return ids && [{ carePlanId: plans }, { ehrId, ...IN_EHR_COMPOSITION_FILTER }]
   }
@@ -164,7 +164,7 @@ export class Timelines {
   async #accesses(caller: Caller, ehrId: string, page: readonly TimelineMatch[]): Promise<AuditedAccess[]> {
     if (page.length === 0) {
       const access = { type: 'Ehr', asked: TIMELINE_LIST }
-      return scopedQueryAccesses(this.#records, caller, access, { ehrIds: [ehrId] })
+      return scopedQueryAccesses(this.#context, caller, access, { ehrIds: [ehrId] })
     }
     const collections = [...new Set(page.map(({ source }) => source.kind.collection))]
     const accessFields = { action: 'query', asked: TIMELINE_LIST } as const

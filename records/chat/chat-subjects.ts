@@ -44,23 +44,23 @@ export async function requireChatSubject(...of: Parameters<typeof findChatSubjec
 }
 
 async function recordDenial(
-  ...[records, _, caller, about, id]: Parameters<typeof findChatSubject>
+  ...[context, _, caller, about, id]: Parameters<typeof findChatSubject>
 ): Promise<void> {
   const collection = SUBJECT_COLLECTIONS[about]
   if (collection === undefined) return
-  const found = await documentCollection(records, collection).findOne(
+  const found = await documentCollection(context, collection).findOne(
     { _id: id },
     { projection: { ehrId: 1 } },
   )
   const resource = { collection, ehr: about === 'ehr' ? 'id' : 'ehrId' } as const
   const denial = { action: 'read', outcome: 'denied' } as const
   const target = { id, ehrId: found?.ehrId }
-  if (found) await records.audit.record(...accessWithoutRecords(resource, caller, denial, target))
+  if (found) await context.audit.record(...accessWithoutRecords(resource, caller, denial, target))
 }
 
 /** @returns undefined if the caller may not see the subject */
 export async function findChatSubject(
-  records: StoreContext,
+  context: StoreContext,
   connections: ConnectionCheck,
   caller: Caller,
   about: ChatSubjectType,
@@ -68,7 +68,7 @@ export async function findChatSubject(
 ): Promise<ChatSubject | undefined> {
   const collection = SUBJECT_COLLECTIONS[about]
   if (collection === undefined) return findNetworkSubject(connections, caller, id)
-  const found = await documentCollection(records, collection).findOne(
+  const found = await documentCollection(context, collection).findOne(
     { _id: id, ...permissionFilter('_rperm', caller) },
     { projection: { ehrId: 1, carePlanId: 1, goalId: 1, anonymous: 1, _rperm: 1, _wperm: 1 } },
   )
@@ -87,8 +87,8 @@ export async function findChatSubject(
     },
     permissions: fromStoredPermissions(found),
     isAnonymous:
-      (about === 'careplan' ? found.anonymous === true : await isAnonymousPlan(records, carePlanId)) ||
-      (await findAnonymizedEhrs(records, caller)).has(ehrId),
+      (about === 'careplan' ? found.anonymous === true : await isAnonymousPlan(context, carePlanId)) ||
+      (await findAnonymizedEhrs(context, caller)).has(ehrId),
   }
 }
 
@@ -111,9 +111,9 @@ async function findNetworkSubject(
   }
 }
 
-async function isAnonymousPlan(records: StoreContext, carePlanId: string | undefined): Promise<boolean> {
+async function isAnonymousPlan(context: StoreContext, carePlanId: string | undefined): Promise<boolean> {
   if (carePlanId === undefined) return false
-  const plans = documentCollection(records, 'CarePlan')
+  const plans = documentCollection(context, 'CarePlan')
   const plan = await plans.findOne({ _id: carePlanId }, { projection: { anonymous: 1 } })
   return plan?.anonymous === true
 }

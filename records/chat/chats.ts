@@ -63,7 +63,7 @@ export const REMINDER_DELAY_MS = 3_600_000
 
 /** Conversations between users who may see the same subject. */
 export class Chats {
-  readonly records: StoreContext
+  readonly context: StoreContext
   readonly #dependencies: ChatDependencies
   readonly #topics
   readonly #messages
@@ -71,13 +71,13 @@ export class Chats {
   /** A message as it is now; many streams ask for the same one at the same moment. */
   readonly #findMessage
 
-  constructor(records: StoreContext, others: ChatDependencies) {
-    this.records = records
+  constructor(context: StoreContext, others: ChatDependencies) {
+    this.context = context
     this.#dependencies = others
-    this.#topics = new Store(records, ChatTopic)
-    this.#messages = new Store(records, ChatMessage)
-    this.marks = new ReadMarks(records)
-    const messages = documentCollection(records, ChatMessage.collection)
+    this.#topics = new Store(context, ChatTopic)
+    this.#messages = new Store(context, ChatMessage)
+    this.marks = new ReadMarks(context)
+    const messages = documentCollection(context, ChatMessage.collection)
     this.#findMessage = createBatchedLookup((ids) => messages.find({ _id: { $in: ids } }).toArray())
   }
 
@@ -111,13 +111,13 @@ export class Chats {
     const { topicId, messageId } = ids
     const topic = await createOrFindExisting(
       () =>
-        runStoreTransaction(this.records, async (tx) => {
+        runStoreTransaction(this.context, async (tx) => {
           // The lock prevents that the subject is deleted at the same time.
-          if (subject.ehrId !== undefined) await lockExclusive(this.records, tx, [subject.ehrId])
+          if (subject.ehrId !== undefined) await lockExclusive(this.context, tx, [subject.ehrId])
           else await this.#dependencies.connections.letTalk(tx, caller.userId, place.id)
           const { permissions } = await this.#subject(caller, place)
           const write = [...new Set([...permissions.write, caller.userId])]
-          const at = this.records.clock().toISOString()
+          const at = this.context.clock().toISOString()
           const topic = {
             ...parentFieldsOf(subject),
             title,
@@ -146,7 +146,7 @@ export class Chats {
   async show(caller: Caller, place: ChatSubjectKey, topicId: string, { limit, cursor }: PageRequest) {
     const subject = await this.#subject(caller, place)
     const where = { topicId, ehrId: subject.ehrId }
-    const [topic, page] = await runAuditedReads(this.records, (tx) =>
+    const [topic, page] = await runAuditedReads(this.context, (tx) =>
       Promise.all([
         this.#topic(caller, subject, topicId, tx),
         this.#messages.list(caller, 'ofTopic', { where, order: 'desc', limit, cursor }, { tx }),
@@ -201,7 +201,7 @@ export class Chats {
     expected: ExpectedVersions,
   ) {
     const change = (now: StoredMessage): StoredMessage => {
-      const late = this.records.clock().getTime() - Date.parse(now.createdAt) > EDIT_PERIOD_MS
+      const late = this.context.clock().getTime() - Date.parse(now.createdAt) > EDIT_PERIOD_MS
       requireNoViolations([
         ...chatTextViolations('text', text),
         ...(now.deleted
@@ -209,7 +209,7 @@ export class Chats {
           : []),
         ...(late ? [{ path: 'text', code: 'late', message: 'can be changed within 15 minutes only' }] : []),
       ])
-      return { ...now, text, editedAt: this.records.clock().toISOString() }
+      return { ...now, text, editedAt: this.context.clock().toISOString() }
     }
     return this.#change(caller, place, key, change, { expected })
   }
@@ -245,7 +245,7 @@ export class Chats {
   ): Promise<void> {
     const subject = await this.#subject(caller, place)
     await this.#topic(caller, subject, topicId)
-    const messages = documentCollection(this.records, ChatMessage.collection)
+    const messages = documentCollection(this.context, ChatMessage.collection)
     const which = { topicId, ...(messageId && { _id: messageId }) }
     const found = await messages.findOne(which, {
       sort: { _created_at: -1, _id: -1 },
@@ -270,7 +270,7 @@ export class Chats {
         (collection === ChatTopic.collection || (after ?? before)?.topicId === topicId),
       isReachable: async (caller: Caller) =>
         isReadableByHelper(caller, ChatTopic.helperAct) &&
-        (await canRead(this.records, caller, ChatTopic.collection, { _id: topicId })) &&
+        (await canRead(this.context, caller, ChatTopic.collection, { _id: topicId })) &&
         (await this.#isSubjectReachable(caller, place)),
     }
   }
@@ -304,12 +304,12 @@ export class Chats {
   }
 
   #subject(caller: Caller, { about, id }: ChatSubjectKey): Promise<ChatSubject> {
-    return requireChatSubject(this.records, this.#dependencies.connections, caller, about, id)
+    return requireChatSubject(this.context, this.#dependencies.connections, caller, about, id)
   }
 
   async #isSubjectReachable(caller: Caller, { about, id }: ChatSubjectKey): Promise<boolean> {
     const { connections } = this.#dependencies
-    return (await findChatSubject(this.records, connections, caller, about, id)) !== undefined
+    return (await findChatSubject(this.context, connections, caller, about, id)) !== undefined
   }
 
   #topic(caller: Caller, { about, aboutId, ehrId }: ChatSubject, id: string, tx?: never | object) {
@@ -384,13 +384,13 @@ export class Chats {
     topicId?: string,
   ): Promise<void> {
     const violations: Violation[] = chatTextViolations('text', text)
-    const messages = documentCollection(this.records, ChatMessage.collection)
+    const messages = documentCollection(this.context, ChatMessage.collection)
     if (replyTo && !(await messages.findOne({ _id: replyTo, topicId: topicId ?? '' })))
       violations.push(unknownMessageViolation('replyTo'))
     for (const [i, { type, id }] of attachments.entries()) {
       const collection = ehrId === undefined ? undefined : this.#dependencies.collectionOf(type)
       const isThere =
-        collection !== undefined && (await canRead(this.records, caller, collection, { _id: id, ehrId }))
+        collection !== undefined && (await canRead(this.context, caller, collection, { _id: id, ehrId }))
       if (!isThere)
         violations.push({ path: `attachments.${i}`, code: 'reference', message: NO_RECORD_MESSAGE })
     }
@@ -398,8 +398,8 @@ export class Chats {
   }
 
   async #scheduleReminder(topicId: string, session: ClientSession): Promise<void> {
-    const topics = documentCollection(this.records, ChatTopic.collection)
-    await topics.updateOne({ _id: topicId }, reminderUpdate(this.records.clock()), { session })
+    const topics = documentCollection(this.context, ChatTopic.collection)
+    await topics.updateOne({ _id: topicId }, reminderUpdate(this.context.clock()), { session })
   }
 }
 

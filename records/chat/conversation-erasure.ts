@@ -22,27 +22,27 @@ import { deleteReadMarks } from './read-marks.ts'
  * who follow changes are told that the topics are gone.
  */
 export async function eraseConversations(
-  records: Pick<StoreContext, 'db' | 'clock'>,
+  context: Pick<StoreContext, 'db' | 'clock'>,
   { id: mvUid }: Pick<Job, 'id'>,
   { runStep }: JobSteps,
 ): Promise<void> {
-  const topics = documentCollection(records, ChatTopic.collection)
-  const messages = documentCollection(records, ChatMessage.collection)
+  const topics = documentCollection(context, ChatTopic.collection)
+  const messages = documentCollection(context, ChatMessage.collection)
   for await (const topicIds of iterateIdBatches(topics, conversationsOf(mvUid)))
     for (const topicId of topicIds) {
       for await (const ids of iterateIdBatches(messages, { topicId }))
-        await runStep(({ session }) => purge(records, ChatMessage, ids, session))
+        await runStep(({ session }) => purge(context, ChatMessage, ids, session))
       await runStep(async ({ session, changes }) => {
         const topic = await topics.findOne({ _id: topicId }, { session })
         const late = await messages.find({ topicId }, { session, projection: { _id: 1 } }).toArray()
         const lateIds = late.map(({ _id }) => _id)
-        await purge(records, ChatMessage, lateIds, session)
-        await purge(records, ChatTopic, [topicId], session)
-        await deleteReadMarks(records, topicId, session)
-        if (topic) changes.push(erasureEntryOf(topic, mvUid, records.clock()))
+        await purge(context, ChatMessage, lateIds, session)
+        await purge(context, ChatTopic, [topicId], session)
+        await deleteReadMarks(context, topicId, session)
+        if (topic) changes.push(erasureEntryOf(topic, mvUid, context.clock()))
       })
     }
-  await deleteInBatches(historyCollection(records.db), erasureEntriesFor(mvUid))
+  await deleteInBatches(historyCollection(context.db), erasureEntriesFor(mvUid))
 }
 
 const erasingCaller: Caller = { ...serviceCaller, userId: 'service' }

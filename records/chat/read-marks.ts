@@ -39,10 +39,10 @@ const TOPICS_PER_COMMAND = 100
 
 /** The position up to which each user has read each topic. */
 export class ReadMarks {
-  readonly #records: Pick<StoreContext, 'db'>
+  readonly #context: Pick<StoreContext, 'db'>
 
-  constructor(records: Pick<StoreContext, 'db'>) {
-    this.#records = records
+  constructor(context: Pick<StoreContext, 'db'>) {
+    this.#context = context
   }
 
   indexes(): [collection: string, IndexDescription[]] {
@@ -78,7 +78,7 @@ export class ReadMarks {
       { $limit: MAX_UNREAD_COUNT },
       { $group: { _id: '$topicId', count: { $sum: 1 } } },
     ])
-    const messages = documentCollection(this.#records, ChatMessage.collection)
+    const messages = documentCollection(this.#context, ChatMessage.collection)
     const more = rest.map((pipeline) => ({ $unionWith: { coll: messages.collectionName, pipeline } }))
     const counts = await messages.aggregate<{ _id: string; count: number }>([...first, ...more]).toArray()
     return counts.map(({ _id, count }) => [_id, count])
@@ -96,7 +96,7 @@ export class ReadMarks {
     userId: string,
     { _id, _created_at: readTo }: ParseDocument,
   ): Promise<void> {
-    const messages = documentCollection(this.#records, ChatMessage.collection)
+    const messages = documentCollection(this.#context, ChatMessage.collection)
     const follows = await messages.findOne({ topicId, _created_at: readTo, _id: { $gt: _id } })
     const isLater = {
       $or: [
@@ -132,13 +132,13 @@ export class ReadMarks {
 
   /** Deletes everybody's marks of the topics of an EHR that is purged. */
   async deleteOfEhr(ehrId: string): Promise<void> {
-    const topics = documentCollection(this.#records, ChatTopic.collection)
+    const topics = documentCollection(this.#context, ChatTopic.collection)
     for await (const topicIds of iterateIdBatches(topics, { ehrId }))
       await this.#marks.deleteMany({ topicId: { $in: topicIds } })
   }
 
   get #marks(): Collection<ReadMark> {
-    return readMarksOf(this.#records)
+    return readMarksOf(this.#context)
   }
 }
 
@@ -150,11 +150,11 @@ const readMarksOf = ({ db }: Pick<StoreContext, 'db'>): Collection<ReadMark> =>
 
 /** Deletes everybody's marks of a purged topic. */
 export async function deleteReadMarks(
-  records: Pick<StoreContext, 'db'>,
+  context: Pick<StoreContext, 'db'>,
   topicId: string,
   session: ClientSession,
 ): Promise<void> {
-  await readMarksOf(records).deleteMany({ topicId }, { session })
+  await readMarksOf(context).deleteMany({ topicId }, { session })
 }
 
 const readMarkIdOf = (topicId: string, userId: string): string => `${topicId}/${userId}`

@@ -14,16 +14,16 @@ const DAY_MS = 86_400_000
 
 /** Mails users about messages that they have not read for an hour, at most once a day for each topic. */
 export class Reminders {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #marks: ReadMarks
   readonly #sendMail: SendMail
   readonly #dueTopics: DueRecords
 
-  constructor({ records, marks }: { records: StoreContext; marks: ReadMarks }, sendMail: SendMail) {
-    this.#records = records
+  constructor({ context, marks }: { context: StoreContext; marks: ReadMarks }, sendMail: SendMail) {
+    this.#context = context
     this.#marks = marks
     this.#sendMail = sendMail
-    this.#dueTopics = new DueRecords(records, ChatTopic.collection, 'remindAt')
+    this.#dueTopics = new DueRecords(context, ChatTopic.collection, 'remindAt')
   }
 
   /**
@@ -33,18 +33,18 @@ export class Reminders {
   send(now: Date, ending?: AbortSignal): Promise<void> {
     const runPage = () =>
       this.#dueTopics.runPage(now, (id) =>
-        runTransaction(this.#records, (session) => this.#remind(session, id, now)),
+        runTransaction(this.#context, (session) => this.#remind(session, id, now)),
       )
     return runPages(runPage, 'Some reminders could not be sent.', ending)
   }
 
   async #remind(session: ClientSession, topicId: string, now: Date): Promise<void> {
-    const topics = documentCollection(this.#records, ChatTopic.collection)
+    const topics = documentCollection(this.#context, ChatTopic.collection)
     const topic = await topics.findOne({ _id: topicId, remindAt: { $lte: now } }, { session })
     if (!topic) return
     const dues = [await this.#mailReaders(topic, now, session)]
     const young = { topicId, _created_at: { $gt: new Date(now.getTime() - REMINDER_DELAY_MS) } }
-    const messages = documentCollection(this.#records, ChatMessage.collection)
+    const messages = documentCollection(this.#context, ChatMessage.collection)
     const next = await messages.findOne(young, { session, sort: { _created_at: 1 } })
     if (next) dues.push(new Date(next._created_at.getTime() + REMINDER_DELAY_MS))
     const [first] = dues.flatMap((due) => due ?? []).sort((a, b) => a.getTime() - b.getTime())
@@ -89,7 +89,7 @@ export class Reminders {
     const period = { $gt: from, $lte: to }
     const others = { topicId, createdBy: { $ne: userId }, deleted: { $ne: true } }
     const due = { ...others, $and: [{ _created_at: period }, messagesAfter(mark)] } as Filter<ParseDocument>
-    const messages = documentCollection(this.#records, ChatMessage.collection)
+    const messages = documentCollection(this.#context, ChatMessage.collection)
     return (await messages.findOne(due, { session })) !== null
   }
 
@@ -97,9 +97,9 @@ export class Reminders {
   async #readersOf({ _rperm }: ParseDocument): Promise<string[]> {
     const roles = _rperm.flatMap((who) => /^role:(.*)$/.exec(who)?.[1] ?? [])
     const userIds = _rperm.filter((who) => /^[A-Za-z0-9]{10}$/.test(who))
-    const all = [...new Set([...userIds, ...(await findUsersWithRoles(this.#records, roles))])]
+    const all = [...new Set([...userIds, ...(await findUsersWithRoles(this.#context, roles))])]
     const wanting = { _id: { $in: all }, chatMails: { $ne: false } }
-    const found = await usersOf(this.#records.db)
+    const found = await usersOf(this.#context.db)
       .find(wanting, { projection: { _id: 1 } })
       .toArray()
     return found.map(({ _id }) => _id)

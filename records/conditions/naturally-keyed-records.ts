@@ -18,11 +18,11 @@ interface PutCondition {
 
 /** The records of a kind of which an EHR has at most one for each natural key. */
 export class NaturallyKeyedRecords<S extends TObject, L extends string> extends EhrRecords<S, L> {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
 
-  constructor(records: StoreContext, kind: EhrRecordKind<S, L>) {
-    super(records, kind)
-    this.#records = records
+  constructor(context: StoreContext, kind: EhrRecordKind<S, L>) {
+    super(context, kind)
+    this.#context = context
   }
 
   /** The key of the record with these natural keys; if there is none, an empty id, which no record has. */
@@ -74,8 +74,8 @@ export class NaturallyKeyedRecords<S extends TObject, L extends string> extends 
       return { record, created: false }
     }
     if (expected !== undefined)
-      await auditRefusal(this.#records, caller, this.kind.collection, ehrId, async () => {
-        await requireReadableEhr(this.#records, caller, ehrId)
+      await auditRefusal(this.#context, caller, this.kind.collection, ehrId, async () => {
+        await requireReadableEhr(this.#context, caller, ehrId)
         throw new ServiceError('PreconditionFailed')
       })
     return { record: await this.create(caller, { ehrId }, body, newId), created: true }
@@ -90,13 +90,13 @@ export class NaturallyKeyedRecords<S extends TObject, L extends string> extends 
   /** A record that was deleted may exist again, with other natural keys. */
   async #findDeletedId(ehrId: string, values: object): Promise<string> {
     const place = { ehrId, collection: this.kind.collection }
-    const deletedIds = await findDeletedIds(this.#records.db, place, this.#keysOf(values))
+    const deletedIds = await findDeletedIds(this.#context.db, place, this.#keysOf(values))
     const existing = await this.#documents.distinct('_id', { _id: { $in: deletedIds } })
     return deletedIds.find((id) => !existing.includes(id)) ?? ''
   }
 
   get #documents() {
-    return documentCollection(this.#records, this.kind.collection)
+    return documentCollection(this.#context, this.kind.collection)
   }
 
   #keysOf(values: object): string[] {

@@ -102,12 +102,12 @@ type AuditRefusal = (check: () => Promise<void>) => Promise<void>
 export class EhrRecords<S extends TObject, L extends string> {
   readonly kind: EhrRecordKind<S, L>
   readonly store: Store<S, L>
-  readonly #records: StoreContext
+  readonly #context: StoreContext
 
-  constructor(records: StoreContext, kind: EhrRecordKind<S, L>) {
-    this.#records = records
+  constructor(context: StoreContext, kind: EhrRecordKind<S, L>) {
+    this.#context = context
     this.kind = kind
-    this.store = new Store(records, kind)
+    this.store = new Store(context, kind)
   }
 
   /** The collections and their indexes, which the service creates on startup. */
@@ -154,7 +154,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     const ehrCondition = { ehrId: { checked: ehrId } }
     if (carePlanId !== undefined) return byPlan && typeof carePlanId === 'string' ? [ehrCondition] : undefined
     if (!byPlan || !outsidePlans) return undefined
-    const plans = await findParticipantPlans(this.#records, caller, ehrId, ehr)
+    const plans = await findParticipantPlans(this.#context, caller, ehrId, ehr)
     if (!plans) return undefined
     return [{ ...ehrCondition, carePlanId: plans.length === 1 ? plans[0] : { in: plans } }, outsidePlans]
   }
@@ -187,7 +187,7 @@ export class EhrRecords<S extends TObject, L extends string> {
   create(caller: Caller, place: ParentIds, body: object, id: string): Promise<SavedRecord<Static<S>>> {
     return createOrFindExisting(
       () =>
-        auditRefusal(this.#records, caller, this.kind.collection, place.ehrId, () =>
+        auditRefusal(this.#context, caller, this.kind.collection, place.ehrId, () =>
           this.createIn(caller, place, body, id),
         ),
       () => this.get(caller, { id, ...place }),
@@ -220,7 +220,7 @@ export class EhrRecords<S extends TObject, L extends string> {
   }
 
   async #validateNew(input: Values): Promise<Static<S> & ParentIds> {
-    const kind = await resolveRules(this.#records, this.kind as unknown as ClassKind, input)
+    const kind = await resolveRules(this.#context, this.kind as unknown as ClassKind, input)
     return validateNewRecord(kind, input) as unknown as Static<S> & ParentIds
   }
 
@@ -236,7 +236,7 @@ export class EhrRecords<S extends TObject, L extends string> {
       return this.store.insert(caller, record, target, { id, tx })
     }
     const work = (tx: Transaction) => this.#insertLimited(tx, caller, record, id)
-    return tx ? work(tx) : runStoreTransaction(this.#records, work)
+    return tx ? work(tx) : runStoreTransaction(this.#context, work)
   }
 
   /** Creates a record of a kind with limited number, which is counted under the exclusive lock of the EHR. */
@@ -247,11 +247,11 @@ export class EhrRecords<S extends TObject, L extends string> {
     id: string,
   ): Promise<WrittenRecord<S>> {
     const kind = this.kind as unknown as ClassKind
-    const find = parentFinderIn(this.#records, tx.session)
+    const find = parentFinderIn(this.#context, tx.session)
     const { permissions } = await resolveParent(find, caller, kind, id, record)
     // Check the permissions first: a forbidden request must not make others wait for the lock.
-    await lockEhrExclusively(this.#records, tx, record.ehrId)
-    await requireCapacity(this.#records, kind, { ...record, id }, tx.session)
+    await lockEhrExclusively(this.#context, tx, record.ehrId)
+    await requireCapacity(this.#context, kind, { ...record, id }, tx.session)
     return this.store.insert(caller, record, permissions, { tx, id })
   }
 
@@ -306,11 +306,11 @@ export class EhrRecords<S extends TObject, L extends string> {
         return record
       }, within)
       if (quota.keyOf(after) === quota.keyOf(before)) return result
-      await lockEhrExclusively(this.#records, within, String(after.ehrId))
-      await audit(() => requireCapacity(this.#records, kind, after, within.session))
+      await lockEhrExclusively(this.#context, within, String(after.ehrId))
+      await audit(() => requireCapacity(this.#context, kind, after, within.session))
       return result
     }
-    return tx ? work(tx) : runStoreTransaction(this.#records, work)
+    return tx ? work(tx) : runStoreTransaction(this.#context, work)
   }
 
   /**
@@ -332,9 +332,9 @@ export class EhrRecords<S extends TObject, L extends string> {
       this.store.replace(caller, storeKeyOf({ id }), checkedNext, { expected, tx, skipUnchanged: true })
     const write = (tx?: Transaction) => this.#writeWithinQuota(next, replace, { tx })
     if (!closes) return (await write()).document
-    return runStoreTransaction(this.#records, async (tx) => {
+    return runStoreTransaction(this.#context, async (tx) => {
       const { document } = await write(tx)
-      await lockEhrExclusively(this.#records, tx, String(document.ehrId))
+      await lockEhrExclusively(this.#context, tx, String(document.ehrId))
       return document
     })
   }
@@ -352,18 +352,18 @@ export class EhrRecords<S extends TObject, L extends string> {
     if (!closes) return write(tx)
     const close = async (within: Transaction) => {
       const closedRecord = await write(within)
-      await lockEhrExclusively(this.#records, within, (closedRecord as unknown as ParentIds).ehrId)
+      await lockEhrExclusively(this.#context, within, (closedRecord as unknown as ParentIds).ehrId)
       return closedRecord
     }
-    return tx ? close(tx) : runStoreTransaction(this.#records, close)
+    return tx ? close(tx) : runStoreTransaction(this.#context, close)
   }
 
   /** The kind with the rules of one record. The fields that select the rules never change. */
   async #kindFor({ id }: { id: string }): Promise<ClassKind> {
     const kind = this.kind as unknown as ClassKind
     if (!kind.rulesFor) return kind
-    const document = await documentCollection(this.#records, kind.collection).findOne({ _id: id })
-    return document ? resolveRules(this.#records, kind, document) : kind
+    const document = await documentCollection(this.#context, kind.collection).findOne({ _id: id })
+    return document ? resolveRules(this.#context, kind, document) : kind
   }
 
   /** Deletes a record and hides its contents, until it returns. @throws NotFound; Forbidden; PreconditionFailed */
@@ -389,12 +389,12 @@ export class EhrRecords<S extends TObject, L extends string> {
   ): Promise<void> {
     const { collection } = this.kind
     if (!isContainerClass(collection)) return void (await remove())
-    await runStoreTransaction(this.#records, async (tx) => {
+    await runStoreTransaction(this.#context, async (tx) => {
       const ehrId = await remove(tx)
-      await hideContents(this.#records, tx, caller, collection, { id, ehrId })
-      await lockEhrExclusively(this.#records, tx, ehrId)
+      await hideContents(this.#context, tx, caller, collection, { id, ehrId })
+      await lockEhrExclusively(this.#context, tx, ehrId)
     })
-    await waitForDeletion(this.#records, collection, id)
+    await waitForDeletion(this.#context, collection, id)
   }
 
   /** Lists the changes of a record, newest first. @throws NotFound */
@@ -443,21 +443,21 @@ export class EhrRecords<S extends TObject, L extends string> {
     const kind = this.kind as unknown as ClassKind
     const record = deletedRecord as SavedRecord<Static<S>> & ParentIds
     const { id, ehrId } = record
-    const returnedRecord = await runWithEhrLock(this.#records, ehrId, async (tx) => {
-      const parent = await returnTargetFor(parentFinderIn(this.#records, tx.session), kind, id, record)
+    const returnedRecord = await runWithEhrLock(this.#context, ehrId, async (tx) => {
+      const parent = await returnTargetFor(parentFinderIn(this.#context, tx.session), kind, id, record)
       const rule = (former: SavedRecord<Static<S>>) =>
         ({ ...(former as object), ...this.#unchangeableFields(record) }) as Static<S>
       const options = { parent, tx, expected }
       const back = await this.store.returnDeleted(caller, deletedRecord, version, rule, options)
       const audit = this.#auditRefusedUpdate(caller, record)
       if (hasCapacityLimit(kind))
-        await audit(() => requireCapacity(this.#records, kind, back as Values, tx.session))
+        await audit(() => requireCapacity(this.#context, kind, back as Values, tx.session))
       if (isContainerClass(kind.collection))
-        await showContents(this.#records, tx, caller, kind.collection, { id, ehrId })
+        await showContents(this.#context, tx, caller, kind.collection, { id, ehrId })
       await onReturn?.(tx)
       return back
     })
-    if (isContainerClass(kind.collection)) await waitForDeletion(this.#records, kind.collection, id)
+    if (isContainerClass(kind.collection)) await waitForDeletion(this.#context, kind.collection, id)
     return returnedRecord
   }
 

@@ -77,7 +77,7 @@ export interface Quota {
   /** The same text for records that count together and name the same types. */
   keyOf(values: Values): string
   /** Returns for each of several records that would be added the error that forbids it. */
-  refuse(records: DefinitionLookup, values: readonly Values[], session?: ClientSession): Promise<Refusals>
+  refuse(context: DefinitionLookup, values: readonly Values[], session?: ClientSession): Promise<Refusals>
 }
 
 /** The properties of every kind of record, whichever API family offers it. */
@@ -94,7 +94,7 @@ export interface ClassKind extends Kind, AnyForms {
   checks: { create: Validator; update: Validator }
   rules: Rules
   /** Returns the rules for given values, if they depend on stored definitions. */
-  rulesFor?: ((records: DefinitionLookup, values: Values) => Promise<Rules>) | undefined
+  rulesFor?: ((context: DefinitionLookup, values: Values) => Promise<Rules>) | undefined
   quota?: Quota | undefined
   comparison?: Comparison | undefined
   /** Maximum number of records per care plan or goal. */
@@ -123,11 +123,11 @@ type Refusals = (ServiceError | undefined)[]
 
 /** Resolves the rules for these values. */
 export async function resolveRules(
-  records: DefinitionLookup,
+  context: DefinitionLookup,
   kind: ClassKind,
   values: Values,
 ): Promise<ClassKind> {
-  return kind.rulesFor ? { ...kind, rules: await kind.rulesFor(records, values) } : kind
+  return kind.rulesFor ? { ...kind, rules: await kind.rulesFor(context, values) } : kind
 }
 
 type KindLists<S extends TObject> = Record<string, ListDefinition<Static<S>>>

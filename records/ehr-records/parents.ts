@@ -161,42 +161,42 @@ export async function returnTargetFor(
  * @throws NotFound; Forbidden without write access to the plan
  */
 export async function requireWritablePlan(
-  records: StoreContext,
+  context: StoreContext,
   { session }: Transaction,
   caller: Caller,
   { ehrId, carePlanId }: PlanParentIds,
 ): Promise<Permissions> {
-  const plan = await requireWritableParent(parentFinderIn(records, session), caller, 'CarePlan', carePlanId, {
+  const plan = await requireWritableParent(parentFinderIn(context, session), caller, 'CarePlan', carePlanId, {
     ehrId,
   })
   return fromStoredPermissions(plan)
 }
 
 /** Locks one EHR exclusively: {@link lockExclusive}. */
-export const lockEhrExclusively = (records: StoreContext, tx: Transaction, ehrId: string): Promise<void> =>
-  lockExclusive(records, tx, [ehrId])
+export const lockEhrExclusively = (context: StoreContext, tx: Transaction, ehrId: string): Promise<void> =>
+  lockExclusive(context, tx, [ehrId])
 
 /**
  * Runs work that closes or removes records of an EHR, and locks the EHR exclusively in the same transaction.
  */
 export const runWithEhrLock = <T>(
-  records: StoreContext,
+  context: StoreContext,
   ehrId: string,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> =>
-  runStoreTransaction(records, async (tx) => {
+  runStoreTransaction(context, async (tx) => {
     const result = await work(tx)
-    await lockEhrExclusively(records, tx, ehrId)
+    await lockEhrExclusively(context, tx, ehrId)
     return result
   })
 
 /** Replaces a plan or a goal, under the exclusive lock of the EHR if that closes it. */
 export const replaceWithEhrLock = <T>(
-  records: StoreContext,
+  context: StoreContext,
   ehrId: string,
   { status }: { status?: string | null | undefined },
   replace: (tx?: Transaction) => Promise<T>,
 ): Promise<T> =>
   status === undefined || status === null || status === 'ACTIVE'
     ? replace()
-    : runWithEhrLock(records, ehrId, replace)
+    : runWithEhrLock(context, ehrId, replace)

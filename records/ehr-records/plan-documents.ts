@@ -49,14 +49,14 @@ interface PlanDocument<T> {
 
 /** Documents of care plans: one JSON object per plan, saved as a whole. */
 export class PlanDocuments<T extends object> {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #kind: ReturnType<typeof definePlanDocument>
   readonly #store
 
-  constructor(records: StoreContext, kind: ReturnType<typeof definePlanDocument>) {
-    this.#records = records
+  constructor(context: StoreContext, kind: ReturnType<typeof definePlanDocument>) {
+    this.#context = context
     this.#kind = kind
-    this.#store = new Store(records, kind)
+    this.#store = new Store(context, kind)
   }
 
   indexes(): [collection: string, IndexDescription[]] {
@@ -66,7 +66,7 @@ export class PlanDocuments<T extends object> {
   /** The place of a care plan's document, for callers who know the plan alone; access is checked there. */
   async placeOf(carePlanId: string): Promise<PlanParentIds> {
     const ehr = { projection: { ehrId: 1 } }
-    const plan = await documentCollection(this.#records, 'CarePlan').findOne({ _id: carePlanId }, ehr)
+    const plan = await documentCollection(this.#context, 'CarePlan').findOne({ _id: carePlanId }, ehr)
     return { ehrId: String(plan?.ehrId ?? ''), carePlanId }
   }
 
@@ -87,10 +87,10 @@ export class PlanDocuments<T extends object> {
     { expected }: WriteOptions,
   ): Promise<PlanDocument<T>> {
     const place = { ehrId, carePlanId }
-    return auditRefusal(this.#records, caller, this.#kind.collection, ehrId, () =>
-      runStoreTransaction(this.#records, async (tx) => {
-        const permissions = await requireWritablePlan(this.#records, tx, caller, place)
-        await lockEhrExclusively(this.#records, tx, ehrId)
+    return auditRefusal(this.#context, caller, this.#kind.collection, ehrId, () =>
+      runStoreTransaction(this.#context, async (tx) => {
+        const permissions = await requireWritablePlan(this.#context, tx, caller, place)
+        await lockEhrExclusively(this.#context, tx, ehrId)
         const { items } = await this.#store.list(caller, 'ofPlan', { where: place, limit: 1 }, { tx })
         const id = items[0]?.id
         if (id === undefined && Array.isArray(expected) && !expected.includes(0)) {

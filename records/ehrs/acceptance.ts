@@ -27,13 +27,13 @@ export const isPendingFor = async (...about: Parameters<typeof findPendingEhr>):
  * itself.
  */
 export async function grantSubjectAccess(
-  records: StoreContext,
+  context: StoreContext,
   tx: Transaction,
   { ehrId, subjectId }: { ehrId: string; subjectId: string },
 ): Promise<void> {
   const { session } = tx
-  await lockExclusive(records, tx, [ehrId])
-  await addSubjectPermissions(records, session, ehrId, subjectId)
+  await lockExclusive(context, tx, [ehrId])
+  await addSubjectPermissions(context, session, ehrId, subjectId)
 }
 
 /** The permission fields of a record of an EHR. */

@@ -56,12 +56,12 @@ const EHR_RESOURCE = { collection: 'Ehr', ehr: 'id' } as const
 
 /** The EHRs: the documents of the class Ehr. */
 export class Ehrs {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly store
 
-  constructor(records: StoreContext) {
-    this.#records = records
-    this.store = new Store(records, {
+  constructor(context: StoreContext) {
+    this.#context = context
+    this.store = new Store(context, {
       ...EHR_RESOURCE,
       schema: EhrForms.record,
       lists: ehrLists,
@@ -82,13 +82,13 @@ export class Ehrs {
   async list(caller: Caller, page: PageRequest, where: { subjectId?: string } = {}): Promise<Page<EhrView>> {
     const [{ items, ...rest }, anonymizedIds] = await Promise.all([
       this.#list(caller, page, where),
-      findAnonymizedEhrs(this.#records, caller),
+      findAnonymizedEhrs(this.#context, caller),
     ])
     return { ...rest, items: items.map((ehr) => hideSubject(ehr, anonymizedIds)) }
   }
 
   async #list(caller: Caller, page: PageRequest, where: { subjectId?: string }): Promise<Page<StoredEhr>> {
-    const own = await findOwnEhrId(this.#records, caller)
+    const own = await findOwnEhrId(this.#context, caller)
     if (own === undefined) return this.store.list(caller, 'newest', { where, ...page })
     return listOwnFirst(
       page,
@@ -109,7 +109,7 @@ export class Ehrs {
 
   /** Tells whether the caller may read the EHR; not audited. */
   isReadable(caller: Caller, id: string): Promise<boolean> {
-    return canRead(this.#records, caller, 'Ehr', { _id: id })
+    return canRead(this.#context, caller, 'Ehr', { _id: id })
   }
 
   /** Lists the EHRs that await the caller's acceptance, newest first, without their contents. */
@@ -120,7 +120,7 @@ export class Ehrs {
 
   /** Finds the newest EHR about a subject that the caller may read, and whose subject they see. @throws NotFound */
   async findAboutSubject(caller: Caller, subjectId: string): Promise<StoredEhr> {
-    const anonymizedIds = await findAnonymizedEhrs(this.#records, caller)
+    const anonymizedIds = await findAnonymizedEhrs(this.#context, caller)
     const page = { where: { subjectId }, limit: anonymizedIds.size + 1 }
     const { items } = await this.store.list(caller, 'aboutSubject', page)
     const ehr = items.find(({ id }) => !anonymizedIds.has(id))
@@ -189,12 +189,12 @@ export class Ehrs {
     const work = async (tx: Transaction) => {
       const ehr = { _id: id, subjectId }
       if (isOnly) await this.#requireOnly(tx, caller, ehr)
-      const { permissions, ...fields } = await prepareEhrCreation(this.#records, tx, caller, ehr)
+      const { permissions, ...fields } = await prepareEhrCreation(this.#context, tx, caller, ehr)
       await keep?.(tx, permissions)
       return this.store.insert(caller, { subjectId, ...fields }, permissions, { tx, id })
     }
     const queueFor = ehrCreationQueue(caller)
-    return runStoreTransaction(this.#records, work, { queueFor }).catch(throwConflict)
+    return runStoreTransaction(this.#context, work, { queueFor }).catch(throwConflict)
   }
 
   /** @throws Conflict when the id is that of a deleted EHR, or the caller may write an EHR about the subject */
@@ -203,10 +203,10 @@ export class Ehrs {
     caller: Caller,
     { _id, subjectId }: { _id: string; subjectId: string },
   ): Promise<void> {
-    if (await deletedEhrsOf(this.#records).findOne({ _id }, { session, projection: { _id: 1 } }))
+    if (await deletedEhrsOf(this.#context).findOne({ _id }, { session, projection: { _id: 1 } }))
       throw new ServiceError('Conflict', { detail: 'An EHR with this id has been deleted.' })
     const writable = { subjectId, ...permissionFilter('_wperm', caller) } as Filter<ParseDocument>
-    if (await documentCollection(this.#records, 'Ehr').findOne(writable, { session, projection: { _id: 1 } }))
+    if (await documentCollection(this.#context, 'Ehr').findOne(writable, { session, projection: { _id: 1 } }))
       throw new ServiceError('Conflict', { detail: 'You already have an EHR about this subject.' })
   }
 
@@ -217,13 +217,13 @@ export class Ehrs {
    */
   async accept(caller: Caller, id: string): Promise<StoredEhr> {
     const subjectId = caller.userId
-    const acceptedEhr = await runStoreTransaction(this.#records, async (tx) => {
-      const pending = !caller.acting && (await findPendingEhr(this.#records, subjectId, id, tx.session))
+    const acceptedEhr = await runStoreTransaction(this.#context, async (tx) => {
+      const pending = !caller.acting && (await findPendingEhr(this.#context, subjectId, id, tx.session))
       if (!pending) return
       const permissions = ehrPermissions(pending)
       const accept = (now: StoredEhr) => ({ ...now, pending: false })
       const ehr = await this.store.update(asUnrestricted(caller), { id }, accept, { tx, permissions })
-      await grantSubjectAccess(this.#records, tx, { ehrId: id, subjectId })
+      await grantSubjectAccess(this.#context, tx, { ehrId: id, subjectId })
       return ehr
     })
     if (acceptedEhr) return acceptedEhr
@@ -243,16 +243,16 @@ export class Ehrs {
 
   /** Soft-deletes an object of the class family. @throws as remove */
   async removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
-    await runStoreTransaction(this.#records, async (tx) => {
-      const declines = isAdmin(caller) || (await isPendingFor(this.#records, caller.userId, id, tx.session))
+    await runStoreTransaction(this.#context, async (tx) => {
+      const declines = isAdmin(caller) || (await isPendingFor(this.#context, caller.userId, id, tx.session))
       const by = declines ? asUnrestricted(caller) : caller
       const ehr = await this.store.find(by, { id }, { tx })
       if (!ehr) throw new ServiceError('NotFound')
       if (!canManageEhr(by, ehr)) throw new ServiceError('Forbidden', { detail: NOT_ITS_MANAGER })
-      await softDeleteEhrContents(this.#records, tx, by, { ehrId: id, subjectId: ehr.subjectId })
+      await softDeleteEhrContents(this.#context, tx, by, { ehrId: id, subjectId: ehr.subjectId })
       await this.store.delete(by, { id }, { tx, expected })
     })
-    await waitUntilHidden(this.#records, id)
+    await waitUntilHidden(this.#context, id)
   }
 
   /**
@@ -266,7 +266,7 @@ export class Ehrs {
     page: PageRequest,
     filter: AccessFilter = {},
   ): Promise<Page<AuditEntry>> {
-    const { db, audit } = this.#records
+    const { db, audit } = this.#context
     if (!isAdmin(caller)) {
       const ehr = (await this.store.find(caller, { id: ehrId })) ?? (await this.get(caller, ehrId))
       if (!canManageEhr(caller, ehr)) await this.#refuse(caller, ehrId, 'query')
@@ -274,7 +274,7 @@ export class Ehrs {
       return listAccesses(db, { ehrId, createdAt: new Date(ehr.createdAt) }, page, filter)
     }
     // Queries over every EHR do not tell that this one existed.
-    const own = { ehrId, createdAt: this.#records.clock() }
+    const own = { ehrId, createdAt: this.#context.clock() }
     if ((await listAccesses(db, own, { limit: 1 })).items.length > 0) {
       await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, [{ id: ehrId }]))
     } else await this.get(asUnrestricted(caller), ehrId)
@@ -284,9 +284,9 @@ export class Ehrs {
 
   /** Lists the EHRs that an administrator can restore, the last deleted one first, without their contents. */
   async listDeleted(caller: Caller, page: PageRequest): Promise<Page<DeletedEhr>> {
-    const found = await listDeletedEhrs(this.#records, page)
+    const found = await listDeletedEhrs(this.#context, page)
     const ehrs = found.items.map(({ _id }) => ({ id: _id }))
-    await this.#records.audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, ehrs))
+    await this.#context.audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, ehrs))
     return found
   }
 
@@ -297,25 +297,25 @@ export class Ehrs {
    */
   async restore(caller: Caller, id: string, isRetry: boolean): Promise<StoredEhr> {
     const by = asUnrestricted(caller)
-    const restoration = runStoreTransaction(this.#records, (tx) =>
-      restoreDeletedEhr(this.#records, tx, by, id),
+    const restoration = runStoreTransaction(this.#context, (tx) =>
+      restoreDeletedEhr(this.#context, tx, by, id),
     )
     await restoration.catch((error) => {
       if (!(isRetry && error instanceof ServiceError)) throw error
     })
-    await waitForJob(this.#records, { field: 'ehrId', id })
+    await waitForJob(this.#context, { field: 'ehrId', id })
     return this.get(by, id)
   }
 
   /** Deletes the list of created EHRs of an account that ends; the EHRs stay. */
   async forgetCreator(session: ClientSession, userId: string): Promise<void> {
-    await ehrCreatorsOf(this.#records).deleteOne({ _id: userId }, { session })
+    await ehrCreatorsOf(this.#context).deleteOne({ _id: userId }, { session })
   }
 
   /** @throws Forbidden, after auditing the refusal */
   async #refuse(caller: Caller, id: string, action: 'query' | 'update'): Promise<never> {
     const access = { action, outcome: 'refused' } as const
-    await this.#records.audit.record(...accessWithoutRecords(EHR_RESOURCE, caller, access, { id }))
+    await this.#context.audit.record(...accessWithoutRecords(EHR_RESOURCE, caller, access, { id }))
     throw new ServiceError('Forbidden')
   }
 }

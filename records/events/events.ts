@@ -27,9 +27,9 @@ export interface EventFilter {
 export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.lists> {
   readonly #context: StoreContext
 
-  constructor(records: StoreContext) {
-    super(records, Event)
-    this.#context = records
+  constructor(context: StoreContext) {
+    super(context, Event)
+    this.#context = context
   }
 
   /**

@@ -52,16 +52,16 @@ const HANDOVER = {
  * goes to them only in a care plan that they may write themselves.
  */
 export class Handovers {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #persons: Persons
   readonly #sendMail: SendMail
   readonly #store
 
-  constructor(records: StoreContext, persons: Persons, sendMail: SendMail) {
-    this.#records = records
+  constructor(context: StoreContext, persons: Persons, sendMail: SendMail) {
+    this.#context = context
     this.#persons = persons
     this.#sendMail = sendMail
-    this.#store = new Store(records, HANDOVER)
+    this.#store = new Store(context, HANDOVER)
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -98,7 +98,7 @@ export class Handovers {
 
   /** Lists the users to whom the caller can hand over, those with most of the care plans first. */
   async listColleagues(caller: Caller): Promise<Colleague[]> {
-    const all = await findColleagues(this.#records, caller)
+    const all = await findColleagues(this.#context, caller)
     const colleagues = all.slice(0, MAX_COLLEAGUES)
     for (const ehrId of colleagues.flatMap(({ ehrIds }) => ehrIds)) caller.onAccess?.(ehrId)
     const names = await this.#namesOf(
@@ -113,7 +113,7 @@ export class Handovers {
   async create(caller: Caller, body: HandoverBody, newId: string): Promise<HandoverResource> {
     const id = ownedRecordId(caller.userId, newId)
     const handover = await createOrFindExisting(
-      () => runStoreTransaction(this.#records, (tx) => this.#createIn(tx, caller, body, id)),
+      () => runStoreTransaction(this.#context, (tx) => this.#createIn(tx, caller, body, id)),
       () => this.#store.get(caller, { id }),
     )
     return this.#withName(caller, handover)
@@ -122,15 +122,15 @@ export class Handovers {
   async #createIn(
     tx: Transaction,
     caller: Caller,
-    { from = this.#records.clock().toISOString(), ...body }: HandoverBody,
+    { from = this.#context.clock().toISOString(), ...body }: HandoverBody,
     id: string,
   ): Promise<StoredHandover> {
     const { userId: by } = caller
-    await lockProfile(this.#records, tx, by)
-    await lockAccount(this.#records, tx, body.to)
-    const colleague = (await findColleagues(this.#records, caller)).find(({ mvUid }) => mvUid === body.to)
+    await lockProfile(this.#context, tx, by)
+    await lockAccount(this.#context, tx, body.to)
+    const colleague = (await findColleagues(this.#context, caller)).find(({ mvUid }) => mvUid === body.to)
     requireNoViolations([
-      ...timeViolations(from, body.until, this.#records.clock()),
+      ...timeViolations(from, body.until, this.#context.clock()),
       ...(colleague ? [] : [notColleagueViolation]),
       ...((await this.#overlaps(tx, by, from, body.until)) ? [overlapViolation] : []),
     ])
@@ -147,8 +147,8 @@ export class Handovers {
 
   /** Ends a handover now; one that has not begun never does. Repeating it changes nothing. @throws NotFound; PreconditionFailed */
   async end(caller: Caller, id: string, expected: ExpectedVersions): Promise<HandoverResource> {
-    const handover = await runStoreTransaction(this.#records, async (tx) => {
-      const now = this.#records.clock().toISOString()
+    const handover = await runStoreTransaction(this.#context, async (tx) => {
+      const now = this.#context.clock().toISOString()
       const endHandover = ({ until, from, ...rest }: StoredHandover) => {
         const end = from > now ? from : now
         return until <= now || until <= from
@@ -162,7 +162,7 @@ export class Handovers {
       })
       const ofOwner = caller.userId === record.by ? caller : undefined
       const colleague =
-        ofOwner && (await findColleagues(this.#records, ofOwner)).find(({ mvUid }) => mvUid === record.to)
+        ofOwner && (await findColleagues(this.#context, ofOwner)).find(({ mvUid }) => mvUid === record.to)
       await this.#audit(tx, caller, 'update', id, colleague?.ehrIds ?? [])
       return record
     })
@@ -172,7 +172,7 @@ export class Handovers {
   /** Whether the owner has handed over the list for a part of this period already. */
   async #overlaps({ session }: Transaction, by: string, from: string, until: string): Promise<boolean> {
     const during = { by, from: { $lt: new Date(until) }, until: { $gt: new Date(from) } }
-    const found = documentCollection(this.#records, HANDOVER.collection).find(during, { session })
+    const found = documentCollection(this.#context, HANDOVER.collection).find(during, { session })
     return (await found.toArray()).some((one) => (one.until as Date) > (one.from as Date))
   }
 
@@ -184,7 +184,7 @@ export class Handovers {
     id: string,
     ehrIds: readonly string[],
   ): Promise<void> {
-    const places = ehrIds.length > MAX_AUDITED_EHRS ? [await this.#records.audit.saveScope(ehrIds)] : ehrIds
+    const places = ehrIds.length > MAX_AUDITED_EHRS ? [await this.#context.audit.saveScope(ehrIds)] : ehrIds
     const entry = { requestId, userId, application, action, type: HANDOVER.collection, ids: [id] }
     tx.accesses.push(...places.map((ehrId) => ({ ...entry, ehrId, outcome: 'done' as const })))
   }
@@ -195,8 +195,8 @@ export class Handovers {
     mvUids: readonly string[],
     colleagues?: Awaited<ReturnType<typeof findColleagues>>,
   ): Promise<Map<string, string>> {
-    const anonymizedIds = await findAnonymizedEhrs(this.#records, caller)
-    const found = colleagues ?? (await findColleagues(this.#records, caller))
+    const anonymizedIds = await findAnonymizedEhrs(this.#context, caller)
+    const found = colleagues ?? (await findColleagues(this.#context, caller))
     const unnamed = found.filter(({ ehrIds }) => ehrIds.every((ehrId) => anonymizedIds.has(ehrId)))
     const unnamedIds = new Set(unnamed.map(({ mvUid }) => mvUid))
     return this.#persons.namesOf(mvUids.filter((mvUid) => !unnamedIds.has(mvUid)))

@@ -63,12 +63,12 @@ const UNUSED_FIELDS = { 'before.json': 0, 'before.facts': 0, 'before.times': 0 }
 
 /** The records of EHRs that were deleted and have not returned. */
 export class DeletedRecords {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #kinds: ReadonlyMap<string, NamedKind>
 
   /** @param kinds by the names that clients know */
-  constructor(records: StoreContext, kinds: ReadonlyMap<string, DeletableKind>) {
-    this.#records = records
+  constructor(context: StoreContext, kinds: ReadonlyMap<string, DeletableKind>) {
+    this.#context = context
     this.#kinds = new Map(
       [...kinds].map(([type, kind]) => [
         kind.collection,
@@ -88,7 +88,7 @@ export class DeletedRecords {
     type?: string,
   ): Promise<Page<DeletedRecord>> {
     const from = cursor === undefined ? undefined : decodePosition(cursor)
-    const isReadable = await canRead(this.#records, caller, 'Ehr', { _id: ehrId })
+    const isReadable = await canRead(this.#context, caller, 'Ehr', { _id: ehrId })
     const { found, next } = isReadable
       ? await this.#findDeletions(caller, ehrId, { limit, from, type })
       : { found: [], next: undefined }
@@ -131,7 +131,7 @@ export class DeletedRecords {
       ...(_rperm && { 'before._rperm': _rperm }),
       ...(from && filterAfter('at', -1, from)),
     }
-    return historyCollection(this.#records.db)
+    return historyCollection(this.#context.db)
       .find(filter, { projection: UNUSED_FIELDS })
       .sort({ at: -1, _id: -1 })
       .limit(ROUND_SIZE)
@@ -144,7 +144,7 @@ export class DeletedRecords {
       return kind && (type ?? kind.type) === kind.type && before?.compositionId === undefined
     })
     const ids = ofKinds.map(({ _id }) => _id)
-    const earlier = await findEarlierChanges(this.#records.db, ids)
+    const earlier = await findEarlierChanges(this.#context.db, ids)
     return ofKinds.filter(({ _id }) => !earlier.has(_id))
   }
 
@@ -174,8 +174,8 @@ export class DeletedRecords {
       return accessesByEhr({ collection, ehr: 'ehrId' }, caller, { action: 'query', asked }, recordsOfKind)
     })
     const ofNone = () =>
-      scopedQueryAccesses(this.#records, caller, { type: 'Ehr', asked }, { ehrIds: [ehrId] })
-    await this.#records.audit.record(...(accesses.length > 0 ? accesses : await ofNone()))
+      scopedQueryAccesses(this.#context, caller, { type: 'Ehr', asked }, { ehrIds: [ehrId] })
+    await this.#context.audit.record(...(accesses.length > 0 ? accesses : await ofNone()))
   }
 }
 

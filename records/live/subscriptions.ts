@@ -64,14 +64,14 @@ export class Subscriptions {
   #checks = 0
 
   constructor(
-    records: StoreContext,
+    context: StoreContext,
     feed: ChangeFeed,
     holders: TokenHolders,
     onFault: (fault: unknown) => void,
   ) {
     this.#feed = feed
     this.#holders = holders
-    this.#subscriptionAudit = new SubscriptionAudit(records.audit, onFault)
+    this.#subscriptionAudit = new SubscriptionAudit(context.audit, onFault)
     this.#loop = startPeriodicTask(SUBSCRIPTION_CHECK_INTERVAL_MS, () => this.#check(), onFault)
   }
 

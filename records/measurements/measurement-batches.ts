@@ -44,11 +44,11 @@ const VALIDATION_TIMEOUT_MS = 20_000
 
 /** Stores measurements of any kinds together, each on its own: a refused item does not affect the others. */
 export class MeasurementBatches {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #recordsOf: (kind: ClassKind) => EhrRecords<TObject, string>
 
-  constructor(records: StoreContext, recordsOf: (kind: ClassKind) => EhrRecords<TObject, string>) {
-    this.#records = records
+  constructor(context: StoreContext, recordsOf: (kind: ClassKind) => EhrRecords<TObject, string>) {
+    this.#context = context
     this.#recordsOf = recordsOf
   }
 
@@ -71,15 +71,15 @@ export class MeasurementBatches {
     )
     const first = ready[0]
     if (!first) {
-      await auditRefusal(this.#records, caller, 'Ehr', ehrId, () =>
-        requireReadableEhr(this.#records, caller, ehrId),
+      await auditRefusal(this.#context, caller, 'Ehr', ehrId, () =>
+        requireReadableEhr(this.#context, caller, ehrId),
       )
-      await this.#records.audit.record(...attempts)
+      await this.#context.audit.record(...attempts)
       return checkedItems as BatchItemOutcome[]
     }
-    const outcomes = await auditRefusal(this.#records, caller, first.kind.collection, ehrId, () =>
+    const outcomes = await auditRefusal(this.#context, caller, first.kind.collection, ehrId, () =>
       runStoreTransaction(
-        this.#records,
+        this.#context,
         (tx) => {
           tx.accesses.push(...attempts)
           return this.#storeIn(tx, caller, ehrId, ready)
@@ -130,7 +130,7 @@ export class MeasurementBatches {
     caller: Caller,
     place: PlanParentIds,
   ): Promise<ServiceError | undefined> {
-    const find = parentFinderIn(this.#records, tx.session)
+    const find = parentFinderIn(this.#context, tx.session)
     const ofEhr = { permissions: () => ({ read: [], write: [] }) }
     return resolveParent(find, caller, ofEhr, '', place).then(
       () => undefined,
@@ -146,7 +146,7 @@ export class MeasurementBatches {
     outcomes: Map<ValidBatchItem, BatchItemOutcome>,
   ): Promise<void> {
     // The lock keeps others from adding the same measurements between the lookup and the insert.
-    await lockExclusive(this.#records, tx, [place.ehrId])
+    await lockExclusive(this.#context, tx, [place.ehrId])
     for (const [kind, ofKind] of groupBy(ready, ({ kind }) => kind)) {
       const { store } = this.#recordsOf(kind)
       const same = {
@@ -185,7 +185,7 @@ export class MeasurementBatches {
   ): Promise<ValidBatchItem[]> {
     if (!kind.quota) return fresh
     const values = fresh.map(({ record, id }) => ({ ...record, id }))
-    const refusals = await kind.quota.refuse(this.#records, values, tx.session)
+    const refusals = await kind.quota.refuse(this.#context, values, tx.session)
     return fresh.filter((one, i) => {
       const error = refusals[i]
       if (error) outcomes.set(one, { status: 'refused', error })

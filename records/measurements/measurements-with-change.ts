@@ -17,8 +17,8 @@ type ArgumentsOf<W extends 'list' | 'get' | 'create' | 'replace' | 'restore'> = 
 export class MeasurementsWithChange<S extends TObject, L extends string> extends EhrRecords<S, L> {
   readonly #comparison: Comparison
 
-  constructor(records: StoreContext, kind: EhrRecordKind<S, L>, comparison: Comparison) {
-    super(records, kind)
+  constructor(context: StoreContext, kind: EhrRecordKind<S, L>, comparison: Comparison) {
+    super(context, kind)
     this.#comparison = comparison
   }
 

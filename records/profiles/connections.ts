@@ -26,12 +26,12 @@ type StoredConnection = Static<typeof StoredConnection>
 
 /** Connections between users. Each side has its own record; one transaction always writes both. */
 export class Connections {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly store
 
-  constructor(records: StoreContext) {
-    this.#records = records
-    this.store = new Store(records, {
+  constructor(context: StoreContext) {
+    this.#context = context
+    this.store = new Store(context, {
       collection: PROFILE_COLLECTIONS.connection,
       schema: StoredConnection,
       lists: { own: { by: ['mvUid'], sort: 'createdAt', order: 'asc' } },
@@ -83,9 +83,9 @@ export class Connections {
    */
   async request(caller: Caller, mvUid: string, other: string) {
     const message = other === mvUid ? 'must be another user' : 'must be a user of this service'
-    return runStoreTransaction(this.#records, async (tx) => {
-      await lockAccount(this.#records, tx, other)
-      if (other === mvUid || !(await isExistingUser(this.#records, other, tx.session)))
+    return runStoreTransaction(this.#context, async (tx) => {
+      await lockAccount(this.#context, tx, other)
+      if (other === mvUid || !(await isExistingUser(this.#context, other, tx.session)))
         throw new ServiceError('RuleViolated', { violations: [{ path: 'mvUid', code: 'user', message }] })
       await this.#lockProfiles(tx, mvUid, other)
       const mine = await this.#find(caller, mvUid, { id: ownedRecordId(mvUid, other) }, tx)
@@ -96,7 +96,7 @@ export class Connections {
 
   /** Ends a connection, or a request for one, for both sides. @throws NotFound; PreconditionFailed */
   end(caller: Caller, mvUid: string, other: string, expected: ExpectedVersions): Promise<void> {
-    return runStoreTransaction(this.#records, async (tx) => {
+    return runStoreTransaction(this.#context, async (tx) => {
       await this.#lockProfiles(tx, mvUid, other)
       await this.store.remove(caller, { id: ownedRecordId(mvUid, other) }, { tx, expected })
       await this.store.remove(asOtherSide(caller), { id: ownedRecordId(other, mvUid) }, { tx })
@@ -109,7 +109,7 @@ export class Connections {
     const create = async (owner: string, about: string, state: StoredConnection['state']) => {
       const id = ownedRecordId(owner, about)
       const record = { collection: PROFILE_COLLECTIONS.connection, id }
-      const first = await findFirstVersion(this.#records.db, record, tx)
+      const first = await findFirstVersion(this.#context.db, record, tx)
       const fields = { mvUid: owner, other: about, state }
       return this.store.create(caller, fields, privatePermissions(owner), { tx, id, ...first })
     }
@@ -120,19 +120,19 @@ export class Connections {
   async #accept(caller: Caller, tx: Transaction, mvUid: string, other: string) {
     const connect = (now: StoredConnection) => ({ ...now, state: 'CONNECTED' as const })
     await this.store.update(asOtherSide(caller), { id: ownedRecordId(other, mvUid) }, connect, { tx })
-    const haveTalked = await isExistingRole(this.#records, tx.session, networkRole(mvUid, other))
+    const haveTalked = await isExistingRole(this.#context, tx.session, networkRole(mvUid, other))
     if (haveTalked) await this.#setRole(tx, mvUid, other, true)
     return this.store.update(caller, { id: ownedRecordId(mvUid, other) }, connect, { tx })
   }
 
   async #setRole({ session }: Transaction, mvUid: string, other: string, isMember: boolean): Promise<void> {
     for (const userId of [mvUid, other])
-      await setRole(this.#records, session, userId, networkRole(mvUid, other), isMember)
+      await setRole(this.#context, session, userId, networkRole(mvUid, other), isMember)
   }
 
   /** Locks in the order of the ids, so that two transactions cannot wait for each other. */
   async #lockProfiles(tx: Transaction, ...sides: [string, string]): Promise<void> {
-    for (const mvUid of sides.sort()) await lockProfile(this.#records, tx, mvUid)
+    for (const mvUid of sides.sort()) await lockProfile(this.#context, tx, mvUid)
   }
 
   async #find(

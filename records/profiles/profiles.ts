@@ -18,7 +18,7 @@ import { forgetProfileState, lockProfile, recordProfileDeletion } from './storag
 
 /** The stores of all data about the persons behind the accounts. */
 export class Profiles {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly persons: Persons
   readonly pictures: Pictures
   readonly relations: Relations
@@ -26,14 +26,14 @@ export class Profiles {
   readonly contacts: Contacts
   readonly connections: Connections
 
-  constructor(records: StoreContext) {
-    this.#records = records
-    this.persons = new Persons(records)
-    this.pictures = new Pictures(records, this.persons)
-    this.relations = new Relations(records)
-    this.addresses = new Addresses(records, this.relations)
-    this.contacts = new Contacts(records, this.relations)
-    this.connections = new Connections(records)
+  constructor(context: StoreContext) {
+    this.#context = context
+    this.persons = new Persons(context)
+    this.pictures = new Pictures(context, this.persons)
+    this.relations = new Relations(context)
+    this.addresses = new Addresses(context, this.relations)
+    this.contacts = new Contacts(context, this.relations)
+    this.connections = new Connections(context)
   }
 
   /** The collections and their indexes, which the server creates on startup. */
@@ -46,12 +46,12 @@ export class Profiles {
 
   /** Whether a user has this id, even without a profile. */
   isUser(mvUid: string): Promise<boolean> {
-    return isExistingUser(this.#records, mvUid)
+    return isExistingUser(this.#context, mvUid)
   }
 
   /** Exports everything stored about a person, as one line of JSON for each document; see exportPerson. */
   export(caller: Caller, mvUid: string): AsyncGenerator<string> {
-    return exportPerson(this.#records, caller, mvUid)
+    return exportPerson(this.#context, caller, mvUid)
   }
 
   /** Deletes a relation with its addresses and contacts. @throws NotFound; PreconditionFailed */
@@ -61,8 +61,8 @@ export class Profiles {
     relationId: number,
     expected: ExpectedVersions,
   ): Promise<void> {
-    return runStoreTransaction(this.#records, async (tx) => {
-      await lockProfile(this.#records, tx, mvUid)
+    return runStoreTransaction(this.#context, async (tx) => {
+      await lockProfile(this.#context, tx, mvUid)
       const { id } = await this.relations.get(caller, mvUid, relationId, tx)
       await this.relations.store.remove(caller, { id }, { tx, expected })
       for (const belongings of [this.addresses, this.contacts])
@@ -77,22 +77,22 @@ export class Profiles {
    */
   async remove(caller: Caller, mvUid: string, expected: ExpectedVersions): Promise<void> {
     await this.persons.get(caller, mvUid)
-    return runStoreTransaction(this.#records, async (tx) => {
+    return runStoreTransaction(this.#context, async (tx) => {
       const { version } = await this.persons.store.get(caller, { id: mvUid }, { tx })
       if (Array.isArray(expected) && !expected.includes(version))
         throw new ServiceError('PreconditionFailed', { version })
-      await erasePerson(this.#records, mvUid, tx.session, PERSON_COLLECTIONS)
-      const by = { caller, at: this.#records.clock() }
+      await erasePerson(this.#context, mvUid, tx.session, PERSON_COLLECTIONS)
+      const by = { caller, at: this.#context.clock() }
       const removal = { action: 'delete' as const, version: version + 1, before: null, changed: [] }
-      await recordProfileDeletion(this.#records, tx, mvUid, removal.version)
+      await recordProfileDeletion(this.#context, tx, mvUid, removal.version)
       tx.changes.push(createHistoryEntry({ collection: PROFILE_COLLECTIONS.person, id: mvUid }, by, removal))
     })
   }
 
   /** Erases everything stored about a person in the transaction that deletes the account. */
   async eraseWithAccount(session: ClientSession, mvUid: string): Promise<void> {
-    await erasePerson(this.#records, mvUid, session, PROFILE_COLLECTIONS)
-    await forgetProfileState(this.#records, mvUid, session)
+    await erasePerson(this.#context, mvUid, session, PROFILE_COLLECTIONS)
+    await forgetProfileState(this.#context, mvUid, session)
   }
 }
 

@@ -96,13 +96,13 @@ export class Store<S extends TObject, L extends string> {
   readonly #decider: WriteDecider<S>
   readonly #writer: BatchWriter
 
-  constructor(records: StoreContext, resource: Resource<S, L>) {
-    this.#context = records
+  constructor(context: StoreContext, resource: Resource<S, L>) {
+    this.#context = context
     this.#resource = resource
     this.#format = createParseFormat(resource.schema)
-    this.#documents = records.db.collection<ParseDocument>(resource.collection)
-    this.#decider = new WriteDecider(resource, this.#format, records.clock)
-    this.#writer = new BatchWriter(records, this.#documents, resource.recordDerivation)
+    this.#documents = context.db.collection<ParseDocument>(resource.collection)
+    this.#decider = new WriteDecider(resource, this.#format, context.clock)
+    this.#writer = new BatchWriter(context, this.#documents, resource.recordDerivation)
   }
 
   /** The collection and its indexes, which the service creates on startup. */

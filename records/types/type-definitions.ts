@@ -31,17 +31,17 @@ const MAX_TYPES = 10_000
 
 /** The types of measurements, occurrences or devices, by name. */
 export class TypeDefinitions {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #family: TypeFamily
   readonly #reserved: readonly string[]
   readonly #store
 
   /** @param reservedNames names that have another meaning where types are named */
-  constructor(records: StoreContext, family: TypeFamily, reservedNames: readonly string[] = []) {
-    this.#records = records
+  constructor(context: StoreContext, family: TypeFamily, reservedNames: readonly string[] = []) {
+    this.#context = context
     this.#family = family
     this.#reserved = reservedNames
-    this.#store = new Store(records, {
+    this.#store = new Store(context, {
       collection: typeCollectionOf(family),
       schema: TYPE_FORMS[family].record,
       lists: { byName: { by: [], sort: 'type', order: 'asc' } },
@@ -59,13 +59,13 @@ export class TypeDefinitions {
       id: one.type,
     }))
     const ids = usual.map(({ id }) => id)
-    const existing = documentCollection(this.#records, typeCollectionOf(this.#family)).find({
+    const existing = documentCollection(this.#context, typeCollectionOf(this.#family)).find({
       _id: { $in: ids },
     })
     const existingIds = new Set((await existing.project({ _id: 1 }).toArray()).map(({ _id }) => _id))
     const missing = usual.filter(({ id }) => !existingIds.has(id))
     if (missing.length === 0) return
-    await runStoreTransaction(this.#records, (tx) =>
+    await runStoreTransaction(this.#context, (tx) =>
       this.#store.createAll(serviceCaller, missing as never[], TYPE_PERMISSIONS, { tx }),
     ).catch(onConflict(() => {}))
   }
@@ -77,7 +77,7 @@ export class TypeDefinitions {
 
   /** The ones of these names that have a type. */
   async filterExisting(names: readonly string[]): Promise<string[]> {
-    const types = await Promise.all(names.map((name) => resolveType(this.#records, this.#family, name)))
+    const types = await Promise.all(names.map((name) => resolveType(this.#context, this.#family, name)))
     return types.flatMap((type) => type?.type ?? [])
   }
 
@@ -101,10 +101,10 @@ export class TypeDefinitions {
       await this.#requireCapacity()
       // The versions go on after a deleted type of this name, so that a number never means two definitions.
       const record = { collection: typeCollectionOf(this.#family), id }
-      const first = await findFirstVersion(this.#records.db, record, tx)
+      const first = await findFirstVersion(this.#context.db, record, tx)
       return this.#store.create(caller, this.#toStored(body), TYPE_PERMISSIONS, { tx, id, ...first })
     }
-    const storedType = await runStoreTransaction(this.#records, create).catch(
+    const storedType = await runStoreTransaction(this.#context, create).catch(
       onConflict((error) => {
         if (isRetry) return this.get(caller, id)
         throw new ServiceError('Conflict', {
@@ -113,7 +113,7 @@ export class TypeDefinitions {
         })
       }),
     )
-    evictType(this.#records, this.#family, id)
+    evictType(this.#context, this.#family, id)
     return storedType
   }
 
@@ -132,13 +132,13 @@ export class TypeDefinitions {
       return { ...this.#toStored({ ...body, type: name }), used: now.used }
     }
     const storedType = await this.#store.update(caller, { id }, change, { expected })
-    evictType(this.#records, this.#family, name)
+    evictType(this.#context, this.#family, name)
     return storedType
   }
 
   /** @throws NotFound; PreconditionFailed; Conflict for a type that has been used or is built in */
   async remove(caller: Caller, name: string, expected: ExpectedVersions): Promise<void> {
-    await runStoreTransaction(this.#records, async (tx) => {
+    await runStoreTransaction(this.#context, async (tx) => {
       const { used } = await this.#store.get(caller, { id: name }, { tx })
       const usual = builtInTypes[this.#family].some(({ type }) => type === name)
       if (used || usual)
@@ -147,7 +147,7 @@ export class TypeDefinitions {
       // retried.
       await this.#store.remove(caller, { id: name }, { tx, expected })
     })
-    evictType(this.#records, this.#family, name)
+    evictType(this.#context, this.#family, name)
   }
 
   #nameViolations(path: string): Violation[] {
@@ -169,7 +169,7 @@ export class TypeDefinitions {
   }
 
   async #requireCapacity(): Promise<void> {
-    const all = documentCollection(this.#records, typeCollectionOf(this.#family))
+    const all = documentCollection(this.#context, typeCollectionOf(this.#family))
     if ((await all.countDocuments({}, { limit: MAX_TYPES })) >= MAX_TYPES)
       requireNoViolations([
         {

@@ -45,26 +45,26 @@ const typeCacheKey = (family: TypeFamily, name: string, version?: number): strin
  * @param version the version that checked the data before
  */
 export const resolveType = (
-  records: DefinitionLookup,
+  context: DefinitionLookup,
   family: TypeFamily,
   name: string,
   version?: number,
 ): Promise<ResolvedType | undefined> =>
-  getCachedDefinition(records.definitions, typeCacheKey(family, name, version), async () => {
-    const document = await findTypeDocument(records, typeCollectionOf(family), name, version)
+  getCachedDefinition(context.definitions, typeCacheKey(family, name, version), async () => {
+    const document = await findTypeDocument(context, typeCollectionOf(family), name, version)
     return document ? toResolvedType(document) : undefined
   })
 
 async function findTypeDocument(
-  records: DefinitionLookup,
+  context: DefinitionLookup,
   collection: string,
   id: string,
   version?: number,
 ): Promise<ParseDocument | null> {
-  const now = await documentCollection(records, collection).findOne({ _id: id })
+  const now = await documentCollection(context, collection).findOne({ _id: id })
   if (version === undefined || now?.version === version) return now
   // Earlier releases numbered a type that was added again from 1.
-  return findVersion(records.db, { collection, id }, version, now?._created_at)
+  return findVersion(context.db, { collection, id }, version, now?._created_at)
 }
 
 function toResolvedType(document: ParseDocument): ResolvedType {
@@ -90,11 +90,11 @@ export interface DeviceTypeRules {
 
 /** The rules of all device types, at most a moment old: a correction may name another one than the stored data. */
 export const findDeviceTypes = async (
-  records: DefinitionLookup,
+  context: DefinitionLookup,
 ): Promise<ReadonlyMap<string, DeviceTypeRules>> =>
-  (await getCachedDefinition(records.definitions, typeCollectionOf('device'), async () => {
+  (await getCachedDefinition(context.definitions, typeCollectionOf('device'), async () => {
     const fields = { projection: { dataTypes: 1, retired: 1 } }
-    const all = await documentCollection(records, typeCollectionOf('device')).find({}, fields).toArray()
+    const all = await documentCollection(context, typeCollectionOf('device')).find({}, fields).toArray()
     return new Map(all.map(({ _id, ...rules }) => [_id, rules as DeviceTypeRules]))
   })) ?? new Map()
 
@@ -115,17 +115,17 @@ export const evictType = (
  * @returns whether the type still exists; one of the same name that was added after its deletion is another one
  */
 export async function markTypeUsed(
-  records: DefinitionLookup,
+  context: DefinitionLookup,
   family: TypeFamily,
   name: string,
   version?: number,
 ): Promise<boolean> {
-  const type = await resolveType(records, family, name, version)
+  const type = await resolveType(context, family, name, version)
   if (!type || type.used) return type !== undefined
-  const types = documentCollection(records, typeCollectionOf(family))
+  const types = documentCollection(context, typeCollectionOf(family))
   const { _created_at } = type
   const { matchedCount } = await types.updateOne({ _id: name, _created_at }, { $set: { used: true } })
-  evictType(records, family, name)
-  evictType(records, family, name, version)
+  evictType(context, family, name)
+  evictType(context, family, name, version)
   return matchedCount > 0
 }

@@ -36,15 +36,15 @@ export function createDailyQuota(kind: QuotaKind): Quota {
     version: Number(values.typeVersion),
     day: dayNumberOf(new Date(String(values.timestamp))),
   })
-  const refuse: Quota['refuse'] = async (records, some, session) => {
+  const refuse: Quota['refuse'] = async (context, some, session) => {
     if (some.length === 0) return []
     const newValues = some.map(toNewValue)
     const limits = new Map<string, number | ServiceError>()
     for (const one of newValues)
       if (!limits.has(versionKeyOf(one)))
-        limits.set(versionKeyOf(one), await findDailyLimit(records, kind, one))
-    const deviceFaults = await markDeviceTypes(records, some)
-    const counts = await countExisting(records, kind, newValues, session)
+        limits.set(versionKeyOf(one), await findDailyLimit(context, kind, one))
+    const deviceFaults = await markDeviceTypes(context, some)
+    const counts = await countExisting(context, kind, newValues, session)
     return newValues.map((one, i) => {
       const deviceFault = deviceFaults.get(deviceTypeOf(some[i] as Values))
       if (deviceFault) return deviceFault
@@ -78,13 +78,13 @@ const versionKeyOf = ({ type, version }: NewValue): string => `${type} ${version
 
 /** Marks the type as used, because its first data is about to be stored. */
 async function findDailyLimit(
-  records: DefinitionLookup,
+  context: DefinitionLookup,
   { family, by }: QuotaKind,
   { type, version }: NewValue,
 ): Promise<number | ServiceError> {
-  const isMarked = await markTypeUsed(records, family, type, version)
-  const now = isMarked && (await resolveType(records, family, type))
-  return now ? now.perDay : deletedTypeError(records, family, type, by)
+  const isMarked = await markTypeUsed(context, family, type, version)
+  const now = isMarked && (await resolveType(context, family, type))
+  return now ? now.perDay : deletedTypeError(context, family, type, by)
 }
 
 /**
@@ -93,25 +93,25 @@ async function findDailyLimit(
  * earlier release can still be corrected.
  */
 async function markDeviceTypes(
-  records: DefinitionLookup,
+  context: DefinitionLookup,
   values: readonly Values[],
 ): Promise<ReadonlyMap<string | undefined, ServiceError>> {
   const errors = new Map<string | undefined, ServiceError>()
   for (const name of new Set(values.map(deviceTypeOf)))
-    if (name !== undefined && (await resolveType(records, 'device', name)))
-      if (!(await markTypeUsed(records, 'device', name)))
-        errors.set(name, deletedTypeError(records, 'device', name, 'device.type'))
+    if (name !== undefined && (await resolveType(context, 'device', name)))
+      if (!(await markTypeUsed(context, 'device', name)))
+        errors.set(name, deletedTypeError(context, 'device', name, 'device.type'))
   return errors
 }
 
 function deletedTypeError(
-  records: DefinitionLookup,
+  context: DefinitionLookup,
   family: TypeFamily,
   name: string,
   path: string,
 ): ServiceError {
   // Otherwise the next request would be checked by the same definition.
-  evictType(records, family, name)
+  evictType(context, family, name)
   const message = 'must not be a type that was deleted meanwhile. If it exists again, send the data again'
   return new ServiceError('RuleViolated', { violations: [{ path, code: 'unknown', message }] })
 }
@@ -126,13 +126,13 @@ function tooManyError(type: string, limit: number): ServiceError {
  * stored.
  */
 async function countExisting(
-  records: DefinitionLookup,
+  context: DefinitionLookup,
   { collection, by }: Pick<QuotaKind, 'collection' | 'by'>,
   values: readonly NewValue[],
   session: ClientSession | undefined,
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
-  const all = documentCollection(records, collection)
+  const all = documentCollection(context, collection)
   const ids = values.map(({ id }) => id)
   for (const [ehrId, type, ...days] of groupByEhrAndType(values)) {
     const first = Math.min(...days)

@@ -17,10 +17,10 @@ export interface GraphSource
  * The values of a data type that thresholds can limit; undefined if there is no numeric type with this name.
  */
 export async function findThresholdTarget(
-  records: DefinitionLookup,
+  context: DefinitionLookup,
   name: string,
 ): Promise<ThresholdTarget | undefined> {
-  const type = await resolveType(records, 'data', name)
+  const type = await resolveType(context, 'data', name)
   return type?.numeric ? thresholdTargetOf(type) : undefined
 }
 
@@ -30,12 +30,12 @@ export async function findThresholdTarget(
  * the plans
  */
 export async function findGraphSources(
-  records: DefinitionLookup,
+  context: DefinitionLookup,
   plans: readonly string[],
   measures: readonly string[] | undefined,
 ): Promise<GraphSource[]> {
-  const names = measures?.map(typeOfMeasure) ?? (await findTypesInPlans(records, plans))
-  const types = await Promise.all([...new Set(names)].map((name) => resolveType(records, 'data', name)))
+  const names = measures?.map(typeOfMeasure) ?? (await findTypesInPlans(context, plans))
+  const types = await Promise.all([...new Set(names)].map((name) => resolveType(context, 'data', name)))
   return types.flatMap((type) => (type?.numeric ? toGraphSource(type) : []))
 }
 
@@ -71,13 +71,13 @@ const boundsOf = ({ min = -UNBOUNDED, max = UNBOUNDED }: { min?: number; max?: n
   [min, max] as const
 
 /** The types that have values; the index is skipped through from one type to the next. */
-async function findTypesInPlans(records: DefinitionLookup, plans: readonly string[]): Promise<string[]> {
-  const typesByPlan = await Promise.all(plans.map((plan) => findTypesOfPlan(records, plan)))
+async function findTypesInPlans(context: DefinitionLookup, plans: readonly string[]): Promise<string[]> {
+  const typesByPlan = await Promise.all(plans.map((plan) => findTypesOfPlan(context, plan)))
   return typesByPlan.flat()
 }
 
-async function findTypesOfPlan(records: DefinitionLookup, carePlanId: string): Promise<string[]> {
-  const all = documentCollection(records, Measurement.collection)
+async function findTypesOfPlan(context: DefinitionLookup, carePlanId: string): Promise<string[]> {
+  const all = documentCollection(context, Measurement.collection)
   const types: string[] = []
   for (;;) {
     const next = await all.findOne(

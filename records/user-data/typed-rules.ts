@@ -24,17 +24,17 @@ export const RETIRED_MESSAGE = 'must not be a retired type, which accepts no new
  */
 export const createRulesResolver =
   (family: TypeFamily, by: 'dataType' | 'eventType', { rules, fallbackRules }: RulesOfType) =>
-  async (records: DefinitionLookup, values: Values): Promise<Rules> => {
+  async (context: DefinitionLookup, values: Values): Promise<Rules> => {
     const { [by]: name, typeVersion } = values
     const version = typeof typeVersion === 'number' ? typeVersion : undefined
-    const type = typeof name === 'string' ? await resolveType(records, family, name, version) : undefined
+    const type = typeof name === 'string' ? await resolveType(context, family, name, version) : undefined
     if (!type)
       return withViolation(fallbackRules, {
         path: by,
         code: 'unknown',
         message: `must be the name of a ${family} type`,
       })
-    const bound = rules(type, await findDeviceTypes(records))
+    const bound = rules(type, await findDeviceTypes(context))
     if (!type.retired || version !== undefined) return bound
     return withViolation(bound, {
       path: by,

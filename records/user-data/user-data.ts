@@ -34,12 +34,12 @@ interface UserDataRecords {
 
 /** A user's data, across all EHRs about the user. */
 export class UserData {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #batches: MeasurementBatches
   readonly #kinds: UserDataRecords
 
-  constructor(records: StoreContext, batches: MeasurementBatches, kinds: UserDataRecords) {
-    this.#records = records
+  constructor(context: StoreContext, batches: MeasurementBatches, kinds: UserDataRecords) {
+    this.#context = context
     this.#batches = batches
     this.#kinds = kinds
   }
@@ -51,7 +51,7 @@ export class UserData {
    */
   async findEhrs(caller: Caller, mvUid: string): Promise<string[]> {
     const about = { subjectId: mvUid, pending: { $ne: true }, ...permissionFilter('_rperm', caller) }
-    const found = documentCollection(this.#records, 'Ehr').find(about, { projection: { _id: 1 } })
+    const found = documentCollection(this.#context, 'Ehr').find(about, { projection: { _id: 1 } })
     const ids = (await found.sort({ _created_at: 1 }).toArray()).map(({ _id }) => _id)
     const visibleIds = caller.userId === mvUid ? ids : await this.#withoutAnonymized(caller, ids)
     if (visibleIds.length === 0 && caller.userId !== mvUid) {
@@ -65,16 +65,16 @@ export class UserData {
   /** Each EHR about a user tells who wanted the data of that user. */
   async #recordDenial(caller: Caller, mvUid: string): Promise<void> {
     const about = { subjectId: mvUid, pending: { $ne: true } }
-    const found = documentCollection(this.#records, 'Ehr').find(about, { projection: { _id: 1 } })
+    const found = documentCollection(this.#context, 'Ehr').find(about, { projection: { _id: 1 } })
     const ehrs = await found.limit(MAX_DENIED_EHRS).toArray()
     const denial = { action: 'read', outcome: 'denied' } as const
     const resource = { collection: 'Ehr', ehr: 'id' } as const
     const entries = ehrs.flatMap(({ _id: id }) => accessWithoutRecords(resource, caller, denial, { id }))
-    await this.#records.audit.record(...entries)
+    await this.#context.audit.record(...entries)
   }
 
   async #withoutAnonymized(caller: Caller, ids: readonly string[]): Promise<string[]> {
-    const anonymizedIds = await findAnonymizedEhrs(this.#records, caller)
+    const anonymizedIds = await findAnonymizedEhrs(this.#context, caller)
     return ids.filter((id) => !anonymizedIds.has(id))
   }
 
@@ -152,12 +152,12 @@ export class UserData {
 
   /** The path names the event type, so an unknown one is not found. @throws NotFound */
   async #requireEventType(name: string | undefined): Promise<void> {
-    if (name === undefined || (await resolveType(this.#records, 'event', name))) return
+    if (name === undefined || (await resolveType(this.#context, 'event', name))) return
     throw new ServiceError('NotFound', { detail: 'There is no event type with this name.' })
   }
 
   async #findEhrsOfPlans(ids: readonly string[]): Promise<Map<string, string>> {
-    const plans = documentCollection(this.#records, 'CarePlan').find({ _id: { $in: [...new Set(ids)] } })
+    const plans = documentCollection(this.#context, 'CarePlan').find({ _id: { $in: [...new Set(ids)] } })
     const found = await plans.project<{ _id: string; ehrId: string }>({ ehrId: 1 }).toArray()
     return new Map(found.map(({ _id, ehrId }) => [_id, ehrId]))
   }

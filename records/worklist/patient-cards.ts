@@ -12,12 +12,12 @@ import type { StoreContext } from '../store/writing/transaction.ts'
 
 /** The people whom EHRs are about, as far as those who read the EHRs may know them. */
 export class PatientCards {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #ehrs: Pick<Ehrs, 'get'>
   readonly #persons: Profiles['persons']
 
-  constructor(records: StoreContext, ehrs: Pick<Ehrs, 'get'>, { persons }: Pick<Profiles, 'persons'>) {
-    this.#records = records
+  constructor(context: StoreContext, ehrs: Pick<Ehrs, 'get'>, { persons }: Pick<Profiles, 'persons'>) {
+    this.#context = context
     this.#ehrs = ehrs
     this.#persons = persons
   }
@@ -25,7 +25,7 @@ export class PatientCards {
   /** @throws NotFound */
   async get(caller: Caller, ehrId: string): Promise<PatientCard> {
     await this.#ehrs.get(caller, ehrId)
-    const anonymizedIds = await findAnonymizedEhrs(this.#records, caller)
+    const anonymizedIds = await findAnonymizedEhrs(this.#context, caller)
     return (await this.#find(caller, [ehrId], anonymizedIds)).get(ehrId) ?? emptyCard(ehrId)
   }
 
@@ -39,7 +39,7 @@ export class PatientCards {
     anonymizedIds: AnonymizedEhrIds,
   ): Promise<Map<string, PatientCard>> {
     const readable = { _id: { $in: ehrIds }, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
-    const ehrs = (await documentCollection(this.#records, 'Ehr')
+    const ehrs = (await documentCollection(this.#context, 'Ehr')
       .find(readable)
       .toArray()) as EhrAccessFields[]
     const namedEhrs = ehrs.filter(({ _id }) => !anonymizedIds.has(_id))
@@ -59,7 +59,7 @@ export class PatientCards {
    * plans learn no names.
    */
   async addNames(caller: Caller, entries: readonly WorklistEntry[]): Promise<WorklistEntry[]> {
-    const anonymizedIds = await findAnonymizedEhrs(this.#records, caller)
+    const anonymizedIds = await findAnonymizedEhrs(this.#context, caller)
     const isNamed = ({ ehrId }: WorklistEntry): boolean => !anonymizedIds.has(ehrId)
     const takers = entries
       .filter(isNamed)

@@ -14,12 +14,12 @@ const schema = Type.Object(WorklistViews.properties)
 
 /** The saved views of each user: one document under the user's id. Version 0: none was saved. */
 export class WorklistViewsStore {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #store
 
-  constructor(records: StoreContext) {
-    this.#records = records
-    this.#store = new Store(records, { collection: PROFILE_COLLECTIONS.worklistViews, schema, lists: {} })
+  constructor(context: StoreContext) {
+    this.#context = context
+    this.#store = new Store(context, { collection: PROFILE_COLLECTIONS.worklistViews, schema, lists: {} })
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -39,7 +39,7 @@ export class WorklistViewsStore {
     return createOrFindExisting(async () => {
       if (await this.#store.find(caller, { id })) return update()
       if (!isNew) throw new ServiceError('PreconditionFailed', { version: 0 })
-      return runStoreTransaction(this.#records, (tx) =>
+      return runStoreTransaction(this.#context, (tx) =>
         this.#store.create(caller, { views }, privatePermissions(id), { tx, id }),
       )
     }, update)

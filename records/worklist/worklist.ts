@@ -24,12 +24,12 @@ const CURSOR_LIST = 'worklist'
 
 /** The patients who need action from a professional. It is calculated when somebody asks for it. */
 export class Worklists {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #marks: ReadMarks
   readonly #patients: PatientCards
 
-  constructor(records: StoreContext, { marks }: { marks: ReadMarks }, patients: PatientCards) {
-    this.#records = records
+  constructor(context: StoreContext, { marks }: { marks: ReadMarks }, patients: PatientCards) {
+    this.#context = context
     this.#marks = marks
     this.#patients = patients
   }
@@ -45,7 +45,7 @@ export class Worklists {
   ): Promise<Page<WorklistEntry>> {
     const from = cursor === undefined ? undefined : decodeRank(cursor)
     const own = await this.#findOwnEhrs(caller)
-    const { searched } = await findSearchedEhrs(this.#records, caller, {})
+    const { searched } = await findSearchedEhrs(this.#context, caller, {})
     const patients = searched.filter((ehrId) => !own.includes(ehrId))
     const rankedEntries = await this.#rank(caller, own, filter, patients)
     const rest = from ? rankedEntries.filter((one) => compareRanks(one.rank, from) > 0) : rankedEntries
@@ -55,8 +55,8 @@ export class Worklists {
     const shownRecords = new Map(
       page.map(({ entry: { ehrId, openAlerts } }) => [ehrId, openAlerts.map(({ id }) => id)]),
     )
-    const entries = await queryAccesses(this.#records.audit, caller, query, ehrs, shownRecords)
-    await this.#records.audit.record(...entries)
+    const entries = await queryAccesses(this.#context.audit, caller, query, ehrs, shownRecords)
+    await this.#context.audit.record(...entries)
     const items = await this.#patients.addNames(
       caller,
       page.map(({ entry }) => entry),
@@ -77,7 +77,7 @@ export class Worklists {
     filter: WorklistFilter,
     patients: readonly string[],
   ): Promise<RankedEntry[]> {
-    const others = await findOwnersStoodInFor(this.#records, caller.userId, this.#records.clock())
+    const others = await findOwnersStoodInFor(this.#context, caller.userId, this.#context.clock())
     const owners = [caller.userId, ...others]
     const [alerts, tasks, unread] = await Promise.all([
       this.#findAlerts(caller, own, owners, filter),
@@ -104,7 +104,7 @@ export class Worklists {
   ): Promise<ParseDocument[]> {
     const isAwaited = {
       alertState: { $in: ['NEW', 'SEEN'] },
-      $or: [{ mutedUntil: null }, { mutedUntil: { $lte: this.#records.clock() } }],
+      $or: [{ mutedUntil: null }, { mutedUntil: { $lte: this.#context.clock() } }],
     }
     const isTaken = { alertState: 'TAKEN', ...(!takenByOthers && { takenBy: { $in: [...owners] } }) }
     const ofPatients = { ehrId: { $nin: [...own], ...(ehrId !== undefined && { $eq: ehrId }) } }
@@ -117,7 +117,7 @@ export class Worklists {
   }
 
   #findOverdueTasks(caller: Caller, own: readonly string[]): Promise<ParseDocument[]> {
-    const today = new Date(this.#records.clock().toISOString().slice(0, 10))
+    const today = new Date(this.#context.clock().toISOString().slice(0, 10))
     const overdue = { status: 'ACTIVE', dueDate: { $lt: today }, ehrId: { $nin: [...own] } }
     return this.#find(caller, Task.collection, overdue, { dueDate: 1 })
   }
@@ -140,7 +140,7 @@ export class Worklists {
   }
 
   async #findOwnEhrs({ userId }: Caller): Promise<string[]> {
-    const own = documentCollection(this.#records, 'Ehr').find(
+    const own = documentCollection(this.#context, 'Ehr').find(
       { subjectId: userId },
       { projection: { _id: 1 } },
     )
@@ -156,7 +156,7 @@ export class Worklists {
   ): Promise<ParseDocument[]> {
     const readable = { ...filter, ...permissionFilter('_rperm', caller) }
     const fields = { projection: PROJECTION }
-    return documentCollection(this.#records, collection)
+    return documentCollection(this.#context, collection)
       .find(readable, fields)
       .sort(sort)
       .limit(limit)

@@ -48,7 +48,7 @@ export interface AccountsOptions {
   config: Config
   publicUrl: string
   database: DatabaseConnection
-  records: StoreContext
+  context: StoreContext
   log: Log
   metrics: Metrics
   mails: MailQueue
@@ -64,7 +64,7 @@ export type OpenAccounts = Awaited<ReturnType<typeof openAccounts>>
 
 /** Opens all services for accounts; Parse Server must have started. */
 export async function openAccounts(options: AccountsOptions) {
-  const { config, publicUrl, database, records, metrics, sendMail, consume, belongings } = options
+  const { config, publicUrl, database, context, metrics, sendMail, consume, belongings } = options
   const { db } = database
   const clock = () => new Date()
   const { credentials, sessions } = await openSessions(options, clock)
@@ -77,8 +77,8 @@ export async function openAccounts(options: AccountsOptions) {
   const termsVersion = terms?.version
   const appServices = await openApps({ ...base, config, keys, accessTokens, publicUrl })
   const forgetApps: Cleanup = (session, mvUid) => appServices.appGrants.forget(session, mvUid)
-  const removals = new AccountDeletion({ ...base, records, cleanups: [...belongings, forgetApps] })
-  const creation = openAccountCreation({ ...base, records, links: createMailLinks(publicUrl) })
+  const removals = new AccountDeletion({ ...base, context, cleanups: [...belongings, forgetApps] })
+  const creation = openAccountCreation({ ...base, context, links: createMailLinks(publicUrl) })
   const registrations = new Registrations({ ...base, ...creation, removals, termsVersion })
   const passwords = new Passwords({ ...base, termsVersion })
   background.startPolling()
@@ -94,7 +94,7 @@ export async function openAccounts(options: AccountsOptions) {
       logins: new Logins({
         ...base,
         accessTokens,
-        ensureEhr: (mvUid) => ensureEhrOfUser(records, mvUid),
+        ensureEhr: (mvUid) => ensureEhrOfUser(context, mvUid),
         recordFailure: (reason) => metrics.failedLogins.inc({ reason }),
       }),
       identities: collections.identities,
@@ -220,19 +220,19 @@ const startAccountCleanups = (removals: AccountDeletion, log: Log): PeriodicTask
   ),
 ]
 
-async function ensureEhrOfUser(records: StoreContext, userId: string): Promise<void> {
-  const user = await usersOf(records.db).findOne({ _id: userId })
+async function ensureEhrOfUser(context: StoreContext, userId: string): Promise<void> {
+  const user = await usersOf(context.db).findOne({ _id: userId })
   const caller = { userId, roles: [], application: '', requestId: '' }
-  if (user?.ehrId) await ensureAccountEhr(records, caller, user.ehrId)
+  if (user?.ehrId) await ensureAccountEhr(context, caller, user.ehrId)
 }
 
 async function openCollections(
-  { config, records, sendMail }: AccountsOptions,
+  { config, context, sendMail }: AccountsOptions,
   sessions: Sessions,
   clock: () => Date,
 ) {
-  const { db } = records
-  const identities = new Identities(records, sessions, sendMail, clock)
+  const { db } = context
+  const identities = new Identities(context, sessions, sendMail, clock)
   const all = {
     refreshTokens: new RefreshTokens(db, clock),
     emailChanges: new EmailChanges(db, identities, clock),

@@ -16,7 +16,7 @@ interface LiveQueryOptions {
   publicUrl: string
   log: Log
   app: Express
-  records: StoreContext
+  context: StoreContext
   feed: ChangeFeed
   consume: RateLimiter
   /** undefined in the open test environment, which records no changes. */
@@ -39,12 +39,12 @@ export async function openLiveQueries(parts: LiveQueryOptions) {
 }
 
 async function createLiveQueryDependencies(
-  { config, log, records, feed, consume }: LiveQueryOptions,
+  { config, log, context, feed, consume }: LiveQueryOptions,
   sessions: Sessions,
 ) {
   const { applicationId, javascriptKey, clientKey, dotnetKey, restApiKey } = config
   return {
-    records,
+    context,
     feed,
     sessions,
     consume,

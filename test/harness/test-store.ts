@@ -18,7 +18,7 @@ export const AUDIT_KEY = 'a key for tests'
 /** The stores on a database of their own, opened as the service opens them. */
 export interface TestStore {
   db: Db
-  records: StoreContext
+  context: StoreContext
   audit: AuditLog
   notes: Store<typeof Note, 'newest' | 'due' | 'byText' | 'mine'>
   /** Opens them again, like another instance or after a crash. */
@@ -61,7 +61,7 @@ export async function openTestStore(
       const { client } = engine
       const db = client.db(name)
       const audit = await openAuditLog({ db, key: AUDIT_KEY, clock: () => new Date(), onFault: () => {} })
-      const records: StoreContext = {
+      const context: StoreContext = {
         client,
         db,
         clock: () => new Date(),
@@ -74,7 +74,7 @@ export async function openTestStore(
         accessesOfList,
         notifyOfPendingEhr: async () => {},
       }
-      Object.assign(opened, { db, records, audit, notes: createNoteStore(records) })
+      Object.assign(opened, { db, context, audit, notes: createNoteStore(context) })
     },
     close: () => opened.audit.close(),
   })
@@ -85,8 +85,8 @@ export async function openTestStore(
   return opened
 }
 
-export const createNoteStore = (records: StoreContext): TestStore['notes'] =>
-  new Store(records, {
+export const createNoteStore = (context: StoreContext): TestStore['notes'] =>
+  new Store(context, {
     collection: 'Note',
     schema: Note,
     ehr: 'ehrId',

@@ -10,7 +10,7 @@ describe('a built-in template', () => {
   const store = useTestStore()
   /** The templates at a start of the service that brings this one. */
   async function start(templateId: string, xml: string): Promise<TemplateStore> {
-    const templates = new TemplateStore(store.records)
+    const templates = new TemplateStore(store.context)
     await templates.addBuiltIn(new Map([[templateId, xml]]))
     return templates
   }
@@ -29,7 +29,7 @@ describe('a built-in template', () => {
 
   it('leaves a template of the same id alone that a modeller stored', async () => {
     const own = createTemplateXml('HRS.theirs.v1', 'Theirs')
-    await new TemplateStore(store.records).add(modeller, Buffer.from(own), 'modeller01')
+    await new TemplateStore(store.context).add(modeller, Buffer.from(own), 'modeller01')
     const templates = await start('hrs.theirs.v1', createTemplateXml('hrs.theirs.v1', 'Ours'))
     assert.equal((await templates.file(modeller, 'hrs.theirs.v1')).bytes.toString(), own)
   })

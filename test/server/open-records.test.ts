@@ -16,8 +16,8 @@ async function begin(client: MongoClient, log = createLog(config)): Promise<void
   const opened = { client, db: client.db() }
   const jobs = new JobRunner(opened, [], true)
   const backfill = new Backfill(opened, [])
-  const records = await openRecords({ ...opened, jobs, backfill }, config, log, async () => {})
-  await records.close()
+  const context = await openRecords({ ...opened, jobs, backfill }, config, log, async () => {})
+  await context.close()
 }
 
 describe('the records of an earlier version', () => {

@@ -19,7 +19,7 @@ export interface AccountRouteDependencies {
   helpers: Helpers
   sessions: Sessions
   removals: AccountDeletion
-  records: StoreContext
+  context: StoreContext
   consume: RateLimiter
 }
 

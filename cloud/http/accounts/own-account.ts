@@ -16,8 +16,8 @@ import type { AccountRequest, AccountResponse } from './account-request.ts'
  * holds, so that SDKs show it.
  */
 export async function changeAccount(handling: AccountRequest): Promise<AccountResponse> {
-  const { req, id, records, accounts, passwords } = handling
-  const users = usersOf(records.db)
+  const { req, id, context, accounts, passwords } = handling
+  const users = usersOf(context.db)
   const user = await users.findOne({ _id: id })
   if (req.auth.user?.id !== id || !user) throw createForeignAccountRefusal()
   const body = (req.body ?? {}) as BodyFields

@@ -28,14 +28,14 @@ export function auditResponse(
   req: ParseRequest,
   res: Response,
   requests: readonly (RecordAccess | undefined)[],
-  records: StoreContext,
+  context: StoreContext,
 ): void {
   if (requests.every((one) => one === undefined)) return
   const caller = isReadOnlyRequest(req)
     ? operatorCallerOf(req)
     : createCallerWithoutRoles(req.auth.isMaster, req.auth.user, req.get('x-request-id'))
   const roles = async () => (await req.auth.getUserRoles()).map((role) => role.replace(/^role:/, ''))
-  const asking = { records, caller, roles }
+  const asking = { context, caller, roles }
   // The deadline of the query may have passed.
   holdResponseFor(res, (body) =>
     runWithDeadline(AUDIT_TIMEOUT_MS, async () => {
@@ -43,7 +43,7 @@ export function auditResponse(
       const answerOf = (i: number) => (Array.isArray(body) ? (body[i].success ?? body[i].error) : body)
       const accesses = requests.map((one, i) => one && findAccesses(asking, one, answerOf(i)))
       const found = (await Promise.all(accesses)).flatMap((some) => some ?? [])
-      await records.audit.record(...found)
+      await context.audit.record(...found)
     }),
   )
 }

@@ -26,7 +26,7 @@ export async function findForbiddenAccesses(
   const places =
     id === undefined
       ? await findNamedLocations(asking, request)
-      : await findEhrsOfObjects(asking.records, className, [{ objectId: id }])
+      : await findEhrsOfObjects(asking.context, className, [{ objectId: id }])
   return createAuditEntries(asking, request, places.length > 0 ? places : [{}], outcome)
 }
 
@@ -43,21 +43,21 @@ export async function findSearchAccesses(
 ): Promise<AuditedAccess[]> {
   const narrowest = countRequiredIds(request)
   if (found.size > 0 && narrowest === 1) return []
-  const { records } = asking
+  const { context } = asking
   const caller = { ...asking.caller, roles: asking.caller.unrestricted ? [] : await asking.roles() }
   const places = await findNamedLocations(asking, request, narrowest > 0)
   const ids = new Map(places.map(({ ehrId, id }) => [ehrId, id === undefined ? [] : [id]]))
   const hiddenEhrIds = narrowest > 0 ? ehrsWithoutReadable(places, caller) : []
   const ehrIds = places.map(({ ehrId }) => String(ehrId)).filter((ehrId) => !hiddenEhrIds.includes(ehrId))
-  const namedEhrs = await findSearchedEhrs(records, caller, { ehrIds })
-  const { searched } = narrowest > 0 ? namedEhrs : await findSearchedEhrs(records, caller, {})
+  const namedEhrs = await findSearchedEhrs(context, caller, { ehrIds })
+  const { searched } = narrowest > 0 ? namedEhrs : await findSearchedEhrs(context, caller, {})
   const ehrs = {
     searched: searched.filter((ehrId) => !found.has(ehrId)),
     denied: [...new Set([...namedEhrs.denied, ...hiddenEhrIds])],
   }
   if (found.size > 0 && ehrs.searched.length + ehrs.denied.length === 0) return []
   const asked = describeAuditedQuery({ ...request, action: 'query' }).asked ?? ''
-  const entries = await queryAccesses(records.audit, caller, { type: request.className, asked }, ehrs)
+  const entries = await queryAccesses(context.audit, caller, { type: request.className, asked }, ehrs)
   return entries.map((entry) =>
     entry.outcome === 'denied' ? { ...entry, ids: ids.get(entry.ehrId) ?? entry.ids } : entry,
   )
@@ -83,7 +83,7 @@ function countRequiredIds({ where }: ClassQuery): number {
 
 /** EHRs of the objects that a query names. */
 async function findNamedLocations(
-  { records }: AuditContext,
+  { context }: AuditContext,
   { className, where }: Pick<ClassQuery, 'where'> & { className: string },
   required = false,
 ): Promise<AccessLocation[]> {
@@ -94,7 +94,7 @@ async function findNamedLocations(
     ['Goal', idsOf('goalId')],
   ] as const
   const found = idsByClass.map(async ([container, ids]) => {
-    const places = await findNamedObjects(records, container, ids)
+    const places = await findNamedObjects(context, container, ids)
     return container === className ? places : places.map(({ id: _, ...place }) => place)
   })
   const places = [...idsOf('ehrId').map((ehrId) => ({ ehrId })), ...(await Promise.all(found)).flat()]
@@ -102,14 +102,14 @@ async function findNamedLocations(
 }
 
 async function findNamedObjects(
-  records: StoreContext,
+  context: StoreContext,
   className: string,
   ids: readonly string[],
 ): Promise<AccessLocation[]> {
   if (className === 'Ehr') return ids.map((id) => ({ id, ehrId: id }))
   if (ids.length === 0) return []
   const fields = { projection: { ehrId: 1, _rperm: 1 } }
-  const found = documentCollection(records, className).find({ _id: { $in: [...ids] } }, fields)
+  const found = documentCollection(context, className).find({ _id: { $in: [...ids] } }, fields)
   return (await found.toArray()).map(({ _id: id, ehrId, _rperm: readers }) => ({
     id,
     ehrId,

@@ -10,7 +10,7 @@ type ObjectFields = Record<string, unknown>
 
 /** Facts about the caller for the audit. */
 export interface AuditContext {
-  records: StoreContext
+  context: StoreContext
   caller: Caller
   roles(): Promise<string[]>
 }
@@ -22,7 +22,7 @@ export const auditedResource = (className: string) => ({
 
 /** Finds the objects in a response, included ones among them, as record accesses. */
 export async function findObjectAccesses(
-  { records, caller }: AuditContext,
+  { context, caller }: AuditContext,
   request: RecordAccess,
   answer: ObjectFields,
 ): Promise<AuditedAccess[]> {
@@ -40,7 +40,7 @@ export async function findObjectAccesses(
       auditedResource(className),
       caller,
       describeAuditedQuery(request),
-      await findEhrsOfObjects(records, className, objectsWithId),
+      await findEhrsOfObjects(context, className, objectsWithId),
     )
   })
   return (await Promise.all(accesses)).flat()
@@ -58,7 +58,7 @@ function collectIncludedObjects(value: object, found: ObjectFields[]): ObjectFie
 
 /** Looks up the EHRs of objects, because the response may omit that property. */
 export async function findEhrsOfObjects(
-  records: StoreContext,
+  context: StoreContext,
   className: string,
   objects: ObjectFields[],
 ): Promise<{ id: string; ehrId: unknown }[]> {
@@ -66,7 +66,7 @@ export async function findEhrsOfObjects(
   const unknown = locations.filter(({ ehrId }) => ehrId === undefined).map(({ id }) => id)
   if (className === 'Ehr') return locations.map(({ id }) => ({ id, ehrId: id }))
   if (unknown.length === 0) return locations
-  const found = await documentCollection(records, className)
+  const found = await documentCollection(context, className)
     .find({ _id: { $in: unknown } }, { projection: { ehrId: 1 } })
     .toArray()
   const ehrOf = new Map(found.map(({ _id, ehrId }) => [_id, ehrId]))

@@ -16,7 +16,7 @@ import { aclViolations, deletedNameViolations, ownProperties } from './own-prope
  * @returns the fields to write
  */
 export async function beforeCreate(
-  records: StoreContext,
+  storeContext: StoreContext,
   findEhrId: FindEhrId,
   plain: ClassKind,
   { context }: Parse.Cloud.BeforeSaveRequest,
@@ -25,7 +25,7 @@ export async function beforeCreate(
   const body = ownProperties(sent)
   const object = withoutNulls(applyUpdate({}, body))
   const values = fromClassForm(plain.fields, object)
-  const kind = await translateServiceErrors(() => resolveRules(records, plain, values))
+  const kind = await translateServiceErrors(() => resolveRules(storeContext, plain, values))
   const { create: check } = kind.checks
   const ofDeletedNames = deletedNameViolations(body, object, check)
   rejectFaults(

@@ -24,7 +24,7 @@ import {
  * parts that have changed since.
  */
 export async function beforeUpdate(
-  records: StoreContext,
+  storeContext: StoreContext,
   plain: ClassKind,
   { context, user }: Parse.Cloud.BeforeSaveRequest,
 ): Promise<{ object: Values }> {
@@ -34,7 +34,7 @@ export async function beforeUpdate(
     if (id !== undefined && id !== stored.objectId) throw validationError(FIXED_ID_VIOLATION)
   const before = fromClassForm(plain.fields, withoutNulls(ownProperties(stored)))
   const { object, changed, next, violations } = judgeUpdate(plain, before, ownProperties(sent))
-  const kind = await translateServiceErrors(() => resolveRules(records, plain, before))
+  const kind = await translateServiceErrors(() => resolveRules(storeContext, plain, before))
   const ofAcl = aclViolations(sent.ACL, stored.ACL ?? {}, user?.id)
   const ofTimes = timeViolations(sent, stored)
   rejectFaults(validateClassUpdate(kind, next, changed, [...ofAcl, ...ofTimes, ...violations]))

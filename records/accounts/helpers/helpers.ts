@@ -41,16 +41,16 @@ interface Names {
 
 /** Agreements that one user acts for another. @see docs/decisions/helpers.md */
 export class Helpers {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #names: Names
   readonly #sendMail: SendMail
   readonly #store
 
-  constructor(records: StoreContext, names: Names, sendMail: SendMail) {
-    this.#records = records
+  constructor(context: StoreContext, names: Names, sendMail: SendMail) {
+    this.#context = context
     this.#names = names
     this.#sendMail = sendMail
-    this.#store = new Store(records, {
+    this.#store = new Store(context, {
       collection: HELPER_AGREEMENTS,
       schema: HelperAgreementRecord,
       lists: {
@@ -82,15 +82,15 @@ export class Helpers {
    */
   invite(caller: Caller, helperId: string, terms: HelperTerms): Promise<AgreementView> {
     const { userId: mvUid } = caller
-    const now = this.#records.clock()
+    const now = this.#context.clock()
     const { relation, from = now.toISOString(), until } = terms
     const acts = HELPER_ACTS.filter((act) => act === 'READ' || terms.acts.includes(act))
     const agreement = { mvUid, helperId, relation, acts, from, until }
     const { id } = keyOf(caller, 'person', helperId)
     return this.#change('person', async (tx) => {
-      await lockAccount(this.#records, tx, helperId)
+      await lockAccount(this.#context, tx, helperId)
       const helper = { _id: helperId, ...ACCOUNT_STATE_FILTERS.ACTIVE }
-      const user = await usersOf(this.#records.db).findOne(helper, { session: tx.session })
+      const user = await usersOf(this.#context.db).findOne(helper, { session: tx.session })
       requireNoViolations(invitationViolations(agreement, user !== null, now))
       const storedAgreement = await this.#store.find(caller, { id }, { tx })
       const isNew = !storedAgreement || this.#stateOf(storedAgreement) === 'ENDED'
@@ -131,7 +131,7 @@ export class Helpers {
     await this.#change(side, async (tx) => {
       const options = { tx, expected, skipUnchanged: true }
       const agreement = await this.#store.update(caller, key, endAgreement, options)
-      await endHelperSessions(this.#records.db, [key.id], tx.session)
+      await endHelperSessions(this.#context.db, [key.id], tx.session)
       return agreement
     })
   }
@@ -139,21 +139,21 @@ export class Helpers {
   /** Finds the agreement under which the caller may act for a person now. @throws NotFound */
   async requireInForce(caller: Caller, personId: string): Promise<Agreement> {
     const agreement = await this.#store.get(caller, keyOf(caller, 'helper', personId))
-    if (!isInForce(agreement, this.#records.clock())) throw new ServiceError('NotFound')
+    if (!isInForce(agreement, this.#context.clock())) throw new ServiceError('NotFound')
     return agreement
   }
 
   /** Sessions look their agreement up again when the rights of users have changed. */
   async #change(side: Side, work: (tx: Transaction) => Promise<Agreement>): Promise<AgreementView> {
-    const agreement = await runStoreTransaction(this.#records, (tx) => {
-      emitRolesChangedAtEnd(this.#records, tx.session)
+    const agreement = await runStoreTransaction(this.#context, (tx) => {
+      emitRolesChangedAtEnd(this.#context, tx.session)
       return work(tx)
     })
     return this.#toView(side, agreement)
   }
 
   #stateOf({ state, until }: Agreement): Agreement['state'] {
-    return new Date(until) <= this.#records.clock() ? 'ENDED' : state
+    return new Date(until) <= this.#context.clock() ? 'ENDED' : state
   }
 
   async #toView(side: Side, agreement: Agreement): Promise<AgreementView> {

@@ -52,21 +52,21 @@ const IDENTITY_LIST = 'identities'
 
 /** The links between external identities and accounts. See docs/decisions/external-identities.md. */
 export class Identities {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #links: Collection<IdentityLink>
   readonly #sessions: Pick<Sessions, 'endOfIdentities'>
   readonly #sendMail: SendMail
   readonly #clock: () => Date
 
   constructor(
-    records: StoreContext,
+    context: StoreContext,
     sessions: Pick<Sessions, 'endOfIdentities'>,
     sendMail: SendMail,
     clock: () => Date,
   ) {
-    this.#records = records
+    this.#context = context
     this.#sessions = sessions
-    this.#links = identityLinksOf(records.db)
+    this.#links = identityLinksOf(context.db)
     this.#sendMail = sendMail
     this.#clock = clock
   }
@@ -84,7 +84,7 @@ export class Identities {
   async findAccount({ issuer, subject, email }: ExternalIdentity): Promise<string> {
     const _id = linkIdOf({ issuer, subject })
     const link = await this.#links.findOne({ _id })
-    const user = await usersOf(this.#records.db).findOne(link ? { _id: link.mvUid } : { email })
+    const user = await usersOf(this.#context.db).findOne(link ? { _id: link.mvUid } : { email })
     if (!user || accountStateOf(user) !== 'ACTIVE') throw new ServiceError('AccountNotFound')
     if (!link) await this.#link({ _id, issuer, mvUid: user._id, linkedAt: this.#clock() }, user)
     return user._id
@@ -94,7 +94,7 @@ export class Identities {
   async isLinked(identity: ExternalIdentity, mvUid: string): Promise<boolean> {
     const [link, user] = await Promise.all([
       this.#links.findOne({ _id: linkIdOf(identity), mvUid }),
-      findActiveUser(this.#records.db, mvUid),
+      findActiveUser(this.#context.db, mvUid),
     ])
     return link !== null && user !== null
   }
@@ -130,8 +130,8 @@ export class Identities {
     mvUid: string,
     { change, keptSid }: { change?: (session: ClientSession) => Promise<void>; keptSid?: string } = {},
   ): Promise<void> {
-    await runStoreTransaction(this.#records, async (tx) => {
-      await lockAccount(this.#records, tx, mvUid)
+    await runStoreTransaction(this.#context, async (tx) => {
+      await lockAccount(this.#context, tx, mvUid)
       await change?.(tx.session)
       await this.#links.deleteMany({ mvUid }, { session: tx.session })
     })
@@ -147,10 +147,10 @@ export class Identities {
     const { _id, mvUid, issuer } = link
     const mail = { to: { mvUid }, template: 'identity-linked', language, data: { issuer } } as const
     try {
-      await runStoreTransaction(this.#records, async (tx) => {
+      await runStoreTransaction(this.#context, async (tx) => {
         const { session } = tx
-        await lockAccount(this.#records, tx, mvUid)
-        const user = await usersOf(this.#records.db).findOne(
+        await lockAccount(this.#context, tx, mvUid)
+        const user = await usersOf(this.#context.db).findOne(
           { _id: mvUid, email, ...ACCOUNT_STATE_FILTERS.ACTIVE },
           { session },
         )

@@ -111,10 +111,10 @@ export async function findDisabledUsers(
 
 /** Locks the existence of an account: its deletion conflicts with transactions that store its id elsewhere. */
 export const lockAccount = (
-  records: Pick<Database, 'db'>,
+  database: Pick<Database, 'db'>,
   tx: Pick<LockHolder, 'session' | 'locks'>,
   mvUid: string,
-): Promise<void> => lockCondition(records, tx, `account ${mvUid}`)
+): Promise<void> => lockCondition(database, tx, `account ${mvUid}`)
 
 /** @throws PreconditionFailed */
 export function requireVersion({ version }: User, expected: ExpectedVersions): void {

@@ -8,10 +8,10 @@ export type StoredPlan = SavedRecord<Static<typeof CarePlan.schema>>
 export type StoredGoal = SavedRecord<Static<typeof Goal.schema>>
 export type StoredTask = SavedRecord<Static<typeof Task.schema>>
 
-export const createPlanStores = (records: StoreContext) => ({
-  plans: new ClosableRecords(records, CarePlan),
-  goals: new ClosableRecords(records, Goal),
-  tasks: new ClosableRecords(records, Task),
+export const createPlanStores = (context: StoreContext) => ({
+  plans: new ClosableRecords(context, CarePlan),
+  goals: new ClosableRecords(context, Goal),
+  tasks: new ClosableRecords(context, Task),
 })
 
 export type PlanStores = ReturnType<typeof createPlanStores>

@@ -79,16 +79,16 @@ interface ParticipationKey extends PlanParentIds {
  * and again when its access begins or ends.
  */
 export class Participants {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #sendMail: SendMail
   readonly #store
   readonly #dueChanges: DueRecords
 
-  constructor(records: StoreContext, sendMail: SendMail) {
-    this.#records = records
+  constructor(context: StoreContext, sendMail: SendMail) {
+    this.#context = context
     this.#sendMail = sendMail
-    this.#store = new Store(records, Participation)
-    this.#dueChanges = new DueRecords(records, Participation.collection, 'changesAt')
+    this.#store = new Store(context, Participation)
+    this.#dueChanges = new DueRecords(context, Participation.collection, 'changesAt')
   }
 
   indexes(): [collection: string, IndexDescription[]] {
@@ -114,7 +114,7 @@ export class Participants {
   /** Whether the caller may know who the participants are: those who manage a plan may, unless it is anonymous. */
   async mayLearnNames(caller: Caller, { ehrId, carePlanId }: PlanParentIds): Promise<boolean> {
     if (caller.acting) return false
-    const plans = documentCollection(this.#records, 'CarePlan')
+    const plans = documentCollection(this.#context, 'CarePlan')
     const plan = await plans.findOne({ _id: carePlanId, ehrId, anonymous: { $ne: true } })
     const permissions = plan && participationPermissions(fromStoredPermissions(plan), carePlanId)
     return permissions !== null && isPermitted(permissions.write, caller)
@@ -129,8 +129,8 @@ export class Participants {
   ): Promise<StoredParticipation> {
     return createOrFindExisting(
       () =>
-        auditRefusal(this.#records, caller, Participation.collection, place.ehrId, () =>
-          runStoreTransaction(this.#records, (tx) => this.createIn(tx, caller, place, body, id)),
+        auditRefusal(this.#context, caller, Participation.collection, place.ehrId, () =>
+          runStoreTransaction(this.#context, (tx) => this.createIn(tx, caller, place, body, id)),
         ),
       () => this.#store.get(caller, { id, ...place }),
     )
@@ -144,16 +144,16 @@ export class Participants {
     body: ParticipationBody,
     id: string,
   ): Promise<StoredParticipation> {
-    const ofPlan = await requireWritablePlan(this.#records, tx, caller, place)
+    const ofPlan = await requireWritablePlan(this.#context, tx, caller, place)
     const permissions = participationPermissions(ofPlan, place.carePlanId)
     if (!isPermitted(permissions.write, caller)) throw new ServiceError('Forbidden')
-    await lockEhrExclusively(this.#records, tx, place.ehrId)
-    await lockAccount(this.#records, tx, body.mvUid)
-    const start = this.#records.clock().toISOString()
+    await lockEhrExclusively(this.#context, tx, place.ehrId)
+    await lockAccount(this.#context, tx, body.mvUid)
+    const start = this.#context.clock().toISOString()
     const participation = { start, ...withoutNulls(body), ...place, status: 'ACTIVE' as const }
     const { user, isSubject } = await this.#requireValidNew(tx, caller, participation, id)
     // The subject takes part without losing a right: this role has all of theirs.
-    if (isSubject) await setRole(this.#records, tx.session, body.mvUid, ehrRole(place.ehrId, 'write'), true)
+    if (isSubject) await setRole(this.#context, tx.session, body.mvUid, ehrRole(place.ehrId, 'write'), true)
     const input = this.#withNextChange(participation)
     const storedParticipation = await this.#store.create(caller, input, permissions, { tx, id })
     await this.#syncRoles(tx.session, storedParticipation)
@@ -197,7 +197,7 @@ export class Participants {
       requireNoViolations([
         ...(status === 'ARCHIVED' ? [archivedViolation] : []),
         ...(sentMvUid !== undefined && sentMvUid !== mvUid ? [anotherUserViolation] : []),
-        ...(takesPartToo && isActiveOrUpcoming(timesFromApi(next), this.#records.clock())
+        ...(takesPartToo && isActiveOrUpcoming(timesFromApi(next), this.#context.clock())
           ? [alreadyParticipatingViolation]
           : []),
         ...participationTimeViolations(next),
@@ -221,8 +221,8 @@ export class Participants {
     conditions: UpdateConditions,
     change: (now: StoredParticipation, takesPartToo: boolean) => StoredFields,
   ): Promise<StoredParticipation> {
-    return runStoreTransaction(this.#records, async (tx) => {
-      const participation = await documentCollection(this.#records, Participation.collection).findOne(
+    return runStoreTransaction(this.#context, async (tx) => {
+      const participation = await documentCollection(this.#context, Participation.collection).findOne(
         { _id: key.id },
         { session: tx.session },
       )
@@ -230,7 +230,7 @@ export class Participants {
       const takesPartToo = await this.#isParticipating(tx, { ...of, otherwiseThan: key.id })
       const next = (now: StoredParticipation) => this.#withNextChange(change(now, takesPartToo))
       const storedParticipation = await this.#store.update(caller, key, next, { ...conditions, tx })
-      await lockEhrExclusively(this.#records, tx, key.ehrId)
+      await lockEhrExclusively(this.#context, tx, key.ehrId)
       await this.#syncRoles(tx.session, storedParticipation)
       return storedParticipation
     })
@@ -255,7 +255,7 @@ export class Participants {
    * @throws AggregateError with the errors of those that failed, after all others
    */
   applyDueAccessChanges(ending?: AbortSignal): Promise<void> {
-    const documents = documentCollection(this.#records, Participation.collection)
+    const documents = documentCollection(this.#context, Participation.collection)
     const apply = async (session: ClientSession, _id: string, now: Date) => {
       const found = await documents.findOne({ _id, changesAt: { $lte: now } }, { session })
       if (!found) return
@@ -269,9 +269,9 @@ export class Participants {
       await this.#syncRoles(session, of)
     }
     const runPage = () => {
-      const now = this.#records.clock()
+      const now = this.#context.clock()
       return this.#dueChanges.runPage(now, (id) =>
-        runTransaction(this.#records, (session) => apply(session, id, now)),
+        runTransaction(this.#context, (session) => apply(session, id, now)),
       )
     }
     return runPages(runPage, 'The access of some participants could not be updated.', ending)
@@ -290,11 +290,11 @@ export class Participants {
   ): Promise<{ user: User; isSubject: boolean }> {
     const { ehrId, carePlanId, mvUid } = participation
     const { session } = tx
-    const ehr = await documentCollection(this.#records, 'Ehr').findOne({ _id: ehrId }, { session })
-    const user = await usersOf(this.#records.db).findOne({ _id: mvUid }, { session })
+    const ehr = await documentCollection(this.#context, 'Ehr').findOne({ _id: ehrId }, { session })
+    const user = await usersOf(this.#context.db).findOne({ _id: mvUid }, { session })
     const isUser = user !== null && accountStateOf(user) !== 'DISABLED'
     const isSubject = ehr?.subjectId === mvUid
-    const isRefused = isSubject && !(await findAnonymizedEhrs(this.#records, caller)).has(ehrId)
+    const isRefused = isSubject && !(await findAnonymizedEhrs(this.#context, caller)).has(ehrId)
     const violations = [
       ...(ehr?.pending === true ? [notAcceptedViolation] : []),
       ...(isRefused ? [isSubjectViolation] : isUser ? [] : [noUserViolation]),
@@ -313,14 +313,14 @@ export class Participants {
     { carePlanId, mvUid, otherwiseThan }: { carePlanId: string; mvUid: string; otherwiseThan: string },
   ): Promise<boolean> {
     const others = { carePlanId, mvUid, _id: { $ne: otherwiseThan } }
-    const found = await documentCollection(this.#records, Participation.collection)
+    const found = await documentCollection(this.#context, Participation.collection)
       .find(others, { session })
       .toArray()
-    return found.some((one) => isActiveOrUpcoming(timesFromStored(one), this.#records.clock()))
+    return found.some((one) => isActiveOrUpcoming(timesFromStored(one), this.#context.clock()))
   }
 
   #withNextChange({ changesAt: _, ...now }: StoredFields): StoredFields {
-    const changesAt = nextAccessChange(timesFromApi(now), this.#records.clock())?.toISOString()
+    const changesAt = nextAccessChange(timesFromApi(now), this.#context.clock())?.toISOString()
     return withoutNulls({ ...now, changesAt }) as StoredFields
   }
 
@@ -330,7 +330,7 @@ export class Participants {
     { ehrId, id: carePlanId }: { ehrId: string; id: string },
   ): Promise<void> {
     const participations = documentCollection(
-      { db: this.#records.jobs.unfilteredDb },
+      { db: this.#context.jobs.unfilteredDb },
       Participation.collection,
     )
     // In a transaction, MongoDB has no distinct on a sharded collection.
@@ -346,20 +346,20 @@ export class Participants {
     session: ClientSession,
     { ehrId, carePlanId, mvUid }: Pick<StoredFields, 'ehrId' | 'carePlanId' | 'mvUid'>,
   ): Promise<void> {
-    const plan = await documentCollection(this.#records, 'CarePlan').findOne(
+    const plan = await documentCollection(this.#context, 'CarePlan').findOne(
       { _id: carePlanId },
       { session, projection: { _id: 1 } },
     )
-    const all = await documentCollection({ db: this.#records.jobs.unfilteredDb }, Participation.collection)
+    const all = await documentCollection({ db: this.#context.jobs.unfilteredDb }, Participation.collection)
       .find({ carePlanId, mvUid }, { session })
       .toArray()
-    const now = this.#records.clock()
+    const now = this.#context.clock()
     const roles = (plan ? all : [])
       .filter((one) => isInEffect(timesFromStored(one), now))
       .map(({ access }) => access)
     for (const right of ['read', 'write', 'manage'] as const) {
       const hasRight = roles.some((access) => ACCESS_OF_RIGHT[right].includes(access))
-      await setPlanRole(this.#records, session, mvUid, { ehrId, carePlanId, right }, hasRight)
+      await setPlanRole(this.#context, session, mvUid, { ehrId, carePlanId, right }, hasRight)
     }
   }
 }

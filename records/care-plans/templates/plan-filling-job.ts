@@ -34,13 +34,13 @@ const PLAN_PARTS = ['goals', 'tasks'] as const
  * until then.
  */
 export const startPlanFilling = (
-  records: StoreContext,
+  context: StoreContext,
   tx: Transaction,
   caller: Caller,
   { ehrId, carePlanId: id }: CarePlanKey,
   details: PlanFillingDetails,
 ): Promise<void> =>
-  enqueueJob(records, tx, caller, { job: 'fill', field: 'carePlanId', id, ehrId, details, hidesPlan: true })
+  enqueueJob(context, tx, caller, { job: 'fill', field: 'carePlanId', id, ehrId, details, hidesPlan: true })
 
 /** Generates the same ids for the same plan each time, so that a repeated step writes no duplicates. */
 export const idGeneratorFor = (carePlanId: string): (() => string) =>
@@ -48,7 +48,7 @@ export const idGeneratorFor = (carePlanId: string): (() => string) =>
 
 export const createPlanFillingJob =
   (
-    records: StoreContext,
+    context: StoreContext,
     of: PlanStores,
     templates: CarePlanTemplates,
     participants: Participants,
@@ -67,10 +67,10 @@ export const createPlanFillingJob =
       for (const batch of splitIntoSteps<{ id: string }>(contents[members])) {
         await runStep(async (tx) => {
           const { session } = tx
-          const plan = await documentCollection(records, 'CarePlan').findOne({ _id: id }, { session })
+          const plan = await documentCollection(context, 'CarePlan').findOne({ _id: id }, { session })
           if (!plan) return
           const filter = { _id: { $in: batch.map((member) => member.id) } }
-          const found = documentCollection(records, of[members].kind.collection).find(filter, { session })
+          const found = documentCollection(context, of[members].kind.collection).find(filter, { session })
           const existing = new Set((await found.toArray()).map(({ _id }) => _id))
           const missing = batch.filter((member) => !existing.has(member.id))
           const permissions = fromStoredPermissions(plan)

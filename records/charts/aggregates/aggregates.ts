@@ -41,11 +41,11 @@ const AGGREGATE_LIST = 'aggregates'
 
 /** Values of a user by day, week or month. */
 export class Aggregates {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #data: UserData
 
-  constructor(records: StoreContext, data: UserData) {
-    this.#records = records
+  constructor(context: StoreContext, data: UserData) {
+    this.#context = context
     this.#data = data
   }
 
@@ -85,13 +85,13 @@ export class Aggregates {
       ...(Object.keys(timestamp).length > 0 && { timestamp }),
     }
     const { times, values } = await readTimeColumns(
-      this.#records,
+      this.#context,
       Measurement.collection,
       [filter],
       ['amount'],
     )
     await this.#report(caller, { ehrIds: ehrs, carePlanId: query.carePlanId })
-    const unit = (await resolveType(this.#records, 'data', dataType))?.unit ?? null
+    const unit = (await resolveType(this.#context, 'data', dataType))?.unit ?? null
     return aggregateValues(times, values[0] ?? new Float64Array(), query, unit)
   }
 
@@ -99,14 +99,14 @@ export class Aggregates {
   async #findReadablePlans(caller: Caller, ehrs: readonly string[], carePlanId?: string): Promise<string[]> {
     const only = carePlanId === undefined ? {} : { _id: carePlanId }
     const readable = { ehrId: { $in: [...ehrs] }, ...only, ...permissionFilter('_rperm', caller) }
-    const found = documentCollection(this.#records, 'CarePlan').find(readable, { projection: { _id: 1 } })
+    const found = documentCollection(this.#context, 'CarePlan').find(readable, { projection: { _id: 1 } })
     return (await found.toArray()).map(({ _id }) => _id)
   }
 
   async #report(caller: Caller, scope: QueryScope): Promise<void> {
-    const { audit } = this.#records
+    const { audit } = this.#context
     const access = { type: Measurement.collection, asked: AGGREGATE_LIST }
-    const searchedEhrs = await findSearchedEhrs(this.#records, caller, scope)
+    const searchedEhrs = await findSearchedEhrs(this.#context, caller, scope)
     await audit.record(...(await queryAccesses(audit, caller, access, searchedEhrs)))
   }
 }

@@ -15,19 +15,19 @@ export const hasCapacityLimit = ({ maxCount, quota }: Pick<LimitedKind, 'maxCoun
  * @throws ServiceError when the kind takes no further record
  */
 export async function requireCapacity(
-  records: DefinitionLookup,
+  context: DefinitionLookup,
   kind: LimitedKind,
   values: Values,
   session?: ClientSession,
 ): Promise<void> {
-  requireNoViolations(await capacityViolations(records, kind, values, session))
-  const [refusal] = (await kind.quota?.refuse(records, [values], session)) ?? []
+  requireNoViolations(await capacityViolations(context, kind, values, session))
+  const [refusal] = (await kind.quota?.refuse(context, [values], session)) ?? []
   if (refusal) throw refusal
 }
 
 /** Violation when the care plan or goal is full; closed records count, too. */
 async function capacityViolations(
-  records: DefinitionLookup,
+  context: DefinitionLookup,
   { collection, noun, maxCount }: LimitedKind,
   { id, ...place }: Values,
   session?: ClientSession,
@@ -35,7 +35,7 @@ async function capacityViolations(
   if (!maxCount) return []
   const others = { [maxCount.of]: place[maxCount.of], _id: { $ne: String(id) } }
   const options = { limit: maxCount.count, ...(session && { session }) }
-  const count = await documentCollection(records, collection).countDocuments(others, options)
+  const count = await documentCollection(context, collection).countDocuments(others, options)
   if (count < maxCount.count) return []
   const container = maxCount.of === 'carePlanId' ? 'care plan' : 'goal'
   const message = `must be another ${container}: this one already has ${maxCount.count} ${noun}s, the maximum`

@@ -11,7 +11,7 @@ export function requireNoViolations(violations: readonly Violation[]): void {
 
 /** Audits a refused creation. */
 export async function auditRefusal<T>(
-  records: StoreContext,
+  context: StoreContext,
   caller: Caller,
   collection: string,
   ehrId: string,
@@ -23,7 +23,7 @@ export async function auditRefusal<T>(
     if (error instanceof ServiceError && error.error !== 'Conflict') {
       const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
       const access = { action: 'create', outcome } as const
-      await records.audit.record(
+      await context.audit.record(
         ...accessWithoutRecords({ collection, ehr: 'ehrId' }, caller, access, { ehrId }),
       )
     }

@@ -16,20 +16,20 @@ interface ManagedEhr extends Omit<EhrAccessFields, '_id'> {
  * Creates the EHR of an account under the id that the account names, unless it exists. It is idempotent, and
  * of concurrent calls one succeeds. An account whose EHR was deleted names none and gets no new one.
  */
-export async function ensureAccountEhr(records: StoreContext, caller: Caller, ehrId: string): Promise<void> {
+export async function ensureAccountEhr(context: StoreContext, caller: Caller, ehrId: string): Promise<void> {
   const { userId } = caller
-  const ehrs = documentCollection(records, 'Ehr')
+  const ehrs = documentCollection(context, 'Ehr')
   if (await ehrs.findOne({ _id: ehrId }, { projection: { _id: 1 } })) return
-  const creation = runStoreTransaction(records, async (tx) => {
+  const creation = runStoreTransaction(context, async (tx) => {
     const { session } = tx
     if (await ehrs.findOne({ _id: ehrId }, { projection: { _id: 1 }, session })) return
-    const users = documentCollection(records, '_User')
+    const users = documentCollection(context, '_User')
     if (!(await users.findOne({ _id: userId, ehrId }, { projection: { _id: 1 }, session }))) return
-    const at = records.clock()
+    const at = context.clock()
     const ehr = { _id: ehrId, subjectId: userId, pending: false }
     const meta = { version: 1, _created_at: at, _updated_at: at }
     await ehrs.insertOne({ ...ehr, ...meta, ...toStoredPermissions(ehrPermissions(ehr)) }, { session })
-    await createEhrRoles(records, session, ehrId)
+    await createEhrRoles(context, session, ehrId)
     recordEhrCreation(tx, caller, ehrId, { version: 1, at })
   })
   await creation.catch((error: unknown) => {

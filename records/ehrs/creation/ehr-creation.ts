@@ -23,7 +23,7 @@ interface EhrCreation {
  * @throws RuleViolated when the caller has created too many EHRs
  */
 export async function prepareEhrCreation(
-  records: Pick<StoreContext, 'client' | 'db' | 'clock' | 'notifyOfPendingEhr'>,
+  context: Pick<StoreContext, 'client' | 'db' | 'clock' | 'notifyOfPendingEhr'>,
   { session }: Pick<Transaction, 'session'>,
   caller: Caller,
   { _id, subjectId }: { _id: string; subjectId: string },
@@ -32,10 +32,10 @@ export async function prepareEhrCreation(
   const isOwn = subjectId === userId
   const assigns = unrestricted === true || isAdmin(caller)
   const pending = !isOwn && !assigns && hasUserIdFormat(subjectId)
-  const isOthers = isOwn || (assigns && (unrestricted || (await isExistingUser(records, session, subjectId))))
-  if (!hasNoQuota(caller)) await consumeEhrQuota(records, session, userId, _id)
-  await createEhrRoles(records, session, _id, isOthers || isSystemId(userId) ? undefined : userId)
-  if (pending) await records.notifyOfPendingEhr(subjectId, session)
+  const isOthers = isOwn || (assigns && (unrestricted || (await isExistingUser(context, session, subjectId))))
+  if (!hasNoQuota(caller)) await consumeEhrQuota(context, session, userId, _id)
+  await createEhrRoles(context, session, _id, isOthers || isSystemId(userId) ? undefined : userId)
+  if (pending) await context.notifyOfPendingEhr(subjectId, session)
   const creator = unrestricted ? {} : { creatorId: userId }
   const ehr: EhrAccessFields = { _id, subjectId, pending, ...creator }
   return { ...creator, pending, permissions: ehrPermissions(ehr) }
@@ -67,13 +67,13 @@ export const ehrCreationQueue = (caller: Caller): string[] => (hasNoQuota(caller
  * and all but one retry.
  */
 async function consumeEhrQuota(
-  records: Pick<StoreContext, 'db' | 'clock'>,
+  context: Pick<StoreContext, 'db' | 'clock'>,
   session: ClientSession,
   userId: string,
   id: string,
 ): Promise<void> {
-  const makers = ehrCreatorsOf(records)
-  const at = records.clock()
+  const makers = ehrCreatorsOf(context)
+  const at = context.clock()
   const before = await makers.findOneAndUpdate(
     { _id: userId },
     { $push: { made: { id, at } } },
@@ -81,7 +81,7 @@ async function consumeEhrQuota(
   )
   if (before === null || before.made.length < MAX_EHRS_PER_CREATOR) return
   const ids = { _id: { $in: before.made.map(({ id }) => id) } }
-  const ehrs = await documentCollection(records, 'Ehr').find(ids, { session }).toArray()
+  const ehrs = await documentCollection(context, 'Ehr').find(ids, { session }).toArray()
   const existing = new Set<unknown>(ehrs.map(({ _id }) => _id))
   const left = before.made.filter(({ id }) => existing.has(id))
   if (left.length >= MAX_EHRS_PER_CREATOR)

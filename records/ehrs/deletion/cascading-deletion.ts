@@ -41,7 +41,7 @@ const hiddenIn = (id: string) => hiddenRecordsWith(`removed-${id}:`)
  * the participants. Contents too large for one transaction are hidden by a job.
  */
 export async function hideContents(
-  records: StoreContext,
+  context: StoreContext,
   tx: Transaction,
   caller: Caller,
   className: ContainerClass,
@@ -50,16 +50,16 @@ export async function hideContents(
   const { session } = tx
   const field = CONTAINER_ID_FIELDS[className]
   const { visible, hide } = hiddenIn(id)
-  if (className === 'CarePlan') await removeRoles(records, session, planRoles(id))
-  const names = records.contents[className]
-  if (!(await canFitInTransaction(records.db, names, { [field]: id }, session)))
-    return enqueueJob(records, tx, caller, { job: 'remove', field, id, ehrId })
-  for (const name of names) await hide(records.db, name, { [field]: id, ...visible }, session)
+  if (className === 'CarePlan') await removeRoles(context, session, planRoles(id))
+  const names = context.contents[className]
+  if (!(await canFitInTransaction(context.db, names, { [field]: id }, session)))
+    return enqueueJob(context, tx, caller, { job: 'remove', field, id, ehrId })
+  for (const name of names) await hide(context.db, name, { [field]: id, ...visible }, session)
 }
 
 /** Shows the contents of a container that returns, in the same transaction or by a job. */
 export async function showContents(
-  records: StoreContext,
+  context: StoreContext,
   tx: Transaction,
   caller: Caller,
   className: ContainerClass,
@@ -68,12 +68,12 @@ export async function showContents(
   const { session } = tx
   const work = { job: 'return', field: CONTAINER_ID_FIELDS[className], id, ehrId } as const
   const { hidden, show } = hiddenIn(id)
-  const { unfilteredDb } = records.jobs
-  const names = records.contents[className]
-  const isHiding = await jobCollection(records).findOne({ _id: jobId(work) }, { session })
+  const { unfilteredDb } = context.jobs
+  const names = context.contents[className]
+  const isHiding = await jobCollection(context).findOne({ _id: jobId(work) }, { session })
   if (isHiding || !(await canFitInTransaction(unfilteredDb, names, { [work.field]: id }, session)))
-    return enqueueJob(records, tx, caller, work)
-  for (const name of names) await show(records.db, name, { [work.field]: id, ...hidden }, session)
+    return enqueueJob(context, tx, caller, work)
+  for (const name of names) await show(context.db, name, { [work.field]: id, ...hidden }, session)
 }
 
 export const waitForDeletion = (

@@ -49,31 +49,31 @@ export const deletedEhrsOf = ({ db }: Pick<StoreContext, 'db'>): Collection<Dele
  * for one transaction are hidden by a job, whose read filter applies immediately.
  */
 export async function softDeleteEhrContents(
-  records: StoreContext,
+  context: StoreContext,
   tx: Transaction,
   caller: Caller,
   { ehrId, subjectId }: { ehrId: string; subjectId: string },
 ): Promise<void> {
   const { session } = tx
-  await lockExclusive(records, tx, [ehrId])
-  const document = await documentCollection(records, 'Ehr').findOne({ _id: ehrId }, { session })
+  await lockExclusive(context, tx, [ehrId])
+  const document = await documentCollection(context, 'Ehr').findOne({ _id: ehrId }, { session })
   if (!document) throw new ServiceError('NotFound')
-  const account = await documentCollection(records, '_User').updateOne(
+  const account = await documentCollection(context, '_User').updateOne(
     { _id: subjectId, ehrId },
     { $unset: { ehrId: '' } },
     { session },
   )
   const deletedEhr = {
-    at: records.clock(),
+    at: context.clock(),
     document: document as ParseDocument,
     ofAccount: account.modifiedCount > 0,
   }
-  await deletedEhrsOf(records).replaceOne({ _id: ehrId }, deletedEhr, { session, upsert: true })
-  if (!(await canFitInTransaction(records.db, records.contents.Ehr, { ehrId }, session)))
-    await enqueueJob(records, tx, caller, visibilityJobOf(ehrId, 'hide'))
+  await deletedEhrsOf(context).replaceOne({ _id: ehrId }, deletedEhr, { session, upsert: true })
+  if (!(await canFitInTransaction(context.db, context.contents.Ehr, { ehrId }, session)))
+    await enqueueJob(context, tx, caller, visibilityJobOf(ehrId, 'hide'))
   else
-    for (const name of records.contents.Ehr)
-      await hiddenRecords.hide(records.db, name, { ehrId, ...hiddenRecords.visible }, session)
+    for (const name of context.contents.Ehr)
+      await hiddenRecords.hide(context.db, name, { ehrId, ...hiddenRecords.visible }, session)
 }
 
 const visibilityJobOf = (ehrId: string, job: 'hide' | 'show') =>
@@ -94,12 +94,12 @@ export const restorableUntil = ({ at }: Pick<DeletedEhr, 'at'>): Date =>
 
 /** Lists the EHRs that can be restored, the last deleted one first. @throws MalformedRequest for a foreign cursor */
 export async function listDeletedEhrs(
-  records: StoreContext,
+  context: StoreContext,
   { limit, cursor, count }: PageRequest,
 ): Promise<Page<DeletedEhr>> {
-  const restorable = { at: restorableSince(records) }
+  const restorable = { at: restorableSince(context) }
   const after = cursor === undefined ? {} : filterAfter('at', -1, decodeCursor(DELETED_EHR_LIST, cursor))
-  const deletedEhrs = deletedEhrsOf(records)
+  const deletedEhrs = deletedEhrsOf(context)
   const found = await deletedEhrs
     .find({ $and: [restorable, after] })
     .sort({ at: -1, _id: -1 })
@@ -114,58 +114,58 @@ export async function listDeletedEhrs(
  * @throws NotFound when it was not deleted, or too long ago
  */
 export async function restoreDeletedEhr(
-  records: StoreContext,
+  context: StoreContext,
   tx: Transaction,
   caller: Caller,
   ehrId: string,
 ): Promise<void> {
   const { session } = tx
-  const restorable = { _id: ehrId, at: restorableSince(records) }
-  const deletedEhr = await deletedEhrsOf(records).findOne(restorable, { session })
+  const restorable = { _id: ehrId, at: restorableSince(context) }
+  const deletedEhr = await deletedEhrsOf(context).findOne(restorable, { session })
   if (!deletedEhr) throw new ServiceError('NotFound')
   if (deletedEhr.returning) return
-  await requireOnlyEhrOfSystem(records, deletedEhr, session)
+  await requireOnlyEhrOfSystem(context, deletedEhr, session)
   const work = visibilityJobOf(ehrId, 'show')
-  const free = !(await jobCollection(records).findOne({ _id: jobId(work) }, { session }))
+  const free = !(await jobCollection(context).findOne({ _id: jobId(work) }, { session }))
   if (
     free &&
-    (await canFitInTransaction(records.jobs.unfilteredDb, records.contents.Ehr, { ehrId }, session))
+    (await canFitInTransaction(context.jobs.unfilteredDb, context.contents.Ehr, { ehrId }, session))
   ) {
-    for (const name of records.contents.Ehr)
-      await hiddenRecords.show(records.db, name, { ehrId, ...hiddenRecords.hidden }, session)
-    return reinstateEhr(records, tx, caller, deletedEhr)
+    for (const name of context.contents.Ehr)
+      await hiddenRecords.show(context.db, name, { ehrId, ...hiddenRecords.hidden }, session)
+    return reinstateEhr(context, tx, caller, deletedEhr)
   }
-  await deletedEhrsOf(records).updateOne({ _id: ehrId }, { $set: { returning: true } }, { session })
-  await enqueueJob(records, tx, caller, work)
+  await deletedEhrsOf(context).updateOne({ _id: ehrId }, { $set: { returning: true } }, { session })
+  await enqueueJob(context, tx, caller, work)
 }
 
 /** @throws Conflict when the connected system has created another EHR about the subject meanwhile */
 async function requireOnlyEhrOfSystem(
-  records: StoreContext,
+  context: StoreContext,
   { document: { creatorId, subjectId } }: DeletedEhr,
   session: ClientSession,
 ): Promise<void> {
   if (!isSystemId(creatorId)) return
-  const other = await documentCollection(records, 'Ehr').findOne({ creatorId, subjectId }, { session })
+  const other = await documentCollection(context, 'Ehr').findOne({ creatorId, subjectId }, { session })
   if (other)
     throw new ServiceError('Conflict', { detail: 'The connected system has a newer EHR about this subject.' })
 }
 
 async function reinstateEhr(
-  records: StoreContext,
+  context: StoreContext,
   tx: Transaction,
   caller: Caller,
   { _id: ehrId, document, ofAccount }: DeletedEhr,
 ): Promise<void> {
   const { session } = tx
-  const now = records.clock()
+  const now = context.clock()
   const version = versionAfterDeletion(document)
-  await deletedEhrsOf(records).deleteOne({ _id: ehrId }, { session })
+  await deletedEhrsOf(context).deleteOne({ _id: ehrId }, { session })
   const restoredEhr = { ...document, version, _updated_at: now }
-  await documentCollection(records, 'Ehr').replaceOne({ _id: ehrId }, restoredEhr, { session, upsert: true })
+  await documentCollection(context, 'Ehr').replaceOne({ _id: ehrId }, restoredEhr, { session, upsert: true })
   if (ofAccount) {
     const account = { _id: String(document.subjectId), ehrId: { $exists: false } }
-    await documentCollection(records, '_User').updateOne(account, { $set: { ehrId } }, { session })
+    await documentCollection(context, '_User').updateOne(account, { $set: { ehrId } }, { session })
   }
   recordEhrCreation(tx, caller, ehrId, { version, at: now })
 }
@@ -178,17 +178,17 @@ const hidingOf = ({ contents }: Pick<DatabaseWithContents, 'contents'>, ehrId: s
 })
 
 /** The handlers of the jobs that hide and show an EHR's records. */
-export function ehrVisibilityJobs(records: StoreContext): JobHandlers {
+export function ehrVisibilityJobs(context: StoreContext): JobHandlers {
   const hide: JobHandler = async ({ ehrId }, steps) => {
-    await changeInSteps(steps, hidingOf(records, ehrId))
+    await changeInSteps(steps, hidingOf(context, ehrId))
     await steps.runLastStep()
   }
   const show: JobHandler = async ({ ehrId, by }, steps) => {
     const { hidden: still, show: change } = hiddenRecords
-    await changeInSteps(steps, { ...hidingOf(records, ehrId), still, change })
+    await changeInSteps(steps, { ...hidingOf(context, ehrId), still, change })
     await steps.runLastStep(async (tx) => {
-      const deletedEhr = await deletedEhrsOf(records).findOne({ _id: ehrId }, { session: tx.session })
-      if (deletedEhr) await reinstateEhr(records, tx, { ...by, roles: [], unrestricted: true }, deletedEhr)
+      const deletedEhr = await deletedEhrsOf(context).findOne({ _id: ehrId }, { session: tx.session })
+      if (deletedEhr) await reinstateEhr(context, tx, { ...by, roles: [], unrestricted: true }, deletedEhr)
     })
   }
   return { hide, show }

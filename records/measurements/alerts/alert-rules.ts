@@ -31,9 +31,9 @@ export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
   readonly #kinds: readonly string[]
 
   /** @param kinds the names of the kinds of measurements in the path family */
-  constructor(records: StoreContext, kinds: readonly string[]) {
-    super(records, PlanAlertRules)
-    this.#context = records
+  constructor(context: StoreContext, kinds: readonly string[]) {
+    super(context, PlanAlertRules)
+    this.#context = context
     this.#kinds = kinds
   }
 

@@ -89,7 +89,7 @@ export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDer
             const alert = after && buildAlert(kindOf(after), after, rules)
             return reconcileAlert(caller, permissions, record, { ...state, alert, isDeleted: after === null })
           },
-          moveContents: (records, tx, isRemoved) => moveChats(records, tx, caller, record, isRemoved),
+          moveContents: (context, tx, isRemoved) => moveChats(context, tx, caller, record, isRemoved),
         },
         ...(after ? [endMissedAlerts(caller, kindOf(after).path, after)] : []),
       ]
@@ -99,16 +99,16 @@ export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDer
 
 /** Hides the chats about an alert that is removed, and shows them when it returns. */
 async function moveChats(
-  records: StoreContext,
+  context: StoreContext,
   tx: Transaction,
   caller: Caller,
   alert: Pick<MeasurementRecord, 'id' | 'ehrId'>,
   isRemoved: boolean,
 ): Promise<void> {
-  if (!isRemoved) return showContents(records, tx, caller, 'Event', alert)
-  await hideContents(records, tx, caller, 'Event', alert)
+  if (!isRemoved) return showContents(context, tx, caller, 'Event', alert)
+  await hideContents(context, tx, caller, 'Event', alert)
   // A chat that begins now needs the alert.
-  await lockEhrExclusively(records, tx, alert.ehrId)
+  await lockEhrExclusively(context, tx, alert.ehrId)
 }
 
 /** A measurement that arrives late ends the alerts about its absence, unless somebody has resolved them. */

@@ -29,8 +29,8 @@ export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
   readonly #types: DataTypes
   readonly #checks: ReadonlyMap<string, ThresholdCheck>
 
-  constructor(records: StoreContext, kinds: readonly MeasurementKind[], types: DataTypes) {
-    super(records, PlanThresholds)
+  constructor(context: StoreContext, kinds: readonly MeasurementKind[], types: DataTypes) {
+    super(context, PlanThresholds)
     this.#types = types
     this.#checks = thresholdChecksOf(kinds)
   }

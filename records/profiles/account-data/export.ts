@@ -61,13 +61,13 @@ const historySource = (collection: string, mvUid: string): ExportSource => ({
  * that the caller may read. Leaves out passwords, tokens and permissions. Yields several lines at a time, between which others run.
  */
 export async function* exportPerson(
-  records: StoreContext,
+  context: StoreContext,
   caller: Caller,
   mvUid: string,
 ): AsyncGenerator<string> {
   const slice = new TimeSlice({ admission: caller.admission })
   let lines = ''
-  for await (const line of exportLines(records, caller, mvUid, slice)) {
+  for await (const line of exportLines(context, caller, mvUid, slice)) {
     lines += line
     if (!slice.isOver() && lines.length < MAX_PART_LENGTH) continue
     await slice.yieldToOthers()
@@ -79,15 +79,15 @@ export async function* exportPerson(
 }
 
 async function* exportLines(
-  records: StoreContext,
+  context: StoreContext,
   caller: Caller,
   mvUid: string,
   slice: TimeSlice,
 ): AsyncGenerator<string> {
   for (const { kind, collection, where } of exportSourcesOf(mvUid))
-    for await (const document of collectionOf(records.db, collection).find(where, EXPORT_QUERY_OPTIONS))
+    for await (const document of collectionOf(context.db, collection).find(where, EXPORT_QUERY_OPTIONS))
       yield toJsonLine(kind, document)
-  const reading = { records, caller, slice }
+  const reading = { context, caller, slice }
   if (caller.userId === mvUid) yield* ownLines(reading)
   const ehrs = { subjectId: mvUid, ...permissionFilter('_rperm', caller) }
   const ehrIds: string[] = []
@@ -98,14 +98,14 @@ async function* exportLines(
     if (ehrCreatedAt < createdAt) createdAt = ehrCreatedAt
     yield toJsonLine('Ehr', ehr)
   }
-  for (const kind of await findEhrCollections(records)) {
+  for (const kind of await findEhrCollections(context)) {
     const where = { ehrId: { $in: ehrIds }, ...permissionFilter('_rperm', caller) }
     yield* recordLines(reading, kind, where)
   }
   // Queries over every EHR concern only those who have one.
   if (ehrIds.length === 0) return
-  for await (const where of iterateAccessFilters(records.db, ehrIds, createdAt)) {
-    const accesses = auditEntryCollection(records.db).find(where, EXPORT_QUERY_OPTIONS)
+  for await (const where of iterateAccessFilters(context.db, ehrIds, createdAt)) {
+    const accesses = auditEntryCollection(context.db).find(where, EXPORT_QUERY_OPTIONS)
     for await (const entry of accesses) yield toJsonLine('access', { ...toAuditEntry(entry) })
   }
 }
@@ -116,7 +116,7 @@ async function* ownLines(reading: ExportReading): AsyncGenerator<string> {
   const participations = { collection: 'plan.participants', where: { mvUid: userId } }
   for await (const participation of readBatches(reading, participations))
     yield toJsonLine('participation', participation)
-  const readMarks = collectionOf(reading.records.db, 'chat.read').find({ userId }, EXPORT_QUERY_OPTIONS)
+  const readMarks = collectionOf(reading.context.db, 'chat.read').find({ userId }, EXPORT_QUERY_OPTIONS)
   for await (const mark of readMarks) yield toJsonLine('readMark', mark)
   const conversations = { collection: 'ChatTopic', where: { about: 'network', _wperm: userId } }
   for await (const topic of readBatches(reading, conversations)) {
@@ -131,13 +131,13 @@ async function* recordLines(
   kind: string,
   where: ExportSource['where'],
 ): AsyncGenerator<string> {
-  const { records, caller } = reading
+  const { context, caller } = reading
   for await (const document of readBatches(reading, { collection: kind, where })) {
     yield toJsonLine(kind, document)
     if (kind !== 'ChatMessage' || !isChangedByCaller(document, caller)) continue
     const { _id: id, ehrId } = document
     const message = { collection: kind, id, ehrId: ehrId as string | undefined }
-    for await (const change of iterateHistory(records.db, message)) yield toJsonLine('history', { ...change })
+    for await (const change of iterateHistory(context.db, message)) yield toJsonLine('history', { ...change })
   }
 }
 
@@ -161,13 +161,13 @@ const EXPORT_BATCH_MEGABYTES = 1
 const EXPORT_CURSOR_BATCH_SIZE = 50
 
 interface ExportReading {
-  records: StoreContext
+  context: StoreContext
   caller: Caller
   slice: TimeSlice
 }
 
 async function* readBatches(
-  { records: { db, audit }, caller, slice }: ExportReading,
+  { context: { db, audit }, caller, slice }: ExportReading,
   { collection, where }: Pick<ExportSource, 'collection' | 'where'>,
 ): AsyncGenerator<StoredDocument> {
   const resource = { collection, ehr: collection === 'Ehr' ? 'id' : 'ehrId' }

@@ -36,12 +36,12 @@ type PersonInput = Omit<PersonUpdate, 'id' | 'picture'>
 
 /** The persons behind the accounts; a person's id is the user's id. */
 export class Persons {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly store
 
-  constructor(records: StoreContext) {
-    this.#records = records
-    this.store = new Store(records, {
+  constructor(context: StoreContext) {
+    this.#context = context
+    this.store = new Store(context, {
       collection: PROFILE_COLLECTIONS.person,
       schema: StoredPerson,
       lists: {},
@@ -82,10 +82,10 @@ export class Persons {
     const first = { ...next, picture: false }
     const permissions = permissionsSharedWithConnections(mvUid)
     const create = async (tx: Transaction) => {
-      const version = await firstPersonVersion(this.#records, tx, mvUid)
+      const version = await firstPersonVersion(this.#context, tx, mvUid)
       return this.store.create(caller, first, permissions, { tx, id: mvUid, first: { version } })
     }
-    return createOrFindExisting(() => runStoreTransaction(this.#records, create), update)
+    return createOrFindExisting(() => runStoreTransaction(this.#context, create), update)
   }
 
   /** Records whether the person has a picture. @returns whether there was one before, and the new version; @throws NotFound */
@@ -102,7 +102,7 @@ export class Persons {
 
   /** The display names of persons, by id. Users who never had a person have the name of their account, if any. */
   async namesOf(mvUids: readonly string[]): Promise<Map<string, string>> {
-    const persons = this.#records.db.collection<{ _id: string; name: { displayName: string } }>(
+    const persons = this.#context.db.collection<{ _id: string; name: { displayName: string } }>(
       PROFILE_COLLECTIONS.person,
     )
     const found = await persons
@@ -114,11 +114,11 @@ export class Persons {
   }
 
   async #accountNamesOf(mvUids: readonly string[]): Promise<[mvUid: string, name: string][]> {
-    const accounts = await usersOf(this.#records.db)
+    const accounts = await usersOf(this.#context.db)
       .find({ _id: { $in: [...mvUids] }, name: { $exists: true } }, { projection: { name: 1 } })
       .toArray()
     if (accounts.length === 0) return []
-    const deletedIds = await findDeletedProfiles(this.#records, mvUids)
+    const deletedIds = await findDeletedProfiles(this.#context, mvUids)
     return accounts.flatMap((account) => {
       const { name } = personalDataOf(account)
       return name && !deletedIds.has(account._id) ? [[account._id, name]] : []
@@ -134,7 +134,7 @@ export class Persons {
     ehrId: string | null,
     changes: readonly C[],
   ): Promise<(C & ChangeAuthorNames)[]> {
-    const isAnonymous = ehrId !== null && (await findAnonymizedEhrs(this.#records, caller)).has(ehrId)
+    const isAnonymous = ehrId !== null && (await findAnonymizedEhrs(this.#context, caller)).has(ehrId)
     const users = changes.flatMap(({ userId, onBehalfOf }) => [userId, onBehalfOf ?? []].flat())
     const names = await this.namesOf(isAnonymous ? [] : users)
     return changes.map((change) => ({
@@ -146,7 +146,7 @@ export class Persons {
 
   /** The data of users that those who care for them may know, by id. Users who do not exist have none. */
   async cardsOf(mvUids: readonly string[]): Promise<Map<string, PersonCard>> {
-    const persons = documentCollection(this.#records, PROFILE_COLLECTIONS.person)
+    const persons = documentCollection(this.#context, PROFILE_COLLECTIONS.person)
     const found = await persons.find({ _id: { $in: [...new Set(mvUids)] } }).toArray()
     const cards = new Map<string, PersonCard>(found.map((one) => [one._id, personFormat.fromStored(one)]))
     for (const mvUid of mvUids) {
@@ -160,7 +160,7 @@ export class Persons {
 
   /** The time zone in which the days of a user begin. */
   async findTimeZone(mvUid: string): Promise<string | undefined> {
-    const persons = this.#records.db.collection<{ _id: string; timeZone?: string | null }>(
+    const persons = this.#context.db.collection<{ _id: string; timeZone?: string | null }>(
       PROFILE_COLLECTIONS.person,
     )
     const found = await persons.findOne({ _id: mvUid }, { projection: { timeZone: 1 } })
@@ -169,7 +169,7 @@ export class Persons {
 
   /** The language that a user has chosen: the account's, otherwise the profile's. */
   findLanguage(mvUid: string): Promise<string | undefined> {
-    return findLanguage(this.#records.db, { _id: mvUid })
+    return findLanguage(this.#context.db, { _id: mvUid })
   }
 
   /**
@@ -177,8 +177,8 @@ export class Persons {
    * @returns false when the account does not exist, or its person was removed on purpose
    */
   async #createFromAccount(mvUid: string): Promise<boolean> {
-    const user = await usersOf(this.#records.db).findOne({ _id: mvUid })
-    if (user === null || (await isProfileDeleted(this.#records, mvUid))) return false
+    const user = await usersOf(this.#context.db).findOne({ _id: mvUid })
+    if (user === null || (await isProfileDeleted(this.#context, mvUid))) return false
     const { name, language } = personalDataOf(user)
     const displayName = name ?? user.email.slice(0, Math.min(user.email.indexOf('@'), 200))
     const person = normaliseBody(personSchema, { name: { displayName }, language })

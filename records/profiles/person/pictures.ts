@@ -19,14 +19,14 @@ const StoredPicture = Type.Object({
 
 /** The persons' pictures; a picture's id is the user's id. */
 export class Pictures {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #persons: Persons
   readonly store
 
-  constructor(records: StoreContext, persons: Persons) {
-    this.#records = records
+  constructor(context: StoreContext, persons: Persons) {
+    this.#context = context
     this.#persons = persons
-    this.store = new Store(records, {
+    this.store = new Store(context, {
       collection: PROFILE_COLLECTIONS.picture,
       schema: StoredPicture,
       lists: {},
@@ -48,7 +48,7 @@ export class Pictures {
     const picture = { ...file, bytes: new Binary(file.bytes) }
     const key = { id: mvUid }
     await this.#persons.get(caller, mvUid)
-    const { version } = await runStoreTransaction(this.#records, async (tx) => {
+    const { version } = await runStoreTransaction(this.#context, async (tx) => {
       const { hadPicture, version } = await this.#persons.setHasPicture(caller, mvUid, tx, true)
       if (hadPicture) return this.store.update(caller, key, () => picture, { tx })
       // Every change of the picture was a version of the person, so none of a removed picture occurs again.
@@ -60,7 +60,7 @@ export class Pictures {
 
   /** @throws NotFound; PreconditionFailed */
   remove(caller: Caller, mvUid: string, expected: ExpectedVersions): Promise<void> {
-    return runStoreTransaction(this.#records, async (tx) => {
+    return runStoreTransaction(this.#context, async (tx) => {
       await this.store.remove(caller, { id: mvUid }, { tx, expected })
       await this.#persons.setHasPicture(caller, mvUid, tx, false)
     })

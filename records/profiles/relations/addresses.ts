@@ -12,8 +12,8 @@ const StoredAddress = Type.Object({ ...ownerFields, ...addressFields })
 
 /** The addresses of persons and of their relations. */
 export class Addresses extends ContactDetails<typeof StoredAddress> {
-  constructor(records: StoreContext, relations: Relations) {
-    super(records, relations, PROFILE_COLLECTIONS.address, StoredAddress)
+  constructor(context: StoreContext, relations: Relations) {
+    super(context, relations, PROFILE_COLLECTIONS.address, StoredAddress)
   }
 
   /** @throws as createWithLock */

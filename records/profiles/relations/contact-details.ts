@@ -27,20 +27,20 @@ const fullViolation: Violation = {
 
 /** The store of one kind of contact details, of persons and of their relations. */
 export abstract class ContactDetails<S extends TObject> {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #relations: Relations
   readonly #schema: S
   readonly #collection: string
   readonly store: Store<S, 'own'>
 
   /** @param schema the stored fields: `owner`, and those of the input */
-  constructor(records: StoreContext, relations: Relations, collection: string, schema: S) {
-    this.#records = records
+  constructor(context: StoreContext, relations: Relations, collection: string, schema: S) {
+    this.#context = context
     this.#relations = relations
     this.#schema = schema
     this.#collection = collection
     const lists = { own: { by: ['owner'], sort: 'createdAt', order: 'asc' } } as const
-    this.store = new Store(records, { collection, schema, lists })
+    this.store = new Store(context, { collection, schema, lists })
   }
 
   /** @throws NotFound when the owner is a relation that does not exist */
@@ -101,7 +101,7 @@ export abstract class ContactDetails<S extends TObject> {
   /** @throws RuleViolated when the owner has the maximum number of records */
   async #requireRoom(owner: Owner, { session }: Transaction): Promise<void> {
     const options = { session, limit: MAX_RECORDS_PER_OWNER }
-    const count = await documentCollection(this.#records, this.#collection).countDocuments(
+    const count = await documentCollection(this.#context, this.#collection).countDocuments(
       ownerFieldOf(owner),
       options,
     )
@@ -112,8 +112,8 @@ export abstract class ContactDetails<S extends TObject> {
    * Runs work that depends on several contact details of a person; such transactions run one after the other.
    */
   protected runWithProfileLock<R>({ mvUid }: Owner, work: (tx: Transaction) => Promise<R>): Promise<R> {
-    return runStoreTransaction(this.#records, async (tx) => {
-      await lockProfile(this.#records, tx, mvUid)
+    return runStoreTransaction(this.#context, async (tx) => {
+      await lockProfile(this.#context, tx, mvUid)
       return work(tx)
     })
   }

@@ -31,9 +31,9 @@ class PrimaryChangeError extends Error {}
 export class Contacts extends ContactDetails<typeof StoredContact> {
   readonly #addresses
 
-  constructor(records: StoreContext, relations: Relations) {
-    super(records, relations, PROFILE_COLLECTIONS.contact, StoredContact)
-    this.#addresses = documentCollection(records, PROFILE_COLLECTIONS.address)
+  constructor(context: StoreContext, relations: Relations) {
+    super(context, relations, PROFILE_COLLECTIONS.contact, StoredContact)
+    this.#addresses = documentCollection(context, PROFILE_COLLECTIONS.address)
   }
 
   async #buildContact(owner: Owner, input: ContactCreate): Promise<StoredContact> {

@@ -32,12 +32,12 @@ export const relationIdOf = (number: number): string => `${RELATION_ID_PREFIX}${
 
 /** A person's relations, numbered from 1 for each person. */
 export class Relations {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly store
 
-  constructor(records: StoreContext) {
-    this.#records = records
-    this.store = new Store(records, {
+  constructor(context: StoreContext) {
+    this.#context = context
+    this.store = new Store(context, {
       collection: PROFILE_COLLECTIONS.relation,
       schema: StoredRelation,
       lists: { own: { by: ['mvUid'], sort: 'relationId', order: 'asc' } },
@@ -74,8 +74,8 @@ export class Relations {
     const number = typeof requestedId === 'string' ? relationNumberOf(requestedId) : undefined
     return createOrFindExisting(
       () =>
-        runStoreTransaction(this.#records, async (tx) => {
-          const relationId = await assignRelationNumber(this.#records, tx, mvUid, number)
+        runStoreTransaction(this.#context, async (tx) => {
+          const relationId = await assignRelationNumber(this.#context, tx, mvUid, number)
           const relation = { ...normaliseBody(relationSchema, input), mvUid, relationId }
           return this.store.create(caller, relation, privatePermissions(mvUid), { tx, id })
         }),

@@ -23,17 +23,17 @@ export const profileStatesOf = ({ db }: Pick<StoreContext, 'db'>) =>
  * other. Of those that conflict one continues, and the others are retried with its result.
  */
 export async function lockProfile(
-  records: StoreContext,
+  context: StoreContext,
   { session, locks }: Transaction,
   mvUid: string,
 ): Promise<void> {
   locks.contendFor(mvUid)
-  await profileStatesOf(records).updateOne({ _id: mvUid }, { $inc: { turns: 1 } }, { upsert: true, session })
+  await profileStatesOf(context).updateOne({ _id: mvUid }, { $inc: { turns: 1 } }, { upsert: true, session })
 }
 
 /** Assigns the number of a new relation: the requested one, or one above the highest so far. */
 export async function assignRelationNumber(
-  records: StoreContext,
+  context: StoreContext,
   { session, locks }: Transaction,
   mvUid: string,
   requestedNumber: number | undefined,
@@ -42,17 +42,17 @@ export async function assignRelationNumber(
   const change =
     requestedNumber === undefined ? { $inc: { relations: 1 } } : { $max: { relations: requestedNumber } }
   const options = { upsert: true, returnDocument: 'after', session } as const
-  const after = await profileStatesOf(records).findOneAndUpdate({ _id: mvUid }, change, options)
+  const after = await profileStatesOf(context).findOneAndUpdate({ _id: mvUid }, change, options)
   return requestedNumber ?? after?.relations ?? 1
 }
 
 export async function recordProfileDeletion(
-  records: StoreContext,
+  context: StoreContext,
   { session }: Transaction,
   mvUid: string,
   removalVersion: number,
 ): Promise<void> {
-  await profileStatesOf(records).updateOne(
+  await profileStatesOf(context).updateOne(
     { _id: mvUid },
     { $set: { removed: true, removalVersion } },
     { upsert: true, session },
@@ -61,31 +61,31 @@ export async function recordProfileDeletion(
 
 /** The first version of a person: versions of a removed one do not occur again, since clients may still have them. */
 export async function firstPersonVersion(
-  records: StoreContext,
+  context: StoreContext,
   { session }: Transaction,
   mvUid: string,
 ): Promise<number> {
-  const state = await profileStatesOf(records).findOne({ _id: mvUid }, { session })
+  const state = await profileStatesOf(context).findOne({ _id: mvUid }, { session })
   return (state?.removalVersion ?? 0) + 1
 }
 
 /** Finds the users among others who removed their persons on purpose. */
 export async function findDeletedProfiles(
-  records: StoreContext,
+  context: StoreContext,
   mvUids: readonly string[],
 ): Promise<Set<string>> {
-  const found = profileStatesOf(records).find({ _id: { $in: [...mvUids] }, removed: true })
+  const found = profileStatesOf(context).find({ _id: { $in: [...mvUids] }, removed: true })
   return new Set((await found.toArray()).map(({ _id }) => _id))
 }
 
-export const isProfileDeleted = async (records: StoreContext, mvUid: string): Promise<boolean> =>
-  (await findDeletedProfiles(records, [mvUid])).has(mvUid)
+export const isProfileDeleted = async (context: StoreContext, mvUid: string): Promise<boolean> =>
+  (await findDeletedProfiles(context, [mvUid])).has(mvUid)
 
 /** Deletes the state of a deleted user. */
 export async function forgetProfileState(
-  records: Pick<StoreContext, 'db'>,
+  context: Pick<StoreContext, 'db'>,
   mvUid: string,
   session: ClientSession,
 ) {
-  await profileStatesOf(records).deleteOne({ _id: mvUid }, { session })
+  await profileStatesOf(context).deleteOne({ _id: mvUid }, { session })
 }

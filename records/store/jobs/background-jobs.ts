@@ -63,14 +63,14 @@ export class JobRunner implements BackgroundJobs {
 
   /** Resumes interrupted jobs, now and whenever another instance leaves one. */
   async startPolling(
-    records: StoreContext,
+    context: StoreContext,
     jobs: JobHandlers,
     onFault: (fault: unknown) => void,
   ): Promise<PeriodicTask> {
     this.#runHandler = async (work) => {
       const job = jobs[work.job]
       if (!job) throw new TypeError(`No handler is registered for the job ${work.job}.`)
-      await job(work, this.#createSteps(records, work)).catch((fault) => {
+      await job(work, this.#createSteps(context, work)).catch((fault) => {
         if (!(fault instanceof LeaseLost)) onFault(fault)
         throw fault
       })
@@ -162,13 +162,13 @@ export class JobRunner implements BackgroundJobs {
     this.#running.set(_id, running)
   }
 
-  #createSteps(records: StoreContext, { _id, job }: Job): JobSteps {
+  #createSteps(context: StoreContext, { _id, job }: Job): JobSteps {
     const step = async (
       touch: (tx: Transaction) => Promise<{ matchedCount?: number; deletedCount?: number }>,
       work: Parameters<JobSteps['runStep']>[0],
     ) => {
       if (this.#isStopping) throw new LeaseLost()
-      await runStoreTransaction(records, async (tx) => {
+      await runStoreTransaction(context, async (tx) => {
         this.#unfilteredSessions.add(tx.session)
         const { matchedCount, deletedCount } = await touch(tx)
         if (!matchedCount && !deletedCount) throw new LeaseLost()
@@ -200,7 +200,7 @@ const isOtherId = (condition: unknown, id: string): boolean => {
 
 /** Queues a job, which starts after the commit. It replaces another job for the same object. */
 export async function enqueueJob(
-  records: Pick<StoreContext, 'db'>,
+  context: Pick<StoreContext, 'db'>,
   tx: Transaction,
   caller: Caller,
   work: Omit<Job, '_id' | 'leaseUntil' | 'by'>,
@@ -209,7 +209,7 @@ export async function enqueueJob(
   const by = { userId, application, requestId, ...(acting && { acting }) }
   const _id = jobId(work)
   const content = { ...work, by, leaseUntil: newLeaseEnd() }
-  await jobCollection(records).replaceOne({ _id }, content, { session: tx.session, upsert: true })
+  await jobCollection(context).replaceOne({ _id }, content, { session: tx.session, upsert: true })
   tx.queuedJobs.push({ _id, ...content })
 }
 

@@ -63,8 +63,8 @@ export class BatchWriter {
   readonly #batcher: WriteBatcher
   readonly #ofTransactions = new WeakMap<Transaction, WriteBatcher>()
 
-  constructor(records: StoreContext, documents: Collection<ParseDocument>, derivation?: RecordDerivation) {
-    this.#context = records
+  constructor(context: StoreContext, documents: Collection<ParseDocument>, derivation?: RecordDerivation) {
+    this.#context = context
     this.#documents = documents
     this.#derivation = derivation
     this.#batcher = createBatcher(MAX_BATCH_SIZE, (writes) => this.#writeBatch(writes), {

@@ -47,7 +47,7 @@ export function joinedRulesOf(
 
 /** Writes derived records with their history and audit entries, then the records derived from these. */
 export async function writeDerivedRecords(
-  records: StoreContext,
+  context: StoreContext,
   tx: Transaction,
   rules: readonly string[],
   writes: readonly DerivedWrite[],
@@ -55,10 +55,10 @@ export async function writeDerivedRecords(
 ): Promise<void> {
   if (writes.length === 0) return
   const unknown = writes.flatMap(({ parentId }) => (knownRules.has(parentId) ? [] : [parentId]))
-  const all = new Map([...(await findRules(records, tx, rules, unknown)), ...knownRules])
+  const all = new Map([...(await findRules(context, tx, rules, unknown)), ...knownRules])
   for (const [name, ofOne] of groupByCollection(writes)) {
-    const following = await writeToCollection(records, tx, name, ofOne, all)
-    await writeDerivedRecords(records, tx, rules, following, all)
+    const following = await writeToCollection(context, tx, name, ofOne, all)
+    await writeDerivedRecords(context, tx, rules, following, all)
   }
 }
 
@@ -67,7 +67,7 @@ export const groupByCollection = <T extends { collection: string }>(all: readonl
 ]
 
 async function findRules(
-  records: StoreContext,
+  context: StoreContext,
   { session, pending }: Transaction,
   collections: readonly string[],
   parentIds: readonly string[],
@@ -75,7 +75,7 @@ async function findRules(
   if (parentIds.length === 0) return new Map()
   for (const name of collections) await pending.flushBeforeReading(name)
   const found = await Promise.all(
-    collections.map((name) => findDocumentsById(documentCollection(records, name), parentIds, session)),
+    collections.map((name) => findDocumentsById(documentCollection(context, name), parentIds, session)),
   )
   const rulesOf = (id: string) => collections.map((name, i) => [name, found[i]?.get(id)])
   return new Map(parentIds.map((id) => [id, Object.fromEntries(rulesOf(id))]))
@@ -83,13 +83,13 @@ async function findRules(
 
 /** @returns the writes derived from these */
 async function writeToCollection(
-  records: StoreContext,
+  context: StoreContext,
   tx: Transaction,
   collection: string,
   writes: readonly DerivedWrite[],
   rules: RulesByParentId,
 ): Promise<DerivedWrite[]> {
-  const { db, clock } = records
+  const { db, clock } = context
   const documents = documentCollection({ db }, collection)
   const singleWrites = writes.flatMap((write) => {
     const { id, parentId } = write
@@ -109,10 +109,10 @@ async function writeToCollection(
       const last = await findDeletedVersion(db, { collection, id, ehrId }, tx)
       if (last) {
         decision = decide({ ...state, first: { version: versionAfterDeletion(last), deleted: last } })
-        await moveContents?.(records, tx, false)
+        await moveContents?.(context, tx, false)
       }
     }
-    if (write?.document === null) await moveContents?.(records, tx, true)
+    if (write?.document === null) await moveContents?.(context, tx, true)
     documentWrites.add(decision?.writes)
     tx.changes.push(...(decision?.changes ?? []))
     tx.accesses.push(...(decision?.accesses ?? []))

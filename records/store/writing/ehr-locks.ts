@@ -22,12 +22,12 @@ const lockUpdates = (names: readonly string[]) =>
 
 /** Writes lock documents. Of several transactions that write the same one, one commits; the others conflict and retry. */
 async function writeLocks(
-  records: Pick<Database, 'db'>,
+  database: Pick<Database, 'db'>,
   { session }: Pick<LockHolder, 'session'>,
   names: readonly string[],
 ): Promise<void> {
   const updates = lockUpdates(names)
-  if (updates.length > 0) await ehrLockCollection(records).bulkWrite(updates, { session, ordered: false })
+  if (updates.length > 0) await ehrLockCollection(database).bulkWrite(updates, { session, ordered: false })
 }
 
 /** Number of lock documents of an EHR: up to so many transactions add to it at the same time. */
@@ -44,7 +44,7 @@ const ehrStripeId = (ehrId: string, stripe: number): string => (stripe === 0 ? e
  * @param of ids of the resources to lock, usually of EHRs
  */
 export async function lockExclusive(
-  records: Pick<Database, 'db'>,
+  database: Pick<Database, 'db'>,
   tx: LockHolder,
   of: readonly string[],
 ): Promise<void> {
@@ -53,7 +53,7 @@ export async function lockExclusive(
     tx.locks.blockShared(one)
     tx.locks.contendFor(one)
   }
-  await writeLocks(records, tx, fresh.flatMap(ehrStripesOf))
+  await writeLocks(database, tx, fresh.flatMap(ehrStripesOf))
   for (const one of fresh) tx.exclusiveEhrs.add(one)
 }
 
@@ -62,7 +62,7 @@ export async function lockExclusive(
  * @see {@link lockExclusive}
  */
 export function lockShared(
-  records: Pick<Database, 'db'>,
+  database: Pick<Database, 'db'>,
   tx: LockHolder & { pending: PendingWrites },
   ehrIds: readonly string[],
   referencedRecords: readonly ReferencedRecord[],
@@ -71,7 +71,7 @@ export function lockShared(
   const fresh = ehrIds.filter((ehrId) => !tx.exclusiveEhrs.has(ehrId))
   const ofEhrs = fresh.map((ehrId) => ehrStripeId(ehrId, stripe % EHR_STRIPE_COUNT))
   const ofRecords = referencedRecords.map((one) => recordStripeId(one, stripe % RECORD_STRIPE_COUNT))
-  tx.pending.add(ehrLockCollection(records), lockUpdates([...ofEhrs, ...ofRecords]))
+  tx.pending.add(ehrLockCollection(database), lockUpdates([...ofEhrs, ...ofRecords]))
 }
 
 /** Deletes the lock documents of a purged EHR. */
@@ -97,12 +97,12 @@ const recordStripeId = ({ collection, id }: ReferencedRecord, stripe: number): s
 
 /** Locks a record exclusively for its removal: it conflicts with every transaction that references the record. */
 export const lockForRemoval = (
-  records: Pick<Database, 'db'>,
+  database: Pick<Database, 'db'>,
   tx: Pick<LockHolder, 'session'>,
   referencedRecord: ReferencedRecord,
 ): Promise<void> =>
   writeLocks(
-    records,
+    database,
     tx,
     Array.from({ length: RECORD_STRIPE_COUNT }, (_, stripe) => recordStripeId(referencedRecord, stripe)),
   )
@@ -112,13 +112,13 @@ export const lockForRemoval = (
  * created. There are 256 lock documents, so different conditions rarely conflict.
  */
 export async function lockCondition(
-  records: Pick<Database, 'db'>,
+  database: Pick<Database, 'db'>,
   tx: Pick<LockHolder, 'session' | 'locks'>,
   condition: string,
 ): Promise<void> {
   const name = `condition/${createHash('sha256').update(condition).digest().readUInt8()}`
   tx.locks.contendFor(name)
-  await writeLocks(records, tx, [name])
+  await writeLocks(database, tx, [name])
 }
 
 /** The locks of this process. Other processes compete through the lock documents in the database. */

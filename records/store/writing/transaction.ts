@@ -71,25 +71,25 @@ const RECORD_WORK_MS = 0.2
 
 /** Runs the reads of one response. They wait for the audit once, however many they are. */
 export async function runAuditedReads<T>(
-  records: StoreContext,
+  context: StoreContext,
   work: (tx: AuditedReads) => Promise<T>,
 ): Promise<T> {
   const accesses: AuditedAccess[] = []
   try {
     return await work({ accesses })
   } finally {
-    await records.audit.record(...accesses)
+    await context.audit.record(...accesses)
   }
 }
 
 /** Runs all writes of `work` in one transaction. After a write conflict, `work` runs again on the newer data. */
 export async function runStoreTransaction<T>(
-  records: StoreContext,
+  context: StoreContext,
   work: (tx: Transaction) => Promise<T>,
   { retry = true, queueFor = [], admission }: TransactionOptions = {},
 ): Promise<T> {
-  const audit = records.audit.joinTransaction()
-  const locks = records.ehrLocks.beginTransaction()
+  const audit = context.audit.joinTransaction()
+  const locks = context.ehrLocks.beginTransaction()
   for (const ehrId of queueFor) locks.contendFor(ehrId)
   let queuedJobs: Job[] = []
   let changeCount = 0
@@ -97,20 +97,20 @@ export async function runStoreTransaction<T>(
     queuedJobs = []
     await locks.queueAfterConflict()
     const own = { changes: [], accesses: [], exclusiveEhrs: new Set<string>(), queuedJobs }
-    const pending = new PendingWrites(records, session)
+    const pending = new PendingWrites(context, session)
     const tx: Transaction = { session, locks, pending, ...own }
     const result = await work(tx)
     changeCount = tx.changes.length
-    await addHistory(records.db, tx.changes, pending)
+    await addHistory(context.db, tx.changes, pending)
     await audit.write(tx.accesses, pending)
     await pending.flush()
     return result
   }
   let result: T
   try {
-    result = await runTransaction(records, attempt, retry)
+    result = await runTransaction(context, attempt, retry)
     audit.settle('written')
-    for (const work of queuedJobs) records.jobs.startJob(work)
+    for (const work of queuedJobs) context.jobs.startJob(work)
   } catch (error) {
     audit.settle(isEndInDoubt(error) ? 'in doubt' : 'not written')
     throw error

@@ -31,7 +31,7 @@ export interface DerivedWrite {
   /** Returns undefined when nothing has to be written. */
   decide(state: DerivedState): Omit<WriteDecision<unknown>, 'result'> | undefined
   /** Hides the contents of the record when it is removed, and shows them when it returns. */
-  moveContents?(records: StoreContext, tx: Transaction, isRemoved: boolean): Promise<void>
+  moveContents?(context: StoreContext, tx: Transaction, isRemoved: boolean): Promise<void>
 }
 
 /** The version of a record that is created now; one that was deleted continues its versions. */

@@ -383,10 +383,10 @@ describe('a chat', () => {
 
   describe('with reminders by mail', () => {
     const mails: string[] = []
-    const records = () => ({ ...service }) as unknown as StoreContext
+    const context = () => ({ ...service }) as unknown as StoreContext
     const remind = async (hours: number) => {
       const marks = new ReadMarks(service)
-      const reminders = new Reminders({ records: records(), marks }, async ({ to, template, data }) => {
+      const reminders = new Reminders({ context: context(), marks }, async ({ to, template, data }) => {
         assert.deepEqual([template, data], ['chat', {}])
         mails.push((to as { mvUid: string }).mvUid)
       })

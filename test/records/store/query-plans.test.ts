@@ -53,7 +53,7 @@ describe('query plans', () => {
 
   const listDeleted = async () => {
     const kinds = new Map([['Note', { collection: 'Note', schema: Note }]])
-    const { items } = await new DeletedRecords(opened.records, kinds).list(subject, 'e1', first)
+    const { items } = await new DeletedRecords(opened.context, kinds).list(subject, 'e1', first)
     assert.equal(items.length, 2)
   }
 

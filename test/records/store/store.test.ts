@@ -207,7 +207,7 @@ describe('the store', () => {
         (id: string) => notes.update(subject, { id }, next, { expected: [3] }),
         () => notes.create(subject, { ehrId: 'mixed', text: '' }, permissions, { id: one }),
         () =>
-          runStoreTransaction(opened.records, async (tx) => {
+          runStoreTransaction(opened.context, async (tx) => {
             for (const id of [one, two]) await notes.update(subject, { id }, next, { tx })
           }),
       ]
@@ -239,7 +239,7 @@ describe('the store', () => {
 
   describe('several writes in a transaction', () => {
     it('are committed together', async () => {
-      const [first] = await runStoreTransaction(opened.records, async (tx) => {
+      const [first] = await runStoreTransaction(opened.context, async (tx) => {
         const note = await notes.create(subject, { ehrId: 'tx', text: '1' }, permissions, { tx })
         await notes.update(subject, { id: note.id }, (now) => ({ ...now, text: '2' }), { tx })
         return [await notes.get(subject, { id: note.id }, { tx })]
@@ -249,7 +249,7 @@ describe('the store', () => {
 
     it('are all rolled back when one fails', async () => {
       await addEhr('undone', ['subject'])
-      const work = runStoreTransaction(opened.records, async (tx) => {
+      const work = runStoreTransaction(opened.context, async (tx) => {
         await notes.createAll(
           subject,
           [

@@ -110,13 +110,13 @@ describe('npm run audit', function suite() {
       const database = { client, db: client.db() }
       const backfill = new Backfill(database, [])
       const opened = { ...database, jobs: new JobRunner(database, [], false), backfill }
-      const records = await openRecords(
+      const context = await openRecords(
         opened,
         { ...config, auditDays: 30 },
         createLog(config),
         async () => {},
       )
-      await records.close()
+      await context.close()
       assert.equal(await auditEntryCollection(client.db()).countDocuments(), 3)
       assert.equal((await verifyAudit(client.db(), config.auditKey)).broken, null)
     })

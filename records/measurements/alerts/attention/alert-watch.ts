@@ -42,7 +42,7 @@ const eventFormat = createParseFormat(Event.schema)
  * raises an alert. Each step is one transaction, so a killed service repeats it, and one of several instances does it.
  */
 export class AlertWatch {
-  readonly #records: StoreContext
+  readonly #context: StoreContext
   readonly #kinds: ReadonlyMap<string, MeasurementKind>
   readonly #sendMail: SendMail
   readonly #alerts
@@ -50,14 +50,14 @@ export class AlertWatch {
   readonly #dueHandovers: DueRecords
   readonly #dueAlerts: DueRecords
 
-  constructor(records: StoreContext, kinds: readonly MeasurementKind[], sendMail: SendMail) {
-    this.#records = records
+  constructor(context: StoreContext, kinds: readonly MeasurementKind[], sendMail: SendMail) {
+    this.#context = context
     this.#kinds = new Map(kinds.map((kind) => [kind.path, kind]))
     this.#sendMail = sendMail
-    this.#alerts = new Store(records, Event)
-    this.#dueRules = new DueRecords(records, PlanAlertRules.collection, 'dueAt')
-    this.#dueHandovers = new DueRecords(records, PROFILE_COLLECTIONS.handover, 'changesAt')
-    this.#dueAlerts = new DueRecords(records, Event.collection, 'attentionAt')
+    this.#alerts = new Store(context, Event)
+    this.#dueRules = new DueRecords(context, PlanAlertRules.collection, 'dueAt')
+    this.#dueHandovers = new DueRecords(context, PROFILE_COLLECTIONS.handover, 'changesAt')
+    this.#dueAlerts = new DueRecords(context, Event.collection, 'attentionAt')
   }
 
   /**
@@ -69,9 +69,9 @@ export class AlertWatch {
   }
 
   async #runPage() {
-    const now = this.#records.clock()
+    const now = this.#context.clock()
     const inTransaction = (step: (tx: Transaction, id: string, now: Date) => Promise<void>) => (id: string) =>
-      runStoreTransaction(this.#records, (tx) => step(tx, id, now))
+      runStoreTransaction(this.#context, (tx) => step(tx, id, now))
     const pages = [
       await this.#dueRules.runPage(now, inTransaction(this.#checkExpected.bind(this))),
       await this.#dueHandovers.runPage(now, inTransaction(this.#reassignAlerts.bind(this))),
@@ -83,7 +83,7 @@ export class AlertWatch {
   /** Applies the rules of its plan to an alert. */
   async #applyRules(tx: Transaction, id: string, now: Date): Promise<void> {
     const { session } = tx
-    const alerts = documentCollection(this.#records, Event.collection)
+    const alerts = documentCollection(this.#context, Event.collection)
     const found = await alerts.findOne({ _id: id, attentionAt: { $lte: now } }, { session })
     if (!found) return
     const plan = await this.#findPlan(session, found.ehrId, found.carePlanId)
@@ -96,7 +96,7 @@ export class AlertWatch {
     // Whoever has taken it keeps it as long as they may write the plan.
     if (
       isTaken &&
-      (await findPlanWriters(this.#records, session, plan._id, [String(alert.takenBy)])).length > 0
+      (await findPlanWriters(this.#context, session, plan._id, [String(alert.takenBy)])).length > 0
     )
       return setTime(alerts, session, id, 'attentionAt', undefined)
     const next = attentionOf(alert, rules, candidates, now)
@@ -117,9 +117,9 @@ export class AlertWatch {
     now: Date,
   ): Promise<Candidate[]> {
     const { participants = [] } = escalation ?? {}
-    const standIns = await findStandIns(this.#records, session, participants, now)
+    const standIns = await findStandIns(this.#context, session, participants, now)
     const all = [...new Set([...participants, ...standIns.values()])]
-    const writers = await findPlanWriters(this.#records, session, carePlanId, all)
+    const writers = await findPlanWriters(this.#context, session, carePlanId, all)
     return participants
       .filter((userId) => writers.includes(userId))
       .map((userId) => {
@@ -130,10 +130,10 @@ export class AlertWatch {
 
   /** Has the waiting alerts of a worklist assigned again when a handover begins or ends. */
   async #reassignAlerts({ session }: Transaction, id: string, now: Date): Promise<void> {
-    const handovers = documentCollection(this.#records, PROFILE_COLLECTIONS.handover)
+    const handovers = documentCollection(this.#context, PROFILE_COLLECTIONS.handover)
     const found = await handovers.findOne({ _id: id, changesAt: { $lte: now } }, { session })
     if (!found) return
-    await reviewAlertsOf(this.#records, session, String(found.by), { at: now })
+    await reviewAlertsOf(this.#context, session, String(found.by), { at: now })
     const next = [found.from, found.until].find((time) => (time as Date) > now) as Date | undefined
     await setTime(handovers, session, id, 'changesAt', next)
   }
@@ -159,7 +159,7 @@ export class AlertWatch {
       alerts.set(missedAlertId(carePlanId, expected, period.due), event)
     }
     const ids = [...alerts.keys()]
-    const { unfilteredDb: db } = this.#records.jobs
+    const { unfilteredDb: db } = this.#context.jobs
     const existing = await documentCollection({ db }, Event.collection)
       .find({ _id: { $in: ids } }, { session, projection: { _id: 1 } })
       .toArray()
@@ -176,22 +176,22 @@ export class AlertWatch {
   ) {
     const inPeriod = { carePlanId, timestamp: { $gt: from, $lte: due } }
     const projection = { projection: { _id: 1 } }
-    const measurements = documentCollection(this.#records, kind.collection)
+    const measurements = documentCollection(this.#context, kind.collection)
     return (await measurements.findOne(inPeriod, { session, ...projection })) !== null
   }
 
   /** The plan of a record, unless it or its EHR is deleted. */
   async #findPlan(session: ClientSession, ehrId: unknown, carePlanId: unknown) {
-    const plan = await documentCollection(this.#records, 'CarePlan').findOne(
+    const plan = await documentCollection(this.#context, 'CarePlan').findOne(
       { _id: String(carePlanId) },
       { session },
     )
-    const ehr = await documentCollection(this.#records, 'Ehr').findOne({ _id: String(ehrId) }, { session })
+    const ehr = await documentCollection(this.#context, 'Ehr').findOne({ _id: String(ehrId) }, { session })
     return ehr ? plan : null
   }
 
   get #rules(): Collection<ParseDocument> {
-    return documentCollection(this.#records, PlanAlertRules.collection)
+    return documentCollection(this.#context, PlanAlertRules.collection)
   }
 }
 

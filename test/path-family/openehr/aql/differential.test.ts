@@ -386,11 +386,11 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
   let queries: Queries
   const ehrs: PlainEhr[] = []
   before(async () => {
-    queries = new Queries(opened.records, views)
-    const [collection, indexes] = new Store(opened.records, Composition).indexes()
+    queries = new Queries(opened.context, views)
+    const [collection, indexes] = new Store(opened.context, Composition).indexes()
     await opened.db.collection(collection).createIndexes(indexes)
     for (const { kind } of views) {
-      const [collection, indexes] = new Store(opened.records, kind).indexes()
+      const [collection, indexes] = new Store(opened.context, kind).indexes()
       await opened.db.collection(collection).createIndexes(indexes)
     }
     const all = fc.sample(composition, { seed: SEED, numRuns: 12 })
@@ -461,10 +461,10 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
     const before = await all()
     const bare = { $unset: { facts: '', times: '', start: '' } }
     assert.ok((await documents.updateMany({ _id: { $regex: '[02468]$' } } as object, bare)).modifiedCount > 3)
-    const backfill = new Backfill(opened.records, [compositionDerivation])
-    await backfill.open(opened.records)
+    const backfill = new Backfill(opened.context, [compositionDerivation])
+    await backfill.open(opened.context)
     const formerQueries = queries
-    queries = new Queries(opened.records, views, () => !backfill.pendingIn(Composition.collection))
+    queries = new Queries(opened.context, views, () => !backfill.pendingIn(Composition.collection))
     const same = async (q: string) => {
       const plain = plainRows(checkQuery(parseQuery(q), {}), ehrs).sort()
       assert.deepEqual((await planned(q, ['analyst']))?.sort(), plain)

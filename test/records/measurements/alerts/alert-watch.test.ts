@@ -25,7 +25,7 @@ describe('the watch over alerts', () => {
     }
   }
   const createWatch = () =>
-    new AlertWatch(opened.records, [BloodPressure as unknown as MeasurementKind], async ({ to }, session) => {
+    new AlertWatch(opened.context, [BloodPressure as unknown as MeasurementKind], async ({ to }, session) => {
       await opened.db.collection('sent').insertOne({ to }, session ? { session } : {})
     })
   let planCount = 0
@@ -85,7 +85,7 @@ describe('the watch over alerts', () => {
   it('repeats a step that failed before its end', async () => {
     const planId = await createDuePlan({ expected, escalation })
     const failing = new AlertWatch(
-      opened.records,
+      opened.context,
       [BloodPressure as unknown as MeasurementKind],
       async () => {
         throw new Error('killed')
@@ -123,7 +123,7 @@ describe('the watch over alerts', () => {
     const rules = { expected }
     const planId = await createDuePlan(rules)
     const plan = { ehrId: `ehr${planCount}`, carePlanId: planId }
-    const store = new PlanAlertRulesStore(opened.records, ['bloodpressure'])
+    const store = new PlanAlertRulesStore(opened.context, ['bloodpressure'])
     await store.save(createCaller('nurse'), plan, { expected, escalation }, {})
     await createWatch().run()
     assert.equal((await alertsIn(planId)).length, 1)

@@ -165,7 +165,7 @@ describe('the audit log', () => {
       const first = opened.audit
       await work()
       await opened.reopen()
-      const second = createNoteStore(opened.records)
+      const second = createNoteStore(opened.context)
       await Promise.all([work(), second.create(subject, { ehrId: 'e', text: 't' }, permissions)])
       await first.close()
       const progress: VerificationProgress[] = []

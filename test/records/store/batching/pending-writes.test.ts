@@ -28,7 +28,7 @@ class NoBulkWrite extends BulkWriteSupport {
 
 describe('the pending writes of a transaction', () => {
   const opened = useTestStore()
-  let records: StoreContext
+  let context: StoreContext
   beforeEach(async () => {
     await opened.db.collection('first').drop()
     await opened.db.collection('second').drop()
@@ -45,11 +45,11 @@ describe('the pending writes of a transaction', () => {
   ] as const)
     describe(`on ${server}`, () => {
       beforeEach(() => {
-        records = { ...opened.records, bulkWrites }
+        context = { ...opened.context, bulkWrites }
       })
 
       it('are there when the transaction has ended', async () => {
-        await runStoreTransaction(records, async ({ pending }) => {
+        await runStoreTransaction(context, async ({ pending }) => {
           pending.insert(first(), [{ _id: 'new', n: 1 }])
           pending.insert(second(), [{ _id: 'new', n: 2 }])
           pending.add(first(), [{ updateOne: { filter: { _id: 'known' }, update: { $inc: { n: 1 } } } }])
@@ -59,7 +59,7 @@ describe('the pending writes of a transaction', () => {
       })
 
       it('can be read before it ends', async () => {
-        await runStoreTransaction(records, async ({ pending, session }) => {
+        await runStoreTransaction(context, async ({ pending, session }) => {
           pending.insert(first(), [{ _id: 'new', n: 1 }])
           pending.insert(second(), [{ _id: 'new', n: 2 }])
           await pending.flushBeforeReading('second')
@@ -69,7 +69,7 @@ describe('the pending writes of a transaction', () => {
       })
 
       it('are all undone when one of them affects no document', async () => {
-        const work = runStoreTransaction(records, async ({ pending }) => {
+        const work = runStoreTransaction(context, async ({ pending }) => {
           pending.insert(second(), [{ _id: 'new', n: 2 }])
           pending.add(first(), [{ deleteOne: { filter: { _id: 'unknown' } } }])
         })
@@ -78,7 +78,7 @@ describe('the pending writes of a transaction', () => {
       })
 
       it('are all undone when an id is taken, which the error of the server says', async () => {
-        const work = runStoreTransaction(records, async ({ pending }) => {
+        const work = runStoreTransaction(context, async ({ pending }) => {
           pending.insert(second(), [{ _id: 'new', n: 2 }])
           pending.insert(first(), [{ _id: 'known', n: 2 }])
         })
@@ -93,7 +93,7 @@ describe('the pending writes of a transaction', () => {
       it('leave no gap in the audit when an attempt with entries fails and the next one has none', async () => {
         const access = { ...ACCESS, ehrId: 'another', requestId: server }
         let attempts = 0
-        await runStoreTransaction(records, async ({ pending, session, accesses }) => {
+        await runStoreTransaction(context, async ({ pending, session, accesses }) => {
           attempts += 1
           if (attempts > 1) return
           await first().findOne({ _id: 'known' }, { session })
@@ -102,8 +102,8 @@ describe('the pending writes of a transaction', () => {
           accesses.push(access)
         })
         assert.equal(attempts, 2)
-        await records.audit.record(access)
-        await runStoreTransaction(records, async ({ accesses }) => void accesses.push(access))
+        await context.audit.record(access)
+        await runStoreTransaction(context, async ({ accesses }) => void accesses.push(access))
         await opened.audit.close()
         const { broken } = await verifyAudit(opened.db, AUDIT_KEY)
         await opened.reopen()
@@ -113,7 +113,7 @@ describe('the pending writes of a transaction', () => {
       it('hold the history and the audit entry of a record', async () => {
         const caller = { userId: 'ann', roles: [], application: 'tests', requestId: server }
         const permissions = { read: ['ann'], write: ['ann'] }
-        await createNoteStore(records).create(caller, { ehrId: server, text: 'x' }, permissions)
+        await createNoteStore(context).create(caller, { ehrId: server, text: 'x' }, permissions)
         assert.equal(await historyCollection(opened.db).countDocuments({ _id: new RegExp(`^${server}/`) }), 1)
         assert.equal(await auditEntryCollection(opened.db).countDocuments({ ehrId: server }), 1)
       })

@@ -26,7 +26,7 @@ describe('EHR locks', () => {
   })
 
   const within = async (name: string, work: (tx: Transaction) => Promise<void>) => {
-    await runStoreTransaction(opened.records, async (tx) => {
+    await runStoreTransaction(opened.context, async (tx) => {
       began.push(name)
       await work(tx)
     })
@@ -34,7 +34,7 @@ describe('EHR locks', () => {
   }
   const adding = (name: string, ehrId: string, then: () => Promise<void>) =>
     within(name, async (tx) => {
-      lockShared(opened.records, tx, [ehrId], [])
+      lockShared(opened.context, tx, [ehrId], [])
       await tx.pending.flush()
       await then()
     })
@@ -50,7 +50,7 @@ describe('EHR locks', () => {
     const tried = createBarrier(2)
     const alone = within('alone', async (tx) => {
       await added()
-      await lockExclusive(opened.records, tx, ['two']).finally(tried)
+      await lockExclusive(opened.context, tx, ['two']).finally(tried)
     })
     await adding('adds', 'two', async () => {
       await added()
@@ -62,7 +62,7 @@ describe('EHR locks', () => {
       began.filter((name) => name === 'alone').length > 1,
       'what was decided in vain is decided again',
     )
-    const rows = await ehrLockCollection(opened.records).find({ _id: /^two/ }).toArray()
+    const rows = await ehrLockCollection(opened.context).find({ _id: /^two/ }).toArray()
     assert.deepEqual(rows.map(({ turns }) => turns).toSorted(), [1, 1, 1, 2])
   })
 
@@ -71,14 +71,14 @@ describe('EHR locks', () => {
     const all = createBarrier(names.length)
     const alone = (name: string) =>
       within(name, async (tx) => {
-        await ehrLockCollection(opened.records).findOne({ _id: 'four' }, { session: tx.session })
+        await ehrLockCollection(opened.context).findOne({ _id: 'four' }, { session: tx.session })
         await all()
-        await lockExclusive(opened.records, tx, ['four'])
+        await lockExclusive(opened.context, tx, ['four'])
       })
     await Promise.all(names.map(alone))
     // All but one conflict with the first, and one of them again while the first is being committed.
     assert.ok(began.length <= 2 * names.length + 10, `${began.length} attempts`)
-    const row = await ehrLockCollection(opened.records).findOne({ _id: 'four' })
+    const row = await ehrLockCollection(opened.context).findOne({ _id: 'four' })
     assert.equal(row?.turns, names.length)
   })
 
@@ -86,16 +86,16 @@ describe('EHR locks', () => {
     const lockTaken = createBarrier(2)
     const go = createBarrier(2)
     const alone = within('alone', async (tx) => {
-      await lockExclusive(opened.records, tx, ['three'])
+      await lockExclusive(opened.context, tx, ['three'])
       await lockTaken()
       await go()
     })
     await lockTaken()
-    const free = opened.records.ehrLocks.waitUntilFree('three').then(() => ended.push('free'))
-    await opened.records.ehrLocks.waitUntilFree('another')
+    const free = opened.context.ehrLocks.waitUntilFree('three').then(() => ended.push('free'))
+    await opened.context.ehrLocks.waitUntilFree('another')
     assert.deepEqual(ended, [], 'who adds elsewhere does not wait')
     await Promise.all([go(), alone, free])
     assert.deepEqual(ended.toSorted(), ['alone', 'free'])
-    await opened.records.ehrLocks.waitUntilFree('three')
+    await opened.context.ehrLocks.waitUntilFree('three')
   })
 })
