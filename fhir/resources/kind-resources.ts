@@ -4,7 +4,7 @@ import type { EhrRecordKey } from '../../records/ehr-records/ehr-records.ts'
 import { resolveRules } from '../../records/ehr-records/kind.ts'
 import { findNonemptyCollections } from '../../records/ehr-records/nonempty-collections.ts'
 import { hasCapacityLimit } from '../../records/ehr-records/refusals/capacity.ts'
-import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
+import { auditRefusedCreation } from '../../records/ehr-records/refusals/refusals.ts'
 import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
 import { IS_HIDDEN } from '../../records/ehrs/deletion/hidden-contents.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
@@ -144,14 +144,14 @@ class KindResources implements ResourceSource {
 
   async read(caller: Caller, resourceId: string): Promise<FhirResource> {
     const { stream, record } = await this.#find(caller, resourceId)
-    await this.#recordsOf(stream.kind).store.reportRead(caller, record)
+    await this.#recordsOf(stream.kind).store.auditRead(caller, record)
     return this.#render(stream, record)
   }
 
   async readVersion(caller: Caller, resourceId: string, version: number): Promise<FhirResource> {
     const { stream, record, isDeleted } = await this.#findEver(caller, resourceId)
     const { store } = this.#recordsOf(stream.kind)
-    if (!isDeleted && record.version === version) await store.reportRead(caller, record)
+    if (!isDeleted && record.version === version) await store.auditRead(caller, record)
     const after = await this.#findVersion(caller, stream, record, version)
     if (after && stream.isIn(after))
       return record.version === version ? this.#render(stream, after) : this.#renderFormer(stream, after)
@@ -296,7 +296,7 @@ class KindResources implements ResourceSource {
     const records = this.#recordsOf(kind)
     const write = () =>
       tx
-        ? auditRefusal(this.#context, caller, kind.collection, place.ehrId, () =>
+        ? auditRefusedCreation(this.#context, caller, kind.collection, place.ehrId, () =>
             records.createIn(caller, place, body, id, tx),
           )
         : records.create(caller, place, body, id)

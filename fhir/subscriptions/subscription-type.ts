@@ -182,7 +182,7 @@ export class FhirSubscriptions implements ResourceSource {
       .find({ userId, end: { $lt: this.#context.clock().toISOString() } }, { projection: { _id: 1 } })
       .toArray()
     for (const { _id: id } of await endedSubscriptions) {
-      await this.#store.delete(asOwner(caller), { id }, { tx })
+      await this.#store.removeUnaudited(asOwner(caller), { id }, { tx })
       await this.events.remove(tx.session, id)
     }
     if ((await this.#listOwn(caller, tx)).length >= MAX_SUBSCRIPTIONS) throw tooManyError()

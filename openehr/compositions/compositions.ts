@@ -4,7 +4,7 @@ import type { IndexDescription } from 'mongodb'
 import { Composition, parseVersionUid, versionUidOf } from '../../records/compositions/composition-record.ts'
 import { statusIdOf } from '../../records/compositions/ehr-status-record.ts'
 import { insertTargetFor, type ParentIds } from '../../records/ehr-records/parents.ts'
-import { auditRefusal, requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
+import { auditRefusedCreation, requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
 import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
 import { TimeSlice } from '../../records/limits/time-slice.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
@@ -105,7 +105,7 @@ export class Compositions {
     input: SentComposition,
     { newUuid, isRetry, restrict }: { newUuid: string; isRetry: boolean } & Pick<InsertOptions, 'restrict'>,
   ) {
-    return auditRefusal(this.#context, caller, Composition.collection, place.ehrId, async () => {
+    return auditRefusedCreation(this.#context, caller, Composition.collection, place.ehrId, async () => {
       const content = await this.read(caller, input)
       const { uid } = content
       try {
@@ -243,7 +243,7 @@ export class Compositions {
       return runStoreTransaction(this.#context, async (tx) => {
         await this.#templates.keep(tx, fields.template)
         const change = (now: SavedComposition) => withContent(now, fields)
-        return (await this.#store.replace(caller, key, change, { ...options, tx })).record
+        return (await this.#store.updateUnaudited(caller, key, change, { ...options, tx })).record
       })
     }
     return withVersionUid(id, () => this.#store.auditRefusal(caller, 'update', key, write))

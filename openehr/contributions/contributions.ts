@@ -5,7 +5,7 @@ import { Contribution } from '../../records/compositions/contribution-record.ts'
 import { Directory } from '../../records/compositions/directory-record.ts'
 import { statusIdOf } from '../../records/compositions/ehr-status-record.ts'
 import { insertTargetFor } from '../../records/ehr-records/parents.ts'
-import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
+import { auditRefusedCreation } from '../../records/ehr-records/refusals/refusals.ts'
 import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
 import type { Caller, Permissions } from '../../records/store/documents/caller.ts'
 import { documentCollection, isDuplicateKeyError } from '../../records/store/documents/database.ts'
@@ -100,7 +100,7 @@ export class Contributions {
   ): Promise<CommittedContribution> {
     const id = contribution.uid ?? newUuid()
     const locate = isSingle ? (error: unknown) => error : locateInVersion
-    return auditRefusal(this.#context, caller, Contribution.collection, ehrId, async () => {
+    return auditRefusedCreation(this.#context, caller, Contribution.collection, ehrId, async () => {
       const preparedVersions = await this.#prepare(caller, ehrId, contribution.versions, newUuid, locate)
       try {
         return await runStoreTransaction(

@@ -3,7 +3,7 @@ import type { Filter, IndexDescription } from 'mongodb'
 import { parseVersionUid } from '../../records/compositions/composition-record.ts'
 import { Directory } from '../../records/compositions/directory-record.ts'
 import { insertTargetFor } from '../../records/ehr-records/parents.ts'
-import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
+import { auditRefusedCreation } from '../../records/ehr-records/refusals/refusals.ts'
 import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
 import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
 import { canRead, documentCollection, isDuplicateKeyError } from '../../records/store/documents/database.ts'
@@ -51,7 +51,7 @@ export class Directories {
     tx?: Transaction,
   ): Promise<SavedDirectory> {
     const folder = readFolder(input)
-    return auditRefusal(this.#context, caller, Directory.collection, ehrId, async () => {
+    return auditRefusedCreation(this.#context, caller, Directory.collection, ehrId, async () => {
       const now = await this.#find(caller, ehrId)
       const id = sentIdOf(folder) ?? now?.id ?? newUuid
       if (now && isRetry && now.id === id && now.json !== undefined)

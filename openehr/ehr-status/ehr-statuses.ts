@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { EhrStatus, statusIdOf } from '../../records/compositions/ehr-status-record.ts'
 import { insertTargetFor } from '../../records/ehr-records/parents.ts'
-import { auditRefusal, requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
+import { auditRefusedCreation, requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
 import type { Ehrs, StoredEhr } from '../../records/ehrs/ehrs.ts'
 import { ehrPermissions, isSystemId } from '../../records/ehrs/rights/access.ts'
 import { findAnonymizedEhrs } from '../../records/ehrs/rights/anonymity.ts'
@@ -191,7 +191,7 @@ export class EhrStatuses {
       return update(tx)
     }
     if (outer) return createAndUpdate(outer)
-    const creation = auditRefusal(this.#context, caller, EhrStatus.collection, ehrId, () =>
+    const creation = auditRefusedCreation(this.#context, caller, EhrStatus.collection, ehrId, () =>
       runStoreTransaction(this.#context, createAndUpdate),
     )
     return creation.catch((error: unknown) => {

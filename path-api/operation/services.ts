@@ -35,7 +35,7 @@ import type { Chats } from '../../records/chat/chats.ts'
 import type { AdverseReaction } from '../../records/conditions/adverse-reaction.ts'
 import type { Device } from '../../records/conditions/device.ts'
 import type { NaturallyKeyedRecords } from '../../records/conditions/naturally-keyed-records.ts'
-import type { EhrRecordKey, RecordFilter, WriteOptions } from '../../records/ehr-records/ehr-records.ts'
+import type { EhrRecordKey, EhrWriteOptions, RecordFilter } from '../../records/ehr-records/ehr-records.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
 import type { Handovers } from '../../records/handovers/handovers.ts'
@@ -75,14 +75,19 @@ export interface PlainRecords {
   ): Promise<Page<RepresentedRecord>>
   get(caller: Caller, key: EhrRecordKey): Promise<RepresentedRecord>
   create(caller: Caller, place: { ehrId: string }, body: object, id: string): Promise<RepresentedRecord>
-  replace(caller: Caller, key: EhrRecordKey, body: object, options: WriteOptions): Promise<RepresentedRecord>
-  remove(caller: Caller, key: EhrRecordKey, options: WriteOptions): Promise<void>
+  replace(
+    caller: Caller,
+    key: EhrRecordKey,
+    body: object,
+    options: EhrWriteOptions,
+  ): Promise<RepresentedRecord>
+  remove(caller: Caller, key: EhrRecordKey, options: EhrWriteOptions): Promise<void>
   history(caller: Caller, key: EhrRecordKey, page: PageRequest): Promise<Page<RecordHistoryEntry<object>>>
   restore(
     caller: Caller,
     key: EhrRecordKey,
     version: number,
-    options: WriteOptions,
+    options: EhrWriteOptions,
   ): Promise<RepresentedRecord>
 }
 

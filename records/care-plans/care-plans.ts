@@ -10,10 +10,10 @@ import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import type { SendMail } from '../accounts/user/mails.ts'
 import { closeOrFindClosed } from '../ehr-records/closable-records.ts'
-import type { EhrRecordKey, WriteOptions } from '../ehr-records/ehr-records.ts'
+import type { EhrRecordKey, EhrWriteOptions } from '../ehr-records/ehr-records.ts'
 import { planInsertTarget, replaceWithEhrLock, runWithEhrLock } from '../ehr-records/parents.ts'
 import { PlanDocuments } from '../ehr-records/plan-documents.ts'
-import { auditRefusal } from '../ehr-records/refusals/refusals.ts'
+import { auditRefusedCreation } from '../ehr-records/refusals/refusals.ts'
 import { BATCH_LIMITS } from '../store/batching/transaction-batches.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { type JobHandlers, waitForJob } from '../store/jobs/background-jobs.ts'
@@ -113,7 +113,7 @@ export class CarePlans {
     create: () => Promise<PlanWithGoals>,
   ): Promise<PlanWithGoals> {
     return createOrFindExisting(
-      () => auditRefusal(this.#context, caller, CarePlan.collection, key.ehrId, create),
+      () => auditRefusedCreation(this.#context, caller, CarePlan.collection, key.ehrId, create),
       () => this.#waitUntilDone(caller, key),
     )
   }
@@ -190,7 +190,7 @@ export class CarePlans {
     }
     return createOrFindExisting(
       () =>
-        auditRefusal(this.#context, caller, Goal.collection, key.ehrId, () =>
+        auditRefusedCreation(this.#context, caller, Goal.collection, key.ehrId, () =>
           runWithEhrLock(this.#context, key.ehrId, work),
         ),
       () => this.get(caller, key),
@@ -231,7 +231,7 @@ export class CarePlans {
     caller: Caller,
     key: EhrRecordKey,
     body: Omit<CarePlanReplacement, 'id'>,
-    { expected }: WriteOptions,
+    { expected }: EhrWriteOptions,
   ): Promise<PlanWithGoals> {
     const plan = await replaceWithEhrLock(this.#context, key.ehrId, body, (tx) =>
       this.stores.plans.replace(caller, key, body, { tx, expected }),
@@ -247,7 +247,7 @@ export class CarePlans {
     caller: Caller,
     key: EhrRecordKey,
     closing: ClosingRequestWithContents,
-    options: WriteOptions,
+    options: EhrWriteOptions,
   ): Promise<PlanWithGoals> {
     const { expected } = options
     const close = () =>
@@ -273,7 +273,7 @@ export class CarePlans {
     caller: Caller,
     key: EhrRecordKey,
     version: number,
-    options: WriteOptions,
+    options: EhrWriteOptions,
   ): Promise<PlanWithGoals> {
     const plan = await this.stores.plans.restore(caller, key, version, options, (tx) =>
       this.participants.restoreRoles(tx, key),
@@ -285,7 +285,7 @@ export class CarePlans {
    * Deletes a plan with all that is in it; {@link restore} brings it back.
    * @throws NotFound; Forbidden for participants; PreconditionFailed
    */
-  remove(caller: Caller, key: EhrRecordKey, options: WriteOptions): Promise<void> {
+  remove(caller: Caller, key: EhrRecordKey, options: EhrWriteOptions): Promise<void> {
     return this.stores.plans.remove(caller, key, options)
   }
 

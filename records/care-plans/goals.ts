@@ -1,7 +1,7 @@
 import type { ClosingRequestWithContents } from '../../schemas/care-plans/care-plan-resource.ts'
 import type { GoalReplacement } from '../../schemas/care-plans/goal.ts'
 import { type ClosedStatus, closeOrFindClosed } from '../ehr-records/closable-records.ts'
-import type { EhrRecordKey, WriteOptions } from '../ehr-records/ehr-records.ts'
+import type { EhrRecordKey, EhrWriteOptions } from '../ehr-records/ehr-records.ts'
 import { type ParentIds, replaceWithEhrLock, runWithEhrLock } from '../ehr-records/parents.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { PageRequest } from '../store/reading/pages.ts'
@@ -35,7 +35,7 @@ export class Goals {
     caller: Caller,
     key: EhrRecordKey,
     body: Omit<GoalReplacement, 'id'>,
-    { expected }: WriteOptions,
+    { expected }: EhrWriteOptions,
   ): Promise<GoalWithTasks> {
     const goal = await replaceWithEhrLock(this.#context, key.ehrId, body, (tx) =>
       this.#stores.goals.replace(caller, key, body, { tx, expected }),
@@ -51,7 +51,7 @@ export class Goals {
     caller: Caller,
     key: EhrRecordKey,
     closing: ClosingRequestWithContents,
-    options: WriteOptions,
+    options: EhrWriteOptions,
   ): Promise<GoalWithTasks> {
     const { expected } = options
     const close = () =>
@@ -90,7 +90,7 @@ export class Goals {
     caller: Caller,
     key: EhrRecordKey,
     version: number,
-    options: WriteOptions,
+    options: EhrWriteOptions,
   ): Promise<GoalWithTasks> {
     return this.#readWithTasks(caller, await this.#stores.goals.restore(caller, key, version, options))
   }

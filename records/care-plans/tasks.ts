@@ -1,7 +1,7 @@
 import type { ClosingRequest } from '../../schemas/care-plans/care-plan-resource.ts'
 import type { TaskReplacement } from '../../schemas/care-plans/task.ts'
 import { closeOrFindClosed } from '../ehr-records/closable-records.ts'
-import type { EhrRecordKey, WriteOptions } from '../ehr-records/ehr-records.ts'
+import type { EhrRecordKey, EhrWriteOptions } from '../ehr-records/ehr-records.ts'
 import type { ParentIds } from '../ehr-records/parents.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { decodeCursor, qualifiedListName } from '../store/reading/cursor.ts'
@@ -83,7 +83,7 @@ export class Tasks {
     caller: Caller,
     key: EhrRecordKey,
     body: Omit<TaskReplacement, 'id'>,
-    options: WriteOptions,
+    options: EhrWriteOptions,
   ): Promise<StoredTask> {
     return this.#tasks.replace(caller, key, body, options)
   }
@@ -93,7 +93,7 @@ export class Tasks {
     caller: Caller,
     key: EhrRecordKey,
     closing: ClosingRequest,
-    options: WriteOptions,
+    options: EhrWriteOptions,
   ): Promise<StoredTask> {
     return closeOrFindClosed(
       options,
@@ -108,7 +108,7 @@ export class Tasks {
   }
 
   /** @throws as replace; NotFound for an unknown version */
-  restore(caller: Caller, key: EhrRecordKey, version: number, options: WriteOptions): Promise<StoredTask> {
+  restore(caller: Caller, key: EhrRecordKey, version: number, options: EhrWriteOptions): Promise<StoredTask> {
     return this.#tasks.restore(caller, key, version, options)
   }
 }

@@ -2,7 +2,7 @@ import type { Static, TObject } from '@sinclair/typebox'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type EhrRecordKey, type EhrRecordKind, EhrRecords } from '../ehr-records/ehr-records.ts'
 import { requireReadableEhr } from '../ehr-records/parents.ts'
-import { auditRefusal } from '../ehr-records/refusals/refusals.ts'
+import { auditRefusedCreation } from '../ehr-records/refusals/refusals.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
@@ -74,7 +74,7 @@ export class NaturallyKeyedRecords<S extends TObject, L extends string> extends 
       return { record, created: false }
     }
     if (expected !== undefined)
-      await auditRefusal(this.#context, caller, this.kind.collection, ehrId, async () => {
+      await auditRefusedCreation(this.#context, caller, this.kind.collection, ehrId, async () => {
         await requireReadableEhr(this.#context, caller, ehrId)
         throw new ServiceError('PreconditionFailed')
       })

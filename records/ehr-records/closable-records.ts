@@ -3,7 +3,7 @@ import type { ClosingRequest } from '../../schemas/care-plans/care-plan-resource
 import type { Caller } from '../store/documents/caller.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Transaction } from '../store/writing/transaction.ts'
-import { type EhrRecordKey, EhrRecords, type WriteOptions } from './ehr-records.ts'
+import { type EhrRecordKey, EhrRecords, type EhrWriteOptions } from './ehr-records.ts'
 import type { Values } from './kind.ts'
 import { closedRecordViolations, isClosed } from './refusals/closed-records.ts'
 import { requireNoViolations } from './refusals/refusals.ts'
@@ -19,7 +19,7 @@ export class ClosableRecords<S extends TObject, L extends string> extends EhrRec
     caller: Caller,
     key: EhrRecordKey,
     { status = 'COMPLETED', outcome, achievementDate }: ClosingRequest,
-    options: WriteOptions,
+    options: EhrWriteOptions,
   ): Promise<SavedRecord<Static<S>>> {
     const closingFields = Object.entries({ outcome, achievementDate }).filter(
       ([, value]) => value !== undefined,
@@ -59,7 +59,7 @@ export class ClosableRecords<S extends TObject, L extends string> extends EhrRec
 
 /** Closes a record, unless an earlier attempt of the same request has closed it. */
 export async function closeOrFindClosed<T>(
-  { isRetry }: WriteOptions,
+  { isRetry }: EhrWriteOptions,
   { status = 'COMPLETED' }: ClosingRequest,
   find: () => Promise<T>,
   close: () => Promise<T>,

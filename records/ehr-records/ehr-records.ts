@@ -34,7 +34,7 @@ import {
   runWithEhrLock,
 } from './parents.ts'
 import { hasCapacityLimit, requireCapacity } from './refusals/capacity.ts'
-import { auditRefusal, requireNoViolations } from './refusals/refusals.ts'
+import { auditRefusedCreation, requireNoViolations } from './refusals/refusals.ts'
 import {
   defaultsOf,
   initialStatusOf,
@@ -53,7 +53,7 @@ export interface EhrRecordKey {
 }
 
 /** Conditions and transaction of a write. */
-export interface WriteOptions {
+export interface EhrWriteOptions {
   /** An earlier attempt of the same request may have succeeded. */
   isRetry?: boolean
   expected?: ExpectedVersions
@@ -96,7 +96,7 @@ export interface ObjectUpdate {
 type OnReturn = (tx: Transaction) => Promise<void>
 
 /** Runs a check, and audits a refusal. */
-type AuditRefusal = (check: () => Promise<void>) => Promise<void>
+type RefusalAuditor = (check: () => Promise<void>) => Promise<void>
 
 /** The records of one kind in EHRs, with the behaviour that all kinds share. */
 export class EhrRecords<S extends TObject, L extends string> {
@@ -187,7 +187,7 @@ export class EhrRecords<S extends TObject, L extends string> {
   create(caller: Caller, place: ParentIds, body: object, id: string): Promise<SavedRecord<Static<S>>> {
     return createOrFindExisting(
       () =>
-        auditRefusal(this.#context, caller, this.kind.collection, place.ehrId, () =>
+        auditRefusedCreation(this.#context, caller, this.kind.collection, place.ehrId, () =>
           this.createIn(caller, place, body, id),
         ),
       () => this.get(caller, { id, ...place }),
@@ -260,7 +260,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     caller: Caller,
     key: EhrRecordKey,
     body: object,
-    options: WriteOptions,
+    options: EhrWriteOptions,
   ): Promise<SavedRecord<Static<S>>> {
     const fields = withDefaults(this.kind.fields, body)
     const nulls = Object.entries(fromPathNames(this.kind.fields, body)).filter(([, value]) => value === null)
@@ -274,7 +274,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     caller: Caller,
     key: EhrRecordKey,
     change: (now: SavedRecord<Static<S>>) => object,
-    { expected, tx }: WriteOptions,
+    { expected, tx }: EhrWriteOptions,
   ): Promise<SavedRecord<Static<S>>> {
     const kind = await this.#kindFor(key)
     const next = (now: SavedRecord<Static<S>>) => this.validateChange(caller, now, change(now), kind)
@@ -283,7 +283,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     return this.#writeWithinQuota(next, update, { tx, audit: this.#auditRefusedUpdate(caller, key) })
   }
 
-  #auditRefusedUpdate(caller: Caller, key: { id: string }): AuditRefusal {
+  #auditRefusedUpdate(caller: Caller, key: { id: string }): RefusalAuditor {
     return (check) => this.store.auditRefusal(caller, 'update', storeKeyOf(key), check)
   }
 
@@ -291,7 +291,7 @@ export class EhrRecords<S extends TObject, L extends string> {
   async #writeWithinQuota<V extends unknown[], R>(
     next: (now: SavedRecord<Static<S>>, ...versions: V) => Static<S>,
     write: (checkedNext: typeof next, tx?: Transaction) => Promise<R>,
-    { tx, audit = (check) => check() }: { tx?: Transaction | undefined; audit?: AuditRefusal },
+    { tx, audit = (check) => check() }: { tx?: Transaction | undefined; audit?: RefusalAuditor },
   ): Promise<R> {
     const kind = this.kind as unknown as ClassKind
     const { quota } = kind
@@ -329,7 +329,11 @@ export class EhrRecords<S extends TObject, L extends string> {
     const next = (now: SavedRecord<Static<S>>) =>
       this.validateChange(caller, now, apply(now as RecordBody), kind)
     const replace = (checkedNext: typeof next, tx?: Transaction) =>
-      this.store.replace(caller, storeKeyOf({ id }), checkedNext, { expected, tx, skipUnchanged: true })
+      this.store.updateUnaudited(caller, storeKeyOf({ id }), checkedNext, {
+        expected,
+        tx,
+        skipUnchanged: true,
+      })
     const write = (tx?: Transaction) => this.#writeWithinQuota(next, replace, { tx })
     if (!closes) return (await write()).document
     return runStoreTransaction(this.#context, async (tx) => {
@@ -344,7 +348,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     caller: Caller,
     id: string,
     { apply, closes }: ObjectUpdate,
-    { expected, tx }: WriteOptions,
+    { expected, tx }: EhrWriteOptions,
   ): Promise<SavedRecord<Static<S>>> {
     const change = (now: SavedRecord<Static<S>>) => apply(now as RecordBody)
     const write = (within?: Transaction) =>
@@ -367,7 +371,7 @@ export class EhrRecords<S extends TObject, L extends string> {
   }
 
   /** Deletes a record and hides its contents, until it returns. @throws NotFound; Forbidden; PreconditionFailed */
-  remove(caller: Caller, key: EhrRecordKey, { expected }: WriteOptions): Promise<void> {
+  remove(caller: Caller, key: EhrRecordKey, { expected }: EhrWriteOptions): Promise<void> {
     return this.#deleteWithContents(caller, key.id, async (tx) => {
       await this.store.remove(caller, storeKeyOf(key), { expected, tx })
       return key.ehrId
@@ -377,7 +381,7 @@ export class EhrRecords<S extends TObject, L extends string> {
   /** Deletes an object of the class family. @throws as remove */
   removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
     return this.#deleteWithContents(caller, id, async (tx) => {
-      const record = await this.store.delete(caller, storeKeyOf({ id }), { expected, tx })
+      const record = await this.store.removeUnaudited(caller, storeKeyOf({ id }), { expected, tx })
       return String((record as RecordBody).ehrId)
     })
   }
@@ -414,7 +418,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     caller: Caller,
     key: EhrRecordKey,
     version: number,
-    { expected }: WriteOptions,
+    { expected }: EhrWriteOptions,
     onReturn?: OnReturn,
   ): Promise<SavedRecord<Static<S>>> {
     const deletedRecord = await this.store.findDeleted(caller, storeKeyOf(key))
@@ -438,7 +442,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     caller: Caller,
     deletedRecord: SavedRecord<Static<S>>,
     version: number,
-    { expected, onReturn }: Pick<WriteOptions, 'expected'> & { onReturn: OnReturn | undefined },
+    { expected, onReturn }: Pick<EhrWriteOptions, 'expected'> & { onReturn: OnReturn | undefined },
   ): Promise<SavedRecord<Static<S>>> {
     const kind = this.kind as unknown as ClassKind
     const record = deletedRecord as SavedRecord<Static<S>> & ParentIds

@@ -5,10 +5,10 @@ import type { Caller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import { Store } from '../store/store.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
-import type { WriteOptions } from './ehr-records.ts'
+import type { EhrWriteOptions } from './ehr-records.ts'
 import type { Kind } from './kind.ts'
 import { lockEhrExclusively, type PlanParentIds, requireWritablePlan } from './parents.ts'
-import { auditRefusal } from './refusals/refusals.ts'
+import { auditRefusedCreation } from './refusals/refusals.ts'
 
 /** The document is stored as JSON text, so that no query or database interprets its property names. */
 const planDocumentSchema = Type.Object({
@@ -84,10 +84,10 @@ export class PlanDocuments<T extends object> {
     caller: Caller,
     { ehrId, carePlanId }: PlanParentIds,
     value: T,
-    { expected }: WriteOptions,
+    { expected }: EhrWriteOptions,
   ): Promise<PlanDocument<T>> {
     const place = { ehrId, carePlanId }
-    return auditRefusal(this.#context, caller, this.#kind.collection, ehrId, () =>
+    return auditRefusedCreation(this.#context, caller, this.#kind.collection, ehrId, () =>
       runStoreTransaction(this.#context, async (tx) => {
         const permissions = await requireWritablePlan(this.#context, tx, caller, place)
         await lockEhrExclusively(this.#context, tx, ehrId)
@@ -101,7 +101,8 @@ export class PlanDocuments<T extends object> {
         const { version } =
           id === undefined
             ? await this.#store.create(caller, fields, permissions, { tx, id: carePlanId })
-            : (await this.#store.replace(caller, { id, ...place }, () => fields, { tx, expected })).record
+            : (await this.#store.updateUnaudited(caller, { id, ...place }, () => fields, { tx, expected }))
+                .record
         await this.afterSave(tx, place, value)
         return { value, version }
       }),

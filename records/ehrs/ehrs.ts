@@ -176,7 +176,7 @@ export class Ehrs {
     expected: ExpectedVersions,
   ): Promise<ParseDocument> {
     const options = { expected, skipUnchanged: true }
-    return (await this.store.replace(caller, { id }, (now) => now, options)).document
+    return (await this.store.updateUnaudited(caller, { id }, (now) => now, options)).document
   }
 
   #insert(
@@ -250,7 +250,7 @@ export class Ehrs {
       if (!ehr) throw new ServiceError('NotFound')
       if (!canManageEhr(by, ehr)) throw new ServiceError('Forbidden', { detail: NOT_ITS_MANAGER })
       await softDeleteEhrContents(this.#context, tx, by, { ehrId: id, subjectId: ehr.subjectId })
-      await this.store.delete(by, { id }, { tx, expected })
+      await this.store.removeUnaudited(by, { id }, { tx, expected })
     })
     await waitUntilHidden(this.#context, id)
   }

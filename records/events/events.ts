@@ -1,7 +1,7 @@
 import { ServiceError } from '../../schemas/errors.ts'
 import type { AlertStep } from '../../schemas/events/alert-handling.ts'
 import type { EventRecord } from '../../schemas/events/event.ts'
-import { type EhrRecordKey, EhrRecords, type WriteOptions } from '../ehr-records/ehr-records.ts'
+import { type EhrRecordKey, EhrRecords, type EhrWriteOptions } from '../ehr-records/ehr-records.ts'
 import { findOwnersStoodInFor } from '../handovers/stand-ins.ts'
 import { authorOf, type Caller } from '../store/documents/caller.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
@@ -63,7 +63,7 @@ export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.l
     caller: Caller,
     key: Omit<EhrRecordKey, 'ehrId'> & { ehrId?: string },
     step: AlertStep,
-    { expected }: WriteOptions,
+    { expected }: EhrWriteOptions,
   ): Promise<StoredEvent> {
     const { userId } = authorOf(caller)
     const at = this.#context.clock()
@@ -74,7 +74,7 @@ export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.l
       const handling = handlingAfter(before, step, { userId, at, standsInFor })
       return handling === before ? now : withHandling(now, handling, at)
     }
-    const write = () => this.store.replace(caller, key, change, { expected, skipUnchanged: true })
+    const write = () => this.store.updateUnaudited(caller, key, change, { expected, skipUnchanged: true })
     return (await this.store.auditRefusal(caller, 'update', key, write)).record
   }
 }

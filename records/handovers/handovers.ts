@@ -155,7 +155,7 @@ export class Handovers {
           ? { ...rest, from, until }
           : { ...rest, from, until: end, changesAt: now }
       }
-      const { record } = await this.#store.replace(caller, { id }, endHandover, {
+      const { record } = await this.#store.updateUnaudited(caller, { id }, endHandover, {
         tx,
         expected,
         skipUnchanged: true,

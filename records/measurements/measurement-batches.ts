@@ -10,7 +10,7 @@ import {
   requireReadableEhr,
   resolveParent,
 } from '../ehr-records/parents.ts'
-import { auditRefusal } from '../ehr-records/refusals/refusals.ts'
+import { auditRefusedCreation } from '../ehr-records/refusals/refusals.ts'
 import { TimeSlice } from '../limits/time-slice.ts'
 import type { AuditedAccess } from '../store/audit/audit-log.ts'
 import { groupBy } from '../store/batching/group-by.ts'
@@ -71,13 +71,13 @@ export class MeasurementBatches {
     )
     const first = ready[0]
     if (!first) {
-      await auditRefusal(this.#context, caller, 'Ehr', ehrId, () =>
+      await auditRefusedCreation(this.#context, caller, 'Ehr', ehrId, () =>
         requireReadableEhr(this.#context, caller, ehrId),
       )
       await this.#context.audit.record(...attempts)
       return checkedItems as BatchItemOutcome[]
     }
-    const outcomes = await auditRefusal(this.#context, caller, first.kind.collection, ehrId, () =>
+    const outcomes = await auditRefusedCreation(this.#context, caller, first.kind.collection, ehrId, () =>
       runStoreTransaction(
         this.#context,
         (tx) => {

@@ -136,7 +136,7 @@ export class Store<S extends TObject, L extends string> {
     { tx, id, first }: WriteOptions & { id: string; first?: FirstVersion },
   ): Promise<WrittenRecord<S>> {
     const inputs = [{ ...(input as object), id } as Static<S>]
-    return this.#write(this.#creationOf(caller, inputs, permissions, first), tx).catch(throwConflict)
+    return this.#write(this.#toCreationRequest(caller, inputs, permissions, first), tx).catch(throwConflict)
   }
 
   /** Saves new records with the same permissions, all or none. An `id` in an input becomes the record's. */
@@ -147,11 +147,14 @@ export class Store<S extends TObject, L extends string> {
     { tx, first }: WriteOptions & { first?: FirstVersion } = {},
   ): Promise<RecordOf<S>[]> {
     if (inputs.length === 0) return []
-    const writtenRecords = await this.#writer.write(this.#creationOf(caller, inputs, permissions, first), tx)
+    const writtenRecords = await this.#writer.write(
+      this.#toCreationRequest(caller, inputs, permissions, first),
+      tx,
+    )
     return writtenRecords.map(({ record }) => record)
   }
 
-  #creationOf(
+  #toCreationRequest(
     caller: Caller,
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
@@ -186,7 +189,7 @@ export class Store<S extends TObject, L extends string> {
   async get(caller: Caller, key: RecordSelector<S>, { tx, without }: ReadOptions = {}): Promise<RecordOf<S>> {
     const record = await this.find(caller, key, { tx, without })
     if (!record) return this.#refuse(caller, 'read', key, new ServiceError('NotFound'))
-    await this.reportRead(caller, record, tx)
+    await this.auditRead(caller, record, tx)
     return record
   }
 
@@ -211,7 +214,7 @@ export class Store<S extends TObject, L extends string> {
     const items = await mapInSlices(page.items, (one) => this.toRecord(one), limits?.slice)
     const asked = `${name}: ${describeWhere(query.where)}`
     const found = { resource: this.#resource, query, asked, items }
-    await this.#reportAccesses(tx, await this.#context.accessesOfList(this.#context, caller, found, tx))
+    await this.#auditAccesses(tx, await this.#context.accessesOfList(this.#context, caller, found, tx))
     return { ...page, items }
   }
 
@@ -227,21 +230,21 @@ export class Store<S extends TObject, L extends string> {
     options: UpdateOptions = {},
   ): Promise<RecordOf<S>> {
     const { action = 'update' } = options
-    const replace = () => this.replace(caller, key, change, options)
-    return (await this.auditRefusal(caller, action, key, replace)).record
+    const write = () => this.updateUnaudited(caller, key, change, options)
+    return (await this.auditRefusal(caller, action, key, write)).record
   }
 
-  /** Updates a record, without an audit entry of a refusal. @throws as update; Conflict with a unique index */
-  async replace(
+  /** As update, for callers that audit a refusal themselves. @throws as update; Conflict with a unique index */
+  async updateUnaudited(
     caller: Caller,
     key: RecordSelector<S>,
     change: (now: RecordOf<S>) => Static<S>,
     { tx, ...conditions }: UpdateOptions = {},
   ): Promise<WrittenRecord<S>> {
-    return this.#write(this.#updateOf(caller, key, change, conditions), tx).catch(throwConflict)
+    return this.#write(this.#toUpdateRequest(caller, key, change, conditions), tx).catch(throwConflict)
   }
 
-  #updateOf(
+  #toUpdateRequest(
     caller: Caller,
     key: RecordSelector<S>,
     change: (now: RecordOf<S>) => Static<S>,
@@ -269,17 +272,17 @@ export class Store<S extends TObject, L extends string> {
     change: (now: RecordOf<S>) => Static<S>,
     tx: Transaction,
   ): Promise<RecordOf<S>[]> {
-    const writes = ids.map((id) => this.#updateOf(caller, { id } as RecordSelector<S>, change))
+    const writes = ids.map((id) => this.#toUpdateRequest(caller, { id } as RecordSelector<S>, change))
     return (await this.#writer.writeAll(writes, tx)).flat().map(({ record }) => record)
   }
 
   /** @throws as update */
   async remove(caller: Caller, key: RecordSelector<S>, options: ConditionalWriteOptions = {}): Promise<void> {
-    await this.auditRefusal(caller, 'delete', key, () => this.delete(caller, key, options))
+    await this.auditRefusal(caller, 'delete', key, () => this.removeUnaudited(caller, key, options))
   }
 
-  /** Removes a record, without an audit entry of a refusal. @returns the removed record. @throws as update */
-  async delete(
+  /** As remove, for callers that audit a refusal themselves. @returns the removed record. @throws as update */
+  async removeUnaudited(
     caller: Caller,
     key: RecordSelector<S>,
     { tx, expected }: ConditionalWriteOptions,
@@ -309,7 +312,7 @@ export class Store<S extends TObject, L extends string> {
     const ehr = { _id: record.ehrId ?? '', ...permissionFilter('_rperm', caller) }
     if (record.ehrId && !(await documentCollection(this.#context, 'Ehr').findOne(ehr))) return
     const deletedRecord = this.toRecord(before)
-    await this.reportRead(caller, deletedRecord)
+    await this.auditRead(caller, deletedRecord)
     return deletedRecord
   }
 
@@ -333,7 +336,7 @@ export class Store<S extends TObject, L extends string> {
     const key = { id: deletedRecord.id } as RecordSelector<S>
     const inputs = [{ ...rule(this.toRecord(former)), ...key }]
     const first = { version: versionAfterDeletion(last), createdAt: last._created_at, former }
-    const write = this.#creationOf(caller, inputs, parent, first)
+    const write = this.#toCreationRequest(caller, inputs, parent, first)
     const create = async () => {
       this.#resource.refuseChange?.(deletedRecord)
       requireExpectedVersion(expected, first.version - 1)
@@ -377,7 +380,7 @@ export class Store<S extends TObject, L extends string> {
   ): Promise<RecordOf<S> | undefined> {
     const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version)
     if (!former || !compileFilter(toMongoFilter(this.#format, where))(former)) return undefined
-    await this.reportRead(caller, now)
+    await this.auditRead(caller, now)
     return this.toRecord(former)
   }
 
@@ -442,7 +445,7 @@ export class Store<S extends TObject, L extends string> {
   ): Promise<never> {
     const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
     const accesses = accessWithoutRecords(this.#resource, caller, { action, outcome }, { ...key })
-    await this.#reportAccesses(undefined, accesses)
+    await this.#auditAccesses(undefined, accesses)
     throw error
   }
 
@@ -452,11 +455,11 @@ export class Store<S extends TObject, L extends string> {
   }
 
   /** Audits the read of a record that {@link find} has returned. */
-  reportRead(caller: Caller, record: object, tx?: AuditedReads): Promise<void> {
-    return this.#reportAccesses(tx, accessesByEhr(this.#resource, caller, { action: 'read' }, [record]))
+  auditRead(caller: Caller, record: object, tx?: AuditedReads): Promise<void> {
+    return this.#auditAccesses(tx, accessesByEhr(this.#resource, caller, { action: 'read' }, [record]))
   }
 
-  async #reportAccesses(tx: AuditedReads | undefined, accesses: AuditedAccess[]): Promise<void> {
+  async #auditAccesses(tx: AuditedReads | undefined, accesses: AuditedAccess[]): Promise<void> {
     if (tx) tx.accesses.push(...accesses)
     else await this.#context.audit.record(...accesses)
   }

@@ -1,6 +1,6 @@
 import type { TObject } from '@sinclair/typebox'
 import type { CarePlans } from '../../../records/care-plans/care-plans.ts'
-import type { EhrRecordKey, WriteOptions } from '../../../records/ehr-records/ehr-records.ts'
+import type { EhrRecordKey, EhrWriteOptions } from '../../../records/ehr-records/ehr-records.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { Page, PageRequest } from '../../../records/store/reading/pages.ts'
 import type { RecordHistoryEntry } from '../../../records/store/store.ts'
@@ -31,7 +31,7 @@ interface VersionedKind<W> {
   reply: TObject
   recordsOf(carePlans: CarePlans): {
     history(caller: Caller, key: EhrRecordKey, page: PageRequest): Promise<Page<RecordHistoryEntry<object>>>
-    restore(caller: Caller, key: EhrRecordKey, version: number, options: WriteOptions): Promise<W>
+    restore(caller: Caller, key: EhrRecordKey, version: number, options: EhrWriteOptions): Promise<W>
   }
   answer(record: W): ReplyWithHead<Record<string, unknown>, { version: number }>
 }

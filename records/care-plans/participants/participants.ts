@@ -9,9 +9,9 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { SendMail } from '../../accounts/user/mails.ts'
 import { accountStateOf, lockAccount, type User, usersOf } from '../../accounts/user/user.ts'
-import type { WriteOptions } from '../../ehr-records/ehr-records.ts'
+import type { EhrWriteOptions } from '../../ehr-records/ehr-records.ts'
 import { lockEhrExclusively, type PlanParentIds, requireWritablePlan } from '../../ehr-records/parents.ts'
-import { auditRefusal, requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
+import { auditRefusedCreation, requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import { withoutNulls } from '../../ehr-records/validation/record-bodies.ts'
 import { ehrRole, type PlanRight, participationPermissions } from '../../ehrs/rights/access.ts'
 import { findAnonymizedEhrs } from '../../ehrs/rights/anonymity.ts'
@@ -129,7 +129,7 @@ export class Participants {
   ): Promise<StoredParticipation> {
     return createOrFindExisting(
       () =>
-        auditRefusal(this.#context, caller, Participation.collection, place.ehrId, () =>
+        auditRefusedCreation(this.#context, caller, Participation.collection, place.ehrId, () =>
           runStoreTransaction(this.#context, (tx) => this.createIn(tx, caller, place, body, id)),
         ),
       () => this.#store.get(caller, { id, ...place }),
@@ -189,7 +189,7 @@ export class Participants {
     caller: Caller,
     key: ParticipationKey,
     { mvUid: sentMvUid, ...body }: Omit<ParticipationReplacement, 'participationId'>,
-    { expected }: WriteOptions,
+    { expected }: EhrWriteOptions,
   ): Promise<StoredParticipation> {
     return this.#update(caller, key, { expected }, (now, takesPartToo) => {
       const { ehrId, carePlanId, mvUid, start, status } = now
@@ -210,7 +210,7 @@ export class Participants {
    * Ends the access, but keeps the participation. Repeating it changes nothing.
    * @throws NotFound; Forbidden; PreconditionFailed
    */
-  async archive(caller: Caller, key: ParticipationKey, { expected }: WriteOptions): Promise<void> {
+  async archive(caller: Caller, key: ParticipationKey, { expected }: EhrWriteOptions): Promise<void> {
     const conditions = { expected, skipUnchanged: true }
     await this.#update(caller, key, conditions, (now) => ({ ...now, status: 'ARCHIVED' }))
   }

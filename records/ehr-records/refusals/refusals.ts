@@ -10,7 +10,7 @@ export function requireNoViolations(violations: readonly Violation[]): void {
 }
 
 /** Audits a refused creation. */
-export async function auditRefusal<T>(
+export async function auditRefusedCreation<T>(
   context: StoreContext,
   caller: Caller,
   collection: string,

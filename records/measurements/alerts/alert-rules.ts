@@ -1,6 +1,6 @@
 import type { AlertRules } from '../../../schemas/events/alert-rules.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
-import type { WriteOptions } from '../../ehr-records/ehr-records.ts'
+import type { EhrWriteOptions } from '../../ehr-records/ehr-records.ts'
 import type { PlanParentIds } from '../../ehr-records/parents.ts'
 import {
   definePlanDocument,
@@ -38,7 +38,7 @@ export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
   }
 
   /** @throws NotFound; Forbidden if the caller may only read the plan; PreconditionFailed; RuleViolated */
-  override async save(caller: Caller, place: PlanParentIds, value: AlertRules, options: WriteOptions) {
+  override async save(caller: Caller, place: PlanParentIds, value: AlertRules, options: EhrWriteOptions) {
     const unknown = (of: 'expected' | 'mutes') =>
       (value[of] ?? []).flatMap(({ kind }, i) =>
         kind === undefined || this.#kinds.includes(kind) ? [] : [unknownKind(`${of}.${i}.kind`)],

@@ -1,5 +1,5 @@
 import type { Violation } from '../../../schemas/validation/violations.ts'
-import type { WriteOptions } from '../../ehr-records/ehr-records.ts'
+import type { EhrWriteOptions } from '../../ehr-records/ehr-records.ts'
 import type { PlanParentIds } from '../../ehr-records/parents.ts'
 import { PlanDocuments } from '../../ehr-records/plan-documents.ts'
 import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
@@ -36,7 +36,12 @@ export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
   }
 
   /** @throws NotFound; Forbidden if the caller may only read the plan; PreconditionFailed; RuleViolated */
-  override async save(caller: Caller, place: PlanParentIds, value: ThresholdsByKind, options: WriteOptions) {
+  override async save(
+    caller: Caller,
+    place: PlanParentIds,
+    value: ThresholdsByKind,
+    options: EhrWriteOptions,
+  ) {
     const found = Object.entries(value).map(async ([path, thresholds]) => {
       if (thresholds === undefined) return []
       const rules = this.#checks.get(path) ?? (await this.#checkOfType(path))
