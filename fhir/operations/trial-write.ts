@@ -5,7 +5,7 @@ import {
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { issuesOf, type OutcomeIssue, unkeptWarnings } from '../outcome/issue.ts'
+import { droppedElementWarnings, issuesOf, type OutcomeIssue } from '../outcome/issue.ts'
 import type { ResourceWrite } from '../sources/resource-source.ts'
 
 /** Ends a transaction whose writes are not to be kept. */
@@ -27,11 +27,11 @@ export async function tryWrite(
   write: (options: ResourceWrite) => Promise<unknown>,
   isLenient: boolean,
 ): Promise<OutcomeIssue[]> {
-  const unkept = new Set<string>()
-  const onUnkept = (paths: readonly string[]) => paths.forEach((path) => void unkept.add(path))
+  const droppedPaths = new Set<string>()
+  const onDropped = (paths: readonly string[]) => paths.forEach((path) => void droppedPaths.add(path))
   let accesses: AuditedAccess[] = []
   const work = async (tx: Transaction) => {
-    await write({ tx, isTrial: true, onUnkept: isLenient ? onUnkept : undefined })
+    await write({ tx, isTrial: true, onDropped: isLenient ? onDropped : undefined })
     accesses = tx.accesses
     throw new RolledBack()
   }
@@ -43,5 +43,5 @@ export async function tryWrite(
   }
   const validation = { action: 'query', asked: 'validate' } as const
   await context.audit.record(...accesses.map((access) => ({ ...access, ...validation, ids: [] })))
-  return unkept.size > 0 ? unkeptWarnings(unkept) : [VALID]
+  return droppedPaths.size > 0 ? droppedElementWarnings(droppedPaths) : [VALID]
 }

@@ -97,17 +97,17 @@ export const operationOutcome = (issue: readonly OutcomeIssue[]) => ({
   issue,
 })
 
-/** A warning about an element that a write does not keep. */
-const unkeptIssue = (path: string): OutcomeIssue => ({
+/** A warning about an element that a write drops. */
+const droppedElementIssue = (path: string): OutcomeIssue => ({
   severity: 'warning',
   code: 'not-supported',
   diagnostics: 'This element is not kept by the service',
   expression: [shortenName(path)],
 })
 
-/** Warnings about elements that a write does not keep. */
-export const unkeptWarnings = (paths: Iterable<string>): OutcomeIssue[] =>
-  [...new Set(paths)].slice(0, MAX_REPORTED_VIOLATIONS).map(unkeptIssue)
+/** Warnings about elements that a write drops. */
+export const droppedElementWarnings = (paths: Iterable<string>): OutcomeIssue[] =>
+  [...new Set(paths)].slice(0, MAX_REPORTED_VIOLATIONS).map(droppedElementIssue)
 
 const STORED: OutcomeIssue = {
   severity: 'information',
@@ -115,9 +115,9 @@ const STORED: OutcomeIssue = {
   diagnostics: 'The resource is stored',
 }
 
-/** The outcome of a write: the elements that it did not keep, or its success. */
-export const unkeptIssues = (paths: readonly string[]): OutcomeIssue[] =>
-  paths.length > 0 ? unkeptWarnings(paths) : [STORED]
+/** The outcome of a write: the elements that it dropped, or its success. */
+export const writeIssues = (paths: readonly string[]): OutcomeIssue[] =>
+  paths.length > 0 ? droppedElementWarnings(paths) : [STORED]
 
 /** @throws InvalidInput for a modifier that the search parameter does not have */
 export function requireKnownModifier(

@@ -11,7 +11,7 @@ import { isTagListed, versionsInTags } from '../../schemas/validation/entity-tag
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { BundleLimits } from '../bundles/bundle-limits.ts'
 import { ifConflict, isInputError, joinFaults, locateFaults } from '../outcome/entry-faults.ts'
-import { issuesOf, operationOutcome, unkeptIssues } from '../outcome/issue.ts'
+import { issuesOf, operationOutcome, writeIssues } from '../outcome/issue.ts'
 import type { SearchParameters } from '../search/parse-search.ts'
 import type { ResourceWrite } from '../sources/resource-source.ts'
 import {
@@ -278,17 +278,17 @@ export class BundleRequests {
     tx: Transaction | undefined,
   ): Promise<EntryResponse> {
     const { entry, id, found } = preparedEntry
-    const unkept: string[] = []
-    const onUnkept = (paths: readonly string[]) => void unkept.push(...paths)
+    const droppedPaths: string[] = []
+    const onDropped = (paths: readonly string[]) => void droppedPaths.push(...paths)
     const expected = expectedVersions(entry)
     const isLenient = by.preferences.handling === 'lenient'
-    const options = { expected, tx, onUnkept: isLenient ? onUnkept : undefined }
+    const options = { expected, tx, onDropped: isLenient ? onDropped : undefined }
     if (entry.method === 'DELETE') {
       if (entry.id !== undefined || found) await this.#resources.remove(by.caller, entry.type, id, options)
       return { response: { status: '204' } }
     }
     const response = this.#written(await this.#write(by.caller, preparedEntry, options))
-    return preferredResponse(response, by.preferences, unkept)
+    return preferredResponse(response, by.preferences, droppedPaths)
   }
 
   async #write(
@@ -357,16 +357,16 @@ const isKnown = (
     ? Date.parse(lastModified) <= Date.parse(ifModifiedSince ?? '')
     : isTagListed(ifNoneMatch, etag)
 
-/** The response to a write, with as much as the client prefers; what was not kept is always told. */
+/** The response to a write, with as much as the client prefers; dropped elements are always reported. */
 function preferredResponse(
   { resource, response }: EntryResponse,
   { return: preferred }: BundlePreferences,
-  unkept: readonly string[],
+  droppedPaths: readonly string[],
 ): EntryResponse {
-  const isOutcome = unkept.length > 0 || preferred === 'OperationOutcome'
+  const isOutcome = droppedPaths.length > 0 || preferred === 'OperationOutcome'
   return {
     ...(resource && (preferred ?? 'representation') === 'representation' && { resource }),
-    response: { ...response, ...(isOutcome && { outcome: operationOutcome(unkeptIssues(unkept)) }) },
+    response: { ...response, ...(isOutcome && { outcome: operationOutcome(writeIssues(droppedPaths)) }) },
   }
 }
 

@@ -283,14 +283,18 @@ class KindResources implements ResourceSource {
     caller: Caller,
     resource: FhirResource,
     id: string,
-    { tx, onUnkept }: ResourceWrite,
+    { tx, onDropped }: ResourceWrite,
   ): Promise<FhirResource> {
     const stream = this.#streamFor(resource)
     const { kind } = stream
     const fields = await this.#withPlan(caller, kind, fieldsOf(kind, resource), tx)
     const [status = ''] = markedFieldNames(kind.fields, 'status')
     const changedFields = Object.keys(fields)
-    requireValidResource(await this.#kindFor(kind, fields), resource, fields, { id, changedFields, onUnkept })
+    requireValidResource(await this.#kindFor(kind, fields), resource, fields, {
+      id,
+      changedFields,
+      onDropped,
+    })
     const { ehrId, carePlanId, goalId, [status]: sentStatus, ...body } = fields as Record<string, string>
     const place = { ehrId: ehrId ?? '', ...(carePlanId && { carePlanId }), ...(goalId && { goalId }) }
     const records = this.#recordsOf(kind)
@@ -317,7 +321,7 @@ class KindResources implements ResourceSource {
     caller: Caller,
     resourceId: string,
     resource: FhirResource,
-    { expected, tx, onUnkept }: ResourceWrite,
+    { expected, tx, onDropped }: ResourceWrite,
   ): Promise<FhirResource> {
     const { stream, record } = await this.#find(caller, resourceId)
     const { id } = record
@@ -327,7 +331,7 @@ class KindResources implements ResourceSource {
     const apply = (now: FieldValues) => {
       const next = mergeFields(kind, now, resource)
       const changedFields = changedNames(now, next)
-      requireValidResource(kind, resource, next, { id, changedFields, before: now, onUnkept })
+      requireValidResource(kind, resource, next, { id, changedFields, before: now, onDropped })
       requirePart(stream, next)
       return next
     }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
 import { missingProperties } from '../../records/ehr-records/validation/record-validation.ts'
 import { Decimal } from '../../records/fhir/decimal.ts'
+import { droppedPaths } from '../../records/fhir/dropped-elements.ts'
 import { elementAt, isElement, memberOf } from '../../records/fhir/element-paths.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import {
@@ -11,7 +12,6 @@ import {
   mappedFields,
   readElements,
 } from '../../records/fhir/mapping.ts'
-import { unkeptPaths } from '../../records/fhir/unkept-elements.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { toClassForm } from '../../schemas/forms/class-form.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
@@ -61,18 +61,18 @@ export function fieldsOf({ fhir, fields }: KindFields, resource: FhirResource): 
  */
 export function mergeFields(
   kind: ClassKind & KindFields,
-  now: FieldValues,
+  before: FieldValues,
   resource: FhirResource,
 ): FieldValues {
   const mappedNames = mappedFields(kind.fhir)
   const needsPlan = kind.parentType === 'plan' || kind.parentType === 'goal'
   const isKept = (name: string) =>
-    !mappedNames.includes(name) || now[name] === '' || (needsPlan && name === 'carePlanId')
+    !mappedNames.includes(name) || before[name] === '' || (needsPlan && name === 'carePlanId')
   const { decimals: sentDecimals, ...rest } = fieldsOf(kind, resource)
-  const storedDecimals = pick((now.decimals ?? {}) as FieldValues, isKept)
-  const isExact = now.decimals !== undefined || sentDecimals !== undefined
+  const storedDecimals = pick((before.decimals ?? {}) as FieldValues, isKept)
+  const isExact = before.decimals !== undefined || sentDecimals !== undefined
   return {
-    ...pick(now, isKept),
+    ...pick(before, isKept),
     ...rest,
     ...(isExact && { decimals: { ...storedDecimals, ...(sentDecimals as Decimals | undefined) } }),
   }
@@ -85,7 +85,7 @@ const inFhirTerms = (one: Violation, format: unknown): Violation =>
         ...one,
         message:
           format === 'date'
-            ? 'must be a whole date, such as 2026-03-01: this service keeps no years or months alone'
+            ? 'must be a full date, such as 2026-03-01: dates without a month or day are not supported'
             : 'must be a time with an offset from UTC, such as 2026-03-01T08:30:00Z',
       }
     : one
@@ -96,17 +96,17 @@ function schemaViolations(
   values: FieldValues,
 ): Violation[] {
   const closing = markedFieldNames(fields, 'closing')
-  const first = pick(values, (name) => name in create.properties)
-  const later = pick(values, (name) => closing.includes(name) && name in update.properties)
+  const createdValues = pick(values, (name) => name in create.properties)
+  const closingValues = pick(values, (name) => closing.includes(name) && name in update.properties)
   const parents = pick(values, (name) => name in place)
   return [
-    ...checks.create({ ...parents, ...toClassForm(fields, first) }),
-    ...(Object.keys(later).length > 0 ? checks.update(toClassForm(fields, later)) : []),
+    ...checks.create({ ...parents, ...toClassForm(fields, createdValues) }),
+    ...(Object.keys(closingValues).length > 0 ? checks.update(toClassForm(fields, closingValues)) : []),
   ].map((one) => inFhirTerms({ ...one, path: one.path.replace(/\.iso$/, '') }, fields[one.path]?.format))
 }
 
 /**
- * The violations of the rules by the fields that fit the schema, with the paths of the fields.
+ * The violations of the rules by the fields that match the schema, with the paths of the fields.
  * @param changedFields the names of the fields that the client changes
  */
 function ruleViolations(
@@ -134,8 +134,11 @@ const missingElements = ({ type, required }: FhirMapping, resource: FhirResource
 const SERVICE_ELEMENTS = ['resourceType', 'id']
 const SERVICE_METADATA = ['versionId', 'lastUpdated']
 
-/** The paths of what `meta` and the narrative would lose. A generated narrative says what the elements say. */
-function unkeptHeaders({ meta, text, resourceType }: FhirResource, ownProfile: string | undefined): string[] {
+/** The paths in `meta` and of the narrative that would be lost. A generated narrative says only what the elements say. */
+function droppedHeaders(
+  { meta, text, resourceType }: FhirResource,
+  ownProfile: string | undefined,
+): string[] {
   const headers = Object.entries(isElement(meta) ? meta : {}).flatMap(([name, value]) => {
     const path = `${resourceType}.meta.${name}`
     if (SERVICE_METADATA.includes(name)) return []
@@ -145,13 +148,13 @@ function unkeptHeaders({ meta, text, resourceType }: FhirResource, ownProfile: s
   return memberOf(text, 'status') === 'additional' ? [...headers, `${resourceType}.text`] : headers
 }
 
-/** Elements that change what others mean, or of whom: to leave one out would turn an error into a fact. */
+/** Elements that change the meaning or the subject of others: without one of them, a wrong statement would look like a fact. */
 const MODIFIER =
   /^\w+\.(status|intent|clinicalStatus|verificationStatus|lifecycleStatus|(component\.)?valueQuantity\.(system|code|unit)|(subject|patient|for)(\.reference)?)$|\.(implicitRules|modifierExtension|comparator|isSubpotent|doNotPerform)$/
 
 const isModifier = (path: string): boolean => MODIFIER.test(path.replace(/\[\d+\]/g, ''))
 
-interface UnkeptComparison {
+interface ComparisonOptions {
   /** Equivalent values by path without positions. */
   accepted?: Readonly<Record<string, readonly unknown[]>>
   /** Elements that the service ignores. */
@@ -159,25 +162,25 @@ interface UnkeptComparison {
   profile?: string | undefined
 }
 
-/** The paths of what a sent resource has and the shown one lacks, so that it would be lost. */
-export function unkeptElements(
+/** The paths that a sent resource has and the shown one lacks, so that their values would be lost. */
+export function droppedElements(
   resource: FhirResource,
   storedResource: FhirResource,
-  { accepted = {}, ignored = [], profile: ownProfile }: UnkeptComparison,
+  { accepted = {}, ignored = [], profile: ownProfile }: ComparisonOptions,
 ): string[] {
   const { resourceType: type } = storedResource
-  const others = [...SERVICE_ELEMENTS, 'meta', 'text', ...ignored]
-  const elements = Object.entries(resource).filter(([name]) => !others.includes(name))
+  const excludedNames = [...SERVICE_ELEMENTS, 'meta', 'text', ...ignored]
+  const elements = Object.entries(resource).filter(([name]) => !excludedNames.includes(name))
   return [
     ...elements.flatMap(([name, value]) =>
-      unkeptPaths(value, memberOf(storedResource, name), `${type}.${name}`, { accepted }),
+      droppedPaths(value, memberOf(storedResource, name), `${type}.${name}`, { accepted }),
     ),
-    ...unkeptHeaders(resource, ownProfile),
+    ...droppedHeaders(resource, ownProfile),
   ]
 }
 
 const comparisonOf = memoizeByObject(
-  ({ elements, profile }: FhirMapping): UnkeptComparison => ({
+  ({ elements, profile }: FhirMapping): ComparisonOptions => ({
     accepted: Object.assign({}, ...elements.map(({ accepted }) => accepted ?? {})),
     ignored: elements.flatMap(({ ignored }) => ignored ?? []),
     profile,
@@ -199,16 +202,16 @@ function derivedBefore(mapping: FhirMapping, before: RecordWithMetadata | undefi
 /** Metadata of a record that is not stored yet. */
 const NO_METADATA = { version: 1, createdAt: '', updatedAt: '' }
 
-/** `component[0].valueQuantity` and `component.where(…).valueQuantity` are the same place. */
+/** `component[0].valueQuantity` and `component.where(…).valueQuantity` are the same element. */
 const withoutPositions = (path: string): string => path.replace(/\[\d+\]|\.where\([^()]*\)/g, '')
 
-const unkeptViolation = (path: string): Violation => ({
+const droppedElementViolation = (path: string): Violation => ({
   path,
   code: 'not-supported',
   message: isModifier(path)
     ? 'is not kept by this service, and changes the meaning of the resource'
     : /\.meta\.profile\[\d+\]$/.test(path)
-      ? 'is a profile that the resource does not have here. Leave it out'
+      ? 'is not a profile that this service supports for the resource. Leave it out'
       : 'is not kept by this service. Leave it out, or send Prefer: handling=lenient',
 })
 
@@ -218,12 +221,12 @@ interface ResourceCheck {
   changedFields: readonly string[]
   /** The record before an update. */
   before?: FieldValues
-  /** Receives the paths of what is not kept; without it, that is a violation. */
-  onUnkept: ((paths: readonly string[]) => void) | undefined
+  /** Receives the paths that are dropped; without it, they are violations. */
+  onDropped: ((paths: readonly string[]) => void) | undefined
 }
 
 /**
- * Checks a sent resource: required elements, schema, and that nothing of it would be lost. The write checks the rules,
+ * Checks a sent resource: required elements, schema, and that nothing in it would be lost. The write checks the rules,
  * so that a resource with other faults gets them here, all at once.
  * @param values the fields of the record that would be stored
  * @throws RuleViolated
@@ -232,7 +235,7 @@ export function requireValidResource(
   kind: ClassKind & { fhir: FhirMapping },
   resource: FhirResource,
   values: FieldValues,
-  { id, changedFields, before, onUnkept }: ResourceCheck,
+  { id, changedFields, before, onDropped }: ResourceCheck,
 ): void {
   const { fhir: mapping } = kind
   const missing = missingElements(mapping, resource)
@@ -243,10 +246,10 @@ export function requireValidResource(
     ...comparison.accepted,
     ...derivedBefore(mapping, before && { ...NO_METADATA, ...before, id }),
   }
-  const unkeptOf = (one: RecordWithMetadata) =>
-    unkeptElements(resource, renderRecord(mapping, one), { ...comparison, accepted })
-  const unkept = unkeptOf(record)
-  if (missing.length + bySchema.length + unkept.length === 0) return
+  const droppedElementsOf = (one: RecordWithMetadata) =>
+    droppedElements(resource, renderRecord(mapping, one), { ...comparison, accepted })
+  const lostElements = droppedElementsOf(record)
+  if (missing.length + bySchema.length + lostElements.length === 0) return
   const names = new Set(missing.map(({ path }) => path))
   const violations = [...bySchema, ...ruleViolations(kind, values, changedFields, bySchema)]
   const invalid = violations
@@ -256,31 +259,31 @@ export function requireValidResource(
   const { derived } = kind.rules
   const faulty = invalidPropertyNames(violations)
   const lostPaths =
-    unkept.length > 0 && derived
-      ? unkeptOf({ ...record, ...derived(pick(values, (name) => !faulty.has(name))) })
-      : unkept
-  requireKept([...missing, ...invalid], lostPaths, onUnkept)
+    lostElements.length > 0 && derived
+      ? droppedElementsOf({ ...record, ...derived(pick(values, (name) => !faulty.has(name))) })
+      : lostElements
+  refuseFaults([...missing, ...invalid], lostPaths, onDropped)
 }
 
 /**
- * Refuses a resource for its faults, and for what would be lost of it elsewhere, unless the client accepts that and the
- * rest means the same.
+ * Refuses a resource for its faults, and for other elements that would be lost, unless the client accepts the loss and
+ * the rest means the same.
  * @throws RuleViolated
  */
-export function requireKept(
+export function refuseFaults(
   faults: readonly Violation[],
   lostPaths: readonly string[],
-  onUnkept: ResourceCheck['onUnkept'],
+  onDropped: ResourceCheck['onDropped'],
 ): void {
   const faulty = faults.map(({ path }) => withoutPositions(path))
-  const unkept = lostPaths.filter((path) => {
-    const place = withoutPositions(path)
-    return !faulty.some((fault) => fault.startsWith(place) || place.startsWith(fault))
+  const unreported = lostPaths.filter((path) => {
+    const element = withoutPositions(path)
+    return !faulty.some((fault) => fault.startsWith(element) || element.startsWith(fault))
   })
-  const warnings = onUnkept ? unkept.filter((path) => !isModifier(path)) : []
-  if (warnings.length > 0) onUnkept?.(warnings)
-  const errorPaths = unkept.filter((path) => !warnings.includes(path))
-  const violations = [...faults, ...errorPaths.map(unkeptViolation)]
+  const warnings = onDropped ? unreported.filter((path) => !isModifier(path)) : []
+  if (warnings.length > 0) onDropped?.(warnings)
+  const errorPaths = unreported.filter((path) => !warnings.includes(path))
+  const violations = [...faults, ...errorPaths.map(droppedElementViolation)]
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations: uniqueByPath(violations) })
 }
 

@@ -41,8 +41,8 @@ export interface ResourceWrite {
   tx?: Transaction | undefined
   /** The transaction is rolled back. */
   isTrial?: true
-  /** Accept elements that the service does not keep. Called with their paths. */
-  onUnkept?: ((paths: readonly string[]) => void) | undefined
+  /** Accepts elements that the service drops. Called with their paths. */
+  onDropped?: ((paths: readonly string[]) => void) | undefined
 }
 
 /** The name and the effect of a search parameter of a resource type. */

@@ -13,7 +13,7 @@ import {
 } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { requireKnownModifier } from '../outcome/issue.ts'
-import { requireKept, unkeptElements } from '../resources/sent-resource.ts'
+import { droppedElements, refuseFaults } from '../resources/sent-resource.ts'
 import { searchInMemory } from '../search/search-in-memory.ts'
 import { fitsPeriod } from '../search/search-period.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
@@ -98,9 +98,9 @@ export class FhirSubscriptions implements ResourceSource {
     caller: Caller,
     resource: FhirResource,
     newId: string,
-    { tx, onUnkept }: ResourceWrite,
+    { tx, onDropped }: ResourceWrite,
   ): Promise<FhirResource> {
-    const fields = await this.#check(caller, resource, onUnkept)
+    const fields = await this.#check(caller, resource, onDropped)
     const position = await this.events.position()
     const id = ownedRecordId(caller.userId, newId)
     const create = async (within: Transaction) => {
@@ -122,10 +122,10 @@ export class FhirSubscriptions implements ResourceSource {
     caller: Caller,
     id: string,
     resource: FhirResource,
-    { expected, tx, onUnkept }: ResourceWrite,
+    { expected, tx, onDropped }: ResourceWrite,
   ): Promise<FhirResource> {
     const before = await this.find(caller, id)
-    const fields = await this.#check(caller, resource, onUnkept)
+    const fields = await this.#check(caller, resource, onDropped)
     const position = await this.events.position()
     const update = async (within: Transaction) => {
       const subscription = await this.#store.update(asOwner(caller), this.#keyOf(caller, id), () => fields, {
@@ -153,7 +153,7 @@ export class FhirSubscriptions implements ResourceSource {
   async #check(
     caller: Caller,
     resource: FhirResource,
-    onUnkept: ResourceWrite['onUnkept'],
+    onDropped: ResourceWrite['onDropped'],
   ): Promise<SubscriptionFields> {
     const now = this.#context.clock()
     const { fields, violations, criteriaPath } = readSubscription(resource, now)
@@ -166,11 +166,11 @@ export class FhirSubscriptions implements ResourceSource {
           faults.push({ path: criteriaPath, code, message: `is not supported: ${path} ${message}` })
       })
     const storedResource = showSubscription({ ...record, ...NO_METADATA }, now)
-    const unkept = unkeptElements(resource, storedResource, {
+    const droppedPaths = droppedElements(resource, storedResource, {
       accepted: { status: ['requested'] },
       profile: SUBSCRIPTION_PROFILE,
     })
-    requireKept(faults, unkept, onUnkept)
+    refuseFaults(faults, droppedPaths, onDropped)
     return record
   }
 

@@ -1,4 +1,4 @@
-import { operationOutcome, unkeptIssues } from '../../../fhir/outcome/issue.ts'
+import { operationOutcome, writeIssues } from '../../../fhir/outcome/issue.ts'
 import { parseSearchQuery } from '../../../fhir/requests/bundle-entries.ts'
 import type { FhirResources, WrittenResource } from '../../../fhir/requests/fhir-resources.ts'
 import { type PatchOperation, PatchSchema, patchViolations } from '../../../fhir/requests/json-patch.ts'
@@ -23,28 +23,25 @@ import {
 
 type WriteContext = Context<'user'>
 
-/** Collects what a lenient write does not keep. */
-function unkeptCollector({ fhirPreferences }: WriteContext) {
+/** Collects the paths of the elements that a lenient write drops. */
+function droppedElementCollector({ fhirPreferences }: WriteContext) {
   const paths: string[] = []
-  const onUnkept =
-    fhirPreferences.handling === 'lenient'
-      ? (unkeptPaths: readonly string[]) => paths.push(...unkeptPaths)
-      : undefined
-  return { paths, options: { onUnkept: onUnkept as ((paths: readonly string[]) => void) | undefined } }
+  const onDropped = (droppedPaths: readonly string[]) => void paths.push(...droppedPaths)
+  return { paths, options: { onDropped: fhirPreferences.handling === 'lenient' ? onDropped : undefined } }
 }
 
-/** The response to a write, with as much as the client prefers; what was not kept is always told. */
+/** The response to a write, with as much as the client prefers; dropped elements are always reported. */
 function replyToWrite(
   { resource, created }: WrittenResource,
   { fhirPreferences, fhir }: { fhirPreferences: WriteContext['fhirPreferences']; fhir: FhirResources },
-  unkept: readonly string[],
+  droppedPaths: readonly string[],
 ) {
   const location = fhir.addressOf(resource)
   // A client that found the resource by If-None-Exist learns its id as well.
   const { head } = replyWithResource(resource, created ? {} : { 'content-location': location })
   const preference = fhirPreferences.return
-  const isOutcome = unkept.length > 0 || preference === 'OperationOutcome'
-  const body = isOutcome ? operationOutcome(unkeptIssues(unkept)) : resource
+  const isOutcome = droppedPaths.length > 0 || preference === 'OperationOutcome'
+  const body = isOutcome ? operationOutcome(writeIssues(droppedPaths)) : resource
   return replyWith(formatFhirJson(body), {
     ...head,
     created,
@@ -100,7 +97,7 @@ export const WRITE_OPERATIONS: Partial<
       errors: [...ERRORS, 'PreconditionFailed', 'Forbidden', 'NotFound'],
       handle: async ({ body }, context) => {
         const { caller, fhir, fhirPreferences, newId } = context
-        const { paths, options } = unkeptCollector(context)
+        const { paths, options } = droppedElementCollector(context)
         const { ifNoneExist: condition } = fhirPreferences
         const ifNoneExist = condition === undefined ? undefined : parseSearchQuery(condition)
         const resource = sentResource(body, of.type)
@@ -123,7 +120,7 @@ export const WRITE_OPERATIONS: Partial<
       reply: [200, resourceBody(of.type), 'versioned'],
       errors: [...ERRORS, 'IdMismatch'],
       handle: async ({ params: { id }, body }, context) => {
-        const { paths, options } = unkeptCollector(context)
+        const { paths, options } = droppedElementCollector(context)
         const { caller, fhir, ifMatch: expected } = context
         const resource = sentResource(body, of.type)
         return replyToWrite(
@@ -148,7 +145,7 @@ export const WRITE_OPERATIONS: Partial<
       errors: [...ERRORS, 'IdMismatch', 'Forbidden', 'NotFound'],
       handle: async ({ query, body }, context) => {
         const { caller, fhir, ifMatch: expected, newId } = context
-        const { paths, options } = unkeptCollector(context)
+        const { paths, options } = droppedElementCollector(context)
         const resource = sentResource(body, of.type)
         const update = fhir.updateFound(caller, resource, query, newId(), { ...options, expected })
         return replyToWrite(await update.catch(inQuery), context, paths)
@@ -173,7 +170,7 @@ export const WRITE_OPERATIONS: Partial<
         errors: [...ERRORS, 'IdMismatch'],
         handle: async ({ params: { id }, body }, context) => {
           const { caller, fhir, ifMatch: expected } = context
-          const { paths, options } = unkeptCollector(context)
+          const { paths, options } = droppedElementCollector(context)
           const one = { type: of.type, id: String(id) }
           const result = await fhir.patch(caller, one, sentPatch(body), { ...options, expected })
           return replyToWrite(result, context, paths)
@@ -190,7 +187,7 @@ export const WRITE_OPERATIONS: Partial<
         errors: [...ERRORS, 'IdMismatch', 'Forbidden', 'NotFound'],
         handle: async ({ query, body }, context) => {
           const { caller, fhir, ifMatch: expected } = context
-          const { paths, options } = unkeptCollector(context)
+          const { paths, options } = droppedElementCollector(context)
           const conditions = { ...options, expected }
           const patch = fhir.patchFound(caller, of.type, query, sentPatch(body), conditions)
           const result = await patch.catch(inQuery)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { unkeptPaths } from '../../../records/fhir/unkept-elements.ts'
+import { droppedPaths } from '../../../records/fhir/dropped-elements.ts'
 import { createGoal, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { type Answer, assertStatus } from '../../harness/clients/path-client.ts'
 import { service } from '../../harness/service/service.ts'
@@ -270,7 +270,7 @@ describe('a resource that a client sends to FHIR', () => {
       readCount = 0
       const sent = participantsOf(count)
       const stored = sent.filter(({ actor }) => actor)
-      return unkeptPaths(sent.map(counted), stored, 'participant', { accepted: {} })
+      return droppedPaths(sent.map(counted), stored, 'participant', { accepted: {} })
     }
     const withoutActor = Array.from({ length: 33 }, (_, i) => `participant[${34 + 2 * i}]`)
     assert.deepEqual(lostIn(33), withoutActor)

@@ -2,7 +2,7 @@ import { XML_ZONE } from '../../schemas/time/iso-time.ts'
 import { Decimal } from './decimal.ts'
 import { type FhirJson, isElement, memberOf } from './element-paths.ts'
 
-/** Texts for people beside what programs read. */
+/** Texts for people, next to the codes that programs read. */
 const PARAPHRASES = ['display', 'unit']
 
 const NOTHING: readonly string[] = Object.freeze([])
@@ -32,8 +32,11 @@ interface Comparison {
 }
 
 /**
- * A text beside codes says in words what they mean, as does one beside the link id of a question, and a user is the same
- * by reference and by identifier. Alone, these would be all that an element says.
+ * Whether a member of the input repeats in words or by reference what others say, so that the output may lack it:
+ * - a text next to codes, or next to the link id of a question;
+ * - a display name or a unit next to its code;
+ * - the reference to a user, whom the output names by identifier.
+ * Alone, each of these would be all that an element says.
  */
 function isParaphrase(name: string, input: FhirJson, output: FhirJson): boolean {
   if (name === 'reference') return output.type === 'Practitioner' && output.identifier !== undefined
@@ -48,7 +51,7 @@ function isParaphrase(name: string, input: FhirJson, output: FhirJson): boolean 
  * The paths of everything in an element of the input that the output does not contain, so that it would be lost.
  * @param path the path of the element, for the results
  */
-export const unkeptPaths = (
+export const droppedPaths = (
   input: unknown,
   output: unknown,
   path: string,
@@ -63,16 +66,16 @@ function comparePaths(
 ): readonly string[] {
   if (input === output) return NOTHING
   comparison.comparisonsLeft--
-  if (Array.isArray(input)) return unkeptItems(input, Array.isArray(output) ? output : [], path, comparison)
+  if (Array.isArray(input)) return compareItems(input, Array.isArray(output) ? output : [], path, comparison)
   if (isElement(input)) {
     if (!isElement(output)) return [path]
     let lostPaths: string[] | undefined
     for (const name of Object.keys(input)) {
       const value = input[name]
-      const own = memberOf(output, name)
+      const outputValue = memberOf(output, name)
       // Most are the same, so that nobody needs the path.
-      if (value === own || isParaphrase(name, input, output)) continue
-      lostPaths = addPaths(lostPaths, comparePaths(value, own, `${path}.${name}`, comparison))
+      if (value === outputValue || isParaphrase(name, input, output)) continue
+      lostPaths = addPaths(lostPaths, comparePaths(value, outputValue, `${path}.${name}`, comparison))
     }
     return lostPaths ?? NOTHING
   }
@@ -92,10 +95,10 @@ function addPaths(lostPaths: string[] | undefined, more: readonly string[]): str
 }
 
 /**
- * Each item of the input needs an item of its own in the output that contains it. For any other one, the most similar of
- * the remaining items tells what is lost.
+ * Each item of the input needs an item of its own in the output, which contains it. For any other one, the most similar of
+ * the remaining items shows what is lost.
  */
-function unkeptItems(
+function compareItems(
   input: readonly unknown[],
   output: readonly unknown[],
   path: string,
@@ -137,7 +140,7 @@ function matchItems(
   const outputOf = new Map<number, number>()
   const inputOf = new Map<number, number>()
   const reachedFrom = new Map<number, number>()
-  // What a search reached in vain leads nowhere later, either.
+  // Outputs that an earlier search visited without success cannot succeed later.
   const deadEnds = new Set<number>()
   const findFreeOutput = (first: number): number | undefined => {
     const queue = [first]
