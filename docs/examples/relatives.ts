@@ -35,7 +35,7 @@ export const relatives = [
     id: 'addRelative',
     method: 'post',
     path,
-    summary: 'Add a relative of a person',
+    summary: 'Create a relative of a person',
     body: RelationCreate, // or formBody(Schema), or rawBody('image/png')
     limits: { bytes: 64 * 1024 }, // of the body; the default is 1 MB and 32 levels (`depth`)
     reply: [201, Relation, 'versioned'], // 'versioned': needs a version, sends an ETag

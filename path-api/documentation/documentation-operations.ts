@@ -161,7 +161,7 @@ const createPageOperations = (pathPrefix: string): Operation[] => [
     ...DOCS_OPERATION,
     id: 'getDocumentation',
     path: '/docs',
-    summary: 'Show the documentation',
+    summary: 'Get the documentation',
     reply: [200, rawBody('text/html')],
     handle: () => replyWithCacheableText(createDocsPage(pathPrefix), 'text/html; charset=utf-8'),
   }),

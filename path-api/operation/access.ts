@@ -115,7 +115,7 @@ export const accessRules = {
     who: 'users who can read its audit, and the subject before accepting it',
     ...EHR_RULE,
   },
-  'ehr:agree': { who: 'the user whom the EHR is about', ...EHR_RULE },
+  'ehr:agree': { who: 'the subject of the EHR', ...EHR_RULE },
   'plan:read': {
     who: 'the subject of the EHR, users who can write it, and participants of the care plan',
     ...EHR_RULE,

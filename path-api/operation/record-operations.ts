@@ -247,7 +247,7 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext
       id: `add${kind.name}`,
       method: 'post',
       path: paths.all,
-      summary: `Add ${one}`,
+      summary: `Create ${one}`,
       access: access.write,
       body: kind.body,
       furtherViolations: (body, bySchema) => ruleViolationsBesideSchema(kind, body, bySchema),
@@ -266,7 +266,7 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext
       id: `get${kind.name}`,
       method: 'get',
       ...singleRecordPath(paths),
-      summary: `Show ${one}`,
+      summary: `Get ${one}`,
       access: access.read,
       reply: [200, kind.resource, 'versioned'],
       handle: async ({ params }, context) =>

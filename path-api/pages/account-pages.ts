@@ -70,7 +70,7 @@ export const accountPages = [
     id: 'showActivation',
     method: 'get',
     path: '/auth/account/register/activation',
-    summary: 'Show the page for activating an account',
+    summary: 'Get the page for activating an account',
     query: { token: linkTokenField, lang: languageParameter, terms: termsParameter },
     handle: async ({ query: { token, lang, terms } }, context) => {
       const view = await createPageView(lang, context)
@@ -108,7 +108,7 @@ export const accountPages = [
     id: 'showPasswordChoice',
     method: 'get',
     path: '/auth/account/password/choice',
-    summary: 'Show the page for choosing a password',
+    summary: 'Get the page for choosing a password',
     query: { token: linkTokenField, lang: languageParameter, terms: termsParameter },
     handle: async ({ query: { token, lang, terms } }, context) => {
       const view = await createPageView(lang, context)
@@ -145,7 +145,7 @@ export const accountPages = [
     id: 'showNewLink',
     method: 'get',
     path: '/auth/link',
-    summary: 'Show the page for requesting a new link by mail',
+    summary: 'Get the page for requesting a new link by mail',
     query: { lang: languageParameter, link: linkParameter },
     handle: async ({ query: { lang, link = 'password' } }, context) => {
       const view = await createPageView(lang, context)
@@ -175,7 +175,7 @@ export const accountPages = [
     id: 'showTerms',
     method: 'get',
     path: '/auth/terms',
-    summary: 'Show the address and the version of the terms of service',
+    summary: 'Get the address and the version of the terms of service',
     query: { lang: languageParameter },
     handle: async ({ query: { lang } }, context) => {
       const view = await createPageView(lang, context)

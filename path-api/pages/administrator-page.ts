@@ -34,7 +34,7 @@ export const administratorPage = [
     ...PAGE_DEFAULTS,
     id: 'showFirstAdministrator',
     method: 'get',
-    summary: 'Show the page for creating the first administrator',
+    summary: 'Get the page for creating the first administrator',
     description:
       'On startup the service prints a link to this page. The link is valid for an hour and works on this machine only.',
     query: { token: linkTokenField, lang: languageParameter },

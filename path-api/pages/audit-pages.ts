@@ -56,7 +56,7 @@ export const auditPages = [
     id: 'showAccesses',
     method: 'get',
     path: '/ehr/audit',
-    summary: 'Show the page that tells patients who viewed and changed their EHR',
+    summary: 'Get the page that tells patients who viewed and changed their EHR',
     description: 'Asks for a login unless the request contains a token.',
     query: {
       lang: languageParameter,

@@ -7,7 +7,7 @@ export const startPage = [
     id: 'showStart',
     method: 'get',
     path: '/',
-    summary: 'Show the start page of the service',
+    summary: 'Get the start page of the service',
     source: 'a page for browsers',
     extra: true,
     query: {

@@ -24,7 +24,7 @@ export const problemTypeOperations = [
     params: {
       code: Type.String({ description: 'Code of a problem', maxLength: 64, examples: ['not-found'] }),
     },
-    summary: 'Describe a kind of problem',
+    summary: 'Get the explanation of an error type',
     description: 'The `type` of a problem document links to this description.',
     source: 'RFC 9457, 3.1.1: a type should lead to its description',
     extra: true,

@@ -27,7 +27,7 @@ export const CarePlanForms = defineForms({
     anonymous: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'True to hide from the participants whom the EHR is about',
+        description: 'True to hide the subject of the EHR from the participants',
       }),
     ),
     proposedStartDate: Type.Optional(dateField('Planned start date')),

@@ -95,13 +95,13 @@ const planOfRules = { carePlanId: idField('the care plan', 'p0LmNb72Qw') }
 
 export const AlertRulesParams = closedObject(
   'AlertRulesParams',
-  'Load the alert rules of a care plan',
+  'Get the alert rules of a care plan',
   planOfRules,
 )
 
 export const SaveAlertRulesParams = closedObject(
   'SaveAlertRulesParams',
-  'Save the alert rules of a care plan as a whole',
+  'Replace the alert rules of a care plan',
   {
     ...planOfRules,
     ...CarePlanAlertRules.properties,

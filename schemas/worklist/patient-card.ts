@@ -15,14 +15,14 @@ export const personCardFields = {
   ),
 }
 
-/** Whom an EHR is about, for those who care for that person. */
-export const PatientCard = closedObject('PatientCard', 'The person whom an EHR is about', {
+/** The subject of an EHR, as shown to those who care for this person. */
+export const PatientCard = closedObject('PatientCard', 'The subject of an EHR', {
   ehrId: idField('the EHR', 'e5RtGb81Xz'),
   ...personCardFields,
   gender: nullable(GenderEnum),
 })
 export type PatientCard = Static<typeof PatientCard>
 
-export const PatientParams = closedObject('PatientParams', 'Show the person whom an EHR is about', {
+export const PatientParams = closedObject('PatientParams', 'Get the subject of an EHR', {
   ehrId: idField('the EHR', 'e5RtGb81Xz'),
 })

@@ -39,7 +39,7 @@ const READ: Record<'path' | 'class', ReadPage> = {
   },
 }
 
-/** The person whom an EHR is about, or the status of the refusal. */
+/** The subject of an EHR, or the status of the refusal. */
 const READ_CARD: Record<'path' | 'class', (who: Person, ehrId: string) => Promise<unknown>> = {
   async path(who, ehrId) {
     const { status, body } = await who.call('GET', `/ehr/${ehrId}/patient`)
@@ -254,7 +254,7 @@ for (const family of ['path', 'class'] as const)
       assert.deepEqual(await found({ mine: true }), [alarming.ehrId])
     })
 
-    it('shows whom an EHR is about, to its readers only', async () => {
+    it('shows the subject of an EHR to its readers only', async () => {
       const nurse = await createPerson()
       const stranger = await createPerson()
       const { patient, ehrId } = await createPatientOf(nurse)

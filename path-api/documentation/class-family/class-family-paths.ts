@@ -406,7 +406,7 @@ const describeObjects = (
   ...(!readOnly && {
     post: operationObject({
       operationId: `create${name}Object`,
-      summary: `Add ${withArticle(name)} object`,
+      summary: `Create ${withArticle(name)} object`,
       description: 'An invalid object gets an error that names every violation.',
       takes: create,
       answers: [201, ObjectCreated],

@@ -102,7 +102,7 @@ export const loginOperations = [
     id: 'getKeySet',
     method: 'get',
     path: '/auth/login/jwks',
-    summary: 'Fetch the JSON web key set that verifies access tokens',
+    summary: 'Get the JSON web key set that verifies access tokens',
     source: loginSource,
     access: 'public',
     publicDocument: true,

@@ -49,7 +49,7 @@ export const systemOperations = [
     method: 'post',
     path: `${systemPath}/key`,
     params,
-    summary: 'Give a connected system a new key',
+    summary: 'Replace the key of a connected system',
     description: 'The former key and its tokens stop working within five seconds.',
     access: 'admin',
     reply: [200, RegisteredSystem],

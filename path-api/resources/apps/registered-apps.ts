@@ -57,7 +57,7 @@ export const registeredAppOperations = [
     method: 'put',
     path: appPath,
     params,
-    summary: 'Replace what is registered about an app',
+    summary: 'Replace the registration of an app',
     description:
       'Keeps the secret. Fewer scopes take effect within five seconds, further ones when a person admits the app again.',
     body: AppCreate,
@@ -72,7 +72,7 @@ export const registeredAppOperations = [
     method: 'post',
     path: `${appPath}/secret`,
     params,
-    summary: 'Give an app a new secret',
+    summary: 'Replace the secret of an app',
     description: 'The former one stops working at once.',
     reply: [200, RegisteredApp],
     errors: ['Conflict', 'PreconditionFailed'],
@@ -84,7 +84,7 @@ export const registeredAppOperations = [
     method: 'delete',
     path: appPath,
     params,
-    summary: 'Remove an app and end its access to everybody',
+    summary: 'Delete an app and end its access to all data',
     reply: [204],
     handle: async ({ params: { appId } }, { apps, appGrants, ifMatch }) => {
       await apps.remove(appId, ifMatch)

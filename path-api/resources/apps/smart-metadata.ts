@@ -89,7 +89,7 @@ export const smartMetadataOperations = [
     ...common,
     id: 'describeSmartConfiguration',
     path: `${FHIR_PATH}/.well-known/smart-configuration`,
-    summary: 'Describe the OAuth server to apps of SMART App Launch',
+    summary: 'Get the OAuth metadata for SMART apps',
     handle: (_, { publicUrl }) =>
       replyWith(JSON.stringify(smartConfiguration(publicUrl)), { headers: HEADERS }),
   }),
@@ -99,7 +99,7 @@ export const smartMetadataOperations = [
     extra: true,
     id: 'describeOpenIdConfiguration',
     path: '/.well-known/openid-configuration',
-    summary: 'Describe the OAuth server to programs that verify ID tokens',
+    summary: 'Get the OpenID metadata for programs that verify ID tokens',
     handle: (_, { publicUrl }) =>
       replyWith(JSON.stringify(smartConfiguration(publicUrl)), { headers: HEADERS }),
   }),

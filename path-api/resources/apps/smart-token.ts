@@ -151,7 +151,7 @@ export const smartTokenOperations = [
     ...common,
     id: 'introspectAppToken',
     path: SMART_PATHS.introspect,
-    summary: 'Tell an app whether its access token can be used, and for what',
+    summary: 'Introspect an access token',
     description: 'Tokens of other apps look like unknown ones.',
     body: formBody(TokenForm),
     reply: [200, Introspection],

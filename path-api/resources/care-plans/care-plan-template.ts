@@ -47,7 +47,7 @@ export const carePlanTemplateOperations = [
     kind: 'Goal',
     method: 'post',
     path: '/ehr/{ehrId}/careplan/{careplanId}/template/{guidelineId}',
-    summary: 'Add the goals and tasks of a template to a care plan',
+    summary: 'Apply a template to a care plan',
     description:
       'Due dates count from the start date. A plan has at most 100 goals, and a closed plan accepts none. A template with more than 1,000 goals and tasks only creates plans.',
     source: 'templates in a plan that exists',

@@ -68,7 +68,7 @@ export const carePlanOperations = mountAtEhrAndMed(
       id: `get${of}CarePlan`,
       method: 'get',
       path: `${base}/{ehrId}/careplan/{careplanId}`,
-      summary: 'Show a care plan with its goals and their tasks',
+      summary: 'Get a care plan with its goals and their tasks',
       source: carePlanSource,
       access: 'plan:read',
       reply: [200, CarePlanResource, 'versioned'],

@@ -96,7 +96,7 @@ const addParticipant = ({ path, of }: ParticipantPrefix) =>
     id: `add${of}Participant`,
     method: 'post',
     path,
-    summary: 'Add a participant to a care plan',
+    summary: 'Create a participant of a care plan',
     description:
       'The participant sees the plan with everything registered in it and the records of the EHR outside of plans, but nothing of other plans. A mail informs the participant without naming the subject or the plan.',
     source: participantsSource,
@@ -120,7 +120,7 @@ const getParticipant = ({ path, of }: ParticipantPrefix) =>
     id: `get${of}Participant`,
     method: 'get',
     path: `${path}/{participationId}`,
-    summary: 'Show a participant of a care plan',
+    summary: 'Get a participant of a care plan',
     source: participantsSource,
     access: 'plan:read',
     reply: [200, ParticipationResource, 'versioned'],

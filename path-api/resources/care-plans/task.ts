@@ -58,7 +58,7 @@ export const taskOperations = mountAtEhrAndMed(
       kind: 'Task',
       method: 'post',
       path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/task`,
-      summary: 'Add a task to a goal',
+      summary: 'Create a task of a goal',
       description:
         'A goal has at most 100 tasks. A closed goal, and any goal of a closed plan, accepts no tasks.',
       source: taskSource,

@@ -81,7 +81,7 @@ const timelineOperation = defineOperation({
   id: 'showTimeline',
   method: 'get',
   path: '/ehr/{ehrId}/summary/timeline',
-  summary: 'Show the timeline of an EHR',
+  summary: 'Get the timeline of an EHR',
   description:
     'Returns the measurements, questionnaires, events, alerts, care plans, goals, tasks, diagnoses, adverse reactions, medications and immunisations that the caller may see and that overlap the period, sorted by start. vis-timeline can show `events` and `groups` directly.',
   source: summarySource,
@@ -129,7 +129,7 @@ const medgraphOperation = defineOperation({
   id: 'showMedGraph',
   method: 'get',
   path: '/ehr/{ehrId}/summary/medgraph',
-  summary: 'Show measured values as lines of a graph',
+  summary: 'Get measured values as lines of a graph',
   description:
     'Points are in chronological order, as ECharts, Vega-Lite and Chart.js expect them. A longer line is reduced to `points` points that keep its shape (LTTB); `stats` covers all points.',
   source: summarySource,

@@ -46,7 +46,7 @@ const reactionOperations = [
     method: 'put',
     path: `${reactionsPath}/{substance}`,
     params: { substance: substanceParameter },
-    summary: 'Store the adverse reaction to a substance',
+    summary: 'Replace the adverse reaction to a substance, or create it',
     description: 'Creates the adverse reaction to this substance, or replaces it as a whole.',
     source: conditionsSource,
     access: 'ehr:write',
@@ -95,7 +95,7 @@ const deviceOperations = [
     kind: Device.name,
     method: 'put',
     path: devicesPath,
-    summary: 'Store a device',
+    summary: 'Replace a device, or create it',
     description:
       'Creates a device, or replaces the one with the same serial number or UDI as a whole. Without either, the name identifies the device, regardless of case and spacing.',
     source: conditionsSource,

@@ -96,7 +96,7 @@ export const ehrOperations = [
     id: 'getEhrStatus',
     method: 'get',
     path: '/med/ehr/{ehrId}/status',
-    summary: 'Show the status of an EHR',
+    summary: 'Get the status of an EHR',
     description: 'Returns an EHR_STATUS in canonical JSON.',
     source: ehrStatusSource,
     extra: true,

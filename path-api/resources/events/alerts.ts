@@ -9,7 +9,7 @@ export const alertOperations = [
     id: 'handleAlert',
     method: 'post',
     path: '/ehr/{ehrId}/alert/{alertId}/handle',
-    summary: 'Take a step in dealing with an alert',
+    summary: 'Handle an alert',
     description:
       'An alert is an event of type `measurement-alert`. Everyone who may write its care plan can see, take, release and ' +
       'resolve it. Nobody can take or resolve what another user has taken; release it first. ' +

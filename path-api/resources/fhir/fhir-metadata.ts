@@ -32,7 +32,7 @@ export const fhirMetadataOperations = [
       _summary: ignoredField,
       _elements: ignoredField,
     },
-    summary: 'Describe the capabilities of the FHIR API',
+    summary: 'Get the capabilities of the FHIR API',
     access: 'public',
     reply: [200, resourceBody('CapabilityStatement')],
     handle: (_, { fhir, publicUrl }) => {

@@ -165,7 +165,7 @@ export const WRITE_OPERATIONS: Partial<
         id: `patchFhir${of.type}`,
         path,
         params,
-        summary: `Change ${one} by a JSON Patch`,
+        summary: `Update ${one} by a JSON Patch`,
         access: of.readers ?? 'record',
         errors: [...ERRORS, 'IdMismatch'],
         handle: async ({ params: { id }, body }, context) => {
@@ -180,7 +180,7 @@ export const WRITE_OPERATIONS: Partial<
         ...common,
         id: `patchFoundFhir${of.type}`,
         path: typePath,
-        summary: `Change the ${of.type} that a search finds by a JSON Patch`,
+        summary: `Update the ${of.type} that a search finds by a JSON Patch`,
         access: of.readers ?? 'user',
         query: searchParametersOf(of),
         openQuery: true,

@@ -25,7 +25,7 @@ export const measurementBatchOperations = [
     id: 'addMeasurements',
     method: 'post',
     path: '/ehr/{ehrId}/procedure/batch',
-    summary: 'Store measurements of several kinds at once',
+    summary: 'Create measurements of several kinds at once',
     description:
       `Stores up to 1,000 measurements. Each has its own result: stored, known (the same device, kind, time and values were stored before) or refused. \`kind\` is one of ${KIND_NAMES.join(', ')}. ` +
       'Measurements that the response reports as stored are on disk. If the caller may write none of the care plans, the whole request is refused.',

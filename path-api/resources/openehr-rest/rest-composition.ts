@@ -46,7 +46,7 @@ export const restCompositionOperations = [
     id: 'createRestComposition',
     method: 'post',
     path: COMPOSITIONS_PATH,
-    summary: 'Store a composition',
+    summary: 'Create a composition',
     description:
       'A violation of the reference model is a 400, one of the template a 422; the error names all of them.',
     access: 'ehr:write',
@@ -79,7 +79,7 @@ export const restCompositionOperations = [
     path: `${COMPOSITIONS_PATH}/{compositionId}`,
     params: { ...ehrParams, compositionId: compositionIdField },
     query: atTimeQuery,
-    summary: 'Show a composition: a version, the one at a time, or the latest one',
+    summary: 'Get a composition: a version, the one at a time, or the latest one',
     access: 'plan:read',
     reply: [200, compositionReply, 'versioned'],
     gone: 'The composition is deleted in this version',

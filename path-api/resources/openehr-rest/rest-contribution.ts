@@ -87,7 +87,7 @@ export const restContributionOperations = [
         examples: ['7f1b9f1e-0c5a-4b7e-9c43-3f5f9b7f7a11'],
       }),
     },
-    summary: 'Show a contribution',
+    summary: 'Get a contribution',
     access: 'ehr:read',
     reply: [200, contributionReply, 'versioned'],
     handle: async ({ params: { ehrId, contributionId: uid } }, context) => {

@@ -28,7 +28,7 @@ export const restEhrStatusOperations = [
     method: 'get',
     path: STATUS_PATH,
     query: atTimeQuery,
-    summary: 'Show the status of an EHR, at a time or the latest one',
+    summary: 'Get the status of an EHR, at a time or the latest one',
     access: 'ehr:read',
     reply: [200, statusReply, 'versioned'],
     handle: async ({ params: { ehrId }, query }, context) => {
@@ -43,7 +43,7 @@ export const restEhrStatusOperations = [
     method: 'get',
     path: `${STATUS_PATH}/{versionUid}`,
     params: { ...ehrParams, versionUid: restVersionUidField },
-    summary: 'Show a version of the status of an EHR',
+    summary: 'Get a version of the status of an EHR',
     access: 'ehr:read',
     reply: [200, statusReply, 'versioned'],
     handle: async ({ params: { ehrId, versionUid } }, context) => {

@@ -136,7 +136,7 @@ export const restEhrOperations = [
     id: 'getRestEhr',
     method: 'get',
     path: EHR_PATH,
-    summary: 'Show an EHR',
+    summary: 'Get an EHR',
     access: 'ehr:read',
     reply: [200, ehrReply, 'versioned'],
     handle: async ({ params: { ehrId } }, context) => {
@@ -157,7 +157,7 @@ export const restEhrOperations = [
         'hrs.local',
       ),
     },
-    summary: 'Show the EHR about a subject',
+    summary: 'Get the EHR about a subject',
     description: 'Finds only EHRs that the caller may read, the newest one first.',
     access: 'user',
     reply: [200, ehrReply, 'versioned'],

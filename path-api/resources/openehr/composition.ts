@@ -96,7 +96,7 @@ const addComposition = ({ format, name, body, alsoAs }: CompositionFormat) =>
     id: `addComposition${name}`,
     method: 'post',
     path: `${compositionsPath}/${format}`,
-    summary: `Store a composition (${format.toUpperCase()})`,
+    summary: `Create a composition (${format.toUpperCase()})`,
     description:
       'Validates the composition against the reference model (400) and its template (422); the error names every violation with its path. In a care plan, the readers and writers of the plan can read and write the composition.',
     source: compositionsSource,
@@ -127,7 +127,7 @@ const getComposition = ({ format, name, reply }: CompositionFormat) =>
     path: `${compositionPath}/${format}`,
     params: compositionParams,
     query: versionParameters,
-    summary: `Show a composition (${format.toUpperCase()})`,
+    summary: `Get a composition (${format.toUpperCase()})`,
     description:
       'Returns the latest or the requested version; 204 if the composition is deleted in that version.',
     source: compositionsSource,
@@ -206,7 +206,7 @@ export const compositionOperations = [
     method: 'get',
     path: compositionPath,
     params: compositionParams,
-    summary: 'Show the links of a composition',
+    summary: 'Get the links of a composition',
     description: 'Returns the links of the composition, and links of other compositions of the EHR to it.',
     source: compositionsSource,
     access: 'plan:read',

@@ -145,7 +145,7 @@ const addDetails = (about: ContactDetailsContext) =>
     id: `add${about.of}${about.name}`,
     method: 'post',
     path: `${about.path}/${about.noun}`,
-    summary: `Add ${withArticle(about.noun)} ${about.whose}`,
+    summary: `Create ${withArticle(about.noun)} ${about.whose}`,
     body: about.create,
     reply: [201, about.resource, 'versioned'],
     errors: ['RuleViolated'],

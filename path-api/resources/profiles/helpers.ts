@@ -37,7 +37,7 @@ export const helperOperations = [
     id: 'inviteHelper',
     method: 'post',
     path: helpersPath,
-    summary: 'Invite a user to act for a person, or change what they may do',
+    summary: 'Invite a user to act for a person, or change the permissions of this helper',
     description:
       'Helpers may act once they have accepted, from `from` until `until`, with a login of their own. Repeat the request to change an agreement; the change counts at once.',
     body: HelperInvitation,
@@ -54,7 +54,7 @@ export const helperOperations = [
     method: 'get',
     path: helperPath,
     params: helperParams,
-    summary: 'Show a helper of a person',
+    summary: 'Get a helper of a person',
     reply: [200, Helper, 'versioned'],
     handle: async ({ params: { helperId } }, { caller, helpers }) =>
       showAgreement(await helpers.get(caller, 'person', helperId)),
@@ -87,7 +87,7 @@ export const helperOperations = [
     method: 'get',
     path: helpedPersonPath,
     params: personParams,
-    summary: 'Show a person whom a user helps',
+    summary: 'Get a person whom a user helps',
     reply: [200, Helper, 'versioned'],
     handle: async ({ params: { personId } }, { caller, helpers }) =>
       showAgreement(await helpers.get(caller, 'helper', personId)),

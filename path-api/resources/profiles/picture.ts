@@ -45,7 +45,7 @@ export const pictureOperations = [
     id: 'deletePicture',
     method: 'delete',
     path: picturePath,
-    summary: 'Remove the picture of a person',
+    summary: 'Delete the picture of a person',
     source: 'what was uploaded can be removed',
     extra: true,
     access: 'person',

@@ -41,7 +41,7 @@ export const profileOperations = [
     id: 'updatePerson',
     method: 'put',
     path: profilePath,
-    summary: 'Save a person',
+    summary: 'Replace the profile of a person',
     source: profileSource,
     access: 'person',
     body: PersonUpdate,
@@ -58,7 +58,7 @@ export const profileOperations = [
     id: 'deletePerson',
     method: 'delete',
     path: profilePath,
-    summary: 'Remove a person',
+    summary: 'Delete the profile of a person',
     description:
       'Removes the picture, addresses, contacts, relations, connections and agreements with helpers, with their history. The account stays, with handovers and views of the worklist, FHIR subscriptions, and messages: both sides see them again once they are connected again.',
     source: profileSource,

@@ -41,7 +41,7 @@ export const relationOperations = [
     id: 'addRelation',
     method: 'post',
     path: relationsPath,
-    summary: 'Add a relation of a person',
+    summary: 'Create a relation of a person',
     description: 'Returns 409 if another relation of the person already has the id in the body.',
     body: RelationCreate,
     reply: [201, Relation, 'versioned'],

@@ -115,7 +115,7 @@ const addMeasurementsOperation = defineOperation({
   id: 'addUserMeasurements',
   method: 'post',
   path: '/data/{mvUid}/measurement',
-  summary: 'Store measurements of a user',
+  summary: 'Create measurements of a user',
   description:
     'Stores one measurement or an array of up to 1,000. Each item of an array has its own result: stored, known (the same ' +
     'device, type, time and value were stored before) or refused. A single measurement gets a 201 if it is stored, a 200 ' +
@@ -184,7 +184,7 @@ const occurrenceOperations = [
     method: 'post',
     path: '/data/{mvUid}/event/{eventId}',
     params: { eventId: eventTypeParameter },
-    summary: 'Store an occurrence of an event type',
+    summary: 'Create an occurrence of an event type',
     source: userDataSource,
     access: 'user-data',
     body: UserOccurrence,

@@ -60,7 +60,7 @@ export const worklistOperations = [
     id: 'getWorklistViews',
     method: 'get',
     path: '/worklist/views',
-    summary: 'Load your saved views of the worklist',
+    summary: 'Get your views of the worklist',
     description: 'Returns version 0 if you have not saved any.',
     access: 'account',
     reply: [200, WorklistViews, 'versioned'],
@@ -74,7 +74,7 @@ export const worklistOperations = [
     id: 'saveWorklistViews',
     method: 'put',
     path: '/worklist/views',
-    summary: 'Save your views of the worklist as a whole',
+    summary: 'Replace your views of the worklist',
     description: 'A view is a filter under a name. Each user has views of their own, at most 20.',
     access: 'account',
     body: WorklistViews,
@@ -91,7 +91,7 @@ export const worklistOperations = [
     id: 'getPatientCard',
     method: 'get',
     path: '/ehr/{ehrId}/patient',
-    summary: 'Show the person whom an EHR is about',
+    summary: 'Get the subject of an EHR',
     description:
       'Participants of a care plan see the name and the date of birth, unless all their plans in the EHR are anonymous. ' +
       'Nobody sees those of a user who has not accepted the EHR.',

@@ -9,7 +9,7 @@ export const carePlanSettingsOperations = definePlanDocumentOperations({
   documentsOf: ({ carePlans }) => carePlans.settings,
   saving: {
     method: 'post',
-    description: 'Replaces the former settings; the history keeps them.',
+    description: 'The history keeps the former settings.',
     errors: ['PreconditionFailed'],
   },
 })

@@ -150,7 +150,7 @@ export const fhirExportOperations = [
         description: 'Name of the file',
       }),
     },
-    summary: 'Read a file of an export',
+    summary: 'Get a file of an export',
     access: 'account',
     reply: [200, rawBody('application/fhir+ndjson')],
     handle: ({ params: { exportId, file } }, { caller, fhirExports }) =>

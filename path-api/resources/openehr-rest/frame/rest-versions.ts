@@ -3,6 +3,7 @@ import { toOriginalVersion, type VersionAuthorship } from '../../../../openehr/v
 import { toRevisionHistory, toVersionedObject } from '../../../../openehr/versions/versioned-object.ts'
 import { parseVersionUid } from '../../../../records/compositions/composition-record.ts'
 import type { PageRequest } from '../../../../records/store/reading/pages.ts'
+import { withArticle } from '../../../../schemas/common.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 import type { Context } from '../../../operation/context.ts'
 import { defineOperation } from '../../../operation/operation.ts'
@@ -111,7 +112,7 @@ function objectOperations(resource: VersionedResource) {
       id: `getVersioned${noun}`,
       path,
       params,
-      summary: `Show the versioned object of a ${type}`,
+      summary: `Get the versioned object of ${withArticle(type)}`,
       reply: [200, rmReply(`VERSIONED_${type}`), 'versioned'],
       handle: async ({ params: pathParameters }, context) => {
         const { ehrId } = pathParameters
@@ -125,7 +126,7 @@ function objectOperations(resource: VersionedResource) {
       id: `get${noun}RevisionHistory`,
       path: `${path}/revision_history`,
       params,
-      summary: `Show the revision history of a ${type}`,
+      summary: `Get the revision history of ${withArticle(type)}`,
       description: 'The most recent version is the last one.',
       reply: [200, rmReply('REVISION_HISTORY'), 'versioned'],
       handle: async ({ params: pathParameters }, context) => {
@@ -150,7 +151,7 @@ function singleVersionOperations(resource: VersionedResource) {
       path: `${path}/version`,
       params,
       query: atTimeQuery,
-      summary: `Show the version of a ${type} at a time, by default the latest one`,
+      summary: `Get the version of ${withArticle(type)} at a time, by default the latest one`,
       reply: [200, rmReply('ORIGINAL_VERSION'), 'versioned'],
       handle: async ({ params: pathParameters, query }, context) => {
         const at = parseVersionTime(query.version_at_time)
@@ -163,7 +164,7 @@ function singleVersionOperations(resource: VersionedResource) {
       id: `get${noun}Version`,
       path: `${path}/version/{versionUid}`,
       params: { ...params, versionUid: restVersionUidField },
-      summary: `Show a version of a ${type}`,
+      summary: `Get a version of ${withArticle(type)}`,
       reply: [200, rmReply('ORIGINAL_VERSION'), 'versioned'],
       errors: ['IdMismatch'],
       handle: async ({ params: pathParameters }, context) => {

@@ -119,7 +119,7 @@ export const restQueryDefinitionOperations = [
     id: 'storeRestQuery',
     path: `${QUERIES_PATH}/{name}`,
     params: queryNameParams,
-    summary: 'Store the next version of a query',
+    summary: 'Create the next version of a query',
     description: 'The first version is 1.0.0; each further one has the next patch number.',
     handle: async ({ params: { name }, body }, context) => {
       requireUnconditional(context)
@@ -134,7 +134,7 @@ export const restQueryDefinitionOperations = [
     method: 'get',
     path: `${QUERIES_PATH}/{name}/{version}`,
     params: queryVersionParams,
-    summary: 'Show a version of a stored query',
+    summary: 'Get a version of a stored query',
     access: 'user',
     reply: [200, StoredQueryVersion, 'versioned'],
     handle: async ({ params: { name, version } }, context) => {
@@ -154,7 +154,7 @@ export const restQueryDefinitionOperations = [
         examples: ['1.0.0'],
       }),
     },
-    summary: 'Store a version of a query',
+    summary: 'Create a version of a query',
     description: 'A stored version is never replaced.',
     handle: async ({ params: { name, version }, body }, context) => {
       requireUnconditional(context)
