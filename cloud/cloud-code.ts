@@ -105,7 +105,7 @@ export function registerRecordFunctions(parse: typeof Parse, services: FunctionS
       const expected = version === undefined ? undefined : [version]
       const alert = await events.handleAlert(await getCaller(), { id }, step, { expected })
       const { createdAt, updatedAt } = alert
-      const fields = { ...Event.place, ...Event.fields }
+      const fields = { ...Event.parentIds, ...Event.fields }
       return { objectId: id, createdAt, updatedAt, version: alert.version, ...toClassForm(fields, alert) }
     },
   })
@@ -120,15 +120,18 @@ function registerAlertRuleFunctions(
   defineFunction(Cloud, 'alertRules', {
     params: AlertRulesParams,
     async run({ carePlanId }, getCaller) {
-      const { value, version } = await alertRules.get(await getCaller(), await alertRules.placeOf(carePlanId))
+      const { value, version } = await alertRules.get(
+        await getCaller(),
+        await alertRules.parentIdsOf(carePlanId),
+      )
       return { carePlanId, ...value, version }
     },
   })
   defineFunction(Cloud, 'saveAlertRules', {
     params: SaveAlertRulesParams,
     async run({ carePlanId, version: expected, ...rules }, getCaller) {
-      const place = await alertRules.placeOf(carePlanId)
-      const { value, version } = await alertRules.save(await getCaller(), place, rules, {
+      const parentIds = await alertRules.parentIdsOf(carePlanId)
+      const { value, version } = await alertRules.save(await getCaller(), parentIds, rules, {
         expected: expected === undefined ? undefined : [expected],
       })
       return { carePlanId, ...value, version }

@@ -133,8 +133,8 @@ export const deletableKinds: ReadonlyMap<string, Kind> = new Map([
   ['Composition', Composition as unknown as Kind],
 ])
 
-const collectionsIn = (...places: Kind['parentType'][]): string[] =>
-  kinds.filter(({ parentType }) => places.includes(parentType)).map(({ collection }) => collection)
+const collectionsIn = (...parentTypes: Kind['parentType'][]): string[] =>
+  kinds.filter(({ parentType }) => parentTypes.includes(parentType)).map(({ collection }) => collection)
 
 /**
  * All derivations of stored fields. The history comes first, because others look up former versions in it.

@@ -151,7 +151,7 @@ describe('after a closing, both families', () => {
 
   for (const container of ['CarePlan', 'Goal'] as const)
     for (const name of KIND_NAMES) {
-      const { place: ids } = classKindOf(name)
+      const { parentIds: ids } = classKindOf(name)
       if (!((container === 'Goal' ? 'goalId' : 'carePlanId') in ids)) continue
       it(`allow the same on ${name} in a closed ${container}`, async () => {
         const { patient, place } = await newPlace()

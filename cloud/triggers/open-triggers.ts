@@ -124,7 +124,7 @@ function keepChangedFields(object: Parse.Object, original: Parse.Object, default
 /** The values of a new object that its sender leaves out. */
 async function fillIn(
   findEhrId: FindEhrId,
-  { fields, place }: ClassKind,
+  { fields, parentIds }: ClassKind,
   object: Parse.Object,
   { newId: id }: OpenContext,
 ): Promise<void> {
@@ -138,7 +138,7 @@ async function fillIn(
   for (const [name, value] of Object.entries(initial)) if (!object.has(name)) object.set(name, value)
   object.set('version', 1)
   const carePlanId: unknown = object.get('carePlanId')
-  if (!('ehrId' in place) || object.has('ehrId') || typeof carePlanId !== 'string') return
+  if (!('ehrId' in parentIds) || object.has('ehrId') || typeof carePlanId !== 'string') return
   const ehrId = await findEhrId(carePlanId)
   if (ehrId !== undefined) object.set('ehrId', ehrId)
 }

@@ -296,14 +296,14 @@ class KindResources implements ResourceSource {
       onDropped,
     })
     const { ehrId, carePlanId, goalId, [status]: sentStatus, ...body } = fields as Record<string, string>
-    const place = { ehrId: ehrId ?? '', ...(carePlanId && { carePlanId }), ...(goalId && { goalId }) }
+    const parentIds = { ehrId: ehrId ?? '', ...(carePlanId && { carePlanId }), ...(goalId && { goalId }) }
     const records = this.#recordsOf(kind)
     const write = () =>
       tx
-        ? auditRefusedCreation(this.#context, caller, kind.collection, place.ehrId, () =>
-            records.createIn(caller, place, body, id, tx),
+        ? auditRefusedCreation(this.#context, caller, kind.collection, parentIds.ehrId, () =>
+            records.createIn(caller, parentIds, body, id, tx),
           )
-        : records.create(caller, place, body, id)
+        : records.create(caller, parentIds, body, id)
     if (sentStatus !== undefined && sentStatus !== 'ACTIVE')
       throw new ServiceError('RuleViolated', {
         violations: [

@@ -92,13 +92,13 @@ const inFhirTerms = (one: Violation, format: unknown): Violation =>
 
 /** The violations of a record's fields by schema, with the paths of the fields. */
 function schemaViolations(
-  { create, update, fields, checks, place }: ClassKind,
+  { create, update, fields, checks, parentIds }: ClassKind,
   values: FieldValues,
 ): Violation[] {
   const closing = markedFieldNames(fields, 'closing')
   const createdValues = pick(values, (name) => name in create.properties)
   const closingValues = pick(values, (name) => closing.includes(name) && name in update.properties)
-  const parents = pick(values, (name) => name in place)
+  const parents = pick(values, (name) => name in parentIds)
   return [
     ...checks.create({ ...parents, ...toClassForm(fields, createdValues) }),
     ...(Object.keys(closingValues).length > 0 ? checks.update(toClassForm(fields, closingValues)) : []),

@@ -101,19 +101,19 @@ export class Compositions {
    */
   create(
     caller: Caller,
-    place: ParentIds,
+    parentIds: ParentIds,
     input: SentComposition,
     { newUuid, isRetry, restrict }: { newUuid: string; isRetry: boolean } & Pick<InsertOptions, 'restrict'>,
   ) {
-    return auditRefusedCreation(this.#context, caller, Composition.collection, place.ehrId, async () => {
+    return auditRefusedCreation(this.#context, caller, Composition.collection, parentIds.ehrId, async () => {
       const content = await this.read(caller, input)
       const { uid } = content
       try {
-        return await this.insert(caller, place, content, { newUuid, restrict })
+        return await this.insert(caller, parentIds, content, { newUuid, restrict })
       } catch (error) {
         if (!isDuplicateKeyError(error)) throw error
         if (uid === undefined || isRetry)
-          return this.#store.get(caller, { id: uid ?? newUuid, ehrId: place.ehrId })
+          return this.#store.get(caller, { id: uid ?? newUuid, ehrId: parentIds.ehrId })
         throw takenUidError(error)
       }
     })
@@ -125,15 +125,15 @@ export class Compositions {
    */
   async insert(
     caller: Caller,
-    place: ParentIds,
+    parentIds: ParentIds,
     { fields, uid }: CompositionContent,
     { newUuid, tx, restrict = (target) => target }: InsertOptions,
   ): Promise<SavedComposition> {
     const id = uid ?? newUuid
-    if (id === statusIdOf(place.ehrId)) throw takenUidError()
-    const record = { ...fields, ...place, id } as CompositionRecord & { id: string }
+    if (id === statusIdOf(parentIds.ehrId)) throw takenUidError()
+    const record = { ...fields, ...parentIds, id } as CompositionRecord & { id: string }
     const where = {
-      ...restrict(insertTargetFor({ permissions: ehrPermissions }, id, place)),
+      ...restrict(insertTargetFor({ permissions: ehrPermissions }, id, parentIds)),
       referencedRecord: this.#templates.lockFor(fields.template),
     }
     const [composition] = await this.#store.createAll(caller, [record], where, { tx })

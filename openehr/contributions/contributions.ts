@@ -215,9 +215,9 @@ export class Contributions {
       })
     }
     const json = JSON.stringify({ audit: toAudit(caller, audit, at), versions })
-    const place = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
+    const target = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
     const record = { id, ehrId, versions: versions.map(({ uid }) => uid), json }
-    const [savedContribution] = await this.#store.createAll(caller, [record], place, { tx })
+    const [savedContribution] = await this.#store.createAll(caller, [record], target, { tx })
     return toCommitted(savedContribution as SavedContribution)
   }
 

@@ -59,9 +59,9 @@ export class Directories {
       if (now && (now.json !== undefined || now.id !== id)) throw existsError()
       const json = toJson(folder, id)
       if (now) return this.#store.update(caller, { id, ehrId }, () => ({ ehrId, json }), { tx })
-      const place = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
+      const target = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
       try {
-        const [directory] = await this.#store.createAll(caller, [{ id, ehrId, json }], place, { tx })
+        const [directory] = await this.#store.createAll(caller, [{ id, ehrId, json }], target, { tx })
         return directory as SavedDirectory
       } catch (error) {
         throw isDuplicateKeyError(error) && !tx ? existsError(error) : error

@@ -185,8 +185,8 @@ export class EhrStatuses {
     const status = { ...toStatusRecord(ehrId, defaultStatus(subjectId)), id }
     const commit = { at: new Date(createdAt), caller: { ...serviceCaller, userId: creatorId } }
     const createAndUpdate = async (tx: Transaction) => {
-      const place = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
-      await this.#store.createAll(caller, [status], place, { tx, first: { version: 1, commit } })
+      const target = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
+      await this.#store.createAll(caller, [status], target, { tx, first: { version: 1, commit } })
       requireSubject(object, subjectId)
       return update(tx)
     }

@@ -74,7 +74,7 @@ export interface PlainRecords {
     page: PageRequest,
   ): Promise<Page<RepresentedRecord>>
   get(caller: Caller, key: EhrRecordKey): Promise<RepresentedRecord>
-  create(caller: Caller, place: { ehrId: string }, body: object, id: string): Promise<RepresentedRecord>
+  create(caller: Caller, parentIds: { ehrId: string }, body: object, id: string): Promise<RepresentedRecord>
   replace(
     caller: Caller,
     key: EhrRecordKey,

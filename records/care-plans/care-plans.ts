@@ -132,31 +132,31 @@ export class CarePlans {
     const today = this.#today()
     const { plan, goals } = instantiateTemplate(this.#requireTemplate(templateId, use), use, today)
     const id = newId()
-    const place = { ehrId, carePlanId: id }
+    const parentIds = { ehrId, carePlanId: id }
     const size = goals.reduce((sum, { tasks }) => sum + 1 + tasks.length, 1)
     const atOnce = size <= BATCH_LIMITS.maxDocuments
-    const contents = buildGoalsAndTasks(goals, place, atOnce ? newId : idGeneratorFor(id))
+    const contents = buildGoalsAndTasks(goals, parentIds, atOnce ? newId : idGeneratorFor(id))
     const invited = (use.participants ?? []).map((body) => ({ body, id: newId() }))
     const begin = (tx: Transaction) => this.stores.plans.createIn(caller, { ehrId }, plan, id, tx)
     if (!atOnce)
       return this.#createOrFind(caller, { id, ehrId }, async () => {
         await this.#dryRun(async (tx) => {
           await begin(tx)
-          await this.participants.createAllIn(tx, caller, place, invited)
+          await this.participants.createAllIn(tx, caller, parentIds, invited)
         })
         await runStoreTransaction(this.#context, async (tx) => {
           await begin(tx)
           const filling = { templateId, use, today, invited }
-          await startPlanFilling(this.#context, tx, caller, place, filling)
+          await startPlanFilling(this.#context, tx, caller, parentIds, filling)
         })
         return this.#waitUntilDone(caller, { id, ehrId })
       })
     const work = async (tx: Transaction): Promise<PlanWithGoals> => {
       const newPlan = await begin(tx)
-      const into = planInsertTarget(place)
+      const into = planInsertTarget(parentIds)
       const newGoals = await this.stores.goals.store.createAll(caller, contents.goals, into, { tx })
       const newTasks = await this.stores.tasks.store.createAll(caller, contents.tasks, into, { tx })
-      await this.participants.createAllIn(tx, caller, place, invited)
+      await this.participants.createAllIn(tx, caller, parentIds, invited)
       return assemblePlan(newPlan, newGoals, newTasks)
     }
     return this.#createOrFind(caller, { id, ehrId }, () =>
@@ -177,15 +177,15 @@ export class CarePlans {
     newId: () => string,
   ): Promise<PlanWithGoals> {
     const template = this.#requireTemplate(templateId, use)
-    const place = { ehrId: key.ehrId, carePlanId: key.id }
+    const parentIds = { ehrId: key.ehrId, carePlanId: key.id }
     const { goals } = instantiateTemplate(template, use, this.#today())
-    const contents = buildGoalsAndTasks(goals, place, newId)
+    const contents = buildGoalsAndTasks(goals, parentIds, newId)
     if (contents.goals.length + contents.tasks.length > BATCH_LIMITS.maxDocuments)
       throw new ServiceError('RuleViolated', { violations: [templateTooLargeViolation] })
     const work = async (tx: Transaction) => {
       for (const { id, status: _, ...goal } of contents.goals)
-        await this.stores.goals.createIn(caller, place, goal, id, tx)
-      await this.stores.tasks.store.createAll(caller, contents.tasks, planInsertTarget(place), { tx })
+        await this.stores.goals.createIn(caller, parentIds, goal, id, tx)
+      await this.stores.tasks.store.createAll(caller, contents.tasks, planInsertTarget(parentIds), { tx })
       return this.#readIn(caller, key, tx)
     }
     return createOrFindExisting(

@@ -26,8 +26,8 @@ export class Goals {
   }
 
   /** @throws NotFound; Forbidden; RuleViolated, also when the plan is closed or full */
-  create(caller: Caller, place: ParentIds, body: object, id: string): Promise<StoredGoal> {
-    return this.#stores.goals.create(caller, place, body, id)
+  create(caller: Caller, parentIds: ParentIds, body: object, id: string): Promise<StoredGoal> {
+    return this.#stores.goals.create(caller, parentIds, body, id)
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */

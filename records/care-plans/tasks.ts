@@ -74,8 +74,8 @@ export class Tasks {
   }
 
   /** @throws NotFound; Forbidden; RuleViolated, also when plan or goal is closed or the goal is full */
-  create(caller: Caller, place: ParentIds, body: object, id: string): Promise<StoredTask> {
-    return this.#tasks.create(caller, place, body, id)
+  create(caller: Caller, parentIds: ParentIds, body: object, id: string): Promise<StoredTask> {
+    return this.#tasks.create(caller, parentIds, body, id)
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */

@@ -106,8 +106,8 @@ export class Graphs {
       this.#thresholdsOf(plans),
       this.#annotations(caller, ehrId, { from, to }),
       ...readings.map(({ kind, series }) => {
-        const places = holding.has(kind.collection) ? [ofPlans, ofEhr] : []
-        return this.#columns('where' in kind ? [ofPlans] : places, kind, series, query)
+        const filters = holding.has(kind.collection) ? [ofPlans, ofEhr] : []
+        return this.#columns('where' in kind ? [ofPlans] : filters, kind, series, query)
       }),
     ])
     const collectionNames = new Set(readings.map(({ kind }) => kind.collection))
@@ -153,7 +153,7 @@ export class Graphs {
   }
 
   #columns(
-    places: readonly object[],
+    filters: readonly object[],
     { collection, where }: GraphSource,
     series: ReadonlyArray<readonly [string, Series]>,
     { from, to }: GraphQuery,
@@ -164,7 +164,7 @@ export class Graphs {
     return readTimeColumns(
       this.#context,
       collection,
-      places.map((place) => ({ ...place, ...within })),
+      filters.map((filter) => ({ ...filter, ...within })),
       fields,
     )
   }

@@ -132,8 +132,8 @@ export class Timelines {
     const reading = { direction, after, limit: limit + 1, limits } as const
     const parts = await Promise.all(
       nonemptyStreams.flatMap((stream) =>
-        (isOfPlans(stream) ? inPlans : [ofEhr]).map((place) =>
-          readStream(stream, { ...place, ...permissionFilter('_rperm', caller) }, reading),
+        (isOfPlans(stream) ? inPlans : [ofEhr]).map((scope) =>
+          readStream(stream, { ...scope, ...permissionFilter('_rperm', caller) }, reading),
         ),
       ),
     )
@@ -144,8 +144,8 @@ export class Timelines {
     const recording = this.#context.audit.record(...accesses)
     const lines = await runWhileRecording(recording, () => mapInSlices(page, toTimelineEntry, limits.slice))
     const around = neighbouringPositions(page, all.length > page.length, after)
-    const cursorOf = (place: CursorPosition | undefined) =>
-      place ? encodeCursor(cursorListOf(order), place) : null
+    const cursorOf = (position: CursorPosition | undefined) =>
+      position ? encodeCursor(cursorListOf(order), position) : null
     return { lines, next: cursorOf(around.next), prev: cursorOf(around.prev) }
   }
 

@@ -86,8 +86,8 @@ export class Chats {
   }
 
   /** Lists topics, most recent message first. @throws NotFound if the caller may not see the subject */
-  async list(caller: Caller, place: ChatSubjectKey, page: PageRequest): Promise<Page<TopicView>> {
-    const subject = await this.#subject(caller, place)
+  async list(caller: Caller, subjectKey: ChatSubjectKey, page: PageRequest): Promise<Page<TopicView>> {
+    const subject = await this.#subject(caller, subjectKey)
     const { about, aboutId, ehrId } = subject
     const where = { about, aboutId, ehrId } as PageQuery<Static<typeof ChatTopic.schema>>['where']
     const topics = await this.#topics.list(caller, 'ofObject', { where, ...page })
@@ -101,11 +101,11 @@ export class Chats {
    */
   async start(
     caller: Caller,
-    place: ChatSubjectKey,
+    subjectKey: ChatSubjectKey,
     { title, ...content }: NewMessage & { title: string },
     ids: { topicId: string; messageId: string },
   ): Promise<TopicView> {
-    const subject = await this.#subject(caller, place)
+    const subject = await this.#subject(caller, subjectKey)
     requireNoViolations(chatTextViolations('title', title))
     await this.#requireWritable(caller, subject, content)
     const { topicId, messageId } = ids
@@ -114,8 +114,8 @@ export class Chats {
         runStoreTransaction(this.context, async (tx) => {
           // The lock prevents that the subject is deleted at the same time.
           if (subject.ehrId !== undefined) await lockExclusive(this.context, tx, [subject.ehrId])
-          else await this.#dependencies.connections.letTalk(tx, caller.userId, place.id)
-          const { permissions } = await this.#subject(caller, place)
+          else await this.#dependencies.connections.letTalk(tx, caller.userId, subjectKey.id)
+          const { permissions } = await this.#subject(caller, subjectKey)
           const write = [...new Set([...permissions.write, caller.userId])]
           const at = this.context.clock().toISOString()
           const topic = {
@@ -143,8 +143,8 @@ export class Chats {
   }
 
   /** A topic with its messages, newest last; pages go backwards. @throws NotFound */
-  async show(caller: Caller, place: ChatSubjectKey, topicId: string, { limit, cursor }: PageRequest) {
-    const subject = await this.#subject(caller, place)
+  async show(caller: Caller, subjectKey: ChatSubjectKey, topicId: string, { limit, cursor }: PageRequest) {
+    const subject = await this.#subject(caller, subjectKey)
     const where = { topicId, ehrId: subject.ehrId }
     const [topic, page] = await runAuditedReads(this.context, (tx) =>
       Promise.all([
@@ -164,12 +164,12 @@ export class Chats {
   /** @throws NotFound; RuleViolated, also when the topic is closed */
   async post(
     caller: Caller,
-    place: ChatSubjectKey,
+    subjectKey: ChatSubjectKey,
     topicId: string,
     content: NewMessage,
     id: string,
   ): Promise<{ message: StoredMessage; names: NamesById }> {
-    const subject = await this.#subject(caller, place)
+    const subject = await this.#subject(caller, subjectKey)
     await this.#requireWritable(caller, subject, content, topicId)
     const message = this.#message(caller, subject, topicId, content)
     const storedMessage = await this.#messages.create(
@@ -182,8 +182,8 @@ export class Chats {
   }
 
   /** @throws NotFound */
-  async getMessage(caller: Caller, place: ChatSubjectKey, { topicId, messageId }: MessageKey) {
-    const subject = await this.#subject(caller, place)
+  async getMessage(caller: Caller, subjectKey: ChatSubjectKey, { topicId, messageId }: MessageKey) {
+    const subject = await this.#subject(caller, subjectKey)
     await this.#requireTopic(caller, subject, topicId)
     const message = await this.#messages.get(caller, { id: messageId, topicId, ehrId: subject.ehrId })
     return { message, names: await this.#namesOf(subject, [message]) }
@@ -195,7 +195,7 @@ export class Chats {
    */
   async edit(
     caller: Caller,
-    place: ChatSubjectKey,
+    subjectKey: ChatSubjectKey,
     key: MessageKey,
     text: string,
     expected: ExpectedVersions,
@@ -211,7 +211,7 @@ export class Chats {
       ])
       return { ...now, text, editedAt: this.context.clock().toISOString() }
     }
-    return this.#change(caller, place, key, change, { expected })
+    return this.#change(caller, subjectKey, key, change, { expected })
   }
 
   /**
@@ -220,7 +220,7 @@ export class Chats {
    */
   async erase(
     caller: Caller,
-    place: ChatSubjectKey,
+    subjectKey: ChatSubjectKey,
     key: MessageKey,
     expected: ExpectedVersions,
   ): Promise<void> {
@@ -230,7 +230,7 @@ export class Chats {
       attachments: [],
       deleted: true,
     })
-    await this.#change(caller, place, key, stone, { expected, skipUnchanged: true })
+    await this.#change(caller, subjectKey, key, stone, { expected, skipUnchanged: true })
   }
 
   /**
@@ -239,11 +239,11 @@ export class Chats {
    */
   async markRead(
     caller: Caller,
-    place: ChatSubjectKey,
+    subjectKey: ChatSubjectKey,
     topicId: string,
     messageId?: string | null,
   ): Promise<void> {
-    const subject = await this.#subject(caller, place)
+    const subject = await this.#subject(caller, subjectKey)
     await this.#topic(caller, subject, topicId)
     const messages = documentCollection(this.context, ChatMessage.collection)
     const which = { topicId, ...(messageId && { _id: messageId }) }
@@ -256,8 +256,8 @@ export class Chats {
   }
 
   /** The topic of a subscription to a chat topic. @throws NotFound */
-  async subscriptionTopicOf(caller: Caller, place: ChatSubjectKey, topicId: string) {
-    const subject = await this.#subject(caller, place)
+  async subscriptionTopicOf(caller: Caller, subjectKey: ChatSubjectKey, topicId: string) {
+    const subject = await this.#subject(caller, subjectKey)
     await this.#topic(caller, subject, topicId)
     const { ehrId = null } = subject
     return {
@@ -271,7 +271,7 @@ export class Chats {
       isReachable: async (caller: Caller) =>
         isReadableByHelper(caller, ChatTopic.helperAct) &&
         (await canRead(this.context, caller, ChatTopic.collection, { _id: topicId })) &&
-        (await this.#isSubjectReachable(caller, place)),
+        (await this.#isSubjectReachable(caller, subjectKey)),
     }
   }
 
@@ -279,10 +279,14 @@ export class Chats {
    * The message of a change, as it is at present: its author may have withdrawn a text since. Undefined if the change is
    * not about a message.
    */
-  async messageOfChange(caller: Caller, place: ChatSubjectKey, { collection, before, after }: RecordChange) {
+  async messageOfChange(
+    caller: Caller,
+    subjectKey: ChatSubjectKey,
+    { collection, before, after }: RecordChange,
+  ) {
     const document = after ?? before
     if (collection !== ChatMessage.collection || !document) return undefined
-    const subject = await this.#subject(caller, place)
+    const subject = await this.#subject(caller, subjectKey)
     const present = await this.#findMessage(document._id)
     const message: StoredMessage = messageFormat.fromStored(present ?? document)
     return { message, names: await this.#namesOf(subject, [message]) }
@@ -291,11 +295,11 @@ export class Chats {
   /** Closes a topic for further messages. Repeating it changes nothing. @throws NotFound; Forbidden; PreconditionFailed */
   async close(
     caller: Caller,
-    place: ChatSubjectKey,
+    subjectKey: ChatSubjectKey,
     topicId: string,
     expected: ExpectedVersions,
   ): Promise<TopicView> {
-    const subject = await this.#subject(caller, place)
+    const subject = await this.#subject(caller, subjectKey)
     const { about, aboutId, ehrId } = subject
     const key = { id: topicId, about, aboutId, ehrId }
     const conditions = { expected, skipUnchanged: true }
@@ -326,12 +330,12 @@ export class Chats {
 
   async #change(
     caller: Caller,
-    place: ChatSubjectKey,
+    subjectKey: ChatSubjectKey,
     { topicId, messageId }: MessageKey,
     change: (now: StoredMessage) => StoredMessage,
     conditions: UpdateConditions,
   ) {
-    const subject = await this.#subject(caller, place)
+    const subject = await this.#subject(caller, subjectKey)
     await this.#requireTopic(caller, subject, topicId)
     const own = (now: StoredMessage): StoredMessage => {
       if (now.createdBy !== authorOf(caller).userId) throw new ServiceError('Forbidden')

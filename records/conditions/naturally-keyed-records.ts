@@ -89,8 +89,8 @@ export class NaturallyKeyedRecords<S extends TObject, L extends string> extends 
 
   /** A record that was deleted may exist again, with other natural keys. */
   async #findDeletedId(ehrId: string, values: object): Promise<string> {
-    const place = { ehrId, collection: this.kind.collection }
-    const deletedIds = await findDeletedIds(this.#context.db, place, this.#keysOf(values))
+    const scope = { ehrId, collection: this.kind.collection }
+    const deletedIds = await findDeletedIds(this.#context.db, scope, this.#keysOf(values))
     const existing = await this.#documents.distinct('_id', { _id: { $in: deletedIds } })
     return deletedIds.find((id) => !existing.includes(id)) ?? ''
   }

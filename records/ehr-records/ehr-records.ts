@@ -181,28 +181,28 @@ export class EhrRecords<S extends TObject, L extends string> {
   }
 
   /**
-   * @param place the parents, from the request's path
+   * @param parentIds the parents, from the request's path
    * @throws NotFound; Forbidden without write access to the EHR or the plan; RuleViolated
    */
-  create(caller: Caller, place: ParentIds, body: object, id: string): Promise<SavedRecord<Static<S>>> {
+  create(caller: Caller, parentIds: ParentIds, body: object, id: string): Promise<SavedRecord<Static<S>>> {
     return createOrFindExisting(
       () =>
-        auditRefusedCreation(this.#context, caller, this.kind.collection, place.ehrId, () =>
-          this.createIn(caller, place, body, id),
+        auditRefusedCreation(this.#context, caller, this.kind.collection, parentIds.ehrId, () =>
+          this.createIn(caller, parentIds, body, id),
         ),
-      () => this.get(caller, { id, ...place }),
+      () => this.get(caller, { id, ...parentIds }),
     )
   }
 
   /** Creates a record, optionally within a transaction. It does not audit refusals. */
   async createIn(
     caller: Caller,
-    place: ParentIds,
+    parentIds: ParentIds,
     body: object,
     id: string,
     tx?: Transaction,
   ): Promise<SavedRecord<Static<S>>> {
-    const { record } = await this.#insert(caller, await this.buildRecord(place, body), id, tx)
+    const { record } = await this.#insert(caller, await this.buildRecord(parentIds, body), id, tx)
     return record
   }
 
@@ -214,9 +214,9 @@ export class EhrRecords<S extends TObject, L extends string> {
   }
 
   /** Builds the record of a body, with its derived fields. @throws RuleViolated */
-  buildRecord(place: ParentIds, body: object): Promise<Static<S> & ParentIds> {
+  buildRecord(parentIds: ParentIds, body: object): Promise<Static<S> & ParentIds> {
     const { fields } = this.kind
-    return this.#validateNew({ ...withDefaults(fields, body), ...initialStatusOf(fields), ...place })
+    return this.#validateNew({ ...withDefaults(fields, body), ...initialStatusOf(fields), ...parentIds })
   }
 
   async #validateNew(input: Values): Promise<Static<S> & ParentIds> {
@@ -479,8 +479,8 @@ export class EhrRecords<S extends TObject, L extends string> {
 
   /** The fields that a replacement need not repeat. @param without fields that the body sets to null; validation refuses their removal */
   #unchangeableFields(now: SavedRecord<Static<S>>, without: readonly string[] = []): RecordBody {
-    const { place, fields } = this.kind
-    const fixed = [...Object.keys(place), ...markedFieldNames(fields, 'fixed')]
+    const { parentIds, fields } = this.kind
+    const fixed = [...Object.keys(parentIds), ...markedFieldNames(fields, 'fixed')]
     const names = [...fixed.filter((name) => !without.includes(name)), ...markedFieldNames(fields, 'status')]
     return Object.fromEntries(names.map((name) => [name, (now as RecordBody)[name]]))
   }

@@ -149,11 +149,11 @@ export async function returnTargetFor(
   find: FindParent,
   kind: Pick<ClassKind, 'permissions'>,
   id: string,
-  { goalId, ...place }: ParentIds,
+  { goalId, ...parentIds }: ParentIds,
 ): Promise<RecordParent> {
   if (goalId !== undefined && !(await find('Goal', goalId))) throw new ServiceError('NotFound')
-  const target = insertTargetFor(kind, id, place)
-  return place.carePlanId === undefined ? target : { ...target, permissions: fromStoredPermissions }
+  const target = insertTargetFor(kind, id, parentIds)
+  return parentIds.carePlanId === undefined ? target : { ...target, permissions: fromStoredPermissions }
 }
 
 /**

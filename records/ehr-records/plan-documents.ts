@@ -63,8 +63,8 @@ export class PlanDocuments<T extends object> {
     return this.#store.indexes()
   }
 
-  /** The place of a care plan's document, for callers who know the plan alone; access is checked there. */
-  async placeOf(carePlanId: string): Promise<PlanParentIds> {
+  /** The parents of a care plan's document, for callers who know only the plan. It checks no access. */
+  async parentIdsOf(carePlanId: string): Promise<PlanParentIds> {
     const ehr = { projection: { ehrId: 1 } }
     const plan = await documentCollection(this.#context, 'CarePlan').findOne({ _id: carePlanId }, ehr)
     return { ehrId: String(plan?.ehrId ?? ''), carePlanId }
@@ -86,24 +86,28 @@ export class PlanDocuments<T extends object> {
     value: T,
     { expected }: EhrWriteOptions,
   ): Promise<PlanDocument<T>> {
-    const place = { ehrId, carePlanId }
+    const parentIds = { ehrId, carePlanId }
     return auditRefusedCreation(this.#context, caller, this.#kind.collection, ehrId, () =>
       runStoreTransaction(this.#context, async (tx) => {
-        const permissions = await requireWritablePlan(this.#context, tx, caller, place)
+        const permissions = await requireWritablePlan(this.#context, tx, caller, parentIds)
         await lockEhrExclusively(this.#context, tx, ehrId)
-        const { items } = await this.#store.list(caller, 'ofPlan', { where: place, limit: 1 }, { tx })
+        const { items } = await this.#store.list(caller, 'ofPlan', { where: parentIds, limit: 1 }, { tx })
         const id = items[0]?.id
         if (id === undefined && Array.isArray(expected) && !expected.includes(0)) {
           throw new ServiceError('PreconditionFailed', { version: 0 })
         }
         const dueAt = this.dueTimeOf(value, items[0])?.toISOString()
-        const fields = { ...place, json: JSON.stringify(value), ...(dueAt && { dueAt }) }
+        const fields = { ...parentIds, json: JSON.stringify(value), ...(dueAt && { dueAt }) }
         const { version } =
           id === undefined
             ? await this.#store.create(caller, fields, permissions, { tx, id: carePlanId })
-            : (await this.#store.updateUnaudited(caller, { id, ...place }, () => fields, { tx, expected }))
-                .record
-        await this.afterSave(tx, place, value)
+            : (
+                await this.#store.updateUnaudited(caller, { id, ...parentIds }, () => fields, {
+                  tx,
+                  expected,
+                })
+              ).record
+        await this.afterSave(tx, parentIds, value)
         return { value, version }
       }),
     )

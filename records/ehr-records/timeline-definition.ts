@@ -48,8 +48,8 @@ function isMeasuredValue(one: unknown): one is TimelineValue {
 
 /** Rank of a severity given as a word; 1 is the mildest. */
 export function severityRank(mildestFirst: readonly unknown[], severity: unknown): number | undefined {
-  const place = mildestFirst.indexOf(severity)
-  return place === -1 ? undefined : place + 1
+  const index = mildestFirst.indexOf(severity)
+  return index === -1 ? undefined : index + 1
 }
 
 /** Whether a record with this verification status, as in FHIR R4, states what is not true. */

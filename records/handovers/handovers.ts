@@ -184,9 +184,9 @@ export class Handovers {
     id: string,
     ehrIds: readonly string[],
   ): Promise<void> {
-    const places = ehrIds.length > MAX_AUDITED_EHRS ? [await this.#context.audit.saveScope(ehrIds)] : ehrIds
+    const scopes = ehrIds.length > MAX_AUDITED_EHRS ? [await this.#context.audit.saveScope(ehrIds)] : ehrIds
     const entry = { requestId, userId, application, action, type: HANDOVER.collection, ids: [id] }
-    tx.accesses.push(...places.map((ehrId) => ({ ...entry, ehrId, outcome: 'done' as const })))
+    tx.accesses.push(...scopes.map((ehrId) => ({ ...entry, ehrId, outcome: 'done' as const })))
   }
 
   /** Finds the names of users, but not of those whom the caller shares only anonymous care plans with. */

@@ -128,11 +128,11 @@ export class MeasurementBatches {
   async #findPlanFault(
     tx: Transaction,
     caller: Caller,
-    place: PlanParentIds,
+    parentIds: PlanParentIds,
   ): Promise<ServiceError | undefined> {
     const find = parentFinderIn(this.#context, tx.session)
     const ofEhr = { permissions: () => ({ read: [], write: [] }) }
-    return resolveParent(find, caller, ofEhr, '', place).then(
+    return resolveParent(find, caller, ofEhr, '', parentIds).then(
       () => undefined,
       (error) => toRefusal(error).error,
     )
@@ -141,16 +141,16 @@ export class MeasurementBatches {
   async #storeInPlan(
     tx: Transaction,
     caller: Caller,
-    place: PlanParentIds,
+    parentIds: PlanParentIds,
     ready: readonly ValidBatchItem[],
     outcomes: Map<ValidBatchItem, BatchItemOutcome>,
   ): Promise<void> {
     // The lock keeps others from adding the same measurements between the lookup and the insert.
-    await lockExclusive(this.#context, tx, [place.ehrId])
+    await lockExclusive(this.#context, tx, [parentIds.ehrId])
     for (const [kind, ofKind] of groupBy(ready, ({ kind }) => kind)) {
       const { store } = this.#recordsOf(kind)
       const same = {
-        ehrId: place.ehrId,
+        ehrId: parentIds.ehrId,
         fingerprint: { in: ofKind.map(({ record }) => record.fingerprint) },
       }
       const matches = await store.list(caller, 'same', { where: same, limit: MAX_STORED_MATCHES } as never, {
@@ -172,7 +172,7 @@ export class MeasurementBatches {
       }
       const admittedItems = await this.#applyQuota(tx, kind, fresh, outcomes)
       const inputs = admittedItems.map(({ record, id }) => ({ ...record, id }))
-      await store.createAll(caller, inputs as never[], insertTargetFor(kind, '', place), { tx })
+      await store.createAll(caller, inputs as never[], insertTargetFor(kind, '', parentIds), { tx })
     }
   }
 

@@ -55,12 +55,12 @@ export class MeasurementsWithChange<S extends TObject, L extends string> extends
   async #withChanges<R extends object>(caller: Caller, page: readonly R[]): Promise<R[]> {
     const { describeChange } = this.#comparison
     const newestFirst = (page as readonly Values[]).toSorted((a, b) => compareTimes(b.timestamp, a.timestamp))
-    const places = new Map(newestFirst.map((record, i) => [record, i]))
+    const indexByRecord = new Map(newestFirst.map((record, i) => [record, i]))
     return Promise.all(
       page.map(async (record) => {
         const now = record as Values
         if (!this.#isComparable(now)) return record
-        const older = newestFirst.slice((places.get(now) ?? 0) + 1)
+        const older = newestFirst.slice((indexByRecord.get(now) ?? 0) + 1)
         const former = older.find((one) => this.#isFormer(now, one)) ?? (await this.#findFormer(caller, now))
         return former ? { ...record, ...describeChange(now, former), others: [former] } : record
       }),

@@ -114,15 +114,15 @@ export class UserData {
   async store(caller: Caller, mvUid: string, items: readonly BatchItem[]): Promise<OutcomeInEhr[]> {
     const ehrs = await this.findEhrs(caller, mvUid)
     const plans = await this.#findEhrsOfPlans(items.map(({ body }) => carePlanIdOf(body)))
-    const placeOf = ({ body }: BatchItem): string => {
+    const ehrIdOf = ({ body }: BatchItem): string => {
       const ehrId = plans.get(carePlanIdOf(body))
       return ehrId !== undefined && ehrs.includes(ehrId) ? ehrId : (ehrs[0] ?? '')
     }
     const outcomes = new Map<BatchItem, OutcomeInEhr>()
     const faults: ServiceError[] = []
-    const groups = [...new Set(items.map(placeOf))]
+    const groups = [...new Set(items.map(ehrIdOf))]
     for (const ehrId of groups) {
-      const those = items.filter((one) => placeOf(one) === ehrId)
+      const those = items.filter((one) => ehrIdOf(one) === ehrId)
       const groupOutcomes = await this.#batches.store(caller, ehrId, those).catch((error: unknown) => {
         if (!(error instanceof ServiceError) || !['NotFound', 'Forbidden'].includes(error.error)) throw error
         faults.push(error)
@@ -145,8 +145,8 @@ export class UserData {
     const ehrs = await this.findEhrs(caller, mvUid)
     await this.#requireEventType(body.eventType)
     const ehrId = (await this.#findEhrsOfPlans([carePlanIdOf(body)])).get(carePlanIdOf(body))
-    const place = { ehrId: ehrId !== undefined && ehrs.includes(ehrId) ? ehrId : (ehrs[0] ?? '') }
-    const occurrence = await this.#kinds.occurrences.create(caller, place, body, id)
+    const parentIds = { ehrId: ehrId !== undefined && ehrs.includes(ehrId) ? ehrId : (ehrs[0] ?? '') }
+    const occurrence = await this.#kinds.occurrences.create(caller, parentIds, body, id)
     return occurrence as unknown as SavedRecord<{ ehrId: string }>
   }
 

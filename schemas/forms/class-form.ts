@@ -17,7 +17,7 @@ interface ClassFormsOptions {
   name: string
   description: string
   /** Ids of the parents, with the names of the class family. */
-  place: TProperties
+  parentIds: TProperties
   fields: TProperties
   /** Complete examples in the form of the fields; default: the examples of the fields. */
   examples?: readonly object[] | undefined
@@ -26,7 +26,7 @@ interface ClassFormsOptions {
 export function createClassForms({
   name,
   description,
-  place,
+  parentIds,
   fields,
   examples,
 }: ClassFormsOptions): ClassForms {
@@ -37,7 +37,10 @@ export function createClassForms({
   const storedFields = mapMarkedFields(datedFields, (schema, field) =>
     follows.includes(field) ? Type.Optional(schema) : schema,
   )
-  const create = { ...place, ...omitMarkedFields(datedFields, 'closing', 'status', 'derived', 'internal') }
+  const create = {
+    ...parentIds,
+    ...omitMarkedFields(datedFields, 'closing', 'status', 'derived', 'internal'),
+  }
   const update = {
     ...Type.Partial(Type.Object(omitMarkedFields(datedFields, 'fixed', 'status', 'derived', 'internal')))
       .properties,
@@ -45,16 +48,16 @@ export function createClassForms({
       markedFieldNames(fields, 'status').map((field) => [field, Type.Optional(ClosingStatusEnum)]),
     ),
   }
-  const placeExamples = Object.fromEntries(
-    Object.entries(place).map(([id, { examples }]) => [id, examples?.[0]]),
+  const parentExamples = Object.fromEntries(
+    Object.entries(parentIds).map(([id, { examples }]) => [id, examples?.[0]]),
   )
   const exampleBodies = (examples ?? []).map((example) => toClassForm(fields, example))
   return {
-    stored: closedObject(name, description, { ...systemFields, ...place, ...storedFields }),
+    stored: closedObject(name, description, { ...systemFields, ...parentIds, ...storedFields }),
     create: Type.Object(create, {
       ...schemaOptions(`${name}Create`, description),
       ...(exampleBodies.length > 0 && {
-        examples: exampleBodies.map((one) => ({ ...placeExamples, ...one })),
+        examples: exampleBodies.map((one) => ({ ...parentExamples, ...one })),
       }),
     }),
     update: Type.Object(update, {

@@ -80,7 +80,7 @@ export interface AnyForms extends ClassForms {
   noun: string
   example: string
   parentType: ParentType
-  place: TProperties
+  parentIds: TProperties
   fields: TProperties
   record: TObject
   resource: TObject
@@ -96,7 +96,7 @@ export interface Forms<R extends ParentType, N, P extends TProperties>
   noun: string
   example: string
   parentType: R
-  place: ParentIds<R>
+  parentIds: ParentIds<R>
   fields: P
   /** Stored form. */
   record: TObject<ParentIds<R> & P>
@@ -112,27 +112,27 @@ export function defineForms<
   const R extends ParentType,
   P extends TProperties,
   const N extends BodyNamesPlan<R> = false & BodyNamesPlan<R>,
->(about: FormsOptions<R, N, P>): Forms<R, N, P> {
-  const { parentType, fields, namesPlan = parentType === 'either', ehrFollows = false } = about
-  const place: TProperties = PARENT_IDS[parentType]
-  const { carePlanId, ...pathParentIds } = place
+>(options: FormsOptions<R, N, P>): Forms<R, N, P> {
+  const { parentType, fields, namesPlan = parentType === 'either', ehrFollows = false } = options
+  const parentIds: TProperties = PARENT_IDS[parentType]
+  const { carePlanId, ...pathParentIds } = parentIds
   const bodyParentIds: TProperties = carePlanId && namesPlan ? { carePlanId: fixedField(carePlanId) } : {}
   const follows = 'Id of the EHR; default: the EHR of the care plan'
-  const classPlace = ehrFollows
-    ? { ...place, ehrId: Type.Optional({ ...parentEhrIdField, description: follows }) }
-    : place
+  const classParentIds = ehrFollows
+    ? { ...parentIds, ehrId: Type.Optional({ ...parentEhrIdField, description: follows }) }
+    : parentIds
   return {
-    name: about.name,
-    noun: about.noun,
-    example: about.example,
+    name: options.name,
+    noun: options.noun,
+    example: options.example,
     parentType,
-    place,
+    parentIds,
     fields,
-    record: Type.Object({ ...place, ...fields }),
-    ...createClassForms({ ...about, place: classPlace }),
+    record: Type.Object({ ...parentIds, ...fields }),
+    ...createClassForms({ ...options, parentIds: classParentIds }),
     ...createPathForms({
-      ...about,
-      place: namesPlan ? pathParentIds : place,
+      ...options,
+      parentIds: namesPlan ? pathParentIds : parentIds,
       fields: { ...bodyParentIds, ...fields },
     }),
   } as unknown as Forms<R, N, P>

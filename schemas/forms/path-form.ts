@@ -83,7 +83,7 @@ interface PathFormsOptions<L extends TProperties, P extends TProperties> {
   noun: string
   description: string
   /** Ids of the parents. */
-  place: L
+  parentIds: L
   /** Fields written by clients or the service, and parent ids that the path does not contain. */
   fields: P
   example: string
@@ -96,7 +96,7 @@ export function createPathForms<L extends TProperties, P extends TProperties>({
   name,
   noun,
   description,
-  place,
+  parentIds,
   fields: own,
   example,
   requiredInPath = [],
@@ -116,7 +116,7 @@ export function createPathForms<L extends TProperties, P extends TProperties>({
   const resource = {
     id: ownId,
     version: resourceVersionField(),
-    ...responseForm(place),
+    ...responseForm(parentIds),
     ...responseForm(omitMarkedFields(fields, 'internal') as TProperties),
   }
   const replacement = {

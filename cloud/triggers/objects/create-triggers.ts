@@ -31,7 +31,7 @@ export async function beforeCreate(
   rejectFaults(
     validateClassCreate(kind, values, [...aclViolations(sent.ACL), ...check(object), ...ofDeletedNames]),
   )
-  if (!('ehrId' in kind.place) || values.ehrId !== undefined) return { object: values }
+  if (!('ehrId' in kind.parentIds) || values.ehrId !== undefined) return { object: values }
   const ehrId = await findEhrId(String(values.carePlanId))
   if (ehrId === undefined) throw notFoundError()
   return { object: { ...values, ehrId } }

@@ -135,12 +135,12 @@ class CareTeams implements ResourceSource {
     }
   }
 
-  async #listParticipants(caller: Caller, place: PlanParentIds): Promise<StoredParticipation[]> {
+  async #listParticipants(caller: Caller, parentIds: PlanParentIds): Promise<StoredParticipation[]> {
     const all: StoredParticipation[] = []
     let cursor: string | undefined
     do {
       const page = { limit: MAX_PARTICIPANTS_PER_QUERY, ...(cursor !== undefined && { cursor }) }
-      const { items, next } = await this.#participants.list(caller, place, undefined, page)
+      const { items, next } = await this.#participants.list(caller, parentIds, undefined, page)
       all.push(...items)
       cursor = next ?? undefined
     } while (cursor !== undefined)
@@ -150,8 +150,8 @@ class CareTeams implements ResourceSource {
   async #complete(caller: Caller, teams: readonly FhirResource[]): Promise<FhirResource[]> {
     const complete = teams.map(async (team) => {
       const { reference } = team.subject as { reference: string }
-      const place = { ehrId: reference.replace('Patient/', ''), carePlanId: String(team.id) }
-      return withParticipants(team, await this.#listParticipants(caller, place))
+      const parentIds = { ehrId: reference.replace('Patient/', ''), carePlanId: String(team.id) }
+      return withParticipants(team, await this.#listParticipants(caller, parentIds))
     })
     return showKnownPractitioners(this.#profiles, caller, await Promise.all(complete))
   }

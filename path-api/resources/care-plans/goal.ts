@@ -50,8 +50,8 @@ export const goalOperations = [
         reply: [201, GoalResource, 'versioned'],
         errors: ['RuleViolated', 'Conflict'],
         handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, newId }) => {
-          const place = { ehrId, carePlanId: careplanId }
-          const goal = await carePlans.goals.create(caller, place, body, newId())
+          const parentIds = { ehrId, carePlanId: careplanId }
+          const goal = await carePlans.goals.create(caller, parentIds, body, newId())
           // Only below /med there is a GET for one goal.
           const location = `/med/${ehrId}/careplan/${careplanId}/goal/${goal.id}`
           return answerWithGoal({ ...goal, tasks: [] }, location)

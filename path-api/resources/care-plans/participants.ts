@@ -53,10 +53,10 @@ const toParticipation = (
 /** The names of participants of one plan, as far as the caller may know them. */
 async function findNames(
   { caller, carePlans, profiles }: ParticipantContext,
-  place: PlanParentIds,
+  parentIds: PlanParentIds,
   participations: readonly StoredParticipation[],
 ): Promise<ReadonlyMap<string, string>> {
-  const isNamed = participations.length > 0 && (await carePlans.participants.mayLearnNames(caller, place))
+  const isNamed = participations.length > 0 && (await carePlans.participants.mayLearnNames(caller, parentIds))
   return isNamed ? profiles.persons.namesOf(participations.map(({ mvUid }) => mvUid)) : new Map()
 }
 
@@ -84,9 +84,9 @@ const listParticipants = ({ path, of }: ParticipantPrefix) =>
     item: ParticipationResource,
     order: 'asc',
     handle: async ({ params, query: { status }, page }, context) => {
-      const place = carePlanKeyOf(params)
-      const found = await context.carePlans.participants.list(context.caller, place, status, page)
-      const names = await findNames(context, place, found.items)
+      const parentIds = carePlanKeyOf(params)
+      const found = await context.carePlans.participants.list(context.caller, parentIds, status, page)
+      const names = await findNames(context, parentIds, found.items)
       return mapPage(found, (one) => toParticipation(one, names))
     },
   })
@@ -106,11 +106,11 @@ const addParticipant = ({ path, of }: ParticipantPrefix) =>
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params, body }, context) => {
       const { caller, carePlans, newId } = context
-      const place = carePlanKeyOf(params)
-      const participation = await carePlans.participants.create(caller, place, body, newId())
+      const parentIds = carePlanKeyOf(params)
+      const participation = await carePlans.participants.create(caller, parentIds, body, newId())
       const location = path
-        .replace('{ehrId}', place.ehrId)
-        .replace(/\{(careplanId|ownerId)\}/, place.carePlanId)
+        .replace('{ehrId}', parentIds.ehrId)
+        .replace(/\{(careplanId|ownerId)\}/, parentIds.carePlanId)
       return answerWithParticipation(context, participation, `${location}/${participation.id}`)
     },
   })

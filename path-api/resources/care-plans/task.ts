@@ -68,8 +68,8 @@ export const taskOperations = mountAtEhrAndMed(
       errors: ['RuleViolated', 'Conflict'],
       handle: async ({ params, body }, { caller, carePlans, newId }) => {
         const { ehrId, careplanId, goalId } = params
-        const place = { ehrId, carePlanId: careplanId, goalId }
-        const task = await carePlans.tasks.create(caller, place, body, newId())
+        const parentIds = { ehrId, carePlanId: careplanId, goalId }
+        const task = await carePlans.tasks.create(caller, parentIds, body, newId())
         return replyWith(toTaskResource(task), { version: task.version })
       },
     }),

@@ -120,14 +120,14 @@ export const changeStreamOperations = [
       const { caller, chats } = context
       const addressOf = createRootedAddress(context)
       const { topicId } = params
-      const place = subjectFromParams(params)
-      const topic: SubscriptionTopic = await chats.subscriptionTopicOf(caller, place, topicId)
+      const subjectKey = subjectFromParams(params)
+      const topic: SubscriptionTopic = await chats.subscriptionTopicOf(caller, subjectKey, topicId)
       return streamChanges(
         context,
         topic,
         query,
         async (change, caller): Promise<Static<typeof TopicChangeEvent>> => {
-          const messageWithNames = await chats.messageOfChange(caller, place, change)
+          const messageWithNames = await chats.messageOfChange(caller, subjectKey, change)
           return {
             ...toChangeEvent(change),
             message: messageWithNames

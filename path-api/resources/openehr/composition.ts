@@ -109,9 +109,9 @@ const addComposition = ({ format, name, body, alsoAs }: CompositionFormat) =>
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { ehrId }, query, body }, context) => {
       const { caller, compositions, newUuid, isRetry, sentAs } = context
-      const place = { ehrId, ...(query.carePlanId && { carePlanId: query.carePlanId }) }
+      const parentIds = { ehrId, ...(query.carePlanId && { carePlanId: query.carePlanId }) }
       const input = sentComposition(body, sentAs, query)
-      const composition = await compositions.create(caller, place, input, { newUuid: newUuid(), isRetry })
+      const composition = await compositions.create(caller, parentIds, input, { newUuid: newUuid(), isRetry })
       const version = uidOf(composition)
       return replyWith(toCreatedVersion(composition), {
         version,

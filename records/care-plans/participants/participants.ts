@@ -123,16 +123,16 @@ export class Participants {
   /** @throws NotFound; Forbidden if the caller does not manage the plan; RuleViolated */
   create(
     caller: Caller,
-    place: PlanParentIds,
+    parentIds: PlanParentIds,
     body: ParticipationBody,
     id: string,
   ): Promise<StoredParticipation> {
     return createOrFindExisting(
       () =>
-        auditRefusedCreation(this.#context, caller, Participation.collection, place.ehrId, () =>
-          runStoreTransaction(this.#context, (tx) => this.createIn(tx, caller, place, body, id)),
+        auditRefusedCreation(this.#context, caller, Participation.collection, parentIds.ehrId, () =>
+          runStoreTransaction(this.#context, (tx) => this.createIn(tx, caller, parentIds, body, id)),
         ),
-      () => this.#store.get(caller, { id, ...place }),
+      () => this.#store.get(caller, { id, ...parentIds }),
     )
   }
 
@@ -140,20 +140,21 @@ export class Participants {
   async createIn(
     tx: Transaction,
     caller: Caller,
-    place: PlanParentIds,
+    parentIds: PlanParentIds,
     body: ParticipationBody,
     id: string,
   ): Promise<StoredParticipation> {
-    const ofPlan = await requireWritablePlan(this.#context, tx, caller, place)
-    const permissions = participationPermissions(ofPlan, place.carePlanId)
+    const ofPlan = await requireWritablePlan(this.#context, tx, caller, parentIds)
+    const permissions = participationPermissions(ofPlan, parentIds.carePlanId)
     if (!isPermitted(permissions.write, caller)) throw new ServiceError('Forbidden')
-    await lockEhrExclusively(this.#context, tx, place.ehrId)
+    await lockEhrExclusively(this.#context, tx, parentIds.ehrId)
     await lockAccount(this.#context, tx, body.mvUid)
     const start = this.#context.clock().toISOString()
-    const participation = { start, ...withoutNulls(body), ...place, status: 'ACTIVE' as const }
+    const participation = { start, ...withoutNulls(body), ...parentIds, status: 'ACTIVE' as const }
     const { user, isSubject } = await this.#requireValidNew(tx, caller, participation, id)
     // The subject takes part without losing a right: this role has all of theirs.
-    if (isSubject) await setRole(this.#context, tx.session, body.mvUid, ehrRole(place.ehrId, 'write'), true)
+    if (isSubject)
+      await setRole(this.#context, tx.session, body.mvUid, ehrRole(parentIds.ehrId, 'write'), true)
     const input = this.#withNextChange(participation)
     const storedParticipation = await this.#store.create(caller, input, permissions, { tx, id })
     await this.#syncRoles(tx.session, storedParticipation)
@@ -169,13 +170,13 @@ export class Participants {
   async createAllIn(
     tx: Transaction,
     caller: Caller,
-    place: PlanParentIds,
+    parentIds: PlanParentIds,
     participations: readonly { body: ParticipationBody; id: string }[],
   ): Promise<void> {
     const violations: Violation[] = []
     for (const [i, { body, id }] of participations.entries()) {
       try {
-        await this.createIn(tx, caller, place, body, id)
+        await this.createIn(tx, caller, parentIds, body, id)
       } catch (error) {
         if (!(error instanceof ServiceError && error.error === 'RuleViolated')) throw error
         violations.push(...error.violations.map((one) => ({ ...one, path: `participants.${i}.${one.path}` })))

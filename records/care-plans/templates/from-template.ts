@@ -57,19 +57,19 @@ export function instantiateTemplate(
 /** Goals and tasks in their stored form. @throws RuleViolated */
 export function buildGoalsAndTasks(
   goals: PlanFromTemplate['goals'],
-  place: { ehrId: string; carePlanId: string },
+  parentIds: { ehrId: string; carePlanId: string },
   newId: () => string,
 ) {
   const goalIds = newAscendingIds(goals, newId)
   const placedGoals = goals.map(({ goal }, i) => {
-    const one = { ...withoutNulls(goal), ...place }
+    const one = { ...withoutNulls(goal), ...parentIds }
     validateNewRecord(Goal, one)
     return { ...one, status: 'ACTIVE' as const, id: goalIds[i] ?? newId() }
   })
   const placedTasks = goals.flatMap(({ tasks }, i) => {
     const taskIds = newAscendingIds(tasks, newId)
     return tasks.map((task, j) => {
-      const one = { ...withoutNulls(task), ...place, goalId: goalIds[i] ?? '' }
+      const one = { ...withoutNulls(task), ...parentIds, goalId: goalIds[i] ?? '' }
       validateNewRecord(Task, one)
       return { ...one, status: 'ACTIVE' as const, id: taskIds[j] ?? newId() }
     })

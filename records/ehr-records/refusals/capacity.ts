@@ -29,11 +29,11 @@ export async function requireCapacity(
 async function capacityViolations(
   context: DefinitionLookup,
   { collection, noun, maxCount }: LimitedKind,
-  { id, ...place }: Values,
+  { id, ...parentIds }: Values,
   session?: ClientSession,
 ): Promise<Violation[]> {
   if (!maxCount) return []
-  const others = { [maxCount.of]: place[maxCount.of], _id: { $ne: String(id) } }
+  const others = { [maxCount.of]: parentIds[maxCount.of], _id: { $ne: String(id) } }
   const options = { limit: maxCount.count, ...(session && { session }) }
   const count = await documentCollection(context, collection).countDocuments(others, options)
   if (count < maxCount.count) return []

@@ -116,7 +116,7 @@ export function validateChangedRecord<T extends object>(kind: ClassKind, now: T,
   const after = pickClientValues(kind, next)
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const changedFields = names.filter((name) => !isDeepStrictEqual(before[name], after[name]))
-  const fixedNames = [...Object.keys(kind.place), ...markedFieldNames(kind.fields, 'fixed')]
+  const fixedNames = [...Object.keys(kind.parentIds), ...markedFieldNames(kind.fields, 'fixed')]
   requireNoFaults(missingFields(kind, [], after), [
     ...changedFields.filter((name) => fixedNames.includes(name)).map(fixedViolation),
     ...kind.rules.violations(after, changedFields),
@@ -142,13 +142,13 @@ const serviceFieldNames = memoizeByObject((fields: TProperties) =>
 )
 
 /** Picks the values that clients write: without derived fields, id and times. */
-export function pickClientValues({ place, fields }: ClassKind, record: object): Record<string, unknown> {
+export function pickClientValues({ parentIds, fields }: ClassKind, record: object): Record<string, unknown> {
   const ours = derivedFieldNames({ fields })
   return Object.fromEntries(
     Object.entries(record).filter(
       ([name, value]) =>
         value !== undefined &&
-        (Object.hasOwn(place, name) || (Object.hasOwn(fields, name) && !ours.includes(name))),
+        (Object.hasOwn(parentIds, name) || (Object.hasOwn(fields, name) && !ours.includes(name))),
     ),
   )
 }

@@ -38,7 +38,7 @@ export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
   }
 
   /** @throws NotFound; Forbidden if the caller may only read the plan; PreconditionFailed; RuleViolated */
-  override async save(caller: Caller, place: PlanParentIds, value: AlertRules, options: EhrWriteOptions) {
+  override async save(caller: Caller, parentIds: PlanParentIds, value: AlertRules, options: EhrWriteOptions) {
     const unknown = (of: 'expected' | 'mutes') =>
       (value[of] ?? []).flatMap(({ kind }, i) =>
         kind === undefined || this.#kinds.includes(kind) ? [] : [unknownKind(`${of}.${i}.kind`)],
@@ -48,7 +48,7 @@ export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
       schedules.indexOf(one) === i ? [] : [twiceViolation(`expected.${i}`)],
     )
     requireNoViolations([...unknown('expected'), ...twice, ...unknown('mutes')])
-    return super.save(caller, place, value, options)
+    return super.save(caller, parentIds, value, options)
   }
 
   /** A period that has ended, but was not checked yet, is still checked if the new rules expect the same. */
@@ -63,18 +63,18 @@ export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
   /** Applies the rules to the alerts that wait, too: those of a new mute, for example, go to nobody. */
   protected override async afterSave(
     tx: Transaction,
-    place: PlanParentIds,
+    parentIds: PlanParentIds,
     rules: AlertRules,
   ): Promise<void> {
     const { participants = [] } = rules.escalation ?? {}
-    const writers = await findPlanWriters(this.#context, tx.session, place.carePlanId, participants)
+    const writers = await findPlanWriters(this.#context, tx.session, parentIds.carePlanId, participants)
     requireNoViolations(
       participants.flatMap((userId, i) =>
         writers.includes(userId) ? [] : [notWriterViolation(`escalation.participants.${i}`)],
       ),
     )
     const waiting = {
-      carePlanId: place.carePlanId,
+      carePlanId: parentIds.carePlanId,
       ...OPEN_ALERTS_FILTER,
       alertState: { $in: ['NEW', 'SEEN'] },
     }

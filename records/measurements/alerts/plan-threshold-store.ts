@@ -38,7 +38,7 @@ export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
   /** @throws NotFound; Forbidden if the caller may only read the plan; PreconditionFailed; RuleViolated */
   override async save(
     caller: Caller,
-    place: PlanParentIds,
+    parentIds: PlanParentIds,
     value: ThresholdsByKind,
     options: EhrWriteOptions,
   ) {
@@ -48,7 +48,7 @@ export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
       return rules?.(thresholds) ?? [unknownKind(path)]
     })
     requireNoViolations((await Promise.all(found)).flat())
-    return super.save(caller, place, value, options)
+    return super.save(caller, parentIds, value, options)
   }
 
   protected override async afterSave(

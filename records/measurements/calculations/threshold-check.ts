@@ -63,9 +63,9 @@ const unknownFormViolation: Violation = {
  * index.
  */
 function validPartOfSet(thresholdSet: ThresholdSet, bySchema: readonly Violation[]) {
-  const isFaulty = (place: string): boolean => bySchema.some(({ path }) => path === place)
-  const isFaultyIn = (place: string): boolean =>
-    bySchema.some(({ path }) => `${path}.`.startsWith(`${place}.`))
+  const isFaulty = (property: string): boolean => bySchema.some(({ path }) => path === property)
+  const isFaultyIn = (property: string): boolean =>
+    bySchema.some(({ path }) => `${path}.`.startsWith(`${property}.`))
   const bands = isFaulty('bands') ? [] : thresholdSet.bands.map((band, i) => [i, band] as const)
   return {
     unit: isFaulty('unit') ? undefined : thresholdSet.unit,
@@ -122,11 +122,11 @@ function setViolations(
   { unit, bands }: ReturnType<typeof validPartOfSet>,
 ): Violation[] {
   const duplicateViolations = (key: 'severity' | 'code'): Violation[] =>
-    bands.flatMap(([place, band], i) =>
+    bands.flatMap(([index, band], i) =>
       bands.findIndex(([, other]) => other[key] === band[key]) < i
         ? [
             {
-              path: `bands.${place}.${key}`,
+              path: `bands.${index}.${key}`,
               code: 'repeated',
               message: `must differ from every other ${key}`,
             },
@@ -137,7 +137,7 @@ function setViolations(
     ...unitViolations(thresholdTarget.unit, unit),
     ...duplicateViolations('severity'),
     ...duplicateViolations('code'),
-    ...bands.flatMap(([place, band]) => bandViolations(thresholdTarget, unit, band, `bands.${place}`)),
+    ...bands.flatMap(([index, band]) => bandViolations(thresholdTarget, unit, band, `bands.${index}`)),
   ]
 }
 

@@ -148,15 +148,15 @@ async function verifyChains(
     heads.delete(chain)
   }
   for await (const storedEntry of inSlices(task, auditEntryCollection(db).find().sort({ _id: 1 }))) {
-    const place = await checkForm(storedEntry._id, () => parseEntryId(storedEntry._id))
-    const unverifiedRuns = unverifiedOf(task, instanceOf(place.chain))
+    const position = await checkForm(storedEntry._id, () => parseEntryId(storedEntry._id))
+    const unverifiedRuns = unverifiedOf(task, instanceOf(position.chain))
     if (unverifiedRuns) {
       unverifiedRuns.entries += 1
       continue
     }
-    if (place.chain !== chain) {
+    if (position.chain !== chain) {
       end()
-      chain = place.chain
+      chain = position.chain
       await verifyOrigin(task, chain)
       head = await requireChainStart(task, chain)
       verdict.chains += 1

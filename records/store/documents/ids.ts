@@ -25,8 +25,8 @@ export function createSequentialIdGenerator(newId: IdGenerators['newId']): IdGen
 }
 
 const suffixOf = (number: number): string => {
-  const digit = (place: number): string =>
-    ID_ALPHABET[Math.floor(number / place) % ID_ALPHABET.length] as string
+  const digit = (placeValue: number): string =>
+    ID_ALPHABET[Math.floor(number / placeValue) % ID_ALPHABET.length] as string
   return digit(ID_ALPHABET.length ** 2) + digit(ID_ALPHABET.length) + digit(1)
 }
 

@@ -126,7 +126,7 @@ export class EhrLocks {
   /** Random, so that two processes rarely write the same stripes. */
   readonly #firstStripe = Math.floor(Math.random() * RECORD_STRIPE_COUNT)
   readonly #stripesInUse = new Set<number>()
-  readonly #exclusiveHolds = new LockQueues()
+  readonly #exclusiveLocks = new LockQueues()
   readonly #queues = new LockQueues()
 
   beginTransaction() {
@@ -135,14 +135,14 @@ export class EhrLocks {
     this.#stripesInUse.add(stripe)
     const blockedEhrIds = new Set<string>()
     const contendedNames = new Set<string>()
-    const places: (() => void)[] = []
+    const releases: (() => void)[] = []
     let isQueued = false
     return {
       /** Unique among the running transactions of this process. */
       stripe,
       /** Makes the writers of this process wait until release: each of them could cause another conflict. */
       blockShared: (ehrId: string): void => {
-        if (!blockedEhrIds.has(ehrId)) places.push(this.#exclusiveHolds.enter(ehrId))
+        if (!blockedEhrIds.has(ehrId)) releases.push(this.#exclusiveLocks.enter(ehrId))
         blockedEhrIds.add(ehrId)
       },
       /** Names a resource that other transactions compete for. */
@@ -157,21 +157,21 @@ export class EhrLocks {
         // Sorted, so that two transactions never wait for each other.
         for (const name of [...contendedNames].sort()) {
           const earlier = this.#queues.membersOf(name)
-          places.push(this.#queues.enter(name))
+          releases.push(this.#queues.enter(name))
           if (earlier && !(await waitWithTimeout(earlier)))
             throw new ServiceError('TooManyRequests', { retryAfter: REQUEST_WAIT_TIMEOUT_MS / 1000 })
         }
       },
       release: (): void => {
         this.#stripesInUse.delete(stripe)
-        for (const leavePlace of places) leavePlace()
+        for (const release of releases) release()
       },
     }
   }
 
   /** Waits until no transaction of this process holds the EHR exclusively, or until the timeout. */
   async waitUntilFree(ehrId: string): Promise<void> {
-    const holders = this.#exclusiveHolds.membersOf(ehrId)
+    const holders = this.#exclusiveLocks.membersOf(ehrId)
     if (holders) await waitWithTimeout(holders)
   }
 }

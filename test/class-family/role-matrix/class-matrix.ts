@@ -44,7 +44,7 @@ interface Row {
 
 /** By parent. Who may create a care plan in an EHR may delete it; otherwise it follows its own rules. */
 function rowsOf(className: ClassName): [string, Row][] {
-  const { parentType, place } = classKindOf(className)
+  const { parentType, parentIds: place } = classKindOf(className)
   const row = (access: Row['access'], ids = Object.keys(place)) => ({ className, access, place: ids })
   if (className === 'CarePlan')
     return [[className, row({ ...inPlan, create: 'ehr:write', delete: 'plan:delete' })]]

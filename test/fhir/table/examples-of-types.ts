@@ -76,7 +76,7 @@ const OTHER_EXAMPLES: Readonly<
 }
 
 /** The rules for the records of a kind. */
-function rulesOf({ name, parentType, place }: MappedKind, isInPlan: boolean) {
+function rulesOf({ name, parentType, parentIds: place }: MappedKind, isInPlan: boolean) {
   if (name === 'CarePlan')
     return { read: 'plan:read', create: 'ehr:write', update: 'plan:write', delete: 'plan:delete' } as const
   if (parentType === 'EHR' || !('carePlanId' in place) || !isInPlan)

@@ -56,8 +56,8 @@ export function definePlanDocumentOperations({
       reply: [200, schema, 'versioned'],
       handle: async ({ params: { ehrId, careplanId }, body }, context) => {
         const { caller, ifMatch } = context
-        const place = { ehrId, carePlanId: careplanId }
-        const { value, version } = await documentsOf(context).save(caller, place, body as object, {
+        const parentIds = { ehrId, carePlanId: careplanId }
+        const { value, version } = await documentsOf(context).save(caller, parentIds, body as object, {
           expected: ifMatch,
         })
         return replyWith(value, { version })

@@ -36,11 +36,11 @@ export function attentionOf(
     return { attentionAt: new Date(now.getTime() + NO_CANDIDATE_RETRY_MS).toISOString() }
   const later = (time: string | undefined) =>
     new Date(Date.parse(time ?? '') + afterMinutes * MINUTE_MS).toISOString()
-  const assign = (place: number, at: string): Attention => {
-    const candidate = candidates[place]
+  const assign = (index: number, at: string): Attention => {
+    const candidate = candidates[index]
     if (candidate === undefined) return {}
     const { userId, standIn } = candidate
-    const isLast = place === candidates.length - 1
+    const isLast = index === candidates.length - 1
     return {
       ...(standIn ? { assignedTo: standIn, assignedFor: userId } : { assignedTo: userId }),
       assignedAt: at,
@@ -48,12 +48,12 @@ export function attentionOf(
     }
   }
   const owner = assignedFor ?? assignedTo ?? ''
-  const place = candidates.findIndex(({ userId }) => userId === owner)
+  const ownerIndex = candidates.findIndex(({ userId }) => userId === owner)
   // The place stays the same when a list changes hands, and its new holder has the full time.
-  const current = assign(place, assignedAt ?? now.toISOString())
-  if (place >= 0 && current.assignedTo !== assignedTo) return assign(place, now.toISOString())
+  const current = assign(ownerIndex, assignedAt ?? now.toISOString())
+  if (ownerIndex >= 0 && current.assignedTo !== assignedTo) return assign(ownerIndex, now.toISOString())
   const isOver = current.attentionAt !== undefined && Date.parse(current.attentionAt) <= now.getTime()
-  if (place >= 0 && !isOver) return current
+  if (ownerIndex >= 0 && !isOver) return current
   // An owner who is no candidate any more keeps the place: those before them have had their time.
   const isAfter = ({ userId }: Candidate) => participants.indexOf(userId) > participants.indexOf(owner)
   const next = candidates.findIndex(isAfter)

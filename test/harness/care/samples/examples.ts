@@ -22,7 +22,7 @@ const toIsoTexts = (name: ClassName, values: Json): Json => {
  * The body that a client sends to create a record: the schema's example, times as ISO texts, without parents.
  */
 function exampleValues(name: ClassName): Json {
-  const { place, create } = classKindOf(name)
+  const { parentIds: place, create } = classKindOf(name)
   const example = Object.entries(exampleOf(create) as Json).filter(([field]) => !(field in place))
   return toIsoTexts(name, Object.fromEntries(example))
 }
@@ -59,7 +59,7 @@ export function createExampleChange(name: ClassName): Json | undefined {
 /** The ids of an object's parents, as fields of the class. */
 export const parentIdsOf = (name: ClassName, ids: object): Json =>
   Object.fromEntries(
-    Object.keys(classKindOf(name).place).map((field) => [field, (ids as Record<string, string>)[field]]),
+    Object.keys(classKindOf(name).parentIds).map((field) => [field, (ids as Record<string, string>)[field]]),
   )
 
 /** The operation that adds records of a kind in the path family; the one below `/med` if there are two. */
