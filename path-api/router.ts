@@ -66,7 +66,7 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
   const contextClass = createContextClass(services)
   const once = await createRunOnce(db)
   const downloads = new RunningDownloads()
-  const frame: HandlerDependencies = { ...options, operations, contextClass, once, downloads }
+  const dependencies: HandlerDependencies = { ...options, operations, contextClass, once, downloads }
   const servedOperations = [
     ...operations,
     ...createDocumentationOperations(
@@ -74,7 +74,7 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
       pathPrefix,
     ),
   ]
-  const find = createPathMatcher(servedOperations.map((one) => createRoute(one, frame)))
+  const find = createPathMatcher(servedOperations.map((one) => createRoute(one, dependencies)))
   const probes = pathsWith('probe', servedOperations)
   const router = express.Router()
   // The open test environment has no apps.
@@ -103,10 +103,10 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
   return { router, isServed: (path) => findRoutes(find, path) !== undefined }
 }
 
-const createRoute = (operation: Operation, frame: HandlerDependencies): OperationRoute => ({
+const createRoute = (operation: Operation, dependencies: HandlerDependencies): OperationRoute => ({
   ...operation,
   isPage: operation.reply[1] === htmlBody || operation.reply[0] === 303,
-  perform: createRequestHandler(operation, frame),
+  perform: createRequestHandler(operation, dependencies),
 })
 
 const pathsWith = (flag: 'probe' | 'publicDocument', operations: readonly Operation[]): Set<string> =>
@@ -183,8 +183,8 @@ const createCors = (options: CorsOptions) =>
   })
 
 /** @throws NotFound, MethodNotAllowed */
-async function dispatchRequest(find: FindRoutes, exchange: RequestContext): Promise<RenderedResponse> {
-  const { path, method } = exchange.request
+async function dispatchRequest(find: FindRoutes, requestContext: RequestContext): Promise<RenderedResponse> {
+  const { path, method } = requestContext.request
   const match = find(shortenPath(path))
   if (!match || (isFhirPath(path) && match.values.some((one) => /^[$_]/.test(one ?? ''))))
     throw new ServiceError('NotFound', {
@@ -192,13 +192,13 @@ async function dispatchRequest(find: FindRoutes, exchange: RequestContext): Prom
     })
   const route = match.routes.get((method === 'HEAD' ? 'get' : method.toLowerCase()) as Method)
   if (route) {
-    exchange.response.locals.route = route.path
-    return route.perform(exchange, nameParameters(route.path, match.values))
+    requestContext.response.locals.route = route.path
+    return route.perform(requestContext, nameParameters(route.path, match.values))
   }
   const allowedMethods = [...match.routes.keys()]
     .map((name) => (name === 'get' ? 'GET, HEAD' : name.toUpperCase()))
     .join(', ')
-  exchange.response.setHeader('allow', allowedMethods)
+  requestContext.response.setHeader('allow', allowedMethods)
   if (method === 'OPTIONS') return { status: 204, headers: {}, body: undefined }
   throw new ServiceError('MethodNotAllowed', { detail: `This path supports ${allowedMethods}.` })
 }

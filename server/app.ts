@@ -42,7 +42,7 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
   if (pathFamily.pathPrefix) app.use(removePathPrefix(pathFamily.pathPrefix, isServed))
   app.use(observe, setHeaders)
   const isClassFamily = (path: string) => /^\/1(\/|$)/.test(path) || isServedAtRoot(path)
-  app.use(refuseEarly(pathFamily.admission, { isClassFamily, pathPrefix: pathFamily.pathPrefix }))
+  app.use(refuseEarly(pathFamily.admissionControl, { isClassFamily, pathPrefix: pathFamily.pathPrefix }))
   const serveClasses = createClassFamilyHandler(parse, {
     trustProxy: config.trustProxy,
     open: config.open,

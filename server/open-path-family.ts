@@ -81,7 +81,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
   const accounts = await openAccounts({
     ...parts,
     sendMail: toSendMail(parts.mails),
-    belongings: belongingsOf(parts),
+    accountCleanups: accountCleanupsOf(parts),
   })
   const { context, feed, log } = parts
   const changes = new Subscriptions(context, feed, accounts.services.appGrants, (err) =>
@@ -142,7 +142,7 @@ const openAuditVerification = ({ config, context, log }: PathFamilyDependencies)
   })
 
 /** The data that is removed with an account. */
-const belongingsOf = ({
+const accountCleanupsOf = ({
   database: { db },
   services: { profiles, ehrs, chats, fhirExports },
 }: PathFamilyDependencies): ((session: ClientSession, mvUid: string) => Promise<void>)[] => [
@@ -179,7 +179,7 @@ function createPathApiOptions(
     db: database.db,
     log,
     consume,
-    admission,
+    admissionControl: admission,
     corsOrigins: config.corsOrigins ?? [],
     pathPrefix: services.pathPrefix,
     version: packageJson.version,

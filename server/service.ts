@@ -14,7 +14,7 @@ import { createAccountHandler } from '../cloud/http/accounts/account-routes.ts'
 import { createClassFamilyMiddleware } from '../cloud/http/class-family-middleware.ts'
 import { allowedRoutes } from '../cloud/http/class-family-routes.ts'
 import { disabledRoutes } from '../cloud/http/disabled-endpoints.ts'
-import type { FindActing } from '../cloud/http/helper-access.ts'
+import type { FindHelper } from '../cloud/http/helper-access.ts'
 import { loadParseServer } from '../cloud/parse-server/internals.ts'
 import { startParse } from '../cloud/parse-server/start-parse.ts'
 import { registerOpenTriggers } from '../cloud/triggers/open-triggers.ts'
@@ -83,7 +83,7 @@ interface ServiceState {
 }
 
 /** A command may share the embedded database with the service. */
-type ServiceUse = ServiceState & Pick<DatabaseUse, 'beside' | 'requiresData'>
+type ServiceUse = ServiceState & Pick<DatabaseUse, 'sharesEngine' | 'requiresData'>
 
 type OnStop = (close: () => Promise<void> | void) => void
 
@@ -118,7 +118,7 @@ export function startService(config: Config): Promise<Service> {
  * @param requiresData true for a command that must not create a database
  */
 export const openService = (config: Config, requiresData: boolean): Promise<Service> =>
-  startStoppable((onStop) => openParts(config, onStop, { draining: false, beside: true, requiresData }))
+  startStoppable((onStop) => openParts(config, onStop, { draining: false, sharesEngine: true, requiresData }))
 
 async function startStoppable(start: (onStop: OnStop) => Promise<ServiceParts>): Promise<Service> {
   const closers: Array<() => Promise<void> | void> = []
@@ -135,7 +135,7 @@ async function startStoppable(start: (onStop: OnStop) => Promise<ServiceParts>):
 
 async function openParts(config: Config, onStop: OnStop, state: ServiceUse): Promise<ServiceParts> {
   const publicUrl = publicUrlOf(config)
-  const log = createLog(config, state.beside ? 2 : 1)
+  const log = createLog(config, state.sharesEngine ? 2 : 1)
   const metrics = createMetrics()
   const sharedParts = { config, publicUrl, log, metrics }
   onStop(watchRejections(log, metrics))
@@ -170,7 +170,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceUse): Pro
   const live = await openLiveQueries({ ...parts, app, sessions: accounts?.services.sessions })
   return {
     url: publicUrl,
-    place: engine.place,
+    place: engine.location,
     app,
     client,
     db,
@@ -188,16 +188,16 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceUse): Pro
  */
 function createLateAccounts() {
   let answer: RequestHandler = (_req, _res, next) => next()
-  let findActing: FindActing = async () => undefined
+  let findHelper: FindHelper = async () => undefined
   return {
     routes: {
       accounts: ((...all) => answer(...all)) satisfies RequestHandler,
-      findActing: ((token) => findActing(token)) satisfies FindActing,
+      findHelper: ((token) => findHelper(token)) satisfies FindHelper,
     },
     open({ services }: OpenAccounts, { context, consume, ...others }: PathFamilyDependencies) {
       const { helpers } = others.services
       answer = createAccountHandler({ ...services, helpers, context, consume })
-      findActing = (token) => services.sessions.findActing(token)
+      findHelper = (token) => services.sessions.findHelper(token)
     },
   }
 }
@@ -239,7 +239,7 @@ async function openInfrastructure(
   observeGauge(metrics, DATABASE_SIZE_GAUGE, () => engine.size(db))
   const consume = await openConfiguredRateLimits(db, config)
   const mails = await openMailQueue(db, {
-    transport: state.beside ? undefined : createMailTransport(config, log),
+    transport: state.sharesEngine ? undefined : createMailTransport(config, log),
     consume,
     log,
     metrics,

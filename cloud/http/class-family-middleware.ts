@@ -4,7 +4,7 @@ import type { Admission, AdmissionControl } from '../../records/limits/admission
 import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
-import type { Acting } from '../../schemas/accounts/helper.ts'
+import type { ActingHelper } from '../../schemas/accounts/helper.ts'
 import { storedToClassForm } from '../../schemas/forms/class-form.ts'
 import { encodeQueryKeys } from '../parse-server/adapter/query-keys.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from '../parse-server/adapter/request/request-database.ts'
 import type { RequestReadLimits } from '../parse-server/adapter/request/request-reads.ts'
 import { loadCaller } from '../request/caller.ts'
-import { actingFor } from '../request/helper-sessions.ts'
+import { helperFor } from '../request/helper-sessions.ts'
 import { hideOtherUsers } from '../request/hide-other-users.ts'
 import { isAccountRequest } from './accounts/account-routes.ts'
 import { auditResponse } from './audit/audit-response.ts'
@@ -25,11 +25,11 @@ import {
   describeUnknownClass,
 } from './disabled-endpoints.ts'
 import {
+  authenticateHelper,
   createReadCheck,
-  type FindActing,
-  recogniseHelper,
+  type FindHelper,
+  limitToHelper,
   requireOfferedToHelper,
-  servedToHelper,
 } from './helper-access.ts'
 import { PartChecks } from './part-checks.ts'
 import { findDistinctValues } from './query/distinct-values.ts'
@@ -77,7 +77,7 @@ interface MiddlewareDependencies {
   /** Serves account requests; in the open test environment Parse does. */
   accounts: RequestHandler
   entityTags: EntityTags
-  findActing: FindActing
+  findHelper: FindHelper
 }
 
 /**
@@ -92,7 +92,7 @@ export function createClassFamilyMiddleware({
   admission,
   accounts,
   entityTags,
-  findActing,
+  findHelper,
 }: MiddlewareDependencies): RequestHandler {
   const serves = createServedClassCheck(open)
   const claimRequestId = createRequestIds(context.db)
@@ -104,7 +104,7 @@ export function createClassFamilyMiddleware({
     req.config.mount = req.config.publicServerURL
     try {
       const parts = await readRequestParts(req)
-      const acting = await recogniseHelper(req, findActing)
+      const helper = await authenticateHelper(req, findHelper)
       const timeLeft = getDatabaseTime(
         res,
         parts.some((part) => isList(part) || isRetrieval(part)),
@@ -113,15 +113,15 @@ export function createClassFamilyMiddleware({
       await consumeRateLimits(req, res, parts.length, consume)
       requireAllowed(req, parts, open)
       const checks = new PartChecks(req, parts)
-      await checks.run((part) => requireServed(req, part, { open, serves, acting }))
+      await checks.run((part) => requireServed(req, part, { open, serves, helper }))
       const permit = await admitRequest(req, res, admission)
       const expected = readIfMatch(req, parts, entityTags)
-      const limits = { timeLeft, admission: permit, isReadable: createReadCheck(acting, parts), toClassForm }
+      const limits = { timeLeft, admission: permit, isReadable: createReadCheck(helper, parts), toClassForm }
       openStorage(req, res, { ...limits, etagOf: entityTags.etagOf, expected })
       requireNoUnknownParameters(req, parts)
       await checks.run((part) => checkWrite(req, part))
       const checkField = createQueryFieldCheck(open, req.auth.isMaster)
-      const rules = { serves: servedToHelper(serves, acting), checkField, budget: createQueryBudget() }
+      const rules = { serves: limitToHelper(serves, helper), checkField, budget: createQueryBudget() }
       let query: ListQuery | undefined
       await checks.run((part) => {
         query = normalizeQuery(req, part, rules) ?? query
@@ -200,7 +200,7 @@ async function consumeRateLimits(
   consume: RateLimiter,
 ): Promise<void> {
   if (parts > 1) await consume('address', addressKey(ip), res, parts - 1)
-  const user = actingFor(auth.user)?.helperId ?? auth.user?.id
+  const user = helperFor(auth.user)?.helperId ?? auth.user?.id
   if (user) await consume('account', user, res, Math.max(parts, 1))
 }
 
@@ -210,7 +210,7 @@ async function admitRequest(
   res: Response,
   admission: AdmissionControl,
 ): Promise<Admission> {
-  const account = actingFor(auth.user)?.helperId ?? auth.user?.id ?? addressKey(ip)
+  const account = helperFor(auth.user)?.helperId ?? auth.user?.id ?? addressKey(ip)
   res.locals.account = account
   const permit = await admission.admit(account, () => res.closed || isResponded(res))
   const release = () => permit.release(res.statusCode >= 500 || res.statusCode === 408)
@@ -243,7 +243,7 @@ const isDisabled = (part: RequestPart): boolean => part.className === undefined 
 function requireServed(
   req: ParseRequest,
   part: RequestPart,
-  { open, serves, acting }: { open: boolean; serves: IsServedClass; acting: Acting | undefined },
+  { open, serves, helper }: { open: boolean; serves: IsServedClass; helper: ActingHelper | undefined },
 ): void {
   const { isMaster } = req.auth
   const { className, carrier, path } = part
@@ -260,7 +260,7 @@ function requireServed(
     throw new Refusal(400, parseErrorCode.forbidden, describeUnknownClass(className))
   if (!open && !isMaster && !isRead(part) && isClassName(className) && classKindOf(className).readOnly)
     throw new Refusal(400, parseErrorCode.forbidden, describeReadOnlyClass(className))
-  if (acting) requireOfferedToHelper(acting, part)
+  if (helper) requireOfferedToHelper(helper, part)
 }
 
 /** @throws Refusal for requests without a limit of the objects that they concern */

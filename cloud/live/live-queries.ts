@@ -111,9 +111,9 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     const caller = {
       ...createCallerWithoutRoles(false, { id: session.mvUid }, randomUUID()),
       roles: session.roles,
-      acting: session.acting,
+      helper: session.helper,
     }
-    requireReadableByHelper(session.acting, className)
+    requireReadableByHelper(session.helper, className)
     const asking = { context, caller, roles: async () => [...session.roles] }
     await context.audit.record(...(await findSearchAccesses(asking, { className, where }, new Set())))
     const { sid } = session
@@ -174,7 +174,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     const session = token === undefined ? undefined : await this.#dependencies.sessions.findByToken(token)
     const facts = session && (await this.#dependencies.sessions.facts(session.sid))
     if (!session || !facts) throw new Refusal(401, parseErrorCode.invalidSession, SESSION_ENDED_MESSAGE)
-    const authorId = authorOf({ userId: facts.mvUid, acting: facts.acting }).userId
+    const authorId = authorOf({ userId: facts.mvUid, helper: facts.helper }).userId
     const others = [...this.#connections.keys()].filter(
       (one) => one !== connection && one.authorId === authorId,
     )
@@ -244,9 +244,9 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
       const now = facts.get(one.sid)
       try {
         if (!now) throw new Refusal(401, parseErrorCode.invalidSession, SESSION_ENDED_MESSAGE)
-        const { roles, acting } = now
-        requireReadableByHelper(acting, one.query.className)
-        callers.set(one, { ...one.caller, roles, acting })
+        const { roles, helper } = now
+        requireReadableByHelper(helper, one.query.className)
+        callers.set(one, { ...one.caller, roles, helper })
       } catch (reason) {
         this.#endSubscription(one, reason as Refusal)
       }

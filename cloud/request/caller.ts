@@ -1,6 +1,6 @@
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { loadUserRoles } from '../parse-server/internals.ts'
-import { actingFor } from './helper-sessions.ts'
+import { helperFor } from './helper-sessions.ts'
 
 interface CallerUser {
   id?: string
@@ -22,13 +22,13 @@ export function createCallerWithoutRoles(
 ): Caller {
   const origin = { roles: [], application: 'class family', requestId: requestId ?? '' }
   if (master) return { ...origin, userId: user?.id ?? 'service', unrestricted: true }
-  const acting = actingFor(user)
-  return { ...origin, userId: user?.id ?? 'nobody', ...(acting && { acting }) }
+  const helper = helperFor(user)
+  return { ...origin, userId: user?.id ?? 'nobody', ...(helper && { helper }) }
 }
 
 /** Creates the caller with roles; Parse has them cached, because this request needed them. */
 export async function loadCaller({ master, user, config, headers }: CallerSource): Promise<Caller> {
   const caller = createCallerWithoutRoles(master === true, user, headers?.['x-request-id'])
-  if (master || !user?.id || caller.acting) return caller
+  if (master || !user?.id || caller.helper) return caller
   return { ...caller, roles: await loadUserRoles(config, user) }
 }

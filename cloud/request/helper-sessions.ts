@@ -1,10 +1,11 @@
-import type { Acting } from '../../schemas/accounts/helper.ts'
+import type { ActingHelper } from '../../schemas/accounts/helper.ts'
 
 /** Parse creates the object of the user anew for each request. */
-const actingByUser = new WeakMap<object, Acting>()
+const helperByUser = new WeakMap<object, ActingHelper>()
 
 /** Marks the user of a request as one for whom a helper acts. */
-export const markHelped = (user: object, acting: Acting): void => void actingByUser.set(user, acting)
+export const attachHelper = (user: object, helper: ActingHelper): void => void helperByUser.set(user, helper)
 
 /** The helper who acts for the user of a request. */
-export const actingFor = (user: object | undefined): Acting | undefined => user && actingByUser.get(user)
+export const helperFor = (user: object | undefined): ActingHelper | undefined =>
+  user && helperByUser.get(user)

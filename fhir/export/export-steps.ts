@@ -7,7 +7,7 @@ import { formatFhirJson } from '../../records/fhir/decimal.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import type { AuditedAccess } from '../../records/store/audit/audit-log.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
-import type { Job } from '../../records/store/documents/job.ts'
+import { type Job, jobRequesterOf } from '../../records/store/documents/job.ts'
 import type { JobHandler } from '../../records/store/jobs/background-jobs.ts'
 import type { AuditedReads, StoreContext } from '../../records/store/writing/transaction.ts'
 import type { ExportSource } from '../sources/resource-source.ts'
@@ -75,9 +75,10 @@ export const exportInSteps =
   }
 
 /** The user who requested the export, with the rights of this moment. */
-async function callerOf(context: StoreContext, { by }: Job, { app }: StoredExport): Promise<Caller> {
-  const roles = await findRolesOfUser(context, by.userId)
-  return app ? { ...by, roles: withoutAccountRoles(roles), app } : { ...by, roles }
+async function callerOf(context: StoreContext, job: Job, { app }: StoredExport): Promise<Caller> {
+  const requester = jobRequesterOf(job)
+  const roles = await findRolesOfUser(context, requester.userId)
+  return app ? { ...requester, roles: withoutAccountRoles(roles), app } : { ...requester, roles }
 }
 
 async function readStep(

@@ -137,7 +137,7 @@ class Patients implements ResourceSource {
 
   /** The subject; connected users see name, picture and contacts, others and helpers nothing. */
   async #findSubject(caller: Caller, mvUid: string): Promise<Subject | undefined> {
-    if (caller.acting) return undefined
+    if (caller.helper) return undefined
     const { persons, contacts, addresses, connections } = this.#profiles
     const isSelf = caller.userId === mvUid
     if (!isSelf && !(await connections.areConnected(caller.userId, mvUid))) return undefined

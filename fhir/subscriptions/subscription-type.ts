@@ -55,8 +55,8 @@ const helperError = () =>
   new ServiceError('Forbidden', { detail: 'You act for another person. Only they can subscribe.' })
 
 /** Whose subscriptions a caller uses: an app has those of its admission. @throws Forbidden for a helper */
-function ownerOf({ userId, app, acting }: Caller): Pick<SubscriptionFields, 'userId' | 'admission'> {
-  if (acting) throw helperError()
+function ownerOf({ userId, app, helper }: Caller): Pick<SubscriptionFields, 'userId' | 'admission'> {
+  if (helper) throw helperError()
   return { userId, admission: app?.admission ?? '' }
 }
 

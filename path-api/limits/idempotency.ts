@@ -63,35 +63,38 @@ type IdempotentWork = (attempt: IdGenerators & Pick<Context, 'isRetry'>) => Prom
  * @throws IdempotencyKeyReused for another request with the same key
  * @throws IdempotencyKeyInUse while the first request is running
  */
-export type RunOnce = (same: IdempotentRequest | undefined, work: IdempotentWork) => Promise<RenderedResponse>
+export type RunOnce = (
+  request: IdempotentRequest | undefined,
+  work: IdempotentWork,
+) => Promise<RenderedResponse>
 
 export async function createRunOnce(db: Db): Promise<RunOnce> {
   const claims = db.collection<IdempotencyClaim>('idempotency_keys')
   await syncIndexes(claims, [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
-  return async (same, work) => {
-    if (same === undefined) return work({ newId, newUuid, isRetry: false })
-    const secrets = deriveSecrets(same)
+  return async (request, work) => {
+    if (request === undefined) return work({ newId, newUuid, isRetry: false })
+    const secrets = deriveSecrets(request)
     const now = Date.now()
-    const fresh = {
+    const lease = {
       leaseUntil: new Date(now + CLAIM_LEASE_MS),
       expiresAt: new Date(now + RESPONSE_RETENTION_MS),
     }
-    const mine = { _id: secrets.id, leaseUntil: fresh.leaseUntil }
+    const ownClaim = { _id: secrets.id, leaseUntil: lease.leaseUntil }
     try {
-      const claim = await claimKey(claims, secrets, fresh)
+      const claim = await claimKey(claims, secrets, lease)
       if ('answer' in claim) return decryptResponse(claim.answer.buffer, secrets.encryption)
       const response = await work({ ...createSeededIdGenerators(secrets.seed), isRetry: claim.isRetry })
       const isFinal = isFinalResponse(response)
       if (isFinal && isStorable(response))
-        await claims.updateOne(mine, {
+        await claims.updateOne(ownClaim, {
           $set: { answer: encryptResponse(response, secrets.encryption) as unknown as Binary },
         })
       // The work may continue after its client got a 5xx. The retry then finds it done, as after a large response.
-      else if (isFinal || response.status >= 500) await claims.updateOne(mine, EXPIRED_LEASE)
-      else await claims.deleteOne(mine)
+      else if (isFinal || response.status >= 500) await claims.updateOne(ownClaim, EXPIRED_LEASE)
+      else await claims.deleteOne(ownClaim)
       return response
     } catch (fault) {
-      if (!(fault instanceof ServiceError)) void releaseClaim(claims, mine)
+      if (!(fault instanceof ServiceError)) void releaseClaim(claims, ownClaim)
       throw fault
     }
   }
@@ -102,11 +105,11 @@ const EXPIRED_LEASE = { $set: { leaseUntil: new Date(0) } }
 /** Ends an orphaned claim as soon as the database is back, before its lease expires. */
 async function releaseClaim(
   claims: Collection<IdempotencyClaim>,
-  mine: Pick<IdempotencyClaim, '_id' | 'leaseUntil'>,
+  ownClaim: Pick<IdempotencyClaim, '_id' | 'leaseUntil'>,
 ): Promise<void> {
   const end = performance.now() + CLAIM_LEASE_MS
   for (; performance.now() < end; await sleep(500, undefined, { ref: false })) {
-    const result = await claims.updateOne(mine, EXPIRED_LEASE).catch(() => undefined)
+    const result = await claims.updateOne(ownClaim, EXPIRED_LEASE).catch(() => undefined)
     if (result) return
   }
 }
@@ -144,15 +147,15 @@ function deriveSecrets({ key, scope, content }: IdempotentRequest) {
   }
 }
 
-/** Returns the stored response, or claims the key. `again` tells that an earlier attempt left no response. */
+/** Returns the stored response, or claims the key. `isRetry` means that an earlier attempt left no response. */
 async function claimKey(
   claims: Collection<IdempotencyClaim>,
   { id, fingerprint }: DerivedSecrets,
-  fresh: Pick<IdempotencyClaim, 'leaseUntil' | 'expiresAt'>,
+  lease: Pick<IdempotencyClaim, 'leaseUntil' | 'expiresAt'>,
 ): Promise<{ answer: Binary } | { isRetry: boolean }> {
   const now = Date.now()
   try {
-    await claims.insertOne({ _id: id, fingerprint: fingerprint as unknown as Binary, ...fresh })
+    await claims.insertOne({ _id: id, fingerprint: fingerprint as unknown as Binary, ...lease })
     return { isRetry: false }
   } catch (error) {
     if (!isDuplicateKeyError(error)) throw error
@@ -171,16 +174,16 @@ async function claimKey(
   if (!isExpired && claim.answer !== undefined) return { answer: claim.answer }
   if (!isExpired && isLeaseHeld(claim.leaseUntil, CLAIM_LEASE_MS))
     throw keyInUseError(Math.ceil((claim.leaseUntil.getTime() - now) / 1000))
-  return takeOverClaim(claims, claim, { fingerprint: fingerprint as unknown as Binary, ...fresh })
+  return takeOverClaim(claims, claim, { fingerprint: fingerprint as unknown as Binary, ...lease })
 }
 
 /** Only one of several concurrent requests takes over a dead claim. */
 async function takeOverClaim(
   claims: Collection<IdempotencyClaim>,
   { _id, leaseUntil }: IdempotencyClaim,
-  fresh: Omit<IdempotencyClaim, '_id' | 'answer'>,
+  claim: Omit<IdempotencyClaim, '_id' | 'answer'>,
 ): Promise<{ isRetry: true }> {
-  const takeover = await claims.updateOne({ _id, leaseUntil }, { $set: fresh, $unset: { answer: '' } })
+  const takeover = await claims.updateOne({ _id, leaseUntil }, { $set: claim, $unset: { answer: '' } })
   if (takeover.modifiedCount === 0) throw keyInUseError(1)
   return { isRetry: true }
 }

@@ -1,6 +1,6 @@
 import { isAdmin } from '../../records/store/documents/caller.ts'
 import type { AppPermit } from '../../schemas/accounts/app.ts'
-import type { Acting } from '../../schemas/accounts/helper.ts'
+import type { ActingHelper } from '../../schemas/accounts/helper.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Services } from './services.ts'
 
@@ -16,7 +16,7 @@ export interface Principal {
   /** Application of the token, as the audit shows it. */
   application: string
   /** Set when a helper acts for the user. */
-  acting?: Acting
+  helper?: ActingHelper
   /** A connected system, which may only use the openEHR REST API. */
   isSystem?: true
   /** The limits of an app within the rights of its user, in the FHIR API only. */

@@ -74,7 +74,7 @@ export interface OperationDescription<A extends Access> {
   publicDocument?: true
   /** A form that sets a cookie: browsers may send it from our own pages only. */
   setsCookie?: true
-  /** It tells the state of the service, and is answered however many requests there are. */
+  /** A probe of the state of the service. It is served even while other requests are refused. */
   probe?: true
   /** A stream that resumes after the event of `Last-Event-ID`. */
   resumes?: true

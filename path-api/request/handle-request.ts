@@ -37,7 +37,7 @@ export interface HandlerDependencies {
   operations: readonly Operation[]
   tokens: TokenPolicy
   consume: RateLimiter
-  admission: AdmissionControl
+  admissionControl: AdmissionControl
   once: RunOnce
   downloads: RunningDownloads
   /** Supervise the handlers in tests and development, see handler-supervision.ts. */
@@ -54,48 +54,57 @@ export interface RequestContext {
 }
 
 export type HandleRequest = (
-  exchange: RequestContext,
+  requestContext: RequestContext,
   params: Record<string, string>,
 ) => Promise<RenderedResponse>
 
 /**
  * Creates the request handler of an operation: authenticate, receive the input, wait for admission, and carry it out.
  */
-export function createRequestHandler(operation: Operation, frame: HandlerDependencies): HandleRequest {
-  const readOnly = findReadOnlyProperties(operation, frame.operations)
+export function createRequestHandler(operation: Operation, dependencies: HandlerDependencies): HandleRequest {
+  const readOnly = findReadOnlyProperties(operation, dependencies.operations)
   const { receive, read } = createInputReader(operation, readOnly?.names)
-  const { tokens, consume, admission } = frame
-  const carryOut = createInputHandler(operation, frame, readOnly)
-  return async (exchange, params) => {
-    const { request, response } = exchange
+  const { tokens, consume, admissionControl } = dependencies
+  const carryOut = createInputHandler(operation, dependencies, readOnly)
+  return async (requestContext, params) => {
+    const { request, response } = requestContext
     requireAcceptable(request, operation)
     if (operation.setsCookie) requireOwnForm(request, tokens)
-    const principal = await authenticate(exchange, operation, frame)
+    const principal = await authenticate(requestContext, operation, dependencies)
     if (principal?.isSystem && operation.api !== 'openehr')
       throw new ServiceError('Forbidden', { detail: 'Connected systems can use the openEHR REST API only.' })
     if (principal?.app && operation.api !== 'fhir')
       throw new ServiceError('Forbidden', { detail: 'Apps can use the FHIR API only.' })
-    if (principal?.acting) requireOfferedToHelpers(operation)
+    if (principal?.helper) requireOfferedToHelpers(operation)
     const user = principal && countedUserOf(principal)
     if (user) await consume('account', user, response)
     const bytes = await receive(request, response)
-    if (operation.probe) return carryOut(exchange, principal, read(request, bytes, params))
+    if (operation.probe) return carryOut(requestContext, principal, read(request, bytes, params))
     const account = user ?? addressKey(request.ip ?? '')
     response.locals.account = account
-    const permit = await admission.admit(account, () => response.closed)
+    const admission = await admissionControl.admit(account, () => response.closed)
     try {
-      const renderedResponse = await carryOut(exchange, principal, read(request, bytes, params), permit)
-      frame.downloads.add(account, renderedResponse.body, createRightsCheck(frame.services, principal))
-      permit.release(isInVain(renderedResponse.status))
+      const renderedResponse = await carryOut(
+        requestContext,
+        principal,
+        read(request, bytes, params),
+        admission,
+      )
+      dependencies.downloads.add(
+        account,
+        renderedResponse.body,
+        createRightsCheck(dependencies.services, principal),
+      )
+      admission.release(isServiceFailure(renderedResponse.status))
       return renderedResponse
     } catch (error) {
-      permit.release(isInVain(toServiceError(error).status))
+      admission.release(isServiceFailure(toServiceError(error).status))
       throw error
     }
   }
 }
 
-/** Asks whether the session, or the admission of the app, is still there. */
+/** Creates a check that the session or the app's grant still exists. */
 function createRightsCheck(
   { appGrants }: Services,
   principal: Principal | undefined,
@@ -106,14 +115,14 @@ function createRightsCheck(
   return async () => (await appGrants.findRights(holder, sessionId)) !== undefined
 }
 
-/** A helper counts, not the person for whom the helper acts. */
-const countedUserOf = ({ acting, mvUid }: Principal): string => acting?.helperId ?? mvUid
+/** A helper uses up the helper's own limits, not those of the other person. */
+const countedUserOf = ({ helper, mvUid }: Principal): string => helper?.helperId ?? mvUid
 
-/** Whether a response tells that its request has waited in vain. */
-const isInVain = (status: number): boolean => status >= 500 || status === 408
+/** Whether a request failed because of the service: its duration then says nothing about others. */
+const isServiceFailure = (status: number): boolean => status >= 500 || status === 408
 
 type HandleInput = (
-  exchange: RequestContext,
+  requestContext: RequestContext,
   principal: Principal | undefined,
   input: RequestInput,
   admission?: Admission,
@@ -126,17 +135,18 @@ function createInputHandler(
   readOnly: ReturnType<typeof findReadOnlyProperties>,
 ): HandleInput {
   const handle = withDeadline(operation, checking ? superviseHandler(operation) : operation.handle)
-  return async (exchange, principal, input, admission) => {
-    const { request } = exchange
-    await limitGuardedAttempts(operation, input, exchange, consume)
+  return async (requestContext, principal, input, admission) => {
+    const { request } = requestContext
+    await limitGuardedAttempts(operation, input, requestContext, consume)
     const others = (operation.countRequests?.(input) ?? 1) - 1
-    if (principal && others > 0) await consume('account', countedUserOf(principal), exchange.response, others)
+    if (principal && others > 0)
+      await consume('account', countedUserOf(principal), requestContext.response, others)
     if (!(await isAccessPermitted(operation.access, principal, input.params, services)))
       throw new ServiceError('NotFound')
     const reachedIds = new Set<string>()
-    const caller = toCaller(exchange, principal, reachedIds, admission)
+    const caller = toCaller(requestContext, principal, reachedIds, admission)
     const facts = new OperationContext({
-      ...exchange,
+      ...requestContext,
       operation,
       params: input.params,
       tokens,
@@ -155,7 +165,7 @@ function createInputHandler(
           requirePermissionChecked(operation, input.params, principal, reachedIds)
           return renderResponse(operation, result)
         } catch (error) {
-          return exchange.respondToError(locateInInput(error, input))
+          return requestContext.respondToError(locateInInput(error, input))
         }
       },
     )
@@ -205,13 +215,13 @@ function toCaller(
   admission: Admission | undefined,
 ): Caller | undefined {
   if (principal === undefined) return undefined
-  const { mvUid: userId, roles, acting, application, app } = principal
+  const { mvUid: userId, roles, helper, application, app } = principal
   return {
     userId,
     roles,
     application,
     requestId,
-    ...(acting && { acting }),
+    ...(helper && { helper }),
     ...(app && appLimitsOf(app)),
     ...(admission && { admission }),
     onAccess: (ehrId) => reachedIds.add(ehrId),
@@ -229,12 +239,12 @@ const appLimitsOf = (app: AppPermit) => ({
 async function limitGuardedAttempts(
   operation: Operation,
   input: RequestInput,
-  exchange: RequestContext,
+  requestContext: RequestContext,
   consume: RateLimiter,
 ): Promise<void> {
   if (operation.guardedAccount === undefined) return
   const account = operation.guardedAccount(input)
-  const { request, response } = exchange
+  const { request, response } = requestContext
   const { id, countedAs = id } = operation
   await consume('guardedAddress', `${countedAs} ${addressKey(request.ip ?? '')}`, response)
   if (account !== undefined) await consume('guardedAccount', `${countedAs} ${hashedKey(account)}`, response)
@@ -249,8 +259,8 @@ function toIdempotentRequest(
   const key = method === 'post' ? parseIdempotencyKey(headers['idempotency-key']) : undefined
   if (key === undefined) return undefined
   const content = Buffer.concat([Buffer.from(JSON.stringify([params, query])), bytes])
-  const { mvUid = anonymousCallerOf(headers), acting, app } = principal ?? {}
-  const account = acting ? `${acting.helperId} for ${mvUid}` : mvUid
+  const { mvUid = anonymousCallerOf(headers), helper, app } = principal ?? {}
+  const account = helper ? `${helper.helperId} for ${mvUid}` : mvUid
   const scope = [id, account, ...(app ? [app.id] : [])].join(' ')
   return { key, scope, content }
 }

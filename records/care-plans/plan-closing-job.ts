@@ -2,6 +2,7 @@ import type { ClosedStatus } from '../ehr-records/closable-records.ts'
 import { canFitInTransaction, iterateIdBatches } from '../store/batching/transaction-batches.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
+import { jobRequesterOf } from '../store/documents/job.ts'
 import { enqueueJob, type JobHandler } from '../store/jobs/background-jobs.ts'
 import type { StoreContext, Transaction } from '../store/writing/transaction.ts'
 import type { PlanStores, StoredPlan } from './contents/plan-stores.ts'
@@ -41,7 +42,7 @@ export async function startPlanClosing(
 export const createPlanClosingJob =
   (context: StoreContext, of: PlanStores): JobHandler =>
   async ({ id, by, details }, { unfilteredDb: db, runStep, runLastStep }) => {
-    const caller = { ...by, roles: [], unrestricted: true } as const
+    const caller = { ...jobRequesterOf({ by }), roles: [], unrestricted: true } as const
     const { status } = details as { status: ClosedStatus }
     const goals = documentCollection({ db }, of.goals.kind.collection)
     const existing = await goals.find({ carePlanId: id }, { projection: { _id: 1 } }).toArray()

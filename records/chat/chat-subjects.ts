@@ -98,9 +98,9 @@ async function findNetworkSubject(
   caller: Caller,
   other: string,
 ): Promise<ChatSubject | undefined> {
-  const { userId, acting } = caller
+  const { userId, helper } = caller
   // The conversations of a person with their connections are their own.
-  if (acting || other === userId || !(await connections.areConnected(userId, other))) return undefined
+  if (helper || other === userId || !(await connections.areConnected(userId, other))) return undefined
   caller.onAccess?.(other)
   const both = [userId, other].sort()
   return {

@@ -218,7 +218,7 @@ export class Ehrs {
   async accept(caller: Caller, id: string): Promise<StoredEhr> {
     const subjectId = caller.userId
     const acceptedEhr = await runStoreTransaction(this.#context, async (tx) => {
-      const pending = !caller.acting && (await findPendingEhr(this.#context, subjectId, id, tx.session))
+      const pending = !caller.helper && (await findPendingEhr(this.#context, subjectId, id, tx.session))
       if (!pending) return
       const permissions = ehrPermissions(pending)
       const accept = (now: StoredEhr) => ({ ...now, pending: false })
@@ -228,7 +228,7 @@ export class Ehrs {
     })
     if (acceptedEhr) return acceptedEhr
     const ehr = await this.store.find(caller, { id })
-    if (ehr && (caller.acting || ehr.subjectId !== subjectId)) await this.#refuse(caller, id, 'update')
+    if (ehr && (caller.helper || ehr.subjectId !== subjectId)) await this.#refuse(caller, id, 'update')
     return this.get(caller, id)
   }
 

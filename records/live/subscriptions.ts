@@ -223,8 +223,8 @@ class Subscription implements FeedSubscriber {
     const { sid, until } = this.#subscriber
     const rights = await this.#holders.findRights(this.#caller, sid)
     if (!rights || until.getTime() <= Date.now()) return false
-    const { roles, acting } = rights
-    this.#caller = { ...this.#caller, roles, acting }
+    const { roles, helper } = rights
+    this.#caller = { ...this.#caller, roles, helper }
     return !forAccess || this.#topic.isReachable(this.#caller)
   }
 

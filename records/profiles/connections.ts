@@ -54,8 +54,8 @@ export class Connections {
   }
 
   /** The ones of the users whose names the caller may read: connected ones, and the caller; for a helper none. */
-  async findKnown({ userId: mvUid, acting }: Caller, users: readonly string[]): Promise<Set<string>> {
-    if (acting) return new Set()
+  async findKnown({ userId: mvUid, helper }: Caller, users: readonly string[]): Promise<Set<string>> {
+    if (helper) return new Set()
     const ids = users.map((other) => ownedRecordId(mvUid, other))
     const where = { mvUid, state: 'CONNECTED' as const, id: { in: ids } }
     const { items } = await this.store.list(serviceCaller, 'own', { where, limit: Math.max(ids.length, 1) })

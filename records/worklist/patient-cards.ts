@@ -43,7 +43,7 @@ export class PatientCards {
       .find(readable)
       .toArray()) as EhrAccessFields[]
     const namedEhrs = ehrs.filter(({ _id }) => !anonymizedIds.has(_id))
-    const subjects = caller.acting ? [] : namedEhrs.flatMap((ehr) => subjectOf(ehr) ?? [])
+    const subjects = caller.helper ? [] : namedEhrs.flatMap((ehr) => subjectOf(ehr) ?? [])
     const persons = await this.#persons.cardsOf(subjects)
     return new Map(
       namedEhrs.map((ehr) => {

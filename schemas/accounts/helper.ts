@@ -47,7 +47,7 @@ export const Helper = closedObject('Helper', 'An agreement that a user acts for 
 export type Helper = Static<typeof Helper>
 
 /** A helper who acts for the user of a request. @see docs/decisions/helpers.md */
-export interface Acting {
+export interface ActingHelper {
   helperId: string
   acts: readonly HelperAct[]
 }

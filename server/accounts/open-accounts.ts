@@ -55,7 +55,7 @@ export interface AccountsOptions {
   sendMail: SendMail
   consume: RateLimiter
   /** Cleanups for a deleted account. */
-  belongings: readonly Cleanup[]
+  accountCleanups: readonly Cleanup[]
 }
 
 type Cleanup = AccountDeletionDependencies['cleanups'][number]
@@ -64,7 +64,7 @@ export type OpenAccounts = Awaited<ReturnType<typeof openAccounts>>
 
 /** Opens all services for accounts; Parse Server must have started. */
 export async function openAccounts(options: AccountsOptions) {
-  const { config, publicUrl, database, context, metrics, sendMail, consume, belongings } = options
+  const { config, publicUrl, database, context, metrics, sendMail, consume, accountCleanups } = options
   const { db } = database
   const clock = () => new Date()
   const { credentials, sessions } = await openSessions(options, clock)
@@ -77,7 +77,7 @@ export async function openAccounts(options: AccountsOptions) {
   const termsVersion = terms?.version
   const appServices = await openApps({ ...base, config, keys, accessTokens, publicUrl })
   const forgetApps: Cleanup = (session, mvUid) => appServices.appGrants.forget(session, mvUid)
-  const removals = new AccountDeletion({ ...base, context, cleanups: [...belongings, forgetApps] })
+  const removals = new AccountDeletion({ ...base, context, cleanups: [...accountCleanups, forgetApps] })
   const creation = openAccountCreation({ ...base, context, links: createMailLinks(publicUrl) })
   const registrations = new Registrations({ ...base, ...creation, removals, termsVersion })
   const passwords = new Passwords({ ...base, termsVersion })

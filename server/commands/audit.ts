@@ -85,7 +85,7 @@ async function withAudit<T>(
     if ((await auditInstanceCollection(db).findOne()) === null) throw empty
     return () => {}
   }
-  const database = await openDatabase(config, { beside: true, readOnly, check })
+  const database = await openDatabase(config, { sharesEngine: true, readOnly, checkKeys: check })
   const client = createStartClient(database.uri)
   try {
     return await work(client)

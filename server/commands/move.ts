@@ -32,10 +32,10 @@ const COPY_REPORT_INTERVAL_MS = 1000
 
 function createProgressReport({ stderr }: Terminal): (progress: CopyProgress) => void {
   let reportedAt = 0
-  return ({ collection, documents, of }) => {
+  return ({ collection, documents, total }) => {
     if (Date.now() - reportedAt < COPY_REPORT_INTERVAL_MS) return
     reportedAt = Date.now()
-    stderr.write(`${collection}: ${documents} of about ${of} documents copied\n`)
+    stderr.write(`${collection}: ${documents} of about ${total} documents copied\n`)
   }
 }
 

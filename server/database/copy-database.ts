@@ -6,7 +6,7 @@ import { createCollection } from '../../records/store/documents/indexes.ts'
 export interface CopyProgress {
   collection: string
   documents: number
-  of: number
+  total: number
 }
 
 /** Count and digest of a collection. The digest changes with any byte and does not depend on the order. */
@@ -90,15 +90,15 @@ async function identifySource(source: Db): Promise<string> {
 }
 
 /** @throws Error when the target contains data other than a copy of this source */
-async function claimTarget(target: Db, of: string, expected: readonly string[]): Promise<void> {
+async function claimTarget(target: Db, source: string, expected: readonly string[]): Promise<void> {
   const mark = await copyMarksOf(target).findOne({ _id: 'copy' })
   const found = await collectionsOf(target)
   const foreign = mark ? found.filter((name) => !expected.includes(name)) : found
-  if (foreign.length > 0 || (mark && mark.of !== of))
+  if (foreign.length > 0 || (mark && mark.of !== source))
     throw new Error(
       `The target contains other data (${foreign.slice(0, 3).join(', ') || 'a copy of another database'}). Use an empty database.`,
     )
-  if (!mark) await copyMarksOf(target).insertOne({ _id: 'copy', of })
+  if (!mark) await copyMarksOf(target).insertOne({ _id: 'copy', of: source })
 }
 
 const EXACT_READ_OPTIONS = {
@@ -114,7 +114,7 @@ async function copyDocuments(
   to: Collection,
   tell: (progress: CopyProgress) => void,
 ): Promise<CollectionContents> {
-  const of = await from.estimatedDocumentCount()
+  const total = await from.estimatedDocumentCount()
   const sum = new ContentsDigest()
   for await (const batch of readBatches(from)) {
     const documents = batch.map((bytes) => BSON.deserialize(sum.add(bytes), EXACT_READ_OPTIONS))
@@ -123,7 +123,7 @@ async function copyDocuments(
     const existingKeys = new Set(there.map(documentKeyOf))
     const missing = documents.filter((document) => !existingKeys.has(documentKeyOf(document)))
     if (missing.length > 0) await to.insertMany(missing as never[], EXACT_READ_OPTIONS)
-    tell({ collection: from.collectionName, documents: sum.documents, of })
+    tell({ collection: from.collectionName, documents: sum.documents, total: total })
   }
   return sum.contents
 }

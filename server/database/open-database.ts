@@ -17,7 +17,7 @@ import { waitForDatabase } from './database-wait.ts'
 export interface OpenDatabase {
   uri: string
   /** Location of the data, for the person who starts the service. */
-  place: string
+  location: string
   /** Resolves with the reason when the embedded engine has ended by itself; never for an external MongoDB. */
   unexpectedExit: Promise<string>
   /** Size on disk in bytes. */
@@ -28,13 +28,13 @@ export interface OpenDatabase {
 /** How a process uses the database; by default as the service does. */
 export interface DatabaseUse {
   /** True for a command, which may share the embedded engine with the running service. */
-  beside?: boolean
+  sharesEngine?: boolean
   /** True if a missing database is a mistake, and is not created. */
   requiresData?: boolean
   /** True to leave the database as it is. */
   readOnly?: boolean
   /** Checks the keys before the first write, and returns a function that stores generated keys. */
-  check?: typeof checkKeys
+  checkKeys?: typeof checkKeys
 }
 
 /**
@@ -43,14 +43,14 @@ export interface DatabaseUse {
  * the other kind (main or open test), or another process has opened it
  */
 export async function openDatabase(config: Config, use: DatabaseUse = {}): Promise<OpenDatabase> {
-  const { beside = false, requiresData = false, readOnly = false, check = checkKeys } = use
+  const { sharesEngine = false, requiresData = false, readOnly = false, checkKeys: check = checkKeys } = use
   const file = join(config.dataDir, 'database', DATA_FILE)
   if (requiresData && !config.mongodbUri && !existsSync(file))
     throw noDataError(`There is no database in DATA_DIR (${config.dataDir}).`)
   if (config.mongodbUri) await waitForDatabase(config.mongodbUri, 'MONGODB_URI')
   const database = config.mongodbUri
     ? openRemoteDatabase(config.mongodbUri)
-    : await openEmbeddedDatabase(config, beside)
+    : await openEmbeddedDatabase(config, sharesEngine)
   try {
     const storeKeys = await inDatabase(database.uri, async (db) => {
       if (await hasUnfinishedCopy(db))
@@ -83,7 +83,7 @@ async function inDatabase<T>(uri: string, work: (db: Db) => Promise<T>): Promise
 function openRemoteDatabase(uri: string): OpenDatabase {
   return {
     uri,
-    place: `MongoDB at ${withoutCredentials(uri)}`,
+    location: `MongoDB at ${withoutCredentials(uri)}`,
     unexpectedExit: new Promise(() => {}),
     size: async (db) => (await db.stats()).totalSize,
     close: async () => {},
@@ -103,21 +103,21 @@ const DATA_FILE = 'data.mdb'
 const readDiskSize = async (directory: string): Promise<number> =>
   (await stat(join(directory, DATA_FILE))).blocks * 512
 
-async function openEmbeddedDatabase(config: Config, beside: boolean): Promise<OpenDatabase> {
+async function openEmbeddedDatabase(config: Config, sharesEngine: boolean): Promise<OpenDatabase> {
   const directory = join(config.dataDir, 'database')
   requireDatabase(config, existsSync(join(directory, DATA_FILE)))
-  const running = beside ? await addressOf(directory) : undefined
+  const running = sharesEngine ? await addressOf(directory) : undefined
   if (running !== undefined)
     return {
       ...openRemoteDatabase(createEmbeddedUri(running)),
-      place: directory,
+      location: directory,
       size: () => readDiskSize(directory),
     }
   const engine = await startEmbeddedMongo({ dataDir: directory })
   let closing = false
   return {
     uri: createEmbeddedUri(engine.uri),
-    place: directory,
+    location: directory,
     unexpectedExit: new Promise((resolve) => {
       engine.exited.then((code) => {
         if (!closing) resolve(describeExit(code))

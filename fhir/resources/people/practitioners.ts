@@ -48,7 +48,7 @@ class Practitioners implements ResourceSource {
 
   /** @throws InvalidInput for a caller with too many connections */
   async #known(caller: Caller): Promise<string[]> {
-    if (caller.acting) return []
+    if (caller.helper) return []
     const { items, next } = await this.#profiles.connections.listConnected(caller, MAX_USERS)
     if (next !== null)
       throw parameterError('_id', 'too-costly', 'must be given: you know too many users to search')

@@ -80,7 +80,7 @@ class RelatedPersons implements ResourceSource {
   /** @throws NotFound for all but the subject, helpers too, since relations are private */
   async #requireSubject(caller: Caller, ehrId: string): Promise<void> {
     const { id: _id, ...ehr } = await this.#ehrs.get(caller, ehrId)
-    if (caller.acting || subjectOf(ehr) !== caller.userId) throw new ServiceError('NotFound')
+    if (caller.helper || subjectOf(ehr) !== caller.userId) throw new ServiceError('NotFound')
   }
 }
 

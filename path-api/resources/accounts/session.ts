@@ -20,7 +20,7 @@ export const sessionOperations = [
     reply: [204],
     handle: async (_, { sessions, principal, pathPrefix }) => {
       await sessions.end(principal.mvUid, principal.sessionId)
-      const headers = principal.acting ? {} : refreshCookieHeader(pathPrefix, '', 0)
+      const headers = principal.helper ? {} : refreshCookieHeader(pathPrefix, '', 0)
       return replyWith(undefined, { headers })
     },
   }),

@@ -17,7 +17,7 @@ import { defineHistoryOperation, defineRestoreOperation } from '../../operation/
 import { pickClientFields } from '../../reply/client-fields.ts'
 import { type ReplyWithHead, replyWith } from '../../reply/reply.ts'
 import { type EhrPathPrefix, mountAtEhrAndMed } from '../prefixes.ts'
-import { answerWithCarePlan, answerWithGoal, toTaskResource } from './care-plan-representation.ts'
+import { replyWithCarePlan, replyWithGoal, toTaskResource } from './care-plan-representation.ts'
 
 const historySource = 'EHR data: who changed what, and the way back'
 
@@ -33,7 +33,7 @@ interface VersionedKind<W> {
     history(caller: Caller, key: EhrRecordKey, page: PageRequest): Promise<Page<RecordHistoryEntry<object>>>
     restore(caller: Caller, key: EhrRecordKey, version: number, options: EhrWriteOptions): Promise<W>
   }
-  answer(record: W): ReplyWithHead<Record<string, unknown>, { version: number }>
+  toReply(record: W): ReplyWithHead<Record<string, unknown>, { version: number }>
 }
 
 type VersionedParams = Record<string, string>
@@ -80,7 +80,7 @@ function defineHistoryOperations<W>({
         path: `${base}/{ehrId}${path}/restore`,
         description: 'The status is not restored: a closed record stays closed.',
         restore: async (params, version, { caller, carePlans, ifMatch }) =>
-          kind.answer(
+          kind.toReply(
             await kind
               .recordsOf(carePlans)
               .restore(caller, versionedKeyOf(params as VersionedParams), version, { expected: ifMatch }),
@@ -97,7 +97,7 @@ export const carePlanHistoryOperations = mountAtEhrAndMed(
     former: CarePlanSummary,
     reply: CarePlanResource,
     recordsOf: (carePlans) => carePlans,
-    answer: (plan) => answerWithCarePlan(plan),
+    toReply: (plan) => replyWithCarePlan(plan),
   }),
   ...defineHistoryOperations({
     name: 'Goal',
@@ -106,7 +106,7 @@ export const carePlanHistoryOperations = mountAtEhrAndMed(
     former: GoalSummary,
     reply: GoalResource,
     recordsOf: ({ goals }) => goals,
-    answer: (goal) => answerWithGoal(goal),
+    toReply: (goal) => replyWithGoal(goal),
   }),
   ...defineHistoryOperations({
     name: 'Task',
@@ -115,6 +115,6 @@ export const carePlanHistoryOperations = mountAtEhrAndMed(
     former: TaskForms.resource,
     reply: TaskForms.resource,
     recordsOf: ({ tasks }) => tasks,
-    answer: (task) => replyWith(toTaskResource(task), { version: task.version }),
+    toReply: (task) => replyWith(toTaskResource(task), { version: task.version }),
   }),
 )

@@ -32,22 +32,22 @@ interface ContentsHead {
 }
 
 /** Replies with a plan; the ETag covers its goals and tasks. */
-export const answerWithCarePlan = (
+export const replyWithCarePlan = (
   plan: PlanWithGoals,
   location?: string,
 ): ReplyWithHead<CarePlanResource, ContentsHead> =>
-  answerWithContents(toCarePlanResource(plan), plan, carePlanContents(plan), location)
+  replyWithContents(toCarePlanResource(plan), plan, carePlanContents(plan), location)
 
-export const answerWithGoal = (
+export const replyWithGoal = (
   goal: GoalWithTasks,
   location?: string,
 ): ReplyWithHead<GoalResource, ContentsHead> =>
-  answerWithContents(toGoalResource(goal), goal, goal.tasks, location)
+  replyWithContents(toGoalResource(goal), goal, goal.tasks, location)
 
 /** Goals and tasks of a plan. */
 export const carePlanContents = ({ goals }: PlanWithGoals) => goals.flatMap((goal) => [goal, ...goal.tasks])
 
-export const answerWithContents = <B>(
+export const replyWithContents = <B>(
   body: B,
   { version }: { version: number },
   others: readonly { id: string; version: number }[],

@@ -8,7 +8,7 @@ import {
 import { defineListOperation } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { mountAtEhrAndMed } from '../prefixes.ts'
-import { answerWithCarePlan } from './care-plan-representation.ts'
+import { replyWithCarePlan } from './care-plan-representation.ts'
 
 const carePlanTemplatesSource = 'Endpoints, EHR data; Endpoints, Medical data'
 
@@ -38,7 +38,7 @@ export const carePlanTemplateOperations = [
       errors: ['RuleViolated', 'Conflict'],
       handle: async ({ params: { ehrId, guidelineId }, body }, { caller, carePlans, newId }) => {
         const plan = await carePlans.createFromTemplate(caller, ehrId, guidelineId, body, newId)
-        return answerWithCarePlan(plan, `${base}/${ehrId}/careplan/${plan.id}`)
+        return replyWithCarePlan(plan, `${base}/${ehrId}/careplan/${plan.id}`)
       },
     }),
   ),
@@ -58,7 +58,7 @@ export const carePlanTemplateOperations = [
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { ehrId, careplanId, guidelineId }, body }, { caller, carePlans, newId }) => {
       const key = { ehrId, id: careplanId }
-      return answerWithCarePlan(await carePlans.addFromTemplate(caller, key, guidelineId, body, newId))
+      return replyWithCarePlan(await carePlans.addFromTemplate(caller, key, guidelineId, body, newId))
     },
   }),
 ]

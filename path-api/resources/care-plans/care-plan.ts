@@ -12,10 +12,10 @@ import { defineOperation } from '../../operation/operation.ts'
 import { requireSameId } from '../../operation/path-parameters.ts'
 import { mountAtEhrAndMed } from '../prefixes.ts'
 import {
-  answerWithCarePlan,
-  answerWithContents,
   carePlanContents,
   openItems,
+  replyWithCarePlan,
+  replyWithContents,
   toCarePlanResource,
   toCarePlanSummary,
 } from './care-plan-representation.ts'
@@ -60,7 +60,7 @@ export const carePlanOperations = mountAtEhrAndMed(
       errors: ['RuleViolated', 'Conflict'],
       handle: async ({ params: { ehrId }, body }, { caller, carePlans, newId }) => {
         const plan = await carePlans.create(caller, ehrId, body, newId())
-        return answerWithCarePlan(plan, `${base}/${ehrId}/careplan/${plan.id}`)
+        return replyWithCarePlan(plan, `${base}/${ehrId}/careplan/${plan.id}`)
       },
     }),
   ({ base, of }) =>
@@ -73,7 +73,7 @@ export const carePlanOperations = mountAtEhrAndMed(
       access: 'plan:read',
       reply: [200, CarePlanResource, 'versioned'],
       handle: async ({ params: { ehrId, careplanId } }, { caller, carePlans }) =>
-        answerWithCarePlan(await carePlans.get(caller, { id: careplanId, ehrId })),
+        replyWithCarePlan(await carePlans.get(caller, { id: careplanId, ehrId })),
     }),
   ({ base, of }) =>
     defineOperation({
@@ -89,7 +89,7 @@ export const carePlanOperations = mountAtEhrAndMed(
       handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
         const { ehrId, careplanId } = params
         requireSameId('id', id, careplanId)
-        return answerWithCarePlan(
+        return replyWithCarePlan(
           await carePlans.replace(caller, { id: careplanId, ehrId }, body, { expected: ifMatch }),
         )
       },
@@ -130,7 +130,7 @@ export const carePlanOperations = mountAtEhrAndMed(
           isRetry,
         })
         const tasks = plan.goals.flatMap(({ tasks }) => tasks)
-        return answerWithContents(
+        return replyWithContents(
           { ...toCarePlanResource(plan), open: openItems(plan.goals, tasks) },
           plan,
           carePlanContents(plan),

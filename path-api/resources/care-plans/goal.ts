@@ -7,7 +7,7 @@ import { GoalForms } from '../../../schemas/care-plans/goal.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { requireSameId } from '../../operation/path-parameters.ts'
 import { mountAtEhrAndMed } from '../prefixes.ts'
-import { answerWithContents, answerWithGoal, openItems, toGoalResource } from './care-plan-representation.ts'
+import { openItems, replyWithContents, replyWithGoal, toGoalResource } from './care-plan-representation.ts'
 
 const goalSource = 'Endpoints, EHR data; Endpoints, Medical data; Class Goal'
 
@@ -33,7 +33,7 @@ export const goalOperations = [
     access: 'plan:read',
     reply: [200, GoalResource, 'versioned'],
     handle: async ({ params }, { caller, carePlans }) =>
-      answerWithGoal(await carePlans.goals.get(caller, goalKeyOf(params))),
+      replyWithGoal(await carePlans.goals.get(caller, goalKeyOf(params))),
   }),
   ...mountAtEhrAndMed(
     ({ base, of }) =>
@@ -54,7 +54,7 @@ export const goalOperations = [
           const goal = await carePlans.goals.create(caller, parentIds, body, newId())
           // Only below /med there is a GET for one goal.
           const location = `/med/${ehrId}/careplan/${careplanId}/goal/${goal.id}`
-          return answerWithGoal({ ...goal, tasks: [] }, location)
+          return replyWithGoal({ ...goal, tasks: [] }, location)
         },
       }),
     ({ base, of }) =>
@@ -69,10 +69,10 @@ export const goalOperations = [
         reply: [200, GoalResource, 'versioned'],
         errors: ['IdMismatch', 'RuleViolated'],
         readCurrent: async ({ params }, { caller, carePlans }) =>
-          answerWithGoal(await carePlans.goals.get(caller, goalKeyOf(params))),
+          replyWithGoal(await carePlans.goals.get(caller, goalKeyOf(params))),
         handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
           requireSameId('id', id, params.goalId)
-          return answerWithGoal(
+          return replyWithGoal(
             await carePlans.goals.replace(caller, goalKeyOf(params), body, { expected: ifMatch }),
           )
         },
@@ -94,7 +94,7 @@ export const goalOperations = [
             expected: ifMatch,
             isRetry,
           })
-          return answerWithContents(
+          return replyWithContents(
             { ...toGoalResource(goal), open: openItems([], goal.tasks) },
             goal,
             goal.tasks,

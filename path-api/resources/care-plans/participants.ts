@@ -60,7 +60,7 @@ async function findNames(
   return isNamed ? profiles.persons.namesOf(participations.map(({ mvUid }) => mvUid)) : new Map()
 }
 
-async function answerWithParticipation(
+async function replyWithParticipation(
   context: ParticipantContext,
   participation: StoredParticipation,
   location?: string,
@@ -111,7 +111,7 @@ const addParticipant = ({ path, of }: ParticipantPrefix) =>
       const location = path
         .replace('{ehrId}', parentIds.ehrId)
         .replace(/\{(careplanId|ownerId)\}/, parentIds.carePlanId)
-      return answerWithParticipation(context, participation, `${location}/${participation.id}`)
+      return replyWithParticipation(context, participation, `${location}/${participation.id}`)
     },
   })
 
@@ -127,7 +127,7 @@ const getParticipant = ({ path, of }: ParticipantPrefix) =>
     handle: async ({ params }, context) => {
       const { caller, carePlans } = context
       const participation = await carePlans.participants.get(caller, participationKeyOf(params))
-      return answerWithParticipation(context, participation)
+      return replyWithParticipation(context, participation)
     },
   })
 
@@ -147,7 +147,7 @@ const updateParticipant = ({ path, of }: ParticipantPrefix) =>
       const key = participationKeyOf(params)
       requireSameId('participationId', participationId, key.id)
       const next = await carePlans.participants.replace(caller, key, body, { expected: ifMatch })
-      return answerWithParticipation(context, next)
+      return replyWithParticipation(context, next)
     },
   })
 

@@ -19,7 +19,7 @@ const diagnosisOperations = defineRecordOperations(Diagnosis, '/ehr/{ehrId}/diag
 })
 
 /** Replies with a stored record, and 201 if it is new. */
-const answerWithStored = (
+const replyWithStored = (
   kind: typeof AdverseReaction | typeof Device,
   path: string,
   { record, created }: { record: SavedRecord<object>; created: boolean },
@@ -62,7 +62,7 @@ const reactionOperations = [
         requireSameId('substance', '', substance)
       if (id !== undefined) requireSameId('id', id, (await reactions.findKey(ehrId, { substance })).id)
       const put = await reactions.put(caller, ehrId, reaction, { expected: ifMatch, createOnly }, newId)
-      return answerWithStored(
+      return replyWithStored(
         AdverseReaction,
         reactionsPath,
         put,
@@ -107,7 +107,7 @@ const deviceOperations = [
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { ehrId }, body }, { caller, devices, ifMatch, createOnly, newId }) => {
       const put = await devices.put(caller, ehrId, body, { expected: ifMatch, createOnly }, newId)
-      return answerWithStored(Device, devicesPath, put, `/ehr/${ehrId}/device/${put.record.id}`)
+      return replyWithStored(Device, devicesPath, put, `/ehr/${ehrId}/device/${put.record.id}`)
     },
   }),
   ...defineRecordOperations(Device, devicesPath, {

@@ -29,7 +29,7 @@ interface QueryContext {
 }
 
 /** Replies with the rows of a query in the preferred format of the client. */
-export async function answerQuery(
+export async function replyWithQueryResult(
   request: QueryRequest,
   { caller, queries, accepted, isAbandoned }: QueryContext,
 ) {
@@ -117,7 +117,7 @@ export const aqlOperations = [
     reply: [200, resultFormats],
     errors: ['RuleViolated', 'DeadlineExceeded'],
     handle: ({ body: { q, query_parameters: parameters = {}, ...page } }, context) =>
-      answerQuery({ q, parameters, ...page }, context),
+      replyWithQueryResult({ q, parameters, ...page }, context),
   }),
   defineOperation({
     id: 'linkAql',
@@ -136,7 +136,7 @@ export const aqlOperations = [
     errors: ['RuleViolated'],
     deadlineMs: QUERY_DEADLINE_MS,
     handle: ({ query: { q, query_parameters, ...page } }, context) =>
-      answerQuery({ q, parameters: parseQueryParameters(query_parameters), ...page }, context),
+      replyWithQueryResult({ q, parameters: parseQueryParameters(query_parameters), ...page }, context),
   }),
   defineOperation({
     id: 'explainAql',

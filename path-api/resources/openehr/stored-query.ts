@@ -9,7 +9,7 @@ import {
 import { defineArrayOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { replyWith } from '../../reply/reply.ts'
-import { answerQuery, parseQueryParameters, QUERY_DEADLINE_MS, resultFormats } from './aql.ts'
+import { parseQueryParameters, QUERY_DEADLINE_MS, replyWithQueryResult, resultFormats } from './aql.ts'
 
 const storedQueriesSource = 'Operations of our own: stored queries'
 const storedQueriesPath = '/med/query'
@@ -110,7 +110,7 @@ export const storedQueryOperations = [
     errors: ['RuleViolated', 'DeadlineExceeded'],
     handle: async ({ params: { name }, body: { query_parameters = {}, ...page } }, context) => {
       const { caller, storedQueries } = context
-      return answerQuery(
+      return replyWithQueryResult(
         { ...(await storedQueries.requestFor(caller, name, query_parameters)), ...page },
         context,
       )
@@ -132,7 +132,7 @@ export const storedQueryOperations = [
     handle: async ({ params: { name }, query: { query_parameters, ...page } }, context) => {
       const { caller, storedQueries } = context
       const request = await storedQueries.requestFor(caller, name, parseQueryParameters(query_parameters))
-      return answerQuery({ ...request, ...page }, context)
+      return replyWithQueryResult({ ...request, ...page }, context)
     },
   }),
 ]

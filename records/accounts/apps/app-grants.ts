@@ -287,7 +287,7 @@ export class AppGrants {
   async findRights(
     { userId, app }: Pick<Caller, 'userId' | 'app'>,
     sid: string,
-  ): Promise<Pick<Caller, 'roles' | 'acting'> | undefined> {
+  ): Promise<Pick<Caller, 'roles' | 'helper'> | undefined> {
     const { sessions, apps } = this.#parts
     if (!app) return sessions.facts(sid)
     const registeredApp = await apps.find(app.id)

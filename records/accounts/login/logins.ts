@@ -162,9 +162,9 @@ export class Logins {
     const { sessions, accessTokens } = this.#parts
     const session = await sessions.beginHelperSession(sid, agreement)
     const facts = session && (await sessions.facts(session.sid))
-    if (!session || !facts?.acting) throw new ServiceError('NotFound')
+    if (!session || !facts?.helper) throw new ServiceError('NotFound')
     const { mvUid, sessionToken } = session
-    const { helperId, acts } = facts.acting
+    const { helperId, acts } = facts.helper
     const authToken = await accessTokens.sign({ sub: mvUid, sid: session.sid, helperId })
     return { authToken, expiresIn: accessTokens.lifetime, sessionToken, mvUid, acts: [...acts] }
   }

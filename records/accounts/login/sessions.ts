@@ -1,5 +1,5 @@
 import type { Collection, Db } from 'mongodb'
-import type { Acting } from '../../../schemas/accounts/helper.ts'
+import type { ActingHelper } from '../../../schemas/accounts/helper.ts'
 import type { Session } from '../../../schemas/accounts/login.ts'
 import { findRolesOfUser } from '../../ehrs/rights/roles.ts'
 import { type Database, isDuplicateKeyError } from '../../store/documents/database.ts'
@@ -48,7 +48,7 @@ export interface SessionIdentity {
   mvUid: string
   roles: readonly string[]
   /** Set when a helper acts for the user; such a session has none of the user's roles. */
-  acting?: Acting
+  helper?: ActingHelper
 }
 
 const MINUTE_MS = 60_000
@@ -145,13 +145,13 @@ export class Sessions {
     const session = await this.#sessions.findOne(this.#activeFilter({ _id: sid }))
     if (!session) return undefined
     const mvUid = sessionOwnerOf(session)
-    const [isUsable, roles, acting] = await Promise.all([
+    const [isUsable, roles, helper] = await Promise.all([
       this.#hasUsableAccount(session),
       session.helper ? [] : findRolesOfUser(this.#database, mvUid),
-      session.helper && this.#actingOf(session.helper),
+      session.helper && this.#readHelper(session.helper),
     ])
-    if (!isUsable || (session.helper && !acting)) return undefined
-    const facts = { mvUid, roles, ...(acting && { acting }) }
+    if (!isUsable || (session.helper && !helper)) return undefined
+    const facts = { mvUid, roles, ...(helper && { helper }) }
     return { facts, expiresAt: this.#toActiveSession(session).expiresAt }
   }
 
@@ -162,13 +162,13 @@ export class Sessions {
   }
 
   /** The permissions of the helper with this class-family token; undefined when the token has ended. */
-  async findActing(sessionToken: string): Promise<Acting | undefined> {
+  async findHelper(sessionToken: string): Promise<ActingHelper | undefined> {
     const session = await this.findByToken(sessionToken)
-    return session && (await this.facts(session.sid))?.acting
+    return session && (await this.facts(session.sid))?.helper
   }
 
   /** The permissions of a helper; undefined when their own session or the agreement has ended. */
-  async #actingOf({ helperId, sid, agreementId }: HelperSession): Promise<Acting | undefined> {
+  async #readHelper({ helperId, sid, agreementId }: HelperSession): Promise<ActingHelper | undefined> {
     const [own, agreement] = await Promise.all([
       this.facts(sid),
       helperAgreementsOf(this.#database.db).findOne({ _id: agreementId }),
@@ -342,7 +342,7 @@ export class Sessions {
     const sessions = await this.#sessions.find(filter, { projection: { _id: 1 } }).toArray()
     const { deletedCount } = await this.#sessions.deleteMany(filter)
     this.invalidateCache()
-    // Parse Server may end a session without these. They are void all the same, see #actingOf.
+    // Parse Server may end a session without these. They are void all the same, see #readHelper.
     await this.#sessions.deleteMany({ 'helper.sid': { $in: sessions.map(({ _id }) => _id) } })
     await refreshTokensOf(this.#database.db).deleteMany({ sid: { $in: sessions.map(({ _id }) => _id) } })
     await this.#credentials.forgetSessions()

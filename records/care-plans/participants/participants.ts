@@ -20,7 +20,7 @@ import type { FindParticipants, RecordChange } from '../../live/changes.ts'
 import { iterateIdBatches } from '../../store/batching/transaction-batches.ts'
 import { type Caller, isPermitted } from '../../store/documents/caller.ts'
 import { documentCollection, runTransaction } from '../../store/documents/database.ts'
-import type { Job } from '../../store/documents/job.ts'
+import { type Job, jobRequesterOf } from '../../store/documents/job.ts'
 import {
   fromStoredPermissions,
   type ParseDocument,
@@ -113,7 +113,7 @@ export class Participants {
 
   /** Whether the caller may know who the participants are: those who manage a plan may, unless it is anonymous. */
   async mayLearnNames(caller: Caller, { ehrId, carePlanId }: PlanParentIds): Promise<boolean> {
-    if (caller.acting) return false
+    if (caller.helper) return false
     const plans = documentCollection(this.#context, 'CarePlan')
     const plan = await plans.findOne({ _id: carePlanId, ehrId, anonymous: { $ne: true } })
     const permissions = plan && participationPermissions(fromStoredPermissions(plan), carePlanId)
@@ -239,7 +239,7 @@ export class Participants {
 
   /** Archives all participations of a user whose account is deleted; the deletion removes the roles. */
   async archiveOfUser({ id: mvUid, by }: Job, { unfilteredDb: db, runStep }: JobSteps): Promise<void> {
-    const caller = { ...by, roles: [], unrestricted: true } as const
+    const caller = { ...jobRequesterOf({ by }), roles: [], unrestricted: true } as const
     const archive = (now: StoredParticipation) => this.#withNextChange({ ...now, status: 'ARCHIVED' })
     const documents = documentCollection({ db }, Participation.collection)
     for await (const ids of iterateIdBatches(documents, { mvUid, status: 'ACTIVE' }))

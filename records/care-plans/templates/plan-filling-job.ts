@@ -5,6 +5,7 @@ import { BATCH_LIMITS } from '../../store/batching/transaction-batches.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { documentCollection } from '../../store/documents/database.ts'
 import { createSeededIdGenerators } from '../../store/documents/ids.ts'
+import { jobRequesterOf } from '../../store/documents/job.ts'
 import { fromStoredPermissions } from '../../store/documents/parse-format.ts'
 import { enqueueJob, type JobHandler } from '../../store/jobs/background-jobs.ts'
 import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
@@ -57,7 +58,7 @@ export const createPlanFillingJob =
     const { templateId, use, today, invited } = details as PlanFillingDetails
     const template = templates.get(templateId, use.language)
     if (!template) throw new Error(`The template ${templateId} does not exist any more.`)
-    const caller = { ...by, roles: [], unrestricted: true } as const
+    const caller = { ...jobRequesterOf({ by }), roles: [], unrestricted: true } as const
     const contents = buildGoalsAndTasks(
       instantiateTemplate(template, use, today).goals,
       { ehrId, carePlanId: id },

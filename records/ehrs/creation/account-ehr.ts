@@ -44,7 +44,7 @@ export async function ensureAccountEhr(context: StoreContext, caller: Caller, eh
 export const canManageEhr = (caller: Caller, ehr: ManagedEhr): boolean =>
   caller.unrestricted === true ||
   isAdmin(caller) ||
-  (!caller.acting && caller.userId === (subjectOf(ehr) ?? ehr.creatorId))
+  (!caller.helper && caller.userId === (subjectOf(ehr) ?? ehr.creatorId))
 
 /** Adds history and audit of an EHR that was written without its store. */
 export function recordEhrCreation(

@@ -3,6 +3,7 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import { canFitInTransaction, deleteInBatches } from '../../store/batching/transaction-batches.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { documentCollection, runTransaction } from '../../store/documents/database.ts'
+import { jobRequesterOf } from '../../store/documents/job.ts'
 import type { ParseDocument } from '../../store/documents/parse-format.ts'
 import {
   enqueueJob,
@@ -184,11 +185,12 @@ export function ehrVisibilityJobs(context: StoreContext): JobHandlers {
     await steps.runLastStep()
   }
   const show: JobHandler = async ({ ehrId, by }, steps) => {
+    const caller = { ...jobRequesterOf({ by }), roles: [], unrestricted: true } as const
     const { hidden: still, show: change } = hiddenRecords
     await changeInSteps(steps, { ...hidingOf(context, ehrId), still, change })
     await steps.runLastStep(async (tx) => {
       const deletedEhr = await deletedEhrsOf(context).findOne({ _id: ehrId }, { session: tx.session })
-      if (deletedEhr) await reinstateEhr(context, tx, { ...by, roles: [], unrestricted: true }, deletedEhr)
+      if (deletedEhr) await reinstateEhr(context, tx, caller, deletedEhr)
     })
   }
   return { hide, show }

@@ -40,7 +40,7 @@ export async function findHiddenRecords(
   { fields, limit = 0 }: { fields?: readonly string[]; limit?: number } = {},
 ): Promise<HiddenRecord[]> {
   // Helpers read nothing that is deleted.
-  if (caller.acting) return []
+  if (caller.helper) return []
   const names = fields && ['ehrId', 'version', '_rperm', ...fields]
   const projection: Document = Object.fromEntries((names ?? []).map((name) => [name, 1]))
   const found = documentCollection({ db }, collection)

@@ -28,7 +28,7 @@ export interface Admission {
   pause(workMs: number): Promise<void>
   /**
    * Call it when the request has ended; further calls have no effect.
-   * @param hasFailed whether it has waited in vain, for the database or for its timeout
+   * @param hasFailed whether the request timed out or the database failed
    */
   release(hasFailed?: boolean): void
 }

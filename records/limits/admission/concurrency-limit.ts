@@ -83,7 +83,7 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * @param hasFailed whether it has waited in vain, so that its time says nothing about others
+   * @param hasFailed whether the request timed out or the database failed: its duration then says nothing about others
    * @returns the time that the request has cost
    */
   end({ beganAtMs, sharedMs, isIdle }: RunningRequest, nowMs: number, hasFailed: boolean): number {

@@ -1,5 +1,5 @@
 import type { AppPermit } from '../../../schemas/accounts/app.ts'
-import type { Acting } from '../../../schemas/accounts/helper.ts'
+import type { ActingHelper } from '../../../schemas/accounts/helper.ts'
 import type { HelperAct } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Admission } from '../../limits/admission/admission-control.ts'
@@ -13,7 +13,7 @@ export interface Caller {
   application: string
   requestId: string
   /** Set when a helper acts for the user: the rights are the user's, the helper is the author. */
-  acting?: Acting | undefined
+  helper?: ActingHelper | undefined
   /** The admission of the request, by which long work pauses for others; undefined: the service's own work. */
   admission?: Pick<Admission, 'pause'>
   /** Called with the id of each EHR whose data the caller reached, and of each connected user. */
@@ -41,16 +41,16 @@ export interface Author {
   onBehalfOf?: string
 }
 
-export const authorOf = ({ userId, acting }: Pick<Caller, 'userId' | 'acting'>): Author =>
-  acting ? { userId: acting.helperId, onBehalfOf: userId } : { userId }
+export const authorOf = ({ userId, helper }: Pick<Caller, 'userId' | 'helper'>): Author =>
+  helper ? { userId: helper.helperId, onBehalfOf: userId } : { userId }
 
 /** Helpers read everything except messages, which need a grant of their own. */
-export const isReadableByHelper = ({ acting }: Pick<Caller, 'acting'>, act: HelperAct | undefined): boolean =>
-  !acting || act !== 'MESSAGES' || acting.acts.includes(act)
+export const isReadableByHelper = ({ helper }: Pick<Caller, 'helper'>, act: HelperAct | undefined): boolean =>
+  !helper || act !== 'MESSAGES' || helper.acts.includes(act)
 
 /** @param act the grant that a write needs; undefined: no helper may write. @throws Forbidden without the grant */
-export function requireWritableByHelper({ acting }: Caller, act: HelperAct | undefined): void {
-  if (acting && (act === undefined || !acting.acts.includes(act)))
+export function requireWritableByHelper({ helper }: Caller, act: HelperAct | undefined): void {
+  if (helper && (act === undefined || !helper.acts.includes(act)))
     throw new ServiceError('Forbidden', {
       detail: 'You act for another person, who has not granted you this.',
     })

@@ -1,5 +1,15 @@
 import type { Db } from 'mongodb'
+import type { ActingHelper } from '../../../schemas/accounts/helper.ts'
 import type { Caller } from './caller.ts'
+
+/** As stored: `acting` is the helper of the caller. */
+type JobRequester = Pick<Caller, 'userId' | 'application' | 'requestId'> & { acting?: ActingHelper }
+
+/** The user who requested a job, as a caller without roles. */
+export const jobRequesterOf = ({ by: { acting, ...requester } }: Pick<Job, 'by'>) => ({
+  ...requester,
+  ...(acting && { helper: acting }),
+})
 
 /** Work in several transactions. It is stored until it is done, so that any instance can resume it. */
 export interface Job {
@@ -11,7 +21,7 @@ export interface Job {
   id: string
   ehrId: string
   /** The user who requested it. History and audit name them, whichever instance runs it. */
-  by: Pick<Caller, 'userId' | 'application' | 'requestId' | 'acting'>
+  by: JobRequester
   /** Further parameters of the job. */
   details?: unknown
   /** Readers and collections whose reads wait for the job. Absent: the documents are hidden from everybody. */

@@ -205,8 +205,8 @@ export async function enqueueJob(
   caller: Caller,
   work: Omit<Job, '_id' | 'leaseUntil' | 'by'>,
 ): Promise<void> {
-  const { userId, application, requestId, acting } = caller
-  const by = { userId, application, requestId, ...(acting && { acting }) }
+  const { userId, application, requestId, helper } = caller
+  const by = { userId, application, requestId, ...(helper && { acting: helper }) }
   const _id = jobId(work)
   const content = { ...work, by, leaseUntil: newLeaseEnd() }
   await jobCollection(context).replaceOne({ _id }, content, { session: tx.session, upsert: true })

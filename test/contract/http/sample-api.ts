@@ -285,7 +285,7 @@ async function startSampleServer(
     checking: true,
     db,
     consume: await openRateLimits(db, rateLimits),
-    admission: new AdmissionControl(),
+    admissionControl: new AdmissionControl(),
     corsOrigins: ['https://friend.example'],
     pathPrefix: '',
     version: '0.0.0',
