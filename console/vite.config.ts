@@ -49,7 +49,7 @@ const measurementKinds: Plugin = {
         },
         quantities: Object.entries(quantities).map(([name, { unit, hard, warn }]) => ({
           name,
-          units: convertibleUnitNames(unit).map((code: string) => ({
+          units: [...new Set<string>([unit, ...convertibleUnitNames(unit)])].map((code) => ({
             code,
             hard: inUnit(unit, code, hard),
             warn: inUnit(unit, code, warn),

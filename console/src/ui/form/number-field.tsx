@@ -21,8 +21,9 @@ export function NumberField({ quantity: { name, units }, value, onChange, error 
   const t = useText()
   const id = useId()
   const label = quantityName(name, name)
-  // Other spellings of a unit have no text of their own.
-  const choices = units.filter(({ code }) => translateName(`unit.${code}`, '') !== '')
+  // Other spellings of a unit have no text of their own. The unit of the value is a choice in any case: a select whose
+  // value is none of its options would show another unit than the one that is sent.
+  const choices = units.filter(({ code }) => code === value.unit || translateName(`unit.${code}`, '') !== '')
   return (
     <FieldFrame id={id} label={label} error={error}>
       <div className="number">

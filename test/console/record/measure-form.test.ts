@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { createPatient, createPlan } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { assertNoFaults, button, goTo, logInOn, useConsoleBrowser } from '../open-console.ts'
+
+describe('the form for a measurement', () => {
+  const opened = useConsoleBrowser()
+
+  it('sends the unit that it shows', async () => {
+    const patient = await createPatient()
+    await createPlan(patient)
+    const page = await opened.open()
+    await logInOn(page, patient)
+    await goTo(page, 'measure?kind=bmi')
+    await page.getByLabel('Weight', { exact: true }).fill('80')
+    await page.getByLabel('Height', { exact: true }).fill('175')
+    await button(page, 'Save').click()
+    await page.getByText('Weight 80 kg, Height 175 cm').waitFor()
+    const { items } = assertStatus(await patient.call('GET', 'procedure/bmi'))
+    assert.deepEqual([items[0].height, items[0].heightUnit], [175, 'cm'])
+    assertNoFaults(page)
+  })
+})
