@@ -22,18 +22,20 @@ export interface GraphBand {
   level: BandLevel
 }
 
-/** The default bands of a kind, for plans without thresholds; undefined: none. */
+/**
+ * The bands of a kind in plans without thresholds: those of its usual preset, or else the unusually low and high values.
+ * Between these two is no band: a value that somebody is not asked about again need not be normal.
+ */
 function findUsualBands({ thresholdTarget, series }: GraphSource): AlertBands | undefined {
   const preset = Object.keys(thresholdTarget.presets)[0]
+  if (preset !== undefined) return toAlertBands(thresholdTarget, preset)
   const limits = Object.entries(series).flatMap(([name, one]) =>
     one.usual ? [[`${name}Low`, one.usual[0]] as const, [`${name}High`, one.usual[1]] as const] : [],
   )
-  const thresholds: Thresholds | undefined =
-    preset ??
-    (limits.length > 0
-      ? ({ unit: thresholdTarget.unit, ...Object.fromEntries(limits) } as Thresholds)
-      : undefined)
-  return thresholds === undefined ? undefined : toAlertBands(thresholdTarget, thresholds)
+  if (limits.length === 0) return undefined
+  const thresholds: Thresholds = { unit: thresholdTarget.unit, ...Object.fromEntries(limits) }
+  const set = toAlertBands(thresholdTarget, thresholds)
+  return { ...set, bands: set.bands.filter((band) => bandLevelOf(set, band) !== 'NORMAL') }
 }
 
 /** The bands of one series in ascending order: the plan's thresholds, or else the usual ones. */

@@ -142,7 +142,10 @@ const GraphSeries = closedObject('GraphSeries', 'A line of a graph', {
       severity: chartNumber('Severity within its thresholds: higher is worse', 3),
       level: BandLevelEnum,
     }),
-    { description: 'Bands in ascending order: those of the plan’s thresholds, otherwise the default ones' },
+    {
+      description:
+        'Bands in ascending order: those of the plan’s thresholds, otherwise the default ones. A value that is known to be plausible only has no band',
+    },
   ),
 })
 

@@ -89,6 +89,39 @@ describe('the graph of an EHR', () => {
     assert.ok(axis.min < 75 && axis.min > 0 && axis.max > 184 && axis.max < 300)
   })
 
+  it('calls no value normal of which only the plausible range is known', async () => {
+    const values: [string, object][] = [
+      ['heartrate', { heartRate: 175, heartRateUnit: '/min' }],
+      ['oxygensaturation', { oxygenSaturation: 89, oxygenSaturationUnit: '%' }],
+      ['bloodglucose', { bloodGlucose: 19.5, bloodGlucoseUnit: 'mmol/L' }],
+    ]
+    const other = await createPatient()
+    const carePlanId = await createPlan(other)
+    for (const [path, value] of values)
+      assertStatus(
+        await other.call('POST', `procedure/${path}`, {
+          carePlanId,
+          timestamp: new Date(start).toISOString(),
+          ...value,
+        }),
+        201,
+      )
+    const { series } = assertStatus(await other.call('GET', `/ehr/${other.ehrId}/summary/medgraph`))
+    assert.deepEqual(
+      new Map(
+        series.map(({ measure, bands }: Values & { bands: Values[] }) => [
+          measure,
+          bands.map(({ code, from, to, level }) => [code, from, to, level].join()),
+        ]),
+      ),
+      new Map([
+        ['bloodglucose', ['low,,3,ALERT', 'high,20,,ALERT']],
+        ['heartrate', ['low,,40,ALERT', 'high,180,,ALERT']],
+        ['oxygensaturation', ['low,,88,ALERT']],
+      ]),
+    )
+  })
+
   it('has the prescribed schema', async function () {
     const example = readCorpusFile<{ series: object[] }>(this, 'vectors/medgraph-example.json')
     assertShape(await graph('?measures=bloodpressure'), example)
