@@ -71,8 +71,8 @@ async function keepDeleted(
   if (change.action === 'delete') return change.after === null ? versions : []
   if (versions.length === 0) return []
   const after = await documentCollection(context, change.collection).findOne({ _id: change.id })
-  const now = { ...change, after: after as ParseDocument | null }
-  const current = types.flatMap(({ source }) => source.versionsOf?.(now) ?? [])
+  const deletion = { ...change, after: after as ParseDocument | null }
+  const current = types.flatMap(({ source }) => source.versionsOf?.(deletion) ?? [])
   return versions.filter(({ id }) => !current.some((one) => one.id === id && one.action !== 'delete'))
 }
 

@@ -21,17 +21,17 @@ function parseMax(text: string): number {
  * @throws InvalidInput unless the parameters name one patient; ContentTooLarge
  */
 export async function findLastOfEachCode(
-  { of, base }: { of: ResourceDescription; base: string },
+  { of: description, base }: { of: ResourceDescription; base: string },
   { max = '1', ...parameters }: SearchParameters,
   search: (search: ResourceSearch) => Promise<FoundResources>,
 ): Promise<FhirResource[]> {
   const count = parseMax(String(max))
-  const parsedSearch = parseSearch(of, parameters, { strict: true, base })
+  const parsedSearch = parseSearch(description, parameters, { strict: true, base })
   const patients = parsedSearch.criteria.filter(isPatientCriterion).flatMap(({ values }) => values)
   if (patients.length !== 1) throw parameterError('patient', 'required', 'must name one patient')
   const found: FhirResource[] = []
   const limits = new BundleLimits('Ask for fewer codes, or lower max.')
-  for (const code of of.codes ?? []) {
+  for (const code of description.codes ?? []) {
     const criteria = [...parsedSearch.criteria, criterionOf('code', [code])]
     const { resources } = await search({ ...parsedSearch, criteria, order: 'desc', count, total: false })
     found.push(...limits.countFound(resources))

@@ -119,7 +119,7 @@ interface SummarySources {
 export async function patientSummary(
   id: string,
   { base, readPatient, search }: SummarySources,
-  at: string,
+  createdAt: string,
 ): Promise<FhirResource> {
   const patient = await readPatient()
   const found: (readonly FhirResource[] | undefined)[] = []
@@ -135,7 +135,7 @@ export async function patientSummary(
     status: 'final',
     type: { coding: [{ system: LOINC, code: '60591-5', display: 'Patient summary Document' }] },
     subject: { reference: `Patient/${id}` },
-    date: at,
+    date: createdAt,
     author: [{ display: 'Health Record Service' }],
     title: 'Patient summary',
     section: SECTIONS.map((section, i) => sectionOf(section, found[i])),
@@ -144,7 +144,7 @@ export async function patientSummary(
     resourceType: 'Bundle',
     identifier: { system: 'urn:ietf:rfc:3986', value: `urn:uuid:${documentId}` },
     type: 'document',
-    timestamp: at,
+    timestamp: createdAt,
     entry: [composition, patient, ...found.flatMap((one) => one ?? [])].map((resource) => ({
       fullUrl: `${base}/${resource.resourceType}/${resource.id}`,
       resource,

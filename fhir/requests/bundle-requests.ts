@@ -26,7 +26,7 @@ import {
 } from './bundle-entries.ts'
 import { type FhirResources, requireCreatableByUpdate, type WrittenResource } from './fhir-resources.ts'
 
-/** The checks of so many creations take some milliseconds, in which no other request is served. */
+/** The most creations at the same time. Their checks take some milliseconds, in which no other request is served. */
 const MAX_CONCURRENT_CREATIONS = 20
 
 interface EntryResponse {
@@ -236,7 +236,7 @@ export class BundleRequests {
     }))
   }
 
-  /** @throws PreconditionFailed unless the condition fits one resource */
+  /** @throws PreconditionFailed unless the condition matches one resource */
   async #findReferenced({ caller, limits }: LimitedRequest, reference: string): Promise<string> {
     const [type = '', query = ''] = reference.split('?', 2)
     limits.requireTime()
@@ -244,7 +244,7 @@ export class BundleRequests {
     limits.count({ resource: found })
     limits.requireBudget()
     if (!found)
-      throw new ServiceError('PreconditionFailed', { detail: 'A conditional reference fits no resource.' })
+      throw new ServiceError('PreconditionFailed', { detail: 'A conditional reference matches no resource.' })
     return `${type}/${found.id}`
   }
 
@@ -374,7 +374,7 @@ interface PreparedEntry {
   entry: BundleEntry
   /** The id of the resource that it writes. */
   id: string
-  /** The resource that its condition fits. */
+  /** The resource that its condition matches. */
   found: FhirResource | undefined
 }
 
@@ -397,7 +397,7 @@ const conditionOf = (entry: BundleEntry): SearchParameters | undefined =>
   entry.method === 'POST' ? entry.ifNoneExist : isConditional(entry) ? entry.query : undefined
 
 const CREATED_MEANWHILE =
-  'Another request has created a resource that fits a condition. Send the Bundle again.'
+  'Another request has created a resource that matches a condition. Send the Bundle again.'
 
 const isConditional = ({ method, id }: BundleEntry): boolean => method !== 'GET' && id === undefined
 

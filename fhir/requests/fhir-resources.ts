@@ -75,7 +75,7 @@ const unsupportedError = (type: string, interaction: Interaction) =>
   new ServiceError('MethodNotAllowed', { detail: `${type} does not support ${interaction}.` })
 
 /**
- * An update whose condition fits no resource creates one, unless it expects a version, or names an id.
+ * An update whose condition matches no resource creates one, unless it expects a version, or names an id.
  * @throws PreconditionFailed; RuleViolated
  */
 export function requireCreatableByUpdate(type: string, id: unknown, { expected }: ResourceWrite): void {
@@ -86,7 +86,7 @@ export function requireCreatableByUpdate(type: string, id: unknown, { expected }
       {
         path: `${type}.id`,
         code: 'not-supported',
-        message: 'is given by the service, and no resource fits the condition. Leave it out',
+        message: 'is given by the service, and no resource matches the condition. Leave it out',
       },
     ],
   })
@@ -313,10 +313,10 @@ export class FhirResources {
     options: ResourceWrite,
   ): Promise<WrittenResource> {
     this.#methodOf(type, 'patch', 'update')
-    const now = await this.#methodOf(type, 'patch', 'read').perform(caller, id)
-    const { versionId } = now.meta as { versionId: string }
+    const currentResource = await this.#methodOf(type, 'patch', 'read').perform(caller, id)
+    const { versionId } = currentResource.meta as { versionId: string }
     const { expected = [Number(versionId)] } = options
-    const resource = patchResource(now, patch)
+    const resource = patchResource(currentResource, patch)
     if (resource.resourceType !== type)
       throw parameterError(`${type}.resourceType`, 'not-supported', 'cannot change')
     return this.update(caller, id, resource, { ...options, expected })
@@ -421,8 +421,10 @@ export class FhirResources {
     const [found, another] = resources
     if (another)
       throw new ServiceError('PreconditionFailed', {
-        detail: 'The condition fits several resources. Make it fit one.',
-        violations: [{ path: '', code: 'multiple-matches', message: 'Several resources fit the condition' }],
+        detail: 'The condition matches several resources. Change it so that it matches one.',
+        violations: [
+          { path: '', code: 'multiple-matches', message: 'Several resources match the condition' },
+        ],
       })
     return found
   }

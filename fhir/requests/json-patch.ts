@@ -88,7 +88,7 @@ function withoutEmptyParts(element: unknown): unknown {
 export const patchResource = (resource: FhirResource, patch: readonly PatchOperation[]): FhirResource =>
   (withoutEmptyParts(applyPatch(resource, patch)) ?? {}) as FhirResource
 
-/** Applies a patch to a copy of a document. @throws RuleViolated for an operation that does not fit */
+/** Applies a patch to a copy of a document. @throws RuleViolated for an operation that does not apply to it */
 export function applyPatch<T>(document: T, patch: readonly PatchOperation[]): T {
   const patchedDocument = copyElement(document)
   let carriedLength = 0
@@ -106,10 +106,11 @@ export function applyPatch<T>(document: T, patch: readonly PatchOperation[]): T 
 function applyOperation(document: unknown, operation: PatchOperation, position: number): void {
   const { op, path, from = '', value } = operation
   if (op === 'test') {
-    const [now, expected] = [valueAt(document, path, position), value].map((one) =>
+    const [currentValue, expected] = [valueAt(document, path, position), value].map((one) =>
       copyElement(one, numberOf),
     )
-    if (!isDeepStrictEqual(now, expected)) throw patchError(position, 'does not fit the current value')
+    if (!isDeepStrictEqual(currentValue, expected))
+      throw patchError(position, 'does not match the current value')
   } else if (op === 'remove') remove(document, path, position)
   else if (op === 'replace') {
     remove(document, path, position)

@@ -141,9 +141,9 @@ const patientParameters = ({ elements }: FhirMapping) =>
 /** Describes a parameter. A reference is found where the mapping shows the field of the parameter. */
 function describeParameter(
   { elements }: FhirMapping,
-  { type, description, field = '', path: own, modifiers }: Omit<FhirSearchParameter, 'where'>,
+  { type, description, field = '', path: searchPath, modifiers }: Omit<FhirSearchParameter, 'where'>,
 ) {
-  const path = own ?? elements.find(({ paths }) => Object.hasOwn(paths, field))?.paths[field]
+  const path = searchPath ?? elements.find(({ paths }) => Object.hasOwn(paths, field))?.paths[field]
   const isReference = type === 'reference' && path !== undefined
   return { type, description, ...(isReference && { references: { types: modifiers, path } }) }
 }

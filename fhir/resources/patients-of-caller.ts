@@ -58,7 +58,7 @@ function isMissing({ name, modifier, values: [text] }: SearchCriterion): boolean
 export const patientIdOf = (text: string): string => referencedId(text, 'Patient') ?? text
 
 /**
- * The EHRs of the criteria `patient` and `subject`, of which all must fit; without them, those of the caller.
+ * The EHRs of the criteria `patient` and `subject`, which must all match; without them, those of the caller.
  * @throws InvalidInput for too many
  */
 export async function searchedEhrIds(
@@ -76,9 +76,9 @@ export async function searchedEhrIds(
       values.flatMap((text) => referencedId(text, 'Patient') ?? (/^[\w.-]{1,64}$/.test(text) ? [text] : [])),
     ]
   })
-  const [first, ...others] = idLists
+  const [first, ...otherLists] = idLists
   const ids = first
-    ? [...new Set(first.filter((id) => others.every((all) => all.includes(id))))]
+    ? [...new Set(first.filter((id) => otherLists.every((all) => all.includes(id))))]
     : await readableEhrIds(database, caller)
   if (ids.length <= MAX_SEARCHED_PATIENTS) return ids
   throw parameterError('patient', 'too-costly', `must name at most ${MAX_SEARCHED_PATIENTS} patients`)

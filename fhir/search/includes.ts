@@ -44,7 +44,7 @@ export function knownIncludes(
  * @throws InvalidInput for a value that names no reference of the type, and for modifiers
  */
 export function parseIncludes(
-  of: ResourceDescription,
+  description: ResourceDescription,
   types: readonly ResourceDescription[],
   parameters: SearchParameters,
   mayFind: (type: string) => boolean,
@@ -58,7 +58,7 @@ export function parseIncludes(
     )
   if (parameters._include === undefined && parameters._revinclude === undefined)
     return { forward: [], reverse: [] }
-  const availableIncludes = knownIncludes(of, types)
+  const availableIncludes = knownIncludes(description, types)
   return {
     forward: chosenIncludes('_include', parameters, availableIncludes.forward, ({ target }) =>
       mayFind(target),
@@ -82,9 +82,12 @@ function chosenIncludes(
   const values = [parameters[name] ?? []].flat().map(String).filter(Boolean)
   const includes = values.flatMap((value) => {
     const [source, parameter, target, ...rest] = value === '*' ? ['*', '*'] : value.split(':')
-    const fits = (pattern: string | undefined, own: string) => pattern === '*' || pattern === own
+    const matches = (pattern: string | undefined, part: string) => pattern === '*' || pattern === part
     const found = availableIncludes.filter(
-      (one) => fits(source, one.source) && fits(parameter, one.parameter) && fits(target ?? '*', one.target),
+      (one) =>
+        matches(source, one.source) &&
+        matches(parameter, one.parameter) &&
+        matches(target ?? '*', one.target),
     )
     const permitted = found.filter(isPermitted)
     if (found.length > 0 && rest.length === 0)

@@ -150,8 +150,10 @@ const isChained = (key: string): boolean => key.includes('.')
 
 /** Splits `code:not` into name and modifier. */
 const splitName = (key: string): { name: string; modifier: string | undefined } => {
-  const at = key.indexOf(':')
-  return at < 0 ? { name: key, modifier: undefined } : { name: key.slice(0, at), modifier: key.slice(at + 1) }
+  const colon = key.indexOf(':')
+  return colon < 0
+    ? { name: key, modifier: undefined }
+    : { name: key.slice(0, colon), modifier: key.slice(colon + 1) }
 }
 
 interface SearchOptions {

@@ -6,7 +6,7 @@ import type { SearchCriterion } from '../sources/resource-search.ts'
 
 type Where = Readonly<Record<string, unknown>>
 
-/** By parameters of a kind, the conditions of a search on its records; undefined: no record can fit. */
+/** By parameters of a kind, the conditions of a search on its records; undefined: no record can match. */
 export type RecordConditions = (
   parameters: Readonly<Record<string, FhirSearchParameter>>,
 ) => Where | undefined
@@ -39,13 +39,13 @@ function alternativesOf(
   if (!parameter?.hiddenBy) return alternatives
   const [field, word] = parameter.hiddenBy
   const { modifier, values } = criterion
-  const fitsHidden = modifier === 'not' || (modifier === 'missing' && values.includes('true'))
-  return fitsHidden
+  const matchesHidden = modifier === 'not' || (modifier === 'missing' && values.includes('true'))
+  return matchesHidden
     ? [...alternatives, { [field]: word }]
     : alternatives.map((one) => one && { ...(one === true ? {} : one), [field]: { not: word } })
 }
 
-/** The conditions on what the records have, also where they do not show it. */
+/** The conditions on the stored fields, also on those that a resource does not show. */
 function storedAlternativesOf(
   parameter: FhirSearchParameter | undefined,
   { name, modifier, values }: SearchCriterion,
@@ -76,12 +76,12 @@ function missingCondition(
 ): boolean | Where {
   if (text !== 'true' && text !== 'false')
     throw parameterError(`${name}:missing`, 'enum', 'must be true or false')
-  const isSought = text === 'true'
-  if (!parameter) return isSought
+  const isMissing = text === 'true'
+  if (!parameter) return isMissing
   const { field = [], fields = [field].flat() } = parameter
-  const conditions = fields.map((one) => [one, { exists: !isSought }] as const)
-  if (conditions.length === 0) return !isSought
-  if (isSought || conditions.length === 1) return Object.fromEntries(conditions)
+  const conditions = fields.map((one) => [one, { exists: !isMissing }] as const)
+  if (conditions.length === 0) return !isMissing
+  if (isMissing || conditions.length === 1) return Object.fromEntries(conditions)
   return { allOf: [conditions.map((one) => Object.fromEntries([one]))] }
 }
 
@@ -107,13 +107,13 @@ const later = (a: string | undefined, b: string | undefined) =>
 const earlier = (a: string | undefined, b: string | undefined) =>
   a === undefined || (b !== undefined && b < a) ? b : a
 
-/** Ranges of one field become one range, which an index serves; what cannot be merged is checked beside it. */
+/** Ranges of one field become one range, which an index serves; conditions that cannot be merged are added to it. */
 function combineGroups(groups: readonly Where[][]): Where {
   const flat: Record<string, unknown> = {}
   const allOf: unknown[] = []
   for (const group of groups) {
-    const [only = {}, ...others] = group
-    for (const [field, condition] of others.length > 0 ? [] : Object.entries(only)) {
+    const [firstAlternative = {}, ...alternatives] = group
+    for (const [field, condition] of alternatives.length > 0 ? [] : Object.entries(firstAlternative)) {
       const before = flat[field]
       if (field === 'allOf') allOf.push(...(condition as unknown[]))
       else if (before === undefined) flat[field] = condition
@@ -121,7 +121,7 @@ function combineGroups(groups: readonly Where[][]): Where {
         flat[field] = { from: later(before.from, condition.from), to: earlier(before.to, condition.to) }
       else allOf.push([{ [field]: condition }])
     }
-    if (others.length > 0) allOf.push(group)
+    if (alternatives.length > 0) allOf.push(group)
   }
   return allOf.length > 0 ? { ...flat, allOf } : flat
 }

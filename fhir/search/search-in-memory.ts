@@ -4,15 +4,15 @@ import type { FoundResources } from '../sources/resource-source.ts'
 import { invalidSearchCursor } from './search-cursor.ts'
 
 /**
- * Searches resources so few that all of them are at hand. A cursor is the number of resources before the page.
+ * Searches resources that are all in memory. A cursor is the number of resources before the page.
  * @throws InvalidInput for another cursor
  */
 export function searchInMemory(
   all: readonly FhirResource[],
   { criteria, count, after = '0' }: ResourceSearch,
-  fits: (resource: FhirResource, criterion: SearchCriterion) => boolean,
+  matches: (resource: FhirResource, criterion: SearchCriterion) => boolean,
 ): FoundResources {
-  const found = all.filter((one) => criteria.every((criterion) => fits(one, criterion)))
+  const found = all.filter((one) => criteria.every((criterion) => matches(one, criterion)))
   if (!/^\d{1,3}$/.test(after)) throw invalidSearchCursor()
   const start = Number(after)
   const end = start + count

@@ -11,42 +11,43 @@ import { decodeSearchCursor, encodeSearchCursor, invalidSearchCursor } from './s
 interface SearchScope<T> {
   /** The parameter that must name it. */
   name: string
-  /** What a search without it must be told; default: it is required. */
+  /** The error of a search without it; default: it is required. */
   missing?: string
   /** @throws NotFound if the caller may not read it */
   readPage(value: string, page: PageRequest): Promise<Page<T> & Pick<PartOfPage, 'isShort'>>
-  fits(item: T, criterion: SearchCriterion, value: string): boolean
+  matches(item: T, criterion: SearchCriterion, value: string): boolean
   show(items: readonly T[], value: string): Promise<FhirResource[]>
 }
 
-/** Returns whether an item fits a criterion. @param tests by parameter, whether an item fits a text */
-export const fitsByTests =
+/** Creates a test whether an item matches a criterion. @param tests by parameter, whether an item matches a text */
+export const matchByTests =
   <T>(tests: Readonly<Record<string, (item: T, text: string) => boolean>>) =>
   (item: T, { name, values }: SearchCriterion): boolean =>
     values.some((text) => tests[name]?.(item, text))
 
-/** A search does not tell whether a record exists. */
+/** A search does not show whether a record exists. */
 export const noneIfUnknown = ifNotFound({ items: [], next: null, total: 0 })
 
-/** A search names at most so many scopes, since each needs queries of its own. */
+/** The most scopes that a search may name. Each needs its own queries. */
 const MAX_SCOPES = 200
 
 /**
- * Searches what the values of one parameter name, one after the other. A page has fewer resources than asked for if some
- * do not fit; the next link goes on behind them.
+ * Searches the scopes that the values of one parameter name, one after the other. A page has fewer resources than asked
+ * for if some do not match; the next link continues after them.
  * @throws InvalidInput
  */
 export async function searchWithin<T>(
   { criteria, count, after, total }: ResourceSearch,
-  { name: scope, missing = 'is required', readPage, fits, show }: SearchScope<T>,
+  { name: scope, missing = 'is required', readPage, matches: fits, show }: SearchScope<T>,
 ): Promise<FoundResources> {
-  const [scopeCriterion, ...others] = criteria.filter(({ name }) => name === scope)
+  const [scopeCriterion, ...repeatedCriteria] = criteria.filter(({ name }) => name === scope)
   const values = [...new Set(scopeCriterion?.values ?? [])]
   const [first] = values
   const rest = criteria.filter(({ name }) => name !== scope)
   for (const criterion of criteria) requireKnownModifier(criterion)
   if (first === undefined) throw parameterError(scope, 'required', missing)
-  if (others.length > 0) throw parameterError(scope, 'duplicate', 'must be given once, with all its values')
+  if (repeatedCriteria.length > 0)
+    throw parameterError(scope, 'duplicate', 'must be given once, with all its values')
   if (values.length > MAX_SCOPES)
     throw parameterError(scope, 'too-costly', `must have at most ${MAX_SCOPES} values`)
   if (total && rest.length + values.length > 1)
@@ -62,9 +63,11 @@ export async function searchWithin<T>(
       const value = values[index] as string
       const page = await read(value, { limit, cursor, count: total })
       pageTotal = page.total
-      const fitting = page.items.filter((item) => rest.every((criterion) => fits(item, criterion, value)))
-      const isShort = page.isShort === true || fitting.length < page.items.length
-      return { resources: await show(fitting, value), next: page.next ?? undefined, isShort }
+      const matchingItems = page.items.filter((item) =>
+        rest.every((criterion) => fits(item, criterion, value)),
+      )
+      const isShort = page.isShort === true || matchingItems.length < page.items.length
+      return { resources: await show(matchingItems, value), next: page.next ?? undefined, isShort }
     },
   )
   return { ...found, ...(pageTotal !== undefined && { total: pageTotal }) }
@@ -72,7 +75,7 @@ export async function searchWithin<T>(
 
 /** A page of one of several sources. */
 interface PartOfPage extends Pick<FoundResources, 'resources' | 'next'> {
-  /** Resources that do not fit are missing, so that the page ends here: nobody knows how many there are. */
+  /** Some resources did not match, so that the page ends here: nobody knows how many more do not. */
   isShort?: boolean
 }
 

@@ -1,6 +1,6 @@
 import { compartmentOf } from '../../records/ehrs/rights/access.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
-import { fitsToken } from '../../records/fhir/search/search-values.ts'
+import { matchesToken } from '../../records/fhir/search/search-values.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { AuditedReads } from '../../records/store/writing/transaction.ts'
@@ -51,20 +51,20 @@ function findReach(
   { type, parameters }: Pick<ResourceDescription, 'type' | 'parameters'>,
   interaction: Interaction,
 ): AppReach | undefined {
-  const fitting = scopes.filter(
-    ({ level, type: of, letters, category }) =>
-      (of === type || of === '*') &&
+  const matchingScopes = scopes.filter(
+    ({ level, type: scopeType, letters, category }) =>
+      (scopeType === type || scopeType === '*') &&
       letters.includes(LETTERS[interaction]) &&
       (level !== 'patient' || patient !== undefined) &&
       (category === undefined || 'category' in parameters),
   )
-  if (fitting.length === 0) return undefined
-  const isOfUser = fitting.filter(({ level }) => level !== 'patient')
-  const whole = isOfUser.filter(({ category }) => category === undefined)
-  if (whole.length > 0) return { isInCompartment: false, categories: undefined }
-  const isInCompartment = isOfUser.length < fitting.length
-  const categories = fitting.flatMap(({ category }) => category ?? [])
-  return { isInCompartment, categories: categories.length < fitting.length ? undefined : categories }
+  if (matchingScopes.length === 0) return undefined
+  const userScopes = matchingScopes.filter(({ level }) => level !== 'patient')
+  const unlimitedScopes = userScopes.filter(({ category }) => category === undefined)
+  if (unlimitedScopes.length > 0) return { isInCompartment: false, categories: undefined }
+  const isInCompartment = userScopes.length < matchingScopes.length
+  const categories = matchingScopes.flatMap(({ category }) => category ?? [])
+  return { isInCompartment, categories: categories.length < matchingScopes.length ? undefined : categories }
 }
 
 /** The reach of an app with searches of a type in an EHR. @returns undefined for nothing */
@@ -100,7 +100,7 @@ const categoriesOf = ({ category }: FhirResource): { system?: string; code?: str
   })
 
 const isOfCategory = (resource: FhirResource, categories: readonly string[]): boolean =>
-  categories.some((category) => categoriesOf(resource).some((one) => fitsToken(one, category)))
+  categories.some((category) => categoriesOf(resource).some((one) => matchesToken(one, category)))
 
 type Rest = readonly unknown[]
 type Method = (caller: Caller, ...rest: never[]) => Promise<unknown>

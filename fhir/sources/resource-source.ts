@@ -158,7 +158,7 @@ export interface ResourceSource extends Partial<ExportSource> {
   readContent?(caller: Caller, id: string): Promise<ResourceContent>
   /** @throws InvalidInput for a value that a parameter does not understand */
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources>
-  /** The ids of those deleted resources that fit, and that the caller could read. @param deletedKeys with the version of the deletion */
+  /** The ids of the deleted resources that match, and that the caller could read. @param deletedKeys with the version of the deletion */
   searchDeleted?(
     caller: Caller,
     search: SearchCriteria,

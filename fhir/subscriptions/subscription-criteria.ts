@@ -15,10 +15,10 @@ const TOPIC = new RegExp(`^${topicOf('')}([A-Za-z]+)$`)
 export const isSearch = (text: string): boolean => /^[A-Za-z]+(\?|$)/.test(text)
 
 /** The criteria of a subscription. */
-export interface SoughtResources {
+export interface SubscriptionCriteria {
   type: string
   criteria: readonly SearchCriterion[]
-  /** Topics tell deletions, too. R4 applies a search to the new version, and a deletion has none. */
+  /** Topics report deletions, too. R4 applies a search to the new version, and a deletion has none. */
   hasDeletions: boolean
 }
 
@@ -34,22 +34,22 @@ function parseQuery(description: ResourceDescription, query: string): readonly S
 }
 
 /**
- * Reads what a subscription looks for, with the parser of searches.
+ * Reads the criteria of a subscription, with the parser of searches.
  * @throws InvalidInput with the name of a topic, type or parameter that is not supported
  */
 export function parseCriteria(
   types: readonly ResourceDescription[],
   { topic, criteria = '' }: Pick<SubscriptionFields, 'topic' | 'criteria'>,
-): SoughtResources {
-  const ofTopic = topic === undefined ? undefined : TOPIC.exec(topic)?.[1]
-  const [, ofSearch = ofTopic ?? '', query = ''] = /^([A-Za-z]+)(?:\?(.*))?$/s.exec(criteria) ?? []
-  const description = types.find(({ type }) => type === ofSearch)
-  if (topic !== undefined && (ofTopic === undefined || (criteria === '' && !description)))
+): SubscriptionCriteria {
+  const topicType = topic === undefined ? undefined : TOPIC.exec(topic)?.[1]
+  const [, searchedType = topicType ?? '', query = ''] = /^([A-Za-z]+)(?:\?(.*))?$/s.exec(criteria) ?? []
+  const description = types.find(({ type }) => type === searchedType)
+  if (topic !== undefined && (topicType === undefined || (criteria === '' && !description)))
     throw parameterError(topic, 'not-supported', 'must be a topic that the CapabilityStatement names')
-  if (topic !== undefined && ofTopic !== ofSearch)
-    throw parameterError(ofSearch, 'not-supported', 'must be the type that the topic is about')
+  if (topic !== undefined && topicType !== searchedType)
+    throw parameterError(searchedType, 'not-supported', 'must be the type of the topic')
   if (!description)
-    throw parameterError(ofSearch, 'not-supported', 'must be a type that subscriptions support')
+    throw parameterError(searchedType, 'not-supported', 'must be a type that subscriptions support')
   return {
     type: description.type,
     criteria: parseQuery(description, query),

@@ -26,7 +26,7 @@ import {
   type StoredSubscriptionEvent,
   type SubscriptionProgress,
 } from './stored-events.ts'
-import { parseCriteria, type SoughtResources } from './subscription-criteria.ts'
+import { parseCriteria, type SubscriptionCriteria } from './subscription-criteria.ts'
 import { isActive, type StoredSubscription, type SubscriptionFields } from './subscription-record.ts'
 
 /** The newest events are kept; a client notices by their numbers that it has missed others. */
@@ -86,9 +86,9 @@ const versionOf = (type: string, { change, resourceId }: ResourceChange): Resour
 const isDeletion = ({ change }: ResourceChange) => change.action === 'delete'
 
 /**
- * The events of subscriptions. Whoever asks for them moves the subscription on through the log of changes: what fits its
- * criteria by then, in a search by the caller, becomes an event with the next number. So rights, scopes and audit are
- * those of searches, nothing runs while nobody asks, and all instances serve all subscriptions.
+ * The events of subscriptions. Each read advances the subscription through the change log: changes that then match its
+ * criteria, in a search by the caller, become events with the next numbers. So rights, scopes and audit are those of
+ * searches, nothing runs while nobody reads, and all instances serve all subscriptions.
  * @see docs/decisions/fhir-subscriptions.md
  */
 export class SubscriptionEvents {
@@ -177,7 +177,7 @@ export class SubscriptionEvents {
     }))
   }
 
-  /** Tells whether a change may become an event of a subscription. @throws InvalidInput for too many patients */
+  /** Creates a check whether a change may become an event of a subscription. @throws InvalidInput for too many patients */
   async watch(
     caller: Caller,
     subscription: StoredSubscription,
@@ -194,13 +194,13 @@ export class SubscriptionEvents {
     }
   }
 
-  /** Turns all changes until now into events. Several instances may do this at once. */
+  /** Turns all changes until now into events. Several instances may do this at the same time. */
   async #advance(caller: Caller, subscription: StoredSubscription): Promise<void> {
     if (!isActive(subscription, this.#context.clock())) return
     for (let isBehind = true; isBehind; ) isBehind = !(await this.#advanceOnce(caller, subscription))
   }
 
-  /** @returns false if another instance has moved the subscription on in the meantime */
+  /** @returns false if another instance has advanced the subscription in the meantime */
   async #advanceOnce(caller: Caller, subscription: StoredSubscription): Promise<boolean> {
     const search = parseCriteria(this.#descriptions, subscription)
     const { ehrCollections, concerns } = await this.watch(caller, subscription)
@@ -226,7 +226,7 @@ export class SubscriptionEvents {
   /** Adds the records that a deleted container has hidden, and those that have returned with one. */
   async #withContents(
     caller: Caller,
-    { type, hasDeletions }: SoughtResources,
+    { type, hasDeletions }: SubscriptionCriteria,
     changes: readonly RecordChange[],
   ): Promise<{ all: RecordChange[]; gap: number }> {
     const { collections = [] } = this.#typeOf(type).source
@@ -237,8 +237,14 @@ export class SubscriptionEvents {
       const isDeleted = change.action === 'delete'
       const isBack = change.action === 'create' && change.version > 1
       if (!isContainerClass(change.collection) || !(isDeleted ? hasDeletions : isBack)) continue
-      const of = { className: change.collection, id: change.id, isDeleted }
-      const contents = await findContents(this.#context, caller, of, collections, MAX_RECOVERED_CHANGES)
+      const container = { className: change.collection, id: change.id, isDeleted }
+      const contents = await findContents(
+        this.#context,
+        caller,
+        container,
+        collections,
+        MAX_RECOVERED_CHANGES,
+      )
       if (!contents) gap = 1
       for (const one of contents ?? [])
         all.push(isDeleted ? hiddenDeletion(one, change) : returnOf(one, change))
@@ -246,10 +252,10 @@ export class SubscriptionEvents {
     return { all, gap }
   }
 
-  /** Finds the changes that fit the criteria now, for each resource that they have changed. */
+  /** Finds the changes that match the criteria now, for each resource that they have changed. */
   async #match(
     caller: Caller,
-    search: SoughtResources,
+    search: SubscriptionCriteria,
     changes: readonly RecordChange[],
   ): Promise<ResourceChange[]> {
     const { source } = this.#typeOf(search.type)
@@ -259,35 +265,35 @@ export class SubscriptionEvents {
         return { change: action === 'delete' ? { ...change, action } : change, resourceId }
       }),
     )
-    const soughtChanges = resourceChanges.filter((one) => search.hasDeletions || !isDeletion(one))
-    return this.#keepReadable(caller, search, soughtChanges)
+    const reportedChanges = resourceChanges.filter((one) => search.hasDeletions || !isDeletion(one))
+    return this.#keepReadable(caller, search, reportedChanges)
   }
 
-  /** Keeps what a search by the caller finds: among the resources, or for deletions among the deleted ones. */
+  /** Keeps the changes of resources that a search by the caller finds: among the deleted ones for deletions. */
   async #keepReadable<C extends ResourceChange>(
     caller: Caller,
-    search: Pick<SoughtResources, 'type' | 'criteria'>,
+    search: Pick<SubscriptionCriteria, 'type' | 'criteria'>,
     resourceChanges: readonly C[],
   ): Promise<C[]> {
     const deletions = resourceChanges.filter(isDeletion)
-    const others = resourceChanges.filter((one) => !isDeletion(one))
+    const writes = resourceChanges.filter((one) => !isDeletion(one))
     const deletedIds = await this.#findDeleted(caller, search, deletions)
-    const found = await this.#findReadable(caller, search, others)
+    const found = await this.#findReadable(caller, search, writes)
     return resourceChanges.filter((one) => (isDeletion(one) ? deletedIds : found).has(one.resourceId))
   }
 
   async #findReadable(
     caller: Caller,
-    { type, criteria }: Pick<SoughtResources, 'type' | 'criteria'>,
+    { type, criteria }: Pick<SubscriptionCriteria, 'type' | 'criteria'>,
     resourceChanges: readonly ResourceChange[],
   ): Promise<Set<string>> {
     const ehrIds = [...new Set(resourceChanges.map(({ change }) => String(change.ehrId)))]
     const readable = new Set<string>()
     for (let i = 0; i < ehrIds.length; i += MAX_SEARCHED_PATIENTS) {
-      const some = ehrIds.slice(i, i + MAX_SEARCHED_PATIENTS)
-      const batch = resourceChanges.filter(({ change }) => some.includes(String(change.ehrId)))
+      const batchEhrIds = ehrIds.slice(i, i + MAX_SEARCHED_PATIENTS)
+      const batch = resourceChanges.filter(({ change }) => batchEhrIds.includes(String(change.ehrId)))
       const ids = batch.map(({ resourceId }) => resourceId)
-      const batchCriteria = [...criteria, criterionOf('patient', some), criterionOf('_id', ids)]
+      const batchCriteria = [...criteria, criterionOf('patient', batchEhrIds), criterionOf('_id', ids)]
       const found = await this.#search(caller, type, batchCriteria, ids.length)
       for (const { id } of found.resources) readable.add(String(id))
     }
@@ -296,7 +302,7 @@ export class SubscriptionEvents {
 
   async #findDeleted(
     caller: Caller,
-    { type, criteria }: Pick<SoughtResources, 'type' | 'criteria'>,
+    { type, criteria }: Pick<SubscriptionCriteria, 'type' | 'criteria'>,
     deletions: readonly ResourceChange[],
   ): Promise<Set<string>> {
     const { description, source } = this.#typeOf(type)
@@ -349,9 +355,9 @@ export class SubscriptionEvents {
   }
 
   /**
-   * Stores the next events, with the position behind them.
+   * Stores the next events, with the position after them.
    * @param gap numbers to leave out, by which clients notice that changes are missing
-   * @returns undefined if another instance has moved the subscription on
+   * @returns undefined if another instance has advanced the subscription
    */
   #append(
     before: SubscriptionProgress,

@@ -15,7 +15,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { requireKnownModifier } from '../outcome/issue.ts'
 import { droppedElements, refuseFaults } from '../resources/sent-resource.ts'
 import { searchInMemory } from '../search/search-in-memory.ts'
-import { fitsPeriod } from '../search/search-period.ts'
+import { matchesPeriod } from '../search/search-period.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
 import type {
   FhirServices,
@@ -91,7 +91,7 @@ export class FhirSubscriptions implements ResourceSource {
   }
 
   async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
-    return searchInMemory((await this.#listOwn(caller)).map(this.show), search, fits)
+    return searchInMemory((await this.#listOwn(caller)).map(this.show), search, matches)
   }
 
   async create(
@@ -205,13 +205,13 @@ export class FhirSubscriptions implements ResourceSource {
 const NO_METADATA = { id: '', version: 1, createdAt: '', updatedAt: '' }
 
 /** @throws InvalidInput */
-function fits(subscription: FhirResource, criterion: SearchCriterion): boolean {
+function matches(subscription: FhirResource, criterion: SearchCriterion): boolean {
   requireKnownModifier(criterion)
   const { name, values } = criterion
   const { lastUpdated } = subscription.meta as { lastUpdated: string }
   return values.some((text) =>
     name === '_lastUpdated'
-      ? fitsPeriod(lastUpdated, name, text)
+      ? matchesPeriod(lastUpdated, name, text)
       : name === 'criteria'
         ? String(subscription.criteria).startsWith(text)
         : subscription[name === '_id' ? 'id' : name] === text,

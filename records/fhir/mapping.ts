@@ -53,12 +53,12 @@ export type FhirForm = FhirMapping | { shownAs: string } | { absent: string }
 export const isMapped = (form: FhirForm | undefined): form is FhirMapping =>
   form !== undefined && 'elements' in form
 
-/** The elements of a record, without id and metadata. @param others elements to join to them */
+/** The elements of a record, without id and metadata. @param links elements to join to them */
 export const showElements = (
   { elements }: Pick<FhirMapping, 'elements'>,
   record: FieldValues,
-  others: FhirJson = {},
-): FhirJson => joinElements([...elements.map((element) => element.show(record)), others])
+  links: FhirJson = {},
+): FhirJson => joinElements([...elements.map((element) => element.show(record)), links])
 
 /** The fields that a resource states; those that it does not state are undefined. */
 export const readElements = ({ elements }: Pick<FhirMapping, 'elements'>, resource: FhirJson): FieldValues =>

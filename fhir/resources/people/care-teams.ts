@@ -7,7 +7,7 @@ import { ownUri, userIdOf, userReference } from '../../../records/fhir/elements.
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import {
   type FhirSearchParameter,
-  soughtUserId,
+  userIdOfSearch,
   wordToken,
 } from '../../../records/fhir/search/search-parameters.ts'
 import { classKindOf } from '../../../records/kinds.ts'
@@ -15,8 +15,8 @@ import type { Profiles } from '../../../records/profiles/profiles.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
 import { requireKnownModifier } from '../../outcome/issue.ts'
-import { fitsPeriod } from '../../search/search-period.ts'
-import { fitsByTests } from '../../search/search-within.ts'
+import { matchesPeriod } from '../../search/search-period.ts'
+import { matchByTests } from '../../search/search-within.ts'
 import type { ResourceSearch } from '../../sources/resource-search.ts'
 import type {
   FhirServices,
@@ -35,9 +35,9 @@ const CarePlan = classKindOf('CarePlan') as MappedKind
 
 const STATUSES = { ACTIVE: 'active', COMPLETED: 'inactive', CANCELLED: 'inactive' }
 
-/** A query reads at most so many participants of a team. */
+/** The most participants of a team that one query reads. */
 const MAX_PARTICIPANTS_PER_QUERY = 1000
-/** A page has at most so many teams, since each is a query. */
+/** The most teams of a page. Each costs a query. */
 const MAX_TEAMS = 100
 
 /** The care plan as its team, which still lacks the participants. */
@@ -88,15 +88,17 @@ const stream: ResourceStream = {
   render: teamOf,
 }
 
-/** Whether a team fits the text of a parameter that its plan does not decide. Then a page may be short. */
+/** Whether a team matches the text of a parameter that its plan does not decide. Then a page may be short. */
 const TESTS: Readonly<Record<string, (team: FhirResource, text: string) => boolean>> = {
   _lastUpdated: ({ meta }, text) =>
-    fitsPeriod((meta as { lastUpdated: string }).lastUpdated, '_lastUpdated', text),
+    matchesPeriod((meta as { lastUpdated: string }).lastUpdated, '_lastUpdated', text),
   participant: ({ participant = [] }, text) =>
-    (participant as { member: unknown }[]).some(({ member }) => userIdOf(member) === soughtUserId({ text })),
+    (participant as { member: unknown }[]).some(
+      ({ member }) => userIdOf(member) === userIdOfSearch({ text }),
+    ),
 }
 
-const fits = fitsByTests(TESTS)
+const matches = matchByTests(TESTS)
 
 /** The participants of care plans. */
 class CareTeams implements ResourceSource {
@@ -119,9 +121,9 @@ class CareTeams implements ResourceSource {
   }
 
   async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
-    const ofTeam = search.criteria.filter(({ name }) => Object.hasOwn(TESTS, name))
-    const criteria = search.criteria.filter((one) => !ofTeam.includes(one))
-    for (const criterion of ofTeam) requireKnownModifier(criterion)
+    const teamCriteria = search.criteria.filter(({ name }) => Object.hasOwn(TESTS, name))
+    const criteria = search.criteria.filter((one) => !teamCriteria.includes(one))
+    for (const criterion of teamCriteria) requireKnownModifier(criterion)
     const { resources, total, ...rest } = await searchStreams(this.#context, caller, {
       streams: [stream],
       recordsOf: this.#recordsOf,
@@ -130,8 +132,8 @@ class CareTeams implements ResourceSource {
     const teams = await this.#complete(caller, resources)
     return {
       ...rest,
-      resources: teams.filter((team) => ofTeam.every((one) => fits(team, one))),
-      ...(ofTeam.length === 0 && total !== undefined && { total }),
+      resources: teams.filter((team) => teamCriteria.every((one) => matches(team, one))),
+      ...(teamCriteria.length === 0 && total !== undefined && { total }),
     }
   }
 

@@ -1,9 +1,9 @@
 import { foldText, searchWordsOf } from '../../../records/conditions/search-words.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
-import { fitsToken, unescapeText } from '../../../records/fhir/search/search-values.ts'
+import { matchesToken, unescapeText } from '../../../records/fhir/search/search-values.ts'
 import { requireKnownModifier } from '../../outcome/issue.ts'
 import { invalidSearchCursor } from '../../search/search-cursor.ts'
-import { fitsPeriod } from '../../search/search-period.ts'
+import { matchesPeriod } from '../../search/search-period.ts'
 import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
 import type { FoundResources } from '../../sources/resource-source.ts'
 
@@ -103,7 +103,7 @@ export async function searchPersons(
   const rest = criteria.filter((one) => one !== idCriterion)
   const found = await find(idCriterion && [...new Set(idCriterion.values)])
   return pageOfPersons(
-    found.filter((person) => rest.every((criterion) => fitsPerson(person, criterion))),
+    found.filter((person) => rest.every((criterion) => matchesPerson(person, criterion))),
     search,
   )
 }
@@ -124,11 +124,11 @@ function pageOfPersons(
   }
 }
 
-/** Whether a person fits a criterion. The persons whom a caller knows are few, so no index serves it. */
-export function fitsPerson(person: FhirResource, { name, modifier, values }: SearchCriterion): boolean {
+/** Whether a person matches a criterion. The persons whom a caller knows are few, so no index serves it. */
+export function matchesPerson(person: FhirResource, { name, modifier, values }: SearchCriterion): boolean {
   if (modifier === 'missing') return values.includes(String(!isPresent(person, name)))
   requireKnownModifier({ name, modifier }, ['exact', 'contains', 'not'])
-  const found = values.some((text) => fitsValue(person, name, text, modifier))
+  const found = values.some((text) => matchesValue(person, name, text, modifier))
   return modifier === 'not' ? !found : found
 }
 
@@ -138,20 +138,25 @@ const isPresent = (person: FhirResource, name: string): boolean =>
   (isToken(name) ? tokensOf(person, name) : textsOf(person, name)).length > 0 ||
   (ELEMENTS[name] ?? '') in person
 
-function fitsValue(person: FhirResource, name: string, text: string, modifier: string | undefined): boolean {
-  if (isToken(name)) return tokensOf(person, name).some((one) => fitsToken(one, text))
+function matchesValue(
+  person: FhirResource,
+  name: string,
+  text: string,
+  modifier: string | undefined,
+): boolean {
+  if (isToken(name)) return tokensOf(person, name).some((one) => matchesToken(one, text))
   if (name === '_lastUpdated')
-    return fitsPeriod(String((person.meta as { lastUpdated: string }).lastUpdated), name, text)
+    return matchesPeriod(String((person.meta as { lastUpdated: string }).lastUpdated), name, text)
   if (name === 'birthdate')
-    return fitsPeriod(String(person.birthDate ?? ''), name, text) && person.birthDate !== undefined
-  return fitsText(textsOf(person, name), unescapeText(text), modifier)
+    return matchesPeriod(String(person.birthDate ?? ''), name, text) && person.birthDate !== undefined
+  return matchesText(textsOf(person, name), unescapeText(text), modifier)
 }
 
 /** Whether a text begins with another one, whatever the case and the diacritics. */
 export const startsWithText = (text: string, prefix: string): boolean =>
   foldText(text).startsWith(foldText(unescapeText(prefix)))
 
-function fitsText(texts: readonly string[], searchText: string, modifier: string | undefined): boolean {
+function matchesText(texts: readonly string[], searchText: string, modifier: string | undefined): boolean {
   if (modifier === 'exact') return texts.includes(searchText)
   return texts.some((one) =>
     modifier === 'contains'

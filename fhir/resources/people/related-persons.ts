@@ -11,7 +11,7 @@ import type { ResourceSearch } from '../../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
 import { patientIdOf } from '../patients-of-caller.ts'
 import { humanName, personalElements } from './human-name.ts'
-import { fitsPerson } from './person-search.ts'
+import { matchesPerson } from './person-search.ts'
 
 type StoredRelation = Awaited<ReturnType<Profiles['relations']['get']>>
 
@@ -70,8 +70,8 @@ class RelatedPersons implements ResourceSource {
         await this.#requireSubject(caller, patientIdOf(patient))
         return this.#profiles.relations.list(caller, caller.userId, page)
       },
-      fits: (relation, criterion, patient) =>
-        fitsPerson(relatedPersonOf(patientIdOf(patient), relation), criterion),
+      matches: (relation, criterion, patient) =>
+        matchesPerson(relatedPersonOf(patientIdOf(patient), relation), criterion),
       show: async (relations, patient) =>
         relations.map((relation) => relatedPersonOf(patientIdOf(patient), relation)),
     })

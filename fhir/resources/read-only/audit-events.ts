@@ -2,15 +2,15 @@ import { Composition } from '../../../records/compositions/composition-record.ts
 import type { Ehrs } from '../../../records/ehrs/ehrs.ts'
 import { ownUri, TERMINOLOGY, userReference } from '../../../records/fhir/elements.ts'
 import { type FhirForm, type FhirResource, isMapped } from '../../../records/fhir/mapping.ts'
-import { soughtUserId } from '../../../records/fhir/search/search-parameters.ts'
-import { fitsToken } from '../../../records/fhir/search/search-values.ts'
+import { userIdOfSearch } from '../../../records/fhir/search/search-parameters.ts'
+import { matchesToken } from '../../../records/fhir/search/search-values.ts'
 import { classKindOf, isClassName } from '../../../records/kinds.ts'
 import type { Profiles } from '../../../records/profiles/profiles.ts'
 import type { AuditEntry } from '../../../records/store/audit/audit-log.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { fitsPeriod } from '../../search/search-period.ts'
-import { fitsByTests, searchWithin } from '../../search/search-within.ts'
+import { matchesPeriod } from '../../search/search-period.ts'
+import { matchByTests, searchWithin } from '../../search/search-within.ts'
 import { mayFindAll } from '../../sources/app-limits.ts'
 import type { ResourceSearch } from '../../sources/resource-search.ts'
 import type {
@@ -127,19 +127,19 @@ const entitiesOf = ({ ehrId, type, ids }: AuditEntry) => [
   ...ids.flatMap((id) => whatOf(type, id).reference ?? []),
 ]
 
-/** Whether an entry fits the text of a search parameter. */
+/** Whether an entry matches the text of a search parameter. */
 const TESTS: Readonly<Record<ParameterName, (entry: AuditEntry, text: string) => boolean>> = {
-  date: ({ at }, text) => fitsPeriod(at.toISOString(), 'date', text),
-  type: (_, text) => fitsToken(TYPE, text),
-  subtype: (entry, text) => fitsToken(subtypeOf(entry), text),
-  action: (entry, text) => fitsToken({ code: interactionOf(entry).action }, text),
-  outcome: ({ outcome }, text) => fitsToken({ code: OUTCOMES[outcome] ?? '0' }, text),
-  agent: ({ userId, onBehalfOf }, text) => [userId, onBehalfOf].includes(soughtUserId({ text })),
+  date: ({ at }, text) => matchesPeriod(at.toISOString(), 'date', text),
+  type: (_, text) => matchesToken(TYPE, text),
+  subtype: (entry, text) => matchesToken(subtypeOf(entry), text),
+  action: (entry, text) => matchesToken({ code: interactionOf(entry).action }, text),
+  outcome: ({ outcome }, text) => matchesToken({ code: OUTCOMES[outcome] ?? '0' }, text),
+  agent: ({ userId, onBehalfOf }, text) => [userId, onBehalfOf].includes(userIdOfSearch({ text })),
   'agent-name': ({ application }, text) => startsWithText(application, text),
   entity: (entry, text) => entitiesOf(entry).includes(text),
 }
 
-const fits = fitsByTests(TESTS)
+const matches = matchByTests(TESTS)
 
 /** Entries of the audit. An app learns who accessed the data when, and what, if it may find that. */
 class AuditEvents implements ResourceSource {
@@ -167,7 +167,7 @@ class AuditEvents implements ResourceSource {
         const { items, ...rest } = await this.#ehrs.listAccesses(caller, ehrId, page)
         return { ...rest, items: items.map((entry) => this.#withoutHidden(caller, ehrId, entry)) }
       },
-      fits,
+      matches: matches,
       show: (entries, patient) => {
         const auditEvents = entries.map((entry) => auditEventOf(patientIdOf(patient), entry))
         return showKnownPractitioners(this.#profiles, caller, auditEvents)

@@ -109,8 +109,8 @@ class DocumentReferences implements ResourceSource {
 
   async search(caller: Caller, { criteria, count, after, total }: ResourceSearch): Promise<FoundResources> {
     const ehrIds = await searchedEhrIds(this.#context, caller, criteria)
-    const own = criteria.filter((one) => !isPatientCriterion(one))
-    const conditions = recordConditionsOf(own)(PARAMETERS)
+    const documentCriteria = criteria.filter((one) => !isPatientCriterion(one))
+    const conditions = recordConditionsOf(documentCriteria)(PARAMETERS)
     const [ehrId] = ehrIds
     if (ehrId === undefined || conditions === undefined) return { resources: [], ...(total && { total: 0 }) }
     const query = {

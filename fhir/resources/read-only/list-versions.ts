@@ -135,11 +135,11 @@ async function auditChanges(
     ),
   )
   const without = searched.filter((ehrId) => !accesses.some((one) => one.ehrId === ehrId))
-  const others =
+  const queryEntries =
     without.length + denied.length > 0 || accesses.length === 0
       ? await queryAccesses(audit, caller, { type: 'Ehr', asked: 'history' }, { searched: without, denied })
       : []
-  await audit.record(...accesses, ...others)
+  await audit.record(...accesses, ...queryEntries)
 }
 
 const encodePosition = ({ at, changeId, offset }: Position): string =>

@@ -1,12 +1,12 @@
 import { TERMINOLOGY, userReference } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
-import { soughtUserId } from '../../../records/fhir/search/search-parameters.ts'
+import { userIdOfSearch } from '../../../records/fhir/search/search-parameters.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { Page, PageRequest } from '../../../records/store/reading/pages.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { parameterError } from '../../outcome/issue.ts'
-import { fitsPeriod } from '../../search/search-period.ts'
-import { fitsByTests, searchWithin } from '../../search/search-within.ts'
+import { matchesPeriod } from '../../search/search-period.ts'
+import { matchByTests, searchWithin } from '../../search/search-within.ts'
 import { limitHistory } from '../../sources/app-limits.ts'
 import type { ResourceSearch } from '../../sources/resource-search.ts'
 import type {
@@ -59,10 +59,10 @@ function parseTarget(text: string) {
   return { type, id, version: version === undefined ? undefined : Number(version) }
 }
 
-/** Whether a change fits the text of a search parameter. */
+/** Whether a change matches the text of a search parameter. */
 const TESTS: Readonly<Record<string, (change: ResourceVersion, text: string) => boolean>> = {
-  recorded: ({ at }, text) => fitsPeriod(at, 'recorded', text),
-  agent: ({ author }, text) => author?.userId === soughtUserId({ text }),
+  recorded: ({ at }, text) => matchesPeriod(at, 'recorded', text),
+  agent: ({ author }, text) => author?.userId === userIdOfSearch({ text }),
   patient: ({ ehrId }, text) => ehrId === patientIdOf(text),
 }
 
@@ -90,7 +90,7 @@ class Provenances implements ResourceSource {
       name: isOfTarget || !search.criteria.some(({ name }) => name === 'patient') ? 'target' : 'patient',
       readPage: (value, page) =>
         isOfTarget ? this.#readTarget(caller, value, page) : this.#readPatient(caller, value, page),
-      fits: fitsByTests(TESTS),
+      matches: matchByTests(TESTS),
       show: (versions) => showKnownPractitioners(this.#services.profiles, caller, versions.map(provenanceOf)),
     })
   }

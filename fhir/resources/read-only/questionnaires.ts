@@ -84,15 +84,15 @@ const PARAMETERS = {
 } as const
 
 /** @throws InvalidInput for a modifier */
-function fits(questionnaire: FhirResource, criterion: SearchCriterion): boolean {
+function matches(questionnaire: FhirResource, criterion: SearchCriterion): boolean {
   requireKnownModifier(criterion)
   const { name, values } = criterion
-  const own = String(questionnaire[name === '_id' ? 'id' : name])
-  const withVersion = `${own}|${questionnaire.version}`
+  const value = String(questionnaire[name === '_id' ? 'id' : name])
+  const withVersion = `${value}|${questionnaire.version}`
   return values.some((text) =>
     name === 'name'
-      ? own.toLowerCase().startsWith(text.toLowerCase())
-      : own === text || (name === 'url' && withVersion === text),
+      ? value.toLowerCase().startsWith(text.toLowerCase())
+      : value === text || (name === 'url' && withVersion === text),
   )
 }
 
@@ -102,7 +102,7 @@ const source: ResourceSource = {
     if (!found) throw new ServiceError('NotFound')
     return found
   },
-  search: async (_caller, search) => searchInMemory(QUESTIONNAIRES, search, fits),
+  search: async (_caller, search) => searchInMemory(QUESTIONNAIRES, search, matches),
 }
 
 /** The questionnaires that the service scores, with neutral labels: their texts belong to their owners. */

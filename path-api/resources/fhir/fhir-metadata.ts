@@ -36,13 +36,13 @@ export const fhirMetadataOperations = [
     access: 'public',
     reply: [200, resourceBody('CapabilityStatement')],
     handle: (_, { fhir, publicUrl }) => {
-      const about = {
+      const definition = {
         base: fhir.base,
         version: packageJson.version,
         since: STARTED_AT,
         oauth: smartAddresses(publicUrl),
       }
-      const text = JSON.stringify(capabilityStatement(describedTypes, about))
+      const text = JSON.stringify(capabilityStatement(describedTypes, definition))
       return replyWithCacheableText(text, 'application/fhir+json; charset=utf-8', {
         'cache-control': 'public, max-age=3600',
         'access-control-allow-origin': '*',

@@ -31,8 +31,8 @@ export const resourceSchema = (type: string) =>
 
 /** A body or reply that is a resource of this type. @param contentTypes of the content that it may have instead */
 export function resourceBody(type: string, contentTypes: readonly string[] = []) {
-  const [first = '', ...others] = [...contentTypes, ...MEDIA_TYPES]
-  return describedBody(resourceSchema(type), first, ...others)
+  const [first = '', ...otherTypes] = [...contentTypes, ...MEDIA_TYPES]
+  return describedBody(resourceSchema(type), first, ...otherTypes)
 }
 
 export const resourceIdField = (type: string, example: string) =>
@@ -228,12 +228,12 @@ export const searchParametersOf = ({ parameters }: ResourceType) => ({
 })
 
 /** The parameters by which a search includes other resources, with their values. */
-export function includeParametersOf(of: ResourceType, types: readonly ResourceType[]) {
+export function includeParametersOf(resourceType: ResourceType, types: readonly ResourceType[]) {
   const field = (description: string, includes: readonly Include[]) => {
     const names = [...new Set(includes.map(includeName))]
     return Type.Optional(searchField(`${description}: *, ${names.join(', ')}`, names[0] ?? '*'))
   }
-  const { forward, reverse } = knownIncludes(of, types)
+  const { forward, reverse } = knownIncludes(resourceType, types)
   return {
     ...(forward.length > 0 && { _include: field('Resources to include that the matches refer to', forward) }),
     ...(reverse.length > 0 && {

@@ -40,8 +40,8 @@ const planReferenceElement = (): FhirElement => {
         ? {}
         : { extension: [{ url, valueReference: { reference: `CarePlan/${carePlanId}` } }] },
     read: ({ extension }) => {
-      const own = (Array.isArray(extension) ? extension : []).find((one) => one?.url === url)
-      return { carePlanId: referencedId(elementAt(own, 'valueReference.reference'), 'CarePlan') }
+      const found = (Array.isArray(extension) ? extension : []).find((one) => one?.url === url)
+      return { carePlanId: referencedId(elementAt(found, 'valueReference.reference'), 'CarePlan') }
     },
   }
 }

@@ -70,11 +70,11 @@ const repeatElement: FhirElement = {
     return { extension: [{ url: REPEAT_URL, valueTiming }] }
   },
   read: ({ extension }) => {
-    const own = (Array.isArray(extension) ? extension : []).find((one) => one?.url === REPEAT_URL)
-    if (own === undefined) return { repeat: undefined }
-    const unit = elementAt(own, 'valueTiming.repeat.periodUnit')
+    const found = (Array.isArray(extension) ? extension : []).find((one) => one?.url === REPEAT_URL)
+    if (found === undefined) return { repeat: undefined }
+    const unit = elementAt(found, 'valueTiming.repeat.periodUnit')
     const [period = unit] = Object.entries(PERIOD_UNITS).find(([, code]) => code === unit) ?? []
-    return { repeat: { every: elementAt(own, 'valueTiming.repeat.period'), period } }
+    return { repeat: { every: elementAt(found, 'valueTiming.repeat.period'), period } }
   },
 }
 

@@ -2,28 +2,28 @@ import { Fraction } from '../../../schemas/fraction.ts'
 import { convertExactly, isConvertible } from '../../../schemas/measurements/units.ts'
 import { type FhirCoding, referencedId, userIdOfPractitioner } from '../elements.ts'
 import {
-  fits,
   inWholeDays,
+  matchesCoding,
   parsePeriod,
   parseQuantity,
   parseToken,
+  rangeOfPeriod,
+  type SearchQuantity,
   type SearchText,
-  type SoughtQuantity,
-  soughtRange,
   splitEscaped,
   unescapeText,
 } from './search-values.ts'
 
 type Conditions = Readonly<Record<string, unknown>>
 
-/** Conditions on the fields of records; true: every record fits, false: none does. */
+/** Conditions on the fields of records; true: every record matches, false: none does. */
 type SearchCondition = boolean | Conditions
 
 /** A search parameter of FHIR for the records of a kind. */
 export interface FhirSearchParameter {
   type: 'token' | 'date' | 'string' | 'quantity' | 'reference' | 'uri' | 'number' | 'composite'
   description: string
-  /** The modifiers that it knows besides `missing`. */
+  /** The modifiers that it knows in addition to `missing`. */
   modifiers: readonly string[]
   /** The field for `:missing`; without it `missing` is decided by {@link isAlwaysThere}. */
   field?: string
@@ -37,7 +37,7 @@ export interface FhirSearchParameter {
   where(value: SearchText): SearchCondition | undefined
 }
 
-/** Records fit that meet one of these conditions, none of which every record meets. */
+/** The condition that a record meets one of these conditions, none of which every record meets. */
 export function anyOfConditions(conditions: readonly (SearchCondition | undefined)[]): SearchCondition {
   const possible = conditions.filter((one) => typeof one === 'object')
   return possible.length > 0 && { allOf: [possible] }
@@ -68,7 +68,7 @@ export const constantToken = (
     const token = parseToken(text)
     return applyModifier(
       modifier,
-      codings.some((coding) => fits(token, coding)),
+      codings.some((coding) => matchesCoding(token, coding)),
     )
   },
 })
@@ -90,7 +90,7 @@ export const wordToken = (
   where: ({ text, modifier }) => {
     const token = parseToken(text)
     const words = Object.entries(codes).flatMap(([word, code]) =>
-      fits(token, system === undefined ? { code } : { system, code }) ? [word] : [],
+      matchesCoding(token, system === undefined ? { code } : { system, code }) ? [word] : [],
     )
     return { [field]: modifier === 'not' ? { notIn: words } : { in: words } }
   },
@@ -138,9 +138,9 @@ export const codeByWordToken = (
   where: ({ text, modifier }) => {
     const token = parseToken(text)
     const isNot = modifier === 'not'
-    if (constant.some((coding) => fits(token, coding))) return !isNot
-    const isUsual = fits(token, usual)
-    const words = byWord.flatMap(([word, coding]) => (fits(token, coding) === isUsual ? [] : [word]))
+    if (constant.some((coding) => matchesCoding(token, coding))) return !isNot
+    const isUsual = matchesCoding(token, usual)
+    const words = byWord.flatMap(([word, coding]) => (matchesCoding(token, coding) === isUsual ? [] : [word]))
     if (!isUsual && words.length === 0) return isNot
     return { [field]: isUsual === isNot ? { in: words } : { notIn: words } }
   },
@@ -188,7 +188,7 @@ export const dateParameter = (
   field: string,
   precision: 'time' | 'day' = 'time',
 ): FhirSearchParameter => {
-  const show = (at: Date) => (precision === 'day' ? at.toISOString().slice(0, 10) : at.toISOString())
+  const format = (time: Date) => (precision === 'day' ? time.toISOString().slice(0, 10) : time.toISOString())
   return {
     type: 'date',
     description,
@@ -198,16 +198,16 @@ export const dateParameter = (
       const sentPeriod = parsePeriod(text)
       if (!sentPeriod) return undefined
       const period = precision === 'day' ? inWholeDays(sentPeriod) : sentPeriod
-      const { from, to } = soughtRange(period)
-      const range = { ...(from && { from: show(from) }), ...(to && { to: show(to) }) }
+      const { from, to } = rangeOfPeriod(period)
+      const range = { ...(from && { from: format(from) }), ...(to && { to: format(to) }) }
       return period.prefix === 'ne'
-        ? { allOf: [[{ [field]: { to: show(period.from) } }, { [field]: { from: show(period.to) } }]] }
+        ? { allOf: [[{ [field]: { to: format(period.from) } }, { [field]: { from: format(period.to) } }]] }
         : { [field]: range }
     },
   }
 }
 
-/** A field is missing, or the first one of these that a record has fits. */
+/** The first of these fields that a record has meets the condition. */
 const firstOf = (fields: readonly string[], condition: object): Conditions[] =>
   fields.map((field, i) => ({ ...absent(fields.slice(0, i)), [field]: condition }))
 
@@ -228,13 +228,13 @@ export const periodParameter = (
   start: readonly string[],
   end: readonly string[],
 ): FhirSearchParameter => {
-  const day = (at: Date) => at.toISOString().slice(0, 10)
+  const formatDay = (time: Date) => time.toISOString().slice(0, 10)
   const starts = (condition: object) => firstOf(start, condition)
   const ends = (condition: object) => firstOf(end, condition)
   const openStart = present(end).map((one) => ({ ...absent(start), ...one }))
   const openEnd = present(start).map((one) => ({ ...absent(end), ...one }))
-  const startsBefore = (at: Date) => [...starts({ to: day(at) }), ...openStart]
-  const endsFrom = (at: Date) => [...ends({ from: day(at) }), ...openEnd]
+  const startsBefore = (time: Date) => [...starts({ to: formatDay(time) }), ...openStart]
+  const endsFrom = (time: Date) => [...ends({ from: formatDay(time) }), ...openEnd]
   return {
     type: 'date',
     description,
@@ -245,17 +245,17 @@ export const periodParameter = (
       if (!sentPeriod) return undefined
       const period = inWholeDays(sentPeriod)
       const { prefix, from, to } = period
-      const near = soughtRange(period)
+      const nearRange = rangeOfPeriod(period)
       const groups = {
-        eq: [starts({ from: day(from) }), ends({ to: day(to) })],
+        eq: [starts({ from: formatDay(from) }), ends({ to: formatDay(to) })],
         ne: [[...startsBefore(from), ...endsFrom(to)]],
         gt: [endsFrom(to)],
         ge: [endsFrom(from)],
         lt: [startsBefore(from)],
         le: [startsBefore(to)],
-        sa: [starts({ from: day(to) })],
-        eb: [ends({ to: day(from) })],
-        ap: [endsFrom(near.from ?? from), startsBefore(near.to ?? to)],
+        sa: [starts({ from: formatDay(to) })],
+        eb: [ends({ to: formatDay(from) })],
+        ap: [endsFrom(nearRange.from ?? from), startsBefore(nearRange.to ?? to)],
       }[prefix]
       return groups.every((one) => one.length > 0) && { allOf: groups }
     },
@@ -271,10 +271,10 @@ export const codeValueParameter = (
   description,
   modifiers: [],
   where: ({ text }) => {
-    const [soughtCode = '', soughtValue, ...rest] = splitEscaped(text, '$')
-    if (soughtValue === undefined || rest.length > 0) return undefined
+    const [codeText = '', valueText, ...rest] = splitEscaped(text, '$')
+    if (valueText === undefined || rest.length > 0) return undefined
     const conditions = pairs.map(({ code, value }) =>
-      bothConditions(code.where({ text: soughtCode }), value.where({ text: soughtValue })),
+      bothConditions(code.where({ text: codeText }), value.where({ text: valueText })),
     )
     return conditions.includes(undefined) ? undefined : anyOfConditions(conditions)
   },
@@ -299,7 +299,7 @@ export const referenceParameter = (
 })
 
 /** The user id in a reference to a Practitioner, or in its identifier; undefined for other texts. */
-export function soughtUserId({ text, modifier }: SearchText): string | undefined {
+export function userIdOfSearch({ text, modifier }: SearchText): string | undefined {
   if (modifier === 'identifier') return parseToken(text).code
   const id = referencedId(text, 'Practitioner') ?? (/^[\w.-]{1,64}$/.test(text) ? text : undefined)
   return id === undefined ? undefined : userIdOfPractitioner(id)
@@ -313,7 +313,7 @@ export const userParameter = (description: string, field: string, path: string):
   path,
   modifiers: ['Practitioner', 'identifier'],
   where: (value) => {
-    const id = soughtUserId(value)
+    const id = userIdOfSearch(value)
     return id !== undefined && { [field]: id }
   },
 })
@@ -357,18 +357,18 @@ export const quantityParameter = (
 
 function quantityCondition(
   field: string,
-  { prefix, value, tolerance }: SoughtQuantity,
+  { prefix, value, tolerance }: SearchQuantity,
   convert: (value: Fraction) => number,
 ): Conditions {
-  const soughtValue = Fraction.of(value)
-  const bound = convert(soughtValue)
+  const searchValue = Fraction.of(value)
+  const bound = convert(searchValue)
   if (prefix === 'gt' || prefix === 'sa') return { [field]: { after: bound } }
   if (prefix === 'lt' || prefix === 'eb') return { [field]: { to: bound } }
   if (prefix === 'ge') return { [field]: { from: bound } }
   if (prefix === 'le') return { [field]: { upTo: bound } }
   const margin = prefix === 'ap' ? Math.abs(value) / 10 : tolerance
-  const from = convert(soughtValue.minus(margin))
-  const to = convert(soughtValue.plus(margin))
+  const from = convert(searchValue.minus(margin))
+  const to = convert(searchValue.plus(margin))
   // A range that is narrower than the stored decimals is one number.
   const isOneNumber = from === to
   if (prefix === 'ne')

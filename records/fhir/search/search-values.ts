@@ -12,7 +12,7 @@ const PREFIXES = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap'] as const
 type Prefix = (typeof PREFIXES)[number]
 
 /** The period that a date of a search means: the end is exclusive. */
-export interface SoughtPeriod {
+export interface SearchPeriod {
   prefix: Prefix
   from: Date
   to: Date
@@ -42,7 +42,7 @@ const DATE_PATTERN = new RegExp(
 )
 
 /** The period of a date or time; without a zone it is in UTC. undefined for other texts. */
-export function parsePeriod(text: string): SoughtPeriod | undefined {
+export function parsePeriod(text: string): SearchPeriod | undefined {
   const { prefix, rest } = splitPrefix(text.replace(/ (?=\d\d:\d\d$)/, '+'))
   const [, year, month, day, hour, minute, second, fraction, zone = 'Z'] = DATE_PATTERN.exec(rest) ?? []
   if (year === undefined) return undefined
@@ -62,8 +62,8 @@ export function parsePeriod(text: string): SoughtPeriod | undefined {
 
 type Bounds = { from?: Date; to?: Date }
 
-/** The moments that fit a period: all later ones for `gt`, and so on. */
-export function soughtRange({ prefix, from, to }: SoughtPeriod): Bounds {
+/** The moments that match a period: all later ones for `gt`, and so on. */
+export function rangeOfPeriod({ prefix, from, to }: SearchPeriod): Bounds {
   if (prefix === 'gt' || prefix === 'sa') return { from: to }
   if (prefix === 'lt' || prefix === 'eb') return { to: from }
   if (prefix === 'ge') return { from }
@@ -76,12 +76,12 @@ export function soughtRange({ prefix, from, to }: SoughtPeriod): Bounds {
 const DAY_MS = 86_400_000
 
 /**
- * A period for values that are days. A day that lies only in part before a moment fits `lt` and `le`, and not `sa`; one that
- * lies only in part after it fits `gt` and `ge`, and not `eb`.
+ * A period for values that are days. A day that lies only in part before a moment matches `lt` and `le`, but not `sa`; one
+ * that lies only in part after it matches `gt` and `ge`, but not `eb`.
  */
-export function inWholeDays({ prefix, from, to }: SoughtPeriod): SoughtPeriod {
-  const round = (at: Date, isUp: boolean) =>
-    new Date((isUp ? Math.ceil : Math.floor)(at.getTime() / DAY_MS) * DAY_MS)
+export function inWholeDays({ prefix, from, to }: SearchPeriod): SearchPeriod {
+  const round = (time: Date, isUp: boolean) =>
+    new Date((isUp ? Math.ceil : Math.floor)(time.getTime() / DAY_MS) * DAY_MS)
   return {
     prefix,
     from: round(from, prefix === 'lt'),
@@ -90,7 +90,7 @@ export function inWholeDays({ prefix, from, to }: SoughtPeriod): SoughtPeriod {
 }
 
 /** A number with its precision, and the unit if there is one: `ge5.4|http://unitsofmeasure.org|mmol/L`. */
-export interface SoughtQuantity {
+export interface SearchQuantity {
   prefix: Prefix
   value: number
   /** Half of the last digit. */
@@ -100,7 +100,7 @@ export interface SoughtQuantity {
 }
 
 /** undefined for a text that is no quantity. */
-export function parseQuantity(text: string): SoughtQuantity | undefined {
+export function parseQuantity(text: string): SearchQuantity | undefined {
   const [number = '', system, code] = splitEscaped(text, '|').map(unescapeText)
   const { prefix, rest } = splitPrefix(number)
   if (!/^-?\d{1,15}(\.\d{1,15})?([eE][+-]?\d{1,2})?$/.test(rest)) return undefined
@@ -116,24 +116,24 @@ export function parseQuantity(text: string): SoughtQuantity | undefined {
 }
 
 /** A token: `code`, `system|code`, `|code`, `system|`. */
-export interface SoughtToken {
+export interface SearchToken {
   /** undefined: any; '': none. */
   system: string | undefined
   /** undefined: any. */
   code: string | undefined
 }
 
-export function parseToken(text: string): SoughtToken {
+export function parseToken(text: string): SearchToken {
   const parts = splitEscaped(text, '|').map(unescapeText)
   const [system, code] = parts.length > 1 ? parts : [undefined, parts[0]]
   return { system, code: code === '' ? undefined : code }
 }
 
-/** Whether a coding fits a searched token. An element that is a code has no system in itself, so any fits. */
-export const fits = ({ system, code }: SoughtToken, coding: Partial<FhirCoding>): boolean =>
+/** Whether a coding matches a token. An element that is a code has no system in itself, so that any system matches. */
+export const matchesCoding = ({ system, code }: SearchToken, coding: Partial<FhirCoding>): boolean =>
   (system === undefined || coding.system === undefined || system === coding.system) &&
   (code === undefined || code === coding.code)
 
-/** Whether a coding fits the text of a token. */
-export const fitsToken = (coding: Partial<FhirCoding>, text: string): boolean =>
-  fits(parseToken(text), coding)
+/** Whether a coding matches the text of a token. */
+export const matchesToken = (coding: Partial<FhirCoding>, text: string): boolean =>
+  matchesCoding(parseToken(text), coding)

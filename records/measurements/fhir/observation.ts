@@ -229,8 +229,8 @@ export function componentObservation(
   { code: loinc, label, quantities }: { code: string; label: string; quantities: Record<string, Quantity> },
   definition: ObservationDefinition,
 ): FhirMapping {
-  const own = [namedLoincCode(loinc)]
-  const code = sameCode(own)
+  const codes = [namedLoincCode(loinc)]
+  const code = sameCode(codes)
   const components = Object.values(quantities).flatMap((quantity) => codingsOf(quantity))
   const { category = 'vital-signs' } = definition
   const values = Object.values(quantities).map((quantity) => ({
@@ -251,7 +251,7 @@ export function componentObservation(
     {
       ...observationSearch(category, code),
       'component-code': constantToken('Code of a component', components),
-      'combo-code': constantToken('Code of the observation or of a component', [...own, ...components]),
+      'combo-code': constantToken('Code of the observation or of a component', [...codes, ...components]),
       'component-value-quantity': value,
       'combo-value-quantity': value,
       'component-code-value-quantity': pair,
@@ -260,7 +260,7 @@ export function componentObservation(
   )
 }
 
-/** A parameter that fits if one of these fits. */
+/** A parameter that matches if one of these matches. */
 const anyOfParameters = (
   description: string,
   parameters: readonly FhirSearchParameter[],

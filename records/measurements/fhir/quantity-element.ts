@@ -28,9 +28,9 @@ function showQuantity(name: string, quantity: Quantity, record: FieldValues): Fh
   if (value === undefined) return undefined
   const sentQuantity = plainQuantity(value, unit)
   if (!CONVERTED_UNITS.includes(ucumCodeOf(unit))) return sentQuantity
-  const own = ownValueOf(name, quantity, { ...record, [name]: numberOf(value) })
+  const ownValue = ownValueOf(name, quantity, { ...record, [name]: numberOf(value) })
   const extension = [{ url: SENT_QUANTITY, valueQuantity: sentQuantity }]
-  return { extension, ...plainQuantity(own, quantity.unit) }
+  return { extension, ...plainQuantity(ownValue, quantity.unit) }
 }
 
 /** The unit by the name that was sent, if it is one of this code. */
@@ -96,8 +96,10 @@ export function componentElement(name: string, quantity: Quantity, code: FhirJso
     },
     read: ({ component }) => {
       const components: unknown[] = Array.isArray(component) ? component : []
-      const own = components.find((one) => codingsIn(one).some((coding) => coding?.code === loinc))
-      return readQuantity(name, quantity, memberOf(own, 'valueQuantity'))
+      const measuredComponent = components.find((one) =>
+        codingsIn(one).some((coding) => coding?.code === loinc),
+      )
+      return readQuantity(name, quantity, memberOf(measuredComponent, 'valueQuantity'))
     },
   }
 }

@@ -11,8 +11,10 @@ type Codings = readonly { system?: unknown; code?: unknown }[]
 
 const codeIn = (resource: unknown, system: string): unknown => {
   const codings = elementAt(resource, 'code.coding')
-  const own = (Array.isArray(codings) ? (codings as Codings) : []).find((one) => one?.system === system)
-  return own?.code
+  const typeCoding = (Array.isArray(codings) ? (codings as Codings) : []).find(
+    (one) => one?.system === system,
+  )
+  return typeCoding?.code
 }
 
 /** The name of a type as a code of our own, with the display name of the type. */
