@@ -112,9 +112,9 @@ export class BulkExports {
       throw parameterError('_outputFormat', 'not-supported', `must be ${EXPORT_FORMATS[0]}`)
     const requestedTypes = parseTypes(parameters, typeNamesOf(this.#types))
     const descriptions = requestedTypes ? this.#descriptionsOf(requestedTypes) : this.#types
-    const { types, by } = permitTypes(caller, descriptions, requestedTypes !== undefined)
+    const { types, permittedCaller } = permitTypes(caller, descriptions, requestedTypes !== undefined)
     const since = parseSince(parameters) ?? null
-    const ehrIds = await this.#findEhrIds(by, groupId)
+    const ehrIds = await this.#findEhrIds(permittedCaller, groupId)
     const startedAt = this.#context.clock()
     const storedExport: StoredExport = {
       _id,

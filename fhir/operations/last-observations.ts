@@ -21,7 +21,7 @@ function parseMax(text: string): number {
  * @throws InvalidInput unless the parameters name one patient; ContentTooLarge
  */
 export async function findLastOfEachCode(
-  { of: description, base }: { of: ResourceDescription; base: string },
+  { description, base }: { description: ResourceDescription; base: string },
   { max = '1', ...parameters }: SearchParameters,
   search: (search: ResourceSearch) => Promise<FoundResources>,
 ): Promise<FhirResource[]> {

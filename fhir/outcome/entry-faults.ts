@@ -5,9 +5,9 @@ export const isInputError = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && isInputErrorName(error.error)
 
 export const ifConflict =
-  <T>(then: () => Promise<T>) =>
+  <T>(retry: () => Promise<T>) =>
   (error: unknown): Promise<T> => {
-    if (error instanceof ServiceError && error.error === 'Conflict') return then()
+    if (error instanceof ServiceError && error.error === 'Conflict') return retry()
     throw error
   }
 

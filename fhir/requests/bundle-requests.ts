@@ -70,10 +70,10 @@ export class BundleRequests {
    */
   async execute(bundle: FhirResource, request: BundleRequest): Promise<FhirResource> {
     const read = readEntries(bundle)
-    const by = { ...request, newId: createSequentialIdGenerator(request.newId) }
+    const numberedRequest = { ...request, newId: createSequentialIdGenerator(request.newId) }
     const entry = read.isTransaction
-      ? await this.#executeAll(by, read.entries)
-      : await this.#executeEach(by, read.entries)
+      ? await this.#executeAll(numberedRequest, read.entries)
+      : await this.#executeEach(numberedRequest, read.entries)
     const type = read.isTransaction ? 'transaction-response' : 'batch-response'
     return { resourceType: 'Bundle', type, entry }
   }
@@ -82,37 +82,40 @@ export class BundleRequests {
     request: BundleRequest,
     entries: readonly (BundleEntry | Violation)[],
   ): Promise<EntryResponse[]> {
-    const by = withLimits(request)
+    const limitedRequest = withLimits(request)
     const responses: EntryResponse[] = []
     for (const entry of entries) {
       const respond = async () => {
         if ('message' in entry) throw violationsError([entry])
-        return this.#execute(by, await this.#prepare(by, entry, by.newId()))
+        return this.#execute(
+          limitedRequest,
+          await this.#prepare(limitedRequest, entry, limitedRequest.newId()),
+        )
       }
       responses.push(await respond().catch(toErrorResponse))
     }
     return responses
   }
 
-  async #executeAll(by: BundleRequest, entries: readonly BundleEntry[]): Promise<EntryResponse[]> {
-    const preparedEntries = await this.#resolve(by, entries)
+  async #executeAll(request: BundleRequest, entries: readonly BundleEntry[]): Promise<EntryResponse[]> {
+    const preparedEntries = await this.#resolve(request, entries)
     requireDistinct(preparedEntries)
-    if (by.isRetry && (await this.#isDone(by.caller, preparedEntries)))
-      return this.#repeatResponses(by, preparedEntries)
+    if (request.isRetry && (await this.#isDone(request.caller, preparedEntries)))
+      return this.#repeatResponses(request, preparedEntries)
     const responses = new Map<number, EntryResponse>()
     const reads = preparedEntries.filter(isReading)
     const writes = preparedEntries.filter((one) => !isReading(one))
-    const readBy = (limited: LimitedRequest) => async (one: PreparedEntry) => {
+    const createReader = (limited: LimitedRequest) => async (one: PreparedEntry) => {
       responses.set(one.entry.position, await locateFaults(one.entry, () => this.#execute(limited, one)))
     }
     // A read that fails must prevent the writes. What it returns is read again when they are done.
-    const read = readBy(withLimits(by))
+    const read = createReader(withLimits(request))
     for (const one of reads) await read(one)
     if (writes.length > 0) {
-      const write = (concurrency: number) => this.#writeAll(by, writes, concurrency, responses)
+      const write = (concurrency: number) => this.#writeAll(request, writes, concurrency, responses)
       // Which of several concurrent creations the database refuses is chance. Alone, the entry at fault gets the error.
       await write(MAX_CONCURRENT_CREATIONS).catch(ifConflict(() => write(1)))
-      const readAgain = readBy(withLimits(by))
+      const readAgain = createReader(withLimits(request))
       for (const one of reads)
         await readAgain(one).catch((error) => responses.set(one.entry.position, toErrorResponse(error)))
     }
@@ -121,7 +124,7 @@ export class BundleRequests {
 
   /** Carries out the writes of a transaction. @throws the faults of all of them, so that none is stored */
   #writeAll(
-    by: BundleRequest,
+    request: BundleRequest,
     writes: readonly PreparedEntry[],
     concurrency: number,
     responses: Map<number, EntryResponse>,
@@ -129,11 +132,11 @@ export class BundleRequests {
     const sortedWrites = writes.toSorted(byParents)
     const run = async (
       limited: LimitedRequest,
-      due: readonly PreparedEntry[],
+      entries: readonly PreparedEntry[],
       faults: ServiceError[],
       tx: Transaction,
     ) => {
-      for (const group of this.#groupsOf(due, concurrency)) {
+      for (const group of this.#groupsOf(entries, concurrency)) {
         const work = group.map((one) => locateFaults(one.entry, () => this.#execute(limited, one, tx)))
         // All of them end before the transaction does.
         for (const [i, result] of (await Promise.allSettled(work)).entries()) {
@@ -149,7 +152,7 @@ export class BundleRequests {
     }
     const writeIn = async (tx: Transaction) => {
       const faults: ServiceError[] = []
-      const limited = withLimits(by)
+      const limited = withLimits(request)
       for (const methods of WRITING_ORDER)
         await run(
           limited,
@@ -159,7 +162,7 @@ export class BundleRequests {
         )
       if (faults.length > 0) throw joinFaults(faults)
     }
-    return runStoreTransaction(this.#context, writeIn, { admission: by.caller.admission })
+    return runStoreTransaction(this.#context, writeIn, { admission: request.caller.admission })
   }
 
   /** Splits entries into those that run at the same time: creations of one group, and each other one alone. */
@@ -190,31 +193,33 @@ export class BundleRequests {
 
   /** The responses to the entries of a transaction that an earlier attempt carried out. */
   async #repeatResponses(request: BundleRequest, all: readonly PreparedEntry[]): Promise<EntryResponse[]> {
-    const by = withLimits(request)
+    const limitedRequest = withLimits(request)
     const responses: EntryResponse[] = []
-    for (const one of all) responses.push(await this.#repeatResponse(by, one))
+    for (const one of all) responses.push(await this.#repeatResponse(limitedRequest, one))
     return responses
   }
 
-  async #repeatResponse(by: LimitedRequest, preparedEntry: PreparedEntry): Promise<EntryResponse> {
+  async #repeatResponse(request: LimitedRequest, preparedEntry: PreparedEntry): Promise<EntryResponse> {
     const { entry, id } = preparedEntry
-    if (entry.method === 'GET') return this.#execute(by, preparedEntry).catch(toErrorResponse)
+    if (entry.method === 'GET') return this.#execute(request, preparedEntry).catch(toErrorResponse)
     if (entry.method === 'DELETE') return { response: { status: '204' } }
-    const resource = await this.#resources.read(by.caller, entry.type, id)
+    const resource = await this.#resources.read(request.caller, entry.type, id)
     return preferredResponse(
       this.#written({ resource, created: isCreating(preparedEntry) }),
-      by.preferences,
+      request.preferences,
       [],
     )
   }
 
   /** Gives each new resource its id, finds the resources of conditions, and replaces references. */
   async #resolve(request: BundleRequest, entries: readonly BundleEntry[]): Promise<PreparedEntry[]> {
-    const by = withLimits(request)
+    const limitedRequest = withLimits(request)
     const references = new Map<string, string>()
     const preparedEntries: PreparedEntry[] = []
     for (const entry of entries) {
-      const one = await locateFaults(entry, () => this.#prepare(by, entry, by.newId()))
+      const one = await locateFaults(entry, () =>
+        this.#prepare(limitedRequest, entry, limitedRequest.newId()),
+      )
       if (entry.fullUrl !== undefined && entry.resource)
         references.set(entry.fullUrl, `${entry.type}/${one.id}`)
       preparedEntries.push(one)
@@ -226,7 +231,10 @@ export class BundleRequests {
     )
     requireFew(conditions.size, 'different conditional references')
     for (const [reference, entry] of conditions)
-      references.set(reference, await locateFaults(entry, () => this.#findReferenced(by, reference)))
+      references.set(
+        reference,
+        await locateFaults(entry, () => this.#findReferenced(limitedRequest, reference)),
+      )
     return preparedEntries.map(({ entry, ...rest }) => ({
       ...rest,
       entry: {
@@ -262,18 +270,22 @@ export class BundleRequests {
     return { entry, id: entry.id ?? (found ? String(found.id) : newId), found }
   }
 
-  async #execute(by: LimitedRequest, preparedEntry: PreparedEntry, tx?: Transaction): Promise<EntryResponse> {
-    const { limits } = by
+  async #execute(
+    request: LimitedRequest,
+    preparedEntry: PreparedEntry,
+    tx?: Transaction,
+  ): Promise<EntryResponse> {
+    const { limits } = request
     limits.requireBudget()
-    if (!isReading(preparedEntry)) return limits.count(await this.#carryOut(by, preparedEntry, tx))
+    if (!isReading(preparedEntry)) return limits.count(await this.#carryOut(request, preparedEntry, tx))
     limits.requireTime()
-    const response = limits.count(await this.#read(by.caller, preparedEntry.entry))
+    const response = limits.count(await this.#read(request.caller, preparedEntry.entry))
     limits.requireBudget()
     return response
   }
 
   async #carryOut(
-    by: LimitedRequest,
+    request: LimitedRequest,
     preparedEntry: PreparedEntry,
     tx: Transaction | undefined,
   ): Promise<EntryResponse> {
@@ -281,14 +293,15 @@ export class BundleRequests {
     const droppedPaths: string[] = []
     const onDropped = (paths: readonly string[]) => void droppedPaths.push(...paths)
     const expected = expectedVersions(entry)
-    const isLenient = by.preferences.handling === 'lenient'
+    const isLenient = request.preferences.handling === 'lenient'
     const options = { expected, tx, onDropped: isLenient ? onDropped : undefined }
     if (entry.method === 'DELETE') {
-      if (entry.id !== undefined || found) await this.#resources.remove(by.caller, entry.type, id, options)
+      if (entry.id !== undefined || found)
+        await this.#resources.remove(request.caller, entry.type, id, options)
       return { response: { status: '204' } }
     }
-    const response = this.#written(await this.#write(by.caller, preparedEntry, options))
-    return preferredResponse(response, by.preferences, droppedPaths)
+    const response = this.#written(await this.#write(request.caller, preparedEntry, options))
+    return preferredResponse(response, request.preferences, droppedPaths)
   }
 
   async #write(

@@ -191,8 +191,14 @@ export class FhirResources {
     const types = type === undefined ? withHistory.map((one) => one.type) : [type]
     const found = types.map((one) => this.#sourceOf(one, 'history-type'))
     const descriptions = found.map(({ description }) => description)
-    const { by } = permitTypes(caller, descriptions, type !== undefined)
-    const { versions, next } = await listVersions(this.#services, by, found, parameters, this.base)
+    const { permittedCaller } = permitTypes(caller, descriptions, type !== undefined)
+    const { versions, next } = await listVersions(
+      this.#services,
+      permittedCaller,
+      found,
+      parameters,
+      this.base,
+    )
     const path = `${this.base}${type === undefined ? '' : `/${type}`}/_history`
     return historyBundle(this.base, path, usedParameters(parameters), versions, { next })
   }
@@ -382,7 +388,7 @@ export class FhirResources {
   /** The newest resources of each code, as a Bundle. @throws InvalidInput */
   async lastOfEachCode(caller: Caller, type: string, parameters: SearchParameters): Promise<FhirResource> {
     const { description } = this.#methodOf(type, 'search-type', 'search')
-    const resources = await findLastOfEachCode({ of: description, base: this.base }, parameters, (search) =>
+    const resources = await findLastOfEachCode({ description, base: this.base }, parameters, (search) =>
       this.#find(caller, type, search),
     )
     return this.#resultBundle(`${type}/$lastn`, parameters, { resources })

@@ -246,14 +246,16 @@ class KindResources implements ResourceSource {
     reads: AuditedReads,
   ): Promise<FoundResources> {
     const [index = 0, cursor] = (after === null ? [] : decodeSearchCursor(after)) as [number?, string?]
-    const own = this.#streams.filter(({ kind }) => kind.collection === this.collections[index])
-    const [{ kind }] = own as [ResourceStream]
+    const streamsOfCollection = this.#streams.filter(
+      ({ kind }) => kind.collection === this.collections[index],
+    )
+    const [{ kind }] = streamsOfCollection as [ResourceStream]
     const where = since ? { updatedAt: { from: since.toISOString() } } : {}
     const { items, next } = await this.#recordsOf(kind)
       .search(caller, { ehrIds: [ehrId], where, list: kind.fhir.list }, { limit, cursor }, reads)
       .catch(emptyIfUnknown)
     const show = (record: object) =>
-      own
+      streamsOfCollection
         .filter((stream) => stream.isIn(record as RecordWithMetadata))
         .map((stream) => this.#render(stream, record))
     const resources = await mapInSlices<object, FhirResource[]>(items, show, new TimeSlice())
@@ -374,10 +376,10 @@ class KindResources implements ResourceSource {
 
   /** The kind whose code the resource has; the resource type decides alone if it has one kind. */
   #findStreamFor(resource: FhirResource): ResourceStream | undefined {
-    const own = this.#streams.filter(({ suffix }) => suffix === '')
-    const [first, ...others] = own
+    const wholeStreams = this.#streams.filter(({ suffix }) => suffix === '')
+    const [first, ...others] = wholeStreams
     const isMeant = ({ kind }: ResourceStream) => kind.fhir.isMeant?.(resource) ?? false
-    return others.length === 0 ? first : own.find(isMeant)
+    return others.length === 0 ? first : wholeStreams.find(isMeant)
   }
 
   /** @throws RuleViolated for a code or a questionnaire that no kind has */

@@ -162,9 +162,9 @@ async function findDeletedPart(
   version: number,
   conditions: Conditions,
 ) {
-  const now = (await store.find(caller, key)) ?? (await store.findDeleted(caller, key))
-  if (!now || isIn(now as unknown as RecordWithMetadata)) return undefined
-  return store.findFormerVersion(caller, now, version - 1, conditions)
+  const currentRecord = (await store.find(caller, key)) ?? (await store.findDeleted(caller, key))
+  if (!currentRecord || isIn(currentRecord as unknown as RecordWithMetadata)) return undefined
+  return store.findFormerVersion(caller, currentRecord, version - 1, conditions)
 }
 
 /**

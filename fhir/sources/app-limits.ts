@@ -134,8 +134,8 @@ async function keepCategories(
   readOwn: ReadOwn,
 ): Promise<ResourceVersion[]> {
   const isShown = async ({ id, version, resource }: ResourceVersion): Promise<boolean> => {
-    const describedResource = resource ?? (await readOwn(id, version - 1).catch(ifNotFound(undefined)))
-    return describedResource !== undefined && isOfCategory(describedResource, categories)
+    const shownResource = resource ?? (await readOwn(id, version - 1).catch(ifNotFound(undefined)))
+    return shownResource !== undefined && isOfCategory(shownResource, categories)
   }
   const areShown = await Promise.all(versions.map(isShown))
   return versions.filter((_, i) => areShown[i])
@@ -194,9 +194,11 @@ export function requireScope({ app }: Caller, type: ResourceDescription, interac
 const limitedToCategoriesError = () => scopeError('The scopes of the app are limited to categories.')
 
 const readsOf =
-  (source: ResourceSource, by: Caller): ReadOwn =>
+  (source: ResourceSource, caller: Caller): ReadOwn =>
   async (id, version) =>
-    version === undefined ? source.read(by, String(id)) : source.readVersion?.(by, String(id), version)
+    version === undefined
+      ? source.read(caller, String(id))
+      : source.readVersion?.(caller, String(id), version)
 
 /**
  * Restricts a method of a source to what the app of a caller may do. Every access to resources goes through here; other
@@ -217,12 +219,12 @@ export function limitToApp<M extends SourceMethod>(
     if (interaction === 'read' && isUser(app, description, rest[0]))
       return work(withinReach(caller, app, false), ...rest)
     const { isInCompartment, categories } = reachOf(app, description, interaction)
-    const by = withinReach(caller, app, isInCompartment)
-    const performAs = (...parameters: Rest) => work(by, ...(parameters as never[]))
+    const limitedCaller = withinReach(caller, app, isInCompartment)
+    const performAs = (...parameters: Rest) => work(limitedCaller, ...(parameters as never[]))
     if (categories === undefined) return performAs(...rest)
     const byCategory = BY_CATEGORY[method]
     if (!byCategory) throw limitedToCategoriesError()
-    return byCategory(performAs, categories, rest, readsOf(source, by))
+    return byCategory(performAs, categories, rest, readsOf(source, limitedCaller))
   }
   return performWithinLimits as unknown as NonNullable<ResourceSource[M]>
 }
@@ -237,28 +239,29 @@ export function permitTypes<T extends ResourceDescription>(
   caller: Caller,
   types: readonly T[],
   isNamed: boolean,
-): { types: readonly T[]; by: Caller } {
+): { types: readonly T[]; permittedCaller: Caller } {
   const { app } = caller
-  if (!app) return { types, by: caller }
+  if (!app) return { types, permittedCaller: caller }
   const permittedTypes = isNamed ? types : types.filter((one) => mayFind(caller, one))
   if (permittedTypes.length === 0) throw scopeError('The app has no scope for any of these resources.')
   const isInCompartment = permittedTypes.every((one) => reachOf(app, one, 'search-type').isInCompartment)
-  return { types: permittedTypes, by: withinReach(caller, app, isInCompartment) }
+  return { types: permittedTypes, permittedCaller: withinReach(caller, app, isInCompartment) }
 }
 
-/** Refuses a file that an app would not get now. @param then what the app might do when it asked for it @throws Forbidden */
+/** Refuses a file that an app would not get now. @param permitAtRequest what the app might do when it asked for it @throws Forbidden */
 export function requireNoWiderExport(
-  { app: now }: Caller,
-  then: AppPermit | undefined,
+  { app: currentPermit }: Caller,
+  permitAtRequest: AppPermit | undefined,
   types: readonly ResourceDescription[],
 ): void {
-  if (!now || !then) return
+  if (!currentPermit || !permitAtRequest) return
   const isWider = types.some((type) => {
-    const own = reachOf(now, type, 'search-type')
-    const former = reachOf(then, type, 'search-type')
-    const { categories } = own
+    const current = reachOf(currentPermit, type, 'search-type')
+    const former = reachOf(permitAtRequest, type, 'search-type')
+    const { categories } = current
     return (
-      (own.isInCompartment && (!former.isInCompartment || now.patient !== then.patient)) ||
+      (current.isInCompartment &&
+        (!former.isInCompartment || currentPermit.patient !== permitAtRequest.patient)) ||
       (categories && !former.categories?.every((one) => categories.includes(one)))
     )
   })
@@ -272,13 +275,13 @@ export const limitExport = (description: ResourceDescription, source: ExportSour
     if (!app) return source.exportPage(caller, page, reads)
     const { isInCompartment, categories } = reachOf(app, description, 'search-type')
     if (isInCompartment && page.ehrId !== app.patient) return { resources: [] }
-    const own: AuditedReads = { accesses: [] }
-    const found = await source.exportPage(withinReach(caller, app, isInCompartment), page, own)
+    const pageReads: AuditedReads = { accesses: [] }
+    const found = await source.exportPage(withinReach(caller, app, isInCompartment), page, pageReads)
     const resources = categories
       ? found.resources.filter((one) => isOfCategory(one, categories))
       : found.resources
     // The app does not see a page of other categories: it has one kind of records.
-    if (resources.length > 0 || found.resources.length === 0) reads.accesses.push(...own.accesses)
+    if (resources.length > 0 || found.resources.length === 0) reads.accesses.push(...pageReads.accesses)
     return { ...found, resources }
   },
 })

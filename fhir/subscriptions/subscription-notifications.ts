@@ -70,7 +70,7 @@ export class SubscriptionNotifications {
   async topicOf(caller: Caller, id: string): Promise<SubscriptionTopic> {
     const subscription = await this.#subscriptions.find(caller, id)
     const { concerns } = await this.#subscriptions.events.watch(caller, subscription)
-    const isReachable = (now: Caller) => this.#subscriptions.isActive(now, id)
+    const isReachable = (currentCaller: Caller) => this.#subscriptions.isActive(currentCaller, id)
     return { concerns, isReachable, isAuditedByListener: true }
   }
 

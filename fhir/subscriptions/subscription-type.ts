@@ -106,8 +106,8 @@ export class FhirSubscriptions implements ResourceSource {
     const create = async (within: Transaction) => {
       await this.#requireCapacity(caller, within)
       await this.events.start(within.session, id, position)
-      const own = [caller.userId]
-      return this.#store.create(asOwner(caller), fields, { read: own, write: own }, { tx: within, id })
+      const owners = [caller.userId]
+      return this.#store.create(asOwner(caller), fields, { read: owners, write: owners }, { tx: within, id })
     }
     const subscription = tx
       ? await create(tx)

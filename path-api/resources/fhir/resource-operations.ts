@@ -45,54 +45,59 @@ const joinParameters = (ofAddress: object, ofForm: object): Record<string, unkno
 }
 
 /** The operations that read resources of a type. */
-const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operation[]>> = {
-  read: (of) => {
-    const { path, params, one } = operationPartsOf(of)
+const READ_OPERATIONS: Partial<Record<Interaction, (resourceType: ResourceType) => Operation[]>> = {
+  read: (resourceType) => {
+    const { path, params, one } = operationPartsOf(resourceType)
     return [
       defineOperation({
         ...fhirOperation,
-        id: `readFhir${of.type}`,
+        id: `readFhir${resourceType.type}`,
         method: 'get',
         path,
         params,
         query: { _format, _summary, _elements },
         summary: `Get ${one}`,
-        access: of.readers ?? 'record',
-        reply: [200, resourceBody(of.type, of.contentTypes), 'versioned'],
+        access: resourceType.readers ?? 'record',
+        reply: [200, resourceBody(resourceType.type, resourceType.contentTypes), 'versioned'],
         errors: ['Gone'],
         handle: async ({ params: { id }, query }, { caller, fhir, accepted }) =>
-          of.contentTypes?.includes(accepted)
-            ? replyWithContent(await fhir.readContent(caller, of.type, String(id)))
-            : replyWithResource(await fhir.read(caller, of.type, String(id), query)),
+          resourceType.contentTypes?.includes(accepted)
+            ? replyWithContent(await fhir.readContent(caller, resourceType.type, String(id)))
+            : replyWithResource(await fhir.read(caller, resourceType.type, String(id), query)),
       }),
     ]
   },
-  vread: (of) => {
-    const { path, params, one } = operationPartsOf(of)
+  vread: (resourceType) => {
+    const { path, params, one } = operationPartsOf(resourceType)
     return [
       defineOperation({
         ...fhirOperation,
-        id: `readFhir${of.type}Version`,
+        id: `readFhir${resourceType.type}Version`,
         method: 'get',
         path: `${path}/_history/{versionId}`,
         params: { ...params, versionId: versionField },
         summary: `Get a version of ${one}`,
         access: 'record',
-        reply: [200, resourceBody(of.type), 'versioned'],
+        reply: [200, resourceBody(resourceType.type), 'versioned'],
         errors: ['Gone'],
         handle: async ({ params: pathParameters }, { caller, fhir }) =>
           replyWithResource(
-            await fhir.readVersion(caller, of.type, String(pathParameters.id), pathParameters.versionId),
+            await fhir.readVersion(
+              caller,
+              resourceType.type,
+              String(pathParameters.id),
+              pathParameters.versionId,
+            ),
           ),
       }),
     ]
   },
-  'history-instance': (of) => {
-    const { path, params, one } = operationPartsOf(of)
+  'history-instance': (resourceType) => {
+    const { path, params, one } = operationPartsOf(resourceType)
     return [
       defineOperation({
         ...fhirOperation,
-        id: `listFhir${of.type}Versions`,
+        id: `listFhir${resourceType.type}Versions`,
         method: 'get',
         path: `${path}/_history`,
         params,
@@ -101,48 +106,48 @@ const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operati
         access: 'record',
         reply: [200, resourceBody('Bundle')],
         handle: async ({ params: { id }, query }, { caller, fhir }) =>
-          replyWithBundle(await fhir.history(caller, of.type, String(id), query)),
+          replyWithBundle(await fhir.history(caller, resourceType.type, String(id), query)),
       }),
     ]
   },
-  'history-type': (of) => {
-    const { typePath } = operationPartsOf(of)
+  'history-type': (resourceType) => {
+    const { typePath } = operationPartsOf(resourceType)
     return [
       defineOperation({
         ...fhirOperation,
         ...historyOperation,
-        id: `listFhir${of.type}Changes`,
+        id: `listFhir${resourceType.type}Changes`,
         path: `${typePath}/_history`,
-        summary: `List the versions of ${of.plural}`,
+        summary: `List the versions of ${resourceType.plural}`,
         handle: async ({ query }, { caller, fhir }) =>
-          replyWithBundle(await fhir.changes(caller, of.type, query)),
+          replyWithBundle(await fhir.changes(caller, resourceType.type, query)),
       }),
     ]
   },
-  'search-type': (of) => {
-    const { typePath } = operationPartsOf(of)
-    const query = { ...searchParametersOf(of), ...includeParametersOf(of, resourceTypes) }
+  'search-type': (resourceType) => {
+    const { typePath } = operationPartsOf(resourceType)
+    const query = { ...searchParametersOf(resourceType), ...includeParametersOf(resourceType, resourceTypes) }
     const common = {
       ...fhirOperation,
-      summary: `Search for ${of.plural}`,
-      access: of.readers ?? 'user',
+      summary: `Search for ${resourceType.plural}`,
+      access: resourceType.readers ?? 'user',
       reply: [200, resourceBody('Bundle')],
-      errors: of.searchErrors ?? [],
+      errors: resourceType.searchErrors ?? [],
     } as const
     return [
       defineOperation({
         ...common,
-        id: `searchFhir${of.type}`,
+        id: `searchFhir${resourceType.type}`,
         method: 'get',
         path: typePath,
         query,
         openQuery: true,
         handle: async ({ query: parameters }, { caller, fhir, fhirPreferences }) =>
-          replyWithBundle(await fhir.search(caller, of.type, parameters, fhirPreferences.handling)),
+          replyWithBundle(await fhir.search(caller, resourceType.type, parameters, fhirPreferences.handling)),
       }),
       defineOperation({
         ...common,
-        id: `searchFhir${of.type}ByForm`,
+        id: `searchFhir${resourceType.type}ByForm`,
         method: 'post',
         path: `${typePath}/_search`,
         openQuery: true,
@@ -151,7 +156,12 @@ const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operati
         body: formBody(Type.Omit(Type.Object(query), ['entity'], FORM_OPTIONS)),
         handle: async ({ query: parameters, body }, { caller, fhir, fhirPreferences }) =>
           replyWithBundle(
-            await fhir.search(caller, of.type, joinParameters(parameters, body), fhirPreferences.handling),
+            await fhir.search(
+              caller,
+              resourceType.type,
+              joinParameters(parameters, body),
+              fhirPreferences.handling,
+            ),
           ),
       }),
     ]
@@ -168,10 +178,12 @@ export const fhirResourceOperations: readonly Operation[] = [
     handle: async ({ query }, { caller, fhir }) =>
       replyWithBundle(await fhir.changes(caller, undefined, query)),
   }),
-  ...resourceTypes.flatMap((of) =>
-    of.interactions.flatMap(
+  ...resourceTypes.flatMap((resourceType) =>
+    resourceType.interactions.flatMap(
       (interaction) =>
-        READ_OPERATIONS[interaction]?.(of) ?? WRITE_OPERATIONS[interaction]?.(of, operationPartsOf(of)) ?? [],
+        READ_OPERATIONS[interaction]?.(resourceType) ??
+        WRITE_OPERATIONS[interaction]?.(resourceType, operationPartsOf(resourceType)) ??
+        [],
     ),
   ),
 ]

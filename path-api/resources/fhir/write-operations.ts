@@ -78,21 +78,21 @@ const ERRORS = ['RuleViolated', 'Conflict', 'Gone'] as const
 
 /** The operations that write resources of a type. */
 export const WRITE_OPERATIONS: Partial<
-  Record<Interaction, (of: ResourceType, parts: FhirOperationParts) => Operation[]>
+  Record<Interaction, (resourceType: ResourceType, parts: FhirOperationParts) => Operation[]>
 > = {
-  create: (of, { typePath, one }) => [
+  create: (resourceType, { typePath, one }) => [
     defineOperation({
       ...fhirOperation,
-      id: `createFhir${of.type}`,
+      id: `createFhir${resourceType.type}`,
       method: 'post',
       path: typePath,
       summary: `Create ${one}`,
       description:
         'With If-None-Exist, a resource that the search finds is returned in place of a new one. Elements that the ' +
         'service does not keep are refused; with `Prefer: handling=lenient` they are left out, and the response names them.',
-      access: of.readers ?? 'user',
-      body: resourceBody(of.type),
-      reply: [200, resourceBody(of.type), 'versioned'],
+      access: resourceType.readers ?? 'user',
+      body: resourceBody(resourceType.type),
+      reply: [200, resourceBody(resourceType.type), 'versioned'],
       creates: true,
       errors: [...ERRORS, 'PreconditionFailed', 'Forbidden', 'NotFound'],
       handle: async ({ body }, context) => {
@@ -100,29 +100,29 @@ export const WRITE_OPERATIONS: Partial<
         const { paths, options } = droppedElementCollector(context)
         const { ifNoneExist: condition } = fhirPreferences
         const ifNoneExist = condition === undefined ? undefined : parseSearchQuery(condition)
-        const resource = sentResource(body, of.type)
+        const resource = sentResource(body, resourceType.type)
         const creation = fhir.create(caller, resource, newId(), { ...options, ifNoneExist })
         const result = await creation.catch(inIfNoneExist)
         return replyToWrite(result, context, paths)
       },
     }),
   ],
-  update: (of, { typePath, path, params, one }) => [
+  update: (resourceType, { typePath, path, params, one }) => [
     defineOperation({
       ...fhirOperation,
-      id: `updateFhir${of.type}`,
+      id: `updateFhir${resourceType.type}`,
       method: 'put',
       path,
       params,
       summary: `Replace ${one}`,
-      access: of.readers ?? 'record',
-      body: resourceBody(of.type),
-      reply: [200, resourceBody(of.type), 'versioned'],
+      access: resourceType.readers ?? 'record',
+      body: resourceBody(resourceType.type),
+      reply: [200, resourceBody(resourceType.type), 'versioned'],
       errors: [...ERRORS, 'IdMismatch'],
       handle: async ({ params: { id }, body }, context) => {
         const { paths, options } = droppedElementCollector(context)
         const { caller, fhir, ifMatch: expected } = context
-        const resource = sentResource(body, of.type)
+        const resource = sentResource(body, resourceType.type)
         return replyToWrite(
           await fhir.update(caller, String(id), resource, { ...options, expected }),
           context,
@@ -132,56 +132,56 @@ export const WRITE_OPERATIONS: Partial<
     }),
     defineOperation({
       ...fhirOperation,
-      id: `updateFoundFhir${of.type}`,
+      id: `updateFoundFhir${resourceType.type}`,
       method: 'put',
       path: typePath,
-      summary: `Replace the ${of.type} that a search finds, or create it`,
-      access: of.readers ?? 'user',
-      query: searchParametersOf(of),
+      summary: `Replace the ${resourceType.type} that a search finds, or create it`,
+      access: resourceType.readers ?? 'user',
+      query: searchParametersOf(resourceType),
       openQuery: true,
-      body: resourceBody(of.type),
-      reply: [200, resourceBody(of.type), 'versioned'],
+      body: resourceBody(resourceType.type),
+      reply: [200, resourceBody(resourceType.type), 'versioned'],
       creates: true,
       errors: [...ERRORS, 'IdMismatch', 'Forbidden', 'NotFound'],
       handle: async ({ query, body }, context) => {
         const { caller, fhir, ifMatch: expected, newId } = context
         const { paths, options } = droppedElementCollector(context)
-        const resource = sentResource(body, of.type)
+        const resource = sentResource(body, resourceType.type)
         const update = fhir.updateFound(caller, resource, query, newId(), { ...options, expected })
         return replyToWrite(await update.catch(inQuery), context, paths)
       },
     }),
   ],
-  patch: (of, { typePath, path, params, one }) => {
+  patch: (resourceType, { typePath, path, params, one }) => {
     const common = {
       ...fhirOperation,
       method: 'patch',
       body: patchBody,
-      reply: [200, resourceBody(of.type), 'versioned'],
+      reply: [200, resourceBody(resourceType.type), 'versioned'],
     } as const
     return [
       defineOperation({
         ...common,
-        id: `patchFhir${of.type}`,
+        id: `patchFhir${resourceType.type}`,
         path,
         params,
         summary: `Update ${one} by a JSON Patch`,
-        access: of.readers ?? 'record',
+        access: resourceType.readers ?? 'record',
         errors: [...ERRORS, 'IdMismatch'],
         handle: async ({ params: { id }, body }, context) => {
           const { caller, fhir, ifMatch: expected } = context
           const { paths, options } = droppedElementCollector(context)
-          const one = { type: of.type, id: String(id) }
+          const one = { type: resourceType.type, id: String(id) }
           const result = await fhir.patch(caller, one, sentPatch(body), { ...options, expected })
           return replyToWrite(result, context, paths)
         },
       }),
       defineOperation({
         ...common,
-        id: `patchFoundFhir${of.type}`,
+        id: `patchFoundFhir${resourceType.type}`,
         path: typePath,
-        summary: `Update the ${of.type} that a search finds by a JSON Patch`,
-        access: of.readers ?? 'user',
+        summary: `Update the ${resourceType.type} that a search finds by a JSON Patch`,
+        access: resourceType.readers ?? 'user',
         query: searchParametersOf(of),
         openQuery: true,
         errors: [...ERRORS, 'IdMismatch', 'Forbidden', 'NotFound'],
@@ -189,40 +189,40 @@ export const WRITE_OPERATIONS: Partial<
           const { caller, fhir, ifMatch: expected } = context
           const { paths, options } = droppedElementCollector(context)
           const conditions = { ...options, expected }
-          const patch = fhir.patchFound(caller, of.type, query, sentPatch(body), conditions)
+          const patch = fhir.patchFound(caller, resourceType.type, query, sentPatch(body), conditions)
           const result = await patch.catch(inQuery)
           return replyToWrite(result, context, paths)
         },
       }),
     ]
   },
-  delete: (of, { typePath, path, params, one }) => [
+  delete: (resourceType, { typePath, path, params, one }) => [
     defineOperation({
       ...fhirOperation,
-      id: `deleteFhir${of.type}`,
+      id: `deleteFhir${resourceType.type}`,
       method: 'delete',
       path,
       params,
       summary: `Delete ${one}`,
-      access: of.readers ?? 'record',
+      access: resourceType.readers ?? 'record',
       reply: [204],
       errors: ['Conflict', 'RuleViolated'],
       handle: async ({ params: { id } }, { caller, fhir, ifMatch: expected }) =>
-        fhir.remove(caller, of.type, String(id), { expected }),
+        fhir.remove(caller, resourceType.type, String(id), { expected }),
     }),
     defineOperation({
       ...fhirOperation,
-      id: `deleteFoundFhir${of.type}`,
+      id: `deleteFoundFhir${resourceType.type}`,
       method: 'delete',
       path: typePath,
-      summary: `Delete the ${of.type} that a search finds`,
-      access: of.readers ?? 'user',
-      query: searchParametersOf(of),
+      summary: `Delete the ${resourceType.type} that a search finds`,
+      access: resourceType.readers ?? 'user',
+      query: searchParametersOf(resourceType),
       openQuery: true,
       reply: [204],
       errors: ['Conflict', 'RuleViolated', 'Forbidden', 'NotFound'],
       handle: async ({ query }, { caller, fhir, ifMatch: expected }) =>
-        fhir.removeFound(caller, of.type, query, { expected }),
+        fhir.removeFound(caller, resourceType.type, query, { expected }),
     }),
   ],
 }

@@ -118,24 +118,24 @@ function observationCode(
   more: readonly FhirCoding[] = [],
 ): ObservationCode {
   const { loincByUnit } = quantity.codes
-  const [own, ...others] = codingsOf(quantity, ...more) as [FhirCoding, ...FhirCoding[]]
-  if (!loincByUnit) return sameCode([own, ...others])
+  const [ownCoding, ...otherCodings] = codingsOf(quantity, ...more) as [FhirCoding, ...FhirCoding[]]
+  if (!loincByUnit) return sameCode([ownCoding, ...otherCodings])
   const unitField = `${name}Unit`
   const byUnit = Object.entries(loincByUnit).map(([unit, code]) => ({ unit, coding: namedLoincCode(code) }))
-  const codes = [own, ...byUnit.map(({ coding }) => coding)]
-  const codingOf = (unit: unknown) => byUnit.find((one) => one.unit === unit)?.coding ?? own
+  const codes = [ownCoding, ...byUnit.map(({ coding }) => coding)]
+  const codingOf = (unit: unknown) => byUnit.find((one) => one.unit === unit)?.coding ?? ownCoding
   return {
     codes,
     acceptedCodes: codes,
     element: (text) => ({
       paths: {},
-      show: (record) => ({ code: { coding: [codingOf(record[unitField]), ...others], text } }),
+      show: (record) => ({ code: { coding: [codingOf(record[unitField]), ...otherCodings], text } }),
       read: () => ({}),
     }),
     parameter: (description) =>
       codeByWordToken(description, unitField, {
-        constant: others,
-        usual: own,
+        constant: otherCodings,
+        usual: ownCoding,
         byWord: byUnit.map(({ unit, coding }) => [unit, coding]),
       }),
   }
@@ -188,7 +188,9 @@ const observation = (
     const codings = CODINGS.read(resource)
     return (
       Array.isArray(codings) &&
-      code.acceptedCodes.some((own) => codings.some((one) => one?.system === LOINC && one.code === own.code))
+      code.acceptedCodes.some((acceptedCode) =>
+        codings.some((one) => one?.system === LOINC && one.code === acceptedCode.code),
+      )
     )
   },
   ...(parts && { parts }),

@@ -52,9 +52,9 @@ async function streamEvents(id: string, context: Context<'account'>) {
   const events = new EventStreamWriter()
   let last = parsePosition(lastEventId)?.batch ?? 0
   const pump = createPump(
-    async (by) => {
+    async (currentCaller) => {
       while (!events.destroyed) {
-        const { bundle, last: number } = await fhirNotifications.next(by, id, last)
+        const { bundle, last: number } = await fhirNotifications.next(currentCaller, id, last)
         if (number === undefined) return
         last = number
         events.sendEvent('notification', bundle, eventIdOf(last))
@@ -66,10 +66,10 @@ async function streamEvents(id: string, context: Context<'account'>) {
   events.sendEvent('notification', await fhirNotifications.handshake(caller, id), eventIdOf(last))
   const { sessionId: sid, validUntil: until } = principal
   const unsubscribe = await changes.subscribe({ caller, sid, until }, topic, {
-    onChange: (_, by) => pump(by),
-    onPosition: (_, by) => {
+    onChange: (_, currentCaller) => pump(currentCaller),
+    onPosition: (_, currentCaller) => {
       events.sendHeartbeat(eventIdOf(last))
-      pump(by)
+      pump(currentCaller)
     },
     // The numbers of the events tell whether any is missing.
     onReset: () => {},

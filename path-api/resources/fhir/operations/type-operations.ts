@@ -98,66 +98,68 @@ async function answerTrial(
 const LAST_CRITERIA = ['patient', 'subject', 'code', 'category', 'date', 'status', '_format']
 
 /** Operations by name, for the types that have them. */
-const TYPE_OPERATIONS: Readonly<Record<string, (of: ResourceType) => Operation[]>> = {
-  validate: (of) => {
-    const { typePath, path, params, one } = operationPartsOf(of)
+const TYPE_OPERATIONS: Readonly<Record<string, (resourceType: ResourceType) => Operation[]>> = {
+  validate: (resourceType) => {
+    const { typePath, path, params, one } = operationPartsOf(resourceType)
     const common = {
       ...fhirOperation,
       method: 'post',
       query: { mode: modeField, profile: profileField },
       description:
         'Checks all that the write checks, such as rights and rules, and stores nothing. The OperationOutcome has its issues.',
-      body: resourceBody(of.type),
+      body: resourceBody(resourceType.type),
       reply: [200, resourceBody('OperationOutcome')],
     } as const
     return [
       defineOperation({
         ...common,
-        id: `validateFhir${of.type}`,
+        id: `validateFhir${resourceType.type}`,
         path: `${typePath}/$validate`,
         summary: `Check whether ${one} could be written`,
         access: 'user',
         handle: ({ query: { mode = 'create', profile }, body }, context) =>
-          answerTrial(of, { body, id: undefined, mode, profile }, context),
+          answerTrial(resourceType, { body, id: undefined, mode, profile }, context),
       }),
       defineOperation({
         ...common,
-        id: `validateFhir${of.type}Change`,
+        id: `validateFhir${resourceType.type}Change`,
         path: `${path}/$validate`,
         params,
         summary: `Check whether ${one} could be changed or deleted`,
         access: 'record',
         errors: ['Gone'],
         handle: ({ params: { id }, query: { mode = 'update', profile }, body }, context) =>
-          answerTrial(of, { body, id: String(id), mode, profile }, context),
+          answerTrial(resourceType, { body, id: String(id), mode, profile }, context),
       }),
     ]
   },
-  lastn: (of) => {
-    const { typePath } = operationPartsOf(of)
-    const criteria = Object.entries(searchParametersOf(of)).filter(([name]) => LAST_CRITERIA.includes(name))
+  lastn: (resourceType) => {
+    const { typePath } = operationPartsOf(resourceType)
+    const criteria = Object.entries(searchParametersOf(resourceType)).filter(([name]) =>
+      LAST_CRITERIA.includes(name),
+    )
     const max = Type.Optional(
       Type.String({ description: 'Number of resources of each code, at most 100', examples: ['1'] }),
     )
     return withPost(
       defineOperation({
         ...fhirOperation,
-        id: `listLastFhir${of.type}s`,
+        id: `listLastFhir${resourceType.type}s`,
         method: 'get',
         path: `${typePath}/$lastn`,
         query: { max, ...Object.fromEntries(criteria) },
-        summary: `List the newest ${of.plural} of each code`,
+        summary: `List the newest ${resourceType.plural} of each code`,
         description: 'Returns those of one patient, which must be named.',
         access: 'user',
         reply: [200, resourceBody('Bundle')],
         errors: ['ContentTooLarge'],
         handle: async ({ query }, { caller, fhir }) =>
-          replyWithBundle(await fhir.lastOfEachCode(caller, of.type, query)),
+          replyWithBundle(await fhir.lastOfEachCode(caller, resourceType.type, query)),
       }),
     )
   },
 }
 
-export const fhirTypeOperations: readonly Operation[] = resourceTypes.flatMap((of) =>
-  Object.keys(of.operations ?? {}).flatMap((name) => TYPE_OPERATIONS[name]?.(of) ?? []),
+export const fhirTypeOperations: readonly Operation[] = resourceTypes.flatMap((resourceType) =>
+  Object.keys(resourceType.operations ?? {}).flatMap((name) => TYPE_OPERATIONS[name]?.(resourceType) ?? []),
 )
