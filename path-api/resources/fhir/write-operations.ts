@@ -182,7 +182,7 @@ export const WRITE_OPERATIONS: Partial<
         path: typePath,
         summary: `Update the ${resourceType.type} that a search finds by a JSON Patch`,
         access: resourceType.readers ?? 'user',
-        query: searchParametersOf(of),
+        query: searchParametersOf(resourceType),
         openQuery: true,
         errors: [...ERRORS, 'IdMismatch', 'Forbidden', 'NotFound'],
         handle: async ({ query, body }, context) => {
