@@ -86,7 +86,7 @@ const records = {
 const resource = {
   collection: 'Pressure',
   schema: Pressure,
-  lists: { newest: { by: ['ehrId'], sort: 'timestamp', order: 'desc' } },
+  lists: { newest: { requiredFields: ['ehrId'], sort: 'timestamp', order: 'desc' } },
 } as const
 const unaudited = new Store<typeof Pressure, 'newest'>(records, resource)
 const store = new Store<typeof Pressure, 'newest'>(records, { ...resource, ehr: 'ehrId' })

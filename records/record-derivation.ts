@@ -24,13 +24,13 @@ export function recordDerivationOf(kind: ClassKind): Derivation | undefined {
     batchSize: DERIVATION_BATCH_SIZE,
     areShown: true,
     async derive(context, document) {
-      const now = { ...defaults, ...format.fromStored(document) }
-      const derivedFields = await deriveFields(context, kind, now)
-      const missing = fixedDerived.some((name) => !(name in now))
+      const current = { ...defaults, ...format.fromStored(document) }
+      const derivedFields = await deriveFields(context, kind, current)
+      const missing = fixedDerived.some((name) => !(name in current))
       const first = missing ? await findFirstVersion(context, kind.collection, document) : undefined
       const fromFirst = first ? await deriveFields(context, kind, format.fromStored(first)) : derivedFields
-      const fixedEntries = fixedDerived.map((name) => [name, now[name] ?? fromFirst[name]])
-      const defaultEntries = Object.keys(defaults).map((name) => [name, now[name]])
+      const fixedEntries = fixedDerived.map((name) => [name, current[name] ?? fromFirst[name]])
+      const defaultEntries = Object.keys(defaults).map((name) => [name, current[name]])
       return format.toStored(
         {
           ...Object.fromEntries(defaultEntries),

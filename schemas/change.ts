@@ -45,13 +45,13 @@ const changeFields = {
 }
 
 /** Defines the schema of a history entry of a resource. */
-export const defineChange = <P extends TProperties>(name: string, what: string, former: TObject<P>) =>
-  closedObject(`${name}Change`, `A change of ${withArticle(what)}`, {
+export const defineChange = <P extends TProperties>(name: string, noun: string, former: TObject<P>) =>
+  closedObject(`${name}Change`, `A change of ${withArticle(noun)}`, {
     ...changeFields,
     before: nullable(
       Type.Object(former.properties, {
         additionalProperties: false,
-        description: `The ${what} before the change; null when it was new`,
+        description: `The ${noun} before the change; null when it was new`,
       }),
     ),
   })

@@ -3,7 +3,7 @@ import { shortTextField } from './common.ts'
 import { internalField } from './forms/fields.ts'
 
 /** Code in a code system, beside the words of the author. */
-export const codingField = (of: string, system: string, code: string) =>
+export const codingField = (noun: string, system: string, code: string) =>
   Type.Object(
     {
       system: shortTextField('URI or name of the code system', system),
@@ -11,7 +11,7 @@ export const codingField = (of: string, system: string, code: string) =>
     },
     {
       additionalProperties: false,
-      description: `Code of ${of} in a code system`,
+      description: `Code of ${noun} in a code system`,
       examples: [{ system, code }],
     },
   )

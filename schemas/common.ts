@@ -5,11 +5,11 @@ export const closedObject = <P extends TProperties>($id: string, description: st
   Type.Object(properties, { $id, description, additionalProperties: false })
 
 /** Id of a stored object. It has no pattern, so an impossible id counts as not found. */
-export const idField = (of: string, example?: string) =>
+export const idField = (noun: string, example?: string) =>
   Type.String({
     minLength: 1,
     maxLength: 64,
-    description: `Id of ${of}`,
+    description: `Id of ${noun}`,
     ...(example && { examples: [example] }),
   })
 

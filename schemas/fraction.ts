@@ -53,9 +53,9 @@ export class Fraction {
   compareTo(other: number | Fraction): number {
     if (typeof other === 'number' && !Number.isFinite(other)) return -Math.sign(other)
     const { numerator, denominator } = Fraction.of(other)
-    const own = this.numerator * denominator
-    const others = numerator * this.denominator
-    return own < others ? -1 : own > others ? 1 : 0
+    const scaledNumerator = this.numerator * denominator
+    const otherNumerator = numerator * this.denominator
+    return scaledNumerator < otherNumerator ? -1 : scaledNumerator > otherNumerator ? 1 : 0
   }
 
   /** @throws RangeError when the divisor is 0 */

@@ -29,8 +29,8 @@ export const HomeVisit = defineKind(HomeVisitForms, {
       findings === '' ? [{ path: 'findings', code: 'empty', message: 'must not be empty' }] : [],
   },
   lists: {
-    ofEhr: { by: ['ehrId'], sort: 'day', order: 'desc' },
-    ofPlan: { by: ['carePlanId'], sort: 'day', order: 'desc' },
+    ofEhr: { requiredFields: ['ehrId'], sort: 'day', order: 'desc' },
+    ofPlan: { requiredFields: ['carePlanId'], sort: 'day', order: 'desc' },
   },
 })
 

@@ -23,7 +23,7 @@ export type StoredSubscription = SavedRecord<SubscriptionFields>
 export const SUBSCRIPTION = {
   collection: PROFILE_COLLECTIONS.subscription,
   schema: subscriptionRecord,
-  lists: { own: { by: ['userId', 'admission'], sort: 'createdAt', order: 'desc' } },
+  lists: { own: { requiredFields: ['userId', 'admission'], sort: 'createdAt', order: 'desc' } },
 } as const
 
 const DAY_MS = 86_400_000

@@ -58,7 +58,7 @@ export class StoredQueries {
     this.#store = new Store(context, {
       collection: 'openehr.queries',
       schema: QueryRecord,
-      lists: { byName: { by: [], sort: 'name', order: 'asc' } },
+      lists: { byName: { requiredFields: [], sort: 'name', order: 'asc' } },
     })
   }
 

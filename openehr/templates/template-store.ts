@@ -49,7 +49,7 @@ const TemplateFileRecord = Type.Object({ opt: Type.String() })
 const TemplateHeads = {
   collection: 'openehr.templates',
   schema: TemplateHeadRecord,
-  lists: { byId: { by: [], sort: 'key', order: 'asc' } },
+  lists: { byId: { requiredFields: [], sort: 'key', order: 'asc' } },
   indexes: [{ key: { key: 1 }, unique: true }, { key: { concept: 1 } }],
 } as const
 

@@ -22,7 +22,7 @@ export class RunningDownloads {
   add(account: string, body: unknown, isPermitted?: () => Promise<boolean>): void {
     // Streams of events bound what they hold.
     if (!(body instanceof Readable) || body instanceof EventStreamWriter) return
-    if (this.#counts.of(account) >= MAX_RUNNING_DOWNLOADS) {
+    if (this.#counts.get(account) >= MAX_RUNNING_DOWNLOADS) {
       body.destroy()
       const detail = `At most ${MAX_RUNNING_DOWNLOADS} downloads run at once. Read one to its end, or close its connection.`
       throw new ServiceError('TooManyRequests', { retryAfter: RETRY_AFTER_S, detail })

@@ -227,12 +227,12 @@ function requireAllowedEdit(caller: Caller, mvUid: string, { roles, disabled }: 
     throw new ServiceError('Forbidden', { detail: 'Only administrators can set roles and disabled.' })
   }
   if (caller.userId !== mvUid) return
-  const own = (path: string, message: string) => ({ path, code: 'own-account', message })
+  const ownAccountViolation = (path: string, message: string) => ({ path, code: 'own-account', message })
   const violations = [
     ...(roles && !roles.includes('admin')
-      ? [own('roles', 'must keep the role admin for your own account')]
+      ? [ownAccountViolation('roles', 'must keep the role admin for your own account')]
       : []),
-    ...(disabled ? [own('disabled', 'must not be set for your own account')] : []),
+    ...(disabled ? [ownAccountViolation('disabled', 'must not be set for your own account')] : []),
   ]
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
 }

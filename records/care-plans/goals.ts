@@ -13,9 +13,9 @@ export class Goals {
   readonly #context: StoreContext
   readonly #stores: PlanStores
 
-  constructor(context: StoreContext, of: PlanStores) {
+  constructor(context: StoreContext, stores: PlanStores) {
     this.#context = context
-    this.#stores = of
+    this.#stores = stores
   }
 
   /** @throws NotFound */

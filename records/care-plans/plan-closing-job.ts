@@ -40,16 +40,16 @@ export async function startPlanClosing(
  * of deleted goals, which nobody sees.
  */
 export const createPlanClosingJob =
-  (context: StoreContext, of: PlanStores): JobHandler =>
+  (context: StoreContext, stores: PlanStores): JobHandler =>
   async ({ id, by, details }, { unfilteredDb: db, runStep, runLastStep }) => {
     const caller = { ...jobRequesterOf({ by }), roles: [], unrestricted: true } as const
     const { status } = details as { status: ClosedStatus }
-    const goals = documentCollection({ db }, of.goals.kind.collection)
+    const goals = documentCollection({ db }, stores.goals.kind.collection)
     const existing = await goals.find({ carePlanId: id }, { projection: { _id: 1 } }).toArray()
     const inExistingGoals = { goalId: { $in: existing.map(({ _id }) => _id) } }
     for (const [store, filter] of [
-      [of.goals, {}],
-      [of.tasks, inExistingGoals],
+      [stores.goals, {}],
+      [stores.tasks, inExistingGoals],
     ] as const)
       for await (const ids of iterateIdBatches(documentCollection({ db }, store.kind.collection), {
         ...openFilter(id),

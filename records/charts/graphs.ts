@@ -263,10 +263,10 @@ function calculateStats({
 /** The axes of the returned series; each covers all series on it. */
 function buildAxes(kinds: readonly GraphSource[], series: readonly GraphSeries[]): GraphAxis[] {
   return [...new Set(series.map(({ axis }) => axis))].map((id) => {
-    const those = series.filter(({ axis }) => axis === id)
-    const { unit, unitLabel, measure } = those[0] as GraphSeries
+    const axisSeries = series.filter(({ axis }) => axis === id)
+    const { unit, unitLabel, measure } = axisSeries[0] as GraphSeries
     const kind = kinds.find(({ path }) => path === measure)
-    const stats = those.flatMap((one) => one.stats ?? [])
+    const stats = axisSeries.flatMap((one) => one.stats ?? [])
     const ranges = Object.values(kind?.series ?? {}).map(({ range }) => range)
     const [min, max] =
       stats.length > 0

@@ -26,9 +26,11 @@ export async function readTimeColumns(
   const allColumns = await Promise.all(
     filters.map((filter) => readRows(database, collection, filter, allFields)),
   )
-  const some = allColumns.filter(([times]) => times && times.length > 0)
-  if (some.length === 1) return sortByTime(some[0] as Float64Array[])
-  return sortByTime(allFields.map((_, i) => concatenate(some.map((columns) => columns[i] as Float64Array))))
+  const nonemptyColumns = allColumns.filter(([times]) => times && times.length > 0)
+  if (nonemptyColumns.length === 1) return sortByTime(nonemptyColumns[0] as Float64Array[])
+  return sortByTime(
+    allFields.map((_, i) => concatenate(nonemptyColumns.map((columns) => columns[i] as Float64Array))),
+  )
 }
 
 function concatenate(parts: readonly Float64Array[]): Float64Array {

@@ -181,7 +181,8 @@ export class Timelines {
 const isOfPlans = ({ source: { kind, format }, key }: TimelineStream): boolean =>
   kind.parentType === 'plan' &&
   Object.values(kind.lists).some(
-    ({ by, sort }) => by.join() === 'carePlanId' && format.field(sort as string).key === key,
+    ({ requiredFields, sort }) =>
+      requiredFields.join() === 'carePlanId' && format.field(sort as string).key === key,
   )
 
 const hasTimelineLine = (kind: ClassKind): kind is TimelineKind['kind'] => kind.timeline !== undefined
@@ -258,8 +259,8 @@ function partFilter(
   { kind, parts = [] }: TimelineDefinition,
   requestedKinds: readonly string[],
 ): FieldValues {
-  const types = (those: boolean) =>
-    parts.flatMap((part) => (requestedKinds.includes(part.kind) === those ? [part.type] : []))
+  const types = (isRequested: boolean) =>
+    parts.flatMap((part) => (requestedKinds.includes(part.kind) === isRequested ? [part.type] : []))
   if (!requestedKinds.includes(kind)) return { type: { $in: types(true) } }
   const otherTypes = types(false)
   return otherTypes.length > 0 ? { type: { $nin: otherTypes } } : {}
@@ -348,9 +349,9 @@ function afterPositionFilter(
 ): FieldValues {
   const [later, notEarlier] = direction === 1 ? ['$gt', '$gte'] : ['$lt', '$lte']
   const slash = id.indexOf('/')
-  const of = id.slice(0, slash)
-  if (of !== collection) {
-    const follows = collection > of === (direction === 1)
+  const itemCollection = id.slice(0, slash)
+  if (itemCollection !== collection) {
+    const follows = collection > itemCollection === (direction === 1)
     return { [key]: { [follows ? notEarlier : later]: value } }
   }
   const same = { _id: { [later]: id.slice(slash + 1) } }

@@ -20,9 +20,9 @@ export const ChatTopic = defineKind(topicForms, {
   helperAct: 'MESSAGES',
   readOnly: true,
   lists: {
-    ofObject: { by: ['about', 'aboutId'], sort: 'lastMessageAt', order: 'desc' },
-    ofEhr: { by: ['ehrId'], sort: 'lastMessageAt', order: 'desc' },
-    ofPlan: { by: ['carePlanId'], sort: 'lastMessageAt', order: 'desc' },
+    ofObject: { requiredFields: ['about', 'aboutId'], sort: 'lastMessageAt', order: 'desc' },
+    ofEhr: { requiredFields: ['ehrId'], sort: 'lastMessageAt', order: 'desc' },
+    ofPlan: { requiredFields: ['carePlanId'], sort: 'lastMessageAt', order: 'desc' },
   },
   indexes: [
     { name: 'reminders', key: { remindAt: 1 }, sparse: true },
@@ -40,9 +40,9 @@ export const ChatMessage = defineKind(messageForms, {
   helperAct: 'MESSAGES',
   readOnly: true,
   lists: {
-    ofTopic: { by: ['topicId'], sort: 'createdAt', order: 'asc' },
-    ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
-    ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'desc' },
+    ofTopic: { requiredFields: ['topicId'], sort: 'createdAt', order: 'asc' },
+    ofEhr: { requiredFields: ['ehrId'], sort: 'createdAt', order: 'desc' },
+    ofPlan: { requiredFields: ['carePlanId'], sort: 'createdAt', order: 'desc' },
   },
   indexes: containerIndexes,
 })

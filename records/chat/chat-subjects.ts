@@ -36,10 +36,12 @@ interface ConnectionCheck {
 }
 
 /** @throws NotFound, after an entry in the audit of the EHR, if the caller may not see the subject */
-export async function requireChatSubject(...of: Parameters<typeof findChatSubject>): Promise<ChatSubject> {
-  const subject = await findChatSubject(...of)
+export async function requireChatSubject(
+  ...lookup: Parameters<typeof findChatSubject>
+): Promise<ChatSubject> {
+  const subject = await findChatSubject(...lookup)
   if (subject) return subject
-  await recordDenial(...of)
+  await recordDenial(...lookup)
   throw new ServiceError('NotFound')
 }
 
@@ -102,11 +104,11 @@ async function findNetworkSubject(
   // The conversations of a person with their connections are their own.
   if (helper || other === userId || !(await connections.areConnected(userId, other))) return undefined
   caller.onAccess?.(other)
-  const both = [userId, other].sort()
+  const userIds = [userId, other].sort()
   return {
     about: 'network',
-    aboutId: both.join('-'),
-    permissions: { read: [`role:${networkRole(userId, other)}`], write: both },
+    aboutId: userIds.join('-'),
+    permissions: { read: [`role:${networkRole(userId, other)}`], write: userIds },
     isAnonymous: false,
   }
 }

@@ -200,16 +200,16 @@ export class Chats {
     text: string,
     expected: ExpectedVersions,
   ) {
-    const change = (now: StoredMessage): StoredMessage => {
-      const late = this.context.clock().getTime() - Date.parse(now.createdAt) > EDIT_PERIOD_MS
+    const change = (current: StoredMessage): StoredMessage => {
+      const late = this.context.clock().getTime() - Date.parse(current.createdAt) > EDIT_PERIOD_MS
       requireNoViolations([
         ...chatTextViolations('text', text),
-        ...(now.deleted
+        ...(current.deleted
           ? [{ path: 'text', code: 'deleted', message: 'cannot be changed because the message was deleted' }]
           : []),
         ...(late ? [{ path: 'text', code: 'late', message: 'can be changed within 15 minutes only' }] : []),
       ])
-      return { ...now, text, editedAt: this.context.clock().toISOString() }
+      return { ...current, text, editedAt: this.context.clock().toISOString() }
     }
     return this.#change(caller, subjectKey, key, change, { expected })
   }
@@ -224,8 +224,8 @@ export class Chats {
     key: MessageKey,
     expected: ExpectedVersions,
   ): Promise<void> {
-    const stone = (now: StoredMessage): StoredMessage => ({
-      ...now,
+    const stone = (current: StoredMessage): StoredMessage => ({
+      ...current,
       text: '',
       attachments: [],
       deleted: true,
@@ -303,7 +303,12 @@ export class Chats {
     const { about, aboutId, ehrId } = subject
     const key = { id: topicId, about, aboutId, ehrId }
     const conditions = { expected, skipUnchanged: true }
-    const topic = await this.#topics.update(caller, key, (now) => ({ ...now, closed: true }), conditions)
+    const topic = await this.#topics.update(
+      caller,
+      key,
+      (current) => ({ ...current, closed: true }),
+      conditions,
+    )
     return (await this.#toViews(caller, subject, [topic]))[0] as TopicView
   }
 
@@ -332,17 +337,17 @@ export class Chats {
     caller: Caller,
     subjectKey: ChatSubjectKey,
     { topicId, messageId }: MessageKey,
-    change: (now: StoredMessage) => StoredMessage,
+    change: (current: StoredMessage) => StoredMessage,
     conditions: UpdateConditions,
   ) {
     const subject = await this.#subject(caller, subjectKey)
     await this.#requireTopic(caller, subject, topicId)
-    const own = (now: StoredMessage): StoredMessage => {
-      if (now.createdBy !== authorOf(caller).userId) throw new ServiceError('Forbidden')
-      return change(now)
+    const changeOwnMessage = (current: StoredMessage): StoredMessage => {
+      if (current.createdBy !== authorOf(caller).userId) throw new ServiceError('Forbidden')
+      return change(current)
     }
     const key = { id: messageId, topicId, ehrId: subject.ehrId }
-    const message = await this.#messages.update(caller, key, own, conditions)
+    const message = await this.#messages.update(caller, key, changeOwnMessage, conditions)
     return { message, names: await this.#namesOf(subject, [message]) }
   }
 

@@ -58,11 +58,11 @@ export const Composition = {
   words: { en: 'compositions', nl: 'composities' },
   fhir: { shownAs: 'DocumentReference' },
   lists: {
-    ofEhr: { by: ['ehrId'], sort: 'start', order: 'desc' },
-    ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'desc' },
+    ofEhr: { requiredFields: ['ehrId'], sort: 'start', order: 'desc' },
+    ofPlan: { requiredFields: ['carePlanId'], sort: 'createdAt', order: 'desc' },
     // Sorted by link alone: most compositions have no links, and in the order of time these share a page of
     // the index.
-    linked: { by: ['links'], sort: 'createdAt', order: 'desc' },
+    linked: { requiredFields: ['links'], sort: 'createdAt', order: 'desc' },
   },
   indexes: [
     { key: { template: 1 } },

@@ -20,7 +20,7 @@ export const Contribution = {
   words: { en: 'contributions', nl: 'bijdragen' },
   fhir: { absent: 'FHIR has no sets of changes' },
   lists: {
-    ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
-    ofVersion: { by: ['ehrId', 'versions'], sort: 'createdAt', order: 'desc' },
+    ofEhr: { requiredFields: ['ehrId'], sort: 'createdAt', order: 'desc' },
+    ofVersion: { requiredFields: ['ehrId', 'versions'], sort: 'createdAt', order: 'desc' },
   },
 } as const

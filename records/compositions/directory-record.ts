@@ -17,7 +17,7 @@ export const Directory = {
   parentType: 'EHR',
   words: { en: 'folders', nl: 'mappen' },
   fhir: { absent: 'FHIR has no folders of compositions' },
-  lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
+  lists: { ofEhr: { requiredFields: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   // An EHR has one directory, even if several requests create it at once.
   indexes: [{ key: { ehrId: 1 }, unique: true }],
 } as const

@@ -17,7 +17,7 @@ export const EhrStatus = {
   parentType: 'EHR',
   words: { en: 'status', nl: 'status' },
   fhir: { absent: 'The Patient shows what it tells' },
-  lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
+  lists: { ofEhr: { requiredFields: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   indexes: [{ key: { isQueryable: 1 }, partialFilterExpression: { isQueryable: false } }],
 } as const
 

@@ -73,7 +73,7 @@ export const AdverseReaction = defineKind(forms, {
       ...reactionsIn(values).map(({ manifestation }) => manifestation),
     ]),
   },
-  lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
+  lists: { ofEhr: { requiredFields: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   filters: {
     search: searchFilter('the substance, the reactions and the comment', 'pen'),
     code: codeFilter,

@@ -23,5 +23,5 @@ export const Device = defineKind(forms, {
     derived: (values) => ({ texts: searchTextsOf(['name', 'manufacturer', 'model', 'udi'], values) }),
     violations: (values) => ['name', 'serial', 'udi'].flatMap((field) => blankViolations(values, field)),
   },
-  lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
+  lists: { ofEhr: { requiredFields: ['ehrId'], sort: 'createdAt', order: 'desc' } },
 })

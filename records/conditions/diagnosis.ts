@@ -56,7 +56,7 @@ export const Diagnosis = defineKind(forms, {
       goesOn: isOngoing(values) && !isRetracted(values.certainty),
     }),
   },
-  lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
+  lists: { ofEhr: { requiredFields: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   filters: {
     search: searchFilter('the name, the body site and the comment', 'blood press'),
     code: codeFilter,

@@ -24,9 +24,9 @@ export class ClosableRecords<S extends TObject, L extends string> extends EhrRec
     const closingFields = Object.entries({ outcome, achievementDate }).filter(
       ([, value]) => value !== undefined,
     )
-    const close = (now: SavedRecord<Static<S>>) => {
-      requireNoViolations(closedRecordViolations(this.kind.fields, now as Values, ['status']))
-      return { ...(now as object), ...Object.fromEntries(closingFields), status }
+    const close = (current: SavedRecord<Static<S>>) => {
+      requireNoViolations(closedRecordViolations(this.kind.fields, current as Values, ['status']))
+      return { ...(current as object), ...Object.fromEntries(closingFields), status }
     }
     return this.change(caller, key, close, options)
   }
@@ -51,8 +51,8 @@ export class ClosableRecords<S extends TObject, L extends string> extends EhrRec
     status: ClosedStatus,
     tx: Transaction,
   ): Promise<SavedRecord<Static<S>>[]> {
-    const close = (now: SavedRecord<Static<S>>) =>
-      this.validateChange(caller, now, { ...(now as object), status })
+    const close = (current: SavedRecord<Static<S>>) =>
+      this.validateChange(caller, current, { ...(current as object), status })
     return this.store.updateAll(caller, ids, close, tx)
   }
 }

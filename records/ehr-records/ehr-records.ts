@@ -87,7 +87,7 @@ export type EhrRecordKind<S extends TObject, L extends string> = Omit<ClassKind,
 
 /** The update of an object of the class family. */
 export interface ObjectUpdate {
-  apply(now: Values): Values
+  apply(current: Values): Values
   /** It sets the status, which only closes a record. */
   closes: boolean
 }
@@ -127,7 +127,7 @@ export class EhrRecords<S extends TObject, L extends string> {
   ): Promise<Page<SavedRecord<Static<S>>>> {
     const either = await this.#searchScopes(caller, { ehrId, carePlanId })
     const name = (carePlanId === undefined ? 'ofEhr' : 'ofPlan') as L
-    const own = Object.entries(this.kind.filters ?? {}).flatMap(([filter, { where }]) => {
+    const kindConditions = Object.entries(this.kind.filters ?? {}).flatMap(([filter, { where }]) => {
       const value = query[filter]
       return value === undefined ? [] : Object.entries(where(value))
     })
@@ -135,7 +135,7 @@ export class EhrRecords<S extends TObject, L extends string> {
       ehrId,
       carePlanId,
       [this.kind.lists[name].sort]: { from, to },
-      ...Object.fromEntries(own),
+      ...Object.fromEntries(kindConditions),
     }
     return this.store.list(caller, name, { where, either, ...page } as PageQuery<Static<S>>)
   }
@@ -150,7 +150,8 @@ export class EhrRecords<S extends TObject, L extends string> {
     ehr?: ParseDocument,
   ): Promise<object[] | undefined> {
     const { lists, outsidePlans } = this.kind
-    const byPlan = (lists as Record<string, ListDefinition<Static<S>>>).ofPlan?.by.join() === 'carePlanId'
+    const byPlan =
+      (lists as Record<string, ListDefinition<Static<S>>>).ofPlan?.requiredFields.join() === 'carePlanId'
     const ehrCondition = { ehrId: { checked: ehrId } }
     if (carePlanId !== undefined) return byPlan && typeof carePlanId === 'string' ? [ehrCondition] : undefined
     if (!byPlan || !outsidePlans) return undefined
@@ -265,7 +266,10 @@ export class EhrRecords<S extends TObject, L extends string> {
     const fields = withDefaults(this.kind.fields, body)
     const nulls = Object.entries(fromPathNames(this.kind.fields, body)).filter(([, value]) => value === null)
     const without = nulls.map(([name]) => name)
-    const change = (now: SavedRecord<Static<S>>) => ({ ...this.#unchangeableFields(now, without), ...fields })
+    const change = (current: SavedRecord<Static<S>>) => ({
+      ...this.#unchangeableFields(current, without),
+      ...fields,
+    })
     return this.change(caller, key, change, options)
   }
 
@@ -273,11 +277,12 @@ export class EhrRecords<S extends TObject, L extends string> {
   protected async change(
     caller: Caller,
     key: EhrRecordKey,
-    change: (now: SavedRecord<Static<S>>) => object,
+    change: (current: SavedRecord<Static<S>>) => object,
     { expected, tx }: EhrWriteOptions,
   ): Promise<SavedRecord<Static<S>>> {
     const kind = await this.#kindFor(key)
-    const next = (now: SavedRecord<Static<S>>) => this.validateChange(caller, now, change(now), kind)
+    const next = (current: SavedRecord<Static<S>>) =>
+      this.validateChange(caller, current, change(current), kind)
     const update = (checkedNext: typeof next, within?: Transaction) =>
       this.store.update(caller, storeKeyOf(key), checkedNext, { expected, tx: within })
     return this.#writeWithinQuota(next, update, { tx, audit: this.#auditRefusedUpdate(caller, key) })
@@ -289,7 +294,7 @@ export class EhrRecords<S extends TObject, L extends string> {
 
   /** Writes a change of a record. A record that the change lets count among others needs room there. */
   async #writeWithinQuota<V extends unknown[], R>(
-    next: (now: SavedRecord<Static<S>>, ...versions: V) => Static<S>,
+    next: (current: SavedRecord<Static<S>>, ...versions: V) => Static<S>,
     write: (checkedNext: typeof next, tx?: Transaction) => Promise<R>,
     { tx, audit = (check) => check() }: { tx?: Transaction | undefined; audit?: RefusalAuditor },
   ): Promise<R> {
@@ -299,10 +304,10 @@ export class EhrRecords<S extends TObject, L extends string> {
     const work = async (within: Transaction) => {
       let before: Values = {}
       let after: Values = {}
-      const result = await write((now, ...versions) => {
-        before = now
-        const record = next(now, ...versions)
-        after = { ...record, id: now.id, ehrId: before.ehrId }
+      const result = await write((current, ...versions) => {
+        before = current
+        const record = next(current, ...versions)
+        after = { ...record, id: current.id, ehrId: before.ehrId }
         return record
       }, within)
       if (quota.keyOf(after) === quota.keyOf(before)) return result
@@ -326,8 +331,8 @@ export class EhrRecords<S extends TObject, L extends string> {
     expected: ExpectedVersions,
   ): Promise<ParseDocument> {
     const kind = await this.#kindFor({ id })
-    const next = (now: SavedRecord<Static<S>>) =>
-      this.validateChange(caller, now, apply(now as RecordBody), kind)
+    const next = (current: SavedRecord<Static<S>>) =>
+      this.validateChange(caller, current, apply(current as RecordBody), kind)
     const replace = (checkedNext: typeof next, tx?: Transaction) =>
       this.store.updateUnaudited(caller, storeKeyOf({ id }), checkedNext, {
         expected,
@@ -350,7 +355,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     { apply, closes }: ObjectUpdate,
     { expected, tx }: EhrWriteOptions,
   ): Promise<SavedRecord<Static<S>>> {
-    const change = (now: SavedRecord<Static<S>>) => apply(now as RecordBody)
+    const change = (current: SavedRecord<Static<S>>) => apply(current as RecordBody)
     const write = (within?: Transaction) =>
       this.change(caller, { id } as EhrRecordKey, change, { expected, tx: within })
     if (!closes) return write(tx)
@@ -431,8 +436,13 @@ export class EhrRecords<S extends TObject, L extends string> {
         if (!isRefusal || !(await this.store.find(caller, storeKeyOf(key)))) throw error
       }
     const kind = await this.#kindFor(key)
-    const rule = (now: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) =>
-      this.validateChange(caller, now, { ...(former as object), ...this.#unchangeableFields(now) }, kind)
+    const rule = (current: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) =>
+      this.validateChange(
+        caller,
+        current,
+        { ...(former as object), ...this.#unchangeableFields(current) },
+        kind,
+      )
     const restore = (checkedRule: typeof rule, tx?: Transaction) =>
       this.store.restore(caller, storeKeyOf(key), version, checkedRule, { expected, tx })
     return this.#writeWithinQuota(rule, restore, { audit: this.#auditRefusedUpdate(caller, key) })
@@ -468,21 +478,21 @@ export class EhrRecords<S extends TObject, L extends string> {
   /** Checks a change and returns the new record with its derived fields. @throws RuleViolated */
   protected validateChange(
     caller: Caller,
-    now: SavedRecord<Static<S>>,
+    current: SavedRecord<Static<S>>,
     next: object,
     kind = this.kind as unknown as ClassKind,
   ): Static<S> {
-    requireNoViolations(kind.reservedViolations?.(caller, now as RecordBody, next as RecordBody) ?? [])
+    requireNoViolations(kind.reservedViolations?.(caller, current as RecordBody, next as RecordBody) ?? [])
     const nextFields = { ...defaultsOf(this.kind.fields), ...withoutNulls(next) }
-    return validateChangedRecord(kind, now as object, nextFields) as Static<S>
+    return validateChangedRecord(kind, current as object, nextFields) as Static<S>
   }
 
   /** The fields that a replacement need not repeat. @param without fields that the body sets to null; validation refuses their removal */
-  #unchangeableFields(now: SavedRecord<Static<S>>, without: readonly string[] = []): RecordBody {
+  #unchangeableFields(current: SavedRecord<Static<S>>, without: readonly string[] = []): RecordBody {
     const { parentIds, fields } = this.kind
     const fixed = [...Object.keys(parentIds), ...markedFieldNames(fields, 'fixed')]
     const names = [...fixed.filter((name) => !without.includes(name)), ...markedFieldNames(fields, 'status')]
-    return Object.fromEntries(names.map((name) => [name, (now as RecordBody)[name]]))
+    return Object.fromEntries(names.map((name) => [name, (current as RecordBody)[name]]))
   }
 }
 

@@ -34,7 +34,7 @@ export interface Rules {
   /** Service fields that a change of the other fields leaves as they are. */
   fixedDerived?: readonly string[]
   /** Internal fields that depend on what a change leaves. */
-  afterChange?(now: Values, next: Values): Values
+  afterChange?(current: Values, next: Values): Values
   /**
    * Increase it when the same values would now give other derived fields (docs/decisions/derived-data.md).
    * Default: 1.
@@ -53,7 +53,7 @@ export interface Comparison {
   comparedField: string
   /** Fields of the comparison in the replies of the path family. */
   fields: TProperties
-  describeChange(now: Values, former: Values): Record<string, unknown>
+  describeChange(current: Values, former: Values): Record<string, unknown>
 }
 
 /** A filter of a list, in addition to its times. */
@@ -98,13 +98,13 @@ export interface ClassKind extends Kind, AnyForms {
   quota?: Quota | undefined
   comparison?: Comparison | undefined
   /** Maximum number of records per care plan or goal. */
-  maxCount?: { of: 'carePlanId' | 'goalId'; count: number } | undefined
+  maxCount?: { parentField: 'carePlanId' | 'goalId'; count: number } | undefined
   /** The form of the record in the timeline of its EHR; absent: it does not appear. */
   timeline?: TimelineDefinition | undefined
   /** The form of the record in AQL; absent: none, or that of a measurement. */
   openehr?: EvaluationForm | undefined
   /** Violations of fields that only some writers may change; `now` includes the id. */
-  reservedViolations?: ((caller: Caller, now: Values, next: Values) => Violation[]) | undefined
+  reservedViolations?: ((caller: Caller, current: Values, next: Values) => Violation[]) | undefined
   filters?: Readonly<Record<string, ListFilter>> | undefined
   /** Condition for the records outside plans, if records of this kind are usually in plans. */
   outsidePlans?: Readonly<Record<string, unknown>> | undefined
@@ -218,10 +218,12 @@ const NO_RULES: Rules = { dependentFields: [], violations: () => [] }
 /** Indexes by EHR and start, unless a list has the same. Kinds with `overlapFilters` bring their own. */
 function timelineIndexes(
   timeline: TimelineDefinition | undefined,
-  lists: readonly Pick<ListDefinition<Record<string, unknown>>, 'by' | 'sort'>[],
+  lists: readonly Pick<ListDefinition<Record<string, unknown>>, 'requiredFields' | 'sort'>[],
 ): IndexDescription[] {
   if (!timeline || timeline.overlapFilters) return []
-  const sortFields = lists.flatMap(({ by, sort }) => (by.join() === 'ehrId' ? [sort] : []))
+  const sortFields = lists.flatMap(({ requiredFields, sort }) =>
+    requiredFields.join() === 'ehrId' ? [sort] : [],
+  )
   const starts = timeline.start.filter((field) => !sortFields.includes(field))
   return starts.map((field) => ({
     name: `timeline_${field}`,

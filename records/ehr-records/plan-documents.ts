@@ -35,7 +35,7 @@ export const definePlanDocument = (
     fhir: { absent: 'Its form is that of one application' },
     ehr: 'ehrId',
     parentType: 'plan',
-    lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
+    lists: { ofPlan: { requiredFields: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
     indexes: [{ key: { ehrId: 1 } }, ...indexes],
   }) as const
 

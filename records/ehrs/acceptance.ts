@@ -19,8 +19,8 @@ export const findPendingEhr = (
 }
 
 /** The EHR awaits acceptance by this user. */
-export const isPendingFor = async (...about: Parameters<typeof findPendingEhr>): Promise<boolean> =>
-  (await findPendingEhr(...about)) !== null
+export const isPendingFor = async (...lookup: Parameters<typeof findPendingEhr>): Promise<boolean> =>
+  (await findPendingEhr(...lookup)) !== null
 
 /**
  * Gives the subject access to all records of the EHR, also deleted ones; the caller of this function updates the EHR document

@@ -37,9 +37,9 @@ export type EhrView = Omit<StoredEhr, 'subjectId'> & { subjectId: string | null 
 const asUnrestricted = (caller: Caller): Caller => ({ ...caller, unrestricted: true })
 
 export const ehrLists = {
-  newest: { by: [], sort: 'createdAt', order: 'desc' },
-  aboutSubject: { by: ['subjectId'], sort: 'createdAt', order: 'desc' },
-  pending: { by: ['subjectId', 'pending'], sort: 'createdAt', order: 'desc' },
+  newest: { requiredFields: [], sort: 'createdAt', order: 'desc' },
+  aboutSubject: { requiredFields: ['subjectId'], sort: 'createdAt', order: 'desc' },
+  pending: { requiredFields: ['subjectId', 'pending'], sort: 'createdAt', order: 'desc' },
 } as const
 
 /** A connected system is responsible for one EHR of each subject. */
@@ -88,12 +88,13 @@ export class Ehrs {
   }
 
   async #list(caller: Caller, page: PageRequest, where: { subjectId?: string }): Promise<Page<StoredEhr>> {
-    const own = await findOwnEhrId(this.#context, caller)
-    if (own === undefined) return this.store.list(caller, 'newest', { where, ...page })
+    const ownEhrId = await findOwnEhrId(this.#context, caller)
+    if (ownEhrId === undefined) return this.store.list(caller, 'newest', { where, ...page })
     return listOwnFirst(
       page,
-      () => this.store.list(caller, 'newest', { where: { ...where, id: own }, limit: 1 }),
-      (others) => this.store.list(caller, 'newest', { where: { ...where, id: { not: own } }, ...others }),
+      () => this.store.list(caller, 'newest', { where: { ...where, id: ownEhrId }, limit: 1 }),
+      (others) =>
+        this.store.list(caller, 'newest', { where: { ...where, id: { not: ownEhrId } }, ...others }),
     )
   }
 
@@ -176,7 +177,7 @@ export class Ehrs {
     expected: ExpectedVersions,
   ): Promise<ParseDocument> {
     const options = { expected, skipUnchanged: true }
-    return (await this.store.updateUnaudited(caller, { id }, (now) => now, options)).document
+    return (await this.store.updateUnaudited(caller, { id }, (current) => current, options)).document
   }
 
   #insert(
@@ -221,7 +222,7 @@ export class Ehrs {
       const pending = !caller.helper && (await findPendingEhr(this.#context, subjectId, id, tx.session))
       if (!pending) return
       const permissions = ehrPermissions(pending)
-      const accept = (now: StoredEhr) => ({ ...now, pending: false })
+      const accept = (current: StoredEhr) => ({ ...current, pending: false })
       const ehr = await this.store.update(asUnrestricted(caller), { id }, accept, { tx, permissions })
       await grantSubjectAccess(this.#context, tx, { ehrId: id, subjectId })
       return ehr
@@ -245,12 +246,13 @@ export class Ehrs {
   async removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
     await runStoreTransaction(this.#context, async (tx) => {
       const declines = isAdmin(caller) || (await isPendingFor(this.#context, caller.userId, id, tx.session))
-      const by = declines ? asUnrestricted(caller) : caller
-      const ehr = await this.store.find(by, { id }, { tx })
+      const permittedCaller = declines ? asUnrestricted(caller) : caller
+      const ehr = await this.store.find(permittedCaller, { id }, { tx })
       if (!ehr) throw new ServiceError('NotFound')
-      if (!canManageEhr(by, ehr)) throw new ServiceError('Forbidden', { detail: NOT_ITS_MANAGER })
-      await softDeleteEhrContents(this.#context, tx, by, { ehrId: id, subjectId: ehr.subjectId })
-      await this.store.removeUnaudited(by, { id }, { tx, expected })
+      if (!canManageEhr(permittedCaller, ehr))
+        throw new ServiceError('Forbidden', { detail: NOT_ITS_MANAGER })
+      await softDeleteEhrContents(this.#context, tx, permittedCaller, { ehrId: id, subjectId: ehr.subjectId })
+      await this.store.removeUnaudited(permittedCaller, { id }, { tx, expected })
     })
     await waitUntilHidden(this.#context, id)
   }
@@ -274,8 +276,8 @@ export class Ehrs {
       return listAccesses(db, { ehrId, createdAt: new Date(ehr.createdAt) }, page, filter)
     }
     // Queries over every EHR do not tell that this one existed.
-    const own = { ehrId, createdAt: this.#context.clock() }
-    if ((await listAccesses(db, own, { limit: 1 })).items.length > 0) {
+    const entriesOfEhr = { ehrId, createdAt: this.#context.clock() }
+    if ((await listAccesses(db, entriesOfEhr, { limit: 1 })).items.length > 0) {
       await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, [{ id: ehrId }]))
     } else await this.get(asUnrestricted(caller), ehrId)
     const ehr = await documentCollection({ db }, 'Ehr').findOne({ _id: ehrId })
@@ -296,15 +298,15 @@ export class Ehrs {
    * @throws NotFound
    */
   async restore(caller: Caller, id: string, isRetry: boolean): Promise<StoredEhr> {
-    const by = asUnrestricted(caller)
+    const unrestrictedCaller = asUnrestricted(caller)
     const restoration = runStoreTransaction(this.#context, (tx) =>
-      restoreDeletedEhr(this.#context, tx, by, id),
+      restoreDeletedEhr(this.#context, tx, unrestrictedCaller, id),
     )
     await restoration.catch((error) => {
       if (!(isRetry && error instanceof ServiceError)) throw error
     })
     await waitForJob(this.#context, { field: 'ehrId', id })
-    return this.get(by, id)
+    return this.get(unrestrictedCaller, id)
   }
 
   /** Deletes the list of created EHRs of an account that ends; the EHRs stay. */

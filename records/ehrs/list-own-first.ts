@@ -24,16 +24,16 @@ const CURSOR_BEFORE_NEWEST = encodeCursor(qualifiedListName('Ehr', 'newest'), {
 
 /**
  * Reads a page of a list, newest first, that starts with the caller's own EHR.
- * @param own reads the page with only that EHR
+ * @param listOwn reads the page with only that EHR
  * @param listOthers reads the list without that EHR
  */
 export async function listOwnFirst<R>(
   { limit, ...page }: PageRequest,
-  own: () => Promise<Page<R>>,
+  listOwn: () => Promise<Page<R>>,
   listOthers: (page: PageRequest) => Promise<Page<R>>,
 ): Promise<Page<R>> {
   const isFirst = page.cursor === undefined
-  const { items: ownItems } = isFirst || page.count ? await own() : { items: [] }
+  const { items: ownItems } = isFirst || page.count ? await listOwn() : { items: [] }
   const room = isFirst ? limit - ownItems.length : limit
   // At least 1, to find out whether a next page exists.
   const { items, next, total } = await listOthers({ ...page, limit: Math.max(room, 1) })

@@ -55,24 +55,25 @@ export const urgencyOf = ({ severity, start }: Pick<EventRecord, 'severity' | 's
  * The handling of an alert after a step. A step that somebody repeats changes nothing.
  * @throws RuleViolated
  */
-export function handlingAfter(now: AlertHandling, step: AlertStep, actor: Actor): AlertHandling {
-  const next = STEPS[step.action](now, actor, step.note)
-  const isRepeated = isSame(now, next)
-  requireNoViolations([...noteViolations(step), ...(isRepeated ? [] : stateViolations(now, step, actor))])
-  return isRepeated ? now : next
+export function handlingAfter(current: AlertHandling, step: AlertStep, actor: Actor): AlertHandling {
+  const next = STEPS[step.action](current, actor, step.note)
+  const isRepeated = isSame(current, next)
+  requireNoViolations([...noteViolations(step), ...(isRepeated ? [] : stateViolations(current, step, actor))])
+  return isRepeated ? current : next
 }
 
-type TakeStep = (now: AlertHandling, actor: Actor, note: string | undefined) => AlertHandling
+type TakeStep = (current: AlertHandling, actor: Actor, note: string | undefined) => AlertHandling
 
 const STEPS: Record<AlertStep['action'], TakeStep> = {
-  SEE: (now, actor) => (now.alertState === 'NEW' ? { ...now, ...seenBy(actor), alertState: 'SEEN' } : now),
-  TAKE: (now, actor) => ({ ...takenBy(now, actor), alertState: 'TAKEN' }),
-  RELEASE(now) {
-    const { takenBy: _, takenAt: __, ...rest } = now
-    return now.alertState === 'TAKEN' ? { ...rest, alertState: 'SEEN' } : now
+  SEE: (current, actor) =>
+    current.alertState === 'NEW' ? { ...current, ...seenBy(actor), alertState: 'SEEN' } : current,
+  TAKE: (current, actor) => ({ ...takenBy(current, actor), alertState: 'TAKEN' }),
+  RELEASE(current) {
+    const { takenBy: _, takenAt: __, ...rest } = current
+    return current.alertState === 'TAKEN' ? { ...rest, alertState: 'SEEN' } : current
   },
-  RESOLVE: (now, actor, resolution) => ({
-    ...takenBy(now, actor),
+  RESOLVE: (current, actor, resolution) => ({
+    ...takenBy(current, actor),
     alertState: 'RESOLVED',
     resolvedAt: actor.at.toISOString(),
     ...(resolution && { resolution }),
@@ -82,15 +83,18 @@ const STEPS: Record<AlertStep['action'], TakeStep> = {
 const seenBy = ({ userId, at }: Actor) => ({ seenBy: userId, seenAt: at.toISOString() })
 
 /** Who takes an alert has seen it. */
-const takenBy = (now: AlertHandling, actor: Actor): AlertHandling => ({
+const takenBy = (current: AlertHandling, actor: Actor): AlertHandling => ({
   ...seenBy(actor),
-  ...now,
-  ...(now.takenBy !== actor.userId && { takenBy: actor.userId, takenAt: actor.at.toISOString() }),
+  ...current,
+  ...(current.takenBy !== actor.userId && { takenBy: actor.userId, takenAt: actor.at.toISOString() }),
 })
 
 /** Apart from the time at which it was resolved. */
-const isSame = (now: AlertHandling, { resolvedAt: _, ...next }: AlertHandling): boolean =>
-  isDeepStrictEqual(now, now.resolvedAt === undefined ? next : { ...next, resolvedAt: now.resolvedAt })
+const isSame = (current: AlertHandling, { resolvedAt: _, ...next }: AlertHandling): boolean =>
+  isDeepStrictEqual(
+    current,
+    current.resolvedAt === undefined ? next : { ...next, resolvedAt: current.resolvedAt },
+  )
 
 function noteViolations({ action, note }: AlertStep): Violation[] {
   if ((action === 'RESOLVE') === (note !== undefined)) return []
@@ -99,11 +103,11 @@ function noteViolations({ action, note }: AlertStep): Violation[] {
     : [{ path: 'note', code: 'unexpected', message: 'is only possible with the action RESOLVE' }]
 }
 
-function stateViolations(now: AlertHandling, { action }: AlertStep, actor: Actor): Violation[] {
-  if (now.alertState === 'RESOLVED')
+function stateViolations(current: AlertHandling, { action }: AlertStep, actor: Actor): Violation[] {
+  if (current.alertState === 'RESOLVED')
     return [{ path: 'action', code: 'resolved', message: 'is not possible because the alert is resolved' }]
-  const own = [actor.userId, ...(actor.standsInFor ?? [])]
-  const isOthers = now.alertState === 'TAKEN' && !own.includes(now.takenBy ?? '')
+  const actingUserIds = [actor.userId, ...(actor.standsInFor ?? [])]
+  const isOthers = current.alertState === 'TAKEN' && !actingUserIds.includes(current.takenBy ?? '')
   return isOthers && action !== 'RELEASE' ? [takenViolation] : []
 }
 

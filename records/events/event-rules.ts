@@ -60,14 +60,14 @@ function eventViolations(values: Values, changedFields: readonly string[]): Viol
 const ALERT_FIELDS = ['type', 'title', 'start', 'severity', 'data']
 
 /** These fields of an alert change only with its measurement. */
-export function alertChangeViolations(_caller: Caller, now: Values, next: Values): Violation[] {
-  if (now.type !== ALERT_TYPE) return []
+export function alertChangeViolations(_caller: Caller, current: Values, next: Values): Violation[] {
+  if (current.type !== ALERT_TYPE) return []
   const comparableValue = (event: Values, name: string) => {
     const value = event[name] ?? null
     return name === 'start' && typeof value === 'string' ? Date.parse(value) : value
   }
   return ALERT_FIELDS.filter(
-    (name) => !isDeepStrictEqual(comparableValue(now, name), comparableValue(next, name)),
+    (name) => !isDeepStrictEqual(comparableValue(current, name), comparableValue(next, name)),
   ).map((path) => ({
     path,
     code: 'reserved',

@@ -31,11 +31,11 @@ export const Event = defineKind(forms, {
   rules: eventRules,
   reservedViolations: alertChangeViolations,
   lists: {
-    ofEhr: { by: ['ehrId', 'long'], ...byStart },
-    byStart: { by: ['ehrId'], ...byStart },
-    ofType: { by: ['ehrId', 'type', 'long'], ...byStart },
-    ofPlan: { by: ['carePlanId', 'long'], ...byStart },
-    ofParticipant: { by: ['ehrId', 'participantIds', 'long'], ...byStart },
+    ofEhr: { requiredFields: ['ehrId', 'long'], ...byStart },
+    byStart: { requiredFields: ['ehrId'], ...byStart },
+    ofType: { requiredFields: ['ehrId', 'type', 'long'], ...byStart },
+    ofPlan: { requiredFields: ['carePlanId', 'long'], ...byStart },
+    ofParticipant: { requiredFields: ['ehrId', 'participantIds', 'long'], ...byStart },
   },
   indexes: [
     OPEN_ALERTS_INDEX,

@@ -68,11 +68,11 @@ export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.l
     const { userId } = authorOf(caller)
     const at = this.#context.clock()
     const standsInFor = await findOwnersStoodInFor(this.#context, userId, at)
-    const change = (now: StoredEvent) => {
-      if (now.type !== ALERT_TYPE) throw new ServiceError('NotFound')
-      const before = handlingOf(now)
+    const change = (current: StoredEvent) => {
+      if (current.type !== ALERT_TYPE) throw new ServiceError('NotFound')
+      const before = handlingOf(current)
       const handling = handlingAfter(before, step, { userId, at, standsInFor })
-      return handling === before ? now : withHandling(now, handling, at)
+      return handling === before ? current : withHandling(current, handling, at)
     }
     const write = () => this.store.updateUnaudited(caller, key, change, { expected, skipUnchanged: true })
     return (await this.store.auditRefusal(caller, 'update', key, write)).record

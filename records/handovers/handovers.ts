@@ -39,7 +39,7 @@ const MAX_AUDITED_EHRS = 20
 const HANDOVER = {
   collection: PROFILE_COLLECTIONS.handover,
   schema: handoverRecord,
-  lists: { newest: { by: [], sort: 'createdAt', order: 'desc' } },
+  lists: { newest: { requiredFields: [], sort: 'createdAt', order: 'desc' } },
   indexes: [
     { key: { by: 1, until: 1 } },
     { key: { to: 1, until: 1 } },
@@ -125,17 +125,17 @@ export class Handovers {
     { from = this.#context.clock().toISOString(), ...body }: HandoverBody,
     id: string,
   ): Promise<StoredHandover> {
-    const { userId: by } = caller
-    await lockProfile(this.#context, tx, by)
+    const { userId: ownerId } = caller
+    await lockProfile(this.#context, tx, ownerId)
     await lockAccount(this.#context, tx, body.to)
     const colleague = (await findColleagues(this.#context, caller)).find(({ mvUid }) => mvUid === body.to)
     requireNoViolations([
       ...timeViolations(from, body.until, this.#context.clock()),
       ...(colleague ? [] : [notColleagueViolation]),
-      ...((await this.#overlaps(tx, by, from, body.until)) ? [overlapViolation] : []),
+      ...((await this.#overlaps(tx, ownerId, from, body.until)) ? [overlapViolation] : []),
     ])
-    const permissions = { read: [by, body.to], write: [by, body.to] }
-    const handover = { ...body, by, from, changesAt: from }
+    const permissions = { read: [ownerId, body.to], write: [ownerId, body.to] }
+    const handover = { ...body, by: ownerId, from, changesAt: from }
     const storedHandover = await this.#store.create(caller, handover, permissions, { tx, id })
     await this.#audit(tx, caller, 'create', id, colleague?.ehrIds ?? [])
     await this.#sendMail(
@@ -170,8 +170,8 @@ export class Handovers {
   }
 
   /** Whether the owner has handed over the list for a part of this period already. */
-  async #overlaps({ session }: Transaction, by: string, from: string, until: string): Promise<boolean> {
-    const during = { by, from: { $lt: new Date(until) }, until: { $gt: new Date(from) } }
+  async #overlaps({ session }: Transaction, ownerId: string, from: string, until: string): Promise<boolean> {
+    const during = { by: ownerId, from: { $lt: new Date(until) }, until: { $gt: new Date(from) } }
     const found = documentCollection(this.#context, HANDOVER.collection).find(during, { session })
     return (await found.toArray()).some((one) => (one.until as Date) > (one.from as Date))
   }

@@ -2,19 +2,19 @@
 export class OpenCounts {
   readonly #counts = new Map<string, number>()
 
-  of(name: string): number {
+  get(name: string): number {
     return this.#counts.get(name) ?? 0
   }
 
   /** @returns the number with the new one */
   add(name: string): number {
-    const count = this.of(name) + 1
+    const count = this.get(name) + 1
     this.#counts.set(name, count)
     return count
   }
 
   remove(name: string): void {
-    const left = this.of(name) - 1
+    const left = this.get(name) - 1
     if (left > 0) this.#counts.set(name, left)
     else this.#counts.delete(name)
   }

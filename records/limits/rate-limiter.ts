@@ -92,8 +92,8 @@ export async function createRateLimiter(
     )
     if (!(count instanceof RateLimiterRes)) throw count
     const resetSeconds = Math.ceil(count.msBeforeNext / 1000)
-    const about = { policy, most: most[policy], seconds: WINDOW_SECONDS[policy] }
-    if (answer) tell(answer, { ...about, left: count.remainingPoints, resetSeconds })
+    const limit = { policy, most: most[policy], seconds: WINDOW_SECONDS[policy] }
+    if (answer) tell(answer, { ...limit, left: count.remainingPoints, resetSeconds })
     if (exceeded) throw new ServiceError('TooManyRequests', { retryAfter: resetSeconds })
   }
 }

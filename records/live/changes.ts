@@ -79,7 +79,7 @@ export async function loadRecordChanges(
   if (loggedChanges.length === 0) return []
   const changeIds = loggedChanges.map(({ changeId }) => changeId)
   const records = changeIds.map(parseChangeId)
-  const [entries, now] = await Promise.all([
+  const [entries, current] = await Promise.all([
     historyCollection(db)
       .find({ _id: { $in: changeIds } })
       .toArray(),
@@ -91,7 +91,7 @@ export async function loadRecordChanges(
     const entry = byId.get(changeId)
     if (!entry) return undefined
     const { at, userId, onBehalfOf, application, action, before } = entry
-    const after = await findDocumentAfter(db, record, now.get(recordKeyText(record)))
+    const after = await findDocumentAfter(db, record, current.get(recordKeyText(record)))
     if (!after && action !== 'delete') return undefined
     const participants = isPlanDeletionOrReturn(record, action) && (await findParticipants?.(record.id, at))
     const change = { ...record, position, at, userId, onBehalfOf, application, action, before, after }
@@ -110,9 +110,11 @@ const isPlanDeletionOrReturn = (
 async function findDocumentAfter(
   db: Db,
   record: ChangedRecord,
-  now: ParseDocument | undefined,
+  current: ParseDocument | undefined,
 ): Promise<ParseDocument | null> {
-  if (now?.version === record.version) return now
+  if (current?.version === record.version) return current
   const then = await findVersion(db, record, record.version)
-  return then && now ? { ...then, _rperm: now._rperm, _wperm: now._wperm } : (then ?? now ?? null)
+  return then && current
+    ? { ...then, _rperm: current._rperm, _wperm: current._wperm }
+    : (then ?? current ?? null)
 }

@@ -86,8 +86,8 @@ export class Subscriptions {
     listener: ChangeListener,
   ): Promise<() => void> {
     const { userId } = authorOf(subscriber.caller)
-    const own = [...this.#open].filter((one) => one.authorId === userId).length
-    if (own >= MAX_SUBSCRIPTIONS_PER_USER || this.#open.size >= MAX_SUBSCRIPTIONS)
+    const subscriptionCount = [...this.#open].filter((one) => one.authorId === userId).length
+    if (subscriptionCount >= MAX_SUBSCRIPTIONS_PER_USER || this.#open.size >= MAX_SUBSCRIPTIONS)
       throw new ServiceError('TooManyRequests', {
         retryAfter: 60,
         detail: 'Too many streams of changes are open. Close one, or try again in a minute.',

@@ -156,12 +156,12 @@ export interface MeasurementKind extends ClassKind {
 export const isMeasurementKind = (kind: ClassKind): kind is MeasurementKind => 'series' in kind
 
 /** Its own fields have the type any: a type built from them would be infinite. */
-const measurementForms = defineForms as unknown as (about: object) => MeasurementForms
+const measurementForms = defineForms as unknown as (options: object) => MeasurementForms
 
 /** Defines a kind of measurement: registered in a care plan and sorted by the time of measuring. */
 export function defineMeasurement(measurement: MeasurementDefinition) {
   const { words, specified = [], comparison, omh, fhir, path, presets = {}, ...definition } = measurement
-  const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, ...about } = definition
+  const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, ...formOptions } = definition
   const series = definition.series ?? seriesOfQuantities(quantities)
   const unit = Object.values(series)[0]?.unit ?? ''
   const ranges = Object.fromEntries(Object.entries(series).map(([name, { range }]) => [name, range]))
@@ -173,28 +173,31 @@ export function defineMeasurement(measurement: MeasurementDefinition) {
     quantityFields(name, quantity, !optional.includes(name)),
   )
   const values = Object.values(series).map(({ field }) => field)
-  const kind = defineKind(formsOfMeasurement(about, Object.assign({}, ...ofQuantities, fields), comparison), {
-    words,
-    fhir,
-    helperAct: 'RECORD',
-    comparison,
-    rules: measurementRules(definition),
-    lists: {
-      ofEhr: { by: ['ehrId'], ...newestFirst },
-      // The graph reads only times and values of a plan, so the index contains both.
-      ofPlan: { by: ['carePlanId'], ...newestFirst, values },
-      same: { by: ['ehrId'], sort: 'fingerprint', order: 'asc' },
+  const kind = defineKind(
+    formsOfMeasurement(formOptions, Object.assign({}, ...ofQuantities, fields), comparison),
+    {
+      words,
+      fhir,
+      helperAct: 'RECORD',
+      comparison,
+      rules: measurementRules(definition),
+      lists: {
+        ofEhr: { requiredFields: ['ehrId'], ...newestFirst },
+        // The graph reads only times and values of a plan, so the index contains both.
+        ofPlan: { requiredFields: ['carePlanId'], ...newestFirst, values },
+        same: { requiredFields: ['ehrId'], sort: 'fingerprint', order: 'asc' },
+      },
+      searchableFields: Object.keys(quantities),
+      indexes: compositionIndexes(values),
+      outsidePlans: IN_EHR_COMPOSITION_WHERE,
+      timeline: {
+        kind: path,
+        group: definition.group ?? 'measurements',
+        start: ['timestamp'],
+        describe: says,
+      },
     },
-    searchableFields: Object.keys(quantities),
-    indexes: compositionIndexes(values),
-    outsidePlans: IN_EHR_COMPOSITION_WHERE,
-    timeline: {
-      kind: path,
-      group: definition.group ?? 'measurements',
-      start: ['timestamp'],
-      describe: says,
-    },
-  })
+  )
   const alertSource = { path, thresholdTarget, describe: says, exactValues: exact, findUsualBand: usualBand }
   const recordDerivation = deriveAlerts(() => alertSource)
   const ofKind = { path, specified, series, thresholdTarget, recordDerivation, quantities, omh }
@@ -203,12 +206,12 @@ export function defineMeasurement(measurement: MeasurementDefinition) {
 
 /** The forms of a kind, with the fields of every measurement. */
 function formsOfMeasurement(
-  about: Pick<MeasurementDefinition, 'description'>,
+  options: Pick<MeasurementDefinition, 'description'>,
   fields: TProperties,
   comparison: MeasurementDefinition['comparison'],
 ) {
   const forms = measurementForms({
-    ...about,
+    ...options,
     parentType: 'plan',
     namesPlan: true,
     ehrFollows: true,
@@ -228,7 +231,7 @@ function formsOfMeasurement(
     ...responseForm(comparison?.fields ?? {}),
     links: RecordLinks,
   }
-  return { ...forms, resource: closedObject($id, about.description, responseProperties) }
+  return { ...forms, resource: closedObject($id, options.description, responseProperties) }
 }
 
 /** A measurement from a composition may be in no plan; a manually entered one is a composition of its own. */

@@ -58,11 +58,12 @@ export class MeasurementsWithChange<S extends TObject, L extends string> extends
     const indexByRecord = new Map(newestFirst.map((record, i) => [record, i]))
     return Promise.all(
       page.map(async (record) => {
-        const now = record as Values
-        if (!this.#isComparable(now)) return record
-        const older = newestFirst.slice((indexByRecord.get(now) ?? 0) + 1)
-        const former = older.find((one) => this.#isFormer(now, one)) ?? (await this.#findFormer(caller, now))
-        return former ? { ...record, ...describeChange(now, former), others: [former] } : record
+        const current = record as Values
+        if (!this.#isComparable(current)) return record
+        const older = newestFirst.slice((indexByRecord.get(current) ?? 0) + 1)
+        const former =
+          older.find((one) => this.#isFormer(current, one)) ?? (await this.#findFormer(caller, current))
+        return former ? { ...record, ...describeChange(current, former), others: [former] } : record
       }),
     )
   }
@@ -71,21 +72,21 @@ export class MeasurementsWithChange<S extends TObject, L extends string> extends
     return typeof record[this.#comparison.comparedField] === 'number'
   }
 
-  #isFormer(now: Values, one: Values): boolean {
-    const isAlike = this.#comparison.sameFields.every((name) => one[name] === now[name])
-    return isAlike && this.#isComparable(one) && compareTimes(one.timestamp, now.timestamp) < 0
+  #isFormer(current: Values, one: Values): boolean {
+    const isAlike = this.#comparison.sameFields.every((name) => one[name] === current[name])
+    return isAlike && this.#isComparable(one) && compareTimes(one.timestamp, current.timestamp) < 0
   }
 
-  async #findFormer(caller: Caller, now: Values): Promise<Values | undefined> {
+  async #findFormer(caller: Caller, current: Values): Promise<Values | undefined> {
     const { sameFields, comparedField } = this.#comparison
     const where = {
-      ...Object.fromEntries(sameFields.map((name) => [name, now[name]])),
+      ...Object.fromEntries(sameFields.map((name) => [name, current[name]])),
       [comparedField]: { not: null },
-      timestamp: { to: now.timestamp },
+      timestamp: { to: current.timestamp },
     }
     const query = {
       where,
-      either: [{ ehrId: { checked: now.ehrId } }],
+      either: [{ ehrId: { checked: current.ehrId } }],
       limit: 1,
     } as unknown as PageQuery<never>
     return (await this.store.list(caller, 'ofPlan' as L, query)).items[0] as Values | undefined

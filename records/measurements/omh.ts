@@ -26,14 +26,14 @@ interface OmhMember {
   isRequired?: true
   /** Its value in the bodies of all our records; another value means another measurement. */
   constant?: string
-  of(record: Values): unknown
+  format(record: Values): unknown
   parse(json: unknown): Values
 }
 
 /** A quantity with its unit. */
 export const quantityMember = (quantity: Quantity, name: string): OmhMember => ({
   isRequired: true,
-  of: (record) => omhUnitValue(quantity, name, record),
+  format: (record) => omhUnitValue(quantity, name, record),
   parse(json) {
     const { value, unit } = asObject(json)
     return { [name]: value, [`${name}Unit`]: unit }
@@ -42,14 +42,14 @@ export const quantityMember = (quantity: Quantity, name: string): OmhMember => (
 
 /** A coded field with other words in Open mHealth; a code without such a word is omitted. */
 export const codedMember = (field: string, words: ReadonlyMap<unknown, string>): OmhMember => ({
-  of: (record) => words.get(record[field]),
+  format: (record) => words.get(record[field]),
   parse: (json) => ({ [field]: [...words].find(([, word]) => word === json)?.[0] }),
 })
 
 /** A member that is the same for all our records. */
 export const constantMember = (word: string): OmhMember => ({
   constant: word,
-  of: () => word,
+  format: () => word,
   parse: () => ({}),
 })
 
@@ -61,10 +61,10 @@ export const defineOmhBody = (
 ): OmhBody => ({
   schema: { namespace: 'omh', name, version },
   body(record) {
-    const memberValues = Object.entries(members).map(([member, { of, isRequired }]) => ({
+    const memberValues = Object.entries(members).map(([member, { format, isRequired }]) => ({
       member,
       isRequired,
-      value: of(record),
+      value: format(record),
     }))
     if (memberValues.some(({ isRequired, value }) => isRequired && value === undefined)) return undefined
     const values = memberValues.map(({ member, value }) => [member, value])

@@ -61,8 +61,8 @@ export const Immunisation = defineKind(forms, {
     derived: searchFieldsFrom(({ vaccine, targetDisease, comment }) => [vaccine, targetDisease, comment]),
   },
   lists: {
-    ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
-    byDate: { by: ['ehrId'], sort: 'date', order: 'desc' },
+    ofEhr: { requiredFields: ['ehrId'], sort: 'createdAt', order: 'desc' },
+    byDate: { requiredFields: ['ehrId'], sort: 'date', order: 'desc' },
   },
   filters: {
     search: searchFilter('the vaccine, the disease and the comment', 'flu'),

@@ -40,8 +40,8 @@ export const Medication = defineKind(forms, {
     }),
   },
   lists: {
-    ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
-    byStart: { by: ['ehrId'], sort: 'start', order: 'desc' },
+    ofEhr: { requiredFields: ['ehrId'], sort: 'createdAt', order: 'desc' },
+    byStart: { requiredFields: ['ehrId'], sort: 'start', order: 'desc' },
   },
   filters: {
     search: searchFilter('the name, the reason and the comment', 'met'),

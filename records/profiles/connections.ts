@@ -34,7 +34,7 @@ export class Connections {
     this.store = new Store(context, {
       collection: PROFILE_COLLECTIONS.connection,
       schema: StoredConnection,
-      lists: { own: { by: ['mvUid'], sort: 'createdAt', order: 'asc' } },
+      lists: { own: { requiredFields: ['mvUid'], sort: 'createdAt', order: 'asc' } },
     })
   }
 
@@ -106,11 +106,11 @@ export class Connections {
 
   async #createRequest(caller: Caller, tx: Transaction, mvUid: string, other: string) {
     // The history goes on after a former connection: clients may still have its ETags.
-    const create = async (owner: string, about: string, state: StoredConnection['state']) => {
-      const id = ownedRecordId(owner, about)
+    const create = async (owner: string, otherUserId: string, state: StoredConnection['state']) => {
+      const id = ownedRecordId(owner, otherUserId)
       const record = { collection: PROFILE_COLLECTIONS.connection, id }
       const first = await findFirstVersion(this.#context.db, record, tx)
-      const fields = { mvUid: owner, other: about, state }
+      const fields = { mvUid: owner, other: otherUserId, state }
       return this.store.create(caller, fields, privatePermissions(owner), { tx, id, ...first })
     }
     await create(other, mvUid, 'PENDING_IN')
@@ -118,7 +118,7 @@ export class Connections {
   }
 
   async #accept(caller: Caller, tx: Transaction, mvUid: string, other: string) {
-    const connect = (now: StoredConnection) => ({ ...now, state: 'CONNECTED' as const })
+    const connect = (current: StoredConnection) => ({ ...current, state: 'CONNECTED' as const })
     await this.store.update(asOtherSide(caller), { id: ownedRecordId(other, mvUid) }, connect, { tx })
     const haveTalked = await isExistingRole(this.#context, tx.session, networkRole(mvUid, other))
     if (haveTalked) await this.#setRole(tx, mvUid, other, true)

@@ -82,10 +82,12 @@ export class Profiles {
       if (Array.isArray(expected) && !expected.includes(version))
         throw new ServiceError('PreconditionFailed', { version })
       await erasePerson(this.#context, mvUid, tx.session, PERSON_COLLECTIONS)
-      const by = { caller, at: this.#context.clock() }
+      const commit = { caller, at: this.#context.clock() }
       const removal = { action: 'delete' as const, version: version + 1, before: null, changed: [] }
       await recordProfileDeletion(this.#context, tx, mvUid, removal.version)
-      tx.changes.push(createHistoryEntry({ collection: PROFILE_COLLECTIONS.person, id: mvUid }, by, removal))
+      tx.changes.push(
+        createHistoryEntry({ collection: PROFILE_COLLECTIONS.person, id: mvUid }, commit, removal),
+      )
     })
   }
 

@@ -22,7 +22,7 @@ export interface Resource<S extends TObject, L extends string> {
   recordDerivation?: RecordDerivation | undefined
   /** The writers of a record who may also delete it, and what the others are told; by default all of them. */
   deleters?:
-    | { of(document: { _id: string; _wperm?: string[] }): readonly string[]; refusal: string }
+    | { principalsOf(document: { _id: string; _wperm?: string[] }): readonly string[]; refusal: string }
     | undefined
   /** The permission that a helper needs for writing these records, and for reading messages; absent: helpers only read them. */
   helperAct?: HelperAct | undefined
@@ -42,7 +42,7 @@ type AccessDescription = Pick<AuditedAccess, 'action' | 'asked'>
 export function accessesByEhr(
   resource: AuditedResource,
   caller: Caller,
-  what: AccessDescription,
+  access: AccessDescription,
   records: readonly object[],
 ): AuditedAccess[] {
   const { collection, ehr } = resource
@@ -55,7 +55,7 @@ export function accessesByEhr(
     byEhr.set(ehrId, ids)
     if (ehrId !== null) caller.onAccess?.(ehrId)
   }
-  const common = { ...requesterOf(caller), ...what, type: collection, outcome: 'done' as const }
+  const common = { ...requesterOf(caller), ...access, type: collection, outcome: 'done' as const }
   return [...byEhr].map(([ehrId, ids]) => ({ ...common, ehrId, ids }))
 }
 
@@ -63,13 +63,13 @@ export function accessesByEhr(
 export function accessWithoutRecords(
   resource: AuditedResource,
   caller: Caller,
-  what: AccessDescription & Pick<AuditedAccess, 'outcome'>,
+  access: AccessDescription & Pick<AuditedAccess, 'outcome'>,
   target: Record<string, unknown>,
 ): AuditedAccess[] {
   if (resource.ehr === undefined) return []
   const ids = typeof target.id === 'string' && target.id !== '' ? [target.id] : []
   const ehrId = stringOrNull(target[resource.ehr])
-  return [{ ...requesterOf(caller), ...what, ehrId, type: resource.collection, ids }]
+  return [{ ...requesterOf(caller), ...access, ehrId, type: resource.collection, ids }]
 }
 
 /** The key of a record in the history. */

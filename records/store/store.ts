@@ -226,7 +226,7 @@ export class Store<S extends TObject, L extends string> {
   async update(
     caller: Caller,
     key: RecordSelector<S>,
-    change: (now: RecordOf<S>) => Static<S>,
+    change: (current: RecordOf<S>) => Static<S>,
     options: UpdateOptions = {},
   ): Promise<RecordOf<S>> {
     const { action = 'update' } = options
@@ -238,7 +238,7 @@ export class Store<S extends TObject, L extends string> {
   async updateUnaudited(
     caller: Caller,
     key: RecordSelector<S>,
-    change: (now: RecordOf<S>) => Static<S>,
+    change: (current: RecordOf<S>) => Static<S>,
     { tx, ...conditions }: UpdateOptions = {},
   ): Promise<WrittenRecord<S>> {
     return this.#write(this.#toUpdateRequest(caller, key, change, conditions), tx).catch(throwConflict)
@@ -247,7 +247,7 @@ export class Store<S extends TObject, L extends string> {
   #toUpdateRequest(
     caller: Caller,
     key: RecordSelector<S>,
-    change: (now: RecordOf<S>) => Static<S>,
+    change: (current: RecordOf<S>) => Static<S>,
     conditions?: UpdateConditions,
   ): WriteRequest<WrittenRecord<S>> {
     return {
@@ -269,7 +269,7 @@ export class Store<S extends TObject, L extends string> {
   async updateAll(
     caller: Caller,
     ids: readonly string[],
-    change: (now: RecordOf<S>) => Static<S>,
+    change: (current: RecordOf<S>) => Static<S>,
     tx: Transaction,
   ): Promise<RecordOf<S>[]> {
     const writes = ids.map((id) => this.#toUpdateRequest(caller, { id } as RecordSelector<S>, change))
@@ -351,8 +351,8 @@ export class Store<S extends TObject, L extends string> {
     key: RecordSelector<S>,
     page: PageRequest,
   ): Promise<Page<RecordHistoryEntry<Static<S>>>> {
-    const now = (await this.findDeleted(caller, key)) ?? (await this.get(caller, key))
-    const record = historyKeyOf(this.#resource, now)
+    const current = (await this.findDeleted(caller, key)) ?? (await this.get(caller, key))
+    const record = historyKeyOf(this.#resource, current)
     const { items, ...rest } = await listHistory(this.#context.db, record, page, createReadLimits(caller))
     return {
       ...rest,
@@ -374,13 +374,13 @@ export class Store<S extends TObject, L extends string> {
   /** Returns a former version of a record that the caller has read; undefined when it is unknown, or does not fit. */
   async findFormerVersion(
     caller: Caller,
-    now: RecordOf<S>,
+    current: RecordOf<S>,
     version: number,
     where: Where<Static<S>> & Alternatives<Static<S>> = {},
   ): Promise<RecordOf<S> | undefined> {
-    const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version)
+    const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, current), version)
     if (!former || !compileFilter(toMongoFilter(this.#format, where))(former)) return undefined
-    await this.auditRead(caller, now)
+    await this.auditRead(caller, current)
     return this.toRecord(former)
   }
 
@@ -392,14 +392,14 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     key: RecordSelector<S>,
     version: number,
-    rule: (now: RecordOf<S>, former: RecordOf<S>) => Static<S>,
+    rule: (current: RecordOf<S>, former: RecordOf<S>) => Static<S>,
     options: ConditionalWriteOptions = {},
   ): Promise<RecordOf<S>> {
     const former = await this.auditRefusal(caller, 'update', key, () =>
       this.#findFormer(caller, key, version, options),
     )
     const record = this.toRecord(former)
-    return this.update(caller, key, (now) => rule(now, record), { ...options, former })
+    return this.update(caller, key, (current) => rule(current, record), { ...options, former })
   }
 
   /** Reads a former version for a write that restores it. @throws NotFound, also for an unknown version */
@@ -418,9 +418,9 @@ export class Store<S extends TObject, L extends string> {
     version: number,
     options: ReadOptions,
   ): Promise<ParseDocument> {
-    const now = await this.find(caller, key, options)
-    if (!now) throw new ServiceError('NotFound')
-    const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version)
+    const current = await this.find(caller, key, options)
+    if (!current) throw new ServiceError('NotFound')
+    const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, current), version)
     if (!former) throw unknownVersionError(version)
     return former
   }

@@ -99,7 +99,7 @@ export class WriteDecider<S extends TObject> {
     caller: Caller,
     key: RecordSelector<S>,
     found: ParseDocument | null,
-    change: (now: RecordOf<S>) => Static<S>,
+    change: (current: RecordOf<S>) => Static<S>,
     { expected, permissions, action = 'update', skipUnchanged, former }: UpdateConditions = {},
   ): WriteDecision<WrittenRecord<S>> {
     const before = this.requireChangeable(caller, found, expected, key)
@@ -121,7 +121,7 @@ export class WriteDecider<S extends TObject> {
   ): WriteDecision<WrittenRecord<S>> {
     const before = this.requireChangeable(caller, found, expected, key)
     const { deleters } = this.#resource
-    if (deleters && !isPermitted(deleters.of(before.document), caller))
+    if (deleters && !isPermitted(deleters.principalsOf(before.document), caller))
       throw new ServiceError('Forbidden', { detail: deleters.refusal })
     return this.#decide(caller, 'delete', [{ before, after: null }])
   }

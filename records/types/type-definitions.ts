@@ -44,7 +44,7 @@ export class TypeDefinitions {
     this.#store = new Store(context, {
       collection: typeCollectionOf(family),
       schema: TYPE_FORMS[family].record,
-      lists: { byName: { by: [], sort: 'type', order: 'asc' } },
+      lists: { byName: { requiredFields: [], sort: 'type', order: 'asc' } },
     })
   }
 
@@ -83,9 +83,9 @@ export class TypeDefinitions {
 
   /** @param version an earlier version @throws NotFound */
   async get(caller: Caller, name: string, version?: number): Promise<StoredType> {
-    const now = await this.#store.get(caller, { id: name })
-    if (version === undefined || version === now.version) return now
-    const former = await this.#store.findFormerVersion(caller, now, version)
+    const current = await this.#store.get(caller, { id: name })
+    if (version === undefined || version === current.version) return current
+    const former = await this.#store.findFormerVersion(caller, current, version)
     if (!former) throw new ServiceError('NotFound', { detail: `There is no version ${version}.` })
     return former
   }
@@ -125,11 +125,11 @@ export class TypeDefinitions {
     expected: ExpectedVersions,
   ): Promise<StoredType> {
     const id = name
-    const change = (now: StoredType) => {
+    const change = (current: StoredType) => {
       requireNoViolations(
-        typeViolations(this.#family, { ...body, type: name }, now as { unit?: string; schema?: string }),
+        typeViolations(this.#family, { ...body, type: name }, current as { unit?: string; schema?: string }),
       )
-      return { ...this.#toStored({ ...body, type: name }), used: now.used }
+      return { ...this.#toStored({ ...body, type: name }), used: current.used }
     }
     const storedType = await this.#store.update(caller, { id }, change, { expected })
     evictType(this.#context, this.#family, name)

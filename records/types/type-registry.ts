@@ -61,10 +61,10 @@ async function findTypeDocument(
   id: string,
   version?: number,
 ): Promise<ParseDocument | null> {
-  const now = await documentCollection(context, collection).findOne({ _id: id })
-  if (version === undefined || now?.version === version) return now
+  const current = await documentCollection(context, collection).findOne({ _id: id })
+  if (version === undefined || current?.version === version) return current
   // Earlier releases numbered a type that was added again from 1.
-  return findVersion(context.db, { collection, id }, version, now?._created_at)
+  return findVersion(context.db, { collection, id }, version, current?._created_at)
 }
 
 function toResolvedType(document: ParseDocument): ResolvedType {

@@ -13,11 +13,11 @@ interface ValueRange {
   max?: number
 }
 
-/** The violations of a type that its fields cannot express. @param now the version to be replaced */
+/** The violations of a type that its fields cannot express. @param current the version to be replaced */
 export function typeViolations(
   family: TypeFamily,
   { schema, unit, ranges }: TypeBody,
-  now?: { unit?: unknown; schema?: string },
+  current?: { unit?: unknown; schema?: string },
 ): Violation[] {
   const found =
     schema === undefined || schema === null
@@ -38,17 +38,17 @@ export function typeViolations(
   for (const [path, range] of Object.entries({ 'ranges.hard': hard, 'ranges.warn': warn }))
     if (range && lowerBound(range) > upperBound(range))
       found.push({ path, code: 'order', message: 'must have a maximum that is not below its minimum' })
-  return now ? [...found, ...changeViolations(now, { numeric, unit })] : found
+  return current ? [...found, ...changeViolations(current, { numeric, unit })] : found
 }
 
 /** Graphs and sums compare new values with those of earlier versions. */
 function changeViolations(
-  now: { unit?: unknown; schema?: string },
+  current: { unit?: unknown; schema?: string },
   next: { numeric: boolean; unit: unknown },
 ): Violation[] {
   const fixed = (path: string, message: string): Violation => ({ path, code: 'fixed', message })
-  const wasNumeric = isNumericSchema(JSON.parse(now.schema ?? '{}'))
-  const unitText = now.unit === undefined ? 'no unit' : 'this unit'
+  const wasNumeric = isNumericSchema(JSON.parse(current.schema ?? '{}'))
+  const unitText = current.unit === undefined ? 'no unit' : 'this unit'
   return [
     ...(wasNumeric === next.numeric
       ? []
@@ -58,7 +58,7 @@ function changeViolations(
             `cannot be changed because stored values are ${wasNumeric ? '' : 'no '}numbers`,
           ),
         ]),
-    ...((now.unit ?? null) === (next.unit ?? null)
+    ...((current.unit ?? null) === (next.unit ?? null)
       ? []
       : [fixed('unit', `cannot be changed because stored values have ${unitText}`)]),
   ]

@@ -10,7 +10,7 @@ interface QuotaKind {
   collection: string
   family: TypeFamily
   /** The field that contains the type's name. */
-  by: 'dataType' | 'eventType'
+  typeField: 'dataType' | 'eventType'
 }
 
 /** A new record of a type in an EHR, on a UTC day. */
@@ -28,25 +28,25 @@ interface NewValue {
  * Every writer takes the lock of the EHR, so nobody adds a record between count and insert.
  */
 export function createDailyQuota(kind: QuotaKind): Quota {
-  const { by } = kind
+  const { typeField } = kind
   const toNewValue = (values: Values): NewValue => ({
     id: String(values.id),
     ehrId: String(values.ehrId),
-    type: String(values[by]),
+    type: String(values[typeField]),
     version: Number(values.typeVersion),
     day: dayNumberOf(new Date(String(values.timestamp))),
   })
-  const refuse: Quota['refuse'] = async (context, some, session) => {
-    if (some.length === 0) return []
-    const newValues = some.map(toNewValue)
+  const refuse: Quota['refuse'] = async (context, records, session) => {
+    if (records.length === 0) return []
+    const newValues = records.map(toNewValue)
     const limits = new Map<string, number | ServiceError>()
     for (const one of newValues)
       if (!limits.has(versionKeyOf(one)))
         limits.set(versionKeyOf(one), await findDailyLimit(context, kind, one))
-    const deviceFaults = await markDeviceTypes(context, some)
+    const deviceFaults = await markDeviceTypes(context, records)
     const counts = await countExisting(context, kind, newValues, session)
     return newValues.map((one, i) => {
-      const deviceFault = deviceFaults.get(deviceTypeOf(some[i] as Values))
+      const deviceFault = deviceFaults.get(deviceTypeOf(records[i] as Values))
       if (deviceFault) return deviceFault
       const key = quotaKeyOf(one)
       const count = (counts.get(key) ?? 0) + 1
@@ -79,12 +79,12 @@ const versionKeyOf = ({ type, version }: NewValue): string => `${type} ${version
 /** Marks the type as used, because its first data is about to be stored. */
 async function findDailyLimit(
   context: DefinitionLookup,
-  { family, by }: QuotaKind,
+  { family, typeField }: QuotaKind,
   { type, version }: NewValue,
 ): Promise<number | ServiceError> {
   const isMarked = await markTypeUsed(context, family, type, version)
-  const now = isMarked && (await resolveType(context, family, type))
-  return now ? now.perDay : deletedTypeError(context, family, type, by)
+  const resolvedType = isMarked && (await resolveType(context, family, type))
+  return resolvedType ? resolvedType.perDay : deletedTypeError(context, family, type, typeField)
 }
 
 /**
@@ -127,7 +127,7 @@ function tooManyError(type: string, limit: number): ServiceError {
  */
 async function countExisting(
   context: DefinitionLookup,
-  { collection, by }: Pick<QuotaKind, 'collection' | 'by'>,
+  { collection, typeField }: Pick<QuotaKind, 'collection' | 'typeField'>,
   values: readonly NewValue[],
   session: ClientSession | undefined,
 ): Promise<Map<string, number>> {
@@ -142,7 +142,7 @@ async function countExisting(
         {
           $match: {
             ehrId,
-            [by]: type,
+            [typeField]: type,
             timestamp: { $gte: new Date(first * DAY_MS), $lt: new Date((last + 1) * DAY_MS) },
             _id: { $nin: ids },
           },

@@ -41,11 +41,11 @@ export const Occurrence = defineKind(forms, {
   helperAct: 'RECORD',
   rules: baseRules,
   rulesFor: createRulesResolver('event', 'eventType', { rules: rulesOfType, fallbackRules: baseRules }),
-  quota: createDailyQuota({ collection: forms.name, family: 'event', by: 'eventType' }),
+  quota: createDailyQuota({ collection: forms.name, family: 'event', typeField: 'eventType' }),
   lists: {
-    ofEhr: { by: ['ehrId'], ...newestFirst },
-    ofType: { by: ['ehrId', 'eventType'], ...newestFirst },
-    ofPlan: { by: ['carePlanId'], ...newestFirst },
+    ofEhr: { requiredFields: ['ehrId'], ...newestFirst },
+    ofType: { requiredFields: ['ehrId', 'eventType'], ...newestFirst },
+    ofPlan: { requiredFields: ['carePlanId'], ...newestFirst },
   },
   filters: {
     eventType: { schema: forms.fields.eventType, where: (eventType) => ({ eventType }) },

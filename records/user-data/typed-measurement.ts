@@ -49,10 +49,10 @@ const baseRules: Rules = {
  * A numeric value in the unit of its type, exactly; undefined if it is not numeric or its unit does not
  * convert.
  */
-function exactAmountOf(own: string | undefined, { value, unit }: Values): Fraction | undefined {
+function exactAmountOf(typeUnit: string | undefined, { value, unit }: Values): Fraction | undefined {
   if (typeof value !== 'number') return undefined
-  if (typeof unit !== 'string' || own === undefined || unit === own) return Fraction.of(value)
-  return isConvertible(unit, own) ? convertExactly(value, unit, own) : undefined
+  if (typeof unit !== 'string' || typeUnit === undefined || unit === typeUnit) return Fraction.of(value)
+  return isConvertible(unit, typeUnit) ? convertExactly(value, unit, typeUnit) : undefined
 }
 
 const amountOf = ({ numeric, unit }: ResolvedType, values: Values): Fraction | undefined =>
@@ -68,13 +68,13 @@ function schemaViolations(type: ResolvedType, values: Values): Violation[] {
   return sent === undefined ? [] : prefixPaths('value', type.check(converted ?? sent))
 }
 
-function unitViolations({ unit: own }: ResolvedType, { unit }: Values): Violation[] {
+function unitViolations({ unit: typeUnit }: ResolvedType, { unit }: Values): Violation[] {
   if (unit === undefined || unit === null) return []
   const message =
-    own === undefined
+    typeUnit === undefined
       ? 'must be left out because the data type has no unit'
-      : `must be one of ${convertibleUnitNames(own).join(', ')}`
-  return typeof unit === 'string' && own !== undefined && isConvertible(unit, own)
+      : `must be one of ${convertibleUnitNames(typeUnit).join(', ')}`
+  return typeof unit === 'string' && typeUnit !== undefined && isConvertible(unit, typeUnit)
     ? []
     : [{ path: 'unit', code: 'unit', message }]
 }
@@ -197,14 +197,14 @@ export const Measurement = defineKind(forms, {
   helperAct: 'RECORD',
   rules: baseRules,
   rulesFor: createRulesResolver('data', 'dataType', { rules: rulesOfType, fallbackRules: baseRules }),
-  quota: createDailyQuota({ collection: forms.name, family: 'data', by: 'dataType' }),
+  quota: createDailyQuota({ collection: forms.name, family: 'data', typeField: 'dataType' }),
   lists: {
-    ofEhr: { by: ['ehrId'], ...newestFirst },
-    ofType: { by: ['ehrId', 'dataType'], ...newestFirst },
-    ofPlan: { by: ['carePlanId'], ...newestFirst },
+    ofEhr: { requiredFields: ['ehrId'], ...newestFirst },
+    ofType: { requiredFields: ['ehrId', 'dataType'], ...newestFirst },
+    ofPlan: { requiredFields: ['carePlanId'], ...newestFirst },
     // Graphs and aggregates read only times and values of a plan, so the index contains both.
-    ofPlanType: { by: ['carePlanId', 'dataType'], ...newestFirst, values: ['amount'] },
-    same: { by: ['ehrId'], sort: 'fingerprint', order: 'asc' },
+    ofPlanType: { requiredFields: ['carePlanId', 'dataType'], ...newestFirst, values: ['amount'] },
+    same: { requiredFields: ['ehrId'], sort: 'fingerprint', order: 'asc' },
   },
   filters: {
     dataType: { schema: forms.fields.dataType, where: (dataType) => ({ dataType }) },

@@ -23,21 +23,21 @@ export const RETIRED_MESSAGE = 'must not be a retired type, which accepts no new
  * version that checked it first.
  */
 export const createRulesResolver =
-  (family: TypeFamily, by: 'dataType' | 'eventType', { rules, fallbackRules }: RulesOfType) =>
+  (family: TypeFamily, typeField: 'dataType' | 'eventType', { rules, fallbackRules }: RulesOfType) =>
   async (context: DefinitionLookup, values: Values): Promise<Rules> => {
-    const { [by]: name, typeVersion } = values
+    const { [typeField]: name, typeVersion } = values
     const version = typeof typeVersion === 'number' ? typeVersion : undefined
     const type = typeof name === 'string' ? await resolveType(context, family, name, version) : undefined
     if (!type)
       return withViolation(fallbackRules, {
-        path: by,
+        path: typeField,
         code: 'unknown',
         message: `must be the name of a ${family} type`,
       })
     const bound = rules(type, await findDeviceTypes(context))
     if (!type.retired || version !== undefined) return bound
     return withViolation(bound, {
-      path: by,
+      path: typeField,
       code: 'retired',
       message: RETIRED_MESSAGE,
     })

@@ -50,8 +50,8 @@ export class UserData {
    * @throws NotFound when there is none, unless the user asks
    */
   async findEhrs(caller: Caller, mvUid: string): Promise<string[]> {
-    const about = { subjectId: mvUid, pending: { $ne: true }, ...permissionFilter('_rperm', caller) }
-    const found = documentCollection(this.#context, 'Ehr').find(about, { projection: { _id: 1 } })
+    const subjectFilter = { subjectId: mvUid, pending: { $ne: true }, ...permissionFilter('_rperm', caller) }
+    const found = documentCollection(this.#context, 'Ehr').find(subjectFilter, { projection: { _id: 1 } })
     const ids = (await found.sort({ _created_at: 1 }).toArray()).map(({ _id }) => _id)
     const visibleIds = caller.userId === mvUid ? ids : await this.#withoutAnonymized(caller, ids)
     if (visibleIds.length === 0 && caller.userId !== mvUid) {
@@ -64,8 +64,8 @@ export class UserData {
 
   /** Each EHR about a user tells who wanted the data of that user. */
   async #recordDenial(caller: Caller, mvUid: string): Promise<void> {
-    const about = { subjectId: mvUid, pending: { $ne: true } }
-    const found = documentCollection(this.#context, 'Ehr').find(about, { projection: { _id: 1 } })
+    const subjectFilter = { subjectId: mvUid, pending: { $ne: true } }
+    const found = documentCollection(this.#context, 'Ehr').find(subjectFilter, { projection: { _id: 1 } })
     const ehrs = await found.limit(MAX_DENIED_EHRS).toArray()
     const denial = { action: 'read', outcome: 'denied' } as const
     const resource = { collection: 'Ehr', ehr: 'id' } as const
@@ -122,13 +122,13 @@ export class UserData {
     const faults: ServiceError[] = []
     const groups = [...new Set(items.map(ehrIdOf))]
     for (const ehrId of groups) {
-      const those = items.filter((one) => ehrIdOf(one) === ehrId)
-      const groupOutcomes = await this.#batches.store(caller, ehrId, those).catch((error: unknown) => {
+      const itemsOfEhr = items.filter((one) => ehrIdOf(one) === ehrId)
+      const groupOutcomes = await this.#batches.store(caller, ehrId, itemsOfEhr).catch((error: unknown) => {
         if (!(error instanceof ServiceError) || !['NotFound', 'Forbidden'].includes(error.error)) throw error
         faults.push(error)
-        return those.map((): BatchItemOutcome => ({ status: 'refused', error }))
+        return itemsOfEhr.map((): BatchItemOutcome => ({ status: 'refused', error }))
       })
-      for (const [i, one] of those.entries())
+      for (const [i, one] of itemsOfEhr.entries())
         outcomes.set(one, { ...(groupOutcomes[i] as BatchItemOutcome), ehrId })
     }
     if (faults.length === groups.length && faults[0]) throw faults[0]

@@ -28,7 +28,7 @@ export class WorklistCounts {
     this.#worklist = worklist
   }
 
-  of(ehrId: unknown): WorklistEntry {
+  entryOf(ehrId: unknown): WorklistEntry {
     const id = String(ehrId)
     const entry = this.#entries.get(id) ?? emptyEntry(id)
     this.#entries.set(id, entry)
@@ -39,7 +39,7 @@ export class WorklistCounts {
   addAlert(alert: ParseDocument): void {
     const { caller, owners, filter } = this.#worklist
     const { ehrId, alertState, assignedTo, takenBy, severity, start, data } = alert
-    const entry = this.of(ehrId)
+    const entry = this.entryOf(ehrId)
     const maxAlerts = filter.ehrId === undefined ? MAX_ALERTS : MAX_ALERTS_OF_ONE_PATIENT
     if (entry.openAlerts.length < maxAlerts) entry.openAlerts.push(toWorklistAlert(alert, caller))
     if (alertState === 'TAKEN') {

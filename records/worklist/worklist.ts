@@ -44,10 +44,10 @@ export class Worklists {
     { limit, cursor, count }: PageRequest,
   ): Promise<Page<WorklistEntry>> {
     const from = cursor === undefined ? undefined : decodeRank(cursor)
-    const own = await this.#findOwnEhrs(caller)
+    const ownEhrs = await this.#findOwnEhrs(caller)
     const { searched } = await findSearchedEhrs(this.#context, caller, {})
-    const patients = searched.filter((ehrId) => !own.includes(ehrId))
-    const rankedEntries = await this.#rank(caller, own, filter, patients)
+    const patients = searched.filter((ehrId) => !ownEhrs.includes(ehrId))
+    const rankedEntries = await this.#rank(caller, ownEhrs, filter, patients)
     const rest = from ? rankedEntries.filter((one) => compareRanks(one.rank, from) > 0) : rankedEntries
     const page = rest.slice(0, limit)
     const query = { type: Event.collection, asked: 'worklist' }
@@ -73,22 +73,22 @@ export class Worklists {
 
   async #rank(
     caller: Caller,
-    own: readonly string[],
+    ownEhrs: readonly string[],
     filter: WorklistFilter,
     patients: readonly string[],
   ): Promise<RankedEntry[]> {
     const others = await findOwnersStoodInFor(this.#context, caller.userId, this.#context.clock())
     const owners = [caller.userId, ...others]
     const [alerts, tasks, unread] = await Promise.all([
-      this.#findAlerts(caller, own, owners, filter),
-      this.#findOverdueTasks(caller, own),
-      this.#countUnread(caller, own),
+      this.#findAlerts(caller, ownEhrs, owners, filter),
+      this.#findOverdueTasks(caller, ownEhrs),
+      this.#countUnread(caller, ownEhrs),
     ])
     const counts = new WorklistCounts({ caller, owners, filter })
-    if (filter.all) for (const ehrId of patients) counts.of(ehrId)
+    if (filter.all) for (const ehrId of patients) counts.entryOf(ehrId)
     for (const alert of alerts) counts.addAlert(alert)
-    for (const { ehrId } of tasks) counts.of(ehrId).overdueTasks += 1
-    for (const [ehrId, messages] of unread) counts.of(ehrId).unreadMessages += messages
+    for (const { ehrId } of tasks) counts.entryOf(ehrId).overdueTasks += 1
+    for (const [ehrId, messages] of unread) counts.entryOf(ehrId).unreadMessages += messages
     return counts
       .entries()
       .map((entry) => ({ entry, rank: rankOf(entry) }))
@@ -98,7 +98,7 @@ export class Worklists {
   /** The alerts in EHRs of others that nobody has taken, without muted ones, and those that an owner of the list has taken. */
   #findAlerts(
     caller: Caller,
-    own: readonly string[],
+    ownEhrs: readonly string[],
     owners: readonly string[],
     { ehrId, takenByOthers }: WorklistFilter,
   ): Promise<ParseDocument[]> {
@@ -107,7 +107,7 @@ export class Worklists {
       $or: [{ mutedUntil: null }, { mutedUntil: { $lte: this.#context.clock() } }],
     }
     const isTaken = { alertState: 'TAKEN', ...(!takenByOthers && { takenBy: { $in: [...owners] } }) }
-    const ofPatients = { ehrId: { $nin: [...own], ...(ehrId !== undefined && { $eq: ehrId }) } }
+    const ofPatients = { ehrId: { $nin: [...ownEhrs], ...(ehrId !== undefined && { $eq: ehrId }) } }
     return this.#find(
       caller,
       Event.collection,
@@ -116,18 +116,18 @@ export class Worklists {
     )
   }
 
-  #findOverdueTasks(caller: Caller, own: readonly string[]): Promise<ParseDocument[]> {
+  #findOverdueTasks(caller: Caller, ownEhrs: readonly string[]): Promise<ParseDocument[]> {
     const today = new Date(this.#context.clock().toISOString().slice(0, 10))
-    const overdue = { status: 'ACTIVE', dueDate: { $lt: today }, ehrId: { $nin: [...own] } }
+    const overdue = { status: 'ACTIVE', dueDate: { $lt: today }, ehrId: { $nin: [...ownEhrs] } }
     return this.#find(caller, Task.collection, overdue, { dueDate: 1 })
   }
 
   /** Counts the unread messages by EHR. */
-  async #countUnread(caller: Caller, own: readonly string[]): Promise<[ehrId: unknown, count: number][]> {
+  async #countUnread(caller: Caller, ownEhrs: readonly string[]): Promise<[ehrId: unknown, count: number][]> {
     const topics = await this.#find(
       caller,
       ChatTopic.collection,
-      { ehrId: { $gt: '', $nin: [...own] } },
+      { ehrId: { $gt: '', $nin: [...ownEhrs] } },
       { lastMessageAt: -1 },
       MAX_TOPICS,
     )
@@ -140,11 +140,11 @@ export class Worklists {
   }
 
   async #findOwnEhrs({ userId }: Caller): Promise<string[]> {
-    const own = documentCollection(this.#context, 'Ehr').find(
+    const ownEhrs = documentCollection(this.#context, 'Ehr').find(
       { subjectId: userId },
       { projection: { _id: 1 } },
     )
-    return (await own.toArray()).map(({ _id }) => _id)
+    return (await ownEhrs.toArray()).map(({ _id }) => _id)
   }
 
   #find(

@@ -92,11 +92,11 @@ export function createPathNamer(fields: TProperties): <V extends object>(values:
     return inPath === name ? [] : [[name, inPath]]
   })
   if (renames.length === 0) return (values) => values
-  const own = new Map(renames)
+  const renamesByField = new Map(renames)
   return <V extends object>(values: V) => {
     const fields = values as Record<string, unknown>
     const pathValues: Record<string, unknown> = {}
-    for (const name in fields) if (!own.has(name)) pathValues[name] = fields[name]
+    for (const name in fields) if (!renamesByField.has(name)) pathValues[name] = fields[name]
     for (const [name, inPath] of renames) if (name in fields) pathValues[inPath] = fields[name]
     return pathValues as V
   }

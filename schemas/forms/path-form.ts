@@ -97,13 +97,13 @@ export function createPathForms<L extends TProperties, P extends TProperties>({
   noun,
   description,
   parentIds,
-  fields: own,
+  fields: ownFields,
   example,
   requiredInPath = [],
   examples,
 }: PathFormsOptions<L, P>): PathForms<L, P> {
-  const inPath = createPathNamer(own)
-  const fields = { ...inPath(own), ...mergeSharedPathNames(own) }
+  const inPath = createPathNamer(ownFields)
+  const fields = { ...inPath(ownFields), ...mergeSharedPathNames(ownFields) }
   const ownId = { ...idField(`the ${noun}`), examples: [example] }
   const requireInPath = (form: (schema: TSchema) => TSchema): TProperties =>
     mapSchemas(fields, (schema, field) =>
@@ -135,12 +135,12 @@ export function createPathForms<L extends TProperties, P extends TProperties>({
 }
 
 /** Merges fields that share a path name: its value may have any of their types. */
-function mergeSharedPathNames(own: TProperties): TProperties {
-  const names = Object.keys(own).map((name) => pathNameOf(own, name))
+function mergeSharedPathNames(fields: TProperties): TProperties {
+  const names = Object.keys(fields).map((name) => pathNameOf(fields, name))
   const sharedNames = new Set(names.filter((name, i) => names.indexOf(name) < i))
   return Object.fromEntries(
     [...sharedNames].map((name) => {
-      const { description = '', examples } = own[name] as TSchema
+      const { description = '', examples } = fields[name] as TSchema
       return [name, Type.Optional(Type.Unknown({ description, examples }))]
     }),
   )

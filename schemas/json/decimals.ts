@@ -30,9 +30,9 @@ export const matchingDecimals = (
 
 /** The digits that a changed record has. Clients who know numbers only leave the digits of those that stay. */
 export function decimalsAfterChange(
-  now: Readonly<Record<string, unknown>>,
+  current: Readonly<Record<string, unknown>>,
   next: Readonly<Record<string, unknown>>,
 ): { decimals?: Decimals } {
-  const same = matchingDecimals((next.decimals ?? now.decimals ?? {}) as Decimals, next)
+  const same = matchingDecimals((next.decimals ?? current.decimals ?? {}) as Decimals, next)
   return same.length > 0 ? { decimals: Object.fromEntries(same) } : {}
 }

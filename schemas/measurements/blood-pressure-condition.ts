@@ -30,8 +30,8 @@ export const BloodPressureConditionParams = closedObject(
 )
 export type BloodPressureConditionParams = Static<typeof BloodPressureConditionParams>
 
-const pressureField = (of: string, example: number) =>
-  Type.Number({ description: `${of} pressure in mmHg, with 2 decimals`, examples: [example] })
+const pressureField = (noun: string, example: number) =>
+  Type.Number({ description: `${noun} pressure in mmHg, with 2 decimals`, examples: [example] })
 
 export const BloodPressureConditionResult = closedObject(
   'ConditionResult',

@@ -37,12 +37,12 @@ export type PersonalLimits<Name extends string = string> = { unit: string } & {
   [name in `${Name}Low` | `${Name}High`]?: number
 }
 
-const thresholdUnitField = (of: string, units: readonly string[]) =>
+const thresholdUnitField = (noun: string, units: readonly string[]) =>
   Type.String({
     minLength: 1,
     maxLength: 20,
     documented: { enum: units },
-    description: `Unit of ${of}`,
+    description: `Unit of ${noun}`,
     examples: [units[0]],
   })
 

@@ -69,12 +69,12 @@ export const unitNames = (kind: QuantityKind): string[] =>
   UNITS.filter((unit) => unit.kind === kind).flatMap(({ code, aliases = [] }) => [code, ...aliases])
 
 /** Unit of a quantity. A rule checks the name, which the documents list. */
-export const unitField = (of: string, kind: QuantityKind) =>
+export const unitField = (noun: string, kind: QuantityKind) =>
   Type.String({
     minLength: 1,
     maxLength: 20,
     documented: { enum: unitNames(kind) },
-    description: `Unit of ${of}: a UCUM code, or another usual name`,
+    description: `Unit of ${noun}: a UCUM code, or another usual name`,
     examples: [unitNames(kind)[0]],
   })
 

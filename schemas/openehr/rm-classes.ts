@@ -350,12 +350,14 @@ function buildClass(name: string): RmClass {
   const declarations: Record<string, ClassDeclaration> = { ...CLASSES, ...CHANGE_CONTROL_CLASSES }
   const { abstract, parent, attributes } = declarations[name] as ClassDeclaration
   const parentClass = parent === undefined ? undefined : buildClass(parent)
-  const own = Object.entries(attributes).map(([of, type]) => [of, parseAttribute(of, type)] as const)
+  const attributeTypes = Object.entries(attributes).map(
+    ([attribute, type]) => [attribute, parseAttribute(attribute, type)] as const,
+  )
   return {
     name,
     abstract,
     isA: new Set([name, ...(parentClass?.isA ?? [])]),
-    attributes: new Map([...(parentClass?.attributes ?? []), ...own]),
+    attributes: new Map([...(parentClass?.attributes ?? []), ...attributeTypes]),
   }
 }
 

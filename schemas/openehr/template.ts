@@ -5,7 +5,7 @@ const templateText = (description: string, example: string) =>
   Type.String({ description, examples: [example] })
 
 const templateIdField = templateText('Id of the template', 'Vital signs')
-const conceptField = (of: string) => templateText(`Concept of the ${of}`, 'Vital signs')
+const conceptField = (noun: string) => templateText(`Concept of the ${noun}`, 'Vital signs')
 const archetypeIdField = templateText('Id of an archetype', 'openEHR-EHR-OBSERVATION.blood_pressure.v2')
 
 /** A template in lists; the names are those of the openEHR REST API. */

@@ -31,7 +31,7 @@ function firstMinute(from: number, to: number, holds: (time: number) => boolean)
 }
 
 /** The remainder that is never negative. */
-export const modulo = (value: number, by: number): number => ((value % by) + by) % by
+export const modulo = (value: number, divisor: number): number => ((value % divisor) + divisor) % divisor
 
 /** Offset of a time zone from UTC at a moment, in milliseconds. */
 function createOffsetLookup(timeZone: string): (time: number) => number {
@@ -49,8 +49,10 @@ function createOffsetLookup(timeZone: string): (time: number) => number {
     ...parts,
   })
   return (time) => {
-    const of = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, Number(value)]))
-    const { year = 0, month = 1, day = 1, hour = 0, minute = 0 } = of
+    const partValues = Object.fromEntries(
+      format.formatToParts(time).map(({ type, value }) => [type, Number(value)]),
+    )
+    const { year = 0, month = 1, day = 1, hour = 0, minute = 0 } = partValues
     return Date.UTC(year, month - 1, day, hour, minute) - (time - modulo(time, MINUTE_MS))
   }
 }

@@ -12,23 +12,23 @@ import { SeverityEnum } from '../enums.ts'
 import { bodyForm, responseForm } from '../forms/path-form.ts'
 
 /** Name of a type in paths, data, thresholds and graphs. Lower case only, so that no two names look alike. */
-export const typeNameField = (of: string, example: string) =>
-  Type.String({ pattern: '^[a-z][a-z0-9_-]{0,63}$', description: `Name of ${of}`, examples: [example] })
+export const typeNameField = (noun: string, example: string) =>
+  Type.String({ pattern: '^[a-z][a-z0-9_-]{0,63}$', description: `Name of ${noun}`, examples: [example] })
 
-const typeNamesField = (of: string, example: string) =>
-  Type.Array(typeNameField(`a ${of}`, example), {
+const typeNamesField = (noun: string, example: string) =>
+  Type.Array(typeNameField(`a ${noun}`, example), {
     maxItems: 100,
     uniqueItems: true,
     default: [],
-    description: `Names of the matching ${of}s; empty means any`,
+    description: `Names of the matching ${noun}s; empty means any`,
     examples: [[]],
   })
 
 /** A JSON Schema in a body; records/types/value-schema/value-schema.ts restricts it. */
-const jsonSchemaField = (of: string, example: object) =>
+const jsonSchemaField = (noun: string, example: object) =>
   Type.Unsafe<Record<string, unknown>>({
     type: 'object',
-    description: `JSON Schema 2020-12 for ${of}: at most 64 KB and 100 subschemas, references within it only`,
+    description: `JSON Schema 2020-12 for ${noun}: at most 64 KB and 100 subschemas, references within it only`,
     examples: [example],
   })
 
@@ -56,12 +56,12 @@ const typeCodesField = Type.Array(codingField('the type', 'http://loinc.org', '5
   description: 'Codes of the type in code systems',
 })
 
-const maxPerDayField = (what: string) =>
+const maxPerDayField = (noun: string) =>
   Type.Integer({
     minimum: 1,
     maximum: 100_000,
     default: 288,
-    description: `Maximum number of ${what} of this type per EHR and day (UTC); send frequent values as aggregates`,
+    description: `Maximum number of ${noun} of this type per EHR and day (UTC); send frequent values as aggregates`,
   })
 
 const commonTypeFields = (example: { type: string; name: string; description: string; noun: string }) => ({

@@ -51,8 +51,9 @@ export function violationsFromAjv(
 
 function violationFromAjv(error: ErrorObject): Violation {
   const path = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
-  const own: string | undefined = error.parentSchema?.sentence
-  if (own) return { path: path.replace(/\.?(__type|iso)$/, ''), code: error.keyword, message: own }
+  const customSentence: string | undefined = error.parentSchema?.sentence
+  if (customSentence)
+    return { path: path.replace(/\.?(__type|iso)$/, ''), code: error.keyword, message: customSentence }
   const at = (property: unknown) => (path === '' ? String(property) : `${path}.${property}`)
   switch (error.keyword) {
     case 'required':
@@ -85,9 +86,9 @@ const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
 type AjvParams = ErrorObject['params']
 
 const createCountMessage =
-  (bound: 'least' | 'most', what: string) =>
+  (bound: 'least' | 'most', noun: string) =>
   ({ limit }: AjvParams): string =>
-    `must have at ${bound} ${limit} ${limit === 1 ? what.replace(/s$/, '') : what}`
+    `must have at ${bound} ${limit} ${limit === 1 ? noun.replace(/s$/, '') : noun}`
 
 /** Messages by keyword of JSON Schema; ajv's own ones name other keywords or speak of schemas. */
 const MESSAGES: Readonly<Record<string, (params: AjvParams) => string>> = {

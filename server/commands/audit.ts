@@ -101,8 +101,8 @@ const verify = (config: Config, { stdout, stderr }: Terminal): Promise<number> =
     if (generatedNames.includes('auditKey')) throw new Error(`AUDIT_KEY is neither set nor in ${path}.`)
     // An earlier change to the current key may be unfinished.
     const key = (await findKeyOf(client.db(), config, 'auditKey')) ?? config.auditKey
-    const tell = ({ entries, of }: VerificationProgress) =>
-      stderr.write(`${entries} of about ${of} entries checked\n`)
+    const tell = ({ entries, estimatedTotal }: VerificationProgress) =>
+      stderr.write(`${entries} of about ${estimatedTotal} entries checked\n`)
     const verdict = await verifyAudit(client.db(), key, tell, config.auditKeysBefore)
     stdout.write(describeVerdict(verdict))
     if (verdict.broken) return 1

@@ -91,10 +91,10 @@ export const createNoteStore = (context: StoreContext): TestStore['notes'] =>
     schema: Note,
     ehr: 'ehrId',
     lists: {
-      newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
-      due: { by: ['ehrId'], sort: 'dueDate', order: 'asc' },
-      byText: { by: ['ehrId'], sort: 'text', order: 'asc' },
-      mine: { by: [], sort: 'createdAt', order: 'desc' },
+      newest: { requiredFields: ['ehrId'], sort: 'createdAt', order: 'desc' },
+      due: { requiredFields: ['ehrId'], sort: 'dueDate', order: 'asc' },
+      byText: { requiredFields: ['ehrId'], sort: 'text', order: 'asc' },
+      mine: { requiredFields: [], sort: 'createdAt', order: 'desc' },
     },
     indexes: [
       {

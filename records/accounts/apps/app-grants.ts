@@ -357,9 +357,9 @@ export class AppGrants {
     return this.#end({ _id: id, mvUid })
   }
 
-  async #end(of: Filter<StoredGrant>): Promise<boolean> {
+  async #end(filter: Filter<StoredGrant>): Promise<boolean> {
     const { sessions, onEnd } = this.#parts
-    const found = await this.#grants.findOne(of)
+    const found = await this.#grants.findOne(filter)
     if (!found) return false
     const { _id, appId } = found
     await sessions.revoke(_id)

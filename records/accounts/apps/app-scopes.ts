@@ -86,9 +86,9 @@ export function reduceScopes(requestedScopes: string, permittedScopes: readonly 
     if (isContextScope(text)) return permittedScopes.includes(text) ? [text] : []
     const scope = parseResourceScope(text)
     if (!scope) return []
-    const own = formatScope(scope)
+    const scopeText = formatScope(scope)
     const common = limits.flatMap((limit) => commonScope(scope, limit) ?? []).map(formatScope)
-    return common.includes(own) ? [text] : common
+    return common.includes(scopeText) ? [text] : common
   })
   return [...new Set(grantedScopes)]
 }

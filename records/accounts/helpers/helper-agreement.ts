@@ -62,11 +62,11 @@ export async function eraseAgreementsOf(
   userId: string,
 ): Promise<void> {
   emitRolesChangedAtEnd({ client }, session)
-  const own = { $or: [{ mvUid: userId }, { helperId: userId }] }
+  const partyFilter = { $or: [{ mvUid: userId }, { helperId: userId }] }
   const found = await helperAgreementsOf(db)
-    .find(own, { session, projection: { _id: 1 } })
+    .find(partyFilter, { session, projection: { _id: 1 } })
     .toArray()
-  await helperAgreementsOf(db).deleteMany(own, { session })
+  await helperAgreementsOf(db).deleteMany(partyFilter, { session })
   const ids = found.map(({ _id }) => _id)
   await endHelperSessions(db, ids, session)
   const records = ids.map((id) => ({ collection: HELPER_AGREEMENTS, id }))

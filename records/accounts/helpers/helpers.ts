@@ -54,8 +54,8 @@ export class Helpers {
       collection: HELPER_AGREEMENTS,
       schema: HelperAgreementRecord,
       lists: {
-        person: { by: ['mvUid'], sort: 'createdAt', order: 'asc' },
-        helper: { by: ['helperId'], sort: 'createdAt', order: 'asc' },
+        person: { requiredFields: ['mvUid'], sort: 'createdAt', order: 'asc' },
+        helper: { requiredFields: ['helperId'], sort: 'createdAt', order: 'asc' },
       },
     })
   }
@@ -113,10 +113,10 @@ export class Helpers {
 
   /** Accepts an invitation; a repeated call changes nothing. @throws NotFound; Conflict once it has ended */
   accept(caller: Caller, personId: string): Promise<AgreementView> {
-    const acceptAgreement = (now: Agreement) => {
-      if (this.#stateOf(now) === 'ENDED')
+    const acceptAgreement = (current: Agreement) => {
+      if (this.#stateOf(current) === 'ENDED')
         throw new ServiceError('Conflict', { detail: 'The invitation has ended.' })
-      return { ...now, state: 'ACTIVE' as const }
+      return { ...current, state: 'ACTIVE' as const }
     }
     const key = keyOf(caller, 'helper', personId)
     return this.#change('helper', (tx) =>
@@ -126,7 +126,7 @@ export class Helpers {
 
   /** Ends an agreement, or an invitation. @throws NotFound; PreconditionFailed */
   async end(caller: Caller, side: Side, other: string, expected: ExpectedVersions): Promise<void> {
-    const endAgreement = (now: Agreement) => ({ ...now, state: 'ENDED' as const })
+    const endAgreement = (current: Agreement) => ({ ...current, state: 'ENDED' as const })
     const key = keyOf(caller, side, other)
     await this.#change(side, async (tx) => {
       const options = { tx, expected, skipUnchanged: true }

@@ -169,11 +169,12 @@ export class Sessions {
 
   /** The permissions of a helper; undefined when their own session or the agreement has ended. */
   async #readHelper({ helperId, sid, agreementId }: HelperSession): Promise<ActingHelper | undefined> {
-    const [own, agreement] = await Promise.all([
+    const [helperSession, agreement] = await Promise.all([
       this.facts(sid),
       helperAgreementsOf(this.#database.db).findOne({ _id: agreementId }),
     ])
-    if (own?.mvUid !== helperId || !agreement || !isInForce(agreement, this.#clock())) return undefined
+    if (helperSession?.mvUid !== helperId || !agreement || !isInForce(agreement, this.#clock()))
+      return undefined
     return { helperId, acts: agreement.acts }
   }
 
@@ -185,10 +186,10 @@ export class Sessions {
     sid: string,
     agreement: Parties & { id: string; until: string },
   ): Promise<ActiveSession | undefined> {
-    const own = await this.#sessions.findOne(this.#activeFilter({ _id: sid, ...OWN_SESSIONS }))
-    if (!own) return undefined
+    const ownSession = await this.#sessions.findOne(this.#activeFilter({ _id: sid, ...OWN_SESSIONS }))
+    if (!ownSession) return undefined
     const now = this.#clock()
-    const ends = [this.#toActiveSession(own).expiresAt, new Date(agreement.until)]
+    const ends = [this.#toActiveSession(ownSession).expiresAt, new Date(agreement.until)]
     const key = { 'helper.agreementId': agreement.id, 'helper.sid': sid }
     // A session that has ended never continues: its tokens would be valid again.
     await this.#sessions.deleteMany({ ...key, expiresAt: { $lte: now } })

@@ -211,7 +211,7 @@ export class Registrations {
     const { email } = account
     const users = usersOf(this.#parts.database.db)
     const squatters = await users.find({ username: email, email: { $ne: email } }).toArray()
-    for (const { _id, email: own } of squatters) await users.updateOne({ _id }, { $set: { username: own } })
+    for (const { _id, email: username } of squatters) await users.updateOne({ _id }, { $set: { username } })
     return account
   }
 

@@ -6,10 +6,10 @@ import type { User } from './user.ts'
 /** The history entry of a change of an account. @param user the account before */
 export const accountHistoryEntry = (
   user: User,
-  by: { caller: Caller; at: Date },
+  commit: { caller: Caller; at: Date },
   change: Pick<HistoryEntry, 'action' | 'before' | 'changed'>,
 ): HistoryEntry =>
-  createHistoryEntry({ collection: '_User', id: user._id }, by, { ...change, version: user.version + 1 })
+  createHistoryEntry({ collection: '_User', id: user._id }, commit, { ...change, version: user.version + 1 })
 
 /** An account as the history stores it: without passwords and tokens. */
 export function withoutSecrets(user: User): ParseDocument {

@@ -10,8 +10,8 @@ import { carePlanMapping } from '../fhir/care-plan-mapping.ts'
 import { goalMapping } from '../fhir/goal-mapping.ts'
 import { taskMapping } from '../fhir/task-mapping.ts'
 
-const ofEhr = { by: ['ehrId'], sort: 'createdAt', order: 'desc' } as const
-const byPlan = { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } as const
+const ofEhr = { requiredFields: ['ehrId'], sort: 'createdAt', order: 'desc' } as const
+const byPlan = { requiredFields: ['carePlanId'], sort: 'createdAt', order: 'asc' } as const
 
 /** Only changed fields obey these rules: anyone can close a plan of an earlier version that breaks them. */
 const nameViolations: Rules['violations'] = (values, changedFields) =>
@@ -52,10 +52,10 @@ export const CarePlan = defineKind(CarePlanForms, {
   words: { en: 'care plans', nl: 'zorgplannen' },
   fhir: carePlanMapping,
   rules: planRules,
-  lists: { newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
+  lists: { newest: { requiredFields: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   permissions: planPermissions,
   deleters: {
-    of: planDeleters,
+    principalsOf: planDeleters,
     refusal: 'Only those who may write the EHR can delete a care plan.',
   },
   timeline: closableTimeline('careplan', ['actualStartDate', 'createdAt']),
@@ -69,7 +69,7 @@ export const Goal = defineKind(GoalForms, {
   rules: contentRules,
   helperAct: 'PLAN',
   lists: { ofPlan: byPlan, ofEhr },
-  maxCount: { of: 'carePlanId', count: 100 },
+  maxCount: { parentField: 'carePlanId', count: 100 },
   timeline: closableTimeline('goal', ['createdAt']),
 })
 
@@ -81,8 +81,8 @@ export const Task = defineKind(TaskForms, {
   lists: {
     ofPlan: byPlan,
     ofEhr,
-    ofGoal: { by: ['goalId'], sort: 'createdAt', order: 'asc' },
-    byDueDate: { by: ['ehrId', 'status'], sort: 'dueDate', order: 'asc' },
+    ofGoal: { requiredFields: ['goalId'], sort: 'createdAt', order: 'asc' },
+    byDueDate: { requiredFields: ['ehrId', 'status'], sort: 'dueDate', order: 'asc' },
   },
   indexes: [
     {
@@ -91,6 +91,6 @@ export const Task = defineKind(TaskForms, {
       partialFilterExpression: { status: 'ACTIVE' },
     },
   ],
-  maxCount: { of: 'goalId', count: 100 },
+  maxCount: { parentField: 'goalId', count: 100 },
   timeline: closableTimeline('task', ['createdAt']),
 })

@@ -53,7 +53,7 @@ export const Participation = {
   parentType: 'plan',
   words: { en: 'participants', nl: 'deelnemers' },
   fhir: { shownAs: 'CareTeam' },
-  lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
+  lists: { ofPlan: { requiredFields: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
   indexes: [
     { key: { carePlanId: 1, mvUid: 1 } },
     { key: { mvUid: 1 } },
@@ -192,8 +192,8 @@ export class Participants {
     { mvUid: sentMvUid, ...body }: Omit<ParticipationReplacement, 'participationId'>,
     { expected }: EhrWriteOptions,
   ): Promise<StoredParticipation> {
-    return this.#update(caller, key, { expected }, (now, takesPartToo) => {
-      const { ehrId, carePlanId, mvUid, start, status } = now
+    return this.#update(caller, key, { expected }, (current, takesPartToo) => {
+      const { ehrId, carePlanId, mvUid, start, status } = current
       const next = { ehrId, carePlanId, mvUid, start, status, ...withoutNulls(body) }
       requireNoViolations([
         ...(status === 'ARCHIVED' ? [archivedViolation] : []),
@@ -213,23 +213,23 @@ export class Participants {
    */
   async archive(caller: Caller, key: ParticipationKey, { expected }: EhrWriteOptions): Promise<void> {
     const conditions = { expected, skipUnchanged: true }
-    await this.#update(caller, key, conditions, (now) => ({ ...now, status: 'ARCHIVED' }))
+    await this.#update(caller, key, conditions, (current) => ({ ...current, status: 'ARCHIVED' }))
   }
 
   #update(
     caller: Caller,
     key: ParticipationKey,
     conditions: UpdateConditions,
-    change: (now: StoredParticipation, takesPartToo: boolean) => StoredFields,
+    change: (current: StoredParticipation, takesPartToo: boolean) => StoredFields,
   ): Promise<StoredParticipation> {
     return runStoreTransaction(this.#context, async (tx) => {
       const participation = await documentCollection(this.#context, Participation.collection).findOne(
         { _id: key.id },
         { session: tx.session },
       )
-      const of = { carePlanId: key.carePlanId, mvUid: String(participation?.mvUid) }
-      const takesPartToo = await this.#isParticipating(tx, { ...of, otherwiseThan: key.id })
-      const next = (now: StoredParticipation) => this.#withNextChange(change(now, takesPartToo))
+      const participantKey = { carePlanId: key.carePlanId, mvUid: String(participation?.mvUid) }
+      const takesPartToo = await this.#isParticipating(tx, { ...participantKey, otherwiseThan: key.id })
+      const next = (current: StoredParticipation) => this.#withNextChange(change(current, takesPartToo))
       const storedParticipation = await this.#store.update(caller, key, next, { ...conditions, tx })
       await lockEhrExclusively(this.#context, tx, key.ehrId)
       await this.#syncRoles(tx.session, storedParticipation)
@@ -240,7 +240,7 @@ export class Participants {
   /** Archives all participations of a user whose account is deleted; the deletion removes the roles. */
   async archiveOfUser({ id: mvUid, by }: Job, { unfilteredDb: db, runStep }: JobSteps): Promise<void> {
     const caller = { ...jobRequesterOf({ by }), roles: [], unrestricted: true } as const
-    const archive = (now: StoredParticipation) => this.#withNextChange({ ...now, status: 'ARCHIVED' })
+    const archive = (current: StoredParticipation) => this.#withNextChange({ ...current, status: 'ARCHIVED' })
     const documents = documentCollection({ db }, Participation.collection)
     for await (const ids of iterateIdBatches(documents, { mvUid, status: 'ACTIVE' }))
       await runStep(async (tx) => {
@@ -266,8 +266,8 @@ export class Participants {
         : { $unset: { changesAt: '' } }
       await documents.updateOne({ _id }, change, { session })
       const { ehrId, carePlanId, mvUid } = found
-      const of = { ehrId: String(ehrId), carePlanId: String(carePlanId), mvUid: String(mvUid) }
-      await this.#syncRoles(session, of)
+      const participantKey = { ehrId: String(ehrId), carePlanId: String(carePlanId), mvUid: String(mvUid) }
+      await this.#syncRoles(session, participantKey)
     }
     const runPage = () => {
       const now = this.#context.clock()

@@ -50,7 +50,7 @@ export const idGeneratorFor = (carePlanId: string): (() => string) =>
 export const createPlanFillingJob =
   (
     context: StoreContext,
-    of: PlanStores,
+    stores: PlanStores,
     templates: CarePlanTemplates,
     participants: Participants,
   ): JobHandler =>
@@ -71,11 +71,11 @@ export const createPlanFillingJob =
           const plan = await documentCollection(context, 'CarePlan').findOne({ _id: id }, { session })
           if (!plan) return
           const filter = { _id: { $in: batch.map((member) => member.id) } }
-          const found = documentCollection(context, of[members].kind.collection).find(filter, { session })
+          const found = documentCollection(context, stores[members].kind.collection).find(filter, { session })
           const existing = new Set((await found.toArray()).map(({ _id }) => _id))
           const missing = batch.filter((member) => !existing.has(member.id))
           const permissions = fromStoredPermissions(plan)
-          await of[members].store.createAll(caller, missing as never, permissions, { tx })
+          await stores[members].store.createAll(caller, missing as never, permissions, { tx })
         })
       }
     await runLastStep((tx) =>

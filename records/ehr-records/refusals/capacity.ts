@@ -33,11 +33,11 @@ async function capacityViolations(
   session?: ClientSession,
 ): Promise<Violation[]> {
   if (!maxCount) return []
-  const others = { [maxCount.of]: parentIds[maxCount.of], _id: { $ne: String(id) } }
+  const others = { [maxCount.parentField]: parentIds[maxCount.parentField], _id: { $ne: String(id) } }
   const options = { limit: maxCount.count, ...(session && { session }) }
   const count = await documentCollection(context, collection).countDocuments(others, options)
   if (count < maxCount.count) return []
-  const container = maxCount.of === 'carePlanId' ? 'care plan' : 'goal'
+  const container = maxCount.parentField === 'carePlanId' ? 'care plan' : 'goal'
   const message = `must be another ${container}: this one already has ${maxCount.count} ${noun}s, the maximum`
-  return [{ path: maxCount.of, code: 'full', message }]
+  return [{ path: maxCount.parentField, code: 'full', message }]
 }

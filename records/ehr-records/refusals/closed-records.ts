@@ -15,16 +15,16 @@ const alreadyClosedViolation: Violation = {
 
 /**
  * A status leaves ACTIVE only once. Everything else may be corrected.
- * @param now the record before the change
+ * @param current the record before the change
  * @param changedFields names of the fields that change
  */
 export function closedRecordViolations(
   fields: TProperties,
-  now: Values,
+  current: Values,
   changedFields: readonly string[],
 ): Violation[] {
   const statuses = markedFieldNames(fields, 'status').filter((name) => changedFields.includes(name))
-  return statuses.some((name) => now[name] !== 'ACTIVE') ? [alreadyClosedViolation] : []
+  return statuses.some((name) => current[name] !== 'ACTIVE') ? [alreadyClosedViolation] : []
 }
 
 /** A closed plan or goal takes no new records. A deleted record may return into it, since it was there before. */

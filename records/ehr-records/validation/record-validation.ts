@@ -111,8 +111,8 @@ export function validateNewRecord<T extends object>(kind: ClassKind, record: T):
 }
 
 /** Adds the derived fields to a changed record. @throws RuleViolated when `now` may not become `next` */
-export function validateChangedRecord<T extends object>(kind: ClassKind, now: T, next: T): T {
-  const before = pickClientValues(kind, now)
+export function validateChangedRecord<T extends object>(kind: ClassKind, current: T, next: T): T {
+  const before = pickClientValues(kind, current)
   const after = pickClientValues(kind, next)
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const changedFields = names.filter((name) => !isDeepStrictEqual(before[name], after[name]))
@@ -124,12 +124,12 @@ export function validateChangedRecord<T extends object>(kind: ClassKind, now: T,
   ])
   const ours = derivedFieldNames(kind)
   const sentFields = Object.entries(next).filter(([name]) => !ours.includes(name))
-  const fixedFields = (kind.rules.fixedDerived ?? []).map((name) => [name, (now as Values)[name]])
+  const fixedFields = (kind.rules.fixedDerived ?? []).map((name) => [name, (current as Values)[name]])
   return {
     ...Object.fromEntries(sentFields),
     ...kind.rules.derived?.(after),
     ...Object.fromEntries(fixedFields),
-    ...kind.rules.afterChange?.(now as Values, next as Values),
+    ...kind.rules.afterChange?.(current as Values, next as Values),
   } as T
 }
 

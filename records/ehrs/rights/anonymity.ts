@@ -32,12 +32,12 @@ export async function findAnonymizedEhrs(
 /** A participant of an anonymous care plan cannot end its anonymity; other writers of the EHR can. */
 export function deanonymizationViolations(
   caller: Caller,
-  now: Readonly<Record<string, unknown>>,
+  current: Readonly<Record<string, unknown>>,
   next: Readonly<Record<string, unknown>>,
 ): Violation[] {
-  const takesPart = caller.roles.includes(planRole(String(now.id), 'write'))
-  const ends = now.anonymous === true && next.anonymous !== true
-  if (!ends || !takesPart || caller.unrestricted || hasEhrWriteRole(caller, String(now.ehrId))) return []
+  const takesPart = caller.roles.includes(planRole(String(current.id), 'write'))
+  const ends = current.anonymous === true && next.anonymous !== true
+  if (!ends || !takesPart || caller.unrestricted || hasEhrWriteRole(caller, String(current.ehrId))) return []
   return [
     {
       path: 'anonymous',

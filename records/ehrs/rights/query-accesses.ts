@@ -140,11 +140,11 @@ export async function accessesOfList(
   const doneAccesses = [...accesses, ...(tx?.accesses ?? [])].filter(({ outcome }) => outcome === 'done')
   const isReached = scope?.ehrIds.every((ehrId) => doneAccesses.some((one) => one.ehrId === ehrId)) ?? true
   if (accesses.length > 0 && isReached) return accesses
-  const what = { type, asked }
+  const access = { type, asked }
   if (isReached)
-    return queryAccesses(context.audit, caller, what, { searched: scope?.ehrIds ?? [], denied: [] })
+    return queryAccesses(context.audit, caller, access, { searched: scope?.ehrIds ?? [], denied: [] })
   const shownRecords = new Map(accesses.map(({ ehrId, ids }) => [ehrId ?? '', ids]))
-  return scopedQueryAccesses(context, caller, what, scope as NonNullable<typeof scope>, {
+  return scopedQueryAccesses(context, caller, access, scope as NonNullable<typeof scope>, {
     shownRecords,
     session: tx?.session,
   })
@@ -164,6 +164,6 @@ function scopeOfQuery({
 /** The EHRs that a condition of a list names: one, several, or one that other conditions imply. */
 function ehrIdsInCondition({ ehrId }: { ehrId?: unknown }): string[] {
   if (typeof ehrId !== 'object' || ehrId === null) return typeof ehrId === 'string' ? [ehrId] : []
-  const { in: some, checked } = ehrId as { in?: string[]; checked?: string }
-  return some ?? (checked === undefined ? [] : [checked])
+  const { in: ehrIds, checked } = ehrId as { in?: string[]; checked?: string }
+  return ehrIds ?? (checked === undefined ? [] : [checked])
 }

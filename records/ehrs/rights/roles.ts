@@ -14,8 +14,8 @@ interface Membership {
   relatedId: string
 }
 
-const membershipCollection = ({ db }: Database, of: 'users' | 'roles'): Collection<Membership> =>
-  db.collection<Membership>(`_Join:${of}:_Role`)
+const membershipCollection = ({ db }: Database, relation: 'users' | 'roles'): Collection<Membership> =>
+  db.collection<Membership>(`_Join:${relation}:_Role`)
 
 /** The roles of the whole service are for people and their systems, not for the apps that act for them. */
 export const withoutAccountRoles = (roles: readonly string[]): string[] =>
@@ -36,8 +36,8 @@ export function emitRolesChangedAtEnd({ client }: Pick<Database, 'client'>, sess
 
 /** Creates the indexes for queries by role and by member. */
 export async function createRoleIndexes(database: Database): Promise<void> {
-  for (const of of ['users', 'roles'] as const)
-    await syncIndexes(membershipCollection(database, of), [
+  for (const relation of ['users', 'roles'] as const)
+    await syncIndexes(membershipCollection(database, relation), [
       { key: { relatedId: 1 } },
       { key: { owningId: 1 } },
     ])
@@ -221,10 +221,10 @@ export async function findRoleHolders(database: Database, name: string): Promise
 
 async function findOwningRoles(
   database: Database,
-  of: 'users' | 'roles',
+  relation: 'users' | 'roles',
   relatedIds: string[],
 ): Promise<string[]> {
-  const rows = await membershipCollection(database, of)
+  const rows = await membershipCollection(database, relation)
     .find({ relatedId: { $in: relatedIds } })
     .toArray()
   return rows.map(({ owningId }) => owningId)

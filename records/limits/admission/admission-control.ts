@@ -112,7 +112,7 @@ export class AdmissionControl {
   #begin(account: AdmittedAccount<Admission>): Admission {
     this.#usedMs = account.usedMs
     const endCost = this.#startCost(account)
-    const own = account.limit.begin(this.#clock.now())
+    const accountRequest = account.limit.begin(this.#clock.now())
     this.#running += 1
     this.#accounts.noteActivity(account)
     let state: 'running' | 'succeeded' | 'failed' = 'running'
@@ -135,7 +135,7 @@ export class AdmissionControl {
         if (state !== 'running') return
         state = hasFailed ? 'failed' : 'succeeded'
         if (isLong) account.longRequests -= 1
-        account.limit.end(own, this.#clock.now(), hasFailed)
+        account.limit.end(accountRequest, this.#clock.now(), hasFailed)
         this.#running -= 1
         this.#accounts.noteActivity(account)
         endCost(hasFailed)

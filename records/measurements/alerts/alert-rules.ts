@@ -39,9 +39,9 @@ export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
 
   /** @throws NotFound; Forbidden if the caller may only read the plan; PreconditionFailed; RuleViolated */
   override async save(caller: Caller, parentIds: PlanParentIds, value: AlertRules, options: EhrWriteOptions) {
-    const unknown = (of: 'expected' | 'mutes') =>
-      (value[of] ?? []).flatMap(({ kind }, i) =>
-        kind === undefined || this.#kinds.includes(kind) ? [] : [unknownKind(`${of}.${i}.kind`)],
+    const unknown = (field: 'expected' | 'mutes') =>
+      (value[field] ?? []).flatMap(({ kind }, i) =>
+        kind === undefined || this.#kinds.includes(kind) ? [] : [unknownKind(`${field}.${i}.kind`)],
       )
     const schedules = schedulesIn(value)
     const twice = schedules.flatMap((one, i) =>
@@ -78,8 +78,8 @@ export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
       ...OPEN_ALERTS_FILTER,
       alertState: { $in: ['NEW', 'SEEN'] },
     }
-    const now = { $set: { attentionAt: this.#context.clock() } }
-    await documentCollection(this.#context, Event.collection).updateMany(waiting, now, {
+    const becomeDue = { $set: { attentionAt: this.#context.clock() } }
+    await documentCollection(this.#context, Event.collection).updateMany(waiting, becomeDue, {
       session: tx.session,
     })
   }

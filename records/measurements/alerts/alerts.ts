@@ -126,8 +126,8 @@ const endMissedAlerts = (
   isNew: false,
   decide({ found, at }) {
     if (!found || found.alertState === 'RESOLVED') return undefined
-    const change = (now: SavedRecord<EventRecord>) =>
-      withServiceFields({ ...now, data: { ...now.data, state: 'CORRECTED' } }, at, now)
+    const change = (current: SavedRecord<EventRecord>) =>
+      withServiceFields({ ...current, data: { ...current.data, state: 'CORRECTED' } }, at, current)
     return new WriteDecider(Event, eventFormat, () => at).decideUpdate(
       caller,
       { id: found._id, ehrId },
@@ -170,8 +170,8 @@ function reconcileAlert(
     const event = withServiceFields({ ehrId, carePlanId, ...alert }, at, former)
     return decisions.decideCreate(caller, [{ ...event, id }], permissions, null, first)
   }
-  const change = (now: SavedRecord<EventRecord>) =>
-    withServiceFields({ ...now, ...(alert ?? toCorrectedAlert(now, timestamp)) }, at, now)
+  const change = (current: SavedRecord<EventRecord>) =>
+    withServiceFields({ ...current, ...(alert ?? toCorrectedAlert(current, timestamp)) }, at, current)
   return decisions.decideUpdate(caller, key, found, change)
 }
 

@@ -73,13 +73,19 @@ function validPartOfSet(thresholdSet: ThresholdSet, bySchema: readonly Violation
   }
 }
 
-const unitViolations = (own: string, unit: string | undefined): Violation[] =>
-  unit === undefined || isConvertible(unit, own)
+const unitViolations = (targetUnit: string, unit: string | undefined): Violation[] =>
+  unit === undefined || isConvertible(unit, targetUnit)
     ? []
-    : [{ path: 'unit', code: 'unit', message: `must be one of ${convertibleUnitNames(own).join(', ')}` }]
+    : [
+        {
+          path: 'unit',
+          code: 'unit',
+          message: `must be one of ${convertibleUnitNames(targetUnit).join(', ')}`,
+        },
+      ]
 
 function limitViolations(thresholdTarget: ThresholdTarget, limits: ValidPart<PersonalLimits>): Violation[] {
-  const { names, unit: own } = thresholdTarget
+  const { names, unit: targetUnit } = thresholdTarget
   const crossedLimits = names.flatMap((name): Violation[] => {
     const { [`${name}Low` as const]: low = Number.NEGATIVE_INFINITY } = limits
     const { [`${name}High` as const]: high = Number.POSITIVE_INFINITY } = limits
@@ -97,7 +103,7 @@ function limitViolations(thresholdTarget: ThresholdTarget, limits: ValidPart<Per
       ...(high < min || high > max ? [{ path: `${name}High`, code: 'range', message }] : []),
     ]
   })
-  return [...unitViolations(own, limits.unit), ...crossedLimits, ...outside]
+  return [...unitViolations(targetUnit, limits.unit), ...crossedLimits, ...outside]
 }
 
 /** No value is below it. */
@@ -107,14 +113,14 @@ const NO_LOWER_LIMIT = 0
  * The possible range of a value in a unit; unbounded if the range is unknown or the unit does not convert.
  */
 function rangeInUnit(
-  { unit: own, ranges }: ThresholdTarget,
+  { unit: targetUnit, ranges }: ThresholdTarget,
   name: string,
   unit: string | undefined,
 ): readonly [number, number] {
   const range = ranges?.[name]
-  if (!range || unit === undefined || !isConvertible(unit, own))
+  if (!range || unit === undefined || !isConvertible(unit, targetUnit))
     return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
-  return [convertUnit(range[0], own, unit), convertUnit(range[1], own, unit)]
+  return [convertUnit(range[0], targetUnit, unit), convertUnit(range[1], targetUnit, unit)]
 }
 
 function setViolations(

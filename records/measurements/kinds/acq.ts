@@ -136,10 +136,10 @@ export const Acq = defineMeasurement({
         ),
       ),
     },
-    describeChange: (now, former) => ({
+    describeChange: (current, former) => ({
       change: {
         since: former.timestamp,
-        ...compareAcqMeans(meanOfRecord(former), meanOfRecord(now), now.age),
+        ...compareAcqMeans(meanOfRecord(former), meanOfRecord(current), current.age),
       },
     }),
   },

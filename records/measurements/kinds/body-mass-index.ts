@@ -86,7 +86,7 @@ export const BodyMassIndex = defineMeasurement({
   },
   omh: defineOmhBody('body-mass-index', '3.0', {
     body_mass_index: {
-      of: ({ bmi }) => ({ value: bmi, unit: 'kg/m^2' }),
+      format: ({ bmi }) => ({ value: bmi, unit: 'kg/m^2' }),
       parse: (json) => ({ bmi: (json as Values | undefined)?.value }),
     },
   }),

@@ -37,7 +37,7 @@ function hadsAnswersOf(values: Values): (number | null)[] | undefined {
   return isPresent(values, 'answers') ? answers : hadsAnswersFromOptions(answers)
 }
 
-const subscaleSchema = (of: string) =>
+const subscaleSchema = (subscale: string) =>
   derivedField(
     Type.Optional(
       Type.Object(
@@ -54,7 +54,7 @@ const subscaleSchema = (of: string) =>
           }),
           missing: Type.Integer({ description: 'Number of items without an answer', examples: [0] }),
         },
-        { additionalProperties: false, description: `Score of the ${of}` },
+        { additionalProperties: false, description: `Score of the ${subscale}` },
       ),
     ),
   )

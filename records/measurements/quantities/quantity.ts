@@ -99,15 +99,15 @@ export function quantityWarnings(
  */
 export function quantityFields(
   name: string,
-  { label, kind, unit: own, inUnit, hard, example }: Quantity,
+  { label, kind, unit: storedUnit, inUnit, hard, example }: Quantity,
   required: boolean,
 ): TProperties {
   const asSent = {
-    ...value(`${label}, in ${name}Unit: ${hard[0]} to ${hard[1]} ${own}`, example),
-    documented: widestRange(own, hard),
+    ...value(`${label}, in ${name}Unit: ${hard[0]} to ${hard[1]} ${storedUnit}`, example),
+    documented: widestRange(storedUnit, hard),
   }
   const ofUnit = unitField(name, kind)
-  const schema = Type.Optional(Type.Number({ description: `${label} in ${own}`, examples: [example] }))
+  const schema = Type.Optional(Type.Number({ description: `${label} in ${storedUnit}`, examples: [example] }))
   return {
     [name]: required ? asSent : Type.Optional(asSent),
     [`${name}Unit`]: required ? ofUnit : Type.Optional(ofUnit),
@@ -142,10 +142,10 @@ export function omhUnitValue(
   record: Values,
 ): { value: number; unit: string } | undefined {
   const sentValue = record[name]
-  const own = record[quantity.inUnit]
-  if (!isFiniteNumber(sentValue) || !isFiniteNumber(own)) return undefined
+  const storedUnit = record[quantity.inUnit]
+  if (!isFiniteNumber(sentValue) || !isFiniteNumber(storedUnit)) return undefined
   const unit = omhUnitOf(record[`${name}Unit`])
   return unit === undefined
-    ? { value: own, unit: omhUnitOf(quantity.unit) ?? quantity.unit }
+    ? { value: storedUnit, unit: omhUnitOf(quantity.unit) ?? quantity.unit }
     : { value: sentValue, unit }
 }

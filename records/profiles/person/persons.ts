@@ -96,7 +96,9 @@ export class Persons {
     picture: boolean,
   ): Promise<{ hadPicture: boolean; version: number }> {
     const before = await this.store.get(caller, { id: mvUid }, { tx })
-    const person = await this.store.update(caller, { id: mvUid }, (now) => ({ ...now, picture }), { tx })
+    const person = await this.store.update(caller, { id: mvUid }, (current) => ({ ...current, picture }), {
+      tx,
+    })
     return { hadPicture: before.picture, version: person.version }
   }
 

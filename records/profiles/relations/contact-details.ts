@@ -39,7 +39,7 @@ export abstract class ContactDetails<S extends TObject> {
     this.#relations = relations
     this.#schema = schema
     this.#collection = collection
-    const lists = { own: { by: ['owner'], sort: 'createdAt', order: 'asc' } } as const
+    const lists = { own: { requiredFields: ['owner'], sort: 'createdAt', order: 'asc' } } as const
     this.store = new Store(context, { collection, schema, lists })
   }
 

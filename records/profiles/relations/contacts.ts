@@ -66,8 +66,8 @@ export class Contacts extends ContactDetails<typeof StoredContact> {
   async update(caller: Caller, owner: Owner, id: string, input: ContactCreate, expected: ExpectedVersions) {
     const next = await this.#buildContact(owner, input)
     const key = ownedRecordKey(owner, id)
-    const changeAlone = (now: StoredContact) => {
-      if (next.primary && !(now.primary && now.type === next.type)) throw new PrimaryChangeError()
+    const changeAlone = (current: StoredContact) => {
+      if (next.primary && !(current.primary && current.type === next.type)) throw new PrimaryChangeError()
       return next
     }
     try {
@@ -91,6 +91,6 @@ export class Contacts extends ContactDetails<typeof StoredContact> {
     const where: Where<StoredContact> = { owner, type, primary: true, id: { not: newId } }
     const { items } = await this.store.list(caller, 'own', { where, limit: 1 }, { tx })
     for (const { id } of items)
-      await this.store.update(caller, { id }, (now) => ({ ...now, primary: false }), { tx })
+      await this.store.update(caller, { id }, (current) => ({ ...current, primary: false }), { tx })
   }
 }

@@ -40,7 +40,7 @@ export class Relations {
     this.store = new Store(context, {
       collection: PROFILE_COLLECTIONS.relation,
       schema: StoredRelation,
-      lists: { own: { by: ['mvUid'], sort: 'relationId', order: 'asc' } },
+      lists: { own: { requiredFields: ['mvUid'], sort: 'relationId', order: 'asc' } },
       indexes: [{ key: { mvUid: 1, relationId: 1 }, name: 'number', unique: true }],
     })
   }

@@ -42,7 +42,7 @@ interface Task {
 export interface VerificationProgress {
   entries: number
   /** The estimated total. */
-  of: number
+  estimatedTotal: number
 }
 
 class ChainFault extends Error {
@@ -138,7 +138,7 @@ async function verifyChains(
   onProgress: ((progress: VerificationProgress) => unknown) | undefined,
 ): Promise<void> {
   const { db, verdict } = task
-  const of = onProgress ? await auditEntryCollection(db).estimatedDocumentCount() : 0
+  const estimatedTotal = onProgress ? await auditEntryCollection(db).estimatedDocumentCount() : 0
   let chain = ''
   let head: ChainHead = { sequence: 0, mac: '' }
   const end = () => {
@@ -164,7 +164,7 @@ async function verifyChains(
     head = await checkForm(storedEntry._id, () => verifyEntry(task, decodeAuditEntry(storedEntry), head))
     verdict.entries += 1
     if (onProgress && verdict.entries % ENTRIES_PER_REPORT === 0)
-      await onProgress({ entries: verdict.entries, of })
+      await onProgress({ entries: verdict.entries, estimatedTotal })
   }
   end()
 }
@@ -183,12 +183,12 @@ async function verifyScopes(task: Task): Promise<void> {
   for await (const { _id, ehrIds } of inSlices(task, auditScopeCollection(db).find()))
     if (await checkForm(_id, () => scopeIdOf(ehrIds) !== _id))
       throw new ChainFault(_id, 'the list of its EHRs was changed')
-  const about = { ehrId: { $gt: 'ehrs-', $lt: 'ehrs.' } }
+  const scopeRange = { ehrId: { $gt: 'ehrs-', $lt: 'ehrs.' } }
   const scopes = auditScopeCollection(db)
   let last = ''
   for await (const { _id, ehrId } of inSlices(
     task,
-    auditEntryCollection(db).find(about).sort({ ehrId: 1 }),
+    auditEntryCollection(db).find(scopeRange).sort({ ehrId: 1 }),
   )) {
     if (ehrId === null || ehrId === last) continue
     last = ehrId

@@ -25,7 +25,7 @@ interface BackfillState {
 export interface BackfillProgress {
   collection: string
   done: number
-  of: number
+  estimatedTotal: number
   /** Documents whose fields could not be derived; they stay unchanged. */
   failed: number
 }
@@ -116,8 +116,8 @@ export class Backfill {
     const { collection } = derivation
     const state = await this.#acquireLease(derivation)
     if (!state) return
-    const of = await documentCollection({ db: this.#db }, collection).estimatedDocumentCount()
-    const progress = { collection, done: state.done ?? 0, of, failed: 0 }
+    const estimatedTotal = await documentCollection({ db: this.#db }, collection).estimatedDocumentCount()
+    const progress = { collection, done: state.done ?? 0, estimatedTotal, failed: 0 }
     for (let { after = BEFORE_FIRST_ID } = state, reportedAt = performance.now(); !ending.aborted; ) {
       const batch = await this.#deriveBatch(derivation, after)
       if (batch.last === undefined) {
@@ -127,7 +127,7 @@ export class Backfill {
       after = batch.last
       progress.done += batch.count
       progress.failed += batch.failed
-      this.remaining.set(collection, Math.max(of - progress.done, 0))
+      this.remaining.set(collection, Math.max(estimatedTotal - progress.done, 0))
       if (!(await this.#saveProgress(derivation, after, progress.done))) return
       if (performance.now() - reportedAt < PROGRESS_INTERVAL_MS) continue
       reportedAt = performance.now()
@@ -177,9 +177,11 @@ export class Backfill {
     let failureCount = 0
     for (const document of found) {
       await giveWay()
-      const some = await derivation.writesFor(context, document as ParseDocument).catch(() => undefined)
-      if (!some) failureCount += 1
-      writes.push(...(some ?? []))
+      const derivedWrites = await derivation
+        .writesFor(context, document as ParseDocument)
+        .catch(() => undefined)
+      if (!derivedWrites) failureCount += 1
+      writes.push(...(derivedWrites ?? []))
     }
     const updates = writes.filter((write) => 'updateOne' in write).length
     const result = writes.length > 0 ? await documents.bulkWrite(writes) : undefined

@@ -32,10 +32,10 @@ interface FieldDerivationOptions extends Omit<Derivation, 'writesFor' | 'complet
 }
 
 /** Creates the usual derivation, which sets fields. Version and history of the record do not change. */
-export function createFieldDerivation({ derive, ...about }: FieldDerivationOptions): Derivation {
-  const { fields } = about
+export function createFieldDerivation({ derive, ...options }: FieldDerivationOptions): Derivation {
+  const { fields } = options
   return {
-    ...about,
+    ...options,
     async complete(context, document) {
       const derivedFields = await derive(context, document)
       const others = Object.entries(document).filter(([name]) => !fields.includes(name))

@@ -110,8 +110,8 @@ const MAX_DEPTH = 8
 export function errorKindOf(error: unknown, depth = 0): ErrorKind {
   if (!(error instanceof Error) || depth > MAX_DEPTH) return 'fault'
   if (error instanceof ServiceError) return SERVICE_ERROR_KINDS[error.error] ?? 'fault'
-  const own = ownKindOf(error)
-  if (own !== 'fault') return own
+  const outageKind = ownKindOf(error)
+  if (outageKind !== 'fault') return outageKind
   const { cause, errorResponse, errors } = error as Error & { errorResponse?: unknown; errors?: unknown }
   const wrappedErrors = [cause, errorResponse, ...(Array.isArray(errors) ? errors : [])]
   return wrappedErrors.map((one) => errorKindOf(one, depth + 1)).find((kind) => kind !== 'fault') ?? 'fault'

@@ -159,9 +159,9 @@ const METADATA_FIELDS: Record<string, FieldFormat> = {
  * stored unchanged. Time zones are lost: times are returned in UTC.
  */
 export function createParseFormat<S extends TObject>(schema: S): ParseFormat<Static<S>> {
-  const own = Object.entries(schema.properties).filter(([name]) => !(name in METADATA_FIELDS))
+  const schemaFields = Object.entries(schema.properties).filter(([name]) => !(name in METADATA_FIELDS))
   const fields = new Map(
-    own.map(([name, property]) => [
+    schemaFields.map(([name, property]) => [
       name,
       fieldFormatOf(name, conversionOf(property), OptionalKind in property),
     ]),

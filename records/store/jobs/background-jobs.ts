@@ -206,9 +206,9 @@ export async function enqueueJob(
   work: Omit<Job, '_id' | 'leaseUntil' | 'by'>,
 ): Promise<void> {
   const { userId, application, requestId, helper } = caller
-  const by = { userId, application, requestId, ...(helper && { acting: helper }) }
+  const requester = { userId, application, requestId, ...(helper && { acting: helper }) }
   const _id = jobId(work)
-  const content = { ...work, by, leaseUntil: newLeaseEnd() }
+  const content = { ...work, by: requester, leaseUntil: newLeaseEnd() }
   await jobCollection(context).replaceOne({ _id }, content, { session: tx.session, upsert: true })
   tx.queuedJobs.push({ _id, ...content })
 }
@@ -219,7 +219,7 @@ const JOB_WAIT_TIMEOUT_MS = 25_000
 /** @throws Unavailable after the timeout; the job continues */
 export async function waitForJob(
   { jobs }: Pick<StoreContext, 'jobs'>,
-  about: Pick<Job, 'field' | 'id'>,
+  key: Pick<Job, 'field' | 'id'>,
 ): Promise<void> {
-  if (!(await jobs.waitUntilDone(jobId(about), JOB_WAIT_TIMEOUT_MS))) throw unavailableError()
+  if (!(await jobs.waitUntilDone(jobId(key), JOB_WAIT_TIMEOUT_MS))) throw unavailableError()
 }

@@ -22,9 +22,9 @@ const BACKWARD_TAG = 'back'
 
 /** @throws MalformedRequest for anything but a cursor of this list */
 export function decodeCursor(list: string, cursor: string): CursorPosition {
-  const [of, tag, encodedValue, id, way] = parseCursor(cursor)
+  const [listName, tag, encodedValue, id, way] = parseCursor(cursor)
   const value = tag === 'd' && typeof encodedValue === 'number' ? new Date(encodedValue) : encodedValue
-  if (of !== list || typeof id !== 'string' || !isSortableValue(value)) throw invalidCursorError()
+  if (listName !== list || typeof id !== 'string' || !isSortableValue(value)) throw invalidCursorError()
   return way === BACKWARD_TAG ? { value, id, isBackward: true } : { value, id }
 }
 

@@ -7,7 +7,7 @@ import { type Alternatives, toMongoFilter, type Where } from './filter.ts'
 /** One way to list a resource; its index is built from exactly this. */
 export interface ListDefinition<T> {
   /** Fields that every query of the list sets. Empty: the list contains all that the caller may read. */
-  by: ReadonlyArray<keyof SavedRecord<T> & string>
+  requiredFields: ReadonlyArray<keyof SavedRecord<T> & string>
   /** Ties are ordered by id. */
   sort: keyof SavedRecord<T> & string
   order: SortOrder
@@ -66,9 +66,10 @@ export function createPage<R>(
 export function indexOfList<T>(
   format: ParseFormat<T>,
   name: string,
-  { by, sort, order, values = [] }: ListDefinition<T>,
+  { requiredFields, sort, order, values = [] }: ListDefinition<T>,
 ): IndexDescription {
-  const leading = by.length > 0 ? by.map((field) => format.field(field).key) : ['_rperm']
+  const leading =
+    requiredFields.length > 0 ? requiredFields.map((field) => format.field(field).key) : ['_rperm']
   const direction = order === 'asc' ? 1 : -1
   const key = new Map<string, 1 | -1>(leading.map((field) => [field, 1]))
   key.set(format.field(sort).key, direction).set('_id', direction)
@@ -88,11 +89,13 @@ export async function readPage<T>(
   query: PageQuery<T>,
   { session, limits }: { session?: ClientSession | undefined; limits?: ReadLimits | undefined },
 ): Promise<Page<ParseDocument>> {
-  const { by, sort } = shape
+  const { requiredFields, sort } = shape
   const { where, either = [{}], limit, count, order = shape.order } = query
   const name = order === shape.order ? shape.name : `${shape.name}.${order}`
   const filters = either.map((one) => ({ ...where, ...one }))
-  const missing = by.filter((field) => filters.some((one) => one[field as keyof Where<T>] === undefined))
+  const missing = requiredFields.filter((field) =>
+    filters.some((one) => one[field as keyof Where<T>] === undefined),
+  )
   if (missing.length > 0) throw new TypeError(`The list ${name} needs ${missing.join(', ')}.`)
   const field = format.field(sort)
   const from = query.cursor === undefined ? query.after : decodeListCursor(name, field, query.cursor)

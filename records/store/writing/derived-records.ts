@@ -129,10 +129,10 @@ export async function findDocumentsById(
   lookups: readonly Document[] = [],
 ): Promise<Map<string, ParseDocument>> {
   if (ids.length === 0) return new Map()
-  const those = { _id: { $in: [...new Set(ids)] } }
+  const idFilter = { _id: { $in: [...new Set(ids)] } }
   const found =
     lookups.length > 0
-      ? await documents.aggregate<ParseDocument>([{ $match: those }, ...lookups], { session }).toArray()
-      : await documents.find(those, { session }).toArray()
+      ? await documents.aggregate<ParseDocument>([{ $match: idFilter }, ...lookups], { session }).toArray()
+      : await documents.find(idFilter, { session }).toArray()
   return new Map(found.map((document) => [document._id, document as ParseDocument]))
 }

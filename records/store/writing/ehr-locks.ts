@@ -41,14 +41,14 @@ const ehrStripeId = (ehrId: string, stripe: number): string => (stripe === 0 ? e
 /**
  * Locks EHRs exclusively, to close, remove or count records there. A shared lock writes one stripe of an EHR,
  * an exclusive lock all of them. So nobody adds a record to a plan that is being closed.
- * @param of ids of the resources to lock, usually of EHRs
+ * @param ids ids of the resources to lock, usually of EHRs
  */
 export async function lockExclusive(
   database: Pick<Database, 'db'>,
   tx: LockHolder,
-  of: readonly string[],
+  ids: readonly string[],
 ): Promise<void> {
-  const fresh = of.filter((one) => !tx.exclusiveEhrs.has(one))
+  const fresh = ids.filter((one) => !tx.exclusiveEhrs.has(one))
   for (const one of fresh) {
     tx.locks.blockShared(one)
     tx.locks.contendFor(one)

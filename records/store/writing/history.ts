@@ -202,10 +202,13 @@ export async function findHistories<F extends keyof HistoryEntry>(
 /** Deletes the history of a purged record, or of all whose key `collection/id` lies in a range. */
 export async function deleteHistory(
   db: Db,
-  of: HistoryKey | { $gte: string; $lt: string },
+  selection: HistoryKey | { $gte: string; $lt: string },
   session: ClientSession,
 ): Promise<void> {
-  await historyCollection(db).deleteMany({ _id: 'id' in of ? entryIdRange(of) : of }, { session })
+  await historyCollection(db).deleteMany(
+    { _id: 'id' in selection ? entryIdRange(selection) : selection },
+    { session },
+  )
 }
 
 /** Deletes the histories of many purged records. */

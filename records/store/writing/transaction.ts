@@ -96,9 +96,9 @@ export async function runStoreTransaction<T>(
   const attempt = async (session: ClientSession): Promise<T> => {
     queuedJobs = []
     await locks.queueAfterConflict()
-    const own = { changes: [], accesses: [], exclusiveEhrs: new Set<string>(), queuedJobs }
+    const transactionState = { changes: [], accesses: [], exclusiveEhrs: new Set<string>(), queuedJobs }
     const pending = new PendingWrites(context, session)
-    const tx: Transaction = { session, locks, pending, ...own }
+    const tx: Transaction = { session, locks, pending, ...transactionState }
     const result = await work(tx)
     changeCount = tx.changes.length
     await addHistory(context.db, tx.changes, pending)

@@ -135,7 +135,7 @@ describe('database work for each class', () => {
       const lists = Object.values(kind.lists).filter(({ sort }) => !internal.includes(sort as string))
       const commands = await recordCommands(async () => {
         for (const [id, value] of Object.entries(ids))
-          for (const { sort } of lists.filter(({ by }) => by.join() === id)) {
+          for (const { sort } of lists.filter(({ requiredFields: by }) => by.join() === id)) {
             const since = { $gte: { __type: 'Date', iso: '2020-01-01T00:00:00.000Z' } }
             await list(name, { [id]: value, [sort]: since })
               .query({ order: `-${sort}`, limit: 20 })

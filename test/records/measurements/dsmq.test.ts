@@ -12,7 +12,7 @@ interface Vectors {
 const REVERSED = [5, 7, 10, 11, 12, 13, 14, 15, 16]
 const answer = fc.integer({ min: 0, max: 3 })
 const full = fc.array(answer, { minLength: 16, maxLength: 16 })
-const some = fc.array(fc.oneof(answer, fc.constantFrom('NR' as const, null)), {
+const answers = fc.array(fc.oneof(answer, fc.constantFrom('NR' as const, null)), {
   minLength: 16,
   maxLength: 16,
 })
@@ -42,7 +42,7 @@ describe('dsmq', () => {
 
   it('lies between 0 and 10 with any answers missing', () => {
     fc.assert(
-      fc.property(some, (items) => {
+      fc.property(answers, (items) => {
         for (const [name, scale] of Object.entries(scoreDsmq(items))) {
           const members: readonly number[] = DSMQ_SCALES[name as keyof typeof DSMQ_SCALES]
           const answerCount = members.filter((item) => typeof items[item - 1] === 'number').length
@@ -57,7 +57,7 @@ describe('dsmq', () => {
     const order = (items: number[]) => fc.shuffledSubarray(items, { minLength: items.length })
     const positive = DSMQ_SCALES.SS.filter((item) => !REVERSED.includes(item))
     fc.assert(
-      fc.property(some, order([...positive]), order(REVERSED), (items, ups, downs) => {
+      fc.property(answers, order([...positive]), order(REVERSED), (items, ups, downs) => {
         const asNull = items.map((item) => (item === 'NR' ? null : item))
         assert.deepEqual(scoreDsmq(asNull), scoreDsmq(items))
         const shuffled = [...items]

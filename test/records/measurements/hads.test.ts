@@ -17,7 +17,7 @@ interface Vectors {
 
 const answer = fc.integer({ min: 0, max: 3 })
 const full = fc.array(answer, { minLength: 14, maxLength: 14 })
-const some = fc.array(fc.option(answer), { minLength: 14, maxLength: 14 })
+const answers = fc.array(fc.option(answer), { minLength: 14, maxLength: 14 })
 const numbered = (subscale: 'anxiety' | 'depression') => (_: unknown, i: number) =>
   i % 2 === (subscale === 'anxiety' ? 0 : 1)
 
@@ -46,7 +46,7 @@ describe('hads', () => {
 
   it('lies between 0 and 21, with a band for every score', () => {
     fc.assert(
-      fc.property(some, (items) => {
+      fc.property(answers, (items) => {
         for (const { score, band, missing } of Object.values(scoreHads(items))) {
           assert.equal(score === null, missing > 3)
           assert.equal(band === null, score === null)
@@ -59,7 +59,7 @@ describe('hads', () => {
   it('ignores the order within a subscale, and keeps the subscales independent', () => {
     const order = fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6], { minLength: 7 })
     fc.assert(
-      fc.property(some, order, full, (items, places, others) => {
+      fc.property(answers, order, full, (items, places, others) => {
         const shuffled = items.map((item, i) =>
           i % 2 === 0 ? items[(places[i / 2] ?? 0) * 2] : item,
         ) as Items

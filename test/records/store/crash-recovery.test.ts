@@ -20,7 +20,7 @@ describe('records after a crash', function () {
         for (;;) {
           const { id } = await notes.create(subject, { ehrId: 'e', text: '' }, permissions)
           acknowledged.set(id, 1)
-          const { version } = await notes.update(subject, { id }, (now) => ({ ...now, text: 'x' }))
+          const { version } = await notes.update(subject, { id }, (note) => ({ ...note, text: 'x' }))
           acknowledged.set(id, version)
           await notes.get(subject, { id, ehrId: 'e' })
         }

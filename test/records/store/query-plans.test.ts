@@ -33,7 +33,7 @@ describe('query plans', () => {
     const inputs = Array.from({ length: 300 }, (_, i) => ({ ehrId: `e${i % 10}`, text: `${i % 7}` }))
     await opened.notes.createAll(subject, inputs, permissions)
     id = (await opened.notes.create(subject, { ehrId: 'e1', text: 'the one' }, permissions)).id
-    await opened.notes.update(subject, { id }, (now) => now)
+    await opened.notes.update(subject, { id }, (note) => note)
     for (const [collection, indexes] of changeLogIndexes(opened.db))
       await opened.db.collection(collection).createIndexes(indexes)
     await opened.db.collection('Ehr').insertOne({ _id: 'e1', _rperm: ['subject'] } as never)
@@ -75,7 +75,7 @@ describe('query plans', () => {
   const first = { limit: 5 }
   const operations: Record<string, (notes: TestStore['notes']) => Promise<unknown>> = {
     'one record': (notes) => notes.get(subject, { id, ehrId: 'e1' }),
-    'an update': (notes) => notes.update(subject, { id, ehrId: 'e1' }, (now) => now),
+    'an update': (notes) => notes.update(subject, { id, ehrId: 'e1' }, (note) => note),
     'a list descending': (notes) => notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first }),
     'a list ascending': (notes) => notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...first }),
     'the next page': async (notes) => {
@@ -109,13 +109,13 @@ describe('query plans', () => {
     'the previous page': 7 + 5,
     'the removal of old entries': 1000,
   }
-  for (const [what, operation] of Object.entries(operations)) {
-    it(`use an index for ${what}`, async () => {
+  for (const [title, operation] of Object.entries(operations)) {
+    it(`use an index for ${title}`, async () => {
       const plans = await plansOf(() => operation(opened.notes))
       assert.ok(plans.length > 0)
       for (const plan of plans) {
         assert.doesNotMatch(JSON.stringify(plan), /COLLSCAN/)
-        assert.ok(plan.executionStats.totalDocsExamined <= (examines[what] ?? 7), JSON.stringify(plan))
+        assert.ok(plan.executionStats.totalDocsExamined <= (examines[title] ?? 7), JSON.stringify(plan))
       }
     })
   }

@@ -92,7 +92,7 @@ describe('the store', () => {
         [stranger, 'NotFound'],
       ] as const) {
         await assert.rejects(
-          notes.update(caller, { id }, (now) => ({ ...now, text: 'x' })),
+          notes.update(caller, { id }, (note) => ({ ...note, text: 'x' })),
           hasErrorName(error),
         )
         await assert.rejects(notes.remove(caller, { id }), hasErrorName(error))
@@ -146,7 +146,7 @@ describe('the store', () => {
 
     it('changes the permissions on request', async () => {
       const { id } = await add('e')
-      await notes.update(subject, { id }, (now) => now, {
+      await notes.update(subject, { id }, (note) => note, {
         permissions: { read: ['subject'], write: ['subject'] },
       })
       await assert.rejects(notes.get(nurse, { id }), hasErrorName('NotFound'))
@@ -154,9 +154,9 @@ describe('the store', () => {
 
     it('refuses an unexpected version, and returns the current one', async () => {
       const { id } = await add('e')
-      await notes.update(subject, { id }, (now) => now, { expected: [7, 1] })
+      await notes.update(subject, { id }, (note) => note, { expected: [7, 1] })
       await assert.rejects(
-        notes.update(subject, { id }, (now) => now, { expected: [1] }),
+        notes.update(subject, { id }, (note) => note, { expected: [1] }),
         (error: ServiceError) => {
           assert.deepEqual([error.error, error.version], ['PreconditionFailed', 2])
           return true
@@ -172,7 +172,7 @@ describe('the store', () => {
     it('lets exactly one of many concurrent updates of the same version succeed', async () => {
       const { id } = await add('race')
       const writers = Array.from({ length: 20 }, (_, i) =>
-        notes.update(subject, { id }, (now) => ({ ...now, text: `${i}` }), { expected: [1] }),
+        notes.update(subject, { id }, (note) => ({ ...note, text: `${i}` }), { expected: [1] }),
       )
       const results = await Promise.allSettled(writers)
       const won = results.filter(({ status }) => status === 'fulfilled')
@@ -185,7 +185,7 @@ describe('the store', () => {
     it('applies all concurrent updates without a version, each to the result of the one before', async () => {
       const { id } = await add('race', '')
       const append = (i: number) =>
-        notes.update(subject, { id }, (now) => ({ ...now, text: `${now.text}${i}` }))
+        notes.update(subject, { id }, (current) => ({ ...current, text: `${current.text}${i}` }))
       await Promise.all(Array.from({ length: 8 }, (_, i) => append(i)))
       const note = await notes.get(subject, { id })
       assert.deepEqual([note.version, [...note.text].sort().join('')], [9, '01234567'])
@@ -195,7 +195,7 @@ describe('the store', () => {
       const ids = (
         await notes.createAll(subject, Array(4).fill({ ehrId: 'mixed', text: '' }), permissions)
       ).map(({ id }) => id)
-      const next = <T extends { text: string }>(now: T): T => ({ ...now, text: `${now.text}.` })
+      const next = <T extends { text: string }>(note: T): T => ({ ...note, text: `${note.text}.` })
       const refuse = () => {
         throw new ServiceError('RuleViolated', { violations: [] })
       }
@@ -241,7 +241,7 @@ describe('the store', () => {
     it('are committed together', async () => {
       const [first] = await runStoreTransaction(opened.context, async (tx) => {
         const note = await notes.create(subject, { ehrId: 'tx', text: '1' }, permissions, { tx })
-        await notes.update(subject, { id: note.id }, (now) => ({ ...now, text: '2' }), { tx })
+        await notes.update(subject, { id: note.id }, (current) => ({ ...current, text: '2' }), { tx })
         return [await notes.get(subject, { id: note.id }, { tx })]
       })
       assert.deepEqual([first?.text, first?.version], ['2', 2])

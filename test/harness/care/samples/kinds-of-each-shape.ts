@@ -8,7 +8,12 @@ function shapeOf(name: ClassName): string {
   const quantities = isMeasurementKind(kind)
     ? Math.min(Object.keys(kind.quantities).length, 2)
     : 'no measurement'
-  return JSON.stringify([kind.parentType, quantities, kind.maxCount?.of, Object.keys(kind.lists).sort()])
+  return JSON.stringify([
+    kind.parentType,
+    quantities,
+    kind.maxCount?.parentField,
+    Object.keys(kind.lists).sort(),
+  ])
 }
 
 /** Kinds that only the service writes have tests of their own. */

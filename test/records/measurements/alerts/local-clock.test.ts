@@ -38,9 +38,9 @@ describe('a local clock', () => {
   })
 
   it('sets no due time before the local time', () => {
-    const due = (timeZone: string, by: string, now: string) =>
+    const due = (timeZone: string, dueTime: string, now: string) =>
       nextDueTime(
-        { timeZone, expected: [{ kind: 'bmi', from: '2026-03-01', everyDays: 1, by }] },
+        { timeZone, expected: [{ kind: 'bmi', from: '2026-03-01', everyDays: 1, by: dueTime }] },
         new Date(now),
       )?.toISOString()
     assert.equal(due('America/New_York', '02:30', '2026-03-07T12:00Z'), '2026-03-08T07:00:00.000Z')

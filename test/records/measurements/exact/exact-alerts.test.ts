@@ -136,8 +136,8 @@ function thresholdsOf(random: Random, { thresholdTarget }: MeasurementKind): Cho
   const code = random.pick(codesOf(unit))
   const bound = (name: string): number => {
     const [min, max] = ranges[name] ?? [0, 100]
-    const own = BigInt(random.int(Math.ceil(min * 1000), max * 1000))
-    return decimalNear(fromOwn([own, 1000n], code), random.int(0, 3)).number
+    const ownValue = BigInt(random.int(Math.ceil(min * 1000), max * 1000))
+    return decimalNear(fromOwn([ownValue, 1000n], code), random.int(0, 3)).number
   }
   return random.chance(0.5) ? limitsOf(names, code, bound) : bandsOf(random, names, code, bound)
 }
@@ -230,8 +230,8 @@ describe('alerts', function suite() {
         const choice = thresholdsOf(random, kind)
         const measured = measureNear(random, kind, boundsOf(choice.bands, names))
         const expected = expectedAlert(choice.bands, measured)
-        const about = JSON.stringify([measured.values, choice.thresholds])
-        assert.equal(derivedAlert(kind, measured.values, choice.thresholds), expected, about)
+        const message = JSON.stringify([measured.values, choice.thresholds])
+        assert.equal(derivedAlert(kind, measured.values, choice.thresholds), expected, message)
         if (expected !== undefined) raised++
       })
       assert.ok(raised > CASES / 20 && raised < CASES, String(raised))

@@ -49,9 +49,9 @@ function weightAndHeight(random: Random): Body {
   const heightUnit = random.pick(LENGTH_UNITS)
   const centimetres: Ratio = [BigInt(random.int(500, 2500)), 10n]
   const height = decimalNear(fromOwn(centimetres, heightUnit), random.int(1, 4))
-  const own = toOwn(height.value, heightUnit)
+  const ownValue = toOwn(height.value, heightUnit)
   const weights = BMI_BOUNDS.slice(1).map(({ from }) =>
-    fromOwn(over(times(ratio(from), times(own, own)), ratio(10_000)), weightUnit),
+    fromOwn(over(times(ratio(from), times(ownValue, ownValue)), ratio(10_000)), weightUnit),
   )
   const weight = nearOneOf(random, weights, 300)
   return { weight: weight.value[0] > 0n ? weight : decimalNear(ratio(1), 0), weightUnit, height, heightUnit }
@@ -108,11 +108,11 @@ describe('exact calculations', function suite() {
           )
         const systolic = pickValue('systolic', 30)
         const diastolic = pickValue('diastolic', 15)
-        const own = { systolic: toOwn(systolic.value, unit), diastolic: toOwn(diastolic.value, unit) }
-        const isIn = (name: keyof typeof own, { gt, gte }: { gt?: number; gte?: number }) =>
+        const ownValue = { systolic: toOwn(systolic.value, unit), diastolic: toOwn(diastolic.value, unit) }
+        const isIn = (name: keyof typeof ownValue, { gt, gte }: { gt?: number; gte?: number }) =>
           gte === undefined
-            ? gt === undefined || !Number.isFinite(gt) || compare(own[name], ratio(gt)) > 0
-            : isFrom(own[name], gte)
+            ? gt === undefined || !Number.isFinite(gt) || compare(ownValue[name], ratio(gt)) > 0
+            : isFrom(ownValue[name], gte)
         const matching = bands.filter((band) => {
           const results = (['systolic', 'diastolic'] as const).flatMap((name) =>
             band[name] ? [isIn(name, band[name])] : [],
@@ -124,7 +124,7 @@ describe('exact calculations', function suite() {
         const [worst] = matching.toSorted((a, b) => b.severity - a.severity)
         assert.deepEqual(
           [condition, normalised.systolic, normalised.diastolic],
-          [worst?.code, rounded(own.systolic, 2), rounded(own.diastolic, 2)],
+          [worst?.code, rounded(ownValue.systolic, 2), rounded(ownValue.diastolic, 2)],
           JSON.stringify(params),
         )
       })

@@ -55,8 +55,10 @@ describe('the audit log', () => {
       await opened.notes.get(stranger, { id, ehrId: 'e' }).catch(() => {})
       await opened.notes.list(stranger, 'newest', { where: { ehrId: 'e' }, limit: 5 }).catch(() => {})
       await opened.notes.list(subject, 'newest', { where: { ehrId: 'e' }, limit: 5 })
-      await opened.notes.update(subject, { id, ehrId: 'e' }, (now) => now)
-      await opened.notes.update(subject, { id, ehrId: 'e' }, (now) => now, { expected: [1] }).catch(() => {})
+      await opened.notes.update(subject, { id, ehrId: 'e' }, (current) => current)
+      await opened.notes
+        .update(subject, { id, ehrId: 'e' }, (current) => current, { expected: [1] })
+        .catch(() => {})
       await opened.notes.remove(stranger, { id, ehrId: 'e' }).catch(() => {})
       await opened.notes.remove(subject, { id, ehrId: 'e' })
       assert.deepEqual((await listLines('e')).sort(), [
@@ -98,8 +100,8 @@ describe('the audit log', () => {
         })),
       )
       await entries().insertMany(queries)
-      const own = { ...query, _id: 'own', ehrId: 'e', at: new Date(now), mac: 'x' }
-      await entries().insertOne(own)
+      const ownEntry = { ...query, _id: 'own', ehrId: 'e', at: new Date(now), mac: 'x' }
+      await entries().insertOne(ownEntry)
       const listed: string[] = []
       const commands = await recordAllCommands(async () => {
         let cursor: string | undefined
@@ -110,7 +112,7 @@ describe('the audit log', () => {
           cursor = page.next ?? undefined
         } while (cursor)
       }, /^audit\./)
-      const inOrder = [...queries, own].sort(
+      const inOrder = [...queries, ownEntry].sort(
         (a, b) => b.at.getTime() - a.at.getTime() || (a._id < b._id ? 1 : -1),
       )
       assert.deepEqual(
@@ -239,8 +241,8 @@ describe('the audit log', () => {
       return longest
     }
 
-    for (const [what, tamper] of Object.entries(tampering)) {
-      it(`detects ${what}`, async () => {
+    for (const [title, tamper] of Object.entries(tampering)) {
+      it(`detects ${title}`, async () => {
         const [chain, ids] = await ended()
         assert.equal((await verify()).broken, null)
         await tamper(chain, ids)

@@ -85,7 +85,12 @@ describe('a backfill', () => {
 
   it("derives the fields of every document again and leaves the record's version unchanged", async () => {
     const [progress] = (await finished(await opened(createDerivation(1)))).slice(-1)
-    assert.deepEqual(progress, { collection: 'Doubled', done: DOCUMENT_COUNT, of: DOCUMENT_COUNT, failed: 0 })
+    assert.deepEqual(progress, {
+      collection: 'Doubled',
+      done: DOCUMENT_COUNT,
+      estimatedTotal: DOCUMENT_COUNT,
+      failed: 0,
+    })
     for await (const { value, double, version, ...rest } of plain().find()) {
       assert.deepEqual([double, version], [value * 2, 1])
       assert.equal('half' in rest, false)

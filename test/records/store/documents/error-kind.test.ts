@@ -148,11 +148,11 @@ const wrappersOf = (error: Error): [name: string, Error][] => [
 
 describe('errorKindOf', () => {
   const classes = findErrorClasses()
-  const expectKind = (error: unknown, kind: ErrorKind, what: string) => {
-    assert.equal(errorKindOf(error), kind, what)
-    assert.equal(isOutage(error), kind === 'outage' || kind === 'conflict', what)
-    assert.equal(isWriteConflict(error), kind === 'conflict', what)
-    assert.equal(isDeadlineError(error), kind === 'limit', what)
+  const expectKind = (error: unknown, kind: ErrorKind, title: string) => {
+    assert.equal(errorKindOf(error), kind, title)
+    assert.equal(isOutage(error), kind === 'outage' || kind === 'conflict', title)
+    assert.equal(isWriteConflict(error), kind === 'conflict', title)
+    assert.equal(isDeadlineError(error), kind === 'limit', title)
   }
 
   it('knows every error class of the driver, and no other', () => {
@@ -214,11 +214,11 @@ describe('errorKindOf', () => {
       cause: Object.assign(new Error('text'), { code: 'EPIPE' }),
     })
     expectKind(refusal, 'fault', 'a refusal with a cause')
-    const own = new Error('its own cause')
-    own.cause = own
-    assert.equal(isFullDisk(own), false)
+    const fault = new Error('its own cause')
+    fault.cause = fault
+    assert.equal(isFullDisk(fault), false)
     assert.equal(isFullDisk(unavailableError(new MongoServerError({ message: 'text', code: 14031 }))), true)
-    for (const value of [own, undefined, null, 'MongoNetworkError', { code: 91 }, new TypeError('text')])
+    for (const value of [fault, undefined, null, 'MongoNetworkError', { code: 91 }, new TypeError('text')])
       expectKind(value, 'fault', String(value))
   })
 })

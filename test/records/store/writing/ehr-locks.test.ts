@@ -4,14 +4,14 @@ import { runStoreTransaction, type Transaction } from '../../../../records/store
 import { useTestStore } from '../../../harness/test-store.ts'
 
 /** Resolves for all callers once the last one has arrived. */
-function createBarrier(of: number): () => Promise<void> {
+function createBarrier(count: number): () => Promise<void> {
   let come = 0
   let open = (): void => {}
   const all = new Promise<void>((resolve) => {
     open = resolve
   })
   return () => {
-    if (++come === of) open()
+    if (++come === count) open()
     return all
   }
 }

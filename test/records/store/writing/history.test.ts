@@ -18,9 +18,9 @@ describe('the history', () => {
   async function newHistory(ehrId = 'e') {
     const { notes } = opened
     const { id } = await notes.create(author, { ehrId, text: 'one', dueDate: '2026-03-01' }, permissions)
-    await notes.update(other, { id }, (now) => ({ ...now, text: 'two' }))
+    await notes.update(other, { id }, (note) => ({ ...note, text: 'two' }))
     await notes.update(author, { id }, ({ ehrId }) => ({ ehrId, text: 'three' }))
-    await notes.update(other, { id }, (now) => ({ ...now, text: 'four' }))
+    await notes.update(other, { id }, (note) => ({ ...note, text: 'four' }))
     return id
   }
 
@@ -88,7 +88,7 @@ describe('the history', () => {
   it('orders versions by number beyond 9', async () => {
     const { id } = await opened.notes.create(author, { ehrId: 'e', text: '0' }, permissions)
     for (let i = 1; i <= 11; i++)
-      await opened.notes.update(author, { id }, (now) => ({ ...now, text: `${i}` }))
+      await opened.notes.update(author, { id }, (note) => ({ ...note, text: `${i}` }))
     const { items } = await opened.notes.history(author, { id }, { limit: 20 })
     assert.deepEqual(
       items.map(({ version }) => version),
@@ -98,9 +98,9 @@ describe('the history', () => {
 
   it('restores a former version as a new one, changed by the rule', async () => {
     const id = await newHistory()
-    const restored = await opened.notes.restore(author, { id }, 1, (now, former) => ({
+    const restored = await opened.notes.restore(author, { id }, 1, (note, former) => ({
       ...former,
-      status: now.text,
+      status: note.text,
     }))
     assert.deepEqual(
       [restored.version, restored.text, restored.dueDate, restored.status],
