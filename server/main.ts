@@ -65,8 +65,8 @@ async function offerFirstAdministrator(config: Config, { accounts }: Service): P
   return `\nFirst administrator: open this link within an hour, on this machine\n  ${page}\n`
 }
 
-function formatHelpEntry([variable, kind, fallback, about]: string[]): string {
-  return `${variable}\n    ${about}.\n    ${kind}${fallback ? `; default: ${fallback}` : ''}\n`
+function formatHelpEntry([variable, kind, fallback, description]: string[]): string {
+  return `${variable}\n    ${description}.\n    ${kind}${fallback ? `; default: ${fallback}` : ''}\n`
 }
 
 /** In production the output is JSON lines only. */

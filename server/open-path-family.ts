@@ -43,7 +43,7 @@ export interface PathFamilyDependencies {
   recordsOf: RecordServices['recordsOf']
   feed: ChangeFeed
   consume: RateLimiter
-  admission: AdmissionControl
+  admissionControl: AdmissionControl
   draining: () => boolean
 }
 
@@ -67,14 +67,14 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     service: !parts.draining(),
     database: await isResponding(database.db),
   })
-  const own = {
+  const familyServices = {
     readiness,
     publicUrl,
     pathPrefix: pathPrefixOf(publicUrl),
     appUrl: config.appUrl ?? consoleUrlOf(publicUrl),
   }
   if (config.open) {
-    const services = { ...own, open: true } as Partial<Services> as Services
+    const services = { ...familyServices, open: true } as Partial<Services> as Services
     const operations = [...startPage, ...healthOperations]
     return { options: { ...createPathApiOptions(parts, services), operations, open: true }, ...NO_ACCOUNTS }
   }
@@ -89,7 +89,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
   )
   const auditVerification = openAuditVerification(parts)
   const services = {
-    ...own,
+    ...familyServices,
     status: () => readStatus(parts),
     auditVerification,
     ...openFhir(parts),
@@ -165,7 +165,7 @@ function openFhir({ config, publicUrl, context, recordsOf, services, feed }: Pat
 const NO_ACCOUNTS = { drain: async () => {}, close: async () => {} }
 
 function createPathApiOptions(
-  { config, publicUrl, log, database, consume, admission }: PathFamilyDependencies,
+  { config, publicUrl, log, database, consume, admissionControl }: PathFamilyDependencies,
   services: Services,
   accounts?: OpenAccounts,
 ): PathApiOptions {
@@ -179,7 +179,7 @@ function createPathApiOptions(
     db: database.db,
     log,
     consume,
-    admissionControl: admission,
+    admissionControl,
     corsOrigins: config.corsOrigins ?? [],
     pathPrefix: services.pathPrefix,
     version: packageJson.version,

@@ -104,15 +104,15 @@ export async function openRecords(
   const ownStores = openOwnStores(context)
   const charts = openCharts(context)
   const profiles = new Profiles(context)
-  const own = { ...ownStores, ...charts, profiles, ehrs, carePlans, ...openehr, textPacks }
+  const baseServices = { ...ownStores, ...charts, profiles, ehrs, carePlans, ...openehr, textPacks }
   const storesByName = openRecordsOfKinds(context, Object.values({ ...ownStores, ...carePlans.stores }))
   const recordsOf = ({ name }: { name: string }) => storesByName.get(name) as EhrRecords<TObject, string>
   const batches = new MeasurementBatches(context, recordsOf)
   const ofUsers = openUserData(context, batches, recordsOf, profiles, sendMail)
-  const ofWorklists = openWorklists(context, own, sendMail)
-  const fhirExports = new BulkExports(resourceTypes, createFhirServices(context, recordsOf, own))
+  const ofWorklists = openWorklists(context, baseServices, sendMail)
+  const fhirExports = new BulkExports(resourceTypes, createFhirServices(context, recordsOf, baseServices))
   const services = {
-    ...own,
+    ...baseServices,
     queries: openQueries(context, backfill),
     batches,
     types,
@@ -129,7 +129,12 @@ export async function openRecords(
   await makeCollections(db, [...Object.entries(auditIndexes), ...storeIndexes, ...ofPlans], log)
   const filling = await startBackfill(backfill, context, log, metrics)
   await addBuiltIns(types, openehr)
-  const running = await startBackgroundWork(context, jobs, { ...own, chats, fhirExports, sendMail }, log)
+  const running = await startBackgroundWork(
+    context,
+    jobs,
+    { ...baseServices, chats, fhirExports, sendMail },
+    log,
+  )
   const close = async () => {
     for (const loop of [filling, running, oldEntries]) await loop?.stop()
     await context.audit.close()
@@ -367,9 +372,9 @@ function openCharts(context: StoreContext) {
 /** Opens the store of every kind in the table; kinds with their own store are passed in. */
 function openRecordsOfKinds(
   context: StoreContext,
-  own: readonly unknown[],
+  ownStores: readonly unknown[],
 ): Map<string, EhrRecords<TObject, string>> {
-  const ownKinds = new Map((own as EhrRecords<TObject, string>[]).map((one) => [one.kind.name, one]))
+  const ownKinds = new Map((ownStores as EhrRecords<TObject, string>[]).map((one) => [one.kind.name, one]))
   const createRecords = (kind: ClassKind) =>
     kind.comparison
       ? new MeasurementsWithChange(context, kind, kind.comparison)

@@ -247,7 +247,7 @@ async function openInfrastructure(
     commonValues: createMailValues(config),
   })
   onStop(() => mails.close())
-  const limits = { consume, admission: openAdmissionControl(metrics) }
+  const limits = { consume, admissionControl: openAdmissionControl(metrics) }
   return { engine, database, databaseSize: () => engine.size(db), mails, ...limits }
 }
 

@@ -73,7 +73,7 @@ interface MiddlewareDependencies {
   open: boolean
   context: StoreContext
   consume: RateLimiter
-  admission: AdmissionControl
+  admissionControl: AdmissionControl
   /** Serves account requests; in the open test environment Parse does. */
   accounts: RequestHandler
   entityTags: EntityTags
@@ -89,7 +89,7 @@ export function createClassFamilyMiddleware({
   open,
   context,
   consume,
-  admission,
+  admissionControl,
   accounts,
   entityTags,
   findHelper,
@@ -114,9 +114,9 @@ export function createClassFamilyMiddleware({
       requireAllowed(req, parts, open)
       const checks = new PartChecks(req, parts)
       await checks.run((part) => requireServed(req, part, { open, serves, helper }))
-      const permit = await admitRequest(req, res, admission)
+      const admission = await admitRequest(req, res, admissionControl)
       const expected = readIfMatch(req, parts, entityTags)
-      const limits = { timeLeft, admission: permit, isReadable: createReadCheck(helper, parts), toClassForm }
+      const limits = { timeLeft, admission, isReadable: createReadCheck(helper, parts), toClassForm }
       openStorage(req, res, { ...limits, etagOf: entityTags.etagOf, expected })
       requireNoUnknownParameters(req, parts)
       await checks.run((part) => checkWrite(req, part))
@@ -208,16 +208,16 @@ async function consumeRateLimits(
 async function admitRequest(
   { auth, ip = '' }: ParseRequest,
   res: Response,
-  admission: AdmissionControl,
+  admissionControl: AdmissionControl,
 ): Promise<Admission> {
   const account = helperFor(auth.user)?.helperId ?? auth.user?.id ?? addressKey(ip)
   res.locals.account = account
-  const permit = await admission.admit(account, () => res.closed || isResponded(res))
-  const release = () => permit.release(res.statusCode >= 500 || res.statusCode === 408)
+  const admission = await admissionControl.admit(account, () => res.closed || isResponded(res))
+  const release = () => admission.release(res.statusCode >= 500 || res.statusCode === 408)
   // A client that reads slowly must not keep others waiting.
   res.once('prefinish', release)
   res.once('close', release)
-  return permit
+  return admission
 }
 
 /** @throws Refusal for callers without permission, and for a body that is too large */

@@ -88,8 +88,8 @@ export class LiveConnection {
 
   /** Sends an error that keeps SDKs from reconnecting. */
   sendError(error: unknown, requestId?: number): void {
-    const about = requestId === undefined ? {} : { requestId }
-    this.send({ op: 'error', ...toErrorBody(error), reconnect: false, ...about })
+    const requestFields = requestId === undefined ? {} : { requestId }
+    this.send({ op: 'error', ...toErrorBody(error), reconnect: false, ...requestFields })
   }
 
   close(reason: number, text = ''): void {

@@ -98,8 +98,8 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
       nonEmptyText(message.sessionToken) ?? connection.sessionToken,
     )
     await consume('account', session.authorId)
-    const own = this.#connections.get(connection)
-    if (!own || own.size >= MAX_SUBSCRIPTIONS)
+    const subscriptionsOfConnection = this.#connections.get(connection)
+    if (!subscriptionsOfConnection || subscriptionsOfConnection.size >= MAX_SUBSCRIPTIONS)
       throw new Refusal(
         400,
         parseErrorCode.forbidden,
@@ -191,9 +191,9 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
   /** Resolves when the subscription receives all further changes. */
   async #addSubscription(subscription: Subscription): Promise<void> {
     const { connection, requestId, query } = subscription
-    const own = this.#connections.get(connection)
-    if (!own) return
-    own.set(requestId, subscription)
+    const subscriptionsOfConnection = this.#connections.get(connection)
+    if (!subscriptionsOfConnection) return
+    subscriptionsOfConnection.set(requestId, subscription)
     this.#subscriptionsByClass.set(
       query.className,
       (this.#subscriptionsByClass.get(query.className) ?? new Set()).add(subscription),
@@ -227,9 +227,9 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
 
   /** Ends subscriptions of ended sessions, and writes pending audit entries. */
   async #checkSessions(): Promise<void> {
-    const all = [...this.#connections.values()].flatMap((own) => [...own.values()])
-    await this.#loadCallers(all)
-    await Promise.all(all.map(({ auditLog }) => auditLog.flush()))
+    const subscriptions = [...this.#connections.values()].flatMap((byRequest) => [...byRequest.values()])
+    await this.#loadCallers(subscriptions)
+    await Promise.all(subscriptions.map(({ auditLog }) => auditLog.flush()))
   }
 
   /** Loads the subscribers with their current rights, and ends subscriptions without a right to them. */
@@ -241,10 +241,10 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     const facts = new Map(entries)
     const callers = new Map<Subscription, Caller>()
     for (const one of subscriptions) {
-      const now = facts.get(one.sid)
+      const currentFacts = facts.get(one.sid)
       try {
-        if (!now) throw new Refusal(401, parseErrorCode.invalidSession, SESSION_ENDED_MESSAGE)
-        const { roles, helper } = now
+        if (!currentFacts) throw new Refusal(401, parseErrorCode.invalidSession, SESSION_ENDED_MESSAGE)
+        const { roles, helper } = currentFacts
         requireReadableByHelper(helper, one.query.className)
         callers.set(one, { ...one.caller, roles, helper })
       } catch (reason) {
@@ -274,12 +274,12 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
       const { query, sid } = subscription
       const ofSession = readable.get(sid) ?? changes.filter((one) => isReadable(caller, one))
       readable.set(sid, ofSession)
-      const own = ofSession.filter(({ collection }) => collection === query.className)
+      const changesOfClass = ofSession.filter(({ collection }) => collection === query.className)
       const handleFault = (fault: unknown): undefined => {
         this.#handleMissedChange(subscription, fault)
       }
       // One after another, so that requests run in between.
-      const events = await findEvents(query, caller, own, matchTime).catch(handleFault)
+      const events = await findEvents(query, caller, changesOfClass, matchTime).catch(handleFault)
       if (events?.length) telling.push(this.#tell(subscription, caller, events, objects).catch(handleFault))
       await giveWay()
     }

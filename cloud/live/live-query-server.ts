@@ -82,11 +82,11 @@ export class LiveQueryServer {
     if (origin !== undefined && !origins.includes(origin)) return 403
     const address = clientAddressOf(this.#dependencies, request)
     await consume('address', address)
-    const own = [...this.#connections].filter((one) => one.address === address)
-    const unknown = own.filter(({ authorId }) => authorId === undefined)
+    const connectionsOfAddress = [...this.#connections].filter((one) => one.address === address)
+    const unknown = connectionsOfAddress.filter(({ authorId }) => authorId === undefined)
     const tooMany =
       this.#connections.size >= MAX_CONNECTIONS ||
-      own.length >= MAX_CONNECTIONS_PER_ADDRESS.all ||
+      connectionsOfAddress.length >= MAX_CONNECTIONS_PER_ADDRESS.all ||
       unknown.length >= MAX_CONNECTIONS_PER_ADDRESS.unknown
     return tooMany ? 429 : undefined
   }

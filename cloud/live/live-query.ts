@@ -103,19 +103,21 @@ export function toLiveEvent(
   const isParticipant = participants?.has(caller.userId) === true
   const readable = (document: ParseDocument | null) =>
     document !== null && (isParticipant || isPermitted(document._rperm, caller))
-  const fits = (document: ParseDocument | null) => readable(document) && matches(document as ParseDocument)
-  const was = fits(before)
-  const is = fits(after)
-  if (before && !after) return was ? { op: 'delete', object: before } : undefined
-  if (!after || (!was && !is)) return undefined
-  if (!is)
+  const isVisible = (document: ParseDocument | null) =>
+    readable(document) && matches(document as ParseDocument)
+  const wasVisible = isVisible(before)
+  const isVisibleNow = isVisible(after)
+  if (before && !after) return wasVisible ? { op: 'delete', object: before } : undefined
+  if (!after || (!wasVisible && !isVisibleNow)) return undefined
+  if (!isVisibleNow)
     return {
       op: 'leave',
       object: (readable(after) ? after : before) as ParseDocument,
       original: before ?? undefined,
     }
   const hasChanged = !watch || watch.some((path) => !isEqual(valueAt(before, path), valueAt(after, path)))
-  if (was) return hasChanged ? { op: 'update', object: after, original: before as ParseDocument } : undefined
+  if (wasVisible)
+    return hasChanged ? { op: 'update', object: after, original: before as ParseDocument } : undefined
   if (before) return { op: 'enter', object: after, original: readable(before) ? before : undefined }
   return hasChanged ? { op: 'create', object: after } : undefined
 }

@@ -68,7 +68,7 @@ export interface AccountInternals {
     }
   }
   auth: { master(config: unknown): unknown; nobody(config: unknown): unknown }
-  rest: Record<'create' | 'update', (...of: unknown[]) => Promise<{ response: { objectId: string } }>>
+  rest: Record<'create' | 'update', (...args: unknown[]) => Promise<{ response: { objectId: string } }>>
   RestWrite: new (
     config: unknown,
     auth: unknown,
@@ -82,7 +82,7 @@ export interface AccountInternals {
   comparePassword(password: string, hash: string | undefined): Promise<boolean>
   createSession(
     config: unknown,
-    of: { userId: string; createdWith: object },
+    options: { userId: string; createdWith: object },
   ): { sessionData: { sessionToken: string }; createSession(): Promise<unknown> }
 }
 

@@ -48,19 +48,19 @@ interface RequestAuth {
 type ClassRequest = [config: RequestConfig, auth: RequestAuth, className: string]
 
 /** Parse Server's functions for objects. The last argument is the context of the request. */
-type RestFunction = (...of: [...ClassRequest, ...args: unknown[]]) => Promise<unknown>
+type RestFunction = (...request: [...ClassRequest, ...args: unknown[]]) => Promise<unknown>
 
 /** The modules of Parse Server that carry out writes. */
 export interface WriteModules {
   rest: Record<'create' | 'update' | 'del', RestFunction>
   /** Its constructor refuses bodies that no object can have. */
   RestWrite: new (
-    ...of: unknown[]
+    ...args: unknown[]
   ) => unknown
   triggers: {
     /** Makes the object of the SDK from the class form. */
     inflate(className: string, object: object): unknown
-    maybeRunTrigger(...of: unknown[]): Promise<{ object: Fields }>
+    maybeRunTrigger(...args: unknown[]): Promise<{ object: Fields }>
   }
   conversion: DocumentConversion
 }
@@ -68,7 +68,7 @@ export interface WriteModules {
 /** A write of an object, in place of Parse Server's. */
 interface ObjectWrite extends WriteModules {
   writer: ObjectWriter
-  of: ClassRequest
+  classRequest: ClassRequest
   context: Pick<WriteContext, 'write'>
 }
 
@@ -89,9 +89,12 @@ export function handOverWrites(adapter: object, modules: WriteModules, findWrite
       const isOwn = Object.getPrototypeOf(config.database.adapter) === adapter
       const writer = isOwn ? findWriter(className) : undefined
       if (!writer) return former(...request)
-      const of: ClassRequest = [config, auth, className]
-      await requirePermission(of, name === 'del' ? 'delete' : name)
-      return carryOut({ ...modules, writer, of, context: args.at(-1) as WriteContext }, ...(args as A))
+      const classRequest: ClassRequest = [config, auth, className]
+      await requirePermission(classRequest, name === 'del' ? 'delete' : name)
+      return carryOut(
+        { ...modules, writer, classRequest, context: args.at(-1) as WriteContext },
+        ...(args as A),
+      )
     }
   }
   handOver('create', create)
@@ -100,7 +103,7 @@ export function handOverWrites(adapter: object, modules: WriteModules, findWrite
 }
 
 async function create(write: ObjectWrite, body: object): Promise<object> {
-  const [{ mount }, , className] = write.of
+  const [{ mount }, , className] = write.classRequest
   const fields = await runTrigger(write, null, body)
   const document = await write.writer.create(write.context.write, fields)
   const location = `${mount}/classes/${className}/${document._id}`
@@ -121,27 +124,30 @@ async function update(write: ObjectWrite, where: { objectId: string }, body: obj
  * @returns the fields to write, or their changes
  */
 async function runTrigger(
-  { RestWrite, triggers, of, context }: ObjectWrite,
+  { RestWrite, triggers, classRequest, context }: ObjectWrite,
   where: object | null,
   body: object,
   stored?: ClassForm,
 ): Promise<Fields> {
-  const [config, auth, className] = of
-  new RestWrite(...of, where, body)
+  const [config, auth, className] = classRequest
+  new RestWrite(...classRequest, where, body)
   const triggerContext = { ...context, sent: body, stored }
   const object = triggers.inflate(className, { objectId: stored?.objectId })
   const args = [auth, object, stored && object, config, triggerContext]
   return (await triggers.maybeRunTrigger('beforeSave', ...args)).object
 }
 
-async function requirePermission(of: ClassRequest, operation: string): Promise<void> {
-  const [{ database }, { isMaster, user }, className] = of
+async function requirePermission(classRequest: ClassRequest, operation: string): Promise<void> {
+  const [{ database }, { isMaster, user }, className] = classRequest
   if (isMaster) return
   const schemas = await database.loadSchema()
   await schemas.validatePermission(className, ['*', ...(user ? [user.id] : [])], operation)
 }
 
-async function toObject({ conversion, of }: ObjectWrite, document: ParseDocument): Promise<ClassForm> {
-  const [{ database }, , className] = of
+async function toObject(
+  { conversion, classRequest }: ObjectWrite,
+  document: ParseDocument,
+): Promise<ClassForm> {
+  const [{ database }, , className] = classRequest
   return toClassObject(conversion, await database.loadSchema(), className, document)
 }

@@ -41,13 +41,13 @@ interface PrincipalRule {
  */
 interface RecordRule {
   /** Path parameter that names the EHR, user or topic. */
-  place: 'ehrId' | 'mvUid' | 'id'
+  pathParameter: 'ehrId' | 'mvUid' | 'id'
   /**
    * @param reachedIds EHRs in which a store let the caller reach a record, and users connected with the caller
    */
   suffices(
     reachedIds: ReadonlySet<string>,
-    place: string | undefined,
+    pathId: string | undefined,
     principal: Principal | undefined,
   ): boolean
 }
@@ -56,7 +56,7 @@ interface RecordRule {
 type AccessRule = { who: string } & (PrincipalRule | RecordRule)
 
 const EHR_RULE: RecordRule = {
-  place: 'ehrId',
+  pathParameter: 'ehrId',
   suffices: (reachedIds, ehrId) => ehrId !== undefined && reachedIds.has(ehrId),
 }
 
@@ -87,18 +87,18 @@ export const accessRules = {
   },
   'user-data': {
     who: 'the user named in the path, users who can write an EHR about that user, and participants of its care plans',
-    place: 'mvUid',
+    pathParameter: 'mvUid',
     // A user may have no EHR yet.
     suffices: (reachedIds, mvUid, principal) => reachedIds.size > 0 || principal?.mvUid === mvUid,
   },
   chat: {
     who: 'users who can see the subject of the topic; for a topic between two users, both while they are connected',
-    place: 'id',
+    pathParameter: 'id',
     suffices: (reachedIds) => reachedIds.size > 0,
   },
   record: {
     who: 'users who can read the record',
-    place: 'id',
+    pathParameter: 'id',
     suffices: (reachedIds) => reachedIds.size > 0,
   },
   'ehr:create': { who: 'anyone who is logged in', ...EHR_RULE },
@@ -161,7 +161,7 @@ export function isAccessPermitted(
   const rule = accessRuleOf(access)
   if (rule === undefined) return true
   if (principal === undefined) return false
-  return 'place' in rule || rule.permits(principal, params, services)
+  return 'pathParameter' in rule || rule.permits(principal, params, services)
 }
 
 /**
@@ -170,7 +170,7 @@ export function isAccessPermitted(
  */
 export function requireOfferedToHelpers({ access }: { access: Access }): void {
   const rule = accessRuleOf(access)
-  if (!rule || !('place' in rule || rule.helpers))
+  if (!rule || !('pathParameter' in rule || rule.helpers))
     throw new ServiceError('Forbidden', {
       detail: 'You act for another person. Only they can do this, with a login of their own.',
     })
@@ -182,10 +182,10 @@ export function requireOfferedToHelpers({ access }: { access: Access }): void {
  */
 export function isAccessApplicable(access: Access, params: object): boolean {
   const rule = accessRuleOf(access)
-  const place = rule && 'place' in rule ? rule.place : undefined
+  const pathParameter = rule && 'pathParameter' in rule ? rule.pathParameter : undefined
   return 'ehrId' in params
-    ? access === 'admin' || place === 'ehrId'
-    : place === undefined || Object.hasOwn(params, place)
+    ? access === 'admin' || pathParameter === 'ehrId'
+    : pathParameter === undefined || Object.hasOwn(params, pathParameter)
 }
 
 /**
@@ -199,6 +199,6 @@ export function requirePermissionChecked(
   reachedIds: ReadonlySet<string>,
 ): void {
   const rule = accessRuleOf(access)
-  if (rule && 'place' in rule && !rule.suffices(reachedIds, params[rule.place], principal))
+  if (rule && 'pathParameter' in rule && !rule.suffices(reachedIds, params[rule.pathParameter], principal))
     throw new Error(`${id} responded without a permission check on its records`)
 }

@@ -32,9 +32,9 @@ interface FoundPage<T> {
 }
 
 /** Converts each record of a page into its representation. */
-export const mapPage = <R, T>({ items, ...rest }: FoundPage<R>, of: (record: R) => T): FoundPage<T> => ({
+export const mapPage = <R, T>({ items, ...rest }: FoundPage<R>, toItem: (record: R) => T): FoundPage<T> => ({
   ...rest,
-  items: items.map(of),
+  items: items.map(toItem),
 })
 
 interface ListDefinition<
@@ -178,9 +178,9 @@ function definePagedOperation<
   replySchema: TSchema,
   bodyOf: (found: FoundPage<Static<I>>, page: PageRequest) => unknown,
 ): Operation {
-  const { item: _, uncounted: __, handle, query, order: defaultOrder, ...about } = definition
+  const { item: _, uncounted: __, handle, query, order: defaultOrder, ...description } = definition
   return defineOperation({
-    ...(about as unknown as OperationDescription<Access> & { path: string }),
+    ...(description as unknown as OperationDescription<Access> & { path: string }),
     method: 'get',
     query: {
       ...query,
@@ -197,8 +197,8 @@ function definePagedOperation<
         ...filters
       } = input.query as PageRequest
       const page = { limit, cursor, count, ...(order && { order }) }
-      const own = { ...input, query: filters, page }
-      const found = await handle(own as unknown as Parameters<typeof handle>[0], context as Context<A>)
+      const listInput = { ...input, query: filters, page }
+      const found = await handle(listInput as unknown as Parameters<typeof handle>[0], context as Context<A>)
       const links = order ? { prev: found.prev, next: found.next } : { next: found.next }
       return replyWith(
         bodyOf(found, page),

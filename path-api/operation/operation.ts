@@ -178,10 +178,10 @@ export function defineOperation<
   Q extends TProperties = Record<never, never>,
   B extends BodySpec | undefined = undefined,
 >(definition: OperationDefinition<Path, P, Q, B, R, A>): Operation {
-  const { params: own = {}, query = {}, body, limits, path, id, access } = definition
+  const { params: ownParameters = {}, query = {}, body, limits, path, id, access } = definition
   const params = Object.fromEntries(
     pathParameterNames(path).map((name) => {
-      const schema = (own as TProperties)[name] ?? pathParameters[name]
+      const schema = (ownParameters as TProperties)[name] ?? pathParameters[name]
       if (schema === undefined)
         throw new Error(`${id}: give the path parameter ${name} a schema in params, or in path-parameters.ts`)
       return [name, schema]

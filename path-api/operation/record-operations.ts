@@ -50,9 +50,9 @@ interface RecordOperationsContext {
   /** For sentences: `an event`. */
   one: string
   access: { read: 'ehr:read' | 'plan:read'; write: 'ehr:write' | 'plan:write' }
-  records(services: Services): PlainRecords
+  recordStoreOf(services: Services): PlainRecords
   keyOf(params: object, services: Services): EhrRecordKey | Promise<EhrRecordKey>
-  about(what: PlainOperation): { source: string; description?: string; extra?: true }
+  describe(operation: PlainOperation): { source: string; description?: string; extra?: true }
   represent(record: object): Representation
   replyWithVersion(
     record: RepresentedRecord,
@@ -69,9 +69,9 @@ interface RecordOperationsContext {
 export function defineRecordOperations(
   kind: ClassKind,
   path: string,
-  about: RecordOperationsOptions,
+  options: RecordOperationsOptions,
 ): Operation[] {
-  const { source, parameter, descriptions = {}, without = [], extra = [], alternateKey } = about
+  const { source, parameter, descriptions = {}, without = [], extra = [], alternateKey } = options
   const ofEhr = kind.parentType === 'EHR'
   const represent = createRepresent(kind, path)
   const operationsContext: RecordOperationsContext = {
@@ -85,21 +85,23 @@ export function defineRecordOperations(
     },
     one: withArticle(kind.noun),
     access: { read: ofEhr ? 'ehr:read' : 'plan:read', write: ofEhr ? 'ehr:write' : 'plan:write' },
-    records: ({ recordsOf }) => recordsOf(kind),
+    recordStoreOf: ({ recordsOf }) => recordsOf(kind),
     keyOf:
       alternateKey?.keyOf ??
       ((params) => ({ id: textParameterOf(params, parameter), ehrId: textParameterOf(params, 'ehrId') })),
-    about: (what) => ({
+    describe: (operation) => ({
       source,
-      ...(descriptions[what] !== undefined && { description: descriptions[what] }),
-      ...((extra.includes(what) || OPERATIONS_BEYOND_SPECIFICATION.includes(what)) && { extra: true }),
+      ...(descriptions[operation] !== undefined && { description: descriptions[operation] }),
+      ...((extra.includes(operation) || OPERATIONS_BEYOND_SPECIFICATION.includes(operation)) && {
+        extra: true,
+      }),
     }),
     represent,
     replyWithVersion: (record, location) => replyWith(represent(record), replyHeadOf(record, location)),
   }
   return (Object.keys(PLAIN_OPERATIONS) as PlainOperation[])
-    .filter((what) => !without.includes(what))
-    .map((what) => ({ ...PLAIN_OPERATIONS[what](operationsContext), kind: kind.name }))
+    .filter((operation) => !without.includes(operation))
+    .map((operation) => ({ ...PLAIN_OPERATIONS[operation](operationsContext), kind: kind.name }))
 }
 
 /** Links of a representation; shown if the resource of the kind has them. */
@@ -162,11 +164,11 @@ export const defineHistoryOperation = ({
   read,
   namesForClients,
   represent,
-  ...about
+  ...definition
 }: HistoryOptions): Operation =>
   defineListOperation({
     description: 'Returns the versions with author, time and former content, newest first.',
-    ...about,
+    ...definition,
     summary: `List the changes of ${one}`,
     handle: async ({ params, page }, context) => {
       const { items, ...rest } = await read(params, page, context)
@@ -199,10 +201,10 @@ export const defineRestoreOperation = ({
   reply,
   errors = [],
   restore,
-  ...about
+  ...definition
 }: RestoreOptions): Operation =>
   defineOperation({
-    ...about,
+    ...definition,
     method: 'post',
     summary: `Restore a former version of ${one}, as a new version`,
     body: Restoration,
@@ -221,9 +223,9 @@ const textParameterOf = (params: object, name: string): string =>
   (params as Record<string, string>)[name] ?? ''
 
 const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext) => Operation> = {
-  list: ({ kind, paths, records, about, represent }) =>
+  list: ({ kind, paths, recordStoreOf, describe, represent }) =>
     defineListOperation({
-      ...about('list'),
+      ...describe('list'),
       id: `list${pluralize(kind.name)}`,
       path: paths.all,
       summary: `List the ${pluralize(kind.noun)} of an EHR`,
@@ -232,7 +234,7 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext
       order: kind.lists.ofEhr?.order ?? 'desc',
       item: kind.resource,
       handle: async ({ params, query, page }, context) => {
-        const list = await records(context).list(
+        const list = await recordStoreOf(context).list(
           context.caller,
           textParameterOf(params, 'ehrId'),
           query as RecordFilter,
@@ -241,9 +243,9 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext
         return mapPage(list, represent)
       },
     }),
-  add: ({ kind, paths, one, access, records, about, replyWithVersion }) =>
+  add: ({ kind, paths, one, access, recordStoreOf, describe, replyWithVersion }) =>
     defineOperation({
-      ...about('add'),
+      ...describe('add'),
       id: `add${kind.name}`,
       method: 'post',
       path: paths.all,
@@ -255,14 +257,14 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext
       errors: ['RuleViolated', 'Conflict'],
       handle: async ({ params, body }, context) => {
         const ehrId = textParameterOf(params, 'ehrId')
-        const record = await records(context).create(context.caller, { ehrId }, body, context.newId())
+        const record = await recordStoreOf(context).create(context.caller, { ehrId }, body, context.newId())
         const location = `${paths.all.replace('{ehrId}', ehrId)}/${record.id}`
         return replyWithVersion(record, location)
       },
     }),
-  get: ({ kind, paths, one, access, records, keyOf, about, replyWithVersion }) =>
+  get: ({ kind, paths, one, access, recordStoreOf, keyOf, describe, replyWithVersion }) =>
     defineOperation({
-      ...about('get'),
+      ...describe('get'),
       id: `get${kind.name}`,
       method: 'get',
       ...singleRecordPath(paths),
@@ -270,11 +272,11 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext
       access: access.read,
       reply: [200, kind.resource, 'versioned'],
       handle: async ({ params }, context) =>
-        replyWithVersion(await records(context).get(context.caller, await keyOf(params, context))),
+        replyWithVersion(await recordStoreOf(context).get(context.caller, await keyOf(params, context))),
     }),
-  replace: ({ kind, paths, one, access, records, keyOf, about, replyWithVersion }) =>
+  replace: ({ kind, paths, one, access, recordStoreOf, keyOf, describe, replyWithVersion }) =>
     defineOperation({
-      ...about('replace'),
+      ...describe('replace'),
       id: `update${kind.name}`,
       method: 'put',
       ...singleRecordPath(paths),
@@ -289,12 +291,14 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext
         const key = await keyOf(params, context)
         requireSameId('id', id as string | undefined, key.id)
         const { caller, ifMatch } = context
-        return replyWithVersion(await records(context).replace(caller, key, rest, { expected: ifMatch }))
+        return replyWithVersion(
+          await recordStoreOf(context).replace(caller, key, rest, { expected: ifMatch }),
+        )
       },
     }),
-  delete: ({ kind, paths, one, access, records, keyOf, about }) =>
+  delete: ({ kind, paths, one, access, recordStoreOf, keyOf, describe }) =>
     defineOperation({
-      ...about('delete'),
+      ...describe('delete'),
       id: `delete${kind.name}`,
       method: 'delete',
       ...singleRecordPath(paths),
@@ -304,19 +308,19 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext
       errors: kind.refuseChange ? ['Conflict'] : [],
       handle: async ({ params }, context) => {
         const { caller, ifMatch } = context
-        await records(context).remove(caller, await keyOf(params, context), { expected: ifMatch })
+        await recordStoreOf(context).remove(caller, await keyOf(params, context), { expected: ifMatch })
       },
     }),
-  history: ({ kind, paths, one, access, records, keyOf, about, represent }) =>
+  history: ({ kind, paths, one, access, recordStoreOf, keyOf, describe, represent }) =>
     defineHistoryOperation({
-      ...about('history'),
+      ...describe('history'),
       id: `list${kind.name}Changes`,
       ...singleRecordPath(paths, '/history'),
       one,
       access: access.read,
       item: defineChange(kind.name, kind.noun, kind.resource),
       read: async (params, page, context) =>
-        records(context).history(context.caller, await keyOf(params, context), page),
+        recordStoreOf(context).history(context.caller, await keyOf(params, context), page),
       namesForClients: (names) =>
         names
           .filter((name) => !followsFromOthers(kind, name))
@@ -324,9 +328,9 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext
           .filter((name) => name in kind.resource.properties),
       represent,
     }),
-  restore: ({ kind, paths, one, access, records, keyOf, about, replyWithVersion }) =>
+  restore: ({ kind, paths, one, access, recordStoreOf, keyOf, describe, replyWithVersion }) =>
     defineRestoreOperation({
-      ...about('restore'),
+      ...describe('restore'),
       id: `restore${kind.name}`,
       ...singleRecordPath(paths, '/restore'),
       one,
@@ -336,7 +340,7 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext
       restore: async (params, version, context) => {
         const { caller, ifMatch } = context
         return replyWithVersion(
-          await records(context).restore(caller, await keyOf(params, context), version, {
+          await recordStoreOf(context).restore(caller, await keyOf(params, context), version, {
             expected: ifMatch,
           }),
         )

@@ -91,7 +91,16 @@ export const auditPages = [
       const names = await profiles.persons.namesOf(items.map(({ userId }) => userId))
       names.set(caller.userId, translate(language, 'you'))
       const { next } = accesses
-      return renderAccessPage(view, { items, next, cursor, names, own, ehrId: selectedEhrId, all, lang })
+      return renderAccessPage(view, {
+        items,
+        next,
+        cursor,
+        names,
+        includesOwn: own,
+        ehrId: selectedEhrId,
+        all,
+        lang,
+      })
     },
   }),
   defineOperation({
@@ -170,7 +179,7 @@ interface AccessList {
   cursor: string | undefined
   next: string | null
   names: Map<string, string>
-  own: boolean
+  includesOwn: boolean
   ehrId: string
   /** EHRs about the patient, the account EHR first. */
   all: readonly { id: string; createdAt: string }[]
@@ -206,7 +215,7 @@ function renderEhrChooser(language: InterfaceLanguage, { all, ehrId: openId, lan
 
 interface AccessLine {
   who: string
-  what: string
+  action: string
   through: string
   /** Latest and earliest access of the line. */
   last: Date
@@ -217,17 +226,17 @@ interface AccessLine {
 /** Groups equal accesses into one line at the position of the latest. */
 function groupIntoLines(language: InterfaceLanguage, { items, names, ehrId }: AccessList): AccessLine[] {
   const lines = new Map<string, AccessLine>()
-  for (const { at, userId, onBehalfOf, action, type, outcome, application, ...about } of items) {
-    const what = [
+  for (const { at, userId, onBehalfOf, action, type, outcome, application, ...location } of items) {
+    const actionTexts = [
       capitalize(translateName(language, action, { kind: kindLabel(type, language) })),
-      translateName(language, accessScopeOf(ehrId, about)),
+      translateName(language, accessScopeOf(ehrId, location)),
       translateName(language, outcome),
     ]
     const line = {
       who: [personLabel(userId, names, language), onBehalfOf && translate(language, 'forYou')]
         .filter(Boolean)
         .join(', '),
-      what: what.filter(Boolean).join(' '),
+      action: actionTexts.filter(Boolean).join(' '),
       through: translateName(language, application),
     }
     const key = JSON.stringify(line)
@@ -240,18 +249,18 @@ function groupIntoLines(language: InterfaceLanguage, { items, names, ehrId }: Ac
 
 const capitalize = (text: string): string => text.replace(/^./u, (first) => first.toUpperCase())
 
-function renderLine(view: PageView, { who, what, through, last, first, times }: AccessLine) {
+function renderLine(view: PageView, { who, action, through, last, first, times }: AccessLine) {
   const say = (text: PageText) => translate(view.language, text)
   const count = times === 2 ? say('twice') : translate(view.language, 'times', { times: String(times) })
   const often = times === 1 ? '' : markup`, ${count} ${renderMoment(first, view, last)}`
   return markup`<tr><td data-head="${say('when')}">${renderMoment(last, view)}</td>
 <th scope="row" data-head="${say('who')}">${who}</th>
-<td data-head="${say('what')}">${what}${often}</td><td data-head="${say('through')}">${through}</td></tr>`
+<td data-head="${say('what')}">${action}${often}</td><td data-head="${say('through')}">${through}</td></tr>`
 }
 
 function renderAccessPage(view: PageView, accesses: AccessList) {
   const { language } = view
-  const { items, next, cursor, own, ehrId, lang } = accesses
+  const { items, next, cursor, includesOwn, ehrId, lang } = accesses
   const say = (name: PageText) => translate(language, name)
   const link = (text: PageText, more: Record<string, string>, rel = '') =>
     markup`<a rel="${rel}" href="${auditPageUrl(lang, { ehrId, ...more })}">${say(text)}</a>`
@@ -264,10 +273,10 @@ function renderAccessPage(view: PageView, accesses: AccessList) {
     view,
     'accesses',
     renderLogoutForm(lang, language),
-    markup`${renderEhrChooser(language, accesses)}<p>${say(own ? 'all' : 'others')}
-${link(own ? 'showOthers' : 'showAll', { own: String(!own), ...place })}</p>
-${items.length === 0 ? markup`<p>${say(own ? 'noAccesses' : 'noOtherAccesses')}</p>` : markup`<table class="cards"><thead><tr>${heads}</tr></thead><tbody>${rows}</tbody></table>`}
-<p>${cursor === undefined ? '' : link('newest', { own: String(own) }, 'first')}
-${next === null ? '' : link('older', { own: String(own), cursor: next }, 'next')}</p>`,
+    markup`${renderEhrChooser(language, accesses)}<p>${say(includesOwn ? 'all' : 'others')}
+${link(includesOwn ? 'showOthers' : 'showAll', { own: String(!includesOwn), ...place })}</p>
+${items.length === 0 ? markup`<p>${say(includesOwn ? 'noAccesses' : 'noOtherAccesses')}</p>` : markup`<table class="cards"><thead><tr>${heads}</tr></thead><tbody>${rows}</tbody></table>`}
+<p>${cursor === undefined ? '' : link('newest', { own: String(includesOwn) }, 'first')}
+${next === null ? '' : link('older', { own: String(includesOwn), cursor: next }, 'next')}</p>`,
   )
 }

@@ -13,8 +13,10 @@ export function pickClientFields<P extends TProperties>(
   const values = record as Record<string, unknown>
   const fields: Record<string, unknown> = {}
   for (const [name, unset] of representationShapeOf(properties)) {
-    const own = names?.get(name)
-    const value = own ? values[own.find((one) => values[one] !== undefined) ?? name] : values[name]
+    const sourceNames = names?.get(name)
+    const value = sourceNames
+      ? values[sourceNames.find((one) => values[one] !== undefined) ?? name]
+      : values[name]
     fields[name] = value ?? unset
   }
   return fields as Static<TObject<P>>

@@ -17,9 +17,9 @@ export class InputError extends ServiceError {
   constructor(
     error: InputErrorName,
     violations: readonly Violation[],
-    about: { detail?: string; cause?: unknown } = {},
+    options: { detail?: string; cause?: unknown } = {},
   ) {
-    super(error, { ...about, violations })
+    super(error, { ...options, violations })
   }
 }
 

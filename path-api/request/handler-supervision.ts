@@ -28,9 +28,9 @@ export function superviseHandler(operation: Operation): OperationHandler {
   }
 }
 
-async function callHandler(operation: Operation, ...about: Parameters<OperationHandler>): Promise<unknown> {
+async function callHandler(operation: Operation, ...args: Parameters<OperationHandler>): Promise<unknown> {
   try {
-    return await operation.handle(...about)
+    return await operation.handle(...args)
   } catch (failure) {
     const { error, violations } = toServiceError(failure)
     if (isInputErrorName(error) && violations.length === 0)

@@ -4,12 +4,12 @@ import type { Operation } from '../operation/operation.ts'
 export interface EhrPathPrefix {
   base: '/ehr' | '/med'
   /** Part of the operation ids: `addGoal`, `addMedicalGoal`. */
-  of: '' | 'Medical'
+  idInfix: '' | 'Medical'
 }
 
 const EHR_PATH_PREFIXES: readonly EhrPathPrefix[] = [
-  { base: '/ehr', of: '' },
-  { base: '/med', of: 'Medical' },
+  { base: '/ehr', idInfix: '' },
+  { base: '/med', idInfix: 'Medical' },
 ]
 
 /** Creates the operations for each prefix, with different paths and ids. */

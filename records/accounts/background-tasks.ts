@@ -30,7 +30,7 @@ export interface TaskRunner extends BackgroundTasks {
 export interface TaskRunnerOptions {
   db: Db
   /** Encrypts the inputs: they contain addresses and passwords. */
-  seal: { encrypt(plain: string): string; decrypt(ciphertext: string): string | undefined }
+  inputEncryption: { encrypt(plain: string): string; decrypt(ciphertext: string): string | undefined }
   /** Waits for the mails of a task. @throws if one could not be stored */
   waitForMails: () => Promise<void>
   clock: () => Date
@@ -60,7 +60,7 @@ export const backgroundTasksOf = (db: Db): Collection<StoredTask> =>
   db.collection<StoredTask>('auth.background_tasks')
 
 export async function openBackgroundTasks(options: TaskRunnerOptions): Promise<TaskRunner> {
-  const { db, seal, clock, onFault } = options
+  const { db, inputEncryption, clock, onFault } = options
   const tasks = backgroundTasksOf(db)
   await syncIndexes(tasks, [
     { key: { dueAt: 1 }, name: 'due' },
@@ -82,8 +82,8 @@ export async function openBackgroundTasks(options: TaskRunnerOptions): Promise<T
       return async (input) => {
         const createdAt = clock()
         const dueAt = new Date(createdAt.getTime() + TASK_LEASE_MS)
-        const sealed = seal.encrypt(JSON.stringify(input))
-        const task = { _id: newId(), kind, sealed, attempts: 1, createdAt, dueAt }
+        const encryptedInput = inputEncryption.encrypt(JSON.stringify(input))
+        const task = { _id: newId(), kind, sealed: encryptedInput, attempts: 1, createdAt, dueAt }
         await tasks.insertOne(task)
         void run(task)
       }
@@ -117,13 +117,13 @@ async function takeTask({ db, clock }: TaskRunnerOptions): Promise<StoredTask | 
 
 /** Runs a task, and removes it once its mails are stored. */
 async function runTask(
-  { _id, kind, sealed }: StoredTask,
+  { _id, kind, sealed: encryptedInput }: StoredTask,
   work: Work | undefined,
-  { db, seal, waitForMails }: TaskRunnerOptions,
+  { db, inputEncryption, waitForMails }: TaskRunnerOptions,
 ): Promise<void> {
   const tasks = backgroundTasksOf(db)
   await setImmediate()
-  const input = seal.decrypt(sealed)
+  const input = inputEncryption.decrypt(encryptedInput)
   // Without its key, nobody can read it any more.
   if (input !== undefined) {
     if (!work) throw new TypeError(`No work is defined for the task ${kind}.`)

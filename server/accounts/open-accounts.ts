@@ -33,7 +33,7 @@ import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import type { Config } from '../config/config.ts'
 import type { DatabaseConnection } from '../database/database-connection.ts'
 import { createKeyEncryption } from '../keys/key-encryption.ts'
-import { openSigningKeys, type SigningKeys, signingKeySeal } from '../keys/signing-keys.ts'
+import { openSigningKeys, type SigningKeys, signingKeyEncryption } from '../keys/signing-keys.ts'
 import type { MailQueue } from '../mail/mail-queue.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -168,7 +168,7 @@ async function openApps({
 const openConfiguredTasks = ({ config, database, mails, log }: AccountsOptions, clock: () => Date) =>
   openBackgroundTasks({
     db: database.db,
-    seal: createKeyEncryption(config.keyEncryptionKey, 'background tasks'),
+    inputEncryption: createKeyEncryption(config.keyEncryptionKey, 'background tasks'),
     waitForMails: () => mails.waitUntilStored(),
     clock,
     onFault: (err) => log.error({ err }, 'A background task failed'),
@@ -180,7 +180,7 @@ const configuredTerms = ({ termsUrl, termsVersion }: Config) =>
 const openConfiguredSigningKeys = (config: Config, db: DatabaseConnection['db'], clock: () => Date) =>
   openSigningKeys({
     db,
-    seal: signingKeySeal(config.keyEncryptionKey),
+    encryption: signingKeyEncryption(config.keyEncryptionKey),
     maxAgeDays: config.signingKeyDays,
     tokenLifetime: Math.max(ACCESS_TOKEN_LIFETIME_S, APP_TOKEN_LIFETIME_S),
     clock,

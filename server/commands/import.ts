@@ -98,8 +98,8 @@ async function readPassword({ env, stdin, stderr }: Terminal): Promise<string> {
 /** Opens the resume point of an interrupted import of the same file. */
 function openResumePoint({ file, ehr, carePlan, map, url }: ImportOptions, tell: (text: string) => void) {
   const { size, mtimeMs } = statSync(file)
-  const what = JSON.stringify([url, ehr, carePlan, size, mtimeMs, map && readFileSync(map, 'utf8')])
-  const key = createHash('sha256').update(what).digest('hex')
+  const importKey = JSON.stringify([url, ehr, carePlan, size, mtimeMs, map && readFileSync(map, 'utf8')])
+  const key = createHash('sha256').update(importKey).digest('hex')
   const stateFile = `${file}.import-state`
   const read = (): ImportTally | undefined => {
     try {
@@ -170,8 +170,8 @@ async function importFile(options: ImportOptions, terminal: Terminal): Promise<n
   })
   bar.end()
   place.forget()
-  for (const [what, count] of Object.entries(tally.skipped))
-    terminal.stdout.write(`Not supported: ${count} × ${what}\n`)
+  for (const [name, count] of Object.entries(tally.skipped))
+    terminal.stdout.write(`Not supported: ${count} × ${name}\n`)
   terminal.stdout.write(
     `Stored: ${tally.stored}, already known: ${tally.known}, rejected: ${tally.refused}.\n`,
   )

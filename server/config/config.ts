@@ -176,6 +176,6 @@ export function createConfigurationRows(): string[][] {
     const fallback = setting.isGenerated
       ? 'generated once and stored in DATA_DIR'
       : `${setting.default ?? ''}${open}`
-    return [environmentVariableOf(name), setting.kind.mustBe, fallback, setting.about]
+    return [environmentVariableOf(name), setting.kind.mustBe, fallback, setting.description]
   })
 }

@@ -30,7 +30,7 @@ import {
  */
 export interface Setting<T> {
   kind: SettingKind<T>
-  about: string
+  description: string
   default?: string
   openDefault?: string
   isGenerated?: true
@@ -43,185 +43,199 @@ export const SETTINGS = {
     kind: createWholeNumberKind(1, 65535),
     default: '1337',
     openDefault: '1338',
-    about: 'Port to listen on',
+    description: 'Port to listen on',
   },
-  host: { kind: hostName, default: '127.0.0.1', about: 'Address to listen on; 0.0.0.0 for every network' },
+  host: {
+    kind: hostName,
+    default: '127.0.0.1',
+    description: 'Address to listen on; 0.0.0.0 for every network',
+  },
   publicUrl: {
     kind: publicAddress,
-    about: 'Address under which clients reach the service, used in mails; if unset, http://HOST:PORT',
+    description: 'Address under which clients reach the service, used in mails; if unset, http://HOST:PORT',
   },
   dataDir: {
     kind: directory,
     default: './data',
     openDefault: './data-open',
-    about: 'Directory of the embedded database, the generated keys and the outbox',
+    description: 'Directory of the embedded database, the generated keys and the outbox',
   },
   mongodbUri: {
     kind: mongodbAddress,
-    about: 'MongoDB to use, a replica set; if unset, the embedded database keeps its files in DATA_DIR',
+    description: 'MongoDB to use, a replica set; if unset, the embedded database keeps its files in DATA_DIR',
   },
   smtpUrl: {
     kind: smtpAddress,
-    about: 'Mail server; if unset, mails are written to DATA_DIR/outbox and their links are logged',
+    description: 'Mail server; if unset, mails are written to DATA_DIR/outbox and their links are logged',
   },
   mailFrom: {
     kind: mailbox,
     default: 'Health Record Service <no-reply@localhost>',
-    about: 'Sender of the mails',
+    description: 'Sender of the mails',
   },
   appUrl: {
     kind: webAddress,
-    about: 'Address of the app in which people log in, given in mails; if unset, the console',
+    description: 'Address of the app in which people log in, given in mails; if unset, the console',
   },
   contactEmail: {
     kind: mailAddress,
-    about: 'Address for questions and reports, given in mails; if unset, mails give PUBLIC_URL',
+    description: 'Address for questions and reports, given in mails; if unset, mails give PUBLIC_URL',
   },
   adminEmail: {
     kind: accountAddress,
-    about:
+    description:
       'E-mail address of the first administrator, who is invited by mail; if unset, a one-time link is printed at start (not in production)',
   },
   applicationId: {
     kind: applicationId,
     isGenerated: true,
-    about: 'Application id that clients of the class family send',
+    description: 'Application id that clients of the class family send',
   },
-  restApiKey: { kind: key, isGenerated: true, about: 'Key that REST clients of the class family send' },
-  javascriptKey: { kind: key, isGenerated: true, about: 'Key that JavaScript SDK clients send' },
-  clientKey: { kind: key, isGenerated: true, about: 'Key that the SDKs for Android, Apple and Flutter send' },
-  dotnetKey: { kind: key, isGenerated: true, about: 'Key that the SDK for .NET sends' },
+  restApiKey: { kind: key, isGenerated: true, description: 'Key that REST clients of the class family send' },
+  javascriptKey: { kind: key, isGenerated: true, description: 'Key that JavaScript SDK clients send' },
+  clientKey: {
+    kind: key,
+    isGenerated: true,
+    description: 'Key that the SDKs for Android, Apple and Flutter send',
+  },
+  dotnetKey: { kind: key, isGenerated: true, description: 'Key that the SDK for .NET sends' },
   masterKey: {
     kind: key,
     isGenerated: true,
-    about: 'Key that bypasses every access rule; accepted from this machine only',
+    description: 'Key that bypasses every access rule; accepted from this machine only',
   },
   readOnlyMasterKey: {
     kind: key,
-    about:
+    description:
       'Key with which Parse Dashboard reads everything; accepted from this machine only, and each read is audited (docs/parse-dashboard.md)',
   },
   keyEncryptionKey: {
     kind: key,
     isGenerated: true,
-    about:
+    description:
       'Key that encrypts the signing keys of access tokens in the database; change it only with audit rekey',
   },
   keyEncryptionKeysBefore: {
     kind: keys,
     stored: true,
-    about: 'Former values of KEY_ENCRYPTION_KEY, which audit rekey needs to read what they encrypted',
+    description: 'Former values of KEY_ENCRYPTION_KEY, which audit rekey needs to read what they encrypted',
   },
   signingKeyDays: {
     kind: createWholeNumberKind(1, 365),
     default: '30',
-    about: 'Days after which a new key signs access tokens',
+    description: 'Days after which a new key signs access tokens',
   },
   termsVersion: {
     kind: versionName,
     default: '1',
-    about: 'Version of the terms of service, stored with each agreement',
+    description: 'Version of the terms of service, stored with each agreement',
   },
   termsUrl: {
     kind: webAddress,
-    about: 'Page with the terms of service; if unset, nobody is asked to agree to terms',
+    description: 'Page with the terms of service; if unset, nobody is asked to agree to terms',
   },
   oidcIssuer: {
     kind: webAddress,
     default: 'https://accounts.google.com',
-    about: 'OpenID Connect provider for external logins',
+    description: 'OpenID Connect provider for external logins',
   },
   oidcClientId: {
     kind: visibleText,
-    about: 'Client id of the service at that provider; if unset, external logins are off',
+    description: 'Client id of the service at that provider; if unset, external logins are off',
   },
-  oidcClientSecret: { kind: visibleText, about: 'Client secret of the service at that provider' },
+  oidcClientSecret: { kind: visibleText, description: 'Client secret of the service at that provider' },
   oidcAudiences: {
     kind: visibleTexts,
-    about: 'Further client ids, such as those of apps, whose ID tokens are accepted, separated by commas',
+    description:
+      'Further client ids, such as those of apps, whose ID tokens are accepted, separated by commas',
   },
   internalKeyHosts: {
     kind: visibleTexts,
-    about:
+    description:
       'Hosts of your own network from which keys of apps are fetched (jwksUri), separated by commas; others need public addresses',
   },
   auditKey: {
     kind: key,
     isGenerated: true,
-    about: 'Key that chains the entries of the audit; change it only with audit rekey',
+    description: 'Key that chains the entries of the audit; change it only with audit rekey',
   },
   auditKeysBefore: {
     kind: keys,
     stored: true,
-    about: 'Former values of AUDIT_KEY, which verify older parts of the audit',
+    description: 'Former values of AUDIT_KEY, which verify older parts of the audit',
   },
   auditDays: {
     kind: createWholeNumberKind(1, 36_500),
-    about: 'Days after which entries of the audit are removed; if unset, all are kept',
+    description: 'Days after which entries of the audit are removed; if unset, all are kept',
   },
   logLevel: {
     kind: createChoiceKind('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',
-    about: 'Lowest level that is logged',
+    description: 'Lowest level that is logged',
   },
   accessLog: {
     kind: createChoiceKind('off', 'on'),
     default: 'off',
-    about: 'Log of each request, at level info and without personal data',
+    description: 'Log of each request, at level info and without personal data',
   },
   trustProxy: {
     kind: trustedProxies,
     default: 'false',
-    about: 'Proxies whose X-Forwarded-For is trusted: false, a number, or addresses',
+    description: 'Proxies whose X-Forwarded-For is trusted: false, a number, or addresses',
   },
-  corsOrigins: { kind: origins, about: 'Browser origins that may call the service; if unset, none may' },
+  corsOrigins: {
+    kind: origins,
+    description: 'Browser origins that may call the service; if unset, none may',
+  },
   carePlanTemplates: {
     kind: directory,
-    about: 'Directory of your own care-plan templates, *.json (docs/care-plan-templates.md)',
+    description: 'Directory of your own care-plan templates, *.json (docs/care-plan-templates.md)',
   },
   textPacks: {
     kind: directory,
-    about: 'Directory of licensed questionnaire texts, *.json (docs/questionnaires.md)',
+    description: 'Directory of licensed questionnaire texts, *.json (docs/questionnaires.md)',
   },
   openehrSystemId: {
     kind: systemId,
     default: 'hrs.local',
-    about: 'System id of openEHR, part of the uid of every version; set it once, before the first version',
+    description:
+      'System id of openEHR, part of the uid of every version; set it once, before the first version',
   },
   addressRate: {
     kind: createWholeNumberKind(1, 1_000_000),
     default: '600',
-    about: 'Requests per minute from one address; each part of a batch counts as one',
+    description: 'Requests per minute from one address; each part of a batch counts as one',
   },
   accountRate: {
     kind: createWholeNumberKind(1, 1_000_000),
     default: '1200',
-    about: 'Requests per minute of one account; each part of a batch counts as one',
+    description: 'Requests per minute of one account; each part of a batch counts as one',
   },
   instances: {
     kind: createChoiceKind('one', 'several'),
     default: 'one',
-    about: 'Number of running instances; with several, the database counts the limits and orders the changes',
+    description:
+      'Number of running instances; with several, the database counts the limits and orders the changes',
   },
   tokenInQuery: {
     kind: createChoiceKind('refused', 'accepted'),
     default: 'refused',
-    about: 'Acceptance of ?authToken= in a URL as a token; URLs end up in logs and browser histories',
+    description: 'Acceptance of ?authToken= in a URL as a token; URLs end up in logs and browser histories',
   },
   loginAttempts: {
     kind: createWholeNumberKind(1, 1_000_000),
     default: '30',
     openDefault: '1000',
-    about: 'Logins, registrations and resets from one address in five minutes',
+    description: 'Logins, registrations and resets from one address in five minutes',
   },
   accountLoginAttempts: {
     kind: createWholeNumberKind(1, 1_000_000),
     default: '10',
-    about: 'Logins, registrations and resets of the path family for one account in five minutes',
+    description: 'Logins, registrations and resets of the path family for one account in five minutes',
   },
   lockoutAttempts: {
     kind: createWholeNumberKind(1, 999),
     default: '5',
-    about: 'Wrong passwords after which an account is locked for five minutes',
+    description: 'Wrong passwords after which an account is locked for five minutes',
   },
 } as const satisfies Record<string, Setting<unknown>>

@@ -274,8 +274,8 @@ const isRefusal = (problem: unknown): problem is Problem =>
 const isReplayed = ({ response }: { response: Response }): boolean =>
   response.headers.has('idempotency-replayed')
 
-const idempotencyKeyOf = (...of: unknown[]): string =>
-  createHash('sha256').update(JSON.stringify(of)).digest('hex')
+const idempotencyKeyOf = (...values: unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(values)).digest('hex')
 
 const joinReasons = (errors: readonly { message: string }[]): string =>
   [...new Set(errors.map(({ message }) => message))].join(' ')

@@ -3,7 +3,7 @@ import type { Db } from 'mongodb'
 import { isAuditKey } from '../../records/store/audit/chains/instances.ts'
 import { type Config, environmentVariableOf } from '../config/config.ts'
 import { type Keys, readStoredKeys, storeKeys } from '../config/stored-keys.ts'
-import { opensSigningKeys, signingKeySeal } from './signing-keys.ts'
+import { canDecryptSigningKeys, signingKeyEncryption } from './signing-keys.ts'
 
 /**
  * Keys whose loss makes stored data unusable. The stored data itself tells whether a key is the right one.
@@ -11,7 +11,7 @@ import { opensSigningKeys, signingKeySeal } from './signing-keys.ts'
  */
 const checks = {
   auditKey: isAuditKey,
-  keyEncryptionKey: (db: Db, key: string) => opensSigningKeys(db, signingKeySeal(key)),
+  keyEncryptionKey: (db: Db, key: string) => canDecryptSigningKeys(db, signingKeyEncryption(key)),
 } as const
 
 export type DataKey = keyof typeof checks

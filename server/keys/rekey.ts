@@ -4,7 +4,7 @@ import { runTransaction } from '../../records/store/documents/database.ts'
 import { type Config, environmentVariableOf } from '../config/config.ts'
 import { generateKey, storeKeys } from '../config/stored-keys.ts'
 import { type DataKey, dataKeys, findKeyOf, formerOf } from './key-check.ts'
-import { replaceSigningKeys, resealSigningKeys, signingKeySeal } from './signing-keys.ts'
+import { reencryptSigningKeys, replaceSigningKeys, signingKeyEncryption } from './signing-keys.ts'
 
 export interface RekeyOptions {
   client: MongoClient
@@ -92,8 +92,8 @@ async function change(
   }
   await recordKeyChange(db, session, audit, clock())
   if (!changedNames.includes('keyEncryptionKey')) return
-  const seal = signingKeySeal(keyEncryptionKey)
+  const encryption = signingKeyEncryption(keyEncryptionKey)
   if (found.keyEncryptionKey === undefined)
-    await replaceSigningKeys(session, { db, seal, clock, tokenLifetime })
-  else await resealSigningKeys(db, session, signingKeySeal(found.keyEncryptionKey), seal)
+    await replaceSigningKeys(session, { db, encryption, clock, tokenLifetime })
+  else await reencryptSigningKeys(db, session, signingKeyEncryption(found.keyEncryptionKey), encryption)
 }

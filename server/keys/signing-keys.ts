@@ -34,7 +34,7 @@ export interface SigningKeys {
 
 export interface SigningKeyOptions {
   db: Db
-  seal: KeyEncryption
+  encryption: KeyEncryption
   /** Maximum age of a signing key in days. */
   maxAgeDays: number
   /** Lifetime of a token in seconds. */
@@ -47,7 +47,7 @@ type NewKeyOptions = Omit<SigningKeyOptions, 'maxAgeDays'>
 const signingKeysOf = (db: Db): Collection<StoredKey> => db.collection<StoredKey>('auth.signing_keys')
 
 /** Encryption of the private keys with KEY_ENCRYPTION_KEY. */
-export const signingKeySeal = (keyEncryptionKey: string): KeyEncryption =>
+export const signingKeyEncryption = (keyEncryptionKey: string): KeyEncryption =>
   createKeyEncryption(keyEncryptionKey, 'signing keys')
 
 const DAY_MS = 24 * 3_600_000
@@ -77,7 +77,7 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
   let loading: Promise<LoadedKeys> | undefined
   let loadedKeys = await loadKeys(keys, options)
 
-  const fresh = async (maxAgeMs: number): Promise<LoadedKeys> => {
+  const loadFreshKeys = async (maxAgeMs: number): Promise<LoadedKeys> => {
     if (clock().getTime() - loadedKeys.at < maxAgeMs) return loadedKeys
     loading ??= loadKeys(keys, options, loadedKeys.current).finally(() => {
       loading = undefined
@@ -86,11 +86,11 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
     return loadedKeys
   }
   return {
-    current: async () => (await fresh(KEY_REFRESH_INTERVAL_MS)).current,
+    current: async () => (await loadFreshKeys(KEY_REFRESH_INTERVAL_MS)).current,
     findVerificationKey: async (kid) =>
-      (await fresh(KEY_REFRESH_INTERVAL_MS)).verifying.get(kid) ??
-      (await fresh(KEY_RETRY_INTERVAL_MS)).verifying.get(kid),
-    publicKeys: async () => (await fresh(KEY_REFRESH_INTERVAL_MS)).publicKeys,
+      (await loadFreshKeys(KEY_REFRESH_INTERVAL_MS)).verifying.get(kid) ??
+      (await loadFreshKeys(KEY_RETRY_INTERVAL_MS)).verifying.get(kid),
+    publicKeys: async () => (await loadFreshKeys(KEY_REFRESH_INTERVAL_MS)).publicKeys,
     rotate: async () => {
       await createKey(keys, options)
       loadedKeys = await loadKeys(keys, options)
@@ -112,7 +112,7 @@ async function loadKeys(
   let storedKeys = await usable()
   const newest = storedKeys[0]
   const tooOld = newest && now.getTime() - newest.createdAt.getTime() > options.maxAgeDays * DAY_MS
-  let current = newest && !tooOld ? await decryptKey(newest, options.seal, loadedKey) : undefined
+  let current = newest && !tooOld ? await decryptKey(newest, options.encryption, loadedKey) : undefined
   if (!current) {
     current = await createKey(keys, options)
     storedKeys = await usable()
@@ -129,23 +129,26 @@ async function loadKeys(
 }
 
 /** @returns true also when there are no keys */
-export async function opensSigningKeys(db: Db, seal: KeyEncryption): Promise<boolean> {
+export async function canDecryptSigningKeys(db: Db, encryption: KeyEncryption): Promise<boolean> {
   const storedKeys = await signingKeysOf(db).find().toArray()
-  return storedKeys.length === 0 || storedKeys.some(({ sealed }) => seal.decrypt(sealed) !== undefined)
+  return (
+    storedKeys.length === 0 ||
+    storedKeys.some(({ sealed: encryptedKey }) => encryption.decrypt(encryptedKey) !== undefined)
+  )
 }
 
 /**
  * Re-encrypts the private keys. A key that cannot be decrypted stays unchanged and verifies until it expires.
  */
-export async function resealSigningKeys(
+export async function reencryptSigningKeys(
   db: Db,
   session: ClientSession,
   former: KeyEncryption,
-  seal: KeyEncryption,
+  encryption: KeyEncryption,
 ): Promise<void> {
-  for (const { _id, sealed } of await signingKeysOf(db).find({}, { session }).toArray()) {
-    const plain = former.decrypt(sealed)
-    const $set = { sealed: seal.encrypt(plain ?? '') }
+  for (const { _id, sealed: encryptedKey } of await signingKeysOf(db).find({}, { session }).toArray()) {
+    const plain = former.decrypt(encryptedKey)
+    const $set = { sealed: encryption.encrypt(plain ?? '') }
     if (plain !== undefined) await signingKeysOf(db).updateOne({ _id }, { $set }, { session })
   }
 }
@@ -157,13 +160,13 @@ export async function replaceSigningKeys(session: ClientSession, options: NewKey
 
 /** Decrypts a private key. If it was encrypted under another configuration, a new key replaces it. */
 async function decryptKey(
-  { _id, sealed }: StoredKey,
-  seal: KeyEncryption,
+  { _id, sealed: encryptedKey }: StoredKey,
+  encryption: KeyEncryption,
   loadedKey: SigningKey | undefined,
 ): Promise<SigningKey | undefined> {
   // The key may have been re-encrypted; a running instance continues to sign with it.
   if (loadedKey?.kid === _id) return loadedKey
-  const jwk = seal.decrypt(sealed)
+  const jwk = encryption.decrypt(encryptedKey)
   if (jwk === undefined) return undefined
   return { kid: _id, key: (await importJWK(JSON.parse(jwk), SIGNING_ALGORITHM)) as CryptoKey }
 }
@@ -171,7 +174,7 @@ async function decryptKey(
 /** Creates the new signing key and sets the expiry of the others. */
 async function createKey(
   keys: Collection<StoredKey>,
-  { seal, clock, tokenLifetime }: NewKeyOptions,
+  { encryption, clock, tokenLifetime }: NewKeyOptions,
   session?: ClientSession,
 ): Promise<SigningKey> {
   const inSession = session ? { session } : {}
@@ -180,8 +183,8 @@ async function createKey(
   const pair = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true })
   const { kty, crv, x, y } = await exportJWK(pair.publicKey)
   const publicKey = { kty, crv, x, y, alg: SIGNING_ALGORITHM, use: 'sig', kid } as JsonWebKey
-  const sealed = seal.encrypt(JSON.stringify(await exportJWK(pair.privateKey)))
-  await keys.insertOne({ _id: kid, publicKey, sealed, createdAt: now }, inSession)
+  const encryptedKey = encryption.encrypt(JSON.stringify(await exportJWK(pair.privateKey)))
+  await keys.insertOne({ _id: kid, publicKey, sealed: encryptedKey, createdAt: now }, inSession)
   const lastUse = now.getTime() + KEY_REFRESH_INTERVAL_MS + tokenLifetime * 1000
   await keys.updateMany(
     { _id: { $ne: kid }, createdAt: { $lte: now }, expiresAt: { $exists: false } },

@@ -34,7 +34,7 @@ interface EarlyRefusalOptions {
  * out a short one. So the account of a credential is remembered; only authentication tells who it is.
  */
 export function refuseEarly(
-  admission: AdmissionControl,
+  admissionControl: AdmissionControl,
   { isClassFamily, pathPrefix }: EarlyRefusalOptions,
 ): RequestHandler {
   const accounts = new LRUCache<string, string>({ max: MAX_CREDENTIALS })
@@ -48,12 +48,14 @@ export function refuseEarly(
         if (typeof response.locals.account === 'string') accounts.set(credential, response.locals.account)
       })
     const refusal =
-      (account === undefined ? undefined : admission.findEarlyRefusal(account)) ??
+      (account === undefined ? undefined : admissionControl.findEarlyRefusal(account)) ??
       countMessages(messages, account ?? addressKey(request.ip ?? ''), request, response)
     if (!refusal) return next()
     if (isClassFamily(request.path)) return respondToRefusal(refusal, response)
     response.locals.refusal = errorCode(refusal.error)
-    const about = { path: request.path, pathPrefix, requestId: String(request.id) }
-    writeResponse(response, createErrorResponse(refusal, about), pathPrefix).catch(() => response.destroy())
+    const requestInfo = { path: request.path, pathPrefix, requestId: String(request.id) }
+    writeResponse(response, createErrorResponse(refusal, requestInfo), pathPrefix).catch(() =>
+      response.destroy(),
+    )
   }
 }

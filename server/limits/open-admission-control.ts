@@ -3,10 +3,10 @@ import { type Metrics, observeGauge } from '../telemetry/metrics.ts'
 
 /** Opens the admission control, and shows its numbers in the metrics. */
 export function openAdmissionControl(metrics: Metrics): AdmissionControl {
-  const admission = new AdmissionControl()
+  const admissionControl = new AdmissionControl()
   const running = { name: 'requests_running', help: 'Number of requests that are being carried out' }
-  observeGauge(metrics, running, async () => admission.running)
+  observeGauge(metrics, running, async () => admissionControl.running)
   const waiting = { name: 'requests_waiting', help: 'Number of requests that wait until others are answered' }
-  observeGauge(metrics, waiting, async () => admission.waiting)
-  return admission
+  observeGauge(metrics, waiting, async () => admissionControl.waiting)
+  return admissionControl
 }

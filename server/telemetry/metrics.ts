@@ -109,11 +109,11 @@ const GAUGE_TIMEOUT_MS = 3_000
 /** Registers a gauge that is read when metrics are requested; it is absent while it cannot be read. */
 export function observeGauge(
   { registry }: Metrics,
-  about: { name: string; help: string },
+  description: { name: string; help: string },
   look: () => Promise<number>,
 ): void {
   new Gauge({
-    ...about,
+    ...description,
     registers: [registry],
     async collect() {
       const timeout = sleep(GAUGE_TIMEOUT_MS, undefined, { ref: false })

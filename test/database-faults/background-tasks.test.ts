@@ -16,7 +16,7 @@ import { useTestStore } from '../harness/test-store.ts'
 import { waitUntil } from '../harness/wait.ts'
 
 const DAY_MS = 86_400_000
-const sealOf = (secret: string) => createKeyEncryption(secret, 'background tasks')
+const inputEncryptionOf = (secret: string) => createKeyEncryption(secret, 'background tasks')
 
 describe('a task after the response', () => {
   const opened = useTestStore()
@@ -28,7 +28,7 @@ describe('a task after the response', () => {
   async function openTasks(later = 0, more: { key?: string; waitForMails?: () => Promise<void> } = {}) {
     const runner = await openBackgroundTasks({
       db,
-      seal: sealOf(more.key ?? 'a key of 16 letters'),
+      inputEncryption: inputEncryptionOf(more.key ?? 'a key of 16 letters'),
       waitForMails: more.waitForMails ?? (async () => {}),
       clock: () => new Date(Date.now() + later),
       onFault: (fault) => faults.push(fault),
@@ -142,7 +142,7 @@ describe('a registration that was interrupted', () => {
     backgroundTasksOf(service.db).insertOne({
       _id: randomUUID(),
       kind,
-      sealed: sealOf(config.keyEncryptionKey).encrypt(JSON.stringify(input)),
+      sealed: inputEncryptionOf(config.keyEncryptionKey).encrypt(JSON.stringify(input)),
       attempts: 1,
       createdAt: new Date(),
       dueAt: new Date(),

@@ -42,7 +42,7 @@ export function auditResponse(
       // A batch that is refused as a whole has one error for all its requests.
       const answerOf = (i: number) => (Array.isArray(body) ? (body[i].success ?? body[i].error) : body)
       const accesses = requests.map((one, i) => one && findAccesses(asking, one, answerOf(i)))
-      const found = (await Promise.all(accesses)).flatMap((some) => some ?? [])
+      const found = (await Promise.all(accesses)).flatMap((list) => list ?? [])
       await context.audit.record(...found)
     }),
   )

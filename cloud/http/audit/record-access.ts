@@ -57,9 +57,9 @@ export function recordAccessOf({
     action === 'query' ? (structuredClone(where) as QueryFields) : { ehrId, carePlanId, goalId }
   const subqueries = action === 'query' ? collectSubqueries(where) : []
   if (!isClassName(className) && subqueries.length === 0) return undefined
-  const of = { className, id: objectId && decodeId(objectId), action, where: conditions }
+  const target = { className, id: objectId && decodeId(objectId), action, where: conditions }
   const includes = INCLUDING_PARAMETERS.some((name) => fields[name] !== undefined)
-  return { ...of, includes, distinct: distinct !== undefined, subqueries }
+  return { ...target, includes, distinct: distinct !== undefined, subqueries }
 }
 
 const SUBQUERY_OPERATORS = new Set(['$inQuery', '$notInQuery', '$select', '$dontSelect'])
@@ -69,8 +69,8 @@ function collectSubqueries(condition: unknown): ClassQuery[] {
   if (typeof condition !== 'object' || condition === null) return []
   return Object.entries(condition).flatMap(([name, value]) => {
     const { className, where = {} } = (SUBQUERY_OPERATORS.has(name) && (value?.query ?? value)) || {}
-    const own = isClassName(className) ? [{ className, where: structuredClone(where) }] : []
-    return [...own, ...collectSubqueries(value)]
+    const subquery = isClassName(className) ? [{ className, where: structuredClone(where) }] : []
+    return [...subquery, ...collectSubqueries(value)]
   })
 }
 

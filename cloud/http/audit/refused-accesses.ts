@@ -71,14 +71,16 @@ function ehrsWithoutReadable(places: readonly AccessLocation[], caller: Caller):
     const key = `${named.className} ${ehrId}`
     isReadable.set(key, isReadable.get(key) === true || isPermitted(named.readers, caller))
   }
-  return [...isReadable].flatMap(([key, is]) => (is ? [] : [key.slice(key.indexOf(' ') + 1)]))
+  return [...isReadable].flatMap(([key, isPermittedThere]) =>
+    isPermittedThere ? [] : [key.slice(key.indexOf(' ') + 1)],
+  )
 }
 
 /** Number of required ids in the most selective field; 0 if the query may match in any EHR. */
 function countRequiredIds({ where }: ClassQuery): number {
   const counts = [...PARENT_FIELDS, 'objectId'].map((field) => idsInQuery(where, field, true).length)
-  const some = counts.filter((count) => count > 0)
-  return some.length > 0 ? Math.min(...some) : 0
+  const requiredCounts = counts.filter((count) => count > 0)
+  return requiredCounts.length > 0 ? Math.min(...requiredCounts) : 0
 }
 
 /** EHRs of the objects that a query names. */
@@ -125,8 +127,8 @@ function createAuditEntries(
   outcome: AuditedAccess['outcome'],
 ): AuditedAccess[] {
   const { collection } = auditedResource(request.className)
-  const what = { ...describeAuditedQuery(request), outcome }
+  const auditedQuery = { ...describeAuditedQuery(request), outcome }
   return places.flatMap((place) =>
-    accessWithoutRecords({ collection, ehr: 'ehrId' }, caller, what, { ...place }),
+    accessWithoutRecords({ collection, ehr: 'ehrId' }, caller, auditedQuery, { ...place }),
   )
 }

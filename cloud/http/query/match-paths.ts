@@ -76,12 +76,16 @@ class PathCounter {
     this.#at += 1
     let isGroup = token.startsWith('(')
     let count = isGroup ? this.#countGroup() : 1
-    for (let of = readQuantifier(this.#tokens[this.#at]); of; of = readQuantifier(this.#tokens[this.#at])) {
+    for (
+      let quantifier = readQuantifier(this.#tokens[this.#at]);
+      quantifier;
+      quantifier = readQuantifier(this.#tokens[this.#at])
+    ) {
       this.#at += 1
       count = countRepetitions(
         count,
         isGroup,
-        this.#isAtEnd() ? { ...of, max: Math.min(of.max, of.min) } : of,
+        this.#isAtEnd() ? { ...quantifier, max: Math.min(quantifier.max, quantifier.min) } : quantifier,
       )
       isGroup = true
     }

@@ -43,7 +43,7 @@ type OperandCheck = (
   operand: unknown,
   place: QueryPosition,
   name: string,
-  beside: Record<string, unknown>,
+  siblings: Record<string, unknown>,
 ) => void
 
 const oneLevelDeeper = (place: QueryPosition): QueryPosition => ({ ...place, depth: place.depth + 1 })
@@ -93,11 +93,11 @@ function isOrder(value: unknown, className: string, { checkField }: QueryRules):
   return true
 }
 
-const checkSelection: OperandCheck = (value, place, operator, beside) => {
+const checkSelection: OperandCheck = (value, place, operator, siblings) => {
   const { key, query, ...rest } = requireObject(value, operator)
   if (!isFieldPath(key) || Object.keys(rest).length > 0)
     rejectQuery(`${operator} needs key (the name of a field) and query, and nothing else.`)
-  checkSubquery(query, place, operator, beside)
+  checkSubquery(query, place, operator, siblings)
   place.checkField((query as { className: string }).className, key, 'select')
 }
 
@@ -199,9 +199,9 @@ function requireDepth({ budget, depth }: QueryPosition): void {
   consumeBudget(budget, 'values')
 }
 
-function consumeBudget(budget: QueryBudget, of: keyof QueryBudget, amount = 1): void {
-  budget[of] -= amount
-  if (budget[of] < 0) rejectQuery(`where has too many ${of}. Split the query.`)
+function consumeBudget(budget: QueryBudget, part: keyof QueryBudget, amount = 1): void {
+  budget[part] -= amount
+  if (budget[part] < 0) rejectQuery(`where has too many ${part}. Split the query.`)
 }
 
 function requireObject(value: unknown, name: string): Record<string, unknown> {

@@ -61,10 +61,10 @@ function createRequestPart(method: string, path: string, carrier: RequestPart['c
 }
 
 /** @throws Refusal for properties that a body does not have */
-function requireNone(unknown: object, of: string): void {
+function requireNone(unknown: object, subject: string): void {
   const [name] = Object.keys(unknown)
   if (name !== undefined)
-    throw new Refusal(400, parseErrorCode.invalidJson, `${of} has no property "${name.slice(0, 64)}".`)
+    throw new Refusal(400, parseErrorCode.invalidJson, `${subject} has no property "${name.slice(0, 64)}".`)
 }
 
 /** Requests of a batch with the paths that Parse will route. */

@@ -111,10 +111,10 @@ export const describeAccountPaths = (
 
 const describeMailOperation = (
   operationObject: DescribeOperation,
-  about: { operationId: string; summary: string; description: string; source: string },
+  operation: { operationId: string; summary: string; description: string; source: string },
 ): Json => ({
   post: operationObject({
-    ...about,
+    ...operation,
     extra: true,
     takes: ClassAddress,
     answers: [200, NeutralResult],

@@ -107,9 +107,12 @@ const AnyObject = Type.Object({}, { $id: 'AnyObject', additionalProperties: true
 
 const withClassName = (paths: Record<string, Json>): Record<string, Json> =>
   Object.fromEntries(
-    Object.entries(paths).map(([path, about]) => [
+    Object.entries(paths).map(([path, pathItem]) => [
       path,
-      { ...about, parameters: [referToParameter('className'), ...((about.parameters ?? []) as Json[])] },
+      {
+        ...pathItem,
+        parameters: [referToParameter('className'), ...((pathItem.parameters ?? []) as Json[])],
+      },
     ]),
   )
 
@@ -361,9 +364,9 @@ const SPECIFIED_CLASSES = new Set(['Ehr', 'CarePlan', 'Goal', 'Custom', 'BloodPr
 
 const withClassSource =
   (operationObject: DescribeOperation, name: string) =>
-  (about: Omit<ClassOperation, 'source'>): Json =>
+  (operation: Omit<ClassOperation, 'source'>): Json =>
     operationObject({
-      ...about,
+      ...operation,
       source: `Class-based family: Data layer${SPECIFIED_CLASSES.has(name) ? `; Class ${name}` : ''}`,
     })
 

@@ -108,7 +108,7 @@ export interface ClassOperation {
   versions?: 'IfMatch' | 'IfNoneMatch'
 }
 
-export type DescribeOperation = (about: ClassOperation) => Json
+export type DescribeOperation = (operation: ClassOperation) => Json
 
 /** The value of the extension property `x-specification`: clients' authors do not have the document. */
 export const specificationOf = (source: string, extra = false): string =>

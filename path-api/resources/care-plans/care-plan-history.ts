@@ -24,7 +24,7 @@ const historySource = 'EHR data: who changed what, and the way back'
 /** A kind whose records have a history. */
 interface VersionedKind<W> {
   name: 'CarePlan' | 'Goal' | 'Task'
-  what: string
+  noun: string
   /** Below the EHR. */
   path: string
   former: TObject
@@ -51,32 +51,32 @@ const withoutInternalNames = (names: readonly string[]) => names.filter((name) =
 
 function defineHistoryOperations<W>({
   name,
-  what,
+  noun,
   path,
   former,
   ...kind
 }: VersionedKind<W>): ((mount: EhrPathPrefix) => Operation)[] {
-  const about = { source: historySource, extra: true, one: `a ${what}` } as const
-  const item = defineChange(name, what, former)
+  const definition = { source: historySource, extra: true, one: `a ${noun}` } as const
+  const item = defineChange(name, noun, former)
   return [
-    ({ base, of }) =>
+    ({ base, idInfix }) =>
       defineHistoryOperation({
-        ...about,
+        ...definition,
         item,
         access: 'plan:read',
         namesForClients: withoutInternalNames,
-        id: `list${of}${name}Changes`,
+        id: `list${idInfix}${name}Changes`,
         path: `${base}/{ehrId}${path}/history`,
         read: (params, page, { caller, carePlans }) =>
           kind.recordsOf(carePlans).history(caller, versionedKeyOf(params as VersionedParams), page),
         represent: (before) => pickClientFields(former.properties, before),
       }),
-    ({ base, of }) =>
+    ({ base, idInfix }) =>
       defineRestoreOperation({
-        ...about,
+        ...definition,
         access: 'plan:write',
         reply: kind.reply,
-        id: `restore${of}${name}`,
+        id: `restore${idInfix}${name}`,
         path: `${base}/{ehrId}${path}/restore`,
         description: 'The status is not restored: a closed record stays closed.',
         restore: async (params, version, { caller, carePlans, ifMatch }) =>
@@ -92,7 +92,7 @@ function defineHistoryOperations<W>({
 export const carePlanHistoryOperations = mountAtEhrAndMed(
   ...defineHistoryOperations({
     name: 'CarePlan',
-    what: 'care plan',
+    noun: 'care plan',
     path: '/careplan/{careplanId}',
     former: CarePlanSummary,
     reply: CarePlanResource,
@@ -101,7 +101,7 @@ export const carePlanHistoryOperations = mountAtEhrAndMed(
   }),
   ...defineHistoryOperations({
     name: 'Goal',
-    what: 'goal',
+    noun: 'goal',
     path: '/careplan/{careplanId}/goal/{goalId}',
     former: GoalSummary,
     reply: GoalResource,
@@ -110,7 +110,7 @@ export const carePlanHistoryOperations = mountAtEhrAndMed(
   }),
   ...defineHistoryOperations({
     name: 'Task',
-    what: 'task',
+    noun: 'task',
     path: '/careplan/{careplanId}/goal/{goalId}/task/{taskId}',
     former: TaskForms.resource,
     reply: TaskForms.resource,

@@ -23,9 +23,9 @@ export const carePlanTemplateOperations = [
     item: CarePlanTemplate,
     handle: ({ query: { language }, page }, { carePlans }) => carePlans.templates.list(language, page),
   }),
-  ...mountAtEhrAndMed(({ base, of }) =>
+  ...mountAtEhrAndMed(({ base, idInfix }) =>
     defineOperation({
-      id: `create${of}CarePlanFromTemplate`,
+      id: `create${idInfix}CarePlanFromTemplate`,
       method: 'post',
       path: `${base}/{ehrId}/careplan/template/{guidelineId}`,
       summary: 'Create a care plan from a template',

@@ -32,9 +32,9 @@ const carePlanFilters = {
 }
 
 export const carePlanOperations = mountAtEhrAndMed(
-  ({ base, of }) =>
+  ({ base, idInfix }) =>
     defineListOperation({
-      id: `list${of}CarePlans`,
+      id: `list${idInfix}CarePlans`,
       path: `${base}/{ehrId}/careplan`,
       summary: 'List the care plans of an EHR',
       description: 'Returns the plans that the caller may see, newest first and without their goals.',
@@ -46,9 +46,9 @@ export const carePlanOperations = mountAtEhrAndMed(
       handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) =>
         mapPage(await carePlans.list(caller, ehrId, query, page), toCarePlanSummary),
     }),
-  ({ base, of }) =>
+  ({ base, idInfix }) =>
     defineOperation({
-      id: `create${of}CarePlan`,
+      id: `create${idInfix}CarePlan`,
       kind: 'CarePlan',
       method: 'post',
       path: `${base}/{ehrId}/careplan`,
@@ -63,9 +63,9 @@ export const carePlanOperations = mountAtEhrAndMed(
         return replyWithCarePlan(plan, `${base}/${ehrId}/careplan/${plan.id}`)
       },
     }),
-  ({ base, of }) =>
+  ({ base, idInfix }) =>
     defineOperation({
-      id: `get${of}CarePlan`,
+      id: `get${idInfix}CarePlan`,
       method: 'get',
       path: `${base}/{ehrId}/careplan/{careplanId}`,
       summary: 'Get a care plan with its goals and their tasks',
@@ -75,9 +75,9 @@ export const carePlanOperations = mountAtEhrAndMed(
       handle: async ({ params: { ehrId, careplanId } }, { caller, carePlans }) =>
         replyWithCarePlan(await carePlans.get(caller, { id: careplanId, ehrId })),
     }),
-  ({ base, of }) =>
+  ({ base, idInfix }) =>
     defineOperation({
-      id: `update${of}CarePlan`,
+      id: `update${idInfix}CarePlan`,
       method: 'put',
       path: `${base}/{ehrId}/careplan/{careplanId}`,
       summary: 'Replace a care plan, but not its goals',
@@ -94,9 +94,9 @@ export const carePlanOperations = mountAtEhrAndMed(
         )
       },
     }),
-  ({ base, of }) =>
+  ({ base, idInfix }) =>
     defineOperation({
-      id: `delete${of}CarePlan`,
+      id: `delete${idInfix}CarePlan`,
       method: 'delete',
       path: `${base}/{ehrId}/careplan/{careplanId}`,
       summary: 'Delete a care plan with all its records',
@@ -111,9 +111,9 @@ export const carePlanOperations = mountAtEhrAndMed(
         await carePlans.remove(caller, { id: careplanId, ehrId }, { expected: ifMatch })
       },
     }),
-  ({ base, of }) =>
+  ({ base, idInfix }) =>
     defineOperation({
-      id: `close${of}CarePlan`,
+      id: `close${idInfix}CarePlan`,
       method: 'post',
       path: `${base}/{ehrId}/careplan/{careplanId}/close`,
       summary: 'Close a care plan',

@@ -36,9 +36,9 @@ export const goalOperations = [
       replyWithGoal(await carePlans.goals.get(caller, goalKeyOf(params))),
   }),
   ...mountAtEhrAndMed(
-    ({ base, of }) =>
+    ({ base, idInfix }) =>
       defineOperation({
-        id: `add${of}Goal`,
+        id: `add${idInfix}Goal`,
         kind: 'Goal',
         method: 'post',
         path: `${base}/{ehrId}/careplan/{careplanId}/goal`,
@@ -57,9 +57,9 @@ export const goalOperations = [
           return replyWithGoal({ ...goal, tasks: [] }, location)
         },
       }),
-    ({ base, of }) =>
+    ({ base, idInfix }) =>
       defineOperation({
-        id: `update${of}Goal`,
+        id: `update${idInfix}Goal`,
         method: 'put',
         path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}`,
         summary: 'Replace a goal, but not its tasks',
@@ -77,9 +77,9 @@ export const goalOperations = [
           )
         },
       }),
-    ({ base, of }) =>
+    ({ base, idInfix }) =>
       defineOperation({
-        id: `close${of}Goal`,
+        id: `close${idInfix}Goal`,
         method: 'post',
         path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/close`,
         summary: 'Close a goal',

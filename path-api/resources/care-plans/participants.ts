@@ -18,8 +18,8 @@ const participantsSource = 'Endpoints, EHR data; Endpoints, Medical data'
 
 /** Both prefixes have the same operations; /med calls the care plan `owner`. */
 const PARTICIPANT_PREFIXES = [
-  { path: '/ehr/{ehrId}/careplan/{careplanId}/participant', of: '' },
-  { path: '/med/{ehrId}/careplan/{ownerId}/participant', of: 'Medical' },
+  { path: '/ehr/{ehrId}/careplan/{careplanId}/participant', idInfix: '' },
+  { path: '/med/{ehrId}/careplan/{ownerId}/participant', idInfix: 'Medical' },
 ] as const
 
 type ParticipantParams = Readonly<Record<string, string>>
@@ -72,9 +72,9 @@ async function replyWithParticipation(
 
 type ParticipantPrefix = (typeof PARTICIPANT_PREFIXES)[number]
 
-const listParticipants = ({ path, of }: ParticipantPrefix) =>
+const listParticipants = ({ path, idInfix }: ParticipantPrefix) =>
   defineListOperation({
-    id: `list${of}Participants`,
+    id: `list${idInfix}Participants`,
     path,
     summary: 'List the participants of a care plan',
     description: 'Oldest first. The subject of the EHR takes part in every plan and is not listed.',
@@ -91,9 +91,9 @@ const listParticipants = ({ path, of }: ParticipantPrefix) =>
     },
   })
 
-const addParticipant = ({ path, of }: ParticipantPrefix) =>
+const addParticipant = ({ path, idInfix }: ParticipantPrefix) =>
   defineOperation({
-    id: `add${of}Participant`,
+    id: `add${idInfix}Participant`,
     method: 'post',
     path,
     summary: 'Create a participant of a care plan',
@@ -115,9 +115,9 @@ const addParticipant = ({ path, of }: ParticipantPrefix) =>
     },
   })
 
-const getParticipant = ({ path, of }: ParticipantPrefix) =>
+const getParticipant = ({ path, idInfix }: ParticipantPrefix) =>
   defineOperation({
-    id: `get${of}Participant`,
+    id: `get${idInfix}Participant`,
     method: 'get',
     path: `${path}/{participationId}`,
     summary: 'Get a participant of a care plan',
@@ -131,9 +131,9 @@ const getParticipant = ({ path, of }: ParticipantPrefix) =>
     },
   })
 
-const updateParticipant = ({ path, of }: ParticipantPrefix) =>
+const updateParticipant = ({ path, idInfix }: ParticipantPrefix) =>
   defineOperation({
-    id: `update${of}Participant`,
+    id: `update${idInfix}Participant`,
     method: 'put',
     path: `${path}/{participationId}`,
     summary: 'Replace the access of a participant',
@@ -151,9 +151,9 @@ const updateParticipant = ({ path, of }: ParticipantPrefix) =>
     },
   })
 
-const archiveParticipant = ({ path, of }: ParticipantPrefix) =>
+const archiveParticipant = ({ path, idInfix }: ParticipantPrefix) =>
   defineOperation({
-    id: `archive${of}Participant`,
+    id: `archive${idInfix}Participant`,
     method: 'delete',
     path: `${path}/{participationId}`,
     summary: 'Archive a participant, who then has no access',

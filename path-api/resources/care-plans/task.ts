@@ -37,9 +37,9 @@ const taskFilters = {
 }
 
 export const taskOperations = mountAtEhrAndMed(
-  ({ base, of }) =>
+  ({ base, idInfix }) =>
     defineListOperation({
-      id: `list${of}Todo`,
+      id: `list${idInfix}Todo`,
       path: `${base}/{ehrId}/careplan/todo`,
       summary: 'List the open tasks of an EHR',
       description:
@@ -52,9 +52,9 @@ export const taskOperations = mountAtEhrAndMed(
       handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) =>
         mapPage(await carePlans.tasks.listTodo(caller, ehrId, query, page), toTaskResource),
     }),
-  ({ base, of }) =>
+  ({ base, idInfix }) =>
     defineOperation({
-      id: `add${of}Task`,
+      id: `add${idInfix}Task`,
       kind: 'Task',
       method: 'post',
       path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/task`,
@@ -73,9 +73,9 @@ export const taskOperations = mountAtEhrAndMed(
         return replyWith(toTaskResource(task), { version: task.version })
       },
     }),
-  ({ base, of }) =>
+  ({ base, idInfix }) =>
     defineOperation({
-      id: `update${of}Task`,
+      id: `update${idInfix}Task`,
       method: 'put',
       path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/task/{taskId}`,
       summary: 'Replace a task',
@@ -94,9 +94,9 @@ export const taskOperations = mountAtEhrAndMed(
         return replyWith(toTaskResource(task), { version: task.version })
       },
     }),
-  ({ base, of }) =>
+  ({ base, idInfix }) =>
     defineOperation({
-      id: `close${of}Task`,
+      id: `close${idInfix}Task`,
       method: 'post',
       path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/task/{taskId}/close`,
       summary: 'Close a task',

@@ -39,7 +39,7 @@ export const ehrAccessOperations = [
           outcome,
           asked = null,
           requestId,
-          ...about
+          ...location
         }) => ({
           at: at.toISOString(),
           userId,
@@ -52,7 +52,7 @@ export const ehrAccessOperations = [
           asked,
           requestId,
           userName: names.get(userId) ?? null,
-          scope: accessScopeOf(ehrId, about),
+          scope: accessScopeOf(ehrId, location),
         }),
       )
     },

@@ -26,16 +26,16 @@ const toDeletedEhr = ({ _id, at, document, returning }: DeletedEhr): DeletedEhrR
 const DELETION_SOURCE = 'EHR data: deletion can be undone for 30 days'
 
 const EHR_COLLECTION_PREFIXES = [
-  { path: '/ehr', of: '' },
-  { path: '/med/ehr', of: 'Medical' },
+  { path: '/ehr', idInfix: '' },
+  { path: '/med/ehr', idInfix: 'Medical' },
 ] as const
 
 export const ehrOperations = [
   ...mountAtEach(
     EHR_COLLECTION_PREFIXES,
-    ({ path, of }) =>
+    ({ path, idInfix }) =>
       defineListOperation({
-        id: `list${of}Ehrs`,
+        id: `list${idInfix}Ehrs`,
         path,
         summary: 'List the EHRs that the caller may see',
         description:
@@ -45,9 +45,9 @@ export const ehrOperations = [
         item: EhrResource,
         handle: async ({ page }, { caller, ehrs }) => mapPage(await ehrs.list(caller, page), toEhr),
       }),
-    ({ path, of }) =>
+    ({ path, idInfix }) =>
       defineOperation({
-        id: `create${of}Ehr`,
+        id: `create${idInfix}Ehr`,
         kind: 'Ehr',
         method: 'post',
         path,

@@ -14,8 +14,8 @@ import { subjectFromParams, toChatMessage, topicParams } from '../chat/chat.ts'
 
 export const changesSource = 'Operations of our own: changes as they happen'
 
-export const describeStream = (what: string) =>
-  `Sends Server-Sent Events: a \`change\` for each ${what}, in the same order for all clients. To resume within an hour, send the id of the last event as \`Last-Event-ID\`. If the service cannot resume there, the first event is \`reset\`: read the lists again. The stream ends with the token, the session or the access of the caller. A client that reads too slowly is disconnected and can resume. Comments serve as a heartbeat.`
+export const describeStream = (changedRecord: string) =>
+  `Sends Server-Sent Events: a \`change\` for each ${changedRecord}, in the same order for all clients. To resume within an hour, send the id of the last event as \`Last-Event-ID\`. If the service cannot resume there, the first event is \`reset\`: read the lists again. The stream ends with the token, the session or the access of the caller. A client that reads too slowly is disconnected and can resume. Comments serve as a heartbeat.`
 
 /** The query of a stream. */
 export const streamQuery = {

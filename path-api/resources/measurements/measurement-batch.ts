@@ -74,7 +74,8 @@ function readBatchItem(item: unknown, id: string): BatchItem | BatchItemOutcome 
 
 /** Counts the results. */
 export function summarizeOutcomes(items: BatchOutcome['items']): BatchOutcome {
-  const count = (of: BatchItemOutcome['status']) => items.filter(({ status }) => status === of).length
+  const count = (wantedStatus: BatchItemOutcome['status']) =>
+    items.filter(({ status }) => status === wantedStatus).length
   return { items, stored: count('stored'), known: count('known'), refused: count('refused') }
 }
 

@@ -18,14 +18,14 @@ import { replyWith } from '../../reply/reply.ts'
 interface ContactDetailsPrefix {
   path: '/profile/{mvUid}' | '/profile/{mvUid}/relation/{relationId}'
   /** Part of the operation ids: `addAddress`, `addRelationAddress`. */
-  of: '' | 'Relation'
+  idInfix: '' | 'Relation'
   /** Part of the summaries. */
   whose: string
 }
 
 const CONTACT_DETAILS_PREFIXES: readonly ContactDetailsPrefix[] = [
-  { path: '/profile/{mvUid}', of: '', whose: 'of a person' },
-  { path: '/profile/{mvUid}/relation/{relationId}', of: 'Relation', whose: 'of a relation' },
+  { path: '/profile/{mvUid}', idInfix: '', whose: 'of a person' },
+  { path: '/profile/{mvUid}/relation/{relationId}', idInfix: 'Relation', whose: 'of a relation' },
 ]
 
 interface SavedDetails {
@@ -116,8 +116,8 @@ const ownerPath = ({ mvUid, relationId }: OwnerParams): string =>
 type ContactDetailsContext = ContactDetailsKind & ContactDetailsPrefix
 
 const writeDefaults = ({ source }: ContactDetailsContext) => ({ source, access: 'person' }) as const
-const readDefaults = ({ source, isShared, of }: ContactDetailsContext) =>
-  ({ source, access: isShared && of === '' ? 'connection' : 'person' }) as const
+const readDefaults = ({ source, isShared, idInfix }: ContactDetailsContext) =>
+  ({ source, access: isShared && idInfix === '' ? 'connection' : 'person' }) as const
 const readerOf = ({ isShared }: ContactDetailsKind, caller: Caller, mvUid: string): Caller =>
   isShared ? asConnection(caller, mvUid) : caller
 
@@ -125,83 +125,85 @@ const represent =
   ({ idName, fields }: ContactDetailsKind) =>
   ({ id, ...details }: SavedDetails) => ({ [idName]: publicIdOf(id), ...pickClientFields(fields, details) })
 
-const listDetails = (about: ContactDetailsContext) =>
+const listDetails = (context: ContactDetailsContext) =>
   defineListOperation({
-    ...readDefaults(about),
-    id: `list${about.of}${about.plural}`,
-    path: `${about.path}/${about.noun}`,
-    summary: `List the ${about.plural.toLowerCase()} ${about.whose}`,
-    item: about.resource,
+    ...readDefaults(context),
+    id: `list${context.idInfix}${context.plural}`,
+    path: `${context.path}/${context.noun}`,
+    summary: `List the ${context.plural.toLowerCase()} ${context.whose}`,
+    item: context.resource,
     handle: async ({ params, page }, { caller, profiles }) => {
-      const reader = readerOf(about, caller, params.mvUid)
-      const list = await about.storeOf(profiles).list(reader, ownerFromParams(params), page)
-      return mapPage(list, represent(about))
+      const reader = readerOf(context, caller, params.mvUid)
+      const list = await context.storeOf(profiles).list(reader, ownerFromParams(params), page)
+      return mapPage(list, represent(context))
     },
   })
 
-const addDetails = (about: ContactDetailsContext) =>
+const addDetails = (context: ContactDetailsContext) =>
   defineOperation({
-    ...writeDefaults(about),
-    id: `add${about.of}${about.name}`,
+    ...writeDefaults(context),
+    id: `add${context.idInfix}${context.name}`,
     method: 'post',
-    path: `${about.path}/${about.noun}`,
-    summary: `Create ${withArticle(about.noun)} ${about.whose}`,
-    body: about.create,
-    reply: [201, about.resource, 'versioned'],
+    path: `${context.path}/${context.noun}`,
+    summary: `Create ${withArticle(context.noun)} ${context.whose}`,
+    body: context.create,
+    reply: [201, context.resource, 'versioned'],
     errors: ['RuleViolated'],
     handle: async ({ params, body }, { caller, profiles, newId }) => {
-      const details = await about.storeOf(profiles).create(caller, ownerFromParams(params), body, newId())
-      const location = `${ownerPath(params)}/${about.noun}/${publicIdOf(details.id)}`
-      return replyWith(represent(about)(details), { version: details.version, location })
+      const details = await context.storeOf(profiles).create(caller, ownerFromParams(params), body, newId())
+      const location = `${ownerPath(params)}/${context.noun}/${publicIdOf(details.id)}`
+      return replyWith(represent(context)(details), { version: details.version, location })
     },
   })
 
-const getDetails = (about: ContactDetailsContext) =>
+const getDetails = (context: ContactDetailsContext) =>
   defineOperation({
-    ...readDefaults(about),
-    id: `get${about.of}${about.name}`,
+    ...readDefaults(context),
+    id: `get${context.idInfix}${context.name}`,
     method: 'get',
-    path: `${about.path}/${about.noun}/{${about.idName}}`,
-    summary: `Get ${withArticle(about.noun)} ${about.whose}`,
-    reply: [200, about.resource, 'versioned'],
+    path: `${context.path}/${context.noun}/{${context.idName}}`,
+    summary: `Get ${withArticle(context.noun)} ${context.whose}`,
+    reply: [200, context.resource, 'versioned'],
     handle: async ({ params }, { caller, profiles }) => {
-      const reader = readerOf(about, caller, params.mvUid)
-      const details = await about.storeOf(profiles).get(reader, ownerFromParams(params), params[about.idName])
-      return replyWith(represent(about)(details), { version: details.version })
+      const reader = readerOf(context, caller, params.mvUid)
+      const details = await context
+        .storeOf(profiles)
+        .get(reader, ownerFromParams(params), params[context.idName])
+      return replyWith(represent(context)(details), { version: details.version })
     },
   })
 
-const updateDetails = (about: ContactDetailsContext) =>
+const updateDetails = (context: ContactDetailsContext) =>
   defineOperation({
-    ...writeDefaults(about),
-    ...about.onUpdate,
-    id: `update${about.of}${about.name}`,
+    ...writeDefaults(context),
+    ...context.onUpdate,
+    id: `update${context.idInfix}${context.name}`,
     method: 'put',
-    path: `${about.path}/${about.noun}/{${about.idName}}`,
-    summary: `Replace ${withArticle(about.noun)} ${about.whose}`,
-    body: about.update,
-    reply: [200, about.resource, 'versioned'],
+    path: `${context.path}/${context.noun}/{${context.idName}}`,
+    summary: `Replace ${withArticle(context.noun)} ${context.whose}`,
+    body: context.update,
+    reply: [200, context.resource, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
     handle: async ({ params, body }, { caller, profiles, ifMatch }) => {
-      const { [about.idName]: id = '', ...input } = body as Record<string, string>
-      requireSameId(about.idName, id, params[about.idName])
-      const details = await about
+      const { [context.idName]: id = '', ...input } = body as Record<string, string>
+      requireSameId(context.idName, id, params[context.idName])
+      const details = await context
         .storeOf(profiles)
         .update(caller, ownerFromParams(params), id, input, ifMatch)
-      return replyWith(represent(about)(details), { version: details.version })
+      return replyWith(represent(context)(details), { version: details.version })
     },
   })
 
-const deleteDetails = (about: ContactDetailsContext) =>
+const deleteDetails = (context: ContactDetailsContext) =>
   defineOperation({
-    ...writeDefaults(about),
-    id: `delete${about.of}${about.name}`,
+    ...writeDefaults(context),
+    id: `delete${context.idInfix}${context.name}`,
     method: 'delete',
-    path: `${about.path}/${about.noun}/{${about.idName}}`,
-    summary: `Delete ${withArticle(about.noun)} ${about.whose}`,
+    path: `${context.path}/${context.noun}/{${context.idName}}`,
+    summary: `Delete ${withArticle(context.noun)} ${context.whose}`,
     reply: [204],
     handle: ({ params }, { caller, profiles, ifMatch }) =>
-      about.storeOf(profiles).remove(caller, ownerFromParams(params), params[about.idName], ifMatch),
+      context.storeOf(profiles).remove(caller, ownerFromParams(params), params[context.idName], ifMatch),
   })
 
 export const contactDetailsOperations = [ADDRESS, CONTACT].flatMap((kind) =>

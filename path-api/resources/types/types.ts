@@ -124,8 +124,8 @@ const deleteType = ({ family, name, noun, one, params }: TypeOperationsContext) 
     handle: ({ params: { type } }, { caller, types, ifMatch }) => types[family].remove(caller, type, ifMatch),
   })
 
-function typeFamilyOperations(about: TypeFamilyOptions): Operation[] {
-  const { family, noun, forms, example } = about
+function typeFamilyOperations(options: TypeFamilyOptions): Operation[] {
+  const { family, noun, forms, example } = options
   const path: TypeOperationsContext['path'] = `/data/type/${family}`
   const representation = (type: StoredType): TypeRepresentation => {
     const { schema } = type as { schema?: string }
@@ -133,7 +133,7 @@ function typeFamilyOperations(about: TypeFamilyOptions): Operation[] {
     return pickClientFields(forms.resource.properties, read)
   }
   const operationsContext: TypeOperationsContext = {
-    ...about,
+    ...options,
     path,
     one: `${path}/{type}`,
     representation,

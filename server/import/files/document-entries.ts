@@ -61,10 +61,10 @@ const createMeasurementEntry = (body: JsonObject): PartialEntry => ({
   requests: [{ measurement: definedMembers(body) }],
 })
 const createResourceEntry = (
-  of: Extract<ImportRequest, { resource: string }>['resource'],
+  resourceName: Extract<ImportRequest, { resource: string }>['resource'],
   body: JsonObject,
 ): PartialEntry => ({
-  requests: [{ resource: of, body: definedMembers(body) }],
+  requests: [{ resource: resourceName, body: definedMembers(body) }],
 })
 
 /** Kinds whose bodies can be read, by schema name. */

@@ -3,7 +3,7 @@ import { ACCESS_TOKEN_LIFETIME_S } from '../../../server/accounts/tokens/access-
 import { readConfig } from '../../../server/config/config.ts'
 import { createStartClient } from '../../../server/database/client-options.ts'
 import { openDatabase } from '../../../server/database/open-database.ts'
-import { openSigningKeys, signingKeySeal } from '../../../server/keys/signing-keys.ts'
+import { openSigningKeys, signingKeyEncryption } from '../../../server/keys/signing-keys.ts'
 import { createDataDir, startServiceProcess, stopProcess } from '../service/service-process.ts'
 import { isFullSize } from '../test-size.ts'
 
@@ -41,9 +41,9 @@ async function openWithKeys(env: NodeJS.ProcessEnv, args: string[]): Promise<str
     const audit = await openAuditLog({ db, key: config.auditKey, clock, onFault: fail })
     await audit.close()
     if (config.open) return []
-    const seal = signingKeySeal(config.keyEncryptionKey)
+    const encryption = signingKeyEncryption(config.keyEncryptionKey)
     const times = { clock, tokenLifetime: ACCESS_TOKEN_LIFETIME_S, maxAgeDays: config.signingKeyDays }
-    const published = await (await openSigningKeys({ db, seal, ...times })).publicKeys()
+    const published = await (await openSigningKeys({ db, encryption, ...times })).publicKeys()
     return published.map(({ kid }) => kid)
   } finally {
     await client.close()

@@ -122,7 +122,7 @@ describe('access tokens', () => {
     const aged = await otherInstance({ clock: () => new Date(Date.now() + 31 * 24 * 3_600_000) })
     assert.notEqual((await aged.current()).kid, kid)
     const foreign = await otherInstance({
-      seal: createKeyEncryption('another configured key', 'signing keys'),
+      encryption: createKeyEncryption('another configured key', 'signing keys'),
     })
     const { kid: next } = await foreign.current()
     assert.ok((await foreign.publicKeys()).some((key) => key.kid === next))
@@ -134,7 +134,7 @@ describe('access tokens', () => {
 const otherInstance = (more: Partial<SigningKeyOptions> = {}) =>
   openSigningKeys({
     db: service.db,
-    seal: createKeyEncryption(config.keyEncryptionKey, 'signing keys'),
+    encryption: createKeyEncryption(config.keyEncryptionKey, 'signing keys'),
     maxAgeDays: 30,
     tokenLifetime: 900,
     clock: () => new Date(),

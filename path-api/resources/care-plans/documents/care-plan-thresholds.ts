@@ -12,7 +12,7 @@ const THRESHOLDS_MESSAGE = 'must be the name of a preset, limits, or a set with 
 
 /** The store validates thresholds: a schema with several forms would report one fault several times. */
 const thresholdsField = (
-  of: string,
+  noun: string,
   names: readonly string[],
   presetNames: readonly string[] = [],
   documentedRules?: TSchema,
@@ -30,7 +30,7 @@ const thresholdsField = (
     sentence: THRESHOLDS_MESSAGE,
     ...(documentedRules && { documented: documentedRules }),
     description:
-      `Thresholds for ${of}: ${presetNames.length > 0 ? `${presetNames.join(', ')}; ` : ''}limits ` +
+      `Thresholds for ${noun}: ${presetNames.length > 0 ? `${presetNames.join(', ')}; ` : ''}limits ` +
       `(${names.map((name) => `${name}Low, ${name}High`).join(', ')}, unit); or { name, unit, bands }`,
   })
 

@@ -24,12 +24,12 @@ export function definePlanDocumentOperations({
   documentsOf,
   saving,
   furtherViolations,
-  ...about
+  ...definition
 }: PlanDocumentOptions): Operation[] {
   const words = `the ${name.replace(/(?!^)[A-Z]/g, ' $&').toLowerCase()} of a care plan`
   return [
     defineOperation({
-      ...about,
+      ...definition,
       id: `get${name}`,
       method: 'get',
       summary: `Get ${words}`,
@@ -45,7 +45,7 @@ export function definePlanDocumentOperations({
       },
     }),
     defineOperation({
-      ...about,
+      ...definition,
       ...saving,
       id: `save${name}`,
       summary: `Replace ${words}`,

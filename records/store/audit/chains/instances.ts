@@ -39,9 +39,9 @@ export function macOfHeads(
 }
 
 /** Malformed heads count as unsigned: an attacker may have written anything. */
-export function isSealedBy(key: string, run: AuditInstance): boolean {
+export function hasValidHeadsMac(key: string, instance: AuditInstance): boolean {
   try {
-    return isSameMac(run.seal, macOfHeads(key, run))
+    return isSameMac(instance.seal, macOfHeads(key, instance))
   } catch {
     return false
   }
@@ -51,7 +51,7 @@ export function isSealedBy(key: string, run: AuditInstance): boolean {
 export async function isAuditKey(db: Db, key: string): Promise<boolean> {
   let last: AuditInstance | undefined
   for await (const run of auditInstanceCollection(db).find().sort({ _id: -1 })) {
-    if (isSealedBy(key, run)) return true
+    if (hasValidHeadsMac(key, run)) return true
     last = run
     if (run.formerKey !== undefined) break
   }

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { auditInstanceCollection, isSealedBy } from './instances.ts'
+import { auditInstanceCollection, hasValidHeadsMac } from './instances.ts'
 
 /** The runs of the service between two changes of AUDIT_KEY. */
 export interface KeyPeriod {
@@ -29,7 +29,7 @@ export async function readKeyPeriods(
       periods.push(period)
     }
     period.to = run._id
-    period.key ??= formerKeys.find((former) => isSealedBy(former, run))
+    period.key ??= formerKeys.find((former) => hasValidHeadsMac(former, run))
   }
   // A new run may start at any moment.
   Object.assign(period, { key, to: Number.POSITIVE_INFINITY })
