@@ -18,7 +18,7 @@ import {
 import { findLastOfEachCode } from '../operations/last-observations.ts'
 import { patientEverything } from '../operations/patient-everything.ts'
 import { patientSummary } from '../operations/patient-summary.ts'
-import { tryWrite } from '../operations/trial-write.ts'
+import { validateWrite } from '../operations/write-validation.ts'
 import { operationOutcome, parameterError } from '../outcome/issue.ts'
 import { listVersions } from '../resources/read-only/list-versions.ts'
 import { parseIncludes } from '../search/includes.ts'
@@ -54,7 +54,7 @@ export interface WrittenResource {
 }
 
 /** A write to be tried. */
-interface TrialRequest {
+interface ValidationRequest {
   mode: 'create' | 'update' | 'delete'
   id: string | undefined
   /** The id of a new resource. */
@@ -399,11 +399,11 @@ export class FhirResources {
     return searchBundle(this.base, `${this.base}/${path}`, { used, summary: 'false', elements: [] }, found)
   }
 
-  /** Tells the issues that a write would have, and stores nothing. @throws NotFound; Gone */
+  /** Finds the issues that a write would have, and stores nothing. @throws NotFound; Gone */
   async validate(
     caller: Caller,
     type: string,
-    { mode, id, newId, resource, isLenient }: TrialRequest,
+    { mode, id, newId, resource, isLenient }: ValidationRequest,
   ): Promise<FhirResource> {
     if (id !== undefined) await this.read(caller, type, id)
     const write = (options: ResourceWrite) => {
@@ -414,7 +414,7 @@ export class FhirResources {
         ? this.remove(caller, type, targetId, options)
         : this.update(caller, targetId, requireResource(resource), options)
     }
-    return operationOutcome(await tryWrite(this.#context, write, isLenient))
+    return operationOutcome(await validateWrite(this.#context, write, isLenient))
   }
 
   /** The only resource that a search finds. @throws PreconditionFailed when it has no criteria, or finds several */

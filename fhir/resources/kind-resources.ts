@@ -342,7 +342,11 @@ class KindResources implements ResourceSource {
     return this.#render(stream, await this.#locateFaults(kind, write))
   }
 
-  async remove(caller: Caller, resourceId: string, { expected, tx, isTrial }: ResourceWrite): Promise<void> {
+  async remove(
+    caller: Caller,
+    resourceId: string,
+    { expected, tx, isValidation: isTrial }: ResourceWrite,
+  ): Promise<void> {
     const { stream, record } = await this.#find(caller, resourceId)
     if (stream.suffix !== '') return this.#removePart(caller, stream, record, { expected, tx })
     const { id, ehrId } = record as RecordWithMetadata & { ehrId: string }

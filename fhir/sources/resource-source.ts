@@ -40,7 +40,7 @@ export interface ResourceWrite {
   expected?: ExpectedVersions
   tx?: Transaction | undefined
   /** The transaction is rolled back. */
-  isTrial?: true
+  isValidation?: true
   /** Accepts elements that the service drops. Called with their paths. */
   onDropped?: ((paths: readonly string[]) => void) | undefined
 }

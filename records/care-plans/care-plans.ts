@@ -21,6 +21,7 @@ import type { Page, PageRequest } from '../store/reading/pages.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
 import {
   type AuditedReads,
+  runAndRollBack,
   runAuditedReads,
   runStoreTransaction,
   type StoreContext,
@@ -140,7 +141,8 @@ export class CarePlans {
     const begin = (tx: Transaction) => this.stores.plans.createIn(caller, { ehrId }, plan, id, tx)
     if (!atOnce)
       return this.#createOrFind(caller, { id, ehrId }, async () => {
-        await this.#dryRun(async (tx) => {
+        // Shows refusals before a job is queued.
+        await runAndRollBack(this.#context, async (tx) => {
           await begin(tx)
           await this.participants.createAllIn(tx, caller, parentIds, invited)
         })
@@ -206,18 +208,6 @@ export class CarePlans {
   /** YYYY-MM-DD in UTC */
   #today(): string {
     return this.#context.clock().toISOString().slice(0, 10)
-  }
-
-  /** Runs a transaction and rolls it back, so that its refusals are known before a job is queued. */
-  async #dryRun(work: (tx: Transaction) => Promise<void>): Promise<void> {
-    const undone = new Error('It was only tried.')
-    const trial = runStoreTransaction(this.#context, async (tx) => {
-      await work(tx)
-      throw undone
-    })
-    await trial.catch((error) => {
-      if (error !== undone) throw error
-    })
   }
 
   /** The plan, once its background job has finished. @throws Unavailable when the job takes too long */

@@ -121,6 +121,30 @@ export async function runStoreTransaction<T>(
   return result
 }
 
+/** Ends a transaction that is only a dry run. */
+class RolledBack extends Error {
+  constructor() {
+    super('Rolled back: dry run')
+  }
+}
+
+/** Runs a transaction and rolls it back. @throws as the work does @returns the accesses that it would have audited */
+export async function runAndRollBack(
+  context: StoreContext,
+  work: (tx: Transaction) => Promise<unknown>,
+): Promise<AuditedAccess[]> {
+  let accesses: AuditedAccess[] = []
+  const dryRun = runStoreTransaction(context, async (tx) => {
+    await work(tx)
+    accesses = tx.accesses
+    throw new RolledBack()
+  })
+  await dryRun.catch((error) => {
+    if (!(error instanceof RolledBack)) throw error
+  })
+  return accesses
+}
+
 /**
  * Whether the server may have committed a failed transaction, or may still hold it. It ends a transaction itself when it
  * refuses a command.

@@ -18,13 +18,13 @@ import {
   withPost,
 } from '../fhir-operation.ts'
 
-const TRIAL_MODES = ['create', 'update', 'delete'] as const
-type TrialMode = (typeof TRIAL_MODES)[number]
+const VALIDATION_MODES = ['create', 'update', 'delete'] as const
+type ValidationMode = (typeof VALIDATION_MODES)[number]
 
 const modeField = Type.Optional(
-  Type.Unsafe<TrialMode>({
+  Type.Unsafe<ValidationMode>({
     type: 'string',
-    enum: TRIAL_MODES,
+    enum: VALIDATION_MODES,
     examples: ['create'],
     description: 'Kind of the write: create, update or delete',
   }),
@@ -32,19 +32,19 @@ const modeField = Type.Optional(
 
 const profileField = Type.Optional(
   Type.String({
-    description: 'Profile of which the resource must be',
+    description: 'Profile that the resource must have',
     examples: ['http://hl7.org/fhir/StructureDefinition/bodyweight'],
   }),
 )
 
-interface Trial {
-  mode: TrialMode
+interface SentValidation {
+  mode: ValidationMode
   resource: FhirResource | undefined
   profile?: string | undefined
 }
 
-/** The resource as of the profile. A write tells if the service keeps no such profile for it. */
-function claimProfile({ resource, profile }: Trial): FhirResource | undefined {
+/** The resource with the profile. The write refuses a profile that the service does not support for it. */
+function claimProfile({ resource, profile }: SentValidation): FhirResource | undefined {
   if (!resource || profile === undefined || profile === `${STRUCTURES}/${resource.resourceType}`)
     return resource
   const meta = (resource.meta ?? {}) as { profile?: unknown }
@@ -52,12 +52,12 @@ function claimProfile({ resource, profile }: Trial): FhirResource | undefined {
 }
 
 /** The resource and the mode in a body, which may be a resource of Parameters. @throws InvalidInput */
-function sentTrial(body: RawContent, type: string, mode: TrialMode): Trial {
+function sentValidation(body: RawContent, type: string, mode: ValidationMode): SentValidation {
   if (body.bytes.length === 0 && mode === 'delete') return { mode, resource: undefined }
   const json = sentFhirJson(body)
   const { resourceType, parameter } = (json ?? {}) as FhirResource
   if (resourceType !== 'Parameters') return { mode, resource: requireResource(json, type) }
-  const trial: Trial = { mode, resource: undefined }
+  const sent: SentValidation = { mode, resource: undefined }
   for (const [i, one] of (Array.isArray(parameter) ? parameter : []).entries()) {
     const {
       name,
@@ -66,9 +66,10 @@ function sentTrial(body: RawContent, type: string, mode: TrialMode): Trial {
       valueUri,
       valueCanonical = valueUri,
     } = (one ?? {}) as Record<string, unknown>
-    if (name === 'mode' && TRIAL_MODES.includes(valueCode as TrialMode)) trial.mode = valueCode as TrialMode
-    else if (name === 'profile' && typeof valueCanonical === 'string') trial.profile = valueCanonical
-    else if (name === 'resource') trial.resource = requireResource(resource, type)
+    if (name === 'mode' && VALIDATION_MODES.includes(valueCode as ValidationMode))
+      sent.mode = valueCode as ValidationMode
+    else if (name === 'profile' && typeof valueCanonical === 'string') sent.profile = valueCanonical
+    else if (name === 'resource') sent.resource = requireResource(resource, type)
     else
       throw new ServiceError('InvalidInput', {
         violations: [
@@ -80,19 +81,24 @@ function sentTrial(body: RawContent, type: string, mode: TrialMode): Trial {
         ],
       })
   }
-  return trial
+  return sent
 }
 
-/** The answer to a request that tries a write. */
-async function answerTrial(
+/** The reply to a request that validates a write: the issues that the write would have. */
+async function replyWithIssues(
   { type }: ResourceType,
-  { body, id, mode, profile }: { body: RawContent; id: string | undefined } & Omit<Trial, 'resource'>,
+  {
+    body,
+    id,
+    mode,
+    profile,
+  }: { body: RawContent; id: string | undefined } & Omit<SentValidation, 'resource'>,
   { caller, fhir, fhirPreferences, newId }: Context<'user'>,
 ) {
-  const input = sentTrial(body, type, mode)
-  const trial = { mode: input.mode, resource: claimProfile({ profile, ...input }) }
+  const input = sentValidation(body, type, mode)
+  const request = { mode: input.mode, resource: claimProfile({ profile, ...input }) }
   const isLenient = fhirPreferences.handling === 'lenient'
-  return replyWithBundle(await fhir.validate(caller, type, { ...trial, id, newId: newId(), isLenient }))
+  return replyWithBundle(await fhir.validate(caller, type, { ...request, id, newId: newId(), isLenient }))
 }
 
 const LAST_CRITERIA = ['patient', 'subject', 'code', 'category', 'date', 'status', '_format']
@@ -118,7 +124,7 @@ const TYPE_OPERATIONS: Readonly<Record<string, (resourceType: ResourceType) => O
         summary: `Check whether ${one} could be written`,
         access: 'user',
         handle: ({ query: { mode = 'create', profile }, body }, context) =>
-          answerTrial(resourceType, { body, id: undefined, mode, profile }, context),
+          replyWithIssues(resourceType, { body, id: undefined, mode, profile }, context),
       }),
       defineOperation({
         ...common,
@@ -129,7 +135,7 @@ const TYPE_OPERATIONS: Readonly<Record<string, (resourceType: ResourceType) => O
         access: 'record',
         errors: ['Gone'],
         handle: ({ params: { id }, query: { mode = 'update', profile }, body }, context) =>
-          answerTrial(resourceType, { body, id: String(id), mode, profile }, context),
+          replyWithIssues(resourceType, { body, id: String(id), mode, profile }, context),
       }),
     ]
   },
