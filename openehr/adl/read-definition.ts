@@ -30,7 +30,7 @@ const PRIMITIVE_CONSTRAINT = /\|[^|\n]*\||(?:true\b|false\b|yyyy|[A-Z\d+-])[\w:?
 
 /** A reference to a node in another place of the archetype. */
 interface NodeReference {
-  at: number
+  position: number
   path: string
   node: ObjectConstraint
 }
@@ -47,7 +47,7 @@ export function readDefinition(scanner: AdlScanner, archetype: ArchetypeRoot): O
   scanner.expectEnd('the end of the definition')
   for (const use of reader.references) resolveReference(use, root)
   const [first] = reader.references
-  if (first) requireMaxNodes(root, first.at)
+  if (first) requireMaxNodes(root, first.position)
   return root
 }
 
@@ -81,7 +81,7 @@ class DefinitionReader {
   }
 
   #node(rmType: string, properties: Partial<ObjectConstraint> = {}): ObjectConstraint {
-    if (++this.#count > MAX_NODES) throw tooManyNodes(this.#scanner.at)
+    if (++this.#count > MAX_NODES) throw tooManyNodes(this.#scanner.position)
     const archetype = this.#archetype
     return {
       rmType,
@@ -175,8 +175,8 @@ class DefinitionReader {
     const rmType = scanner.expect(/[A-Z][A-Z0-9_]*/y, 'a class')
     const nodeId = scanner.take(NODE_ID)?.slice(1, -1) ?? ''
     const node = this.#node(rmType, { nodeId, occurrences: this.#range('occurrences') ?? EXACTLY_ONCE })
-    const { at } = scanner
-    this.references.push({ at, path: scanner.expect(NODE_PATH, 'the path of a node'), node })
+    const { position } = scanner
+    this.references.push({ position, path: scanner.expect(NODE_PATH, 'the path of a node'), node })
     return node
   }
 
@@ -246,8 +246,8 @@ class DefinitionReader {
 
 const EXACTLY_ONCE: Interval = { lower: 1, upper: 1, lowerIncluded: true, upperIncluded: true }
 
-const tooManyNodes = (at: number) =>
-  new TextSyntaxError(at, `has more than ${MAX_NODES} nodes, or is deeper than ${MAX_DEPTH}`)
+const tooManyNodes = (position: number) =>
+  new TextSyntaxError(position, `has more than ${MAX_NODES} nodes, or is deeper than ${MAX_DEPTH}`)
 
 const readOrdinals = (list: OdinValue | undefined) =>
   [...(odinMembers(list)?.values() ?? [])].map((one) => {
@@ -258,7 +258,7 @@ const readOrdinals = (list: OdinValue | undefined) =>
   })
 
 /** Replaces a reference by the node that it names. @throws TextSyntaxError when there is no such node */
-function resolveReference({ at, path, node }: NodeReference, root: ObjectConstraint): void {
+function resolveReference({ position, path, node }: NodeReference, root: ObjectConstraint): void {
   let target: ObjectConstraint | undefined = root
   for (const [, name, nodeId] of path.matchAll(PATH_STEPS)) {
     const children: ObjectConstraint[] | undefined = target?.attributes.find(
@@ -268,7 +268,7 @@ function resolveReference({ at, path, node }: NodeReference, root: ObjectConstra
   }
   if (!target)
     throw new TextSyntaxError(
-      at,
+      position,
       `expected the path of a node of this archetype, found ${path.slice(0, 200)}`,
     )
   node.attributes = target.attributes
@@ -279,10 +279,10 @@ function resolveReference({ at, path, node }: NodeReference, root: ObjectConstra
  * @throws TextSyntaxError when reused nodes make an archetype too large, or endless because a node reuses its
  * own ancestor
  */
-function requireMaxNodes(root: ObjectConstraint, at: number): void {
+function requireMaxNodes(root: ObjectConstraint, position: number): void {
   let count = 0
   const visit = ({ attributes }: ObjectConstraint, depth: number): void => {
-    if (++count > MAX_NODES || depth > MAX_DEPTH) throw tooManyNodes(at)
+    if (++count > MAX_NODES || depth > MAX_DEPTH) throw tooManyNodes(position)
     for (const { children } of attributes) for (const child of children) visit(child, depth + 1)
   }
   visit(root, 0)

@@ -46,13 +46,13 @@ export function checkQuery(query: QueryTree, parameters: QueryParameters): Query
   for (const path of pathsOfQuery(bound)) {
     if (!variables.has(path.variable.toLowerCase()))
       throw new TextSyntaxError(
-        path.at,
+        path.position,
         `${quoteShortened(path.variable)} is not a variable of FROM, which has ${listVariables(variables)}`,
       )
     parts += Math.max(path.parts.length, 1)
     if (path.parts.length > MAX_PATH_STEPS || parts > MAX_STEPS_IN_ALL)
       throw new TextSyntaxError(
-        path.at,
+        path.position,
         `a path can have at most ${MAX_PATH_STEPS} steps, all paths together ${MAX_STEPS_IN_ALL}`,
       )
   }
@@ -79,26 +79,27 @@ function collectVariables(from: ClassNode): Variables {
       return
     }
     if (++classes > MAX_CLASSES)
-      throw new TextSyntaxError(containment.at, `FROM can have at most ${MAX_CLASSES} classes`)
+      throw new TextSyntaxError(containment.position, `FROM can have at most ${MAX_CLASSES} classes`)
     requireClass(containment, isFirst)
     const { variable } = containment
     if (variable !== undefined && variables.has(variable.toLowerCase()))
       throw new TextSyntaxError(
-        containment.at,
+        containment.position,
         `the variable ${quoteShortened(variable)} is already defined: use another name`,
       )
     if (variable !== undefined) variables.set(variable.toLowerCase(), variable)
-    if (containment.contains) visit(containment.contains.what, false)
+    if (containment.contains) visit(containment.contains.containment, false)
   }
   visit(from, true)
   return variables
 }
 
-function requireClass({ rmType, at }: ClassNode, isFirst: boolean): void {
-  if (rmType === 'EHR' && !isFirst) throw new TextSyntaxError(at, 'EHR must be the first class after FROM')
+function requireClass({ rmType, position }: ClassNode, isFirst: boolean): void {
+  if (rmType === 'EHR' && !isFirst)
+    throw new TextSyntaxError(position, 'EHR must be the first class after FROM')
   if (!CONTAINER_CLASSES.has(rmType) && findRmClass(rmType) === undefined)
     throw new TextSyntaxError(
-      at,
+      position,
       `${quoteShortened(rmType)} is not a class of the reference model, such as COMPOSITION`,
     )
 }
@@ -162,7 +163,7 @@ function checkOrder(order: OrderBy, query: QueryTree, variables: Variables): Ord
   const isGrouped = query.columns.some(({ expression }) => expression.kind === 'aggregate')
   if (column === undefined && isGrouped)
     throw new TextSyntaxError(
-      operand.at,
+      operand.position,
       'a query with COUNT, MIN, MAX, SUM or AVG can be ordered by its columns only',
     )
   return column === undefined ||
@@ -217,40 +218,46 @@ function bindMember(node: object, name: string, value: unknown, binding: Binding
   return found
 }
 
-function countPattern({ value, at }: Literal, binding: Binding): void {
+function countPattern({ value, position }: Literal, binding: Binding): void {
   const { length } = String(value)
   if (length > MAX_PATTERN_LENGTH)
-    throw new TextSyntaxError(at, `the pattern of LIKE can have at most ${MAX_PATTERN_LENGTH} characters`)
+    throw new TextSyntaxError(
+      position,
+      `the pattern of LIKE can have at most ${MAX_PATTERN_LENGTH} characters`,
+    )
   binding.patterns++
   binding.patternCharacters += length
   if (binding.patterns > MAX_PATTERNS || binding.patternCharacters > MAX_PATTERN_CHARACTERS)
     throw new TextSyntaxError(
-      at,
+      position,
       `a query can have at most ${MAX_PATTERNS} patterns of LIKE, with ${MAX_PATTERN_CHARACTERS} characters together`,
     )
 }
 
-function parameterValue({ name, at }: Parameter, parameters: QueryParameters): unknown {
+function parameterValue({ name, position }: Parameter, parameters: QueryParameters): unknown {
   if (!Object.hasOwn(parameters, name))
-    throw new TextSyntaxError(at, `query_parameters has no value for $${name.slice(0, 60)}`)
+    throw new TextSyntaxError(position, `query_parameters has no value for $${name.slice(0, 60)}`)
   return parameters[name]
 }
 
 function bindSingleValue(parameter: Parameter, parameters: QueryParameters): Literal {
-  const { at, name } = parameter
+  const { position, name } = parameter
   const value = parameterValue(parameter, parameters)
   if (value === null || ['string', 'number', 'boolean'].includes(typeof value))
-    return { kind: 'literal', value: value as Literal['value'], at }
+    return { kind: 'literal', value: value as Literal['value'], position }
   throw new TextSyntaxError(
-    at,
+    position,
     `$${name} must be a string, a number, true, false or null, not ${describeType(value)}`,
   )
 }
 
 function bindText(parameter: Parameter, parameters: QueryParameters): Literal {
   const value = parameterValue(parameter, parameters)
-  if (typeof value === 'string') return { kind: 'literal', value, at: parameter.at }
-  throw new TextSyntaxError(parameter.at, `$${parameter.name} must be a string, not ${describeType(value)}`)
+  if (typeof value === 'string') return { kind: 'literal', value, position: parameter.position }
+  throw new TextSyntaxError(
+    parameter.position,
+    `$${parameter.name} must be a string, not ${describeType(value)}`,
+  )
 }
 
 function bindList(one: Constant, binding: Binding): Constant[] {
@@ -258,7 +265,7 @@ function bindList(one: Constant, binding: Binding): Constant[] {
   binding.matchesValues += Array.isArray(value) ? value.length : 1
   if (binding.matchesValues > MAX_MATCHES_VALUES)
     throw new TextSyntaxError(
-      one.at,
+      one.position,
       `the lists of MATCHES can have at most ${MAX_MATCHES_VALUES} values together`,
     )
   if (!Array.isArray(value)) return [one]

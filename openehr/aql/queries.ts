@@ -132,8 +132,8 @@ export class Queries {
     const archetype = this.#haveFacts() ? countedArchetype(query) : undefined
     const grouping = this.#haveFacts() ? recogniseFactGrouping(query) : undefined
     const page = { hasMore: false }
-    const about = { reading, query, grouping, structures: this.#structures }
-    const group = () => this.#group(about, window, { evaluate, page })
+    const groupingInput = { reading, query, grouping, structures: this.#structures }
+    const group = () => this.#group(groupingInput, window, { evaluate, page })
     const rowBatches =
       archetype === undefined
         ? group()
@@ -150,16 +150,16 @@ export class Queries {
   async *#group(
     {
       grouping,
-      ...about
+      ...input
     }: Omit<Parameters<typeof groupByFacts>[0], 'grouping'> & {
       grouping: FactGrouping | undefined
     },
     window: RowWindow,
     { evaluate, page }: { evaluate: () => AsyncGenerator<ResultRow[]>; page: { hasMore: boolean } },
   ): AsyncGenerator<ResultRow[]> {
-    const groups = grouping && (await groupByFacts({ ...about, grouping }))
+    const groups = grouping && (await groupByFacts({ ...input, grouping }))
     if (!grouping || !groups) return yield* evaluate()
-    const { rows, hasMore } = rowsOfGroups(about.query, grouping, groups, window)
+    const { rows, hasMore } = rowsOfGroups(input.query, grouping, groups, window)
     page.hasMore = hasMore
     yield rows
   }
@@ -170,10 +170,10 @@ export class Queries {
   }
 
   /** Evaluates records in the order of the result if the database can return them so, otherwise all. */
-  async *#evaluate(about: EvaluationInput): AsyncGenerator<ResultRow[]> {
-    const { order } = about.reading.plan
-    const inOrder = order && (await evaluateInOrder({ ...about, order, structures: this.#structures }))
-    const { reading, ...rest } = about
+  async *#evaluate(input: EvaluationInput): AsyncGenerator<ResultRow[]> {
+    const { order } = input.reading.plan
+    const inOrder = order && (await evaluateInOrder({ ...input, order, structures: this.#structures }))
+    const { reading, ...rest } = input
     yield* inOrder ?? evaluateRows({ ...rest, trees: scanEhrTrees(reading) })
   }
 
@@ -189,7 +189,7 @@ export class Queries {
     const withheldIds = isOne && (await ehrs.withheldIds())
     const count = withheldIds && (await countArchetypeByIndex(db, this.#views, archetypeId, withheldIds))
     if (typeof count !== 'number') yield* evaluate()
-    else yield [{ cells: [String(count)], keys: [], from: [] }]
+    else yield [{ cells: [String(count)], keys: [], sources: [] }]
   }
 
   async explain(caller: Caller, request: QueryRequest): Promise<QueryExplanation> {
@@ -323,5 +323,5 @@ const inMemorySteps = ({ from, where, orderBy, distinct, columns }: QueryTree): 
     ['DISTINCT', distinct],
     ['ORDER BY', orderBy.length > 0],
   ]
-  return parts.flatMap(([name, is]) => (is ? [name] : []))
+  return parts.flatMap(([name, isNeeded]) => (isNeeded ? [name] : []))
 }

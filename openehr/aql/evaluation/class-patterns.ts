@@ -43,7 +43,7 @@ export function buildQueryPattern(from: Containment): QueryPattern {
     const allVersions = around.allVersions || containment.versions === 'all'
     const { contains } = containment
     const inFolder = around.inFolder || containment.rmType === 'FOLDER'
-    const inner = contains && compile(contains.what, { allVersions, inFolder, container: containment })
+    const inner = contains && compile(contains.containment, { allVersions, inFolder, container: containment })
     return {
       kind: 'class',
       slot,
@@ -111,12 +111,13 @@ function createNodeTest(
   const accepts: ObjectTest = predicate ? createObjectTest(predicate) : () => true
   const cache = new Map<string, boolean>()
   const isOfClass = (type: string): boolean => {
-    let is = cache.get(type)
-    if (is === undefined) {
-      is = type === rmType || isSubclassOf(type, rmType) || (isVersionClass(rmType) && isVersionClass(type))
-      cache.set(type, is)
+    let isSubclass = cache.get(type)
+    if (isSubclass === undefined) {
+      isSubclass =
+        type === rmType || isSubclassOf(type, rmType) || (isVersionClass(rmType) && isVersionClass(type))
+      cache.set(type, isSubclass)
     }
-    return is
+    return isSubclass
   }
   return ({ object, latest, isReferred }) =>
     isOfClass(object._type) && (allVersions || latest) && (inFolder || !isReferred) && accepts(object)
@@ -130,12 +131,12 @@ export function findCandidates({ nodes }: EhrTree, { accepts }: ClassPattern): n
 }
 
 /** The index of the first number that is not below `from`, by binary search; the numbers are ascending. */
-export function lowerBound(numbers: readonly number[], from: number): number {
+export function lowerBound(numbers: readonly number[], lowest: number): number {
   let low = 0
   let high = numbers.length
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((numbers[middle] as number) < from) low = middle + 1
+    if ((numbers[middle] as number) < lowest) low = middle + 1
     else high = middle
   }
   return low

@@ -14,8 +14,8 @@ export interface EvaluationContext {
 
 /** A condition on rows, and the variables on which it depends. */
 export interface ConditionCheck {
-  of(row: BindingRow): Truth
-  about: readonly BindingVariable[]
+  evaluate(row: BindingRow): Truth
+  variables: readonly BindingVariable[]
   /** Two operands that must be equal for the condition to hold. */
   equal?: readonly [OperandGetter, OperandGetter] | undefined
 }
@@ -26,11 +26,11 @@ export function createGetter(operand: Operand, joins: PathJoins, context: Evalua
   if (operand.kind === 'call') {
     const getters = operand.arguments.map((one) => createGetter(one, joins, context))
     return {
-      about: getters.flatMap(({ about }) => about),
-      of: (row) => ({
+      variables: getters.flatMap(({ variables }) => variables),
+      getValue: (row) => ({
         value: applyFunction(
           operand.name,
-          getters.map((one) => one.of(row)),
+          getters.map((one) => one.getValue(row)),
           context.now,
           context.steps,
         ),
@@ -38,7 +38,7 @@ export function createGetter(operand: Operand, joins: PathJoins, context: Evalua
     }
   }
   const term: Term = { value: constantValue(operand) }
-  return { of: () => term, about: [] }
+  return { getValue: () => term, variables: [] }
 }
 
 /** The terms of an AND, which are checked one by one. */
@@ -60,8 +60,8 @@ export function prepareCheck(
     case 'not': {
       const createCheck = prepareCheck(condition.term, joins, context)
       return () => {
-        const { of, about } = createCheck()
-        return { about, of: (row) => negateTruth(of(row)) }
+        const { evaluate, variables } = createCheck()
+        return { variables, evaluate: (row) => negateTruth(evaluate(row)) }
       }
     }
     case 'exists':
@@ -70,9 +70,13 @@ export function prepareCheck(
       const left = createGetter(condition.left, joins, context)
       const right = createGetter(condition.right, joins, context)
       const { operator } = condition
-      const about = [...left.about, ...right.about]
+      const variables = [...left.variables, ...right.variables]
       const equal = operator === '=' ? ([left, right] as const) : undefined
-      return () => ({ about, equal, of: (row) => compareTerms(left.of(row), operator, right.of(row)) })
+      return () => ({
+        variables,
+        equal,
+        evaluate: (row) => compareTerms(left.getValue(row), operator, right.getValue(row)),
+      })
     }
     case 'like':
       return prepareLike(condition, joins, context)
@@ -92,16 +96,16 @@ function prepareJoined(
   const decisive = kind === 'or'
   return () => {
     const checks = checkFactories.map((one) => one())
-    const of = (row: BindingRow): Truth => {
+    const evaluate = (row: BindingRow): Truth => {
       let unknown = false
       for (const one of checks) {
-        const truth = one.of(row)
+        const truth = one.evaluate(row)
         if (truth === decisive) return decisive
         if (truth === undefined) unknown = true
       }
       return unknown ? undefined : !decisive
     }
-    return { of, about: checks.flatMap(({ about }) => about) }
+    return { evaluate, variables: checks.flatMap(({ variables }) => variables) }
   }
 }
 
@@ -111,12 +115,12 @@ function prepareLike(
   context: EvaluationContext,
 ): () => ConditionCheck {
   const operand = createGetter(left, joins, context)
-  const fits = createLikeMatcher(String(constantValue(pattern)), context.steps)
-  const of = (row: BindingRow): Truth => {
-    const text = textOfTerm(operand.of(row))
-    return text === undefined ? undefined : fits(text)
+  const matches = createLikeMatcher(String(constantValue(pattern)), context.steps)
+  const evaluate = (row: BindingRow): Truth => {
+    const text = textOfTerm(operand.getValue(row))
+    return text === undefined ? undefined : matches(text)
   }
-  return () => ({ of, about: operand.about })
+  return () => ({ evaluate, variables: operand.variables })
 }
 
 function prepareMatches(
@@ -126,10 +130,10 @@ function prepareMatches(
 ): () => ConditionCheck {
   const operand = createGetter(left, joins, context)
   const terms = values.map((value) => ({ value: constantValue(value) }))
-  const of = (row: BindingRow): Truth => {
-    const term = operand.of(row)
+  const evaluate = (row: BindingRow): Truth => {
+    const term = operand.getValue(row)
     if (term.value === undefined || term.value === null) return undefined
     return terms.some((one) => compareTerms(term, '=', one) === true)
   }
-  return () => ({ of, about: operand.about })
+  return () => ({ evaluate, variables: operand.variables })
 }

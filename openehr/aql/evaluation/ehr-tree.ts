@@ -65,26 +65,27 @@ function addDocument(
   isReferred: boolean,
   referredDocuments?: ReferredDocuments,
 ): void {
-  const about = { record, latest, isReferred }
-  const versionNode = version && { object: version, end: 0, ...about }
+  const nodeOrigin = { record, latest, isReferred }
+  const versionNode = version && { object: version, end: 0, ...nodeOrigin }
   if (versionNode) nodes.push(versionNode)
-  if (object) addTree(nodes, object, about, referredDocuments)
+  if (object) addTree(nodes, object, nodeOrigin, referredDocuments)
   if (versionNode) versionNode.end = nodes.length
 }
 
 function addTree(
   nodes: TreeNode[],
   object: RmObject,
-  about: Omit<TreeNode, 'object' | 'end'>,
+  nodeOrigin: Omit<TreeNode, 'object' | 'end'>,
   referredDocuments?: ReferredDocuments,
 ): void {
-  const node = { object, end: 0, ...about }
+  const node = { object, end: 0, ...nodeOrigin }
   nodes.push(node)
   for (const name in object) {
     const value = object[name]
     if (Array.isArray(value)) {
-      for (const member of value) if (isRmObject(member)) addTree(nodes, member, about, referredDocuments)
-    } else if (isRmObject(value)) addTree(nodes, value, about, referredDocuments)
+      for (const member of value)
+        if (isRmObject(member)) addTree(nodes, member, nodeOrigin, referredDocuments)
+    } else if (isRmObject(value)) addTree(nodes, value, nodeOrigin, referredDocuments)
   }
   if (referredDocuments && object._type === 'FOLDER') addReferred(nodes, object, referredDocuments)
   node.end = nodes.length

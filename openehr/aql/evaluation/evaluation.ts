@@ -24,7 +24,7 @@ export interface Evaluation {
 }
 
 /** The operand of COUNT(*). */
-const COUNT_EACH: OperandGetter = { of: () => ({ value: true }), about: [] }
+const COUNT_EACH: OperandGetter = { getValue: () => ({ value: true }), variables: [] }
 
 /** @param query checked, with bound parameters */
 export function createEvaluation(query: QueryTree, now: Date): Evaluation {
@@ -46,13 +46,13 @@ export function createEvaluation(query: QueryTree, now: Date): Evaluation {
     ...patterns,
     steps: joins.steps,
     conditions: checkFactories.map((one) => one()),
-    rowVariables: [...columns, ...orderBy].flatMap(({ about }) => about),
+    rowVariables: [...columns, ...orderBy].flatMap(({ variables }) => variables),
   })
   const effort = new TryBudget()
   return {
     steps: context.steps,
-    columns: columns.map(({ of }) => of),
-    orderBy: orderBy.map(({ of }) => of),
+    columns: columns.map(({ getValue }) => getValue),
+    orderBy: orderBy.map(({ getValue }) => getValue),
     rows: (tree) =>
       new MatchEnumerator(variables, joins, tree, { tries: effort, steps: context.steps }).enumerate(),
   }

@@ -40,8 +40,8 @@ function createNameTest(name: Constant | CodeLiteral): (name: unknown) => boolea
   const { code, terminology } = name
   return (actualName) => {
     const phrase = isRmObject(actualName) ? (actualName.defining_code as RmObject | undefined) : undefined
-    const of = (phrase?.terminology_id as RmObject | undefined)?.value
-    return phrase?.code_string === code && (terminology === undefined || terminology === of)
+    const terminologyId = (phrase?.terminology_id as RmObject | undefined)?.value
+    return phrase?.code_string === code && (terminology === undefined || terminology === terminologyId)
   }
 }
 

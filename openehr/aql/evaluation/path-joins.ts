@@ -36,8 +36,8 @@ export interface PathJoinStep {
 
 /** Computes an operand of a row; with the variables that it uses. */
 export interface OperandGetter {
-  of(row: BindingRow): Term
-  about: readonly BindingVariable[]
+  getValue(row: BindingRow): Term
+  variables: readonly BindingVariable[]
 }
 
 /** Two equal predicates give the same key, wherever they are in the text. */
@@ -88,8 +88,8 @@ export class PathJoins {
    * it after all other paths were added, because it adds no steps and no rows.
    */
   createExistenceTest({ variable, predicate, parts }: Path): {
-    of(row: BindingRow): boolean
-    about: readonly BindingVariable[]
+    evaluate(row: BindingRow): boolean
+    variables: readonly BindingVariable[]
   } {
     const slot = this.#variables.get(variable) as number
     let last: number | undefined
@@ -102,12 +102,12 @@ export class PathJoins {
       if (existingStep === undefined) rest.push(step)
       else last = existingStep
     }
-    const { of, about } = this.#createGetter(slot, last)
+    const { getValue, variables } = this.#createGetter(slot, last)
     const evaluateRest = createPathEvaluator(rest)
     return {
-      about,
-      of: (row) => {
-        const { value } = of(row)
+      variables,
+      evaluate: (row) => {
+        const { value } = getValue(row)
         if (accepts && !(isRmObject(value) && accepts(value))) return false
         return evaluateRest(value).some((term) => term.value !== undefined && term.value !== null)
       },
@@ -131,15 +131,15 @@ export class PathJoins {
   }
 
   #createGetter(slot: number, step: number | undefined): OperandGetter {
-    const about = [{ slot, step }]
-    if (step === undefined) return { of: ({ bound }) => ({ value: bound[slot]?.object }), about }
+    const variables = [{ slot, step }]
+    if (step === undefined) return { getValue: ({ bound }) => ({ value: bound[slot]?.object }), variables }
     const { attribute } = this.steps[step] as PathJoinStep
-    const of = (row: BindingRow): Term => ({
+    const getValue = (row: BindingRow): Term => ({
       value: row.values[step],
       parent: this.#parentValue(step, row) as RmObject | undefined,
       attribute,
     })
-    return { of, about }
+    return { getValue, variables }
   }
 
   #parentValue(step: number, row: BindingRow): unknown {

@@ -30,7 +30,7 @@ export class KnownStructures {
   }
 
   /** @returns undefined if they are too many or too large */
-  of(archetypeId: string): Promise<Structures | undefined> {
+  findStructures(archetypeId: string): Promise<Structures | undefined> {
     const reader = this.#readers.get(archetypeId) ?? this.#readerOf(archetypeId)
     this.#readers.set(archetypeId, reader)
     return reader()

@@ -28,14 +28,14 @@ export type LiteralValue = string | number | boolean | null
 export interface Literal {
   kind: 'literal'
   value: LiteralValue
-  at: number
+  position: number
 }
 
 /** `$name` */
 export interface Parameter {
   kind: 'parameter'
   name: string
-  at: number
+  position: number
 }
 
 export type Constant = Literal | Parameter
@@ -46,7 +46,7 @@ export interface Path {
   variable: string
   predicate?: Predicate
   parts: PathStep[]
-  at: number
+  position: number
 }
 
 /** One step of a path: an attribute, and a predicate that selects its members. */
@@ -59,7 +59,7 @@ export interface FunctionCall {
   kind: 'call'
   name: string
   arguments: Operand[]
-  at: number
+  position: number
 }
 
 export type Operand = Constant | Path | FunctionCall
@@ -70,7 +70,7 @@ export interface AggregateCall {
   distinct: boolean
   /** Missing for `*`. */
   path?: Path
-  at: number
+  position: number
 }
 
 export type Operator = '=' | '!=' | '<' | '<=' | '>' | '>='
@@ -93,7 +93,7 @@ export interface CodeLiteral {
   code: string
 }
 
-export type Containment = ClassNode | { kind: 'and' | 'or'; terms: Containment[]; at: number }
+export type Containment = ClassNode | { kind: 'and' | 'or'; terms: Containment[]; position: number }
 
 /** `OBSERVATION o[…] CONTAINS …` */
 export interface ClassNode {
@@ -103,8 +103,8 @@ export interface ClassNode {
   predicate?: Predicate
   /** Only for a VERSION. */
   versions?: 'latest' | 'all'
-  contains?: { isNegated: boolean; what: Containment }
-  at: number
+  contains?: { isNegated: boolean; containment: Containment }
+  position: number
 }
 
 export type Condition =
@@ -115,10 +115,10 @@ export type Condition =
   | { kind: 'like'; left: Operand; pattern: Constant }
   | { kind: 'matches'; left: Operand; values: Constant[] }
 
-/** The content of a node as text: that of two nodes is the same if they differ only in their places in the query. */
+/** The content of a node as text: that of two nodes is the same if they differ only in their positions in the query. */
 export function contentKey(node: unknown): string {
   if (typeof node !== 'object' || node === null) return JSON.stringify(node) ?? ''
   if (Array.isArray(node)) return `[${node.map(contentKey).join()}]`
-  const members = Object.entries(node).filter(([name, value]) => name !== 'at' && value !== undefined)
+  const members = Object.entries(node).filter(([name, value]) => name !== 'position' && value !== undefined)
   return `{${members.map(([name, value]) => `${name}:${contentKey(value)}`).join()}}`
 }

@@ -45,7 +45,7 @@ function parseMatchesValues(reader: TokenReader): Constant[] {
 }
 
 function refuseTerminology(reader: TokenReader): never {
-  throw new TextSyntaxError(reader.peek().at, 'TERMINOLOGY is not supported: list the codes')
+  throw new TextSyntaxError(reader.peek().position, 'TERMINOLOGY is not supported: list the codes')
 }
 
 /** The permitted number of arguments of each function. */
@@ -78,7 +78,7 @@ export function parseOperand(reader: TokenReader): Operand {
 }
 
 function parseFunctionCall(reader: TokenReader): FunctionCall {
-  const { kind, text, at } = reader.peek()
+  const { kind, text, position } = reader.peek()
   const name = text.toUpperCase()
   if (name === 'TERMINOLOGY') refuseTerminology(reader)
   const arity = kind === 'word' ? lookUp(FUNCTION_ARITIES, name) : undefined
@@ -92,8 +92,8 @@ function parseFunctionCall(reader: TokenReader): FunctionCall {
   const [least, most] = arity
   if (operands.length < least || operands.length > most)
     throw new TextSyntaxError(
-      at,
+      position,
       `${name} needs ${least === most ? least : `${least} to ${most}`} arguments, not ${operands.length}`,
     )
-  return { kind: 'call', name, arguments: operands, at }
+  return { kind: 'call', name, arguments: operands, position }
 }

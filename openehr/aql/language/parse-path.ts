@@ -22,11 +22,11 @@ export function parseOperator(reader: TokenReader): Operator {
 
 /** `o[at0001]/data[at0001]/events` */
 export function parsePath(reader: TokenReader): Path {
-  const { at } = reader.peek()
-  const variable = reader.name('a path')
+  const { position } = reader.peek()
+  const variable = reader.takeName('a path')
   const predicate = parsePredicate(reader)
   const parts = reader.symbol('/') ? parseSteps(reader) : []
-  return { kind: 'path', variable, ...(predicate && { predicate }), parts, at }
+  return { kind: 'path', variable, ...(predicate && { predicate }), parts, position }
 }
 
 /** The steps after a variable, or within a predicate. */
@@ -56,12 +56,12 @@ const parsePredicateAlternatives = (reader: TokenReader): Predicate =>
 function parseSinglePredicate(reader: TokenReader): Predicate {
   const predicate = reader.readEnclosed('(', () => parsePredicateAlternatives(reader))
   if (predicate) return predicate
-  const { kind, text, at } = reader.peek()
+  const { kind, text, position } = reader.peek()
   if (kind === 'parameter')
-    return parseNamedPredicate(reader, { kind: 'parameter', name: reader.take().text, at })
+    return parseNamedPredicate(reader, { kind: 'parameter', name: reader.take().text, position })
   if (kind === 'code' && !reader.isSymbol('/', 1)) {
     reader.take()
-    return parseNamedPredicate(reader, { kind: 'literal', value: text, at })
+    return parseNamedPredicate(reader, { kind: 'literal', value: text, position })
   }
   if (kind !== 'word') reader.fail('an archetype id, a node id, a parameter or a comparison')
   return parsePredicateComparison(reader)
@@ -69,7 +69,7 @@ function parseSinglePredicate(reader: TokenReader): Predicate {
 
 function parseNamedPredicate(reader: TokenReader, id: Constant): Predicate {
   if (!reader.symbol(',')) return { kind: 'node', id }
-  const { kind, text, at } = reader.peek()
+  const { kind, text, position } = reader.peek()
   if (kind === 'code') {
     reader.take()
     const [code = '', terminology] = text.split('::').reverse()
@@ -78,7 +78,7 @@ function parseNamedPredicate(reader: TokenReader, id: Constant): Predicate {
   }
   const name = reader.readConstant()
   if (name === undefined || (name.kind === 'literal' && typeof name.value !== 'string'))
-    reader.fail('the name of the node', { ...reader.peek(), at })
+    reader.fail('the name of the node', { ...reader.peek(), position })
   return { kind: 'node', id, name }
 }
 
@@ -86,14 +86,14 @@ function parsePredicateComparison(reader: TokenReader): Predicate {
   const parts = parseSteps(reader)
   if (reader.isWord('MATCHES'))
     throw new TextSyntaxError(
-      reader.peek().at,
+      reader.peek().position,
       'regular expressions are not supported: use =, !=, <, <=, > or >=',
     )
   const operator = parseOperator(reader)
-  const { kind, text, at } = reader.peek()
+  const { kind, text, position } = reader.peek()
   if (kind === 'code') {
     reader.take()
-    return { kind: 'comparison', path: parts, operator, to: { kind: 'literal', value: text, at } }
+    return { kind: 'comparison', path: parts, operator, to: { kind: 'literal', value: text, position } }
   }
   const to = reader.readConstant() ?? { kind: 'relative' as const, path: parseSteps(reader) }
   return { kind: 'comparison', path: parts, operator, to }

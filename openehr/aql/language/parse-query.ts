@@ -20,11 +20,11 @@ export function parseQuery(text: string): QueryTree {
   reader.expect('FROM')
   const from = parseContainment(reader)
   if (from.kind !== 'class')
-    throw new TextSyntaxError(from.at, 'FROM must begin with one class, which CONTAINS the others')
+    throw new TextSyntaxError(from.position, 'FROM must begin with one class, which CONTAINS the others')
   const where = reader.word('WHERE') ? parseCondition(reader) : undefined
   const orderBy = parseOrderBy(reader)
   if (top && reader.isWord('LIMIT'))
-    throw new TextSyntaxError(reader.peek().at, 'TOP and LIMIT exclude each other: leave out TOP')
+    throw new TextSyntaxError(reader.peek().position, 'TOP and LIMIT exclude each other: leave out TOP')
   const limits = top ?? parseLimits(reader)
   reader.symbol(';')
   if (reader.peek().kind !== 'end')
@@ -47,7 +47,7 @@ function parseTop(reader: TokenReader): Pick<QueryTree, 'limit'> | undefined {
   const limit = reader.readInteger('the number of rows')
   if (reader.isWord('BACKWARD'))
     throw new TextSyntaxError(
-      reader.peek().at,
+      reader.peek().position,
       'BACKWARD is not supported: use ORDER BY with DESC, and LIMIT',
     )
   reader.word('FORWARD')
@@ -71,10 +71,10 @@ function expectedClauses({
 }
 
 function parseColumn(reader: TokenReader): Column {
-  const { at } = reader.peek()
+  const { position } = reader.peek()
   const expression = parseAggregate(reader) ?? parseOperand(reader)
-  const text = reader.text.slice(at, reader.end)
-  const alias = reader.word('AS') ? reader.name('the name of the column') : undefined
+  const text = reader.text.slice(position, reader.end)
+  const alias = reader.word('AS') ? reader.takeName('the name of the column') : undefined
   return { expression, text, ...(alias !== undefined && { alias }) }
 }
 
@@ -83,34 +83,34 @@ const AGGREGATE_NAMES = ['COUNT', 'MIN', 'MAX', 'SUM', 'AVG'] as const
 function parseAggregate(reader: TokenReader): AggregateCall | undefined {
   const name = AGGREGATE_NAMES.find((one) => reader.isWord(one) && reader.isSymbol('(', 1))
   if (name === undefined) return undefined
-  const { at } = reader.take()
+  const { position } = reader.take()
   reader.expect('(')
   const distinct = name === 'COUNT' && reader.word('DISTINCT')
   const all = name === 'COUNT' && !distinct && reader.symbol('*')
-  const of: { path?: Path } = all ? {} : { path: parsePath(reader) }
+  const operand: { path?: Path } = all ? {} : { path: parsePath(reader) }
   reader.expect(')')
-  return { kind: 'aggregate', name, distinct, ...of, at }
+  return { kind: 'aggregate', name, distinct, ...operand, position }
 }
 
 /** CONTAINS extends to the end: `A CONTAINS B AND C` is `A CONTAINS (B AND C)`. */
 const parseContainment = (reader: TokenReader): Containment => {
-  const { at } = reader.peek()
+  const { position } = reader.peek()
   return reader.readLogical(
     () => reader.readEnclosed('(', () => parseContainment(reader)) ?? parseClassNode(reader),
-    (kind, terms) => ({ kind, terms, at }),
+    (kind, terms) => ({ kind, terms, position }),
   )
 }
 
 function parseClassNode(reader: TokenReader): ClassNode {
-  const { at } = reader.peek()
-  const rmType = reader.name('a class of the reference model').toUpperCase()
+  const { position } = reader.peek()
+  const rmType = reader.takeName('a class of the reference model').toUpperCase()
   const variable = reader.isName() ? reader.take().text : undefined
   const inBrackets =
     rmType === 'VERSION' ? parseVersionPredicate(reader) : { predicate: parsePredicate(reader) }
   const node: ClassNode = {
     kind: 'class',
     rmType,
-    at,
+    position,
     ...(variable !== undefined && { variable }),
     ...(inBrackets.predicate && { predicate: inBrackets.predicate }),
     ...('versions' in inBrackets && { versions: inBrackets.versions }),
@@ -118,7 +118,7 @@ function parseClassNode(reader: TokenReader): ClassNode {
   const isNegated = reader.isWord('NOT') && reader.isWord('CONTAINS', 1)
   if (isNegated) reader.take()
   if (!reader.word('CONTAINS')) return node
-  return { ...node, contains: { isNegated, what: reader.readNested(() => parseContainment(reader)) } }
+  return { ...node, contains: { isNegated, containment: reader.readNested(() => parseContainment(reader)) } }
 }
 
 /** A predicate on a version means all versions; without one, only the latest version counts. */

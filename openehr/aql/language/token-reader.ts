@@ -44,8 +44,8 @@ export class TokenReader {
   /** @throws TextSyntaxError */
   fail(expected: string, token = this.peek()): never {
     const tokenText =
-      token.kind === 'end' ? 'the end of the query' : quoteToken(this.text.slice(token.at, token.to))
-    throw new TextSyntaxError(token.at, `expected ${expected}, found ${tokenText}`)
+      token.kind === 'end' ? 'the end of the query' : quoteToken(this.text.slice(token.position, token.to))
+    throw new TextSyntaxError(token.position, `expected ${expected}, found ${tokenText}`)
   }
 
   isWord(word: string, ahead = 0): boolean {
@@ -83,30 +83,31 @@ export class TokenReader {
     return kind === 'word' && !RESERVED_WORDS.has(text.toUpperCase())
   }
 
-  name(what: string): string {
-    if (!this.isName()) this.fail(what)
+  takeName(expected: string): string {
+    if (!this.isName()) this.fail(expected)
     return this.take().text
   }
 
-  readInteger(what: string): number {
+  readInteger(expected: string): number {
     const token = this.peek()
-    if (token.kind !== 'number' || !/^\d{1,16}$/.test(token.text)) this.fail(what)
+    if (token.kind !== 'number' || !/^\d{1,16}$/.test(token.text)) this.fail(expected)
     const value = Number(this.take().text)
-    if (!Number.isSafeInteger(value)) throw new TextSyntaxError(token.at, `${what} must be below 2^53`)
+    if (!Number.isSafeInteger(value))
+      throw new TextSyntaxError(token.position, `${expected} must be below 2^53`)
     return value
   }
 
   /** Takes a literal or a parameter; undefined if neither comes next. */
   readConstant(): Constant | undefined {
-    const { kind, text, at } = this.peek()
-    if (kind === 'parameter') return { kind: 'parameter', name: this.take().text, at }
-    if (kind === 'string') return { kind: 'literal', value: this.take().text, at }
-    if (kind === 'number') return { kind: 'literal', value: this.#number(), at }
-    if (this.isSymbol('-')) return { kind: 'literal', value: this.#negative(), at }
+    const { kind, text, position } = this.peek()
+    if (kind === 'parameter') return { kind: 'parameter', name: this.take().text, position }
+    if (kind === 'string') return { kind: 'literal', value: this.take().text, position }
+    if (kind === 'number') return { kind: 'literal', value: this.#number(), position }
+    if (this.isSymbol('-')) return { kind: 'literal', value: this.#negative(), position }
     const literal = kind === 'word' ? lookUp(NAMED_LITERALS, text.toUpperCase()) : undefined
     if (literal === undefined || this.isSymbol('/', 1) || this.isSymbol('[', 1)) return undefined
     this.take()
-    return { kind: 'literal', value: literal.value, at }
+    return { kind: 'literal', value: literal.value, position }
   }
 
   #negative(): number {
@@ -119,14 +120,14 @@ export class TokenReader {
   #number(): number {
     const token = this.take()
     const value = Number(token.text)
-    if (!Number.isFinite(value)) throw new TextSyntaxError(token.at, 'this number is too large')
+    if (!Number.isFinite(value)) throw new TextSyntaxError(token.position, 'this number is too large')
     return value
   }
 
   /** Reads a construct that may be nested in itself, and limits its depth. */
   readNested<T>(read: () => T): T {
     if (++this.#depth > MAX_NESTING)
-      throw new TextSyntaxError(this.peek().at, `the query is nested deeper than ${MAX_NESTING} levels`)
+      throw new TextSyntaxError(this.peek().position, `the query is nested deeper than ${MAX_NESTING} levels`)
     const result = read()
     this.#depth--
     return result

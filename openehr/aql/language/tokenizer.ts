@@ -5,7 +5,7 @@ export interface Token {
   kind: 'word' | 'code' | 'number' | 'string' | 'parameter' | 'symbol' | 'end'
   /** The text of the token; of a string its content, of a parameter its name. */
   text: string
-  at: number
+  position: number
   /** Offset after its end. */
   to: number
 }
@@ -28,35 +28,35 @@ const TOKEN_PATTERNS: readonly [kind: Exclude<Token['kind'], 'end' | 'string'>, 
 /** @throws TextSyntaxError where no token begins */
 export function tokenize(text: string): Token[] {
   const tokens: Token[] = []
-  let at = skipSpace(text, 0)
-  while (at < text.length) {
-    const token = readToken(text, at)
+  let position = skipSpace(text, 0)
+  while (position < text.length) {
+    const token = readToken(text, position)
     tokens.push(token)
-    at = skipSpace(text, token.to)
+    position = skipSpace(text, token.to)
   }
-  return [...tokens, { kind: 'end', text: '', at: text.length, to: text.length }]
+  return [...tokens, { kind: 'end', text: '', position: text.length, to: text.length }]
 }
 
-function skipSpace(text: string, at: number): number {
-  SPACE_OR_COMMENT.lastIndex = at
-  return SPACE_OR_COMMENT.test(text) ? SPACE_OR_COMMENT.lastIndex : at
+function skipSpace(text: string, position: number): number {
+  SPACE_OR_COMMENT.lastIndex = position
+  return SPACE_OR_COMMENT.test(text) ? SPACE_OR_COMMENT.lastIndex : position
 }
 
-function readToken(text: string, at: number): Token {
-  const first = text[at] as string
-  if (first === "'" || first === '"') return readString(text, at)
-  if (first === '{' && text[skipSpace(text, at + 1)] === '/')
-    throw new TextSyntaxError(at, 'regular expressions are not supported: use =, !=, <, <=, > or >=')
+function readToken(text: string, position: number): Token {
+  const first = text[position] as string
+  if (first === "'" || first === '"') return readString(text, position)
+  if (first === '{' && text[skipSpace(text, position + 1)] === '/')
+    throw new TextSyntaxError(position, 'regular expressions are not supported: use =, !=, <, <=, > or >=')
   for (const [kind, pattern] of TOKEN_PATTERNS) {
-    pattern.lastIndex = at
+    pattern.lastIndex = position
     const token = pattern.exec(text)?.[0]
     if (token === undefined) continue
     const tokenText = kind === 'parameter' ? token.slice(1) : token.replace(/\|.*/, '')
-    return { kind, text: tokenText, at, to: at + token.length }
+    return { kind, text: tokenText, position, to: position + token.length }
   }
-  if (text.startsWith('://', at))
-    throw new TextSyntaxError(at, 'URIs of terminologies are not supported: list the codes')
-  throw new TextSyntaxError(at, `the character ${JSON.stringify(first)} is not allowed here`)
+  if (text.startsWith('://', position))
+    throw new TextSyntaxError(position, 'URIs of terminologies are not supported: list the codes')
+  throw new TextSyntaxError(position, `the character ${JSON.stringify(first)} is not allowed here`)
 }
 
 const ESCAPE_SEQUENCES: Readonly<Record<string, string>> = {
@@ -71,12 +71,12 @@ const ESCAPE_SEQUENCES: Readonly<Record<string, string>> = {
 }
 
 /** Keeps the backslash of unknown escapes, because in a pattern `\*` is an asterisk. */
-function readString(text: string, at: number): Token {
-  const quote = text[at]
+function readString(text: string, position: number): Token {
+  const quote = text[position]
   const parts: string[] = []
-  for (let i = at + 1; i < text.length; i++) {
+  for (let i = position + 1; i < text.length; i++) {
     const one = text[i] as string
-    if (one === quote) return { kind: 'string', text: parts.join(''), at, to: i + 1 }
+    if (one === quote) return { kind: 'string', text: parts.join(''), position, to: i + 1 }
     if (one !== '\\') {
       parts.push(one)
       continue
@@ -88,5 +88,5 @@ function readString(text: string, at: number): Token {
       i += 4
     } else parts.push(ESCAPE_SEQUENCES[next] ?? `\\${next}`)
   }
-  throw new TextSyntaxError(at, `the string that begins here does not end: expected ${quote}`)
+  throw new TextSyntaxError(position, `the string that begins here does not end: expected ${quote}`)
 }

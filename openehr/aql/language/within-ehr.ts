@@ -4,11 +4,11 @@ import type { Predicate, QueryTree } from './ast.ts'
 export function limitToEhr(query: QueryTree, ehrId: string | undefined): QueryTree {
   if (ehrId === undefined) return query
   const { from } = query
-  const own: Predicate = {
+  const ehrPredicate: Predicate = {
     kind: 'comparison',
     path: [{ attribute: 'ehr_id' }, { attribute: 'value' }],
     operator: '=',
-    to: { kind: 'literal', value: ehrId, at: from.at },
+    to: { kind: 'literal', value: ehrId, position: from.position },
   }
   if (from.rmType !== 'EHR')
     return {
@@ -16,14 +16,17 @@ export function limitToEhr(query: QueryTree, ehrId: string | undefined): QueryTr
       from: {
         kind: 'class',
         rmType: 'EHR',
-        predicate: own,
-        at: from.at,
-        contains: { isNegated: false, what: from },
+        predicate: ehrPredicate,
+        position: from.position,
+        contains: { isNegated: false, containment: from },
       },
     }
   const { predicate } = from
   return {
     ...query,
-    from: { ...from, predicate: predicate ? { kind: 'and', terms: [own, predicate] } : own },
+    from: {
+      ...from,
+      predicate: predicate ? { kind: 'and', terms: [ehrPredicate, predicate] } : ehrPredicate,
+    },
   }
 }

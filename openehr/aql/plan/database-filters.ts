@@ -29,8 +29,8 @@ export function conditionsOf(filter: DatabaseFilter): DatabaseFilter[] {
 /** Joins the filters of the terms of an AND or OR. */
 export const joinFilters = <T>(
   { kind, terms }: { kind: 'and' | 'or'; terms: readonly T[] },
-  of: (term: T) => DatabaseFilter | undefined,
-): DatabaseFilter | undefined => (kind === 'and' ? allOf : anyOf)(terms.map(of))
+  toFilter: (term: T) => DatabaseFilter | undefined,
+): DatabaseFilter | undefined => (kind === 'and' ? allOf : anyOf)(terms.map(toFilter))
 
 export const FLIPPED_OPERATORS: Readonly<Record<Operator, Operator>> = {
   '=': '=',
@@ -80,18 +80,18 @@ export function requiresField(filter: DatabaseFilter | undefined, field: string)
 
 /**
  * Translates a filter to other fields.
- * @param of the translation of a condition on a field; true: always holds; false: never holds
+ * @param translate the translation of a condition on a field; true: always holds; false: never holds
  */
 export function translateFilter(
   filter: DatabaseFilter,
-  of: (field: string, condition: unknown) => DatabaseFilter | boolean,
+  translate: (field: string, condition: unknown) => DatabaseFilter | boolean,
 ): DatabaseFilter | boolean {
   const parts = Object.entries(filter).map(([field, condition]) => {
     if (field === '$and')
-      return allOfTranslated((condition as DatabaseFilter[]).map((one) => translateFilter(one, of)))
+      return allOfTranslated((condition as DatabaseFilter[]).map((one) => translateFilter(one, translate)))
     if (field === '$or')
-      return anyOfTranslated((condition as DatabaseFilter[]).map((one) => translateFilter(one, of)))
-    return of(field, condition)
+      return anyOfTranslated((condition as DatabaseFilter[]).map((one) => translateFilter(one, translate)))
+    return translate(field, condition)
   })
   return allOfTranslated(parts)
 }

@@ -78,8 +78,8 @@ function chainedClass(from: ClassNode): ClassNode | undefined {
   for (const around of ['EHR', 'COMPOSITION'])
     if (node?.rmType === around && (around === 'EHR' ? hasNoOtherPredicate(node) : !node.predicate))
       node =
-        node.contains && !node.contains.isNegated && node.contains.what.kind === 'class'
-          ? node.contains.what
+        node.contains && !node.contains.isNegated && node.contains.containment.kind === 'class'
+          ? node.contains.containment
           : undefined
   return node?.contains || node?.versions ? undefined : node
 }

@@ -73,13 +73,14 @@ const compositionField: FieldResolver = (rmType, path) => {
 export function planQuery(query: QueryTree): QueryPlan {
   const { from, where } = query
   const isEhr = from.rmType === 'EHR'
-  const what: Containment | undefined = isEhr ? from.contains?.what : from
+  const containment: Containment | undefined = isEhr ? from.contains?.containment : from
   const all = classesOf(from)
   const folders = all.some(({ rmType }) => rmType === 'FOLDER')
-  const isWhole = what === undefined || what.kind !== 'class' || (isEhr && from.contains?.isNegated)
+  const isWhole =
+    containment === undefined || containment.kind !== 'class' || (isEhr && from.contains?.isNegated)
   const unit = isWhole || folders ? 'ehr' : 'document'
   const versions = all.some((one) => one.versions === 'all') ? 'all' : 'latest'
-  const outermost = what === undefined ? [] : outermostClasses(what)
+  const outermost = containment === undefined ? [] : outermostClasses(containment)
   const types = new Map(
     all.flatMap(({ variable, rmType }) => (variable === undefined ? [] : [[variable, rmType]])),
   )
@@ -140,7 +141,7 @@ const withoutNameCondition = (filter: DatabaseFilter | undefined): DatabaseFilte
 
 function classesOf(containment: Containment): ClassNode[] {
   if (containment.kind !== 'class') return containment.terms.flatMap(classesOf)
-  return [containment, ...(containment.contains ? classesOf(containment.contains.what) : [])]
+  return [containment, ...(containment.contains ? classesOf(containment.contains.containment) : [])]
 }
 
 /** The classes that every row must have. */
@@ -150,7 +151,7 @@ function requiredClasses(containment: Containment): ClassNode[] {
   return [
     containment,
     ...(containment.contains && !containment.contains.isNegated
-      ? requiredClasses(containment.contains.what)
+      ? requiredClasses(containment.contains.containment)
       : []),
   ]
 }
@@ -166,7 +167,7 @@ function canBeContainedIn(root: string, { rmType, contains }: ClassNode): boolea
   if (contains === undefined) return !isFolder
   return (
     (contains.isNegated && !isFolder) ||
-    outermostClasses(contains.what).some((one) => canBeContainedIn(root, one))
+    outermostClasses(contains.containment).some((one) => canBeContainedIn(root, one))
   )
 }
 
@@ -211,13 +212,13 @@ function oneOfFilter(field: string | undefined, operands: readonly Operand[]): D
 
 /** The filter that the predicate of a class implies. */
 function classFilter({ rmType, predicate }: ClassNode, field: FieldResolver): DatabaseFilter | undefined {
-  const of = (one: Predicate): DatabaseFilter | undefined => {
+  const filterOf = (one: Predicate): DatabaseFilter | undefined => {
     if (one.kind === 'node') return undefined
-    if (one.kind !== 'comparison') return joinFilters(one, of)
+    if (one.kind !== 'comparison') return joinFilters(one, filterOf)
     if (one.operator !== '=' || one.to.kind === 'relative') return undefined
     return oneOfFilter(fieldOfPath(rmType, one.path, field), [one.to])
   }
-  return predicate && of(predicate)
+  return predicate && filterOf(predicate)
 }
 
 /** The archetypes that at least one of the outermost classes needs. */
@@ -227,10 +228,10 @@ const archetypesFilter = (outermost: readonly ClassNode[]): DatabaseFilter | und
 function neededArchetypesFilter(containment: Containment): DatabaseFilter | undefined {
   if (containment.kind !== 'class') return joinFilters(containment, neededArchetypesFilter)
   const { rmType, predicate, contains } = containment
-  const inner = contains && !contains.isNegated ? neededArchetypesFilter(contains.what) : undefined
+  const inner = contains && !contains.isNegated ? neededArchetypesFilter(contains.containment) : undefined
   // The archetype of a folder is not that of a composition.
-  const own = rmType === 'FOLDER' ? undefined : predicate && archetypeOfPredicate(predicate)
-  return allOf([own, inner])
+  const archetypeFilter = rmType === 'FOLDER' ? undefined : predicate && archetypeOfPredicate(predicate)
+  return allOf([archetypeFilter, inner])
 }
 
 function archetypeOfPredicate(predicate: Predicate): DatabaseFilter | undefined {

@@ -46,8 +46,8 @@ export function createGroupingCollector(
   return {
     *add(row, ehrId) {
       const terms: Term[] = []
-      for (const of of evaluation.columns) {
-        terms.push(of(row))
+      for (const getter of evaluation.columns) {
+        terms.push(getter(row))
         if (evaluation.steps.isLow()) yield* evaluation.steps.pause()
       }
       for (const [i, one] of groupOf(terms).tallies.entries()) one?.add(terms[i] as Term, row.times)
@@ -56,9 +56,9 @@ export function createGroupingCollector(
       return []
     },
     end() {
-      const from = [...ehrIds].map((ehrId) => ({ ehrId, records: [] }))
+      const sources = [...ehrIds].map((ehrId) => ({ ehrId, records: [] }))
       const allGroups = [...groups.values()]
-        .map((group) => groupToRow(query, group, from))
+        .map((group) => groupToRow(query, group, sources))
         .sort(createRowComparator(query))
       const { offset, limit } = window
       more = allGroups.length > offset + limit
@@ -83,12 +83,12 @@ function createGroup(
 function groupToRow(
   { orderBy }: QueryTree,
   { cells, keys, tallies }: RowGroup,
-  from: ResultRow['from'],
+  sources: ResultRow['sources'],
 ): ResultRow {
   const results = tallies.map((one) => one?.result())
   return {
     cells: results.map((result, i) => result?.cell ?? (cells[i] as string)),
     keys: orderBy.map(({ column = 0 }) => results[column]?.key ?? keys[column]),
-    from,
+    sources,
   }
 }

@@ -45,20 +45,20 @@ function createRowMaker({ columns, orderBy, steps }: Evaluation, budget: MemoryB
   return function* make(row, ehrId) {
     const cells: string[] = []
     let reservedBytes = 0
-    for (const of of columns) {
-      const text = cell(of(row))
+    for (const getter of columns) {
+      const text = cell(getter(row))
       budget.reserve(2 * text.length)
       reservedBytes += 2 * text.length
       cells.push(text)
       if (steps.isLow()) yield* steps.pause()
     }
     const keys: ResultRow['keys'] = []
-    for (const of of orderBy) {
-      keys.push(sortKeyOf(of(row)))
+    for (const getter of orderBy) {
+      keys.push(sortKeyOf(getter(row)))
       if (steps.isLow()) yield* steps.pause()
     }
     budget.release(reservedBytes)
-    return { cells, keys, from: [{ ehrId, records: [...row.records()] }] }
+    return { cells, keys, sources: [{ ehrId, records: [...row.records()] }] }
   }
 }
 

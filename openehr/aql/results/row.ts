@@ -11,7 +11,7 @@ export interface ResultRow {
   /** The place among rows with equal keys, if they do not come in their order. */
   rank?: number
   /** The sources: EHRs, each with its records. */
-  from: readonly { ehrId: string; records: readonly string[] }[]
+  sources: readonly { ehrId: string; records: readonly string[] }[]
 }
 
 /** The requested part of the rows. */
@@ -47,8 +47,8 @@ export const toCellJson = ({ value }: Term): string => JSON.stringify(value ?? n
 export function sourcesOf(rows: readonly ResultRow[]): Map<string, string[]> {
   const sources = new Map<string, Set<string>>()
   // All groups share one set of sources, so each set is added only once.
-  for (const from of new Set(rows.map((one) => one.from)))
-    for (const { ehrId, records } of from) {
+  for (const rowSources of new Set(rows.map((one) => one.sources)))
+    for (const { ehrId, records } of rowSources) {
       const recordIds = sources.get(ehrId) ?? new Set()
       for (const id of records) recordIds.add(id)
       sources.set(ehrId, recordIds)

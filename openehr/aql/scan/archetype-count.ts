@@ -27,7 +27,7 @@ export function countedArchetype({ columns, from, where, limit, offset }: QueryT
 }
 
 const soleContainedClass = ({ contains }: ClassNode): ClassNode | undefined =>
-  contains && !contains.isNegated && contains.what.kind === 'class' ? contains.what : undefined
+  contains && !contains.isNegated && contains.containment.kind === 'class' ? contains.containment : undefined
 
 /** Maximum number of exceptions that are read one by one. */
 const MAX_COUNTED_SINGLY = 1000
@@ -45,7 +45,7 @@ export async function countArchetypeByIndex(
   const hasArchetype = { archetypes: archetypeId }
   const options = { maxTimeMS: AQL_TIMEOUT_MS, hint: COMPOSITION_INDEX_KEYS.archetypes }
   const archetypeViews = views.filter(({ head }) => head.archetypes.includes(archetypeId))
-  const [repeating, all, some, ...counts] = await Promise.all([
+  const [repeating, all, withheldCount, ...counts] = await Promise.all([
     findRepeating(db, archetypeId),
     compositions.countDocuments(hasArchetype, options),
     hiddenFilter ? compositions.countDocuments({ ...hasArchetype, ...hiddenFilter }, options) : 0,
@@ -54,7 +54,7 @@ export async function countArchetypeByIndex(
   if (repeating.length > MAX_COUNTED_SINGLY) return undefined
   const repeats = repeating.filter(({ ehrId }) => !withheldIds.has(String(ehrId)))
   const more = repeats.map(({ facts }) => occurrenceCount(facts as Fact[], archetypeId) - 1)
-  return [all - some, ...more, ...counts].reduce((sum, one) => sum + one, 0)
+  return [all - withheldCount, ...more, ...counts].reduce((sum, one) => sum + one, 0)
 }
 
 /** The compositions in which the archetype occurs more than once: one more than are counted singly, at most. */

@@ -38,9 +38,9 @@ export function planCompositionSearch(
   caller: Caller,
   ehrIds: readonly string[] | undefined,
 ): CompositionSearch {
-  const of = ehrIds && { ehrId: ehrIds.length === 1 ? ehrIds[0] : { $in: [...ehrIds] } }
+  const ehrFilter = ehrIds && { ehrId: ehrIds.length === 1 ? ehrIds[0] : { $in: [...ehrIds] } }
   const factFilter = facts && (translateFilter(facts, toStoredFactFilter) as DatabaseFilter)
-  const parts = [of, candidates, factFilter, permissionFilter('_rperm', caller)].filter(
+  const parts = [ehrFilter, candidates, factFilter, permissionFilter('_rperm', caller)].filter(
     (filter): filter is DatabaseFilter => filter !== undefined && Object.keys(filter).length > 0,
   )
   const filter = parts.length > 1 ? { $and: parts } : (parts[0] ?? {})
@@ -103,9 +103,13 @@ const recordToRmObject = ({ _id: id, version, json }: ParseDocument): RmObject |
 export const readVersionsOf = (
   db: Db,
   plan: QueryPlan,
-  of: readonly ParseDocument[],
+  documents: readonly ParseDocument[],
 ): AsyncGenerator<ScannedRecord[]> =>
-  scanVersions(db, plan, { collection: Composition.collection, of, objectOf: recordToRmObject })
+  scanVersions(db, plan, {
+    collection: Composition.collection,
+    currentDocuments: documents,
+    objectOf: recordToRmObject,
+  })
 
 export async function* scanCompositions(
   db: Db,

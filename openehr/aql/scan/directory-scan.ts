@@ -17,12 +17,16 @@ export async function scanDirectories(
   const versionsByEhr = new Map<string, DocumentVersion[]>()
   if (!plan.folders) return versionsByEhr
   const readable = { ehrId: { $in: ehrIds }, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
-  const of = await documentCollection({ db }, Directory.collection)
+  const currentDocuments = await documentCollection({ db }, Directory.collection)
     .find(readable, { maxTimeMS: AQL_TIMEOUT_MS })
     .toArray()
   const objectOf = ({ _id: id, version, json }: ParseDocument) =>
     toFolder({ id, version, ...(typeof json === 'string' && { json }) })
-  for await (const some of scanVersions(db, plan, { collection: Directory.collection, of, objectOf }))
-    for (const { ehrId, documents } of some) versionsByEhr.set(ehrId, documents())
+  for await (const batch of scanVersions(db, plan, {
+    collection: Directory.collection,
+    currentDocuments,
+    objectOf,
+  }))
+    for (const { ehrId, documents } of batch) versionsByEhr.set(ehrId, documents())
   return versionsByEhr
 }

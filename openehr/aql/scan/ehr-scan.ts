@@ -135,17 +135,17 @@ export class EhrScan {
 
   /** The requested versions of the statuses, by EHR. */
   async #versionsOf(
-    of: readonly ParseDocument[],
+    currentDocuments: readonly ParseDocument[],
     objectOf: RmObjectReader,
   ): Promise<Map<string, DocumentVersion[]>> {
     const versionsByEhr = new Map<string, DocumentVersion[]>()
     if (!this.#plan.statuses) return versionsByEhr
-    for await (const some of scanVersions(this.#db, this.#plan, {
+    for await (const batch of scanVersions(this.#db, this.#plan, {
       collection: EhrStatus.collection,
-      of,
+      currentDocuments,
       objectOf,
     }))
-      for (const { ehrId, documents } of some) versionsByEhr.set(ehrId, documents())
+      for (const { ehrId, documents } of batch) versionsByEhr.set(ehrId, documents())
     return versionsByEhr
   }
 }

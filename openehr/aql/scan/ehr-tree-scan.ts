@@ -80,8 +80,8 @@ async function* scanWholeEhrs(reading: ScanOptions, batch: readonly ScannedEhr[]
   for (const { id, object, statuses } of batch) {
     const documents = [...statuses, ...(ofViews.get(id) ?? [])]
     if (!next.done && next.value.ehrId === id) {
-      for await (const some of readVersionsOf(db, plan, next.value.records))
-        documents.push(...some.flatMap((one) => one.documents()))
+      for await (const versionBatch of readVersionsOf(db, plan, next.value.records))
+        documents.push(...versionBatch.flatMap((one) => one.documents()))
       next = await groups.next()
     }
     yield buildEhrTree(object, id, documents, folders.get(id))

@@ -20,7 +20,7 @@ export interface ScannedRecord {
 /** The current documents of a collection's records. */
 interface RecordsToScan {
   collection: string
-  of: readonly ParseDocument[]
+  currentDocuments: readonly ParseDocument[]
   objectOf: RmObjectReader
 }
 
@@ -30,20 +30,20 @@ const ehrIdOfRecord = ({ ehrId }: ParseDocument): string => String(ehrId)
 export async function* scanVersions(
   db: Db,
   { versions, audited }: Pick<QueryPlan, 'versions' | 'audited'>,
-  { collection, of, objectOf }: RecordsToScan,
+  { collection, currentDocuments, objectOf }: RecordsToScan,
 ): AsyncGenerator<ScannedRecord[]> {
   if (!audited) {
-    yield of.map((now) => ({
-      ehrId: ehrIdOfRecord(now),
+    yield currentDocuments.map((current) => ({
+      ehrId: ehrIdOfRecord(current),
       documents: () => {
-        const object = objectOf(now)
-        return object ? [{ record: now._id, object, latest: true }] : []
+        const object = objectOf(current)
+        return object ? [{ record: current._id, object, latest: true }] : []
       },
     }))
     return
   }
-  for (const some of versions === 'all' ? toBatches(of) : [of]) {
-    const keys = some.map((now) => ({ collection, id: now._id, ehrId: ehrIdOfRecord(now) }))
+  for (const batch of versions === 'all' ? toBatches(currentDocuments) : [currentDocuments]) {
+    const keys = batch.map((current) => ({ collection, id: current._id, ehrId: ehrIdOfRecord(current) }))
     const fields = [
       'version',
       'at',
@@ -52,12 +52,12 @@ export async function* scanVersions(
       ...(versions === 'all' ? ['before' as const] : []),
     ] as const
     const changes = await findHistories(db, keys, MAX_VERSIONS, fields)
-    const found = some.map((now) => toRecordVersions(now, changes.get(now._id) ?? []))
-    const ehrIds = new Set(some.map(ehrIdOfRecord))
+    const found = batch.map((current) => toRecordVersions(current, changes.get(current._id) ?? []))
+    const ehrIds = new Set(batch.map(ehrIdOfRecord))
     const uids = found.flatMap((versions) => versions.map(({ head }) => versionUidOf(head)))
     const commits = await findDescribedCommits({ db }, [...ehrIds], uids)
     yield found.map((recordVersions, i) => ({
-      ehrId: ehrIdOfRecord(some[i] as ParseDocument),
+      ehrId: ehrIdOfRecord(batch[i] as ParseDocument),
       documents: () =>
         recordVersions.map(({ document, head, change, latest }) => ({
           record: document._id,
@@ -96,14 +96,14 @@ const toVersionHead = ({ _id: id, version, _updated_at: updatedAt }: ParseDocume
 })
 
 /** The versions of a record, each with its change. */
-function toRecordVersions(now: ParseDocument, changes: readonly VersionAuthorship[]) {
+function toRecordVersions(current: ParseDocument, changes: readonly VersionAuthorship[]) {
   const changesByVersion = new Map(changes.map((change) => [change.version, change]))
   const former = changes.flatMap(({ before }) => before ?? [])
-  return [...former, now].map((document) => ({
+  return [...former, current].map((document) => ({
     document,
     head: toVersionHead(document),
     change: changesByVersion.get(document.version),
-    latest: document === now,
+    latest: document === current,
   }))
 }
 

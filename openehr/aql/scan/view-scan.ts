@@ -41,10 +41,10 @@ export const planViewSearches = (
   views.flatMap((view) => {
     const candidates = plan.compositions && toRecordFilter(plan, view)
     if (candidates === false) return []
-    const of = ehrIds && { ehrId: { $in: [...ehrIds] } }
-    const own = candidates === true ? undefined : candidates
+    const ehrFilter = ehrIds && { ehrId: { $in: [...ehrIds] } }
+    const viewFilter = candidates === true ? undefined : candidates
     const shownFilter = view.filters?.shown as DatabaseFilter | undefined
-    const filter = allOf([shownFilter, of, own, permissionFilter('_rperm', caller)]) ?? {}
+    const filter = allOf([shownFilter, ehrFilter, viewFilter, permissionFilter('_rperm', caller)]) ?? {}
     return [{ view, filter, index: areMany(ehrIds) ? chooseIndex(view, filter) : view.ehrIndex }]
   })
 
@@ -91,7 +91,7 @@ function toRecordFilter(
 const isRecordField = (name: string): boolean => name === '_id' || name === 'ehrId'
 
 export const toDateRange = (range: FactRange) =>
-  Object.fromEntries(Object.entries(range).map(([end, at]: [string, number]) => [end, new Date(at)]))
+  Object.fromEntries(Object.entries(range).map(([end, timeMs]: [string, number]) => [end, new Date(timeMs)]))
 
 const findRecords = (db: Db, { view, filter, index }: ViewSearch) => {
   const documents = documentCollection({ db }, view.kind.collection)
@@ -115,13 +115,18 @@ export async function* scanViews(reading: ViewScanOptions, ehrIds: EhrIds): Asyn
   for (const search of planViewSearches(reading, ehrIds)) {
     const records = findRecords(db, search)
     const { kind, toComposition } = search.view
-    let of: ParseDocument[] = []
-    const scan = () => scanVersions(db, plan, { collection: kind.collection, of, objectOf: toComposition })
+    let documents: ParseDocument[] = []
+    const scan = () =>
+      scanVersions(db, plan, {
+        collection: kind.collection,
+        currentDocuments: documents,
+        objectOf: toComposition,
+      })
     try {
       for await (const record of records) {
-        if (of.push(record) < RECORDS_PER_BATCH) continue
+        if (documents.push(record) < RECORDS_PER_BATCH) continue
         yield* scan()
-        of = []
+        documents = []
       }
       yield* scan()
     } finally {

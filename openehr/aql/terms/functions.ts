@@ -45,10 +45,10 @@ function lengthOf(term: Term, budget: StepBudget): FunctionResult {
 
 /** The offset behind so many characters; a character beyond the basic plane has two units. */
 function offsetAfter(text: string, from: number, characters: number): number {
-  let at = from
-  for (let i = 0; i < characters && at < text.length; i++)
-    at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1
-  return at
+  let offset = from
+  for (let i = 0; i < characters && offset < text.length; i++)
+    offset += (text.codePointAt(offset) as number) > 0xffff ? 2 : 1
+  return offset
 }
 
 /** Positions start at 1. */
@@ -60,8 +60,8 @@ function substringOf(text: Term, from: Term, length: Term | undefined, budget: S
   budget.consume(value.length)
   const first = Math.trunc(start) - 1
   const begin = Math.max(0, first)
-  const at = offsetAfter(value, 0, begin)
-  return value.slice(at, offsetAfter(value, at, first + Math.trunc(count) - begin))
+  const offset = offsetAfter(value, 0, begin)
+  return value.slice(offset, offsetAfter(value, offset, first + Math.trunc(count) - begin))
 }
 
 function joinTexts(separator: string, terms: readonly Term[], budget: StepBudget): FunctionResult {
@@ -83,17 +83,17 @@ export function applyFunction(
   budget: StepBudget,
 ): FunctionResult {
   const [first = { value: undefined }, second = { value: undefined }, third] = terms
-  const at = now.toISOString()
+  const nowText = now.toISOString()
   switch (name) {
     case 'LENGTH':
       return lengthOf(first, budget)
     case 'CONTAINS': {
-      const at = indexOfPart(first, second, budget)
-      return at === undefined ? undefined : at >= 0
+      const index = indexOfPart(first, second, budget)
+      return index === undefined ? undefined : index >= 0
     }
     case 'POSITION': {
-      const at = indexOfPart(second, first, budget)
-      return at === undefined ? undefined : at + 1
+      const index = indexOfPart(second, first, budget)
+      return index === undefined ? undefined : index + 1
     }
     case 'SUBSTRING':
       return substringOf(first, second, third, budget)
@@ -114,12 +114,12 @@ export function applyFunction(
         roundHalfAwayFromZero(value, terms[1] ? (numberOfTerm(second) ?? Number.NaN) : 0),
       )
     case 'CURRENT_DATE':
-      return at.slice(0, 10)
+      return nowText.slice(0, 10)
     case 'CURRENT_TIME':
-      return at.slice(11, 19)
+      return nowText.slice(11, 19)
     case 'CURRENT_TIMEZONE':
       return ZONE
     default:
-      return at.replace('Z', ZONE)
+      return nowText.replace('Z', ZONE)
   }
 }

@@ -73,8 +73,8 @@ function withoutUidVersion(term: Term, other: unknown): unknown {
  */
 export function compareTerms(left: Term, operator: Operator, right: Term): Truth {
   if (isNullish(left.value) || isNullish(right.value)) return undefined
-  const both = toInstantsMs(left, right)
-  if (both) return compareValues(both[0], operator, both[1])
+  const instants = toInstantsMs(left, right)
+  if (instants) return compareValues(instants[0], operator, instants[1])
   if (operator !== '=' && operator !== '!=')
     return compareValues(plainValue(left.value), operator, plainValue(right.value))
   const from = plainValue(withoutUidVersion(left, right.value))

@@ -134,7 +134,8 @@ export class MatchCounter {
   }
 
   #holds(slot: number, step: number | undefined, row: BindingRow): boolean {
-    for (const { of } of this.#variables.filtersOf({ slot, step })) if (of(row) !== true) return false
+    for (const { evaluate: of } of this.#variables.filtersOf({ slot, step }))
+      if (of(row) !== true) return false
     return true
   }
 
@@ -195,7 +196,10 @@ export class MatchCounter {
    * The candidates of a class by the equality key of the joined value, in them or in a class inside them. The
    * key undefined stands for values whose key is unknown.
    */
-  indexByKey(pattern: ClassPattern, { of, own, steps }: JoinEquality): Map<string | undefined, number[]> {
+  indexByKey(
+    pattern: ClassPattern,
+    { joinedClass: of, joinedOperand: own, steps }: JoinEquality,
+  ): Map<string | undefined, number[]> {
     const slotsByVariable = new Map<string | undefined, number[]>()
     const add = (key: string | undefined, i: number): void => {
       const indexes = slotsByVariable.get(key)
@@ -217,7 +221,7 @@ export class MatchCounter {
     const take = (stepIndex: number): void => {
       const step = steps[stepIndex]
       if (step === undefined) {
-        const term = own.of(row)
+        const term = own.getValue(row)
         if (term.value !== undefined && term.value !== null) keys.add(equalityKey(term))
         return
       }

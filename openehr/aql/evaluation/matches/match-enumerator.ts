@@ -84,7 +84,7 @@ export class MatchEnumerator {
   *enumerate(): Generator<PatternMatch | undefined> {
     const { levels, pattern, constants } = this.#variables
     const row = this.#match
-    if (constants.some(({ of }) => of(row) !== true)) return
+    if (constants.some(({ evaluate: of }) => of(row) !== true)) return
     if (this.#tree.nodes.length > MANY_NODES) yield* this.#countInSteps(pattern)
     const times = [this.#setSearchRange(pattern, 0, this.#tree.nodes.length, false)]
     if (times[0] === 0) return
@@ -157,7 +157,7 @@ export class MatchEnumerator {
 
   /** Skips values that cannot equal the already bound side of a join. */
   #filterByEquality(at: number, pattern: ClassPattern, equality: JoinEquality): void {
-    const term = equality.knownOperand.of(this.#match)
+    const term = equality.knownOperand.getValue(this.#match)
     const key = equalityKey(term)
     if (term.value === undefined || term.value === null) this.#end[at] = 0
     if (key === undefined) return
@@ -185,7 +185,7 @@ export class MatchEnumerator {
       node = value === undefined ? undefined : this.#counter.nodeAt(value as number)
       row.bound[slot] = node
     }
-    for (const { of } of checks) if (of(row) !== true) return 0
+    for (const { evaluate: of } of checks) if (of(row) !== true) return 0
     const ways = countedSteps.length === 0 ? 1 : this.#counter.countStepMatches(countedSteps, row)
     if (ways === 0 || !node || !pattern?.inner) return ways
     const inside = this.#countInside(pattern, value as number, node)

@@ -21,8 +21,8 @@ export interface EnumeratedVariable {
 export interface JoinEquality {
   knownOperand: OperandGetter
   /** The class that contains the joined value, its operand, and the steps to it. */
-  of: ClassPattern
-  own: OperandGetter
+  joinedClass: ClassPattern
+  joinedOperand: OperandGetter
   steps: readonly number[]
 }
 
@@ -70,7 +70,7 @@ export class MatchVariables {
     const constants: ConditionCheck[] = []
     const crossing: { check: ConditionCheck; about: BindingVariable[] }[] = []
     for (const check of conditions) {
-      const about = check.about.filter(canBe)
+      const about = check.variables.filter(canBe)
       const last = dependentVariable(about, steps)
       if (about.length === 0) constants.push(check)
       else if (last) this.filtersOf(last).push(check)
@@ -143,16 +143,21 @@ export class MatchVariables {
 
   #addEqualities({ equal }: ConditionCheck, levels: EnumeratedVariable[]): void {
     for (const [knownOperand, own] of equal ? [equal, [equal[1], equal[0]] as const] : []) {
-      const [variable, ...others] = own.about
+      const [variable, ...others] = own.variables
       const isOf = ({ slot, step }: BindingVariable) =>
         levels.findIndex((one) => one.slot === slot && one.step === step)
-      const before = Math.max(...knownOperand.about.map(isOf))
-      if (variable === undefined || others.length > 0 || knownOperand.about.length === 0) continue
+      const before = Math.max(...knownOperand.variables.map(isOf))
+      if (variable === undefined || others.length > 0 || knownOperand.variables.length === 0) continue
       const around = this.#enclosingClasses(this.pattern, variable.slot)
       const of = around.at(-1)
       for (const level of levels.slice(before + 1))
         if (of && level.pattern && around.includes(level.pattern))
-          level.equality ??= { knownOperand, own, of, steps: this.#stepsLeadingTo(variable.step) }
+          level.equality ??= {
+            knownOperand,
+            joinedOperand: own,
+            joinedClass: of,
+            steps: this.#stepsLeadingTo(variable.step),
+          }
     }
   }
 

@@ -13,10 +13,10 @@ export function rowsOfGroups(
 ): { rows: ResultRow[]; hasMore: boolean } {
   const found = groups.filter(({ count, empty }) => count + empty > 0)
   const isByEhr = columns.some(({ kind }) => kind === 'ehrId')
-  const from = isByEhr ? found.map(({ ehrId = '' }) => ({ ehrId, records: [] })) : []
+  const sources = isByEhr ? found.map(({ ehrId = '' }) => ({ ehrId, records: [] })) : []
   const resultGroups = isByEhr ? found.toSorted(byEhrId) : [merge(found)]
   const rows = resultGroups
-    .map((group) => toRow(query, columns, { group, ehrs: isByEhr ? 1 : found.length, from }))
+    .map((group) => toRow(query, columns, { group, ehrs: isByEhr ? 1 : found.length, sources }))
     .sort(createRowComparator(query))
   return { rows: rows.slice(offset, offset + limit), hasMore: rows.length > offset + limit }
 }
@@ -36,7 +36,7 @@ function merge(groups: readonly ValueGroup[]): ValueGroup {
 interface ShownGroup {
   group: ValueGroup
   ehrs: number
-  from: ResultRow['from']
+  sources: ResultRow['sources']
 }
 
 function toRow({ orderBy }: QueryTree, columns: readonly GroupColumn[], shownGroup: ShownGroup): ResultRow {
@@ -44,7 +44,7 @@ function toRow({ orderBy }: QueryTree, columns: readonly GroupColumn[], shownGro
   return {
     cells: values.map((value) => JSON.stringify(value ?? null)),
     keys: orderBy.map(({ column = 0 }) => values[column]),
-    from: shownGroup.from,
+    sources: shownGroup.sources,
   }
 }
 

@@ -100,14 +100,14 @@ const runGroups = (
 
 /** The groups of the facts at a place. */
 export function groupFacts(
-  about: Omit<GroupedCollection, 'collection' | 'hint'>,
+  source: Omit<GroupedCollection, 'collection' | 'hint'>,
   { place, range }: Pick<FactGrouping, 'place' | 'range'>,
   isOfEhrs: boolean,
 ): Promise<CountedValues[]> {
   const v = Object.keys(range).length > 0 ? range : undefined
-  const values = unwindFacts(about, shortKey(place?.place ?? ''), v)
-  const _id = about.byEhr ? '$ehrId' : null
-  return runGroups(inCompositions(about, isOfEhrs), [
+  const values = unwindFacts(source, shortKey(place?.place ?? ''), v)
+  const _id = source.byEhr ? '$ehrId' : null
+  return runGroups(inCompositions(source, isOfEhrs), [
     ...values,
     { $group: { _id, ...accumulatorsOf('facts.v') } },
   ])
@@ -115,22 +115,25 @@ export function groupFacts(
 
 /** The numbers of an archetype's occurrences with one of these structures; undefined: with any. */
 export function countOccurrences(
-  about: Omit<GroupedCollection, 'collection' | 'hint'>,
+  source: Omit<GroupedCollection, 'collection' | 'hint'>,
   archetypeId: string,
   structures: readonly string[] | undefined,
   isOfEhrs: boolean,
 ): Promise<CountedValues[]> {
   const v = structures && { $in: [...structures] }
-  const occurrences = unwindFacts(about, shortKey(structurePlace(archetypeId)), v)
-  const _id = about.byEhr ? '$ehrId' : null
-  return runGroups(inCompositions(about, isOfEhrs), [...occurrences, { $group: { _id, count: { $sum: 1 } } }])
+  const occurrences = unwindFacts(source, shortKey(structurePlace(archetypeId)), v)
+  const _id = source.byEhr ? '$ehrId' : null
+  return runGroups(inCompositions(source, isOfEhrs), [
+    ...occurrences,
+    { $group: { _id, count: { $sum: 1 } } },
+  ])
 }
 
 const inCompositions = (
-  about: Omit<GroupedCollection, 'collection' | 'hint'>,
+  source: Omit<GroupedCollection, 'collection' | 'hint'>,
   isOfEhrs: boolean,
 ): GroupedCollection => ({
-  ...about,
+  ...source,
   collection: Composition.collection,
   hint: isOfEhrs ? COMPOSITION_INDEX_KEYS.archetypes : COMPOSITION_INDEX_KEYS.facts,
 })
@@ -143,24 +146,24 @@ const unwindFacts = ({ filter }: { filter: DatabaseFilter }, k: string, v: objec
 
 /** The groups of a field's values. */
 export const groupField = (
-  about: GroupedCollection,
+  source: GroupedCollection,
   field: string,
   range: ExactRange,
 ): Promise<CountedValues[]> => {
-  const some = { [field]: Object.keys(range).length > 0 ? range : { $gte: -Number.MAX_VALUE } }
-  const _id = about.byEhr ? '$ehrId' : null
-  return runGroups(about, [
-    { $match: allOf([about.filter, some]) ?? {} },
+  const hasValue = { [field]: Object.keys(range).length > 0 ? range : { $gte: -Number.MAX_VALUE } }
+  const _id = source.byEhr ? '$ehrId' : null
+  return runGroups(source, [
+    { $match: allOf([source.filter, hasValue]) ?? {} },
     { $group: { _id, ...accumulatorsOf(field) } },
   ])
 }
 
 /** The numbers of records; with a field, of those that lack it. */
 export const countEmptyRecords = (
-  about: GroupedCollection,
+  source: GroupedCollection,
   field: string | undefined,
 ): Promise<CountedValues[]> =>
-  runGroups(about, [
-    { $match: allOf([about.filter, field === undefined ? undefined : { [field]: null }]) ?? {} },
-    { $group: { _id: about.byEhr ? '$ehrId' : null, count: { $sum: 1 } } },
+  runGroups(source, [
+    { $match: allOf([source.filter, field === undefined ? undefined : { [field]: null }]) ?? {} },
+    { $group: { _id: source.byEhr ? '$ehrId' : null, count: { $sum: 1 } } },
   ])

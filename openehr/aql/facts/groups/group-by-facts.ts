@@ -29,15 +29,15 @@ interface GroupingInput {
  * Groups the values of a place in the database, by the facts of compositions and the fields of views.
  * @returns undefined if the facts do not decide about all rows
  */
-export async function groupByFacts(about: GroupingInput): Promise<ValueGroup[] | undefined> {
-  const { reading, grouping, structures } = about
+export async function groupByFacts(input: GroupingInput): Promise<ValueGroup[] | undefined> {
+  const { reading, grouping, structures } = input
   const { db, caller, ehrs } = reading
   const ids = await ehrs.ids()
   const withheldIds = await ehrs.withheldIds()
   if (ids?.length === 0) return []
-  const archetypeStructures = grouping.place && (await structures.of(grouping.archetypeId))
+  const archetypeStructures = grouping.place && (await structures.findStructures(grouping.archetypeId))
   const rows = grouping.place
-    ? archetypeStructures && rowsOfStructures(about, archetypeStructures)
+    ? archetypeStructures && rowsOfStructures(input, archetypeStructures)
     : EVERY_OCCURRENCE
   if (!rows) return undefined
   const filter = allOf([
@@ -50,7 +50,7 @@ export async function groupByFacts(about: GroupingInput): Promise<ValueGroup[] |
   const compositions = { db, filter: filter ?? {}, byEhr }
   const results = await Promise.all([
     groupCompositions(compositions, grouping, { rows, isOfEhrs: ids !== undefined, groups }),
-    ...planViewSearches(reading, ids).map((search) => groupView(about, search, byEhr, groups)),
+    ...planViewSearches(reading, ids).map((search) => groupView(input, search, byEhr, groups)),
   ])
   if (results.includes(false)) return undefined
   return groups.all().filter(({ ehrId }) => ehrId === undefined || !withheldIds.has(ehrId))
@@ -94,14 +94,14 @@ const isNestedIn = (root: RmObject, archetypeId: string): boolean => {
 }
 
 async function groupCompositions(
-  about: Omit<GroupedCollection, 'collection' | 'hint'>,
+  source: Omit<GroupedCollection, 'collection' | 'hint'>,
   grouping: FactGrouping,
   { rows, isOfEhrs, groups }: { rows: EmptyRows; isOfEhrs: boolean; groups: ValueGroups },
 ): Promise<true> {
   const { archetypeId, place } = grouping
-  if (place) for (const one of await groupFacts(about, grouping, isOfEhrs)) groups.addValues(one)
+  if (place) for (const one of await groupFacts(source, grouping, isOfEhrs)) groups.addValues(one)
   if (rows.empty?.length === 0 || !needsEmptyRows(grouping)) return true
-  for (const one of await countOccurrences(about, archetypeId, rows.empty, isOfEhrs)) groups.addEmpty(one)
+  for (const one of await countOccurrences(source, archetypeId, rows.empty, isOfEhrs)) groups.addEmpty(one)
   return true
 }
 
@@ -113,16 +113,16 @@ async function groupView(
   groups: ValueGroups,
 ): Promise<boolean> {
   const { node, place, range } = grouping
-  const about = { db, collection: view.kind.collection, filter, byEhr, hint: index.key }
+  const source = { db, collection: view.kind.collection, filter, byEhr, hint: index.key }
   const found = place && placeInView(view, place, new ExampleEvaluation(node, place.path, query))
   if (found && !found.isDecided) return false
   const field = found?.field
   if (field !== undefined) {
     const ordering = view.indexOf(field)
     if (ordering === undefined) return false
-    const inOrder = { ...about, hint: ordering.key }
+    const inOrder = { ...source, hint: ordering.key }
     for (const one of await groupField(inOrder, field, range)) groups.addValues(one)
   }
-  if (needsEmptyRows(grouping)) for (const one of await countEmptyRecords(about, field)) groups.addEmpty(one)
+  if (needsEmptyRows(grouping)) for (const one of await countEmptyRecords(source, field)) groups.addEmpty(one)
   return true
 }

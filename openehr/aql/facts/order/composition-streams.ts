@@ -32,13 +32,17 @@ interface OrderedSearch {
  * The compositions of a query in the order of a place, and those in which the place may be empty.
  * @returns undefined if reading all of them takes less
  */
-export async function openCompositionStreams(about: OrderedSearch): Promise<OrderedStream[] | undefined> {
-  const { order, ehrIds } = about
+export async function openCompositionStreams(
+  orderedSearch: OrderedSearch,
+): Promise<OrderedStream[] | undefined> {
+  const { order, ehrIds } = orderedSearch
   if ((ehrIds?.length ?? 0) > MAX_MERGED_EHRS) return undefined
-  if (order.place === START_PLACE) return openByStart(about)
+  if (order.place === START_PLACE) return openByStart(orderedSearch)
   if (ehrIds && order.type !== 'time') return undefined
-  const narrower = requiresField(about.search.filter, 'facts') ? await isSelective(about) : false
-  return narrower ? undefined : openByFact(about)
+  const narrower = requiresField(orderedSearch.search.filter, 'facts')
+    ? await isSelective(orderedSearch)
+    : false
+  return narrower ? undefined : openByFact(orderedSearch)
 }
 
 /** So few compositions are read at once. */
@@ -49,8 +53,8 @@ async function isSelective({ db, search }: OrderedSearch): Promise<boolean> {
   return (await countCompositions(db, search, MAX_READ_AT_ONCE)) < MAX_READ_AT_ONCE
 }
 
-function openByFact(about: OrderedSearch): OrderedStream[] {
-  const { db, order, search, ehrIds, neededCount } = about
+function openByFact(orderedSearch: OrderedSearch): OrderedStream[] {
+  const { db, order, search, ehrIds, neededCount } = orderedSearch
   const { place, archetypeId, descending } = order
   const { filter } = search
   const field = ehrIds ? 'times' : 'facts'
@@ -64,10 +68,10 @@ function openByFact(about: OrderedSearch): OrderedStream[] {
     descending,
     neededCount,
   })
-  const empty = order.isRequired ? undefined : emptyFilter(about)
+  const empty = order.isRequired ? undefined : emptyFilter(orderedSearch)
   if (!empty) return [valueStream]
   const index = empty === filter ? search.index : 'facts'
-  return [valueStream, openUnordered(about, { index, filter: empty })]
+  return [valueStream, openUnordered(orderedSearch, { index, filter: empty })]
 }
 
 /** Only the first and the last event of a composition are known, and one between them may be in the range. */
@@ -99,12 +103,12 @@ const openUnordered = ({ db, neededCount }: OrderedSearch, { index, filter }: Co
     hint: index === '_id' ? '_id_' : COMPOSITION_INDEX_KEYS[index],
   })
 
-async function openByStart(about: OrderedSearch): Promise<OrderedStream[] | undefined> {
-  const { db, order, search, ehrIds, neededCount } = about
+async function openByStart(orderedSearch: OrderedSearch): Promise<OrderedStream[] | undefined> {
+  const { db, order, search, ehrIds, neededCount } = orderedSearch
   const { range, descending, isRequired } = order
   const isOfArchetype = requiresField(search.filter, 'archetypes')
   const index = ehrIds ? (isOfArchetype ? 'archetypes' : 'list_ofEhr') : 'start'
-  if (index === 'start' && isOfArchetype && !(await isFrequent(about))) return undefined
+  if (index === 'start' && isOfArchetype && !(await isFrequent(orderedSearch))) return undefined
   const start = { $gte: range.$gte ?? -MAX_TIME_MS, ...(range.$lte !== undefined && { $lte: range.$lte }) }
   const filter = allOf([search.filter, { start }]) as DatabaseFilter
   const valueStream = new FieldOrderStream(db, {
@@ -118,7 +122,7 @@ async function openByStart(about: OrderedSearch): Promise<OrderedStream[] | unde
   })
   if (isRequired) return [valueStream]
   const empty = allOf([search.filter, { start: null }]) as DatabaseFilter
-  return [valueStream, openUnordered(about, { index, filter: empty })]
+  return [valueStream, openUnordered(orderedSearch, { index, filter: empty })]
 }
 
 /** The time to find a composition by its start, in relation to reading it. */
@@ -126,9 +130,9 @@ const SKIP_COST = 0.1
 
 /** Whether so many compositions have the archetype that a page in the order of all starts takes less. */
 async function isFrequent({ db, search, neededCount }: OrderedSearch): Promise<boolean> {
-  const [all, some] = await Promise.all([
+  const [totalCount, foundCount] = await Promise.all([
     documentCollection({ db }, Composition.collection).estimatedDocumentCount(),
     countCompositions(db, search),
   ])
-  return some > 0 && neededCount * (1 + (all / some) * SKIP_COST) < some
+  return foundCount > 0 && neededCount * (1 + (totalCount / foundCount) * SKIP_COST) < foundCount
 }

@@ -45,19 +45,19 @@ interface Source {
  * @returns undefined if evaluating all records takes less
  */
 export async function evaluateInOrder(
-  about: OrderedEvaluation,
+  orderedEvaluation: OrderedEvaluation,
 ): Promise<AsyncGenerator<ResultRow[]> | undefined> {
-  const { plan, ehrs } = about.reading
+  const { plan, ehrs } = orderedEvaluation.reading
   if (plan.statuses || !plan.compositions) return undefined
-  const { archetypeId, isRequired, place } = about.order
+  const { archetypeId, isRequired, place } = orderedEvaluation.order
   const needsStructures = archetypeId !== undefined && !isRequired && place !== START_PLACE
   const [ids, structures] = await Promise.all([
     ehrs.ids(),
-    needsStructures ? about.structures.of(archetypeId) : undefined,
+    needsStructures ? orderedEvaluation.structures.findStructures(archetypeId) : undefined,
   ])
   if (ids?.length === 0) return undefined
-  const sources = await openSources(about, ids, structures)
-  return sources && evaluateSources(about, sources)
+  const sources = await openSources(orderedEvaluation, ids, structures)
+  return sources && evaluateSources(orderedEvaluation, sources)
 }
 
 async function openSources(
@@ -73,10 +73,10 @@ async function openSources(
   const evaluatedIds = new Set<string>()
   const isOfEhrs = ehrIds !== undefined
   const viewSources = planViewSearches(reading, ehrIds).flatMap((one) => {
-    const own = { read: viewReader(reading, one.view), evaluatedIds: new Set<string>() }
+    const viewReading = { read: viewReader(reading, one.view), evaluatedIds: new Set<string>() }
     return openViewStreams({ db, order, search: one, isOfEhrs, neededCount }).map((stream) => ({
       stream,
-      ...own,
+      ...viewReading,
     }))
   })
   const all = [...streams.map((stream) => ({ stream, read, evaluatedIds })), ...viewSources]
@@ -85,23 +85,27 @@ async function openSources(
 
 const viewReader =
   ({ db, plan }: ScanOptions, { kind, toComposition }: CompositionView): Source['read'] =>
-  (of) =>
-    scanVersions(db, plan, { collection: kind.collection, of, objectOf: toComposition })
+  (documents) =>
+    scanVersions(db, plan, {
+      collection: kind.collection,
+      currentDocuments: documents,
+      objectOf: toComposition,
+    })
 
 const RANKS_PER_STREAM = 2 ** 40
 
 async function* evaluateSources(
-  about: OrderedEvaluation,
+  orderedEvaluation: OrderedEvaluation,
   sources: readonly Source[],
 ): AsyncGenerator<ResultRow[]> {
-  const { order, collector } = about
+  const { order, collector } = orderedEvaluation
   try {
-    const open = await evaluateFirst(about, sources)
+    const open = await evaluateFirst(orderedEvaluation, sources)
     while (open.length > 0) {
       const source = furthestBehind(open, order.descending)
       if (collector.isSettled(source.stream.bound)) break
       const records = await source.stream.next()
-      if (records) await evaluateRecords(about, source, records)
+      if (records) await evaluateRecords(orderedEvaluation, source, records)
       else open.splice(open.indexOf(source), 1)
     }
     yield collector.end()
@@ -114,11 +118,15 @@ async function* evaluateSources(
  * Evaluates the first records of each stream that has values, read side by side, since each is needed.
  * @returns the streams that may have more
  */
-async function evaluateFirst(about: OrderedEvaluation, sources: readonly Source[]): Promise<Source[]> {
+async function evaluateFirst(
+  orderedEvaluation: OrderedEvaluation,
+  sources: readonly Source[],
+): Promise<Source[]> {
   const valueSources = sources.filter(({ stream }) => stream.bound !== undefined)
   const first = await Promise.all(valueSources.map(({ stream }) => stream.next()))
   const endedSources = valueSources.filter((_, i) => first[i] === undefined)
-  for (const [i, source] of valueSources.entries()) await evaluateRecords(about, source, first[i] ?? [])
+  for (const [i, source] of valueSources.entries())
+    await evaluateRecords(orderedEvaluation, source, first[i] ?? [])
   return sources.filter((source) => !endedSources.includes(source))
 }
 

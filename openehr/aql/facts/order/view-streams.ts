@@ -39,10 +39,10 @@ export function openViewStreams({ db, order, search, isOfEhrs, neededCount }: Vi
   if (!isDecided || field === undefined || ordering === undefined)
     return [new FieldOrderStream(db, { ...streamOptions, isEmpty: false })]
   const isTime = isTimeField(view, field)
-  const some = isTime ? toDateRange({ ...ALL_TIMES, ...range }) : { ...ALL_NUMBERS, ...range }
+  const valueRange = isTime ? toDateRange({ ...ALL_TIMES, ...range }) : { ...ALL_NUMBERS, ...range }
   const orderedOptions = {
     ...streamOptions,
-    filter: allOf([filter, { [field]: some }]) as DatabaseFilter,
+    filter: allOf([filter, { [field]: valueRange }]) as DatabaseFilter,
     field,
   }
   const valueStream = new FieldOrderStream(db, { ...orderedOptions, hint: ordering.key, isEmpty: false })

@@ -101,7 +101,7 @@ function waysOfClass(what: ClassNode, object: RmObject, around: ClassNode | unde
     .flatMap((one) => {
       const own: Bound = new Map([[what, one]])
       if (!what.contains) return [own]
-      const inner = ways(what.contains.what, one, what)
+      const inner = ways(what.contains.containment, one, what)
       if (what.contains.isNegated) return inner.length === 0 ? [own] : []
       return inner.map((found) => new Map([...own, ...found]))
     })
