@@ -14,7 +14,7 @@ const TREE_NODE = 'at0001'
 const RECORDED_AT_FIELD = '_created_at'
 
 /** The node of the nth element; at0000 is the evaluation, and at0001 the tree. */
-const nodeIdOf = (at: number): string => `at${String(at + 2).padStart(4, '0')}`
+const nodeIdOf = (index: number): string => `at${String(index + 2).padStart(4, '0')}`
 
 /** The records of a kind as encounters with one evaluation, which start when they were recorded. */
 export function recordView(kind: ClassKind, form: EvaluationForm): CompositionView {
@@ -32,17 +32,17 @@ export function recordView(kind: ClassKind, form: EvaluationForm): CompositionVi
     archetype,
     path: concept,
     startField: RECORDED_AT_FIELD,
-    values: typedElements.flatMap(({ field, type }, at) =>
-      type === 'DV_COUNT' ? [{ field, path: 'data/items', nodeId: nodeIdOf(at) }] : [],
+    values: typedElements.flatMap(({ field, type }, index) =>
+      type === 'DV_COUNT' ? [{ field, path: 'data/items', nodeId: nodeIdOf(index) }] : [],
     ),
     ehrIndex: { name: 'list_ofEhr', key: { ehrId: 1, [RECORDED_AT_FIELD]: -1, _id: -1 } },
     indexOf: (field) => (field === RECORDED_AT_FIELD ? RECORDED_AT_INDEX : undefined),
     toComposition(record) {
       const values: Values = fromStored(record)
-      const found = typedElements.flatMap((one, at) => {
+      const found = typedElements.flatMap((one, index) => {
         const value = values[one.field]
         if (value === undefined || value === null) return []
-        return namedElement(nodeIdOf(at), one.name, toDataValue(one, value, values))
+        return namedElement(nodeIdOf(index), one.name, toDataValue(one, value, values))
       })
       const entry = entryOf('EVALUATION', archetype, head.name, treeOf(TREE_NODE, found))
       return compositionOf(head, record, dvDateTime(record[RECORDED_AT_FIELD]), entry)
@@ -72,8 +72,8 @@ function toDataValue({ type, code }: TypedElement, value: unknown, values: Value
 const EXAMPLES = { DV_TEXT: 'Example', DV_DATE: new Date(0), DV_BOOLEAN: true, DV_COUNT: 1 } as const
 
 function exampleOf(elements: readonly TypedElement[]): ParseDocument {
-  const at = new Date(0)
-  const meta = { _id: 'example', version: 1, _created_at: at, _updated_at: at, _rperm: [], _wperm: [] }
+  const time = new Date(0)
+  const meta = { _id: 'example', version: 1, _created_at: time, _updated_at: time, _rperm: [], _wperm: [] }
   return { ...meta, ...Object.fromEntries(elements.map(({ field, type }) => [field, EXAMPLES[type]])) }
 }
 
@@ -88,14 +88,14 @@ const evaluationXml = (
     archetype,
     treeXml(
       TREE_NODE,
-      elements.map(({ type, code }, at) => {
+      elements.map(({ type, code }, index) => {
         const types = code === undefined ? [type] : [type, 'DV_CODED_TEXT']
-        return elementXml(nodeIdOf(at), ...types.map((one) => objectXml(one, '', EXACTLY_ONE)))
+        return elementXml(nodeIdOf(index), ...types.map((one) => objectXml(one, '', EXACTLY_ONE)))
       }),
     ),
     [
       ['at0000', name],
       [TREE_NODE, 'Data'],
-      ...elements.map((one, at): [string, string] => [nodeIdOf(at), one.name]),
+      ...elements.map((one, index): [string, string] => [nodeIdOf(index), one.name]),
     ],
   )

@@ -160,8 +160,8 @@ export class Compositions {
     requireOneVersion(version, selector)
     const viewComposition = await this.#viewCompositions.get(caller, { ehrId, id }, selector)
     if (viewComposition) return viewComposition
-    const now = await this.#store.get(caller, { id, ehrId }, { without: SEARCH_FIELD_NAMES })
-    return readVersion(now, selector, (version) => this.#store.findFormerVersion(caller, now, version))
+    const latest = await this.#store.get(caller, { id, ehrId }, { without: SEARCH_FIELD_NAMES })
+    return readVersion(latest, selector, (version) => this.#store.findFormerVersion(caller, latest, version))
   }
 
   /**
@@ -208,17 +208,17 @@ export class Compositions {
       this.#store.update(
         caller,
         { id, ehrId },
-        (now) => {
-          if (now.json === undefined) throw new ServiceError('NotFound')
-          if (now.template !== fields.template)
+        (latest) => {
+          if (latest.json === undefined) throw new ServiceError('NotFound')
+          if (latest.template !== fields.template)
             requireNoViolations([
               {
                 path: 'archetype_details.template_id.value',
                 code: 'template',
-                message: `must stay ${now.templateId}`,
+                message: `must stay ${latest.templateId}`,
               },
             ])
-          return withContent(now, fields)
+          return withContent(latest, fields)
         },
         options,
       ),
@@ -242,7 +242,7 @@ export class Compositions {
       const { fields } = await this.#readFormer(caller, key, version)
       return runStoreTransaction(this.#context, async (tx) => {
         await this.#templates.keep(tx, fields.template)
-        const change = (now: SavedComposition) => withContent(now, fields)
+        const change = (latest: SavedComposition) => withContent(latest, fields)
         return (await this.#store.updateUnaudited(caller, key, change, { ...options, tx })).record
       })
     }
@@ -275,14 +275,14 @@ export class Compositions {
       this.#store.update(
         caller,
         { id, ehrId },
-        (now) => {
-          if (now.json === undefined) throw deletedError()
-          if (version !== undefined && version !== now.version)
+        (latest) => {
+          if (latest.json === undefined) throw deletedError()
+          if (version !== undefined && version !== latest.version)
             throw new ServiceError('Conflict', {
               detail: 'This is not the latest version. Read the composition again.',
-              version: versionUidOf(now),
+              version: versionUidOf(latest),
             })
-          const { json: _, start: __, ...rest } = now
+          const { json: _, start: __, ...rest } = latest
           return { ...rest, ...NO_SEARCH_FIELDS }
         },
         { ...options, action: 'delete' },
@@ -302,23 +302,23 @@ export class Compositions {
 
   /** The links of a composition, and the links of others in the EHR to it. @throws NotFound, also when it is deleted */
   async getWithLinks(caller: Caller, key: CompositionKey) {
-    const now = await this.get(caller, key)
-    if (now.json === undefined) throw new ServiceError('NotFound')
-    const { ehrId, id } = now
-    const own = findLinks(toRmObject(now))
+    const composition = await this.get(caller, key)
+    if (composition.json === undefined) throw new ServiceError('NotFound')
+    const { ehrId, id } = composition
+    const storedLinks = findLinks(toRmObject(composition))
     const targetsById = await this.#findLinkTargets(
       caller,
       ehrId,
-      own.flatMap(({ target }) => targetIds(target)),
+      storedLinks.flatMap(({ target }) => targetIds(target)),
     )
     const where = { ehrId, links: id } as never
     const { items } = await this.#store.list(caller, 'linked', { where, limit: MAX_LINKS })
-    const outgoing = own.slice(0, MAX_LINKS).map((link) => {
-      const composition = targetIds(link.target).flatMap((target) => targetsById.get(target) ?? [])[0]
+    const outgoing = storedLinks.slice(0, MAX_LINKS).map((link) => {
+      const linked = targetIds(link.target).flatMap((target) => targetsById.get(target) ?? [])[0]
       return {
         direction: 'outgoing',
         ...link,
-        ...(composition && { composition: toLinkedComposition(composition) }),
+        ...(linked && { composition: toLinkedComposition(linked) }),
       }
     })
     const incoming = items.flatMap((other) =>
@@ -326,7 +326,7 @@ export class Compositions {
         .filter(({ target }) => targetIds(target).includes(id))
         .map((link) => ({ direction: 'incoming', ...link, composition: toLinkedComposition(other) })),
     )
-    return { now, links: [...outgoing, ...incoming] }
+    return { composition, links: [...outgoing, ...incoming] }
   }
 
   /** Parses the uid of a composition that is to change. @throws Conflict when it shows a record */
@@ -393,9 +393,9 @@ export class Compositions {
 
 /** The composition with other content, which may lack a start. */
 const withContent = (
-  { start: _, ...now }: SavedComposition,
+  { start: _, ...latest }: SavedComposition,
   content: CompositionContent['fields'],
-): CompositionRecord => ({ ...now, ...content })
+): CompositionRecord => ({ ...latest, ...content })
 
 /** A composition as the target or source of a link. */
 const toLinkedComposition = (composition: SavedComposition) => ({

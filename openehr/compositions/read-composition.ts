@@ -35,17 +35,17 @@ export function valueAt(object: unknown, ...path: string[]): unknown {
 /**
  * Reads a composition and checks it against the reference model and its template.
  * @param find finds a template by id
- * @param now for times that the simplified formats may leave out
+ * @param currentTime for times that the simplified formats may leave out
  * @throws MalformedRequest for malformed XML; InvalidInput if it violates the model; RuleViolated with all
  * violations if it names no template or violates its template
  */
 export async function readComposition<T extends { template: Template }>(
   input: SentComposition,
   find: (templateId: string) => Promise<T | undefined>,
-  now = new Date(),
+  currentTime = new Date(),
   slice = new TimeSlice(),
 ): Promise<{ object: RmObject; template: T }> {
-  const { json, violations: unread } = await readSent(input, find, now, slice)
+  const { json, violations: unread } = await readSent(input, find, currentTime, slice)
   const { object, violations: found } = await runInTimeSlices(
     readCanonicalJsonInSteps(json, 'COMPOSITION'),
     slice,
@@ -76,7 +76,7 @@ const unreported = (broken: readonly Violation[], violations: readonly Violation
 async function readSent(
   input: SentComposition,
   find: (templateId: string) => Promise<{ template: Template } | undefined>,
-  now: Date,
+  currentTime: Date,
   slice: TimeSlice,
 ): Promise<{ json: unknown; violations: Violation[] }> {
   if ('xml' in input) return { json: xmlToJson(readXmlRoot(input.xml), 'COMPOSITION'), violations: [] }
@@ -87,7 +87,7 @@ async function readSent(
   const { root, violations } = await (input.format === 'flat'
     ? readFlat(input.json as Record<string, unknown>, slice)
     : readStructured(input.json, slice))
-  const read = await fromSimplified(template.template, root, now.toISOString(), slice)
+  const read = await fromSimplified(template.template, root, currentTime.toISOString(), slice)
   return { json: read.composition, violations: [...violations, ...read.violations].slice(0, MAX_VIOLATIONS) }
 }
 

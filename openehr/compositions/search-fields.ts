@@ -77,12 +77,15 @@ class SearchFieldCollector {
     if (typeof value !== 'object' || value === null) return
     const object = value as RmObject
     const id = object.archetype_node_id
-    const here = typeof id === 'string' ? this.#visitNode(object, id, within) : within
+    const context = typeof id === 'string' ? this.#visitNode(object, id, within) : within
     for (const name in object) {
       const member = object[name]
       if (typeof member !== 'object') continue
       if (name === 'links') for (const link of findLinks({ links: member })) this.#addLink(link.target)
-      this.visit(member, here && { ...here, path: here.path === '' ? name : `${here.path}/${name}` })
+      this.visit(
+        member,
+        context && { ...context, path: context.path === '' ? name : `${context.path}/${name}` },
+      )
     }
   }
 
@@ -93,9 +96,9 @@ class SearchFieldCollector {
         (this.#archetypes.get(id) ?? 0) + (id.split(/[-.]/)[2] === object._type ? 1 : 0),
       )
     if (isFactRoot(object)) this.#add(structurePlace(id), structureKey(object))
-    const here = hasFacts(id) ? { archetypeId: id, path: '' } : within
-    if (here) this.#addFacts(object, id, here)
-    return here
+    const context = hasFacts(id) ? { archetypeId: id, path: '' } : within
+    if (context) this.#addFacts(object, id, context)
+    return context
   }
 
   #addFacts({ value, time }: RmObject, nodeId: string, { archetypeId, path }: FactContext): void {
@@ -103,15 +106,15 @@ class SearchFieldCollector {
       const magnitude = (value as RmObject | undefined)?.magnitude
       if (typeof magnitude === 'number') this.#add(factPlace(archetypeId, path, nodeId), magnitude)
     } else if (path.endsWith('events')) {
-      const at = instantMsIn((time as RmObject | undefined)?.value)
-      if (at !== undefined) this.#addEvent(factPlace(archetypeId, `${path}/time`), at)
+      const timeMs = instantMsIn((time as RmObject | undefined)?.value)
+      if (timeMs !== undefined) this.#addEvent(factPlace(archetypeId, `${path}/time`), timeMs)
     }
   }
 
-  #addEvent(place: string, at: number): void {
-    this.#add(place, at)
-    const { least, most } = this.#events.get(place) ?? { least: at, most: at }
-    this.#events.set(place, { least: Math.min(least, at), most: Math.max(most, at) })
+  #addEvent(place: string, timeMs: number): void {
+    this.#add(place, timeMs)
+    const { least, most } = this.#events.get(place) ?? { least: timeMs, most: timeMs }
+    this.#events.set(place, { least: Math.min(least, timeMs), most: Math.max(most, timeMs) })
   }
 
   #add(place: string, v: number | string): void {

@@ -29,6 +29,7 @@ import type { RmObject } from '../rm/canonical-json.ts'
 import { codedText } from '../rm/values/coded-text.ts'
 import { dvDateTime, toAuditDetails } from '../versions/original-version.ts'
 import { withVersionUid } from '../versions/read-version.ts'
+import { addClientAudit, type CommittedVersion, findClientAudits } from './client-audits.ts'
 import {
   COMMIT_CODES,
   CREATION,
@@ -38,7 +39,6 @@ import {
   type SentVersion,
   type VersionedClass,
 } from './contribution.ts'
-import { type CommittedVersion, describeVersion, findDescribedCommits } from './described-commits.ts'
 
 type SavedContribution = SavedRecord<Static<typeof Contribution.schema>>
 
@@ -71,7 +71,7 @@ interface CommitOptions {
   isSingle?: boolean
 }
 
-/** The contributions: commits of several versions at once, and of single ones that a client described. */
+/** The contributions: commits of several versions at once, and of single ones with an audit of the client. */
 export class Contributions {
   readonly #context: StoreContext
   readonly #stores: VersionedStores
@@ -116,20 +116,22 @@ export class Contributions {
   }
 
   /**
-   * The contribution with a uid. Those that no client described have the uid of their version's object, with its
-   * version as extension; with such a uid, a version that a client described shows its own contribution.
+   * The contribution with a uid. Those without an audit of the client have the uid of their version's object, with
+   * its version as extension; with such a uid, a version that has an audit of the client shows its own contribution.
    * @throws NotFound
    */
   async get(caller: Caller, ehrId: string, uid: string): Promise<CommittedContribution> {
     const [id = '', version] = uid.split('::')
     if (version === undefined) return toCommitted(await this.#store.get(caller, { id, ehrId }))
-    const of = { id, version: Number(version) }
-    const [described] = (await findDescribedCommits(this.#context, [ehrId], [versionUidOf(of)])).values()
-    return described ? this.get(caller, ehrId, described.contributionId) : this.#getImplied(caller, ehrId, of)
+    const versionKey = { id, version: Number(version) }
+    const [commit] = (await findClientAudits(this.#context, [ehrId], [versionUidOf(versionKey)])).values()
+    return commit
+      ? this.get(caller, ehrId, commit.contributionId)
+      : this.#getImplied(caller, ehrId, versionKey)
   }
 
-  /** Stores what a client said about the status of an EHR that it creates. */
-  async describeFirstStatus(
+  /** Stores the audit that a client sent with the status of an EHR that it creates. */
+  async storeFirstStatusAudit(
     caller: Caller,
     { ehrId, id, audit, lifecycle }: { ehrId: string; id: string; audit: SentAudit; lifecycle: string },
     { tx, permissions }: { tx: Transaction; permissions: Permissions },
@@ -141,15 +143,15 @@ export class Contributions {
     await this.#store.create(caller, { ehrId, versions: [uid], json }, permissions, { tx, id })
   }
 
-  /** Adds the contribution to an ORIGINAL_VERSION, and what a client said about the version. */
-  async complete(ehrId: string, version: { id: string; version: number }, object: RmObject) {
-    const commits = await findDescribedCommits(this.#context, [ehrId], [versionUidOf(version)])
-    return describeVersion(object, version, commits)
+  /** Adds its contribution to an ORIGINAL_VERSION, and the audit that a client sent with it. */
+  async addClientAudit(ehrId: string, version: { id: string; version: number }, object: RmObject) {
+    const commits = await findClientAudits(this.#context, [ehrId], [versionUidOf(version)])
+    return addClientAudit(object, version, commits)
   }
 
-  /** The audits that clients described, by the uids of the versions. */
-  async describedAudits(ehrId: string, uids: readonly string[]): Promise<Map<string, RmObject>> {
-    const commits = await findDescribedCommits(this.#context, [ehrId], uids)
+  /** Finds the audits that clients sent, by the uids of the versions. */
+  async findClientAudits(ehrId: string, uids: readonly string[]): Promise<Map<string, RmObject>> {
+    const commits = await findClientAudits(this.#context, [ehrId], uids)
     return new Map([...commits].map(([uid, { audit }]) => [uid, audit]))
   }
 
@@ -200,7 +202,7 @@ export class Contributions {
     { ehrId, id, audit, locate }: { ehrId: string; id: string; audit: SentAudit; locate: LocateError },
     preparedVersions: readonly PreparedVersion[],
   ): Promise<CommittedContribution> {
-    const at = this.#context.clock()
+    const committedAt = this.#context.clock()
     const versions: CommittedVersion[] = []
     for (const [i, one] of preparedVersions.entries()) {
       const uid = await this.#writeVersion(caller, tx, ehrId, one).catch((error: unknown) => {
@@ -210,11 +212,11 @@ export class Contributions {
       versions.push({
         uid,
         type,
-        audit: toAudit(caller, sentVersion.audit, at),
+        audit: toAudit(caller, sentVersion.audit, committedAt),
         lifecycle: sentVersion.lifecycle,
       })
     }
-    const json = JSON.stringify({ audit: toAudit(caller, audit, at), versions })
+    const json = JSON.stringify({ audit: toAudit(caller, audit, committedAt), versions })
     const target = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
     const record = { id, ehrId, versions: versions.map(({ uid }) => uid), json }
     const [savedContribution] = await this.#store.createAll(caller, [record], target, { tx })
@@ -235,26 +237,26 @@ export class Contributions {
   async #getImplied(
     caller: Caller,
     ehrId: string,
-    of: { id: string; version: number },
+    versionKey: { id: string; version: number },
   ): Promise<CommittedContribution> {
     const { compositions, ehrStatuses, directories } = this.#stores
-    const type = await this.#typeOf(ehrId, of.id)
+    const type = await this.#typeOf(ehrId, versionKey.id)
     const read = {
-      COMPOSITION: () => compositions.get(caller, { ehrId, uid: versionUidOf(of) }),
-      EHR_STATUS: () => ehrStatuses.get(caller, ehrId, of),
-      FOLDER: () => directories.get(caller, ehrId, of),
+      COMPOSITION: () => compositions.get(caller, { ehrId, uid: versionUidOf(versionKey) }),
+      EHR_STATUS: () => ehrStatuses.get(caller, ehrId, versionKey),
+      FOLDER: () => directories.get(caller, ehrId, versionKey),
     }[type]
     const version = await read()
     const page = { limit: 1000 }
     const { items } = await {
-      COMPOSITION: () => compositions.history(caller, { ehrId, uid: of.id }, page),
+      COMPOSITION: () => compositions.history(caller, { ehrId, uid: versionKey.id }, page),
       EHR_STATUS: () => ehrStatuses.history(caller, ehrId, page),
       FOLDER: () => directories.history(caller, ehrId, page),
     }[type]()
-    const commit = items.find((change) => change.version === of.version)
-    const uid = versionUidOf(of)
+    const commit = items.find((change) => change.version === versionKey.version)
+    const uid = versionUidOf(versionKey)
     return {
-      uid: `${of.id}::${of.version}`,
+      uid: `${versionKey.id}::${versionKey.version}`,
       audit: toAuditDetails(version, commit),
       versions: [{ uid, type }],
     }
@@ -306,13 +308,20 @@ const writeDirectory: WriteVersion = ({ directories }, caller, { tx, ehrId, sent
     : directories.replace(caller, ehrId, json, expectedOf, tx)
 }
 
-/** The AUDIT_DETAILS of a commit: what the client said, with our time and system. */
-function toAudit(caller: Caller, { changeType, committer, description }: SentAudit, at: Date): RmObject {
+/** The AUDIT_DETAILS of a commit: what the client sent, with the time and system of this service. */
+function toAudit(
+  caller: Caller,
+  { changeType, committer, description }: SentAudit,
+  committedAt: Date,
+): RmObject {
   const action = changeType === CREATION ? 'create' : changeType === DELETED ? 'delete' : 'update'
-  const own = toAuditDetails({ version: 1, updatedAt: at }, { at, userId: caller.userId, action })
+  const serviceAudit = toAuditDetails(
+    { version: 1, updatedAt: committedAt },
+    { at: committedAt, userId: caller.userId, action },
+  )
   return {
-    ...own,
-    time_committed: dvDateTime(at),
+    ...serviceAudit,
+    time_committed: dvDateTime(committedAt),
     change_type: codedText(COMMIT_CODES[changeType] ?? '', changeType),
     ...(committer && { committer }),
     ...(description && { description }),

@@ -52,13 +52,13 @@ export class Directories {
   ): Promise<SavedDirectory> {
     const folder = readFolder(input)
     return auditRefusedCreation(this.#context, caller, Directory.collection, ehrId, async () => {
-      const now = await this.#find(caller, ehrId)
-      const id = sentIdOf(folder) ?? now?.id ?? newUuid
-      if (now && isRetry && now.id === id && now.json !== undefined)
+      const existing = await this.#find(caller, ehrId)
+      const id = sentIdOf(folder) ?? existing?.id ?? newUuid
+      if (existing && isRetry && existing.id === id && existing.json !== undefined)
         return this.#store.get(caller, { id, ehrId })
-      if (now && (now.json !== undefined || now.id !== id)) throw existsError()
+      if (existing && (existing.json !== undefined || existing.id !== id)) throw existsError()
       const json = toJson(folder, id)
-      if (now) return this.#store.update(caller, { id, ehrId }, () => ({ ehrId, json }), { tx })
+      if (existing) return this.#store.update(caller, { id, ehrId }, () => ({ ehrId, json }), { tx })
       const target = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
       try {
         const [directory] = await this.#store.createAll(caller, [{ id, ehrId, json }], target, { tx })
@@ -77,14 +77,14 @@ export class Directories {
   ): Promise<SavedDirectory> {
     const found = (await this.#find(caller, ehrId))?.id ?? NO_DIRECTORY
     const id = (requestedId ?? found) === found ? found : NO_DIRECTORY
-    const now = await this.#store.get(caller, { id, ehrId })
-    return readVersion(now, selector, (version) => this.#store.findFormerVersion(caller, now, version))
+    const latest = await this.#store.get(caller, { id, ehrId })
+    return readVersion(latest, selector, (version) => this.#store.findFormerVersion(caller, latest, version))
   }
 
   /** The latest version, unless it is deleted, for an EHR that the caller has read. */
   async findLatest(caller: Caller, ehrId: string): Promise<SavedDirectory | undefined> {
-    const now = await this.#find(caller, ehrId)
-    return now?.json === undefined ? undefined : now
+    const latest = await this.#find(caller, ehrId)
+    return latest?.json === undefined ? undefined : latest
   }
 
   /** The versions with author and time, newest first. @throws NotFound */
@@ -103,8 +103,8 @@ export class Directories {
   ): Promise<SavedDirectory> {
     const folder = readFolder(input)
     const { id } = await this.#requireExisting(caller, ehrId)
-    const change = (now: SavedDirectory) => {
-      if (now.json === undefined) throw new ServiceError('NotFound')
+    const change = (latest: SavedDirectory) => {
+      if (latest.json === undefined) throw new ServiceError('NotFound')
       return { ehrId, json: toJson(folder, id) }
     }
     return withVersionUid(id, () =>
@@ -120,8 +120,8 @@ export class Directories {
     tx?: Transaction,
   ): Promise<SavedDirectory> {
     const { id } = await this.#requireExisting(caller, ehrId)
-    const change = (now: SavedDirectory) => {
-      if (now.json === undefined) throw new ServiceError('NotFound')
+    const change = (latest: SavedDirectory) => {
+      if (latest.json === undefined) throw new ServiceError('NotFound')
       return { ehrId }
     }
     const options = { expected: expectedOf(id), action: 'delete' as const, tx }
@@ -129,8 +129,8 @@ export class Directories {
   }
 
   async #requireExisting(caller: Caller, ehrId: string): Promise<SavedDirectory> {
-    const now = await this.#find(caller, ehrId)
-    if (now) return now
+    const existing = await this.#find(caller, ehrId)
+    if (existing) return existing
     if (await canRead(this.#context, caller, 'Ehr', { _id: ehrId }))
       throw new ServiceError('PreconditionFailed', { detail: 'The EHR has no directory.' })
     return this.#store.get(caller, { id: NO_DIRECTORY, ehrId })

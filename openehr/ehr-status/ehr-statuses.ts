@@ -61,23 +61,23 @@ export class EhrStatuses {
     { subjectId, status }: { subjectId?: string | undefined; status?: unknown },
   ): Promise<StoredEhr> {
     const object = status === undefined ? undefined : readEhrStatus(status, 'status')
-    const of = subjectId ?? subjectOfStatus(object)?.id ?? caller.userId
-    requireSubject(object, of, 'status.')
-    return this.#ehrs.create(caller, of, id, object && this.#createFirst(caller, id, object))
+    const newSubjectId = subjectId ?? subjectOfStatus(object)?.id ?? caller.userId
+    requireSubject(object, newSubjectId, 'status.')
+    return this.#ehrs.create(caller, newSubjectId, id, object && this.#createFirst(caller, id, object))
   }
 
   /**
    * Creates the only EHR of the caller about a subject. Without a status, or with one that names nobody, a user
    * is the subject, and the EHR of a connected system is about an unnamed person.
    * @param input canonical JSON of an EHR_STATUS
-   * @param describe stores what the client said about the commit
+   * @param storeAudit stores the audit that the client sent
    * @throws InvalidInput; Conflict when the id is taken or the caller can write an EHR about the subject
    */
   createOnly(
     caller: Caller,
     id: string,
     input: unknown,
-    describe?: (tx: Transaction, permissions: Permissions) => Promise<void>,
+    storeAudit?: (tx: Transaction, permissions: Permissions) => Promise<void>,
   ): Promise<StoredEhr> {
     const isSystem = isSystemId(caller.userId)
     const object =
@@ -90,7 +90,7 @@ export class EhrStatuses {
     const createFirst = this.#createFirst(caller, id, object)
     return this.#ehrs.createOnly(caller, subjectId, id, async (tx, permissions) => {
       await createFirst(tx, permissions)
-      await describe?.(tx, permissions)
+      await storeAudit?.(tx, permissions)
     })
   }
 
@@ -107,8 +107,8 @@ export class EhrStatuses {
     const isAnonymized = (await findAnonymizedEhrs(this.#context, caller)).has(ehrId)
     const id = statusIdOf(ehrId)
     const storedStatus = await this.#store.find(caller, { id, ehrId })
-    const now = storedStatus ?? toFirstStatus(ehr)
-    const { version, updatedAt, json } = await readVersion(now, selector, async (former) =>
+    const latest = storedStatus ?? toFirstStatus(ehr)
+    const { version, updatedAt, json } = await readVersion(latest, selector, async (former) =>
       storedStatus ? this.#store.findFormerVersion(caller, storedStatus, former) : undefined,
     )
     const subjectId = isAnonymized ? undefined : ehr.subjectId
@@ -157,9 +157,9 @@ export class EhrStatuses {
     const id = statusIdOf(ehrId)
     const ehr = (await this.#ehrs.store.find(caller, { id: ehrId })) ?? (await this.#ehrs.get(caller, ehrId))
     const update = (tx?: Transaction) => {
-      const change = (now: SavedRecord<EhrStatusRecord>) => {
+      const change = (latest: SavedRecord<EhrStatusRecord>) => {
         requireSubject(object, ehr.subjectId)
-        return { ...now, ...toStatusRecord(ehrId, object) }
+        return { ...latest, ...toStatusRecord(ehrId, object) }
       }
       return this.#store.update(caller, { id, ehrId }, change, { tx, expected })
     }

@@ -84,7 +84,7 @@ function constrainedCodePhrase(node: ObjectConstraint): ReturnType<typeof codePh
 function proportionValues(node: ObjectConstraint): AttributeValues {
   const kind = attributeConstraint(node, 'type')?.primitive
   const type = kind?.type === 'number' ? (kind.list?.[0] ?? 0) : 0
-  const of = (name: string, target: number) => {
+  const numberFor = (name: string, target: number) => {
     const primitive = attributeConstraint(node, name)?.primitive
     return primitive?.type === 'number'
       ? (primitive.list?.[0] ?? nearestNumberInRange(primitive.range, target))
@@ -92,8 +92,8 @@ function proportionValues(node: ObjectConstraint): AttributeValues {
   }
   return {
     type,
-    numerator: of('numerator', 1),
-    denominator: type === 1 ? 1 : type === 2 ? 100 : of('denominator', type === 0 ? 1 : 2),
+    numerator: numberFor('numerator', 1),
+    denominator: type === 1 ? 1 : type === 2 ? 100 : numberFor('denominator', type === 0 ? 1 : 2),
   }
 }
 

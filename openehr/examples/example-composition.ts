@@ -65,11 +65,12 @@ function createObject(
   const rm = findRmClass(type)
   const object: RmObject = { _type: type }
   if (isSubclassOf(type, 'LOCATABLE')) Object.assign(object, locatableHead(node, making, isRoot))
-  const own = constrainedValues(node, type)
+  const constrainedAttributes = constrainedValues(node, type)
   for (const attribute of rm?.attributes.values() ?? []) {
     if (object[attribute.name] !== undefined) continue
     const constraint = node.attributes.find(({ name }) => name === attribute.name)
-    const value = own[attribute.name] ?? createAttribute(node, attribute, constraint, making)
+    const value =
+      constrainedAttributes[attribute.name] ?? createAttribute(node, attribute, constraint, making)
     if (value !== undefined) object[attribute.name] = value
   }
   return object

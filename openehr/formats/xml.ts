@@ -17,9 +17,9 @@ const MAX_ELEMENTS = 400_000
 const XSI_NAMESPACE = 'http://www.w3.org/2001/XMLSchema-instance'
 const XMLNS_NAMESPACE = 'http://www.w3.org/2000/xmlns/'
 
-export const unreadableXml = (what: string) =>
+export const unreadableXml = (problem: string) =>
   new ServiceError('MalformedRequest', {
-    violations: [{ path: '', code: 'xml', message: `is not valid XML: ${what}` }],
+    violations: [{ path: '', code: 'xml', message: `is not valid XML: ${problem}` }],
   })
 
 /**

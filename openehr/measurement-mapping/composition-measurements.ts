@@ -44,10 +44,10 @@ export function compositionMeasurements(all: readonly MeasurementKind[]): Record
   return {
     rulesCollections: ALERT_RULES_COLLECTIONS,
     deriveWrites(caller, { before, after, permissions }) {
-      const now = heldBy(before as WrittenComposition | null, 'day')
+      const former = heldBy(before as WrittenComposition | null, 'day')
       const next = heldBy(after as WrittenComposition | null)
       const keptIds = new Set(next.map(({ id }) => id))
-      const gone = now.filter(({ id }) => !keptIds.has(id))
+      const gone = former.filter(({ id }) => !keptIds.has(id))
       const isNew = before === null
       const write = (one: CompositionMeasurement, isGone: boolean) =>
         toDerivedWrite(

@@ -65,10 +65,10 @@ export function fromComposition(
     for (const event of listAttribute(observation.data, 'events')) {
       const record = event._type === 'POINT_EVENT' && toMeasurementRecord(kind, event, parents, precision)
       if (!record) continue
-      const about = [parents.compositionId, kind.path, record.timestamp].join('/')
-      const nth = times.get(about) ?? 0
-      times.set(about, nth + 1)
-      measurements.push({ kind, id: derivedId(`${about}/${nth}`), record })
+      const eventKey = [parents.compositionId, kind.path, record.timestamp].join('/')
+      const nth = times.get(eventKey) ?? 0
+      times.set(eventKey, nth + 1)
+      measurements.push({ kind, id: derivedId(`${eventKey}/${nth}`), record })
       if (measurements.length === MAX_MEASUREMENTS) return measurements
     }
   }

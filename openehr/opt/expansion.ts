@@ -50,14 +50,22 @@ export function requireExpandable(root: ObjectConstraint): void {
 /** The length of a node's texts: an archetype defines a term once, and each node that uses it repeats it. */
 function textLength(node: ObjectConstraint): number {
   const { rmType, primitive, codes, quantity, ordinals } = node
-  const own = JSON.stringify([rmType, nodeIdOf(node), labelOf(node), primitive, codes, quantity, ordinals])
+  const nodeText = JSON.stringify([
+    rmType,
+    nodeIdOf(node),
+    labelOf(node),
+    primitive,
+    codes,
+    quantity,
+    ordinals,
+  ])
   const { terminology = '', list = [] } = codes ?? {}
   const usedCodes = [
     { terminology: '', code: node.nodeId },
     ...list.map((code) => ({ terminology, code })),
     ...(ordinals ?? []).map(({ symbol }) => symbol),
   ]
-  return usedCodes.reduce((sum, code) => sum + termLength(node, code), own.length)
+  return usedCodes.reduce((sum, code) => sum + termLength(node, code), nodeText.length)
 }
 
 function termLength(node: ObjectConstraint, code: Code): number {

@@ -134,9 +134,9 @@ function slotPatterns(xml: XmlElement, name: string): TextMatcher[] {
 
 function assertionPatterns(xml: XmlElement | undefined): string[] {
   if (xml === undefined) return []
-  const own = elementText(xml, 'item', 'pattern')
+  const pattern = elementText(xml, 'item', 'pattern')
   return [
-    ...(own ? [own] : []),
+    ...(pattern ? [pattern] : []),
     ...xml.children.flatMap((child) => (child.name === 'item' ? [] : assertionPatterns(child))),
   ]
 }

@@ -103,13 +103,13 @@ function* readObject(
 }
 
 /** Attributes that clients of another server send in the wrong place; they are ignored. */
-const IGNORED_ATTRIBUTES: readonly [of: string, attribute: string][] = [
+const IGNORED_ATTRIBUTES: readonly [className: string, attribute: string][] = [
   ['LOCATABLE', 'feeder_system_audit'],
   ['DV_CODED_TEXT', 'type'],
 ]
 
 const isIgnoredAttribute = (rm: RmClass, name: string): boolean =>
-  IGNORED_ATTRIBUTES.some(([of, attribute]) => attribute === name && rm.isA.has(of))
+  IGNORED_ATTRIBUTES.some(([className, attribute]) => attribute === name && rm.isA.has(className))
 
 function determineClass(
   members: Record<string, unknown>,

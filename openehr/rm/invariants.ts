@@ -60,15 +60,16 @@ export function incomparableAttribute(one: Instance, other: Instance): string | 
 
 /** Whether a value is within a range; undefined if they cannot be compared. */
 function isWithin(value: Instance, range: Instance): boolean | undefined {
-  const own = magnitudeOf(value)
+  const magnitude = magnitudeOf(value)
   const ends = [range.lower, range.upper] as (Instance | undefined)[]
   const [lower, upper] = ends.map((end) => end && magnitudeOf(end))
   const isComparable = ends.every(
     (end) => !end || (end._type === value._type && !incomparableAttribute(value, end)),
   )
-  if (own === undefined || !isComparable) return undefined
-  if (lower !== undefined && (own < lower || (own === lower && !range.lower_included))) return false
-  return !(upper !== undefined && (own > upper || (own === upper && !range.upper_included)))
+  if (magnitude === undefined || !isComparable) return undefined
+  if (lower !== undefined && (magnitude < lower || (magnitude === lower && !range.lower_included)))
+    return false
+  return !(upper !== undefined && (magnitude > upper || (magnitude === upper && !range.upper_included)))
 }
 
 function contradictsNormalRange(object: Instance): boolean {
@@ -270,8 +271,8 @@ const INVARIANTS: Readonly<Record<string, readonly Invariant[]>> = {
 /** The invariants of each class that has some, with those of its ancestors. */
 const invariantsByClass: ReadonlyMap<string, readonly Invariant[]> = new Map(
   rmClassNames.flatMap((name) => {
-    const own = [...(findRmClass(name)?.isA ?? [])].flatMap((one) => lookUp(INVARIANTS, one) ?? [])
-    return own.length > 0 ? [[name, own]] : []
+    const invariants = [...(findRmClass(name)?.isA ?? [])].flatMap((one) => lookUp(INVARIANTS, one) ?? [])
+    return invariants.length > 0 ? [[name, invariants]] : []
   }),
 )
 

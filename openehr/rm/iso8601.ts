@@ -63,10 +63,10 @@ function parseOffset(zone: string): number {
 
 /** A date, or a complete date with a time after a T, in the years 1 to 9999; undefined if it is neither. */
 export function parseDateTime(text: string): PartialDateTime | undefined {
-  const at = text.indexOf('T')
-  if (at < 0) return parseDate(text)
-  const date = parseDate(text.slice(0, at))
-  const time = parseTime(text.slice(at + 1))
+  const separator = text.indexOf('T')
+  if (separator < 0) return parseDate(text)
+  const date = parseDate(text.slice(0, separator))
+  const time = parseTime(text.slice(separator + 1))
   if (date?.day === undefined || time === undefined) return undefined
   const { year, month, day } = date
   const { hour, minute, second, offset } = time

@@ -11,11 +11,14 @@ import { readValue } from './values/read-value.ts'
 
 /** The name of an object: from the template, with its code if it is one of several codes. */
 export function defaultName({ constraint, name }: FormStep): RmObject {
-  const own = constraint?.attributes.find((attribute) => attribute.name === 'name')?.children[0]
-  const codes = own?.attributes.find((attribute) => attribute.name === 'defining_code')?.children[0]?.codes
+  const nameConstraint = constraint?.attributes.find((attribute) => attribute.name === 'name')?.children[0]
+  const codes = nameConstraint?.attributes.find((attribute) => attribute.name === 'defining_code')
+    ?.children[0]?.codes
   const value = name ?? ((constraint && labelOf(constraint)) || constraint?.rmType)
   const code = codes?.list.find(
-    (one) => own && findCodeTerm(own, { terminology: codes.terminology, code: one })?.text === value,
+    (one) =>
+      nameConstraint &&
+      findCodeTerm(nameConstraint, { terminology: codes.terminology, code: one })?.text === value,
   )
   if (code === undefined) return { _type: 'DV_TEXT', value }
   return codedText(value, code, codes?.terminology || 'local')
@@ -51,29 +54,29 @@ export class CompositionDefaults {
   readonly #context: SimpleNode
   readonly #taken = new Map<string, unknown>()
 
-  constructor(template: Template, context: SimpleNode, now: string) {
+  constructor(template: Template, context: SimpleNode, currentTime: string) {
     this.#template = template
     this.#context = context
     const [idScheme, idNamespace] = ['id_scheme', 'id_namespace'].map((name) => this.#text(name))
-    this.reading = { now, idScheme, idNamespace }
+    this.reading = { currentTime, idScheme, idNamespace }
   }
 
   /** Adds what an object lacks, once its members are complete. */
   complete(object: RmObject): void {
-    const of = (name: string): boolean => isSubclassOf(object._type, name)
-    if (of('COMPOSITION')) this.#completeComposition(object)
-    else if (of('EVENT_CONTEXT')) this.#completeContext(object)
-    else if (of('ENTRY')) this.#completeEntry(object)
-    else if (of('HISTORY'))
+    const isA = (name: string): boolean => isSubclassOf(object._type, name)
+    if (isA('COMPOSITION')) this.#completeComposition(object)
+    else if (isA('EVENT_CONTEXT')) this.#completeContext(object)
+    else if (isA('ENTRY')) this.#completeEntry(object)
+    else if (isA('HISTORY'))
       object.origin ??= dateTime(this.#text('history_origin') ?? earliestTime(object) ?? this.#time)
-    else if (of('EVENT')) object.time ??= dateTime(this.#time)
-    else if (of('ACTIVITY')) this.#completeActivity(object)
-    else if (of('ISM_TRANSITION')) object.current_state ??= this.#currentState()
+    else if (isA('EVENT')) object.time ??= dateTime(this.#time)
+    else if (isA('ACTIVITY')) this.#completeActivity(object)
+    else if (isA('ISM_TRANSITION')) object.current_state ??= this.#currentState()
   }
 
   get #time(): string {
     const time = this.#text('time')
-    return time === undefined || time === 'now' ? this.reading.now : time
+    return time === undefined || time === 'now' ? this.reading.currentTime : time
   }
 
   #text(name: string): string | undefined {
@@ -163,8 +166,8 @@ export class CompositionDefaults {
     const count = Math.max(...all.map(({ length }) => length))
     return Array.from({ length: count }, (_, i) => {
       const node = this.#context.child('participation', i)
-      for (const [at, name] of parts.entries()) {
-        const value = all[at]?.[i]
+      for (const [partIndex, name] of parts.entries()) {
+        const value = all[partIndex]?.[i]
         if (value !== undefined) node.parts.set(name, value)
       }
       return node

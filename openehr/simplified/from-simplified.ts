@@ -12,17 +12,17 @@ import { HISTORY_ATTRIBUTES, INTERVAL_NODES } from './values/value-parts.ts'
 
 /**
  * Makes a composition from its nodes by the ids of the web template, and lets others run. It may still violate the model or its template.
- * @param now the current time, where a time is missing
+ * @param currentTime the current time, where a time is missing
  */
 export async function fromSimplified(
   template: Template,
   root: SimpleNode,
-  now: string,
+  currentTime: string,
   slice: TimeSlice,
 ): Promise<{ composition: RmObject; violations: Violation[] }> {
   const [context = new SimpleNode()] = root.takeAll('ctx')
   const form = toFormTree(template)
-  const defaults = new CompositionDefaults(template, context, now)
+  const defaults = new CompositionDefaults(template, context, currentTime)
   const [node = root.child(form.id)] = root.takeAll(form.id)
   const reader = new CompositionReader(template, defaults, slice)
   const composition = await reader.read(form, node)
@@ -144,8 +144,8 @@ class CompositionReader {
 
   /** The attributes of an element without a form of its own: `_null_flavour`. */
   #readElement(node: SimpleNode, element: RmObject): void {
-    const own = node.names.filter((name) => ELEMENT_NODES.includes(name))
-    readAttributes(node, element, {}, this.#defaults.reading, own)
+    const elementNames = node.names.filter((name) => ELEMENT_NODES.includes(name))
+    readAttributes(node, element, {}, this.#defaults.reading, elementNames)
   }
 
   /** A structure that several forms share. */

@@ -95,21 +95,22 @@ function* follow(
   object: RmObject,
   { steps, isOpen }: FormNode,
   claimedObjects: Set<unknown>,
-  at = 0,
+  stepIndex = 0,
 ): Generator<Found> {
-  const step = steps[at] as FormStep
-  const isLast = at === steps.length - 1
+  const step = steps[stepIndex] as FormStep
+  const isLast = stepIndex === steps.length - 1
   for (const one of [object[step.attribute]].flat()) {
     if (one === undefined || claimedObjects.has(one) || !isAt(one, step, isOpen)) continue
     if (isLast) {
       if (isRmObject(one)) claimedObjects.add(one)
       yield { value: one }
     } else if (isRmObject(one) && one._type === 'ELEMENT') {
-      const [found] = follow(one, { steps, isOpen } as FormNode, claimedObjects, at + 1)
+      const [found] = follow(one, { steps, isOpen } as FormNode, claimedObjects, stepIndex + 1)
       if (!found && one.value !== undefined) continue
       claimedObjects.add(one)
       yield { value: found?.value, element: one }
-    } else if (isRmObject(one)) yield* follow(one, { steps, isOpen } as FormNode, claimedObjects, at + 1)
+    } else if (isRmObject(one))
+      yield* follow(one, { steps, isOpen } as FormNode, claimedObjects, stepIndex + 1)
   }
 }
 
@@ -120,12 +121,15 @@ function isAt(value: unknown, { constraint, name }: FormStep, isOpen: true | und
   if (value._type === 'DV_TEXT' && (isOpen || constraint.rmType === 'DV_URI')) return true
   if (!isSubclassOf(value._type, constraint.rmType) || !hasBounds(value, constraint)) return false
   if (!isSubclassOf(value._type, 'LOCATABLE')) return true
-  const { value: own } = (value.name ?? {}) as RmObject
-  return value.archetype_node_id === nodeIdOf(constraint) && (name === undefined || own === name)
+  const { value: objectName } = (value.name ?? {}) as RmObject
+  return value.archetype_node_id === nodeIdOf(constraint) && (name === undefined || objectName === name)
 }
 
 /** Whether the bounds of an interval are of the class that the template demands. */
 function hasBounds({ lower, upper }: RmObject, { rmType }: ObjectConstraint): boolean {
-  const of = /<(\w+)>$/.exec(rmType)?.[1]
-  return of === undefined || [lower, upper].every((end) => !isRmObject(end) || isSubclassOf(end._type, of))
+  const boundClass = /<(\w+)>$/.exec(rmType)?.[1]
+  return (
+    boundClass === undefined ||
+    [lower, upper].every((end) => !isRmObject(end) || isSubclassOf(end._type, boundClass))
+  )
 }

@@ -56,9 +56,11 @@ function matchesRmType({ rmType }: ObjectConstraint, value: RmObject): boolean {
   // Many programs send a link as a plain text, which loses nothing.
   if (rmType === 'DV_URI' && value._type === 'DV_TEXT') return true
   if (!isSubclassOf(value._type, rmType)) return false
-  const of = /<(\w+)>$/.exec(rmType)?.[1]
-  if (of === undefined || value._type !== 'DV_INTERVAL') return true
-  return [value.lower, value.upper].every((bound) => !isRmObject(bound) || isSubclassOf(bound._type, of))
+  const boundClass = /<(\w+)>$/.exec(rmType)?.[1]
+  if (boundClass === undefined || value._type !== 'DV_INTERVAL') return true
+  return [value.lower, value.upper].every(
+    (bound) => !isRmObject(bound) || isSubclassOf(bound._type, boundClass),
+  )
 }
 
 /** At the root of an archetype, `archetype_details` must match the node. */
@@ -217,10 +219,10 @@ function* checkAlternatives(
   if (others.length === 0) return yield* checkNode(only, value, path, faults)
   let nearest: Violation[] | undefined
   for (const node of ofType) {
-    const own = new ViolationList()
-    yield* checkNode(node, value, path, own)
-    if (own.found.length === 0) return
-    if (nearest === undefined || own.found.length < nearest.length) nearest = own.found
+    const nodeViolations = new ViolationList()
+    yield* checkNode(node, value, path, nodeViolations)
+    if (nodeViolations.found.length === 0) return
+    if (nearest === undefined || nodeViolations.found.length < nearest.length) nearest = nodeViolations.found
   }
   faults.addAll(nearest ?? [])
 }

@@ -165,11 +165,11 @@ function quantityViolations(
   const unitConstraints = list.filter((one) => one.units === units)
   const [first] = unitConstraints
   if (first === undefined) {
-    const of = property ? ` (property ${property.code})` : ''
+    const propertySuffix = property ? ` (property ${property.code})` : ''
     return violationAt(
       `${path}.units`,
       'units',
-      `must be one of ${formatList(list.map((one) => one.units))}${of}`,
+      `must be one of ${formatList(list.map((one) => one.units))}${propertySuffix}`,
     )
   }
   const faults: Violation[] = []

@@ -25,9 +25,9 @@ export const dvDateTime = (at: Date | string): RmObject => ({
   value: new Date(at).toISOString(),
 })
 
-export const objectVersionId = (of: { id: string; version: number }): RmObject => ({
+export const objectVersionId = (versionKey: { id: string; version: number }): RmObject => ({
   _type: 'OBJECT_VERSION_ID',
-  value: versionUidOf(of),
+  value: versionUidOf(versionKey),
 })
 
 /** The ORIGINAL_VERSION of a record's version, without its contribution and data. */

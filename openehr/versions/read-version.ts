@@ -23,26 +23,26 @@ const contradiction = (path: string, message: string): ServiceError =>
 
 /**
  * Reads a version of a record. A time selects the last version up to then, by binary search.
- * @param now the latest version
+ * @param latest the latest version
  * @param findFormer finds an earlier version
  * @throws NotFound for an unknown version
  */
 export async function readVersion<R extends { version: number; updatedAt: string }>(
-  now: R,
+  latest: R,
   { version, at }: VersionSelector,
   findFormer: (version: number) => Promise<R | undefined>,
 ): Promise<R> {
   const get = async (versionNumber: number): Promise<R> => {
-    const found = versionNumber === now.version ? now : await findFormer(versionNumber)
+    const found = versionNumber === latest.version ? latest : await findFormer(versionNumber)
     if (!found) throw new ServiceError('NotFound')
     return found
   }
-  if (at === undefined) return get(version ?? now.version)
+  if (at === undefined) return get(version ?? latest.version)
   const isLater = ({ updatedAt }: R) => Date.parse(updatedAt) > Date.parse(at)
-  if (!isLater(now)) return now
+  if (!isLater(latest)) return latest
   let found: R | undefined
   let first = 1
-  let last = now.version - 1
+  let last = latest.version - 1
   while (first <= last) {
     const middle = Math.floor((first + last) / 2)
     const one = await get(middle)

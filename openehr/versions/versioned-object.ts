@@ -22,7 +22,7 @@ export const toVersionedObject = (
   time_created: dvDateTime(createdAt),
 })
 
-/** A REVISION_HISTORY, in the order of the changes, with the audits that clients described. */
+/** A REVISION_HISTORY, in the order of the changes, with the audits that clients sent. */
 export const toRevisionHistory = (
   id: string,
   changes: readonly (VersionAuthorship & { version: number })[],

@@ -9,7 +9,7 @@ const contributionSchema = Type.Object({
 })
 
 /**
- * A commit that a client described. All others follow from the history of the versions.
+ * A commit whose audit a client sent. All others follow from the history of the versions.
  * The collection's name contains a dot, so no class can have it and the class family never reaches it.
  */
 export const Contribution = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { parseSearchQuery } from '../../fhir/requests/bundle-entries.ts'
-import { toRestEhrId } from '../../path-api/resources/openehr-rest/frame/ehr-ids.ts'
+import { toRestEhrId } from '../../path-api/resources/openehr-rest/shared/ehr-ids.ts'
 import { bloodPressureOf, callFhir, issuesIn } from '../fhir/fhir-client.ts'
 import { createPlanInOwnEhr } from '../harness/care/by-class-family.ts'
 import { createClassClient } from '../harness/clients/class-client.ts'

@@ -8,7 +8,7 @@ import type { BindingRow, BindingVariable, OperandGetter, PathJoins } from './pa
 
 /** The inputs of functions and patterns in addition to their operands. */
 export interface EvaluationContext {
-  now: Date
+  currentTime: Date
   steps: StepBudget
 }
 
@@ -31,7 +31,7 @@ export function createGetter(operand: Operand, joins: PathJoins, context: Evalua
         value: applyFunction(
           operand.name,
           getters.map((one) => one.getValue(row)),
-          context.now,
+          context.currentTime,
           context.steps,
         ),
       }),

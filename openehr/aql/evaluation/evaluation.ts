@@ -27,8 +27,8 @@ export interface Evaluation {
 const COUNT_EACH: OperandGetter = { getValue: () => ({ value: true }), variables: [] }
 
 /** @param query checked, with bound parameters */
-export function createEvaluation(query: QueryTree, now: Date): Evaluation {
-  const context = { now, steps: new StepBudget() }
+export function createEvaluation(query: QueryTree, currentTime: Date): Evaluation {
+  const context = { currentTime, steps: new StepBudget() }
   const patterns = buildQueryPattern(query.from)
   const joins = new PathJoins(patterns.variables)
   const columns = query.columns.map(({ expression }) =>

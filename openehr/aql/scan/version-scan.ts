@@ -2,7 +2,7 @@ import type { Db } from 'mongodb'
 import { versionUidOf } from '../../../records/compositions/composition-record.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { findHistories, type HistoryEntry } from '../../../records/store/writing/history.ts'
-import { describeVersion, findDescribedCommits } from '../../contributions/described-commits.ts'
+import { addClientAudit, findClientAudits } from '../../contributions/client-audits.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
 import { toOriginalVersion } from '../../versions/original-version.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
@@ -55,7 +55,7 @@ export async function* scanVersions(
     const found = batch.map((current) => toRecordVersions(current, changes.get(current._id) ?? []))
     const ehrIds = new Set(batch.map(ehrIdOfRecord))
     const uids = found.flatMap((versions) => versions.map(({ head }) => versionUidOf(head)))
-    const commits = await findDescribedCommits({ db }, [...ehrIds], uids)
+    const commits = await findClientAudits({ db }, [...ehrIds], uids)
     yield found.map((recordVersions, i) => ({
       ehrId: ehrIdOfRecord(batch[i] as ParseDocument),
       documents: () =>
@@ -63,7 +63,7 @@ export async function* scanVersions(
           record: document._id,
           object: objectOf(document),
           latest,
-          version: describeVersion(toOriginalVersion(head, change), head, commits),
+          version: addClientAudit(toOriginalVersion(head, change), head, commits),
         })),
     }))
   }

@@ -79,11 +79,11 @@ const ZONE = '+00:00'
 export function applyFunction(
   name: string,
   terms: readonly Term[],
-  now: Date,
+  currentTime: Date,
   budget: StepBudget,
 ): FunctionResult {
   const [first = { value: undefined }, second = { value: undefined }, third] = terms
-  const nowText = now.toISOString()
+  const nowText = currentTime.toISOString()
   switch (name) {
     case 'LENGTH':
       return lengthOf(first, budget)

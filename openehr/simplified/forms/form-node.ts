@@ -65,8 +65,8 @@ export function toFormId(name: string): string {
 
 /** Names a choice by its class: `quantity_value`, `interval_of_quantity_value`. */
 export function nameByClass(form: FormNode): void {
-  const [, interval, of] = /^DV_(INTERVAL(?=<))?(?:<DV_)?(\w+)/.exec(form.rmType) ?? []
-  if (of !== undefined) form.id = `${interval ? 'interval_of_' : ''}${of.toLowerCase()}_value`
+  const [, interval, className] = /^DV_(INTERVAL(?=<))?(?:<DV_)?(\w+)/.exec(form.rmType) ?? []
+  if (className !== undefined) form.id = `${interval ? 'interval_of_' : ''}${className.toLowerCase()}_value`
 }
 
 /** Notes the place of each among siblings of the same id. */

@@ -135,11 +135,11 @@ function nameChoices(drafts: DraftForm[]): DraftForm[] {
 
 /** The two ends of an interval, whether the template constrains them or not. */
 function intervalEnds(constraint: ObjectConstraint, aqlPath: string): DraftForm[] {
-  const of = /^DV_INTERVAL<(\w+)>$/.exec(constraint.rmType)?.[1]
-  if (of === undefined) return []
+  const boundClass = /^DV_INTERVAL<(\w+)>$/.exec(constraint.rmType)?.[1]
+  if (boundClass === undefined) return []
   return ['upper', 'lower'].map((attribute) => {
     const bound = constraint.attributes.find(({ name }) => name === attribute)?.children[0]
-    const end = bound ?? { ...constraint, rmType: of, attributes: [] }
+    const end = bound ?? { ...constraint, rmType: boundClass, attributes: [] }
     const draft = draftForm(
       { ...end, occurrences: { lower: 1, upper: 1, lowerIncluded: true, upperIncluded: true } },
       { attribute, multiple: false, constraint: end },

@@ -11,7 +11,7 @@ export function completeValue(
   object: RmObject,
   node: SimpleNode,
   { attribute, constraint }: ExpectedValue,
-  { now }: Reading,
+  { currentTime }: Reading,
 ): void {
   switch (object._type) {
     case 'DV_CODED_TEXT':
@@ -47,7 +47,7 @@ export function completeValue(
     case 'DV_DATE':
     case 'DV_TIME':
     case 'DV_DATE_TIME':
-      if (object.value === 'now') object.value = nowAs(object._type, now)
+      if (object.value === 'now') object.value = currentTimeAs(object._type, currentTime)
   }
 }
 
@@ -163,5 +163,5 @@ function completeMode(object: RmObject): void {
   mode.defining_code = codePhrase('openehr', code)
 }
 
-const nowAs = (rmType: string, now: string): string =>
-  rmType === 'DV_DATE' ? now.slice(0, 10) : rmType === 'DV_TIME' ? now.slice(11) : now
+const currentTimeAs = (rmType: string, currentTime: string): string =>
+  rmType === 'DV_DATE' ? currentTime.slice(0, 10) : rmType === 'DV_TIME' ? currentTime.slice(11) : currentTime

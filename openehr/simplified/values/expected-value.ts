@@ -15,7 +15,7 @@ export interface ExpectedValue {
 /** The context of a reading. */
 export interface Reading {
   /** The current time. */
-  now: string
+  currentTime: string
   /** Defaults of `ctx/` for references to persons. */
   idScheme?: string | undefined
   idNamespace?: string | undefined

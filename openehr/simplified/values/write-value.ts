@@ -15,7 +15,7 @@ export function writeValue(value: unknown, node: SimpleNode, expected: ExpectedV
 function isReadBack(value: RmObject, expected: ExpectedValue): boolean {
   const node = new SimpleNode()
   writePlain(value, node)
-  return isDeepStrictEqual(readValue(node, expected, { now: '' }), value) && node.isEmpty
+  return isDeepStrictEqual(readValue(node, expected, { currentTime: '' }), value) && node.isEmpty
 }
 
 /** Writes a value: its parts, and nodes for its further attributes. A structure of an archetype has neither. */

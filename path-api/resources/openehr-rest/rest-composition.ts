@@ -7,7 +7,7 @@ import { compositionIdField } from '../../../schemas/openehr/composition.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import type { RawContent } from '../../reply/body-media.ts'
 import { composeText, SIMPLIFIED_TYPES, simplifiedFormatOf } from '../openehr/composition-formats.ts'
-import { commitAlone, isDescribed } from './frame/described-commit.ts'
+import { commitSingleVersion, hasClientAudit } from './shared/client-audit.ts'
 import {
   atTimeQuery,
   EHR_PATH,
@@ -19,7 +19,7 @@ import {
   rmBody,
   rmBodyLimits,
   rmReply,
-} from './frame/rest-operation.ts'
+} from './shared/rest-operation.ts'
 import {
   changeOf,
   replyToChange,
@@ -27,8 +27,8 @@ import {
   replyWithObject,
   replyWithVersion,
   uidOf,
-} from './frame/rest-reply.ts'
-import { versionOperations } from './frame/rest-versions.ts'
+} from './shared/rest-reply.ts'
+import { versionOperations } from './shared/rest-versions.ts'
 
 const COMPOSITIONS_PATH = `${EHR_PATH}/composition` as const
 const compositionBody = rmBody('COMPOSITION', ...SIMPLIFIED_TYPES)
@@ -61,13 +61,13 @@ export const restCompositionOperations = [
         const restrict = (target: RecordParent) => ehrStatuses.whenModifiable(target)
         return compositions.create(caller, { ehrId }, input, { newUuid: newUuid(), isRetry, restrict })
       }
-      const commitDescribed = async () => {
+      const commitWithClientAudit = async () => {
         await ehrStatuses.requireModifiable(caller, ehrId)
         const version = { type: 'COMPOSITION', preceding: undefined, data: input } as const
-        const { versions } = await commitAlone(context, ehrId, version)
+        const { versions } = await commitSingleVersion(context, ehrId, version)
         return compositions.get(caller, { ehrId, uid: versions[0]?.uid ?? '' })
       }
-      const composition = await (isDescribed(context) ? commitDescribed() : create())
+      const composition = await (hasClientAudit(context) ? commitWithClientAudit() : create())
       const change = changeOf(ehrId, 'composition', composition, true)
       return replyToChange(change, context, () => composeText(composition, accepted, context))
     },
@@ -113,8 +113,8 @@ export const restCompositionOperations = [
       const [version] = expected ?? []
       const input = sentComposition(body, templateId)
       const composition =
-        isDescribed(context) && version !== undefined
-          ? await commitAlone(context, ehrId, {
+        hasClientAudit(context) && version !== undefined
+          ? await commitSingleVersion(context, ehrId, {
               type: 'COMPOSITION',
               preceding: { id, version },
               data: input,
@@ -142,13 +142,13 @@ export const restCompositionOperations = [
       const expected = ifMatchOf(id)
       // The plain deletion refuses an If-Match with another version.
       const isExpected = version !== undefined && (expected?.includes(version) ?? true)
-      if (!isDescribed(context) || !isExpected) {
+      if (!hasClientAudit(context) || !isExpected) {
         const options = { expected, deletedError: deletedCompositionError }
         const composition = await compositions.remove(caller, { ehrId, uid }, options)
         return replyToDeletion(ehrId, 'composition', composition)
       }
       const preceding = { id, version }
-      await commitAlone(context, ehrId, { type: 'COMPOSITION', preceding, data: undefined })
+      await commitSingleVersion(context, ehrId, { type: 'COMPOSITION', preceding, data: undefined })
       return replyToDeletion(ehrId, 'composition', { id, version: version + 1 })
     },
   }),

@@ -5,7 +5,7 @@ import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
 import { toContributionObject } from '../../../openehr/versions/versioned-object.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { describedBody } from '../../reply/body-media.ts'
-import { toRestEhrId } from './frame/ehr-ids.ts'
+import { toRestEhrId } from './shared/ehr-ids.ts'
 import {
   EHR_PATH,
   ehrOperation,
@@ -13,8 +13,8 @@ import {
   REST_PATH,
   rmBodyLimits,
   rmReply,
-} from './frame/rest-operation.ts'
-import { replyToChange, replyWithObject } from './frame/rest-reply.ts'
+} from './shared/rest-operation.ts'
+import { replyToChange, replyWithObject } from './shared/rest-reply.ts'
 
 const CONTRIBUTIONS_PATH = `${EHR_PATH}/contribution` as const
 const contributionReply = rmReply('CONTRIBUTION')

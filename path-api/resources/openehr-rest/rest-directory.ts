@@ -6,7 +6,7 @@ import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
 import { parseVersionUid } from '../../../records/compositions/composition-record.ts'
 import type { Context } from '../../operation/context.ts'
 import { defineOperation } from '../../operation/operation.ts'
-import { commitAlone, isDescribed } from './frame/described-commit.ts'
+import { commitSingleVersion, hasClientAudit } from './shared/client-audit.ts'
 import {
   atTimeQuery,
   EHR_PATH,
@@ -18,8 +18,8 @@ import {
   rmBodyLimits,
   rmReply,
   sentJson,
-} from './frame/rest-operation.ts'
-import { changeOf, replyToChange, replyToDeletion, replyWithVersion } from './frame/rest-reply.ts'
+} from './shared/rest-operation.ts'
+import { changeOf, replyToChange, replyToDeletion, replyWithVersion } from './shared/rest-reply.ts'
 
 const DIRECTORY_PATH = `${EHR_PATH}/directory` as const
 const folderBody = rmBody('FOLDER')
@@ -46,15 +46,15 @@ async function commitDirectory(
   ehrId: string,
   change: Pick<SentVersion, 'preceding' | 'data'>,
 ): Promise<SavedDirectory> {
-  await commitAlone(context, ehrId, { type: 'FOLDER', ...change })
+  await commitSingleVersion(context, ehrId, { type: 'FOLDER', ...change })
   return context.directories.get(context.caller, ehrId)
 }
 
 /** The version that a commit with metadata replaces; undefined without metadata, or if If-Match names none. */
-async function describedPreceding(context: Context<'ehr:write'>, ehrId: string) {
-  const now = isDescribed(context) && (await context.directories.findLatest(context.caller, ehrId))
-  const [version] = (now && context.ifMatchOf(now.id)) || []
-  return now && version !== undefined ? { id: now.id, version } : undefined
+async function precedingVersionOf(context: Context<'ehr:write'>, ehrId: string) {
+  const latest = hasClientAudit(context) && (await context.directories.findLatest(context.caller, ehrId))
+  const [version] = (latest && context.ifMatchOf(latest.id)) || []
+  return latest && version !== undefined ? { id: latest.id, version } : undefined
 }
 
 export const restDirectoryOperations = [
@@ -73,7 +73,7 @@ export const restDirectoryOperations = [
       const { caller, directories, ehrStatuses, newUuid, isRetry } = context
       await ehrStatuses.requireModifiable(caller, ehrId)
       const json = sentJson(body, 'FOLDER')
-      const directory = isDescribed(context)
+      const directory = hasClientAudit(context)
         ? await commitDirectory(context, ehrId, { preceding: undefined, data: { json } })
         : await directories.create(caller, ehrId, json, { newUuid: newUuid(), isRetry })
       const change = changeOf(ehrId, 'directory', directory, true)
@@ -128,7 +128,7 @@ export const restDirectoryOperations = [
       const { caller, directories, ehrStatuses, ifMatchOf } = context
       await ehrStatuses.requireModifiable(caller, ehrId)
       const json = sentJson(body, 'FOLDER')
-      const preceding = await describedPreceding(context, ehrId)
+      const preceding = await precedingVersionOf(context, ehrId)
       const directory = preceding
         ? await commitDirectory(context, ehrId, { preceding, data: { json } })
         : await directories.replace(caller, ehrId, json, ifMatchOf)
@@ -153,7 +153,7 @@ export const restDirectoryOperations = [
     handle: async ({ params: { ehrId } }, context) => {
       const { caller, directories, ehrStatuses, ifMatchOf } = context
       await ehrStatuses.requireModifiable(caller, ehrId)
-      const preceding = await describedPreceding(context, ehrId)
+      const preceding = await precedingVersionOf(context, ehrId)
       const directory = preceding
         ? await commitDirectory(context, ehrId, { preceding, data: undefined })
         : await directories.remove(caller, ehrId, ifMatchOf)

@@ -2,7 +2,7 @@ import { withVersionUid } from '../../../openehr/versions/read-version.ts'
 import { parseVersionUid } from '../../../records/compositions/composition-record.ts'
 import { statusIdOf } from '../../../records/compositions/ehr-status-record.ts'
 import { defineOperation } from '../../operation/operation.ts'
-import { commitAlone, isDescribed } from './frame/described-commit.ts'
+import { commitSingleVersion, hasClientAudit } from './shared/client-audit.ts'
 import {
   atTimeQuery,
   EHR_PATH,
@@ -14,9 +14,9 @@ import {
   rmBodyLimits,
   rmReply,
   sentJson,
-} from './frame/rest-operation.ts'
-import { changeOf, replyToChange, replyWithVersion } from './frame/rest-reply.ts'
-import { versionOperations } from './frame/rest-versions.ts'
+} from './shared/rest-operation.ts'
+import { changeOf, replyToChange, replyWithVersion } from './shared/rest-reply.ts'
+import { versionOperations } from './shared/rest-versions.ts'
 
 const STATUS_PATH = `${EHR_PATH}/ehr_status` as const
 const statusReply = rmReply('EHR_STATUS')
@@ -72,8 +72,8 @@ export const restEhrStatusOperations = [
       const json = sentJson(body, 'EHR_STATUS')
       const [version] = expected ?? []
       const status =
-        isDescribed(context) && version !== undefined
-          ? await commitAlone(context, ehrId, {
+        hasClientAudit(context) && version !== undefined
+          ? await commitSingleVersion(context, ehrId, {
               type: 'EHR_STATUS',
               preceding: { id, version },
               data: { json },

@@ -12,8 +12,8 @@ import { defineOperation } from '../../operation/operation.ts'
 import type { Services } from '../../operation/services.ts'
 import type { RawContent } from '../../reply/body-media.ts'
 import { InvalidInput, locateViolation } from '../../reply/invalid-input.ts'
-import { describeChange, isDescribed } from './frame/described-commit.ts'
-import { isReserved, toRestEhrId } from './frame/ehr-ids.ts'
+import { hasClientAudit, readClientAudit } from './shared/client-audit.ts'
+import { isReserved, toRestEhrId } from './shared/ehr-ids.ts'
 import {
   EHR_PATH,
   ehrOperation,
@@ -23,8 +23,8 @@ import {
   rmBodyLimits,
   rmReply,
   sentJson,
-} from './frame/rest-operation.ts'
-import { replyToChange, replyWithObject } from './frame/rest-reply.ts'
+} from './shared/rest-operation.ts'
+import { replyToChange, replyWithObject } from './shared/rest-reply.ts'
 
 const EHRS_PATH = `${REST_PATH}/ehr` as const
 const statusBody = rmBody('EHR_STATUS')
@@ -66,20 +66,24 @@ function requireFreeId(id: string): void {
   throw new InvalidInput([locateViolation('path')(violation)])
 }
 
-/** Creates an EHR with its status, and with what the client said in headers about the commit of the status. */
-function createDescribed(context: Context<'account'>, ehrId: string, body: RawContent): Promise<StoredEhr> {
+/** Creates an EHR with its status, and with the audit that the client sent in headers. */
+function createWithClientAudit(
+  context: Context<'account'>,
+  ehrId: string,
+  body: RawContent,
+): Promise<StoredEhr> {
   const { caller, commitDetails, contributions, ehrStatuses, newUuid } = context
   const change = { preceding: undefined, data: { json: undefined } }
-  const description = isDescribed(context) ? describeChange(commitDetails, change) : undefined
-  const describe =
-    description &&
+  const clientAudit = hasClientAudit(context) ? readClientAudit(commitDetails, change) : undefined
+  const storeAudit =
+    clientAudit &&
     ((tx: Transaction, permissions: Permissions) =>
-      contributions.describeFirstStatus(
+      contributions.storeFirstStatusAudit(
         caller,
-        { ehrId, id: newUuid(), ...description },
+        { ehrId, id: newUuid(), ...clientAudit },
         { tx, permissions },
       ))
-  return ehrStatuses.createOnly(caller, ehrId, sentJson(body, 'EHR_STATUS'), describe)
+  return ehrStatuses.createOnly(caller, ehrId, sentJson(body, 'EHR_STATUS'), storeAudit)
 }
 
 export const restEhrOperations = [
@@ -99,7 +103,7 @@ export const restEhrOperations = [
       const { caller, ehrs, newUuid } = context
       const id = newUuid()
       const ehr = await createOrFindExisting(
-        () => createDescribed(context, id, body),
+        () => createWithClientAudit(context, id, body),
         () => ehrs.get(caller, id),
       )
       return replyToChange({ uid: id, location: `${EHRS_PATH}/${id}`, isNew: true }, context, () =>
@@ -125,7 +129,7 @@ export const restEhrOperations = [
       const { ehrId: id } = params
       requireFreeId(id)
       if (context.ifMatchOf(id) !== undefined) throw new ServiceError('PreconditionFailed')
-      const ehr = await createDescribed(context, id, body)
+      const ehr = await createWithClientAudit(context, id, body)
       return replyToChange({ uid: id, location: `${EHRS_PATH}/${id}`, isNew: true }, context, () =>
         toRestEhr(context, caller, ehr),
       )

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { closedObject } from '../../../schemas/common.ts'
 import { defineOperation } from '../../operation/operation.ts'
-import { REST_PATH, restOperation } from './frame/rest-operation.ts'
+import { REST_PATH, restOperation } from './shared/rest-operation.ts'
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] })
 

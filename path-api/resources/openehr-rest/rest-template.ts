@@ -11,7 +11,7 @@ import {
   templateParams,
   toTemplateHead,
 } from '../openehr/template.ts'
-import { REST_PATH, restOperation } from './frame/rest-operation.ts'
+import { REST_PATH, restOperation } from './shared/rest-operation.ts'
 
 const TEMPLATES_PATH = `${REST_PATH}/definition/template/adl1.4` as const
 const TEMPLATE_PATH = `${TEMPLATES_PATH}/{templateId}` as const

@@ -37,7 +37,7 @@ export async function replyWithQueryResult(
   const headers = { 'content-type': accepted, vary: 'Accept' }
   if (accepted === 'text/csv') return replyWith(await streamCsv(result), { headers })
   const lines: string[] = []
-  for await (const some of result.rows()) for (const cells of some) lines.push(`[${cells.join(',')}]`)
+  for await (const batch of result.rows()) for (const cells of batch) lines.push(`[${cells.join(',')}]`)
   return replyWith(beginResultSet(request.q, result, lines), { headers })
 }
 
@@ -84,7 +84,7 @@ async function streamCsv({ columns, rows }: QueryResult): Promise<Readable> {
     (async function* () {
       yield toCsvLine(columns.map(({ name }) => toCsvText(name)))
       if (!first.done) yield first.value.map((cells) => toCsvLine(cells.map(toCsvField))).join('')
-      for await (const some of batches) yield some.map((cells) => toCsvLine(cells.map(toCsvField))).join('')
+      for await (const batch of batches) yield batch.map((cells) => toCsvLine(cells.map(toCsvField))).join('')
     })(),
   )
 }

@@ -212,8 +212,8 @@ export const compositionOperations = [
     access: 'plan:read',
     reply: [200, LinkedCompositions, 'versioned'],
     handle: async ({ params: { ehrId, compositionId: uid } }, { caller, compositions }) => {
-      const { now, links } = await compositions.getWithLinks(caller, { ehrId, uid })
-      return replyWith({ uid: uidOf(now), links }, { version: uidOf(now) })
+      const { composition, links } = await compositions.getWithLinks(caller, { ehrId, uid })
+      return replyWith({ uid: uidOf(composition), links }, { version: uidOf(composition) })
     },
   }),
   defineOperation({

@@ -1,5 +1,5 @@
 import { type Operation, pathParameterNames } from '../../../path-api/operation/operation.ts'
-import { toRestEhrId } from '../../../path-api/resources/openehr-rest/frame/ehr-ids.ts'
+import { toRestEhrId } from '../../../path-api/resources/openehr-rest/shared/ehr-ids.ts'
 import type { Ids } from '../../harness/care/access-fixture.ts'
 import type { Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'

@@ -4,7 +4,7 @@ import {
   fromRestEhrId,
   isReserved,
   toRestEhrId,
-} from '../../../path-api/resources/openehr-rest/frame/ehr-ids.ts'
+} from '../../../path-api/resources/openehr-rest/shared/ehr-ids.ts'
 import { isUuid } from '../../../schemas/validation/uuid.ts'
 import { createPatient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { toRestEhrId } from '../../../path-api/resources/openehr-rest/frame/ehr-ids.ts'
+import { toRestEhrId } from '../../../path-api/resources/openehr-rest/shared/ehr-ids.ts'
 import {
   assertStatuses,
   commit,

@@ -62,8 +62,8 @@ const compareTexts = (a: string, b: string): number => (a < b ? -1 : Number(a > 
 /** By major, minor and patch. */
 function compareVersions(a: string, b: string): number {
   const [left, right] = [a, b].map((version) => version.split('.').map(Number)) as [number[], number[]]
-  const at = left.findIndex((number, i) => number !== right[i])
-  return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0)
+  const index = left.findIndex((number, i) => number !== right[i])
+  return index < 0 ? 0 : (left[index] ?? 0) - (right[index] ?? 0)
 }
 
 /** The latest version that begins with these numbers. @throws NotFound */

@@ -5,7 +5,7 @@ import type { Context } from '../../../operation/context.ts'
 import { defineOperation } from '../../../operation/operation.ts'
 import { type RawContent, rawBody } from '../../../reply/body-media.ts'
 import { replyWith } from '../../../reply/reply.ts'
-import { REST_PATH, restOperation } from '../frame/rest-operation.ts'
+import { REST_PATH, restOperation } from '../shared/rest-operation.ts'
 import {
   findQueryVersion,
   listQueryVersions,

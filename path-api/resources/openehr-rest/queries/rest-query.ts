@@ -8,8 +8,8 @@ import { defineOperation } from '../../../operation/operation.ts'
 import { describedBody } from '../../../reply/body-media.ts'
 import { malformedInput } from '../../../reply/invalid-input.ts'
 import { replyWith } from '../../../reply/reply.ts'
-import { fromRestEhrId, fromRestEhrIdsIn, toRestEhrId } from '../frame/ehr-ids.ts'
-import { REST_PATH, restOperation } from '../frame/rest-operation.ts'
+import { fromRestEhrId, fromRestEhrIdsIn, toRestEhrId } from '../shared/ehr-ids.ts'
+import { REST_PATH, restOperation } from '../shared/rest-operation.ts'
 import { findQueryVersion, queryNameParams, queryVersionParams } from './query-versions.ts'
 
 const QUERY_PATH = `${REST_PATH}/query` as const

@@ -116,7 +116,7 @@ function product(lists: Bound[][], isEmptyNothing = false): Bound[] {
 }
 
 const literal = (part: unknown): string =>
-  JSON.stringify(part, (name, value) => (name === 'at' ? undefined : value))
+  JSON.stringify(part, (name, value) => (name === 'position' ? undefined : value))
 
 /** The prefixes of a path, each with its text. */
 const beginnings = ({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { toRestEhrId } from '../../../../path-api/resources/openehr-rest/frame/ehr-ids.ts'
+import { toRestEhrId } from '../../../../path-api/resources/openehr-rest/shared/ehr-ids.ts'
 import { contributionOf, versionOf } from '../../../conformance/openehr-rest/fixture.ts'
 import { addParticipant, createPatient, createPlan, type Patient } from '../../../harness/care/patients.ts'
 import { assertError, createClassClient } from '../../../harness/clients/class-client.ts'

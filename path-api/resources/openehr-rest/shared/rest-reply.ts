@@ -3,8 +3,8 @@ import { toXml } from '../../../../openehr/rm/canonical-xml.ts'
 import { versionUidOf } from '../../../../records/compositions/composition-record.ts'
 import type { Preference } from '../../../operation/context.ts'
 import { replyWith } from '../../../reply/reply.ts'
-import { toRestEhrId } from './ehr-ids.ts'
-import { REST_PATH } from './rest-operation.ts'
+import { toRestEhrId } from '../shared/ehr-ids.ts'
+import { REST_PATH } from '../shared/rest-operation.ts'
 
 /** The element names of documents whose class is not their name. */
 const ROOT_ELEMENTS: Readonly<Record<string, string>> = {

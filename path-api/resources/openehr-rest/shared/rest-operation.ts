@@ -7,7 +7,7 @@ import { documentRmClass } from '../../../../schemas/openehr/rm-schema.ts'
 import { isInCalendar } from '../../../../schemas/validation/calendar.ts'
 import { createRecordIdSchema } from '../../../operation/path-parameters.ts'
 import { describedBody, type RawContent } from '../../../reply/body-media.ts'
-import { fromRestEhrId } from './ehr-ids.ts'
+import { fromRestEhrId } from '../shared/ehr-ids.ts'
 
 export const REST_PATH = '/openehr/v1'
 export const EHR_PATH = `${REST_PATH}/ehr/{ehrId}` as const
@@ -30,8 +30,8 @@ export const ehrOperation = {
   mapParams: (params: Record<string, string>) => ({ ...params, ehrId: fromRestEhrId(params.ehrId ?? '') }),
 } as const
 
-export const objectUidField = (of: string) =>
-  createRecordIdSchema(`Uid of the versioned ${of}`, '8849182c-82ad-4088-a07f-48ead4180515')
+export const objectUidField = (noun: string) =>
+  createRecordIdSchema(`Uid of the versioned ${noun}`, '8849182c-82ad-4088-a07f-48ead4180515')
 
 const VERSION_UID_PATTERN = '[A-Za-z0-9_-]{1,64}::[A-Za-z0-9_.-]{1,64}::[0-9]{1,9}'
 
@@ -69,12 +69,12 @@ export function parseVersionTime(text: string | undefined): string | undefined {
 const FORMATS = ['application/json', 'application/xml'] as const
 
 /** A body that is an object of the reference model, in canonical JSON or XML. */
-export const rmBody = (rmType: string, ...others: string[]) =>
-  describedBody(documentRmClass(rmType), ...FORMATS, 'text/xml', ...others)
+export const rmBody = (rmType: string, ...moreFormats: string[]) =>
+  describedBody(documentRmClass(rmType), ...FORMATS, 'text/xml', ...moreFormats)
 
 /** A reply that is an object of the reference model. */
-export const rmReply = (rmType: string, ...others: string[]) =>
-  describedBody(documentRmClass(rmType), ...FORMATS, ...others)
+export const rmReply = (rmType: string, ...moreFormats: string[]) =>
+  describedBody(documentRmClass(rmType), ...FORMATS, ...moreFormats)
 
 export const rmBodyLimits = { bytes: 4 * 1024 * 1024, depth: MAX_COMPOSITION_DEPTH, values: 200_000 }
 

@@ -11,29 +11,29 @@ import { InvalidInput, locateViolation } from '../../../reply/invalid-input.ts'
 
 type CommitContext = Context<'ehr:write'>
 
-/** Whether the client described its commit in headers, so that it becomes a contribution of its own. */
-export const isDescribed = ({ commitDetails }: Pick<CommitContext, 'commitDetails'>): boolean =>
+/** Whether the client sent an audit of its commit in headers, which makes the commit a contribution of its own. */
+export const hasClientAudit = ({ commitDetails }: Pick<CommitContext, 'commitDetails'>): boolean =>
   Object.keys(commitDetails).length > 0
 
-/** Commits one version as a contribution, with what the client said in headers. */
-export function commitAlone(
+/** Commits one version as a contribution, with the audit that the client sent in headers. */
+export function commitSingleVersion(
   context: CommitContext,
   ehrId: string,
   change: Pick<SentVersion, 'type' | 'preceding' | 'data'>,
 ): Promise<CommittedContribution> {
   const { caller, contributions, newUuid, isRetry, commitDetails } = context
-  const description = describeChange(commitDetails, change)
-  const version = { ...change, ...description }
+  const clientAudit = readClientAudit(commitDetails, change)
+  const version = { ...change, ...clientAudit }
   return contributions.commit(
     caller,
     ehrId,
-    { uid: undefined, audit: description.audit, versions: [version] },
+    { uid: undefined, audit: clientAudit.audit, versions: [version] },
     { newUuid, isRetry, isSingle: true },
   )
 }
 
-/** What the client said in headers about the commit of a version. @throws InvalidInput */
-export function describeChange(
+/** Reads the audit of a commit from its headers. @throws InvalidInput */
+export function readClientAudit(
   commitDetails: CommitDetails,
   change: Pick<SentVersion, 'preceding' | 'data'>,
 ): Pick<SentVersion, 'audit' | 'lifecycle'> {
@@ -41,9 +41,9 @@ export function describeChange(
   const committer = readCommitter(commitDetails)
   const impliedType = !change.preceding ? CREATION : change.data ? '251' : DELETED
   const changeType = commitDetails.changeType ?? impliedType
-  const isFit = change.preceding && change.data ? ['250', '251', '252', '253', '666'] : [impliedType]
-  if (!isFit.includes(changeType))
-    throw invalidDetail('openehr-audit-details.change_type', `must be ${isFit.join(', ')}`)
+  const allowedTypes = change.preceding && change.data ? ['250', '251', '252', '253', '666'] : [impliedType]
+  if (!allowedTypes.includes(changeType))
+    throw invalidDetail('openehr-audit-details.change_type', `must be ${allowedTypes.join(', ')}`)
   if (lifecycle !== undefined && !['532', '553', ...(change.data ? [] : [DELETED])].includes(lifecycle))
     throw invalidDetail('openehr-version.lifecycle_state', 'must be 532 or 553')
   const audit: SentAudit = {

@@ -14,14 +14,14 @@ export interface CommittedVersion {
   lifecycle: string
 }
 
-type DescribedCommits = ReadonlyMap<string, CommittedVersion & { contributionId: string }>
+type ClientAudits = ReadonlyMap<string, CommittedVersion & { contributionId: string }>
 
-/** What clients said about versions, by the uids of these. */
-export async function findDescribedCommits(
+/** Finds the audits that clients sent with versions, by the uids of the versions. */
+export async function findClientAudits(
   database: Pick<Database, 'db'>,
   ehrIds: readonly string[],
   uids: readonly string[],
-): Promise<DescribedCommits> {
+): Promise<ClientAudits> {
   const found = await documentCollection(database, Contribution.collection)
     .find({ ehrId: { $in: [...ehrIds] }, versions: { $in: [...uids] } })
     .toArray()
@@ -34,13 +34,13 @@ export async function findDescribedCommits(
   )
 }
 
-/** Adds the contribution to an ORIGINAL_VERSION, and what a client said about the version. */
-export function describeVersion(
+/** Adds its contribution to an ORIGINAL_VERSION, and the audit that a client sent with it. */
+export function addClientAudit(
   object: RmObject,
   { id, version }: { id: string; version: number },
-  commits: DescribedCommits,
+  clientAudits: ClientAudits,
 ): RmObject {
-  const commit = commits.get(versionUidOf({ id, version }))
+  const commit = clientAudits.get(versionUidOf({ id, version }))
   const contribution = { _type: 'HIER_OBJECT_ID', value: commit?.contributionId ?? `${id}::${version}` }
   const { _type, uid, ...rest } = object
   return {

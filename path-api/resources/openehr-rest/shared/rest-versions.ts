@@ -7,7 +7,7 @@ import { withArticle } from '../../../../schemas/common.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 import type { Context } from '../../../operation/context.ts'
 import { defineOperation } from '../../../operation/operation.ts'
-import { toRestEhrId } from './ehr-ids.ts'
+import { toRestEhrId } from '../shared/ehr-ids.ts'
 import {
   atTimeQuery,
   EHR_PATH,
@@ -17,8 +17,8 @@ import {
   parseVersionTime,
   restVersionUidField,
   rmReply,
-} from './rest-operation.ts'
-import { replyWithObject, replyWithVersion, uidOf } from './rest-reply.ts'
+} from '../shared/rest-operation.ts'
+import { replyWithObject, replyWithVersion, uidOf } from '../shared/rest-reply.ts'
 
 type ReadContext = Context<'ehr:read'>
 type Change = VersionAuthorship & { version: number }
@@ -81,7 +81,7 @@ async function replyWithOriginalVersion(
   const changes = await allChanges(resource, context, ehrId, version.id)
   const commit = changes.find((change) => change.version === version.version)
   const plain = toOriginalVersion(version, commit)
-  const object = await context.contributions.complete(ehrId, version, {
+  const object = await context.contributions.addClientAudit(ehrId, version, {
     ...plain,
     ...(version.data && { data: version.data }),
   })
@@ -116,9 +116,9 @@ function objectOperations(resource: VersionedResource) {
       reply: [200, rmReply(`VERSIONED_${type}`), 'versioned'],
       handle: async ({ params: pathParameters }, context) => {
         const { ehrId } = pathParameters
-        const now = await read(context, ehrId, objectIdIn(pathParameters), {})
-        const object = toVersionedObject(type, { ...now, ehrId: toRestEhrId(ehrId) })
-        return replyWithVersion(object, now, context)
+        const latest = await read(context, ehrId, objectIdIn(pathParameters), {})
+        const object = toVersionedObject(type, { ...latest, ehrId: toRestEhrId(ehrId) })
+        return replyWithVersion(object, latest, context)
       },
     }),
     defineOperation({
@@ -130,12 +130,12 @@ function objectOperations(resource: VersionedResource) {
       description: 'The most recent version is the last one.',
       reply: [200, rmReply('REVISION_HISTORY'), 'versioned'],
       handle: async ({ params: pathParameters }, context) => {
-        const now = await read(context, pathParameters.ehrId, objectIdIn(pathParameters), {})
-        const changes = await allChanges(resource, context, pathParameters.ehrId, now.id)
-        const uids = changes.map(({ version }) => uidOf({ id: now.id, version }))
-        const describedAudits = await context.contributions.describedAudits(pathParameters.ehrId, uids)
-        const history = toRevisionHistory(now.id, changes, describedAudits)
-        return replyWithObject(history, { uid: uidOf(now), updatedAt: now.updatedAt }, context)
+        const latest = await read(context, pathParameters.ehrId, objectIdIn(pathParameters), {})
+        const changes = await allChanges(resource, context, pathParameters.ehrId, latest.id)
+        const uids = changes.map(({ version }) => uidOf({ id: latest.id, version }))
+        const clientAudits = await context.contributions.findClientAudits(pathParameters.ehrId, uids)
+        const history = toRevisionHistory(latest.id, changes, clientAudits)
+        return replyWithObject(history, { uid: uidOf(latest), updatedAt: latest.updatedAt }, context)
       },
     }),
   ]
@@ -169,10 +169,10 @@ function singleVersionOperations(resource: VersionedResource) {
       errors: ['IdMismatch'],
       handle: async ({ params: pathParameters }, context) => {
         const { id, version } = parseVersionUid(pathParameters.versionUid)
-        const now = await read(context, pathParameters.ehrId, objectIdIn(pathParameters), {})
-        if (id.toLowerCase() !== now.id.toLowerCase())
+        const latest = await read(context, pathParameters.ehrId, objectIdIn(pathParameters), {})
+        if (id.toLowerCase() !== latest.id.toLowerCase())
           throw isNamed ? mismatchError() : new ServiceError('NotFound')
-        const found = await read(context, pathParameters.ehrId, now.id, { version })
+        const found = await read(context, pathParameters.ehrId, latest.id, { version })
         return replyWithOriginalVersion(resource, context, pathParameters.ehrId, found)
       },
     }),
