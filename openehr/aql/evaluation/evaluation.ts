@@ -4,7 +4,7 @@ import type { Term } from '../terms/terms.ts'
 import { buildQueryPattern } from './class-patterns.ts'
 import { createGetter, prepareCheck, splitConjuncts } from './condition-checks.ts'
 import type { EhrTree } from './ehr-tree.ts'
-import { MatchEnumerator, type PatternMatch, TryBudget } from './matches/match-enumerator.ts'
+import { CombinationBudget, MatchEnumerator, type PatternMatch } from './matches/match-enumerator.ts'
 import { MatchVariables } from './matches/match-variables.ts'
 import { type BindingRow, type OperandGetter, PathJoins } from './path-joins.ts'
 
@@ -48,13 +48,13 @@ export function createEvaluation(query: QueryTree, currentTime: Date): Evaluatio
     conditions: checkFactories.map((one) => one()),
     rowVariables: [...columns, ...orderBy].flatMap(({ variables }) => variables),
   })
-  const effort = new TryBudget()
+  const combinations = new CombinationBudget()
   return {
     steps: context.steps,
     columns: columns.map(({ getValue }) => getValue),
     orderBy: orderBy.map(({ getValue }) => getValue),
     rows: (tree) =>
-      new MatchEnumerator(variables, joins, tree, { tries: effort, steps: context.steps }).enumerate(),
+      new MatchEnumerator(variables, joins, tree, { combinations, steps: context.steps }).enumerate(),
   }
 }
 

@@ -41,13 +41,13 @@ export class ExampleEvaluation {
     const [keyOf] = evaluation.orderBy
     for (const row of evaluation.rows(tree))
       if (row && keyOf)
-        for (let i = 0; i < Math.min(row.times, MAX_TIMES); i++) keys.push(sortKeyOf(keyOf(row)))
+        for (let i = 0; i < Math.min(row.count, MAX_EQUAL_KEYS); i++) keys.push(sortKeyOf(keyOf(row)))
     return keys
   }
 }
 
-/** An example with more equal rows is none of use. */
-const MAX_TIMES = 1_000
+/** The most keys for equal rows; callers need to know only whether there are several. */
+const MAX_EQUAL_KEYS = 1_000
 
 /** The values of a place among the facts of an object, in order. */
 export function factValuesOf(object: RmObject, place: string): Fact['v'][] {

@@ -9,10 +9,10 @@ const MAX_TEXT_LENGTH = 10_000
 
 /** Clients send few texts, with parameters that vary, so the last ones are kept. */
 function keepLast<V extends object | string>(read: (q: string) => V): (q: string) => V {
-  const kept = new LRUCache<string, V>({ max: MAX_TEXTS })
+  const results = new LRUCache<string, V>({ max: MAX_TEXTS })
   return (q) => {
-    const found = kept.get(q) ?? read(q)
-    if (q.length <= MAX_TEXT_LENGTH) kept.set(q, found)
+    const found = results.get(q) ?? read(q)
+    if (q.length <= MAX_TEXT_LENGTH) results.set(q, found)
     return found
   }
 }

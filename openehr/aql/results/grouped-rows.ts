@@ -50,7 +50,7 @@ export function createGroupingCollector(
         terms.push(getter(row))
         if (evaluation.steps.isLow()) yield* evaluation.steps.pause()
       }
-      for (const [i, one] of groupOf(terms).tallies.entries()) one?.add(terms[i] as Term, row.times)
+      for (const [i, one] of groupOf(terms).tallies.entries()) one?.add(terms[i] as Term, row.count)
       if (!ehrIds.has(ehrId)) budget.reserve(EHR_ID_BYTES)
       ehrIds.add(ehrId)
       return []

@@ -65,7 +65,7 @@ function createRowMaker({ columns, orderBy, steps }: Evaluation, budget: MemoryB
 /** The multiplicity of a row in the result. */
 type RowRepetition = (resultRow: ResultRow, row: PatternMatch) => number
 
-const everyTime: RowRepetition = (_, { times }) => times
+const everyTime: RowRepetition = (_, { count }) => count
 
 /** Once, unless an equal row has been added before. */
 function distinctOnly(budget: MemoryBudget): RowRepetition {
@@ -88,8 +88,8 @@ function createPlainCollector(
   let rowCount = 0
   return {
     *add(row, ehrId) {
-      if (timesOf === everyTime && rowCount + row.times <= offset) {
-        rowCount += row.times
+      if (timesOf === everyTime && rowCount + row.count <= offset) {
+        rowCount += row.count
         return []
       }
       const resultRow = yield* make(row, ehrId)

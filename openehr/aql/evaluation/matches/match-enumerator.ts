@@ -4,12 +4,13 @@ import { equalityKey } from '../../terms/terms.ts'
 import { type ClassPattern, type ContainmentPattern, lowerBound } from '../class-patterns.ts'
 import type { EhrTree, TreeNode } from '../ehr-tree.ts'
 import type { BindingRow, PathJoins } from '../path-joins.ts'
+import type { EnumeratedVariable, JoinEquality } from './enumerated-levels.ts'
 import { MatchCounter } from './match-counter.ts'
-import type { EnumeratedVariable, JoinEquality, MatchVariables } from './match-variables.ts'
+import type { MatchVariables } from './match-variables.ts'
 
 /** A row, the number of matches that it stands for, and their records. */
 export interface PatternMatch extends BindingRow {
-  times: number
+  count: number
   records(): Iterable<string>
 }
 
@@ -17,21 +18,21 @@ export interface PatternMatch extends BindingRow {
 const MANY_NODES = 1_000
 
 /** Number of tried values after which the enumeration may pause. */
-const TRIES_PER_SLICE = 256
+const VALUES_PER_SLICE = 256
 
 /** Values per node that are free: a query that does not combine objects with each other needs no more. */
-const FREE_TRIES_PER_NODE = 10
+const FREE_VALUES_PER_NODE = 10
 
 /** Values that one query may try beyond the free ones; they take about a second. */
-const MAX_TRIES = 2_000_000
+const MAX_VALUES = 2_000_000
 
 /** Limits the combinations of one query. */
-export class TryBudget {
-  #left = MAX_TRIES
+export class CombinationBudget {
+  #left = MAX_VALUES
 
   /** @throws DeadlineExceeded */
-  consume(tries: number): void {
-    this.#left -= tries
+  consume(values: number): void {
+    this.#left -= values
     if (this.#left < 0) throw tooManyCombinations()
   }
 }
@@ -43,11 +44,42 @@ const tooManyCombinations = (): ServiceError =>
   })
 
 interface EnumerationBudgets {
-  tries: TryBudget
+  combinations: CombinationBudget
   steps: StepBudget
 }
 
-/** Enumerates the matches of a query in one EHR tree; variables that no row needs are only counted. */
+/** The values of an enumerated variable, given those of the levels before it. */
+interface LevelState {
+  /** The positions of nodes for a class, with undefined for an unbound one; the members for a step. */
+  values: readonly unknown[]
+  /** The next value, and the end: indexes of `candidates`, or of `values` without them. */
+  next: number
+  end: number
+  /** The indexes of the values that can satisfy an equality; undefined: all. */
+  candidates: readonly number[] | undefined
+  indexesByKey: Map<string | undefined, number[]> | undefined
+}
+
+/** The positions at which a class is looked for. */
+interface SlotRange {
+  /** Undefined: the class stays unbound. */
+  from: number | undefined
+  to: number
+  /** Whether it is a term of AND or OR: without a match of it, the other terms need not be tried. */
+  isOneOfSeveral: boolean
+}
+
+/**
+ * Enumerates the matches of a query in one EHR tree; variables that no row needs are only counted.
+ *
+ * Each enumerated variable is a level. A level takes one value after the other, and for each of them the next
+ * level begins anew. Example: `SELECT o FROM EHR e CONTAINS OBSERVATION o CONTAINS ELEMENT m`, in a tree
+ *
+ *     0 EHR, 1 OBSERVATION, 2 ELEMENT, 3 ELEMENT, 4 OBSERVATION, 5 ELEMENT
+ *
+ * has the levels e and o. e takes the value 0, which sets the range of o to 1–6. o takes the values 1 and 4. m is
+ * counted only: twice in 1, once in 4. So there are two matches, one of count 2 and one of count 1.
+ */
 export class MatchEnumerator {
   readonly #variables: MatchVariables
   readonly #joins: PathJoins
@@ -55,17 +87,8 @@ export class MatchEnumerator {
   readonly #tree: EhrTree
   readonly #budget: EnumerationBudgets
   readonly #match: PatternMatch
-  /** For each level: its values, the index of the next one, and the end. */
-  readonly #values: (readonly unknown[])[] = []
-  readonly #next: number[] = []
-  readonly #end: number[] = []
-  /** For each class: the range of positions to search; undefined if the class must stay unbound. */
-  readonly #from: (number | undefined)[] = []
-  readonly #to: number[] = []
-  readonly #among: boolean[] = []
-  /** For each level: the indexes of the values to try; undefined: all. */
-  readonly #picked: (readonly number[] | undefined)[] = []
-  readonly #byKey: (Map<string | undefined, number[]> | undefined)[] = []
+  readonly #levels: readonly LevelState[]
+  readonly #ranges: readonly SlotRange[]
 
   constructor(variables: MatchVariables, joins: PathJoins, tree: EhrTree, budget: EnumerationBudgets) {
     this.#variables = variables
@@ -74,7 +97,9 @@ export class MatchEnumerator {
     this.#budget = budget
     this.#counter = new MatchCounter(variables, joins, tree)
     const bound = new Array(variables.slots).fill(undefined)
-    this.#match = { bound, values: [], times: 0, records: () => this.#matchedRecords() }
+    this.#match = { bound, values: [], count: 0, records: () => this.#matchedRecords() }
+    this.#levels = variables.levels.map(createLevelState)
+    this.#ranges = Array.from({ length: variables.slots }, createSlotRange)
   }
 
   /**
@@ -83,34 +108,41 @@ export class MatchEnumerator {
    */
   *enumerate(): Generator<PatternMatch | undefined> {
     const { levels, pattern, constants } = this.#variables
-    const row = this.#match
-    if (constants.some(({ evaluate: of }) => of(row) !== true)) return
+    if (constants.some((check) => check.evaluate(this.#match) !== true)) return
     if (this.#tree.nodes.length > MANY_NODES) yield* this.#countInSteps(pattern)
-    const times = [this.#setSearchRange(pattern, 0, this.#tree.nodes.length, false)]
-    if (times[0] === 0) return
-    if (levels.length === 0) yield this.#withCount(times[0] as number)
-    else this.#openLevel(0)
-    let free = FREE_TRIES_PER_NODE * this.#tree.nodes.length
-    let tries = 0
-    for (let at = levels.length === 0 ? -1 : 0; at >= 0; ) {
-      if ((this.#next[at] as number) >= (this.#end[at] as number)) {
-        at--
+    const count = this.#setRanges(pattern, 0, this.#tree.nodes.length, false)
+    if (count === 0) return
+    if (levels.length === 0) yield this.#withCount(count)
+    else yield* this.#enumerateLevels(count)
+  }
+
+  *#enumerateLevels(count: number): Generator<PatternMatch | undefined> {
+    const { levels } = this.#variables
+    /** The number of matches for the values of the levels before each one. */
+    const countByLevel = [count]
+    let freeValues = FREE_VALUES_PER_NODE * this.#tree.nodes.length
+    let triedValues = 0
+    this.#openLevel(0)
+    for (let level = 0; level >= 0; ) {
+      const { next, end } = this.#levels[level] as LevelState
+      if (next >= end) {
+        level--
         continue
       }
-      if (++tries === TRIES_PER_SLICE) {
-        if (free >= TRIES_PER_SLICE) free -= TRIES_PER_SLICE
-        else this.#budget.tries.consume(TRIES_PER_SLICE)
-        tries = 0
+      if (++triedValues === VALUES_PER_SLICE) {
+        if (freeValues >= VALUES_PER_SLICE) freeValues -= VALUES_PER_SLICE
+        else this.#budget.combinations.consume(VALUES_PER_SLICE)
+        triedValues = 0
         yield undefined
       }
       if (this.#budget.steps.isLow()) yield* this.#budget.steps.pause()
-      const factor = this.#takeNextValue(levels[at] as EnumeratedVariable, at)
-      if (factor === 0) continue
-      const ways = (times[at] as number) * factor
-      if (at === levels.length - 1) yield this.#withCount(ways)
+      const valueCount = this.#takeNextValue(level)
+      if (valueCount === 0) continue
+      const matchCount = (countByLevel[level] as number) * valueCount
+      if (level === levels.length - 1) yield this.#withCount(matchCount)
       else {
-        times[++at] = ways
-        this.#openLevel(at)
+        countByLevel[++level] = matchCount
+        this.#openLevel(level)
       }
     }
   }
@@ -129,54 +161,61 @@ export class MatchEnumerator {
     }
   }
 
-  #withCount(times: number): PatternMatch {
-    if (times > Number.MAX_SAFE_INTEGER) throw tooManyCombinations()
-    this.#match.times = times
+  #withCount(count: number): PatternMatch {
+    if (count > Number.MAX_SAFE_INTEGER) throw tooManyCombinations()
+    this.#match.count = count
     return this.#match
   }
 
   /** Starts the enumeration of a level. */
-  #openLevel(at: number): void {
-    const { slot, step, pattern, equality } = this.#variables.levels[at] as EnumeratedVariable
+  #openLevel(level: number): void {
+    const { slot, step, pattern, equality } = this.#variables.levels[level] as EnumeratedVariable
+    const state = this.#levels[level] as LevelState
     if (pattern === undefined) {
-      const members = this.#joins.members(step as number, this.#match)
-      this.#values[at] = members
-      this.#next[at] = 0
-      this.#end[at] = members.length
+      state.values = this.#joins.members(step as number, this.#match)
+      state.next = 0
+      state.end = state.values.length
       return
     }
-    const from = this.#from[slot]
-    const candidates = from === undefined ? [] : this.#counter.candidates(pattern)
-    this.#values[at] = from === undefined ? [undefined] : candidates
-    this.#next[at] = lowerBound(candidates, from ?? 0)
-    this.#end[at] = from === undefined ? 1 : lowerBound(candidates, this.#to[slot] as number)
-    this.#picked[at] = undefined
-    if (equality && (this.#end[at] as number) - (this.#next[at] as number) > 1)
-      this.#filterByEquality(at, pattern, equality)
+    const { from, to } = this.#ranges[slot] as SlotRange
+    state.candidates = undefined
+    if (from === undefined) {
+      state.values = UNBOUND
+      state.next = 0
+      state.end = 1
+      return
+    }
+    const positions = this.#counter.candidates(pattern)
+    state.values = positions
+    state.next = lowerBound(positions, from)
+    state.end = lowerBound(positions, to)
+    if (equality && state.end - state.next > 1) this.#filterByEquality(state, pattern, equality)
   }
 
   /** Skips values that cannot equal the already bound side of a join. */
-  #filterByEquality(at: number, pattern: ClassPattern, equality: JoinEquality): void {
+  #filterByEquality(state: LevelState, pattern: ClassPattern, equality: JoinEquality): void {
     const term = equality.knownOperand.getValue(this.#match)
     const key = equalityKey(term)
-    if (term.value === undefined || term.value === null) this.#end[at] = 0
+    if (term.value === undefined || term.value === null) state.end = 0
     if (key === undefined) return
-    this.#byKey[at] ??= this.#counter.indexByKey(pattern, equality)
-    const byKey = this.#byKey[at]
-    const equal = byKey?.get(key) ?? []
-    const unknown = byKey?.get(undefined) ?? []
-    const picked = unknown.length === 0 ? equal : [...new Set([...equal, ...unknown])].sort((a, b) => a - b)
-    this.#picked[at] = picked
-    this.#next[at] = lowerBound(picked, this.#next[at] as number)
-    this.#end[at] = lowerBound(picked, this.#end[at] as number)
+    state.indexesByKey ??= this.#counter.indexByKey(pattern, equality)
+    const equal = state.indexesByKey.get(key) ?? []
+    const unknown = state.indexesByKey.get(undefined) ?? []
+    const candidates =
+      unknown.length === 0 ? equal : [...new Set([...equal, ...unknown])].sort((a, b) => a - b)
+    state.candidates = candidates
+    state.next = lowerBound(candidates, state.next)
+    state.end = lowerBound(candidates, state.end)
   }
 
   /** Binds the next value of a level. @returns the number of counted matches with it */
-  #takeNextValue({ slot, step, pattern, checks, countedSteps }: EnumeratedVariable, at: number): number {
-    const next = this.#next[at] as number
-    this.#next[at] = next + 1
-    const i = this.#picked[at]?.[next] ?? next
-    const value = (this.#values[at] as unknown[])[i]
+  #takeNextValue(level: number): number {
+    const { slot, step, pattern, checks, countedSteps } = this.#variables.levels[level] as EnumeratedVariable
+    const state = this.#levels[level] as LevelState
+    const { next } = state
+    state.next = next + 1
+    const i = state.candidates?.[next] ?? next
+    const value = state.values[i]
     const row = this.#match
     let node: TreeNode | undefined
     if (pattern === undefined) row.values[step as number] = value
@@ -185,59 +224,60 @@ export class MatchEnumerator {
       node = value === undefined ? undefined : this.#counter.nodeAt(value as number)
       row.bound[slot] = node
     }
-    for (const { evaluate: of } of checks) if (of(row) !== true) return 0
-    const ways = countedSteps.length === 0 ? 1 : this.#counter.countStepMatches(countedSteps, row)
-    if (ways === 0 || !node || !pattern?.inner) return ways
-    const inside = this.#countInside(pattern, value as number, node)
-    return inside === 0 ? 0 : ways * inside
+    for (const check of checks) if (check.evaluate(row) !== true) return 0
+    const stepCount = countedSteps.length === 0 ? 1 : this.#counter.countStepMatches(countedSteps, row)
+    if (stepCount === 0 || !node || !pattern?.inner) return stepCount
+    const countInside = this.#countInside(pattern, value as number, node)
+    return countInside === 0 ? 0 : stepCount * countInside
   }
 
-  #canBind(pattern: ClassPattern, i: number, at: number): boolean {
-    const { slot } = pattern
-    if (!this.#counter.isAllowedWithin(pattern, (this.#from[slot] as number) - 1, at)) return false
-    return !this.#among[slot] || this.#counter.countMatchesAt(pattern, i) > 0
+  #canBind(pattern: ClassPattern, i: number, position: number): boolean {
+    const { from, isOneOfSeveral } = this.#ranges[pattern.slot] as SlotRange
+    if (!this.#counter.isAllowedWithin(pattern, (from as number) - 1, position)) return false
+    return !isOneOfSeveral || this.#counter.countMatchesAt(pattern, i) > 0
   }
 
-  #countInside({ inner, isNegated }: ClassPattern, at: number, { end }: TreeNode): number {
-    if (isNegated) return this.#counter.is(inner as ContainmentPattern, at + 1, end) ? 0 : 1
-    return this.#setSearchRange(inner as ContainmentPattern, at + 1, end, false)
+  #countInside({ inner, isNegated }: ClassPattern, position: number, { end }: TreeNode): number {
+    if (isNegated) return this.#counter.occurs(inner as ContainmentPattern, position + 1, end) ? 0 : 1
+    return this.#setRanges(inner as ContainmentPattern, position + 1, end, false)
   }
 
   /**
-   * Sets the search ranges for the enumerated variables of a pattern.
+   * Sets the ranges of the enumerated classes that a pattern has outermost.
    * @returns the number of matches of its counted part
    */
-  #setSearchRange(pattern: ContainmentPattern, from: number, to: number, isAmong: boolean): number {
-    if (!this.#variables.isEnumerated(pattern)) return this.#counter.ways(pattern, from, to)
+  #setRanges(pattern: ContainmentPattern, from: number, to: number, isOneOfSeveral: boolean): number {
+    if (!this.#variables.isEnumerated(pattern)) return this.#counter.countMatches(pattern, from, to)
     if (pattern.kind !== 'class')
-      return this.#counter.product(pattern, from, to, {
-        of: (term) => this.#setSearchRange(term, from, to, true),
-        without: (term) => {
+      return this.#counter.multiplyTerms(pattern, from, to, {
+        countBound: (term) => this.#setRanges(term, from, to, true),
+        countUnbound: (term) => {
           this.#excludePattern(term)
           return this.#counter.countMatchesWithout(term)
         },
       })
-    const { slot } = pattern
-    this.#from[slot] = from
-    this.#to[slot] = to
-    this.#among[slot] = isAmong
-    return !isAmong || this.#counter.canMatch(pattern, from, to) ? 1 : 0
+    const range = this.#ranges[pattern.slot] as SlotRange
+    range.from = from
+    range.to = to
+    range.isOneOfSeveral = isOneOfSeveral
+    return !isOneOfSeveral || this.#counter.canMatch(pattern, from, to) ? 1 : 0
   }
 
   #excludePattern(pattern: ContainmentPattern): void {
     if (pattern.kind !== 'class') for (const term of pattern.terms) this.#excludePattern(term)
     else {
-      this.#from[pattern.slot] = undefined
+      const range = this.#ranges[pattern.slot] as SlotRange
+      range.from = undefined
       if (pattern.inner) this.#excludePattern(pattern.inner)
     }
   }
 
   #matchedRecords(): Set<string> {
-    const keys = new Set<string>()
-    for (const node of this.#match.bound) if (node?.record !== undefined) keys.add(node.record)
+    const records = new Set<string>()
+    for (const node of this.#match.bound) if (node?.record !== undefined) records.add(node.record)
     for (const pattern of this.#outermostCounted(this.#variables.pattern))
-      this.#counter.collectRecords(pattern, keys)
-    return keys
+      this.#counter.collectRecords(pattern, records)
+    return records
   }
 
   /** The counted patterns directly below the EHR: their matches may come from any record. */
@@ -249,3 +289,16 @@ export class MatchEnumerator {
     return isEhr && inner && !isNegated ? this.#outermostCounted(inner) : []
   }
 }
+
+/** The only value of a class that stays unbound. */
+const UNBOUND = [undefined]
+
+const createLevelState = (): LevelState => ({
+  values: [],
+  next: 0,
+  end: 0,
+  candidates: undefined,
+  indexesByKey: undefined,
+})
+
+const createSlotRange = (): SlotRange => ({ from: undefined, to: 0, isOneOfSeveral: false })
