@@ -88,9 +88,22 @@ export class StoredQueries {
   async put(
     caller: Caller,
     query: QueryRecord,
-    { expected, createOnly }: PutCondition,
+    condition: PutCondition,
   ): Promise<{ query: StoredQuery; created: boolean }> {
     requireValidQuery(query.q)
+    const put = () => this.#putOnce(caller, query, condition)
+    return put().catch((error: unknown) => {
+      // A concurrent request has created the query, so that a second attempt finds it.
+      if (error instanceof ServiceError && error.error === 'Conflict') return put()
+      throw error
+    })
+  }
+
+  async #putOnce(
+    caller: Caller,
+    query: QueryRecord,
+    { expected, createOnly }: PutCondition,
+  ): Promise<{ query: StoredQuery; created: boolean }> {
     const id = query.name
     const replace = () =>
       this.#store.update(caller, { id }, () => query, { expected: createOnly ? [] : expected })

@@ -172,11 +172,10 @@ export class Chats {
     const subject = await this.#subject(caller, subjectKey)
     await this.#requireWritable(caller, subject, content, topicId)
     const message = this.#message(caller, subject, topicId, content)
-    const storedMessage = await this.#messages.create(
-      caller,
-      message as never,
-      topicInsertTarget(caller, subject, topicId),
-      { id },
+    const target = topicInsertTarget(caller, subject, topicId)
+    const storedMessage = await createOrFindExisting(
+      () => this.#messages.create(caller, message as never, target, { id }),
+      () => this.#messages.get(caller, { id }),
     )
     return { message: storedMessage, names: await this.#namesOf(subject, [storedMessage]) }
   }

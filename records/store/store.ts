@@ -12,7 +12,7 @@ import {
   type Permissions,
   permissionFilter,
 } from './documents/caller.ts'
-import { documentCollection, isDuplicateIdError, isDuplicateKeyError } from './documents/database.ts'
+import { documentCollection, isDuplicateKeyError } from './documents/database.ts'
 import { newId } from './documents/ids.ts'
 import {
   createParseFormat,
@@ -112,23 +112,17 @@ export class Store<S extends TObject, L extends string> {
     return [this.#resource.collection, [...ofLists, ...(this.#resource.indexes ?? [])]]
   }
 
-  /** Saves a new record, or returns the one that an earlier attempt saved with this `id`. @throws Conflict */
+  /** Saves a new record. @throws as insert */
   async create(
     caller: Caller,
     input: Static<S>,
     permissions: Permissions | RecordParent,
     { tx, id = newId(), first }: WriteOptions & { id?: string; first?: FirstVersion } = {},
   ): Promise<RecordOf<S>> {
-    try {
-      return (await this.insert(caller, input, permissions, { tx, id, ...(first && { first }) })).record
-    } catch (error) {
-      const isKnown = !tx && error instanceof ServiceError && isDuplicateIdError(error.cause)
-      if (isKnown) return this.get(caller, { id } as RecordSelector<S>)
-      throw error
-    }
+    return (await this.insert(caller, input, permissions, { tx, id, ...(first && { first }) })).record
   }
 
-  /** Saves a new record. @throws NotFound and Forbidden of the parent; Conflict with a unique index */
+  /** Saves a new record. @throws NotFound and Forbidden of the parent; Conflict with an id or a unique index */
   async insert(
     caller: Caller,
     input: Static<S>,

@@ -185,9 +185,11 @@ export class Persons {
     const displayName = name ?? user.email.slice(0, Math.min(user.email.indexOf('@'), 200))
     const person = normaliseBody(personSchema, { name: { displayName }, language })
     const self = { ...serviceCaller, userId: mvUid }
-    await this.store.create(self, { ...person, picture: false }, permissionsSharedWithConnections(mvUid), {
-      id: mvUid,
-    })
+    const permissions = permissionsSharedWithConnections(mvUid)
+    await createOrFindExisting(
+      () => this.store.create(self, { ...person, picture: false }, permissions, { id: mvUid }),
+      () => this.store.get(self, { id: mvUid }),
+    )
     return true
   }
 }

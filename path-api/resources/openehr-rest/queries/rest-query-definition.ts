@@ -75,6 +75,20 @@ async function storeVersion(context: Context<'modeller'>, name: string, version:
   })
 }
 
+/** Stores the first version after the latest one that no concurrent request has stored. */
+async function storeNextVersion(
+  context: Context<'modeller'>,
+  name: string,
+  latest: string | undefined,
+  q: string,
+): ReturnType<typeof storeVersion> {
+  const version = nextVersion(latest)
+  return storeVersion(context, name, version, q).catch((error: unknown) => {
+    if (!(error instanceof ServiceError && error.error === 'Conflict')) throw error
+    return storeNextVersion(context, name, version, q)
+  })
+}
+
 /** @throws PreconditionFailed, since a stored version never changes */
 function requireUnconditional({ ifMatchOf }: Pick<Context, 'ifMatchOf'>): void {
   if (ifMatchOf('') !== undefined) throw new ServiceError('PreconditionFailed')
@@ -125,7 +139,7 @@ export const restQueryDefinitionOperations = [
       requireUnconditional(context)
       const all = await listQueryVersions(context, name)
       const latest = all.findLast((one) => one.name === name)
-      return storeVersion(context, name, nextVersion(latest?.version), sentQuery(body))
+      return storeNextVersion(context, name, latest?.version, sentQuery(body))
     },
   }),
   defineOperation({

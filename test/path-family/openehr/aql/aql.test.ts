@@ -413,4 +413,23 @@ describe('stored queries', () => {
     assertStatus(await modeller.call('DELETE', at), 204)
     assertProblem(await patient.call('GET', at), 404, 'not-found')
   })
+
+  it('stores queries that are sent at once, or refuses them', async () => {
+    const modeller = await createRoleHolder('modeller')
+    const texts = [1, 2, 3, 4].map((limit) => `SELECT e/ehr_id/value FROM EHR e LIMIT ${limit}`)
+    const sendAll = async (at: string, headers: Record<string, string> = {}) => {
+      const answers = await Promise.all(texts.map((q) => modeller.call('PUT', at, { q }, headers)))
+      for (const [i, answer] of answers.entries())
+        if (answer.status < 300) assert.equal(answer.body.q, texts[i])
+      return answers.map(({ status }) => status).sort()
+    }
+    const name = `at-once.${modeller.mvUid}`
+    assert.deepEqual(await sendAll(`/med/query/${name}`), [200, 200, 200, 201])
+    const createOnly = { 'if-none-match': '*' }
+    assert.deepEqual(await sendAll(`/med/query/${name}-2`, createOnly), [201, 412, 412, 412])
+    const versions = `/openehr/v1/definition/query/org.example::${name}`
+    assert.deepEqual(await sendAll(`${versions}/1.0.0`), [200, 409, 409, 409])
+    assert.deepEqual(await sendAll(versions), [200, 200, 200, 200])
+    assert.equal(assertStatus(await modeller.call('GET', versions)).length, 5)
+  })
 })
