@@ -1,7 +1,7 @@
 import type { Response } from 'express'
-import { LRUCache } from 'lru-cache'
 import type { Collection, Db } from 'mongodb'
 import { hashSecret } from '../../records/accounts/user/secret.ts'
+import { ClaimReleases } from '../../records/store/clocks/claim-releases.ts'
 import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { isAccountRequest } from './accounts/account-routes.ts'
@@ -12,8 +12,6 @@ import { settleBeforeSending } from './response/normalized-response.ts'
 /** Parse SDKs send a request again under the same id, until they get an answer other than a 5xx. */
 const REQUEST_ID_HEADER = 'x-parse-request-id'
 const CLAIM_TTL_MS = 300_000
-/** Claims that could not be deleted during an outage of the database. */
-const MAX_VOID_CLAIMS = 10_000
 
 interface RequestClaim {
   _id: string
@@ -40,24 +38,25 @@ export type ClaimRequestId = (
 export function createRequestIds(db: Db): ClaimRequestId {
   // Parse Server creates this collection with an index that deletes the expired claims.
   const claims = db.collection<RequestClaim>('_Idempotency')
-  const voidClaims = new LRUCache<string, true>({ max: MAX_VOID_CLAIMS, ttl: CLAIM_TTL_MS })
+  const releases = new ClaimReleases<Pick<RequestClaim, '_id' | 'expire'>>(CLAIM_TTL_MS, (released) =>
+    claims.bulkWrite(released.map((filter) => ({ deleteOne: { filter } }))),
+  )
   return async (req, res, parts) => {
     const requestId = req.get(REQUEST_ID_HEADER)
     if (!requestId || !parts.some(isOnceOnly)) return
     const _id = hashSecret(`${res.locals.account} ${requestId}`)
-    const isVoid = voidClaims.delete(_id)
+    const ownClaim = { _id, expire: new Date(Date.now() + CLAIM_TTL_MS) }
+    await releases.finish(_id)
     try {
-      await claims.insertOne({ _id, reqId: _id, expire: new Date(Date.now() + CLAIM_TTL_MS) })
+      await claims.insertOne({ ...ownClaim, reqId: _id })
     } catch (error) {
-      if (!isDuplicateKeyError(error)) {
-        // The database may have stored the claim before the outage.
-        voidClaims.set(_id, true)
-        throw error
-      }
-      if (!isVoid) throw await findRefusal(claims, _id)
+      if (isDuplicateKeyError(error)) throw await findRefusal(claims, _id)
+      // The database may have stored the claim before the outage.
+      void releases.release(ownClaim)
+      throw error
     }
     settleBeforeSending(res, async (outcome) => {
-      if (outcome === 'refused') await claims.deleteOne({ _id }).catch(() => voidClaims.set(_id, true))
+      if (outcome === 'refused') await releases.release(ownClaim)
       else if (outcome === 'final')
         await claims.updateOne({ _id }, { $set: { isSettled: true } }).catch(() => {})
     })

@@ -7,8 +7,8 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Binary, Collection, Db } from 'mongodb'
+import { ClaimReleases } from '../../records/store/clocks/claim-releases.ts'
 import { isLeaseHeld } from '../../records/store/clocks/lease.ts'
 import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import {
@@ -71,6 +71,9 @@ export type RunOnce = (
 export async function createRunOnce(db: Db): Promise<RunOnce> {
   const claims = db.collection<IdempotencyClaim>('idempotency_keys')
   await syncIndexes(claims, [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
+  const releases = new ClaimReleases<Pick<IdempotencyClaim, '_id' | 'leaseUntil'>>(CLAIM_LEASE_MS, (ended) =>
+    claims.bulkWrite(ended.map((filter) => ({ updateOne: { filter, update: EXPIRED_LEASE } }))),
+  )
   return async (request, work) => {
     if (request === undefined) return work({ newId, newUuid, isRetry: false })
     const secrets = deriveSecrets(request)
@@ -94,25 +97,13 @@ export async function createRunOnce(db: Db): Promise<RunOnce> {
       else await claims.deleteOne(ownClaim)
       return response
     } catch (fault) {
-      if (!(fault instanceof ServiceError)) void releaseClaim(claims, ownClaim)
+      if (!(fault instanceof ServiceError)) void releases.release(ownClaim)
       throw fault
     }
   }
 }
 
 const EXPIRED_LEASE = { $set: { leaseUntil: new Date(0) } }
-
-/** Ends an orphaned claim as soon as the database is back, before its lease expires. */
-async function releaseClaim(
-  claims: Collection<IdempotencyClaim>,
-  ownClaim: Pick<IdempotencyClaim, '_id' | 'leaseUntil'>,
-): Promise<void> {
-  const end = performance.now() + CLAIM_LEASE_MS
-  for (; performance.now() < end; await sleep(500, undefined, { ref: false })) {
-    const result = await claims.updateOne(ownClaim, EXPIRED_LEASE).catch(() => undefined)
-    if (result) return
-  }
-}
 
 /** @throws MalformedRequest */
 export function parseIdempotencyKey(header: string | string[] | undefined): string | undefined {

@@ -5,7 +5,7 @@ import { createAddress, password } from '../harness/people/people.ts'
 import { startSecondInstance } from '../harness/service/second-instance.ts'
 import { service } from '../harness/service/service.ts'
 import { type ServiceProcess, stopProcess } from '../harness/service/service-process.ts'
-import { waitFor } from '../harness/wait.ts'
+import { waitFor, waitUntil } from '../harness/wait.ts'
 
 /** The driver's log is printed if the service does not recover. */
 const DRIVER_LOG_ENV = {
@@ -33,10 +33,16 @@ describe('an unreachable database', function suite() {
   })
   after(() => stopProcess(instance))
 
-  const send = async (method: string, path: string, body?: object): Promise<Response> =>
-    fetch(instance.url + path, {
+  const send = async (
+    method: string,
+    path: string,
+    body?: object,
+    { url = instance.url, headers = {} }: { url?: string; headers?: Record<string, string> } = {},
+  ): Promise<Response> =>
+    fetch(url + path, {
       method,
       headers: {
+        ...headers,
         ...(path.startsWith('/1') ? patient.headers : { authorization: `Bearer ${patient.authToken}` }),
         'content-type': 'application/json',
       },
@@ -137,6 +143,31 @@ describe('an unreachable database', function suite() {
     faulty.findFault = () => undefined
     await isReady()
     await nothingWasDone()
+  })
+
+  it('lets another instance carry out requests again that it has interrupted', async () => {
+    const headers = { 'x-parse-request-id': 'interrupted', 'idempotency-key': 'interrupted' }
+    const writes = ['insert', 'update', 'delete', 'bulkWrite', 'findAndModify', 'commitTransaction']
+    let claims = 0
+    faulty.findFault = (command) => {
+      if (command.insert === '_Idempotency' || command.insert === 'idempotency_keys') claims += 1
+      else if (claims > 0 && writes.some((name) => name in command)) return { cut: 'before' }
+      return undefined
+    }
+    const calls: ReturnType<typeof requests> = [
+      ['POST', '/1/classes/CarePlan', { ehrId: patient.ehrId, name: 'Interrupted' }],
+      ['POST', `/ehr/${patient.ehrId}/careplan`, { name: 'Interrupted' }],
+    ]
+    for (const [method, path, body] of calls)
+      assert.equal((await send(method, path, body, { headers })).status, 503)
+    assert.equal(claims, calls.length)
+    faulty.findFault = () => undefined
+    for (const [method, path, body] of calls)
+      await waitUntil(
+        async () => (await send(method, path, body, { headers, url: service.url })).status === 201,
+      )
+    const name = 'Interrupted'
+    assert.equal(await service.db.collection('CarePlan').countDocuments({ ehrId: patient.ehrId, name }), 2)
   })
 
   it('refuses all writes in the same way when its disk is full, and recovers when there is room', async () => {
