@@ -25,6 +25,7 @@ const FILES_BY_SUBJECT = new Map(
       'packages/embedded-mongo/matcher.ts',
       'packages/embedded-mongo/testing.ts',
     ],
+    'several constants of one subject': ['schemas/time/durations.ts'],
     'many functions of one subject': [
       'packages/embedded-mongo/language/expressions/arithmetic.ts',
       'packages/embedded-mongo/language/expressions/operators/dates/calendar.ts',

@@ -13,14 +13,11 @@ import { removeEntriesBefore } from '../records/store/audit/checkpoints.ts'
 import type { Backfill, BackfillProgress } from '../records/store/backfill/backfill.ts'
 import { type PeriodicTask, startPeriodicTask } from '../records/store/batching/periodic-task.ts'
 import type { StoreContext } from '../records/store/writing/transaction.ts'
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../schemas/time/durations.ts'
 import type { Config } from './config/config.ts'
 import type { DatabaseConnection } from './database/database-connection.ts'
 import type { Log } from './telemetry/log.ts'
 import { type Metrics, observeGauge } from './telemetry/metrics.ts'
-
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const DAY_MS = 86_400_000
 
 const PENDING_DOCUMENTS_GAUGE = {
   name: 'derived_data_pending_documents',

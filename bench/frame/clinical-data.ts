@@ -2,6 +2,7 @@ import { type Db, MongoClient } from 'mongodb'
 import { ehrPermissions, planPermissions } from '../../records/ehrs/rights/access.ts'
 import { newId } from '../../records/store/documents/ids.ts'
 import { type ParseDocument, toStoredPermissions } from '../../records/store/documents/parse-format.ts'
+import { DAY_MS } from '../../schemas/time/durations.ts'
 
 /** Ids of loaded records: at most `SAMPLE_SIZE` of each kind, evenly spread. */
 export interface LoadedIds {
@@ -22,7 +23,6 @@ const SAMPLE_SIZE = 2000
 /** Plans in one write. */
 const PLANS_PER_BATCH = 250
 
-const DAY_MS = 86_400_000
 const START_TIME_MS = Date.UTC(2025, 0, 1)
 
 const COLLECTIONS = ['CarePlan', 'Goal', 'Task', 'BloodPressure'] as const

@@ -7,6 +7,7 @@ import {
   type ParseDocument,
   toStoredPermissions,
 } from '../../records/store/documents/parse-format.ts'
+import { MINUTE_MS } from '../../schemas/time/durations.ts'
 import type { Side } from '../frame/compare-sides.ts'
 
 const PEOPLE = 1_000
@@ -15,7 +16,6 @@ const NURSED_PATIENTS = 500
 /** Blood pressures of the patient who sends the requests, so that a list of 100 is full at every size. */
 const MIN_OF_FIRST_PATIENT = 100
 const RECORDS_PER_BATCH = 10_000
-const MINUTE_MS = 60_000
 const START_TIME_MS = Date.UTC(2025, 0, 1)
 
 /** A patient with a record, a plan and blood pressures in it. */

@@ -11,6 +11,7 @@ import type { ParseDocument } from '../../records/store/documents/parse-format.t
 import { enqueueJob, type JobHandlers } from '../../records/store/jobs/background-jobs.ts'
 import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { DAY_MS } from '../../schemas/time/durations.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { parseSince, parseTypes, type SearchParameters } from '../search/parse-search.ts'
 import { limitExport, permitTypes, requireNoWiderExport } from '../sources/app-limits.ts'
@@ -26,7 +27,6 @@ import {
   type StoredExport,
 } from './stored-exports.ts'
 
-const DAY_MS = 86_400_000
 /** Files are kept for this time after the request. */
 const EXPORT_RETENTION_MS = DAY_MS
 const MAX_PATIENTS = 10_000

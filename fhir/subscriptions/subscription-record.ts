@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { PROFILE_COLLECTIONS } from '../../records/profiles/storage/profile-collections.ts'
 import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
+import { DAY_MS } from '../../schemas/time/durations.ts'
 
 /** The criteria and the channel of a subscription. */
 const subscriptionRecord = Type.Object({
@@ -26,7 +27,6 @@ export const SUBSCRIPTION = {
   lists: { own: { requiredFields: ['userId', 'admission'], sort: 'createdAt', order: 'desc' } },
 } as const
 
-const DAY_MS = 86_400_000
 export const MAX_SUBSCRIPTION_DAYS = 30
 export const latestEnd = (now: Date): Date => new Date(now.getTime() + MAX_SUBSCRIPTION_DAYS * DAY_MS)
 

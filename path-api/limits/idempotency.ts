@@ -19,11 +19,11 @@ import {
 } from '../../records/store/documents/ids.ts'
 import { syncIndexes } from '../../records/store/documents/indexes.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { HOUR_MS } from '../../schemas/time/durations.ts'
 import type { Context } from '../operation/context.ts'
 import { InputError, locateViolation, malformedInput } from '../reply/invalid-input.ts'
 import type { RenderedResponse } from '../response/rendered-response.ts'
 
-const HOUR_MS = 3_600_000
 /** Time for which a response is kept. */
 const RESPONSE_RETENTION_MS = 24 * HOUR_MS
 /**

@@ -1,5 +1,6 @@
 import type { ClientSession, Collection, Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
+import { DAY_MS } from '../../schemas/time/durations.ts'
 import { DELETION_WAIT_TIMEOUT_MS } from '../ehrs/deletion/cascading-deletion.ts'
 import { removeUserFromRoles } from '../ehrs/rights/roles.ts'
 import { type Caller, serviceCaller } from '../store/documents/caller.ts'
@@ -79,7 +80,7 @@ export class AccountDeletion {
    */
   async removeExpiredAccounts(): Promise<void> {
     const { db, clock } = this.#parts.context
-    const before = new Date(clock().getTime() - ACTIVATION_PERIOD_DAYS * 24 * 3_600_000)
+    const before = new Date(clock().getTime() - ACTIVATION_PERIOD_DAYS * DAY_MS)
     const isLate = async (user: User, session: ClientSession) =>
       isUnactivated(user) &&
       (user.invitedAt ?? before) <= before &&

@@ -1,5 +1,6 @@
 import type { ClientSession, Collection, Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
+import { DAY_MS } from '../../schemas/time/durations.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
 import { isDuplicateKeyError } from '../store/documents/database.ts'
 import { syncIndexes } from '../store/documents/indexes.ts'
@@ -25,7 +26,7 @@ interface TermsAgreement {
   termsAccepted: boolean | undefined
 }
 
-const EMAIL_CHANGE_TTL_MS = 24 * 3_600_000
+const EMAIL_CHANGE_TTL_MS = DAY_MS
 
 /** Pending addresses: a new address takes effect when its owner follows the link mailed to it. */
 export class EmailChanges {

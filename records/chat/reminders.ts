@@ -1,4 +1,5 @@
 import type { ClientSession, Filter } from 'mongodb'
+import { DAY_MS } from '../../schemas/time/durations.ts'
 import type { SendMail } from '../accounts/user/mails.ts'
 import { usersOf } from '../accounts/user/user.ts'
 import { findUsersWithRoles } from '../ehrs/rights/roles.ts'
@@ -9,8 +10,6 @@ import type { StoreContext } from '../store/writing/transaction.ts'
 import { ChatMessage, ChatTopic } from './chat-kinds.ts'
 import { REMINDER_DELAY_MS } from './chats.ts'
 import { messagesAfter, type ReadMark, type ReadMarks } from './read-marks.ts'
-
-const DAY_MS = 86_400_000
 
 /** Mails users about messages that they have not read for an hour, at most once a day for each topic. */
 export class Reminders {

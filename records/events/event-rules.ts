@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { alertHandlingFields } from '../../schemas/events/alert-handling.ts'
+import { DAY_MS } from '../../schemas/time/durations.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import type { Rules, Values } from '../ehr-records/kind.ts'
 import { payloadViolations } from '../ehr-records/refusals/payload-violations.ts'
@@ -9,7 +10,6 @@ import type { Caller } from '../store/documents/caller.ts'
 /** The service creates events of this type, for measurements outside their plan's thresholds. */
 export const ALERT_TYPE = 'measurement-alert'
 
-const DAY_MS = 86_400_000
 /** The latest time that an ISO text can express. */
 const MAX_EVENT_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z')
 

@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import type { ChangeAuthorNames } from '../../schemas/change.ts'
+import { DAY_MS } from '../../schemas/time/durations.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import {
   type Colleague,
@@ -231,7 +232,6 @@ const toResource = (
 
 const MAX_COLLEAGUES = 100
 const MAX_DAYS = 366
-const DAY_MS = 86_400_000
 
 function timeViolations(from: string, until: string, now: Date): Violation[] {
   const begin = Date.parse(from)

@@ -9,6 +9,7 @@ import { Fraction } from '../../schemas/fraction.ts'
 import { decimalsAfterChange, decimalsField } from '../../schemas/json/decimals.ts'
 import type { Band } from '../../schemas/measurements/thresholds.ts'
 import { roundTo } from '../../schemas/measurements/units.ts'
+import { HOUR_MS } from '../../schemas/time/durations.ts'
 import { utcOffsetField } from '../../schemas/time/iso-time.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import {
@@ -57,7 +58,6 @@ const fingerprintField = internalField(
   Type.Optional(Type.String({ description: 'Fingerprint of device, time and values as first stored' })),
 )
 
-const HOUR_MS = 3_600_000
 const MIN_MEASUREMENT_TIME_MS = Date.parse('1900-01-01T00:00:00Z')
 
 /** Tolerates a clock that is wrong by some hours, but not by days. */

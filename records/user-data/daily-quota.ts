@@ -1,10 +1,9 @@
 import type { ClientSession } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
+import { DAY_MS } from '../../schemas/time/durations.ts'
 import type { DefinitionLookup, Quota, Values } from '../ehr-records/kind.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import { evictType, markTypeUsed, resolveType, type TypeFamily } from '../types/type-registry.ts'
-
-const DAY_MS = 86_400_000
 
 interface QuotaKind {
   collection: string

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { isInCalendar } from '../validation/calendar.ts'
 import { createValidator } from '../validation/validators.ts'
+import { DAY_MS } from './durations.ts'
 
 /** A day of the calendar, of the year, or of a week; with or without hyphens. */
 const DAY =
@@ -38,8 +39,6 @@ export function parseIsoTime(text: string): IsoTime | undefined {
   const utc = new Date(at).toISOString()
   return offset === undefined ? { utc } : { utc, offset }
 }
-
-const DAY_MS = 86_400_000
 
 /** The day as YYYY-MM-DD, perhaps an impossible one; undefined if the year has no such day or week. */
 function dayOf({ year = '', month, day, ofYear, week, ofWeek }: Parts): string | undefined {

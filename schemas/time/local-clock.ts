@@ -1,5 +1,4 @@
-const MINUTE_MS = 60_000
-const DAY_MS = 1440 * MINUTE_MS
+import { DAY_MS, MINUTE_MS } from './durations.ts'
 
 /** Converts between UTC and the local time of a zone; local times are milliseconds, too, as if they were UTC. */
 export interface LocalClock {

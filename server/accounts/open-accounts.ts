@@ -30,6 +30,7 @@ import { onRoleChange } from '../../records/ehrs/rights/roles.ts'
 import type { RateLimiter } from '../../records/limits/rate-limiter.ts'
 import { type PeriodicTask, startPeriodicTask } from '../../records/store/batching/periodic-task.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { HOUR_MS } from '../../schemas/time/durations.ts'
 import type { Config } from '../config/config.ts'
 import type { DatabaseConnection } from '../database/database-connection.ts'
 import { createKeyEncryption } from '../keys/key-encryption.ts'
@@ -202,8 +203,6 @@ async function openSessions({ config, database, log }: AccountsOptions, clock: (
   })
   return { credentials, sessions }
 }
-
-const HOUR_MS = 3_600_000
 
 const LATE_WRITE_CHECK_INTERVAL_MS = 5_000
 

@@ -3,6 +3,7 @@ import type { ClientSession, Collection, Db } from 'mongodb'
 import { newId } from '../../records/store/documents/ids.ts'
 import { syncIndexes } from '../../records/store/documents/indexes.ts'
 import type { JsonWebKey } from '../../schemas/accounts/login.ts'
+import { DAY_MS } from '../../schemas/time/durations.ts'
 import { createKeyEncryption, type KeyEncryption } from './key-encryption.ts'
 
 export const SIGNING_ALGORITHM = 'ES256'
@@ -50,7 +51,6 @@ const signingKeysOf = (db: Db): Collection<StoredKey> => db.collection<StoredKey
 export const signingKeyEncryption = (keyEncryptionKey: string): KeyEncryption =>
   createKeyEncryption(keyEncryptionKey, 'signing keys')
 
-const DAY_MS = 24 * 3_600_000
 /** Maximum age of cached keys; new keys of other instances are used within this time. */
 const KEY_REFRESH_INTERVAL_MS = 60_000
 /** Minimum interval between reloads because of tokens with unknown key ids. */

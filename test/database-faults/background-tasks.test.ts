@@ -8,6 +8,7 @@ import {
 } from '../../records/accounts/background-tasks.ts'
 import { usersOf } from '../../records/accounts/user/user.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { DAY_MS } from '../../schemas/time/durations.ts'
 import { createKeyEncryption } from '../../server/keys/key-encryption.ts'
 import { followLink, waitForMail, waitForMailAfter } from '../harness/people/mail.ts'
 import { createAddress, logIn, password, register } from '../harness/people/people.ts'
@@ -15,7 +16,6 @@ import { config, service } from '../harness/service/service.ts'
 import { useTestStore } from '../harness/test-store.ts'
 import { waitUntil } from '../harness/wait.ts'
 
-const DAY_MS = 86_400_000
 const inputEncryptionOf = (secret: string) => createKeyEncryption(secret, 'background tasks')
 
 describe('a task after the response', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { HOUR_MS } from '../../schemas/time/durations.ts'
 import {
   addParticipant,
   createAlert,
@@ -68,7 +69,6 @@ const FAMILIES: Record<'path' | 'class', Family> = {
   },
 }
 
-const HOUR_MS = 3_600_000
 const hoursFromNow = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString()
 
 for (const family of ['path', 'class'] as const)

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Account } from '../../../schemas/accounts/account.ts'
 import type { AccountRole } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import { findRoleHolders } from '../../ehrs/rights/roles.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Database } from '../../store/documents/database.ts'
@@ -26,7 +27,6 @@ const operatorCaller: Caller = {
 }
 
 const OFFER_TTL_MS = 3_600_000
-const DAY_MS = 86_400_000
 
 /** Appoints and revokes administrators on behalf of the machine's operator. */
 export class Administrators {

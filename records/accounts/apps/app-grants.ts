@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { ClientSession, Collection, Filter } from 'mongodb'
 import type { AdmittedApp, App, AppPermit } from '../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import { isSystemId } from '../../ehrs/rights/access.ts'
 import { findRolesOfUser, withoutAccountRoles } from '../../ehrs/rights/roles.ts'
 import type { Caller } from '../../store/documents/caller.ts'
@@ -95,7 +96,6 @@ export interface EndedAccess {
   admission?: string
 }
 
-const DAY_MS = 24 * 3_600_000
 /** `offline_access`: the app may be used rarely, and without the person. */
 const OFFLINE_LIMITS: SessionLimits = { idleMs: 90 * DAY_MS, lifetimeMs: 365 * DAY_MS }
 const GRANT_LIST = 'admittedApps'

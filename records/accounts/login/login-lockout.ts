@@ -1,5 +1,6 @@
 import type { Collection, Db } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { hashSecret } from '../user/secret.ts'
 
@@ -16,7 +17,6 @@ interface FailedLogins {
  * accounts.
  */
 export const ACCOUNT_LOCKOUT_S = 300
-const DAY_MS = 24 * 3_600_000
 
 export const accountLockedError = () => new ServiceError('AccountLocked', { retryAfter: ACCOUNT_LOCKOUT_S })
 

@@ -1,6 +1,7 @@
 import type { Collection, Db } from 'mongodb'
 import type { ActingHelper } from '../../../schemas/accounts/helper.ts'
 import type { Session } from '../../../schemas/accounts/login.ts'
+import { MINUTE_MS } from '../../../schemas/time/durations.ts'
 import { findRolesOfUser } from '../../ehrs/rights/roles.ts'
 import { type Database, isDuplicateKeyError } from '../../store/documents/database.ts'
 import { newId } from '../../store/documents/ids.ts'
@@ -51,7 +52,6 @@ export interface SessionIdentity {
   helper?: ActingHelper
 }
 
-const MINUTE_MS = 60_000
 /**
  * A session ends after this time without use; Parse Server's `sessionLength` sets the same for a new session.
  */

@@ -1,4 +1,5 @@
 import type { Collection, Db } from 'mongodb'
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { hashSecret } from '../user/secret.ts'
 import { ACTIVATION_PERIOD_DAYS } from './unactivated-accounts.ts'
@@ -27,7 +28,7 @@ export class RepeatedRegistrations {
   }
 
   async record(email: string): Promise<void> {
-    const expiresAt = new Date(this.#clock().getTime() + ACTIVATION_PERIOD_DAYS * 24 * 3_600_000)
+    const expiresAt = new Date(this.#clock().getTime() + ACTIVATION_PERIOD_DAYS * DAY_MS)
     await this.#addresses.updateOne({ _id: hashSecret(email) }, { $set: { expiresAt } }, { upsert: true })
   }
 

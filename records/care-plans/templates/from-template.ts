@@ -2,6 +2,7 @@ import type { CarePlanBody } from '../../../schemas/care-plans/care-plan.ts'
 import type { CarePlanTemplate, TemplateUse } from '../../../schemas/care-plans/care-plan-template.ts'
 import type { GoalBody } from '../../../schemas/care-plans/goal.ts'
 import type { TaskBody } from '../../../schemas/care-plans/task.ts'
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import { withoutNulls } from '../../ehr-records/validation/record-bodies.ts'
@@ -13,8 +14,6 @@ export interface PlanFromTemplate {
   plan: CarePlanBody
   goals: { goal: GoalBody; tasks: TaskBody[] }[]
 }
-
-const DAY_MS = 86_400_000
 
 /** The day this many days after the start, both as YYYY-MM-DD. @throws RuleViolated */
 function addDays(start: string, days: number): string {

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import { createLocalClock, modulo } from '../../../schemas/time/local-clock.ts'
 import type { TimeSpan } from '../../../schemas/user-data/user-data.ts'
 
@@ -10,8 +11,6 @@ interface LocalSpan {
   /** Start of the next span, exclusive. */
   end: number
 }
-
-const DAY_MS = 86_400_000
 
 /** @returns a function that finds the span of a moment; a week begins on Monday */
 export function createSpanLookup(timeZone: string, span: TimeSpan): (time: number) => LocalSpan {

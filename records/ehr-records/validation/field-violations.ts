@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { Values } from '../kind.ts'
 
@@ -22,8 +23,6 @@ export const urlPathViolations = (values: Values, field: string): Violation[] =>
       ]
     : []
 }
-
-const DAY_MS = 86_400_000
 
 /** The violations of changed days that are in the future everywhere: it may be tomorrow in another time zone. */
 export function futureDateViolations(

@@ -1,5 +1,6 @@
 import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import { canFitInTransaction, deleteInBatches } from '../../store/batching/transaction-batches.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { documentCollection, runTransaction } from '../../store/documents/database.ts'
@@ -36,7 +37,6 @@ export interface DeletedEhr {
   returning?: true
 }
 
-const DAY_MS = 86_400_000
 /** Period in which an administrator can restore an EHR; a day later it is purged. */
 const RESTORE_PERIOD_MS = 30 * DAY_MS
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import { XML_ZONE } from '../../../schemas/time/iso-time.ts'
 import type { FhirCoding } from '../elements.ts'
 
@@ -72,8 +73,6 @@ export function rangeOfPeriod({ prefix, from, to }: SearchPeriod): Bounds {
   const tenth = Math.abs(Date.now() - from.getTime()) / 10
   return { from: new Date(from.getTime() - tenth), to: new Date(to.getTime() + tenth) }
 }
-
-const DAY_MS = 86_400_000
 
 /**
  * A period for values that are days. A day that lies only in part before a moment matches `lt` and `le`, but not `sa`; one

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Collection, Db, IndexDescription } from 'mongodb'
+import { HOUR_MS } from '../../../schemas/time/durations.ts'
 
 /** The EHRs of an access, when there are too many for an entry each. */
 interface AuditScope {
@@ -14,8 +15,6 @@ interface AuditScope {
 
 /** The scope of callers without access filter. */
 export const EVERY_EHR = 'every-ehr'
-
-const HOUR_MS = 3_600_000
 
 export const auditScopeCollection = (db: Db): Collection<AuditScope> =>
   db.collection<AuditScope>('audit.scopes')

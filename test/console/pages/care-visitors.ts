@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import {
   addParticipant,
   createAlert,
@@ -13,7 +14,6 @@ import { createPerson, nameProfile } from '../../harness/people/people.ts'
 import type { PageOfRole, Visitor } from './visitor.ts'
 
 const DAYS = 40
-const DAY_MS = 86_400_000
 
 export const PATIENT_PAGES: readonly PageOfRole[] = [
   ['home', ''],

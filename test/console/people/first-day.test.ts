@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import { createGoal, createPatient, createPlan, createTask } from '../../harness/care/patients.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 import { createAddress, password } from '../../harness/people/people.ts'
@@ -38,7 +39,6 @@ const AXIS_TIMES = {
   nl: /^(\d{1,2} (jan|feb|mrt|apr|mei|jun|jul|aug|sep|okt|nov|dec)\.?|\d\d:\d\d)$/,
 }
 
-const DAY_MS = 86_400_000
 const NEW_PASSWORD = 'another correct horse battery'
 
 describe('the first day of a patient', () => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { HOUR_MS } from '../../../schemas/time/durations.ts'
 import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { service } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
 import { assertNoFaults, logInOn, useConsoleBrowser } from '../open-console.ts'
-
-const HOUR_MS = 3_600_000
 
 interface DrawnText {
   text: string

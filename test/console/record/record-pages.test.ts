@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import {
   createGoal,
   createPatient,
@@ -11,7 +12,6 @@ import {
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { assertNoFaults, button, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 
-const DAY_MS = 86_400_000
 const dateIn = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10)
 
 const createTopic = async (patient: Patient, title: string, about = `ehr/${patient.ehrId}`) =>

@@ -1,10 +1,9 @@
 import type { HelperAct } from '../../../schemas/enums.ts'
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import { callFunction } from '../clients/class-client.ts'
 import { assertStatus, call } from '../clients/path-client.ts'
 import { apiKeys } from '../service/service.ts'
 import type { Person } from './people.ts'
-
-const DAY_MS = 86_400_000
 
 /** A time some days from now. */
 export const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString()

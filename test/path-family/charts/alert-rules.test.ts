@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { DAY_MS, MINUTE_MS } from '../../../schemas/time/durations.ts'
 import { byClass } from '../../family-kinds.ts'
 import {
   addParticipant,
@@ -17,8 +18,6 @@ import { service } from '../../harness/service/service.ts'
 import { waitFor } from '../../harness/wait.ts'
 
 type Values = Record<string, unknown>
-const MINUTE_MS = 60_000
-const DAY_MS = 1440 * MINUTE_MS
 
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS)
 const dayText = (daysAgo: number) => new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10)

@@ -4,6 +4,7 @@ import { ChatTopic } from '../../../records/chat/chat-kinds.ts'
 import { ReadMarks } from '../../../records/chat/read-marks.ts'
 import { Reminders } from '../../../records/chat/reminders.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import { HOUR_MS } from '../../../schemas/time/durations.ts'
 import { connectUsers } from '../../harness/care/owners.ts'
 import {
   addParticipant,
@@ -23,8 +24,6 @@ import { service } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
 
 type Shown = Record<string, unknown>
-
-const HOUR_MS = 3_600_000
 
 describe('a chat', () => {
   let patient: Patient

@@ -3,6 +3,7 @@ import type { Document } from 'mongodb'
 import { purgeDeletedEhrs } from '../../../records/ehrs/deletion/deleted-ehrs.ts'
 import { containedCollections } from '../../../records/kinds.ts'
 import { removeEntriesBefore } from '../../../records/store/audit/checkpoints.ts'
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import {
   createEhrAbout,
   createGoal,
@@ -20,7 +21,6 @@ import { waitUntil } from '../../harness/wait.ts'
 const describeCommands = (commands: readonly Document[]) =>
   commands.map((command) => `${command.commandName} ${command[command.commandName]}`).sort()
 
-const DAY_MS = 86_400_000
 const soon = () => new Date(Date.now() + 1500).toISOString()
 
 describe('database work for care plans', () => {

@@ -10,6 +10,7 @@ import {
 } from '../../../records/kinds.ts'
 import { isMeasurementKind } from '../../../records/measurements/measurement.ts'
 import type { DeletedRecordResource } from '../../../schemas/ehrs/deleted-record.ts'
+import { DAY_MS } from '../../../schemas/time/durations.ts'
 import { byClass, newPlace, type Place } from '../../family-kinds.ts'
 import {
   addParticipant,
@@ -26,8 +27,6 @@ import { createPressureComposition, getStoredTemplate } from '../../harness/open
 import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
 import { createAdmin, createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
-
-const DAY_MS = 86_400_000
 
 async function deletedIn({ ehrId }: { ehrId: string }, by: Pick<Person, 'call'>, query = '') {
   const list = assertStatus(await by.call('GET', `/ehr/${ehrId}/deleted?${query}`))

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { HOUR_MS } from '../../../schemas/time/durations.ts'
 import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { type EventSource, openEventSource } from '../../harness/clients/event-source.ts'
 import { startSecondInstance } from '../../harness/service/second-instance.ts'
@@ -6,7 +7,6 @@ import { service } from '../../harness/service/service.ts'
 import { type ServiceProcess, stopProcess } from '../../harness/service/service-process.ts'
 import { waitFor } from '../../harness/wait.ts'
 
-const HOUR_MS = 3_600_000
 const LOADED_FIRST = `--import ${new URL('./shifted-clock.js', import.meta.url)}`
 
 describe('a clock that is set back across a restart', function suite() {

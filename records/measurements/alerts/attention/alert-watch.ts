@@ -1,6 +1,7 @@
 import type { ClientSession, Collection } from 'mongodb'
 import type { AlertRules, ExpectedMeasurement } from '../../../../schemas/events/alert-rules.ts'
 import type { EventRecord } from '../../../../schemas/events/event.ts'
+import { HOUR_MS } from '../../../../schemas/time/durations.ts'
 import type { SendMail } from '../../../accounts/user/mails.ts'
 import { reviewAlertsOf } from '../../../ehrs/rights/alert-owners.ts'
 import { handlingAfter, handlingOf, withHandling } from '../../../events/alert-handling.ts'
@@ -29,8 +30,6 @@ import { type AlertFields, missedAlertId, withServiceFields } from '../alerts.ts
 import { type Attention, attentionOf, type Candidate } from './attention.ts'
 import { lastEndedPeriod, nextDueTime, type Period } from './period.ts'
 import { findPlanWriters } from './plan-writers.ts'
-
-const HOUR_MS = 3_600_000
 
 /** History and audit name the service. */
 const watchCaller: Caller = { ...serviceCaller, userId: 'service' }

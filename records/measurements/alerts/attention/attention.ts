@@ -1,7 +1,7 @@
 import type { AlertRules } from '../../../../schemas/events/alert-rules.ts'
 import type { EventRecord } from '../../../../schemas/events/event.ts'
+import { MINUTE_MS } from '../../../../schemas/time/durations.ts'
 
-const MINUTE_MS = 60_000
 /** Rights can come back in many ways: those that this misses are noticed after this time. */
 const NO_CANDIDATE_RETRY_MS = 60 * MINUTE_MS
 

@@ -1,8 +1,6 @@
 import type { AlertRules, ExpectedMeasurement } from '../../../../schemas/events/alert-rules.ts'
+import { DAY_MS, MINUTE_MS } from '../../../../schemas/time/durations.ts'
 import { createLocalClock, type LocalClock } from '../../../../schemas/time/local-clock.ts'
-
-const MINUTE_MS = 60_000
-const DAY_MS = 1440 * MINUTE_MS
 
 /** A period in which a measurement is expected, `from` exclusive and `due` inclusive. */
 export interface Period {

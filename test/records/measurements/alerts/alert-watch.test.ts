@@ -6,10 +6,8 @@ import { BloodPressure } from '../../../../records/measurements/kinds/blood-pres
 import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
 import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
 import type { AlertRules } from '../../../../schemas/events/alert-rules.ts'
+import { DAY_MS, MINUTE_MS } from '../../../../schemas/time/durations.ts'
 import { createCaller, useTestStore } from '../../../harness/test-store.ts'
-
-const MINUTE_MS = 60_000
-const DAY_MS = 1440 * MINUTE_MS
 
 describe('the watch over alerts', () => {
   const opened = useTestStore()

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { nextDueTime } from '../../../../records/measurements/alerts/attention/period.ts'
+import { HOUR_MS } from '../../../../schemas/time/durations.ts'
 import { createLocalClock } from '../../../../schemas/time/local-clock.ts'
-
-const HOUR_MS = 3_600_000
 
 describe('a local clock', () => {
   it('returns the first moment with a local time, or the first one after a gap', () => {

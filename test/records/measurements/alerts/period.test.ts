@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { lastEndedPeriod, nextDueTime } from '../../../../records/measurements/alerts/attention/period.ts'
+import { DAY_MS } from '../../../../schemas/time/durations.ts'
 
-const DAY_MS = 86_400_000
 const ZONES = ['UTC', 'Europe/Amsterdam', 'America/St_Johns', 'Pacific/Auckland', 'Pacific/Honolulu']
 
 const schedules = fc.record({
