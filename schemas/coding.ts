@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { shortTextField } from './common.ts'
 import { internalField } from './forms/fields.ts'
 
-/** Code in a code system, beside the words of the author. */
+/** Code in a code system, in addition to the words of the author. */
 export const codingField = (noun: string, system: string, code: string) =>
   Type.Object(
     {
@@ -28,7 +28,7 @@ export const searchFields = {
 
 /** Internal field for the search by the beginning of a text. */
 export const searchTextsField = internalField(
-  indexedTextsField('Normalised texts for the search, each behind the name of its field'),
+  indexedTextsField('Normalised texts for the search, each after the name of its field'),
 )
 
 /** Natural keys: unique per kind and EHR. */

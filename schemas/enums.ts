@@ -287,5 +287,5 @@ export const HelperRelationEnum = stringEnum(
 
 export const HelperStateEnum = stringEnum(
   ['INVITED', 'ACTIVE', 'ENDED'],
-  'State. INVITED: the helper has not accepted; ACTIVE: accepted, from `from` until `until`; ENDED: by one of both, or by `until`',
+  'State. INVITED: the helper has not accepted; ACTIVE: accepted, from `from` until `until`; ENDED: by either of the two, or because `until` has passed',
 )

@@ -33,7 +33,7 @@ const VERIFICATION_LEASE_MS = 60_000
 export const isVerifying = ({ finishedAt, leaseUntil }: StoredVerification): boolean =>
   finishedAt === undefined && isLeaseHeld(leaseUntil, VERIFICATION_LEASE_MS)
 
-/** Verifies the audit beside the requests, once at a time. */
+/** Verifies the audit in the background, once at a time. */
 export class BackgroundVerification {
   readonly #parts: VerificationDependencies
   #running: Promise<void> | undefined

@@ -26,7 +26,7 @@ const EPOCH = new Date(0)
 const isAfter = (at: Date, { readTo = EPOCH, readToId }: ReadPosition): boolean =>
   at > readTo || (readToId !== undefined && at.getTime() === readTo.getTime())
 
-/** Selects the messages behind a position. */
+/** Selects the messages after a position. */
 export const messagesAfter = ({ readTo = EPOCH, readToId }: ReadPosition): Filter<ParseDocument> =>
   readToId === undefined
     ? { _created_at: { $gt: readTo } }

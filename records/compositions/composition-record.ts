@@ -31,7 +31,10 @@ const compositionSchema = Type.Object({
   json: Type.Optional(Type.String()),
 })
 
-/** The start of its context, unless it is missing or outside the years 1 to 9999: earlier versions stored such ones. */
+/**
+ * Start of the context. Absent if the document has none, or one outside the years 1 to 9999, which earlier versions of the
+ * service accepted.
+ */
 export const startTimeOf = ({ start }: { start?: number }): string | undefined =>
   start !== undefined && isInCalendar(start) ? new Date(start).toISOString() : undefined
 

@@ -22,7 +22,7 @@ export const normalizeText = (text: string): string =>
 /** A text in which spellings with other case, diacritics or signs are equal. */
 export const foldText = (text: string): string => searchWordsOf(text).join(' ')
 
-/** The texts of some fields for a search by their beginnings, each behind the name of its field. */
+/** The texts of some fields for a search by their beginnings, each after the name of its field. */
 export const searchTextsOf = (
   fields: readonly string[],
   values: Readonly<Record<string, unknown>>,

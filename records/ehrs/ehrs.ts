@@ -275,7 +275,7 @@ export class Ehrs {
       await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'read' }, [ehr]))
       return listAccesses(db, { ehrId, createdAt: new Date(ehr.createdAt) }, page, filter)
     }
-    // Queries over every EHR do not tell that this one existed.
+    // Entries of queries over all EHRs must not reveal that this EHR existed.
     const entriesOfEhr = { ehrId, createdAt: this.#context.clock() }
     if ((await listAccesses(db, entriesOfEhr, { limit: 1 })).items.length > 0) {
       await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, [{ id: ehrId }]))

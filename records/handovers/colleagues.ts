@@ -11,7 +11,7 @@ export interface ColleagueWithEhrs extends Omit<Colleague, 'name'> {
   ehrIds: string[]
 }
 
-/** At most so many care plans and colleagues are considered. */
+/** The most care plans and colleagues that a search considers. */
 const MAX_PLANS = 1000
 const MAX_HOLDERS = 10_000
 

@@ -54,7 +54,7 @@ export interface ReadList<T> {
   isCut: boolean
 }
 
-/** Fewer documents could not tell that there are more. */
+/** Fewer documents could not show that there are more. */
 const MIN_DOCUMENTS = 2
 
 /** A cursor of the driver, as far as lists are read from it. */

@@ -104,7 +104,10 @@ async function findReadableChanges(db: Db, caller: Caller, query: ChangeQuery): 
   return readable.slice(0, query.limit)
 }
 
-/** Changes that no history has: records are hidden because the plan, goal, task or event that they belong to is deleted. */
+/**
+ * Deletions that have no history entry of their own: records are hidden because the plan, goal, task or event that they
+ * belong to is deleted.
+ */
 async function findHiddenDeletions(
   db: Db,
   caller: Caller,
@@ -141,8 +144,8 @@ async function loadHiddenDeletions(
   })
 }
 
-/** The changes of plans, goals, tasks and events, by their ids. */
-const OF_CONTAINERS = `^[^/]+/(?:${Object.keys(CONTAINER_ID_FIELDS).join('|')})/`
+/** Matches the ids of the changes of plans, goals, tasks and events. */
+const CONTAINER_CHANGE_ID = `^[^/]+/(?:${Object.keys(CONTAINER_ID_FIELDS).join('|')})/`
 
 /** The last deletions of plans, goals, tasks and events, by their ids. */
 async function findContainerDeletions(
@@ -154,7 +157,7 @@ async function findContainerDeletions(
     {
       action: 'delete',
       'before.ehrId': { $in: [...ehrIds] },
-      _id: { $regex: OF_CONTAINERS },
+      _id: { $regex: CONTAINER_CHANGE_ID },
       ...(since && { at: { $gte: since } }),
     },
     { projection: { before: 0 } },

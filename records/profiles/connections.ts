@@ -105,7 +105,7 @@ export class Connections {
   }
 
   async #createRequest(caller: Caller, tx: Transaction, mvUid: string, other: string) {
-    // The history goes on after a former connection: clients may still have its ETags.
+    // The history continues after a former connection: clients may still have its ETags.
     const create = async (owner: string, otherUserId: string, state: StoredConnection['state']) => {
       const id = ownedRecordId(owner, otherUserId)
       const record = { collection: PROFILE_COLLECTIONS.connection, id }

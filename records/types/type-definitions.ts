@@ -99,7 +99,7 @@ export class TypeDefinitions {
     requireNoViolations([...typeViolations(this.#family, body), ...this.#nameViolations(id)])
     const create = async (tx: Transaction) => {
       await this.#requireCapacity()
-      // The versions go on after a deleted type of this name, so that a number never means two definitions.
+      // The versions continue after a deleted type of this name, so that a number never means two definitions.
       const record = { collection: typeCollectionOf(this.#family), id }
       const first = await findFirstVersion(this.#context.db, record, tx)
       return this.#store.create(caller, this.#toStored(body), TYPE_PERMISSIONS, { tx, id, ...first })

@@ -29,7 +29,7 @@ const fromField = Type.String({
 
 const timeField = (description: string) => Type.String({ format: 'date-time', description })
 
-/** An agreement, as either of both sees it. */
+/** An agreement, as both the person and the helper see it. */
 export const Helper = closedObject('Helper', 'An agreement that a user acts for another', {
   mvUid: { ...helperIdField, description: 'Id of the other user: the helper, or the person who is helped' },
   name: nullable(

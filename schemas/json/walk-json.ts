@@ -1,7 +1,7 @@
-/** Keys by which JavaScript or the database driver would take an object for another one. */
+/** Keys that make JavaScript or the database driver misread an object as one of another type. */
 export const RESERVED_KEYS: readonly string[] = ['__proto__', '_bsontype']
 
-/** Those, and a key by which JavaScript makes no text of an object. No document of FHIR or openEHR has it. */
+/** Those, and `toString`: an object with this key cannot be converted to text. FHIR and openEHR have no such element. */
 export const RESERVED_DOCUMENT_KEYS: readonly string[] = [...RESERVED_KEYS, 'toString']
 
 export const hasReservedKey = (value: unknown, keys: readonly string[]): boolean =>

@@ -23,7 +23,7 @@ type Parts = Record<string, string | undefined>
 
 /**
  * Reads a day or a time of ISO 8601: in the extended or the basic format, with seconds or less, in UTC or with an
- * offset. A day is its midnight in UTC. A time without an offset is none, since it could be anywhere.
+ * offset. A day counts as its midnight in UTC. A time without an offset is rejected, since it names no moment.
  * @returns undefined for other texts, and for times outside the years 1 to 9999
  */
 export function parseIsoTime(text: string): IsoTime | undefined {

@@ -8,7 +8,7 @@ const ATOMS = [
   'bit|bit_s|By|Bd',
 ].join('|')
 
-// No unit in brackets is missing that a version of UCUM adds.
+// Any unit in brackets is accepted, so that units of later versions of UCUM are valid too.
 const BRACKETS = '\\[[!-Z^-z|~]+\\]'
 const WITH_BRACKETS = `(?:m|B|cal_|%)?${BRACKETS}`
 const UNIT = `(?:${PREFIX}?(?:${WITH_BRACKETS}|${ATOMS})|%|10[*^])`

@@ -69,7 +69,7 @@ function violationFromAjv(error: ErrorObject): Violation {
       return {
         path: at(error.params.missingProperty),
         code: error.keyword,
-        message: `is required beside ${error.params.property}`,
+        message: `is required together with ${error.params.property}`,
       }
     default:
       return { path, code: error.keyword, message: describeAjvError(error) }

@@ -4,7 +4,7 @@ import { SYSTEM_CLOCK } from './clock.ts'
 import { CONCURRENCY_LIMITS, ConcurrencyLimit } from './concurrency-limit.ts'
 import { createRefusal, FairQueue, MAX_BURST_WAIT_MS } from './fair-queue.ts'
 
-/** A request fails, and none has succeeded for so long: the database is probably unavailable. */
+/** If a request fails after this time without a success, the database is probably unavailable. */
 const OUTAGE_DETECTION_MS = 2_000
 
 /** Weight of one request in the average of its account. */

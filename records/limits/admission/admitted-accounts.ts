@@ -3,7 +3,7 @@ import type { LimitClock } from './clock.ts'
 import { CONCURRENCY_LIMITS, ConcurrencyLimit } from './concurrency-limit.ts'
 import { LongWork } from './long-work.ts'
 
-/** An account counts as active for so long after a request. */
+/** How long an account counts as active after a request. */
 const ACTIVITY_RETENTION_MS = 100
 /** Idle accounts are forgotten when there are more accounts. */
 const MAX_ACCOUNTS = 1_000
@@ -71,7 +71,7 @@ export class AdmittedAccounts<A> {
     this.#latest = account
   }
 
-  /** Whether another account has been active of late. */
+  /** Whether another account has been active recently. */
   isOtherActive(account: AdmittedAccount<A>): boolean {
     const other = this.#latest === account ? this.#latestOther : this.#latest
     return other !== undefined && this.#clock.now() - other.activeAtMs < ACTIVITY_RETENTION_MS

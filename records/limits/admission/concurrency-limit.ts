@@ -1,8 +1,8 @@
-/** Requests may take so many times as long as on an idle service. */
-const MAX_STRETCH = 3
+/** How many times longer than on an idle service a request may take. */
+const MAX_SLOWDOWN = 3
 /**
- * Below this share of the limit, and beside so few others, a request takes about as long as on an idle service. The
- * share alone would grow with the limit, and the limit with the latency.
+ * Requests that start while at most this share of the limit and this many others run take about as long as on an idle
+ * service. The share alone would grow with the limit, and the limit with the latency.
  */
 const IDLE_SHARE = 1 / 4
 const MAX_IDLE_REQUESTS = 16
@@ -28,7 +28,7 @@ export interface RunningRequest {
 interface ConcurrencyLimitOptions {
   /** The limit never falls below it, so that writes can share transactions. */
   min: number
-  /** Requests may always take so many milliseconds, however fast they are on an idle service. */
+  /** The time that requests may always take, however fast they are on an idle service. */
   minLatencyMs: number
 }
 
@@ -39,7 +39,7 @@ export const CONCURRENCY_LIMITS: Record<'all' | 'account', ConcurrencyLimitOptio
 }
 
 /**
- * Adapts the number of requests that run at once to the machine: so many that they take three times as long as on an
+ * Adapts the number of requests that run at once to the machine: it lets them take up to three times as long as on an
  * idle service. More of them would only wait for each other.
  */
 export class ConcurrencyLimit {
@@ -60,14 +60,14 @@ export class ConcurrencyLimit {
     return this.#running
   }
 
-  /** The time that a request costs on average: by so much each further one delays the others. */
+  /** The time that a request costs on average, which is how much each further one delays the others. */
   get costMs(): number {
     return this.#costMs
   }
 
   get value(): number {
     const { min, minLatencyMs } = this.#options
-    const latencyMs = Math.max(minLatencyMs, MAX_STRETCH * (this.#idleLatencyMs ?? 0))
+    const latencyMs = Math.max(minLatencyMs, MAX_SLOWDOWN * (this.#idleLatencyMs ?? 0))
     return Math.max(min, Math.floor(latencyMs / this.#costMs))
   }
 

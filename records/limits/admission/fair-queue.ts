@@ -2,11 +2,11 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import type { AdmittedAccount, WaitingRequest } from './admitted-accounts.ts'
 import type { LimitClock } from './clock.ts'
 
-/** Requests that arrive together may wait for so long: clients give up later. */
+/** The longest wait of requests that arrive together. Clients give up later. */
 export const MAX_BURST_WAIT_MS = 30_000
 /** Each request that waits takes memory. */
 const MAX_LENGTH = 2_000
-/** So many may always wait: as many as patient clients send, which ask again after each response. */
+/** The number of requests that may always wait: as many as clients send that wait for each response. */
 const MIN_LENGTH = 100
 /**
  * A queue that lasts longer than a burst is kept short. That of a single account may last and be longer, because it
@@ -92,7 +92,7 @@ export class FairQueue<A> {
     return this.#longSinceMs === undefined ? 0 : this.#clock.now() - this.#longSinceMs
   }
 
-  /** After a short moment the overload goes on. Only a queue that stays short may have another burst. */
+  /** After a short moment the overload continues. Only a queue that stays short may have another burst. */
   #noteShort(): void {
     this.#shortSinceMs ??= this.#clock.now()
     if (this.#clock.now() - this.#shortSinceMs >= SHARED_QUEUE.burstMs) this.#longSinceMs = undefined

@@ -2,7 +2,7 @@ import type { LimitClock } from './clock.ts'
 
 /** Long work needs no pauses up to this time. */
 const UNPAUSED_WORK_MS = 50
-/** Then the pauses are so many times as long as the work, so that a quarter of the time is left for it. */
+/** Length of the pause after longer work, relative to the work, which so gets a quarter of the time. */
 const PAUSE_RATIO = 3
 const MAX_PAUSE_MS = 1_000
 

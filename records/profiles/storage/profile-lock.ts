@@ -20,7 +20,7 @@ export const profileStatesOf = ({ db }: Pick<StoreContext, 'db'>) =>
 
 /**
  * Locks a person's profile: transactions that depend on several of the person's records run one after the
- * other. Of those that conflict one continues, and the others are retried with its result.
+ * other. If several conflict, one commits; the others retry and see its result.
  */
 export async function lockProfile(
   context: StoreContext,

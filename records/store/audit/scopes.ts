@@ -46,7 +46,7 @@ export function createScopeSaver(db: Db, clock: () => Date): (ehrIds: readonly s
 /** Scopes per query of the entries. */
 const SCOPES_PER_QUERY = 500
 
-/** Entries of a scope are at most so much later than its `usedAt`: an hour, and the clocks of instances differ. */
+/** How much later than its `usedAt` a scope may have entries: an hour, and the clocks of instances differ. */
 const MAX_USE_DELAY_MS = 1.5 * HOUR_MS
 
 /** Scopes, and a time after which neither they nor the following ones have entries. */

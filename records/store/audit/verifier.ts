@@ -57,7 +57,7 @@ class ChainFault extends Error {
 const ENTRIES_PER_REPORT = 10_000
 
 /**
- * Checks every MAC, sequence number and signed head of the audit; may run beside the service. It finds
+ * Checks every MAC, sequence number and signed head of the audit; may run while the service runs. It finds
  * changed, removed, added and moved entries, truncated and removed chains, and missing instances.
  * @param db without deadlines
  * @param onProgress is waited for

@@ -4,7 +4,7 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import { lookUp } from '../../../schemas/validation/look-up.ts'
 import type { Permissions } from './caller.ts'
 
-/** The fields of every record beside those of its schema. Times are RFC 3339 in UTC with milliseconds. */
+/** The fields of every record in addition to those of its schema. Times are RFC 3339 in UTC with milliseconds. */
 interface RecordMetadata {
   id: string
   /** 1 when created; each write adds 1. */

@@ -213,7 +213,7 @@ const joinStages = (parents: readonly RecordParent[]): Document[] => {
 
 const REFERENCES_FIELD = 'references'
 
-/** Looks up the referenced records beside the parents, since a query of its own costs more. */
+/** Looks up the referenced records in the query of the parents, since a second query costs more. */
 const referenceStages = (recordsByCollection: [string, ReferencedRecord[]][]): Document[] =>
   recordsByCollection.flatMap(([from, records], i) => {
     const field = REFERENCES_FIELD + i

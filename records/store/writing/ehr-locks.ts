@@ -20,7 +20,9 @@ const lockUpdates = (names: readonly string[]) =>
     updateOne: { filter: { _id }, update: { $inc: { turns: 1 } }, upsert: true },
   }))
 
-/** Writes lock documents. Of several transactions that write the same one, one commits; the others conflict and retry. */
+/**
+ * Writes lock documents. If several transactions write the same document, one commits; the others conflict and retry.
+ */
 async function writeLocks(
   database: Pick<Database, 'db'>,
   { session }: Pick<LockHolder, 'session'>,
@@ -30,7 +32,7 @@ async function writeLocks(
   if (updates.length > 0) await ehrLockCollection(database).bulkWrite(updates, { session, ordered: false })
 }
 
-/** Number of lock documents of an EHR: up to so many transactions add to it at the same time. */
+/** Lock documents of an EHR: this many transactions can add to it at the same time. */
 const EHR_STRIPE_COUNT = 4
 
 const ehrStripesOf = (ehrId: string): string[] =>
@@ -89,7 +91,7 @@ export interface ReferencedRecord {
   id: string
 }
 
-/** Number of lock documents of a referenced record: up to so many writers use it without a conflict. */
+/** Lock documents of a referenced record: this many writers can use it without a conflict. */
 const RECORD_STRIPE_COUNT = 16
 
 const recordStripeId = ({ collection, id }: ReferencedRecord, stripe: number): string =>

@@ -6,7 +6,7 @@ const MAX_PATTERN_LENGTH = 1000
 const TOKEN =
   /\\(?:u[dD][89abAB][\dA-Fa-f]{2}\\u[dD][c-fC-F][\dA-Fa-f]{2}|u\{[\dA-Fa-f]+\}|u[\dA-Fa-f]{4}|c[A-Za-z]|[pP]\{[\w=]*\}|[\s\S])|\(\?(?!:)(?:<\w+>)?|\[\^?|[\].$]/g
 
-/** The contents of classes. The characters stand themselves, since the engine takes `{2028}` for a repetition. */
+/** The contents of classes. The characters stand themselves, since the engine mistakes `{2028}` for a repetition. */
 const LINE_BREAKS = '\\n\\r\u2028\u2029'
 const SPACE = '\\t-\\r \\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
 const NO_SPACE =
@@ -69,7 +69,7 @@ function toEngineSyntax(pattern: string): string {
   })
 }
 
-/** @throws an error for a pattern that is none of ECMA-262, or takes more than linear time */
+/** @throws an error if the pattern is not valid in ECMA-262, or could take more than linear time */
 function compileEcmaScript(pattern: string): RegularExpression {
   // It only parses the pattern: its matches could take forever.
   new RegExp(pattern, 'u')

@@ -253,7 +253,7 @@ function* walkSubschemas(schema: ValueSchema, path = ''): Generator<[path: strin
     if (isObject(member)) yield* walkSubschemas(member, path === '' ? name : `${path}.${name}`)
 }
 
-/** Names that an object must have, and that have no subschema beside them: each may be a violation. */
+/** Names that an object must have, and for which there is no subschema: each may be a violation. */
 function countRequiredNames({ required, dependentRequired, properties }: ValueSchema): number {
   const lists = [required, ...(isObject(dependentRequired) ? Object.values(dependentRequired) : [])]
   const names = lists.flatMap((list) => (Array.isArray(list) ? list : []))

@@ -116,7 +116,7 @@ export const restoreBackup = async (from: string, to: string): Promise<void> => 
   if (sizeOf(file) !== receipt.bytes || (await checksum(file)) !== receipt.sha256)
     throw new Error(`${from} is damaged: ${DATA_FILE} does not match its checksum`)
   await fill(to, MARKER_FILE, async (copy) => {
-    // With the marker first, a service does not take an interrupted restore for a new database.
+    // With the marker first, a service does not mistake an interrupted restore for a new database.
     replaceFile(join(to, MARKER_FILE), { format: FORMAT_VERSION })
     copyFileSync(file, copy)
     chmodSync(copy, 0o600)

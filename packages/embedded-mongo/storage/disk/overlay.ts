@@ -59,7 +59,7 @@ class Space {
     this.#fresh.push(change)
   }
 
-  /** The changes in the order of arrival. Of several changes of one key the last one counts. */
+  /** The changes in the order of arrival. If a key changes several times, the last change counts. */
   *changesInOrder(): Iterable<Change> {
     yield* this.#named.values()
     yield* this.#fresh
@@ -129,7 +129,7 @@ export class Overlay implements WritableView {
     for (const [number, space] of this.#spaces) if (!without(number)) yield* space.named
   }
 
-  /** All changes in the order of arrival. Of several changes of one key the last one counts. */
+  /** All changes, as {@link Space.changesInOrder}. */
   *changesInOrder(): Iterable<Change> {
     for (const space of this.#spaces.values()) yield* space.changesInOrder()
   }
