@@ -6,6 +6,7 @@ import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import { Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { MODELLER_PERMISSIONS } from '../../records/types/modeller-permissions.ts'
 import { ifNotFound, ServiceError } from '../../schemas/errors.ts'
 import { parameterNames, type QueryParameters } from './check-query.ts'
 import { parseAndCheckQuery, type QueryRequest } from './queries.ts'
@@ -16,12 +17,6 @@ const QueryRecord = Type.Object({
   description: Type.Optional(Type.String()),
 })
 type QueryRecord = Static<typeof QueryRecord>
-
-/**
- * Every logged-in user may run stored queries, and sees only what they may read. The operation has checked
- * the right to change them.
- */
-const QUERY_PERMISSIONS = { read: ['*'], write: ['role:modeller'] }
 
 interface PutCondition {
   expected: ExpectedVersions
@@ -111,7 +106,7 @@ export class StoredQueries {
     if (updatedQuery) return { query: withParameters(updatedQuery), created: false }
     if (expected !== undefined) throw new ServiceError('PreconditionFailed')
     return {
-      query: withParameters(await this.#store.create(caller, query, QUERY_PERMISSIONS, { id })),
+      query: withParameters(await this.#store.create(caller, query, MODELLER_PERMISSIONS, { id })),
       created: true,
     }
   }

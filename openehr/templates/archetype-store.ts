@@ -8,12 +8,13 @@ import { createPage, type Page, type PageRequest } from '../../records/store/rea
 import { Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
+import { MODELLER_PERMISSIONS } from '../../records/types/modeller-permissions.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { ArchetypeNode } from '../../schemas/openehr/template.ts'
 import { readAdl } from '../adl/read-adl.ts'
 import { gunzipFromBase64, gzipToBase64 } from './gzip.ts'
 import { type Archetype, archetypeTree } from './template-archetypes.ts'
-import { MODELLER_PERMISSIONS, type TemplateStore } from './template-store.ts'
+import type { TemplateStore } from './template-store.ts'
 
 /** Stored under the archetype's id. */
 const ArchetypeHeadRecord = Type.Object({ concept: Type.String(), rmType: Type.String() })

@@ -2,12 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type { IndexDescription } from 'mongodb'
 import { Composition } from '../../records/compositions/composition-record.ts'
-import {
-  type Caller,
-  isPermitted,
-  type Permissions,
-  serviceCaller,
-} from '../../records/store/documents/caller.ts'
+import { type Caller, isPermitted, serviceCaller } from '../../records/store/documents/caller.ts'
 import { documentCollection } from '../../records/store/documents/database.ts'
 import {
   createParseFormat,
@@ -25,6 +20,7 @@ import {
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
 import { getCachedDefinition } from '../../records/types/definition-cache.ts'
+import { MODELLER_PERMISSIONS } from '../../records/types/modeller-permissions.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Template } from '../opt/constraints.ts'
 import { requireExpandable } from '../opt/expansion.ts'
@@ -56,9 +52,6 @@ const TemplateHeads = {
 const headFormat = createParseFormat(TemplateHeadRecord)
 
 const TemplateFiles = { collection: 'openehr.template_files', schema: TemplateFileRecord, lists: {} } as const
-
-/** Every logged-in user may read templates; the operation has checked the right to change them. */
-export const MODELLER_PERMISSIONS: Permissions = { read: ['*'], write: ['role:modeller'] }
 
 /** Maximum number of templates, so that lists made from all of them stay small. */
 const MAX_TEMPLATES = 10_000

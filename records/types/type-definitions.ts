@@ -13,6 +13,7 @@ import type { ExpectedVersions } from '../store/write-decider.ts'
 import { findFirstVersion } from '../store/writing/history.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import { builtInTypes } from './built-in/built-in-types.ts'
+import { MODELLER_PERMISSIONS } from './modeller-permissions.ts'
 import { evictType, resolveType, type TypeFamily, typeCollectionOf } from './type-registry.ts'
 import { type TypeBody, typeViolations } from './type-rules.ts'
 
@@ -22,9 +23,6 @@ type TypeRecord = typeof DataType.record
 export type StoredType = SavedRecord<Static<TypeRecord>>
 
 const TYPE_FORMS = { data: DataType, event: EventType, device: DeviceType }
-
-/** Every logged-in user may read types; the operation has checked the right to change them. */
-const TYPE_PERMISSIONS = { read: ['*'], write: ['role:modeller'] }
 
 /** Maximum number of types in each family. */
 const MAX_TYPES = 10_000
@@ -66,7 +64,7 @@ export class TypeDefinitions {
     const missing = usual.filter(({ id }) => !existingIds.has(id))
     if (missing.length === 0) return
     await runStoreTransaction(this.#context, (tx) =>
-      this.#store.createAll(serviceCaller, missing as never[], TYPE_PERMISSIONS, { tx }),
+      this.#store.createAll(serviceCaller, missing as never[], MODELLER_PERMISSIONS, { tx }),
     ).catch(onConflict(() => {}))
   }
 
@@ -102,7 +100,7 @@ export class TypeDefinitions {
       // The versions continue after a deleted type of this name, so that a number never means two definitions.
       const record = { collection: typeCollectionOf(this.#family), id }
       const first = await findFirstVersion(this.#context.db, record, tx)
-      return this.#store.create(caller, this.#toStored(body), TYPE_PERMISSIONS, { tx, id, ...first })
+      return this.#store.create(caller, this.#toStored(body), MODELLER_PERMISSIONS, { tx, id, ...first })
     }
     const storedType = await runStoreTransaction(this.#context, create).catch(
       onConflict((error) => {
