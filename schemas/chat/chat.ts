@@ -136,7 +136,8 @@ const chatVersionField = Type.Integer({
   description: 'Version number, incremented by every write; the ETag is this number in quotes',
 })
 
-const topicFields = {
+/** Fields of a single topic; its response adds a page of messages. */
+export const chatTopicFields = {
   id: idField('the topic', 'h5TyUi89Op'),
   version: chatVersionField,
   title: topicTitleField,
@@ -156,7 +157,7 @@ const topicFields = {
   }),
 }
 
-export const ChatTopicResource = closedObject('ChatTopicResource', 'A topic', topicFields)
+export const ChatTopicResource = closedObject('ChatTopicResource', 'A topic', chatTopicFields)
 
 export const ChatMessageResource = closedObject('ChatMessageResource', 'A message', {
   id: idField('the message', 'c2MnBv45Tr'),
@@ -184,9 +185,6 @@ export const ChatMessageResource = closedObject('ChatMessageResource', 'A messag
     { description: 'Attached record', examples: [[]] },
   ),
 })
-
-/** Fields of a single topic; its response adds a page of messages. */
-export const chatTopicFields = topicFields
 
 const messageBodyFields = { text: messageTextField, attachments: Type.Optional(attachmentsField) }
 

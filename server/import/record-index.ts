@@ -52,10 +52,10 @@ export class IndexedRecord {
 const isSameValue = (field: string, one: unknown, other: unknown): boolean =>
   field === 'substance'
     ? normalizeText(String(one)) === normalizeText(String(other))
-    : isDeepStrictEqual(withoutNulls(one), withoutNulls(other))
+    : isDeepStrictEqual(withoutNullsDeep(one), withoutNullsDeep(other))
 
-const withoutNulls = (value: unknown): unknown =>
-  Array.isArray(value) ? value.map(withoutNulls) : isJsonObject(value) ? definedMembers(value) : value
+const withoutNullsDeep = (value: unknown): unknown =>
+  Array.isArray(value) ? value.map(withoutNullsDeep) : isJsonObject(value) ? definedMembers(value) : value
 
 /** The EHR's records of a resource, by the keys under which two may be the same. */
 export class RecordIndex {

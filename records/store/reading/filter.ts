@@ -101,7 +101,7 @@ function toMongoOperators(
 }
 
 /** Sorts after every text with the same prefix. */
-const LAST_CODE_POINT = '\u{10ffff}'
+export const LAST_CODE_POINT = '\u{10ffff}'
 
 /** Uses bounds instead of a regular expression, so that no character needs escaping. */
 const wordPrefixCondition = (words: readonly string[]): Record<string, unknown> =>

@@ -49,7 +49,7 @@ export function* mergeRanges(
 
 const nothing = Buffer.alloc(0)
 /** Appended to a key, it makes the smallest key above it. */
-const ZERO = Buffer.alloc(1)
+export const ZERO = Buffer.alloc(1)
 
 /** A binary heap: finds the smallest of many items with few comparisons. */
 class Heap<T> {

@@ -22,7 +22,7 @@ import {
 import { countTallied, isTallied } from '../collections/tallies.ts'
 import type { Entry, View, Visitor } from '../disk/overlay.ts'
 import { rootFieldsOf } from './index-conditions.ts'
-import { mergeRanges } from './merge.ts'
+import { mergeRanges, ZERO } from './merge.ts'
 import { choosePlan, type Plan } from './planner.ts'
 
 export interface Query {
@@ -226,9 +226,6 @@ export function* visitKeys(view: View, index: Index, plan: Ranges, visitor: Visi
     } while (last)
   }
 }
-
-/** Appended to a key, it makes the smallest key above it. */
-const ZERO = Buffer.alloc(1)
 
 /**
  * The number of records of a plan whose bounds alone decide. Counting keys takes hardly any time. The keys

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { StoredQuery } from '../../../../openehr/aql/stored-queries.ts'
+import { LAST_CODE_POINT } from '../../../../records/store/reading/filter.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 import type { Context } from '../../../operation/context.ts'
 
@@ -37,9 +38,6 @@ const toQueryVersion = (query: StoredQuery): QueryVersion => {
   const [name = '', version = ONLY_VERSION] = query.name.split('/')
   return { name, version, query }
 }
-
-/** Sorts after every name with the same beginning. */
-const LAST_CODE_POINT = '\u{10ffff}'
 
 /** All versions of the queries whose names begin with a text, by name and version. */
 export async function listQueryVersions(

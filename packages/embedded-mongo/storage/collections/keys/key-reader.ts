@@ -3,6 +3,7 @@
 import { bsonType, toNumber } from '../../../values/bson-values.ts'
 import { type Collation, typeOrder } from '../../../values/compare.ts'
 import { type Run, viewOf } from '../../../values/raw-documents.ts'
+import { SPACE_BYTES } from './key-encoding.ts'
 
 /** The type bytes with which components begin. */
 export const NUMBER = 10
@@ -47,8 +48,6 @@ export interface KeyPart {
   descending: boolean
 }
 
-/** The bytes of the space number at the start of each key. */
-const SPACE_BYTES = 4
 /** Bounds the text in a key: the two bytes of an escaped zero become one. */
 const MAX_KEY_BYTES = 2000
 
