@@ -1,6 +1,7 @@
 import type { Binary, Collection, Db, Filter, IndexDescription } from 'mongodb'
 import type { EndedAccess } from '../../records/accounts/apps/app-grants.ts'
 import { type Database, runTransaction } from '../../records/store/documents/database.ts'
+import { idsWithPrefix } from '../../records/store/documents/ids.ts'
 import type { AppPermit } from '../../schemas/accounts/app.ts'
 
 /** Where an export goes on: at a patient, in one of the sections of an export, at a position there. */
@@ -62,10 +63,9 @@ const DIGITS = 8
 export const chunkId = (exportId: string, section: string, step: number, part: number): string =>
   `${exportId}/${section}/${[step, part].map((one) => String(one).padStart(DIGITS, '0')).join('/')}`
 
-/** The ids of the chunks of an export, or of one of its files. '0' is the character after '/'. */
+/** The ids of the chunks of an export, or of one of its files. */
 export const chunkIdRange = (exportId: string, section?: string): { $gte: string; $lt: string } => {
-  const prefix = section === undefined ? exportId : `${exportId}/${section}`
-  return { $gte: `${prefix}/`, $lt: `${prefix}0` }
+  return idsWithPrefix(section === undefined ? `${exportId}/` : `${exportId}/${section}/`)
 }
 
 /** Cancels exports, or deletes their files. */

@@ -1,6 +1,7 @@
 import type { ClientSession, Collection, Db, IndexDescription } from 'mongodb'
 import type { RecordChange } from '../../records/live/changes.ts'
 import { ownedIdRange } from '../../records/profiles/storage/owner.ts'
+import { idsWithPrefix } from '../../records/store/documents/ids.ts'
 
 /** The position of a subscription in the log of changes, and the number of its events so far. */
 export interface SubscriptionProgress {
@@ -47,11 +48,9 @@ export const eventId = (subscriptionId: string, number: number): string =>
 
 export const eventNumberOf = ({ _id }: StoredSubscriptionEvent): number => Number(_id.slice(-DIGITS))
 
-/** The ids of the events of a subscription. '0' is the character after '/'. */
-export const eventIdRange = (subscriptionId: string): { $gte: string; $lt: string } => ({
-  $gte: `${subscriptionId}/`,
-  $lt: `${subscriptionId}0`,
-})
+/** The ids of the events of a subscription. */
+export const eventIdRange = (subscriptionId: string): { $gte: string; $lt: string } =>
+  idsWithPrefix(`${subscriptionId}/`)
 
 /** Deletes the events of an account that ends. */
 export async function forgetSubscriptionEvents(

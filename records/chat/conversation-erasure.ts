@@ -4,6 +4,7 @@ import { usersOf } from '../accounts/user/user.ts'
 import { deleteInBatches, iterateIdBatches } from '../store/batching/transaction-batches.ts'
 import { type Caller, serviceCaller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
+import { idsWithPrefix } from '../store/documents/ids.ts'
 import type { Job } from '../store/documents/job.ts'
 import { type ParseDocument, toStoredPermissions } from '../store/documents/parse-format.ts'
 import type { JobSteps } from '../store/jobs/background-jobs.ts'
@@ -63,7 +64,7 @@ function erasureEntryOf(topic: ParseDocument, mvUid: string, at: Date): HistoryE
 
 /** The entries about the erasure of topics with other accounts, which name this user. */
 const erasureEntriesFor = (mvUid: string): Filter<HistoryEntry> => ({
-  _id: { $gte: `${ChatTopic.collection}/`, $lt: `${ChatTopic.collection}0` },
+  _id: idsWithPrefix(`${ChatTopic.collection}/`),
   'before._rperm': mvUid,
 })
 

@@ -3,7 +3,8 @@ import { CONTAINER_ID_FIELDS } from '../ehrs/deletion/cascading-deletion.ts'
 import { type ContentRecord, findHiddenRecords } from '../ehrs/deletion/hidden-contents.ts'
 import { type Caller, isPermitted, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
-import { findDeletedVersion, type HistoryEntry, historyCollection } from '../store/writing/history.ts'
+import { idsWithPrefix } from '../store/documents/ids.ts'
+import { findDeletedReaders, type HistoryEntry, historyCollection } from '../store/writing/history.ts'
 import { type ChangedRecord, loadRecordChanges, parseChangeId, type RecordChange } from './changes.ts'
 
 /** The place of a change in a list, newest first. */
@@ -55,7 +56,7 @@ export async function findEarlierChanges(db: Db, changeIds: readonly string[]): 
     const record = parts.slice(0, -2).join('/')
     const version = parts.at(-2)
     return [
-      { $match: { _id: { $gte: `${record}/${version}0`, $lt: `${record}0` } } },
+      { $match: { _id: { ...idsWithPrefix(`${record}/`), $gte: `${record}/${version}0` } } },
       { $limit: 1 },
       { $project: { _id: { $literal: changeId } } },
     ]
@@ -77,9 +78,7 @@ const ROUND_SIZE = 200
 export async function listChanges(db: Db, caller: Caller, query: ChangeQuery): Promise<ListedChange[]> {
   const hiddenDeletions = await findHiddenDeletions(db, caller, query)
   const byId = new Map(hiddenDeletions.map((one) => [one.changeId, one]))
-  const found = [...(await findReadableChanges(db, caller, query)), ...hiddenDeletions].sort(
-    compareNewestFirst,
-  )
+  const found = [...(await listStoredChanges(db, caller, query)), ...hiddenDeletions].sort(compareNewestFirst)
   const changeIds = found.slice(0, query.limit).map(({ changeId }) => changeId)
   const storedIds = changeIds.filter((changeId) => !byId.has(changeId))
   const storedChanges = await loadRecordChanges(
@@ -92,7 +91,7 @@ export async function listChanges(db: Db, caller: Caller, query: ChangeQuery): P
   return changeIds.flatMap((changeId) => changes.get(changeId) ?? [])
 }
 
-async function findReadableChanges(db: Db, caller: Caller, query: ChangeQuery): Promise<FoundChange[]> {
+async function listStoredChanges(db: Db, caller: Caller, query: ChangeQuery): Promise<FoundChange[]> {
   const readable: FoundChange[] = []
   let { from } = query
   for (let isLast = false; !isLast && readable.length < query.limit; ) {
@@ -185,7 +184,7 @@ async function findChanges(
 ): Promise<FoundChange[]> {
   const ranges = ehrIds.flatMap((ehrId) =>
     collections.map((collection) => ({
-      prefix: `${ehrId}/${collection}${id === undefined ? '' : `/${id}`}`,
+      prefix: `${ehrId}/${collection}/${id === undefined ? '' : `${id}/`}`,
       actions: deletions && DELETING_ACTIONS.slice(0, deletions.updatesOf.includes(collection) ? 2 : 1),
     })),
   )
@@ -193,7 +192,7 @@ async function findChanges(
     historyCollection(db)
       .find(
         {
-          _id: { $gte: `${prefix}/`, $lt: `${prefix}0` },
+          _id: idsWithPrefix(prefix),
           ...(actions && { action: { $in: actions } }),
           ...(since && { at: { $gte: since } }),
           ...(from && { $or: [{ at: { $lt: from.at } }, { at: from.at, _id: { $lte: from.changeId } }] }),
@@ -218,6 +217,7 @@ const compareNewestFirst = (a: ChangePlace, b: ChangePlace): number =>
 /** Keeps changes of records that the caller may read, or could read when they were deleted. */
 async function keepReadable(db: Db, caller: Caller, changes: readonly FoundChange[]): Promise<FoundChange[]> {
   const readable = new Set<string>()
+  const deletedRecords: FoundChange[] = []
   for (const name of new Set(changes.map(({ collection }) => collection))) {
     const records = new Map(changes.flatMap((one) => (one.collection === name ? [[one.id, one]] : [])))
     const filter = { _id: { $in: [...records.keys()] }, ...permissionFilter('_rperm', caller) }
@@ -232,10 +232,9 @@ async function keepReadable(db: Db, caller: Caller, changes: readonly FoundChang
         readable.add(`${name}/${id}`)
         records.delete(id)
       }
-    for (const record of records.values()) {
-      const lastVersion = await findDeletedVersion(db, record)
-      if (lastVersion && isPermitted(lastVersion._rperm, caller)) readable.add(`${name}/${record.id}`)
-    }
+    deletedRecords.push(...records.values())
   }
+  for (const [{ collection, id }, readers] of await findDeletedReaders(db, deletedRecords))
+    if (isPermitted(readers, caller)) readable.add(`${collection}/${id}`)
   return changes.filter(({ collection, id }) => readable.has(`${collection}/${id}`))
 }

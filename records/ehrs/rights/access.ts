@@ -1,4 +1,5 @@
 import type { Permissions } from '../../store/documents/caller.ts'
+import { idsWithPrefix } from '../../store/documents/ids.ts'
 
 type EhrRight = 'read' | 'write'
 
@@ -41,8 +42,8 @@ export interface EhrAccessFields {
 
 const SYSTEM_ID_PREFIX = 'system-'
 
-/** The range of the ids of connected systems, for a filter: '.' is the character after '-'. */
-export const SYSTEM_ID_RANGE = { $gte: SYSTEM_ID_PREFIX, $lt: 'system.' } as const
+/** The range of the ids of connected systems, for a filter. */
+export const SYSTEM_ID_RANGE = idsWithPrefix(SYSTEM_ID_PREFIX)
 
 /** A new id of a connected system; no user id has this form. */
 export const systemIdFrom = (newId: string): string => SYSTEM_ID_PREFIX + newId

@@ -1,5 +1,6 @@
 import type { Db } from 'mongodb'
 import { TimeSlice } from '../../limits/time-slice.ts'
+import { idsWithPrefix } from '../documents/ids.ts'
 import { auditEntryCollection } from './audit-log.ts'
 import {
   type AuditEntry,
@@ -183,7 +184,7 @@ async function verifyScopes(task: Task): Promise<void> {
   for await (const { _id, ehrIds } of inSlices(task, auditScopeCollection(db).find()))
     if (await checkForm(_id, () => scopeIdOf(ehrIds) !== _id))
       throw new ChainFault(_id, 'the list of its EHRs was changed')
-  const scopeRange = { ehrId: { $gt: 'ehrs-', $lt: 'ehrs.' } }
+  const scopeRange = { ehrId: idsWithPrefix('ehrs-') }
   const scopes = auditScopeCollection(db)
   let last = ''
   for await (const { _id, ehrId } of inSlices(

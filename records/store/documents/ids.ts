@@ -9,6 +9,12 @@ export function newId(): string {
   return id
 }
 
+/** The range of the ids with this prefix, for a filter: up to the prefix with the next character at its end. */
+export const idsWithPrefix = (prefix: string): { $gte: string; $lt: string } => ({
+  $gte: prefix,
+  $lt: prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1),
+})
+
 /** Length of the prefix that sequential ids share; the remaining 3 characters are a counter. */
 const PREFIX_LENGTH = 7
 const SUFFIX_COUNT = ID_ALPHABET.length ** 3

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ClientSession, Collection, Db, FindCursor } from 'mongodb'
+import type { ClientSession, Collection, Db, Document, FindCursor } from 'mongodb'
 import { limitOfPage, type ReadLimits, readDocuments } from '../../limits/read-limits.ts'
 import type { PendingWrites } from '../batching/pending-writes.ts'
 import { deleteInBatches } from '../batching/transaction-batches.ts'
 import { LogicalClock } from '../clocks/logical-clock.ts'
 import { type Author, authorOf, type Caller } from '../documents/caller.ts'
-import { newId } from '../documents/ids.ts'
+import { idsWithPrefix, newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import { decodeCursor } from '../reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../reading/pages.ts'
@@ -47,10 +47,10 @@ const entryIdPrefix = ({ ehrId, collection, id }: HistoryKey): string =>
 const entryIdStart = (record: HistoryKey, version?: number): string =>
   `${entryIdPrefix(record)}/${version === undefined ? '' : String(version).padStart(VERSION_DIGITS, '0')}`
 
-/** The ids of the changes of a record, from a version on. '0' is the character after '/'. */
+/** The ids of the changes of a record, from a version on. */
 const entryIdRange = (record: HistoryKey, version?: number): { $gte: string; $lt: string } => ({
+  ...idsWithPrefix(entryIdStart(record)),
   $gte: entryIdStart(record, version),
-  $lt: `${entryIdPrefix(record)}0`,
 })
 
 const META_FIELDS = new Set(['version', '_created_at', '_updated_at', '_acl'])
@@ -160,8 +160,7 @@ export async function findDeletedIds(
   { ehrId, collection }: { ehrId: string; collection: string },
   keys: readonly string[],
 ): Promise<string[]> {
-  const start = `${ehrId}/${collection}`
-  const ofKind = { _id: { $gte: `${start}/`, $lt: `${start}0` }, action: 'delete' } as const
+  const ofKind = { _id: idsWithPrefix(`${ehrId}/${collection}/`), action: 'delete' } as const
   const deletions = historyCollection(db).find({ ...ofKind, 'before.knownBy': { $in: [...keys] } })
   const found = await deletions.sort({ logicalTime: -1 }).toArray()
   return [...new Set(found.flatMap(({ before }) => before?._id ?? []))]
@@ -182,7 +181,6 @@ export async function findHistories<F extends keyof HistoryEntry>(
   most: number,
   fields: readonly F[],
 ): Promise<Map<string, Pick<HistoryEntry, F>[]>> {
-  const all = historyCollection(db)
   const found = new Map<string, Pick<HistoryEntry, F>[]>(records.map(({ id }) => [id, []]))
   const pipelines = records.map((record) => [
     { $match: { _id: entryIdRange(record) } },
@@ -190,13 +188,40 @@ export async function findHistories<F extends keyof HistoryEntry>(
     { $limit: most },
     { $project: Object.fromEntries(fields.map((field) => [field, 1])) },
   ])
+  for await (const change of runPipelines<Pick<HistoryEntry, F | '_id'>>(db, pipelines))
+    found.get(change._id.split('/').at(-3) as string)?.push(change)
+  return found
+}
+
+/** Runs a pipeline for each of many records of the history, with few commands. */
+async function* runPipelines<T extends Document>(
+  db: Db,
+  pipelines: readonly (readonly Document[])[],
+): AsyncIterable<T> {
+  const entries = historyCollection(db)
   for (let i = 0; i < pipelines.length; i += RECORDS_PER_COMMAND) {
     const [first = [], ...others] = pipelines.slice(i, i + RECORDS_PER_COMMAND)
-    const more = others.map((pipeline) => ({ $unionWith: { coll: all.collectionName, pipeline } }))
-    for await (const change of all.aggregate<Pick<HistoryEntry, F | '_id'>>([...first, ...more]))
-      found.get(change._id.split('/').at(-3) as string)?.push(change)
+    const unions = others.map((pipeline) => ({ $unionWith: { coll: entries.collectionName, pipeline } }))
+    yield* entries.aggregate<T>([...first, ...unions])
   }
-  return found
+}
+
+/** Finds the readers of those records that are deleted, as of their last version. */
+export async function findDeletedReaders<T extends HistoryKey>(
+  db: Db,
+  records: readonly T[],
+): Promise<Map<T, readonly string[]>> {
+  const pipelines = records.map((record, i) => [
+    { $match: { _id: entryIdRange(record) } },
+    { $sort: { _id: -1 } },
+    { $limit: 1 },
+    { $project: { record: { $literal: i }, action: 1, readers: '$before._rperm' } },
+  ])
+  const readers = new Map<T, readonly string[]>()
+  const found = runPipelines<{ record: number; action: string; readers?: readonly string[] }>(db, pipelines)
+  for await (const last of found)
+    if (last.action === 'delete') readers.set(records[last.record] as T, last.readers ?? [])
+  return readers
 }
 
 /** Deletes the history of a purged record, or of all whose key `collection/id` lies in a range. */
@@ -223,4 +248,4 @@ export async function deleteHistories(
 
 /** Deletes the history of all records of an EHR, including records deleted long ago. */
 export const deleteHistoryOfEhr = (db: Db, ehrId: string): Promise<void> =>
-  deleteInBatches(historyCollection(db), { _id: { $gte: `${ehrId}/`, $lt: `${ehrId}0` } })
+  deleteInBatches(historyCollection(db), { _id: idsWithPrefix(`${ehrId}/`) })
