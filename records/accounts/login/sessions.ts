@@ -170,10 +170,11 @@ export class Sessions {
   /** The permissions of a helper; undefined when their own session or the agreement has ended. */
   async #readHelper({ helperId, sid, agreementId }: HelperSession): Promise<ActingHelper | undefined> {
     const [helperSession, agreement] = await Promise.all([
-      this.facts(sid),
+      // Uncached, since these facts get into the cache themselves.
+      this.#readFacts(sid),
       helperAgreementsOf(this.#database.db).findOne({ _id: agreementId }),
     ])
-    if (helperSession?.mvUid !== helperId || !agreement || !isInForce(agreement, this.#clock()))
+    if (helperSession?.facts.mvUid !== helperId || !agreement || !isInForce(agreement, this.#clock()))
       return undefined
     return { helperId, acts: agreement.acts }
   }

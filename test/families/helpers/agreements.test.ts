@@ -11,7 +11,9 @@ import {
 } from '../../harness/people/helper-invitations.ts'
 import { mailsTo, waitForMailAbout } from '../../harness/people/mail.ts'
 import { createAdmin, createPerson, logInAs, type Person } from '../../harness/people/people.ts'
-import { config, service } from '../../harness/service/service.ts'
+import { startSecondInstance } from '../../harness/service/second-instance.ts'
+import { config, request, service } from '../../harness/service/service.ts'
+import { stopProcess } from '../../harness/service/service-process.ts'
 import { bySize } from '../../harness/test-size.ts'
 import { waitFor } from '../../harness/wait.ts'
 
@@ -201,6 +203,21 @@ describe('the tokens of a helper', () => {
       assert.deepEqual(await statusesOf(await actFor(person, helper)), [200, 200])
       assert.deepEqual(await statusesOf(acting), [401, 401])
     })
+
+  it('end when the helper logs out, also at an instance that has just read the helper’s own session', async () => {
+    const instance = await startSecondInstance({ INSTANCES: 'several' })
+    try {
+      const statusOf = async ({ authToken, mvUid }: Person) => {
+        const headers = { authorization: `Bearer ${authToken}` }
+        return (await fetch(`${instance.url}/profile/${mvUid}`, { headers })).status
+      }
+      assert.equal(await statusOf(helper), 200)
+      await request().post('/1/logout').set(helper.headers).send({}).expect(200)
+      assert.equal(await statusOf({ ...acting, mvUid: person.mvUid }), 401)
+    } finally {
+      await stopProcess(instance)
+    }
+  })
 
   it('outlive a refresh of the helper’s own session', async () => {
     const { refreshToken } = helper
