@@ -134,7 +134,7 @@ export class Compositions {
     const record = { ...fields, ...parentIds, id } as CompositionRecord & { id: string }
     const where = {
       ...restrict(insertTargetFor({ permissions: ehrPermissions }, id, parentIds)),
-      referencedRecord: this.#templates.lockFor(fields.template),
+      referencedRecord: this.#templates.requireFor(fields),
     }
     const [composition] = await this.#store.createAll(caller, [record], where, { tx })
     return composition as SavedComposition
@@ -241,7 +241,7 @@ export class Compositions {
     const write = async () => {
       const { fields } = await this.#readFormer(caller, key, version)
       return runStoreTransaction(this.#context, async (tx) => {
-        await this.#templates.keep(tx, fields.template)
+        await this.#templates.keep(tx, fields)
         const change = (latest: SavedComposition) => withContent(latest, fields)
         return (await this.#store.updateUnaudited(caller, key, change, { ...options, tx })).record
       })

@@ -12,6 +12,7 @@ import {
 import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import { Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
+import type { RequiredRecord } from '../../records/store/writing/batch-writer.ts'
 import { createOrFindExisting } from '../../records/store/writing/create-or-find-existing.ts'
 import { lockForRemoval, lockShared, type ReferencedRecord } from '../../records/store/writing/ehr-locks.ts'
 import {
@@ -70,6 +71,15 @@ const headOf = (template: Template): TemplateHeadRecord => ({
   archetypeId: template.root.archetype.id,
   archetypes: archetypesOfTemplate(template),
 })
+
+const lockOf = (id: string): ReferencedRecord => ({ collection: TemplateHeads.collection, id })
+
+/** The template of a composition. */
+interface TemplateReference {
+  /** The record id. */
+  template: string
+  templateId: string
+}
 
 /** A template and its record. */
 export interface StoredTemplate {
@@ -193,16 +203,25 @@ export class TemplateStore {
     return { head, bytes: await this.#readFile(caller, head.id) }
   }
 
-  /** The lock for a write that refers to the template, so that nobody deletes it at the same time. */
-  lockFor(id: string): ReferencedRecord {
-    return { collection: TemplateHeads.collection, id }
+  /** The template for a write that refers to it, so that nobody deletes it at the same time. */
+  requireFor({ template: id, templateId }: TemplateReference): RequiredRecord {
+    return {
+      ...lockOf(id),
+      createRemovedError: () => {
+        // Otherwise the next request would be checked by the same template.
+        this.#context.definitions.delete(definitionCacheKey(normalizeTemplateId(templateId)))
+        const detail = 'The template was deleted meanwhile. If it exists again, send the data again.'
+        return new ServiceError('Conflict', { detail })
+      },
+    }
   }
 
   /** Keeps a template from being deleted before the transaction ends. @throws Conflict when it is deleted already */
-  async keep(tx: Transaction, id: string): Promise<void> {
-    lockShared(this.#context, tx, [], [this.lockFor(id)])
-    if (!(await this.#heads.find(serviceCaller, { id }, { tx })))
-      throw new ServiceError('Conflict', { detail: 'The template was deleted meanwhile.' })
+  async keep(tx: Transaction, template: TemplateReference): Promise<void> {
+    const requiredRecord = this.requireFor(template)
+    const { id } = requiredRecord
+    lockShared(this.#context, tx, [], [requiredRecord])
+    if (!(await this.#heads.find(serviceCaller, { id }, { tx }))) throw requiredRecord.createRemovedError()
   }
 
   /** @throws NotFound; PreconditionFailed; Conflict for a shared concept, and while compositions of the template exist */
@@ -211,7 +230,7 @@ export class TemplateStore {
     await runStoreTransaction(this.#context, async (tx) => {
       await this.#heads.remove(caller, { id }, { tx, expected })
       await this.#files.remove(caller, { id }, { tx })
-      await lockForRemoval(this.#context, tx, this.lockFor(id))
+      await lockForRemoval(this.#context, tx, lockOf(id))
       const live = { template: id, json: { $exists: true } }
       if (await this.#context.db.collection(Composition.collection).findOne(live, { session: tx.session }))
         throw new ServiceError('Conflict', {

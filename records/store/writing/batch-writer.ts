@@ -1,5 +1,5 @@
 import type { Collection, Document } from 'mongodb'
-import { ServiceError } from '../../../schemas/errors.ts'
+import type { ServiceError } from '../../../schemas/errors.ts'
 import { createBatcher } from '../batching/micro-batcher.ts'
 import type { Permissions } from '../documents/caller.ts'
 import { documentCollection, isCommitInDoubt } from '../documents/database.ts'
@@ -17,6 +17,11 @@ import { lockShared, type ReferencedRecord } from './ehr-locks.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from './transaction.ts'
 import { DocumentWrites, type WriteDecision } from './write-decision.ts'
 
+/** A record that must exist, and the error when another request has removed it. */
+export interface RequiredRecord extends ReferencedRecord {
+  createRemovedError(): ServiceError
+}
+
 /** The parent of a new record. It is neither closed nor removed while the record is written. */
 export interface RecordParent {
   collection: 'Ehr' | 'CarePlan' | 'ChatTopic'
@@ -31,7 +36,7 @@ export interface RecordParent {
   /** Permissions of the new record. @throws ServiceError when the parent forbids the write */
   permissions(parentDocument: ParseDocument): Permissions
   /** A record of another collection that must still exist when the transaction commits. */
-  referencedRecord?: ReferencedRecord
+  referencedRecord?: RequiredRecord
   /** Documents that `permissions` reads in the field `as` of the parent document. */
   joined?: { from: string; localField: string; foreignField: string; as: string }
 }
@@ -227,15 +232,10 @@ const referenceStages = (recordsByCollection: [string, ReferencedRecord[]][]): D
 
 const referenceKey = ({ collection, id }: ReferencedRecord): string => `${collection}/${id}`
 
-/** @throws Conflict when a referenced record has been removed */
-function requireReferencedRecords(
-  referencedRecords: readonly ReferencedRecord[],
-  existing: ReadonlySet<string>,
-): void {
-  if (!referencedRecords.every((one) => existing.has(referenceKey(one))))
-    throw new ServiceError('Conflict', {
-      detail: 'The EHR, care plan or goal of this record was deleted.',
-    })
+/** @throws the error of a referenced record that has been removed */
+function requireReferencedRecords(records: readonly RequiredRecord[], existing: ReadonlySet<string>): void {
+  const removedRecord = records.find((one) => !existing.has(referenceKey(one)))
+  if (removedRecord) throw removedRecord.createRemovedError()
 }
 
 type WriteBatcher = ReturnType<typeof createBatcher<WriteRequest<unknown>, WriteOutcome<unknown>>>

@@ -16,6 +16,7 @@ import {
   sendXml,
 } from '../../../harness/openehr-samples.ts'
 import { createPerson, createRoleHolder, type Person } from '../../../harness/people/people.ts'
+import { beforeFirstCommand } from '../../../harness/service/database-commands.ts'
 import { service } from '../../../harness/service/service.ts'
 
 const NAME = 'Ann Jansen'
@@ -198,6 +199,23 @@ describe('compositions', () => {
       )
       assert.equal(status, stored.includes(201) ? 409 : 204, String(stored))
     }
+  })
+
+  it('are checked anew after another instance has deleted or replaced their template', async () => {
+    const heads = service.db.collection('openehr.templates')
+    await beforeFirstCommand(
+      (command) => JSON.stringify(command).includes('"from":"openehr.templates"'),
+      () => heads.deleteOne({ templateId: template }),
+      async () => {
+        const refused = await add(142)
+        assertProblem(refused, 409, 'conflict')
+        assert.match(refused.body.detail, /^The template was deleted meanwhile/)
+      },
+    )
+    assertProblem(await add(142), 422, 'rule-violated')
+    const xml = createTemplateXml(template)
+    assertStatus(await sendXml(modeller, 'POST', '/med/knowledge/template', xml), 201)
+    assertStatus(await add(142), 201)
   })
 
   it('are replaced by only one of several clients that saw the same version', async () => {
