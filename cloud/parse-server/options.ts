@@ -5,6 +5,7 @@ import { ACCOUNT_LOCKOUT_S } from '../../records/accounts/login/login-lockout.ts
 import { SESSION_IDLE_TIMEOUT_S } from '../../records/accounts/login/sessions.ts'
 import { PASSWORD_LINK_TTL_S } from '../../records/accounts/user/credentials.ts'
 import { passwordViolations } from '../../records/accounts/user/password-policy.ts'
+import { OUTCOME_UNKNOWN_MESSAGE, UNAVAILABLE_MESSAGE } from './adapter/database-errors.ts'
 
 /** Configuration values for Parse Server. */
 export interface ParseConfig {
@@ -179,6 +180,8 @@ function loggingOptions(log: Logger) {
         const err = [message, ...rest].find((part) => part instanceof Error)
         const text = typeof message === 'string' ? message : 'Parse Server'
         if (text.startsWith('Failed to run migrations')) log.error(text)
+        else if (isOutageError(err))
+          log.warn({ err: err.cause ?? err }, 'The service is temporarily unavailable')
         else log[err && !isClientError(err) ? 'error' : 'debug']({ err }, text.split(/[:\n]/)[0])
       },
     },
@@ -192,6 +195,10 @@ function loggingOptions(log: Logger) {
     },
   }
 }
+
+/** True for an error that is answered with a 503, and recovers by itself. */
+const isOutageError = (error: unknown): error is Error =>
+  error instanceof Error && [UNAVAILABLE_MESSAGE, OUTCOME_UNKNOWN_MESSAGE].includes(error.message)
 
 /** True for an error that the client may see, unlike code 1, "internal server error". */
 function isClientError(error: unknown): boolean {

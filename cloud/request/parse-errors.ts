@@ -49,9 +49,9 @@ export const requireProperties = (
 /** Marks database outages; otherwise Parse treats every error of a trigger as a refusal. */
 export const translateOutage = <T>(work: Promise<T>): Promise<T> =>
   work.catch((error: unknown) => {
-    if (!isOutage(error)) throw error
+    if (error instanceof Parse.Error || !isOutage(error)) throw error
     const message = isCommitInDoubt(error) ? OUTCOME_UNKNOWN_MESSAGE : UNAVAILABLE_MESSAGE
-    throw new Parse.Error(Parse.Error.INTERNAL_SERVER_ERROR, message)
+    throw Object.assign(new Parse.Error(Parse.Error.INTERNAL_SERVER_ERROR, message), { cause: error })
   })
 
 /**

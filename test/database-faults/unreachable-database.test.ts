@@ -141,6 +141,12 @@ describe('an unreachable database', function suite() {
       command.find === 'CarePlan' && !command.projection ? { answer: away } : undefined
     await refuses(requests().filter(([method, path]) => method !== 'GET' && path.includes(plan)))
     faulty.findFault = () => undefined
+    const lines = instance.output().split('\n')
+    assert.deepEqual(
+      lines.filter((line) => line.includes('"level":"error"') && line.includes('Parse')),
+      [],
+    )
+    assert.ok(lines.some((line) => line.includes('"level":"warn"') && line.includes('"code":6,')))
     await isReady()
     await nothingWasDone()
   })
