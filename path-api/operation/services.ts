@@ -115,7 +115,7 @@ export interface Services {
   /** Verifies the audit beside the requests. */
   auditVerification: BackgroundVerification
   accounts: Accounts
-  removals: AccountDeletion
+  accountDeletion: AccountDeletion
   invitations: Invitations
   administrators: Administrators
   registrations: Registrations

@@ -78,16 +78,20 @@ export async function openAccounts(options: AccountsOptions) {
   const termsVersion = terms?.version
   const appServices = await openApps({ ...base, config, keys, accessTokens, publicUrl })
   const forgetApps: Cleanup = (session, mvUid) => appServices.appGrants.forget(session, mvUid)
-  const removals = new AccountDeletion({ ...base, context, cleanups: [...accountCleanups, forgetApps] })
+  const accountDeletion = new AccountDeletion({
+    ...base,
+    context,
+    cleanups: [...accountCleanups, forgetApps],
+  })
   const creation = openAccountCreation({ ...base, context, links: createMailLinks(publicUrl) })
-  const registrations = new Registrations({ ...base, ...creation, removals, termsVersion })
+  const registrations = new Registrations({ ...base, ...creation, accountDeletion, termsVersion })
   const passwords = new Passwords({ ...base, termsVersion })
   background.startPolling()
-  const cleanups = startAccountCleanups(removals, options.log)
+  const cleanups = startAccountCleanups(accountDeletion, options.log)
   return {
     services: {
       ...creation,
-      removals,
+      accountDeletion,
       sessions,
       ...appServices,
       registrations,
@@ -206,15 +210,15 @@ async function openSessions({ config, database, log }: AccountsOptions, clock: (
 
 const LATE_WRITE_CHECK_INTERVAL_MS = 5_000
 
-const startAccountCleanups = (removals: AccountDeletion, log: Log): PeriodicTask[] => [
+const startAccountCleanups = (accountDeletion: AccountDeletion, log: Log): PeriodicTask[] => [
   startPeriodicTask(
     HOUR_MS,
-    () => removals.removeExpiredAccounts(),
+    () => accountDeletion.removeExpiredAccounts(),
     (err) => log.error({ err }, 'Removing unconfirmed accounts failed'),
   ),
   startPeriodicTask(
     LATE_WRITE_CHECK_INTERVAL_MS,
-    () => removals.eraseLateWrites(),
+    () => accountDeletion.eraseLateWrites(),
     (err) => log.error({ err }, 'Erasing late writes of deleted accounts failed'),
   ),
 ]

@@ -48,7 +48,7 @@ describe('attack: claiming the address of somebody else', () => {
     await users.updateMany({ email: { $in: [late, used] } }, { $set: { _created_at: eightDaysAgo } })
     await users.updateOne({ email: used }, { $set: { activatedAt: eightDaysAgo } })
     const commands = await recordCommands(async () =>
-      service.accounts?.services.removals.removeExpiredAccounts(),
+      service.accounts?.services.accountDeletion.removeExpiredAccounts(),
     )
     const looked = commands.filter(({ find }) => find === '_User')
     assert.ok(looked.some(({ filter }) => '_created_at' in filter))

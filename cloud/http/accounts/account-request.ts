@@ -18,7 +18,7 @@ export interface AccountRouteDependencies {
   logins: Logins
   helpers: Helpers
   sessions: Sessions
-  removals: AccountDeletion
+  accountDeletion: AccountDeletion
   context: StoreContext
   consume: RateLimiter
 }

@@ -41,7 +41,7 @@ export async function changeAccount(handling: AccountRequest): Promise<AccountRe
 
 /** Deletes the caller's own account with all personal data; the master key can delete any account. */
 export async function deleteAccount(handling: AccountRequest): Promise<AccountResponse> {
-  const { req, id, removals } = handling
+  const { req, id, accountDeletion } = handling
   if (!req.auth.isMaster) {
     if (req.auth.user?.id !== id) throw createForeignAccountRefusal()
     const body = (req.body ?? {}) as BodyFields
@@ -49,7 +49,7 @@ export async function deleteAccount(handling: AccountRequest): Promise<AccountRe
     const { currentPassword } = body
     await requireCurrentPassword(handling, typeof currentPassword === 'string' ? currentPassword : undefined)
   }
-  await removals.remove(accountCallerOf(handling), id, undefined)
+  await accountDeletion.remove(accountCallerOf(handling), id, undefined)
   return { body: {} }
 }
 

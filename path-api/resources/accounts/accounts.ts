@@ -94,14 +94,14 @@ export const accountOperations = [
     errors: ['WrongPassword', 'RuleViolated', 'AccountLocked'],
     guardedAccount: () => undefined,
     countedAs: 'updatePassword',
-    handle: async ({ params, body }, { removals, passwords, caller, principal, ifMatch }) => {
+    handle: async ({ params, body }, { accountDeletion, passwords, caller, principal, ifMatch }) => {
       if (caller.userId === params.mvUid)
         await passwords.verifyPassword(
           params.mvUid,
           principal.sessionId,
           requireCurrentPassword(body.currentPassword),
         )
-      await removals.remove(caller, params.mvUid, ifMatch)
+      await accountDeletion.remove(caller, params.mvUid, ifMatch)
     },
   }),
   defineOperation({

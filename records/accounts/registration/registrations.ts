@@ -29,7 +29,7 @@ export interface RegistrationDependencies {
   credentials: Credentials
   emailChanges: EmailChanges
   repeated: RepeatedRegistrations
-  removals: AccountDeletion
+  accountDeletion: AccountDeletion
   invitations: Pick<Invitations, 'invite'>
   sendMail: SendMail
   background: BackgroundTasks
@@ -187,7 +187,7 @@ export class Registrations {
    * tokens.
    */
   async #signUpOrReplace(account: NewAccount, left = MAX_SIGN_UP_RETRIES): Promise<void> {
-    const { credentials, removals, database, repeated } = this.#parts
+    const { credentials, accountDeletion, database, repeated } = this.#parts
     try {
       await credentials.signUp(account)
     } catch (error) {
@@ -197,7 +197,7 @@ export class Registrations {
       const user = await findUserByEmail(database.db, account.email)
       if (user) await repeated.record(account.email)
       if (!user) await this.#signUpOrReplace(await this.#withFreeName(account), left - 1)
-      else if (await removals.removeAbandonedRegistration(user._id))
+      else if (await accountDeletion.removeAbandonedRegistration(user._id))
         await this.#signUpOrReplace(account, left - 1)
       else await this.#mailAccountExists(account.email, user.language ?? account.language)
     }
