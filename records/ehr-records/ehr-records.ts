@@ -20,6 +20,7 @@ import { createOrFindExisting } from '../store/writing/create-or-find-existing.t
 import {
   type AuditedReads,
   runStoreTransaction,
+  runWithin,
   type StoreContext,
   type Transaction,
 } from '../store/writing/transaction.ts'
@@ -237,7 +238,7 @@ export class EhrRecords<S extends TObject, L extends string> {
       return this.store.insert(caller, record, target, { id, tx })
     }
     const work = (tx: Transaction) => this.#insertLimited(tx, caller, record, id)
-    return tx ? work(tx) : runStoreTransaction(this.#context, work)
+    return runWithin(this.#context, tx, work)
   }
 
   /** Creates a record of a kind with limited number, which is counted under the exclusive lock of the EHR. */
@@ -292,7 +293,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     return (check) => this.store.auditRefusal(caller, 'update', storeKeyOf(key), check)
   }
 
-  /** Writes a change of a record. A record that the change lets count among others needs room there. */
+  /** Writes a change of a record. If the change moves it to another quota, that quota must have room. */
   async #writeWithinQuota<V extends unknown[], R>(
     next: (current: SavedRecord<Static<S>>, ...versions: V) => Static<S>,
     write: (checkedNext: typeof next, tx?: Transaction) => Promise<R>,
@@ -315,7 +316,7 @@ export class EhrRecords<S extends TObject, L extends string> {
       await audit(() => requireCapacity(this.#context, kind, after, within.session))
       return result
     }
-    return tx ? work(tx) : runStoreTransaction(this.#context, work)
+    return runWithin(this.#context, tx, work)
   }
 
   /**
@@ -339,13 +340,8 @@ export class EhrRecords<S extends TObject, L extends string> {
         tx,
         skipUnchanged: true,
       })
-    const write = (tx?: Transaction) => this.#writeWithinQuota(next, replace, { tx })
-    if (!closes) return (await write()).document
-    return runStoreTransaction(this.#context, async (tx) => {
-      const { document } = await write(tx)
-      await lockEhrExclusively(this.#context, tx, String(document.ehrId))
-      return document
-    })
+    const write = async (tx?: Transaction) => (await this.#writeWithinQuota(next, replace, { tx })).document
+    return closes ? this.#writeAndLock(write) : write()
   }
 
   /** Changes a record as {@link updateObject} does, with a new version even if nothing changes. @throws as replace */
@@ -358,13 +354,16 @@ export class EhrRecords<S extends TObject, L extends string> {
     const change = (current: SavedRecord<Static<S>>) => apply(current as RecordBody)
     const write = (within?: Transaction) =>
       this.change(caller, { id } as EhrRecordKey, change, { expected, tx: within })
-    if (!closes) return write(tx)
-    const close = async (within: Transaction) => {
-      const closedRecord = await write(within)
-      await lockEhrExclusively(this.#context, within, (closedRecord as unknown as ParentIds).ehrId)
-      return closedRecord
-    }
-    return tx ? close(tx) : runStoreTransaction(this.#context, close)
+    return closes ? this.#writeAndLock(write, tx) : write(tx)
+  }
+
+  /** Writes a record, and locks its EHR exclusively in the same transaction. */
+  #writeAndLock<R extends object>(write: (tx: Transaction) => Promise<R>, tx?: Transaction): Promise<R> {
+    return runWithin(this.#context, tx, async (within) => {
+      const record = await write(within)
+      await lockEhrExclusively(this.#context, within, String((record as RecordBody).ehrId))
+      return record
+    })
   }
 
   /** The kind with the rules of one record. The fields that select the rules never change. */

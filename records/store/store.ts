@@ -87,6 +87,12 @@ export type RecordHistoryEntry<T> = Omit<HistoryEntry, '_id' | 'at' | 'before' |
  * `_rperm`, writes require `_wperm`. A record that the caller may not read counts as not found. Every write
  * adds a history entry. Every access to an EHR's data adds an audit entry: within the transaction of a write,
  * or on disk before a read returns.
+ *
+ * | methods                                 | audit of a refusal         |
+ * | --------------------------------------- | -------------------------- |
+ * | get, list, update, remove, restore      | yes                        |
+ * | find, updateUnaudited, removeUnaudited  | left to the caller         |
+ * | create, createAll, insert               | left to the caller         |
  */
 export class Store<S extends TObject, L extends string> {
   readonly #context: StoreContext

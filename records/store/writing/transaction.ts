@@ -145,6 +145,13 @@ export async function runAndRollBack(
   return accesses
 }
 
+/** Runs `work` within a transaction, or in a new one if there is none. */
+export const runWithin = <T>(
+  context: StoreContext,
+  tx: Transaction | undefined,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> => (tx ? work(tx) : runStoreTransaction(context, work))
+
 /**
  * Whether the server may have committed a failed transaction, or may still hold it. It ends a transaction itself when it
  * refuses a command.
