@@ -49,8 +49,8 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
     log,
     consume,
   })
+  app.use(moveRootClassRoutes(pathFamily.pathPrefix))
   app.use('/1', serveClasses)
-  app.use((req, res, next) => (isServedAtRoot(req.path) ? serveClasses(req, res, next) : next()))
   if (!config.open)
     app.use(
       showConsoleFirst(pathFamily.pathPrefix),
@@ -58,6 +58,17 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
     )
   app.use(pathApi.router)
   return app
+}
+
+/** Serves root routes of the class family as those below /1: Parse Server then checks one path for both. */
+function moveRootClassRoutes(pathPrefix: string): RequestHandler {
+  return (req, _res, next) => {
+    if (isServedAtRoot(req.path)) {
+      req.url = `/1${req.url}`
+      req.originalUrl = pathPrefix + req.url
+    }
+    next()
+  }
 }
 
 /** Sets the headers of every response: browser security and connection state. */

@@ -116,12 +116,17 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
       send('POST', base + path, body, more)
     return {
       post: (path: string, body: object) => post(path, body, headers()),
+      send: (method: string, path: string) =>
+        fetch(base + path, { method: method.toUpperCase(), headers: { ...headers(), ...keys() } }),
       put: (path: string, body: object) => send('PUT', new URL(path, `${base}/`), body, headers()),
       get: (path: string) => fetch(base + path, { headers: headers() }),
       /** Resolves a path of an answer as clients do. */
       follow: (path: string) => fetch(new URL(path, `${base}/`), { headers: headers() }),
       create: (body: object) => post(`/ehr/${session.ehrId}/careplan`, body, headers()),
       postObject: (path: string, body: object) => post(`/1${path}`, body, keys()),
+      postFunction: (name: string, body: object) => post(`/functions/${name}`, body, keys()),
+      logInAtRoot: () =>
+        post('/login', { username: ADDRESS.email, password: ADDRESS.password }, apiKeysOf(service)),
       async logIn() {
         const answer = await post('/auth/login/password', ADDRESS)
         assert.equal(answer.status, 200)
@@ -147,6 +152,7 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
       assert.equal((await client.follow(path)).status, 200, href)
     }
     await assertDocumented(client)
+    await assertServesEveryRoot(client)
     await assertObjectsHaveLocations(client)
     await assertPageLogsIn(base)
     await assertSocketOpens(base)
@@ -157,6 +163,33 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
   }
 
   type Client = ReturnType<typeof createClient>
+
+  /** Asks for one operation of every root of the OpenAPI document. */
+  async function assertServesEveryRoot(client: Client): Promise<void> {
+    const { paths } = (await (await client.get('/openapi.json')).json()) as { paths: Record<string, object> }
+    const rootOf = (path: string) => path.split('/')[1]
+    const firstOfEachRoot = new Map(
+      Object.keys(paths)
+        .reverse()
+        .map((path) => [rootOf(path), path]),
+    )
+    assert.ok(firstOfEachRoot.size > 10 && firstOfEachRoot.has('functions'))
+    const operations = [...firstOfEachRoot.values()].map((path) => ({
+      method: Object.keys(paths[path] ?? {})[0] ?? '',
+      path: path.replace(/\{\w+\}/g, 'x'),
+    }))
+    for (const { method, path } of [...operations, { method: 'post', path: '/login' }]) {
+      const text = await (await client.send(method, path)).text()
+      assert.doesNotMatch(
+        text,
+        /There is no operation at this path|Route not allowed|This endpoint does not exist/,
+        path,
+      )
+    }
+    const calculation = await client.postFunction('bmi', { weight: 70, height: 1.75 })
+    assert.equal(calculation.status, 200, await calculation.text())
+    assert.equal((await client.logInAtRoot()).status, 200)
+  }
 
   async function assertDocumented(client: Client): Promise<void> {
     const page = await (await client.get('/docs')).text()
