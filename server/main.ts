@@ -28,12 +28,12 @@ async function main(): Promise<void> {
   // Registered before the ready message, because its reader may stop the service at once.
   stopOn('SIGTERM', service)
   stopOn('SIGINT', service)
-  const administrator = await offerFirstAdministrator(config, service).catch(async (error: unknown) => {
+  const notice = await offerFirstAdministrator(config, service).catch(async (error: unknown) => {
     await service.stop()
     throw error
   })
-  if (config.production) logStart(config, service, administrator)
-  else process.stdout.write(formatWelcome(config, service, administrator))
+  if (config.production) logStart(config, service, notice)
+  else process.stdout.write(formatWelcome(config, service, notice))
   service.log.fatal(await service.databaseLost)
   process.exit(1)
 }
@@ -51,18 +51,33 @@ function stopOn(signal: NodeJS.Signals, service: Service): void {
   })
 }
 
+interface StartNotice {
+  level: 'info' | 'warn'
+  text: string
+}
+
 /** Explains how to create the first administrator: by mail, by a link, or in production by a command. */
-async function offerFirstAdministrator(config: Config, { accounts }: Service): Promise<string> {
+async function offerFirstAdministrator(
+  config: Config,
+  { accounts }: Service,
+): Promise<StartNotice | undefined> {
   const administrators = accounts?.services.administrators
-  if (!administrators || (await administrators.hasActiveAdministrator())) return ''
+  if (!administrators || (await administrators.hasActiveAdministrator())) return undefined
   if (config.adminEmail !== undefined) {
-    await administrators.inviteFirst(config.adminEmail)
-    return '\nFirst administrator: a link is on its way to the address of ADMIN_EMAIL\n'
+    return (await administrators.inviteFirst(config.adminEmail))
+      ? { level: 'info', text: 'First administrator: a link is on its way to the address of ADMIN_EMAIL' }
+      : { level: 'warn', text: 'No administrator can log in: the account of ADMIN_EMAIL is disabled' }
   }
   if (config.production || !['127.0.0.1', 'localhost', '0.0.0.0', '::1', '::'].includes(config.host))
-    return '\nNo administrator exists yet: set ADMIN_EMAIL, or run health-record-service admin create\n'
+    return {
+      level: 'warn',
+      text: 'No administrator can log in: set ADMIN_EMAIL, or run health-record-service admin create',
+    }
   const page = `${localUrlOf(config)}/auth/administrator?token=${administrators.createOffer()}`
-  return `\nFirst administrator: open this link within an hour, on this machine\n  ${page}\n`
+  return {
+    level: 'info',
+    text: `First administrator: open this link within an hour, on this machine\n  ${page}`,
+  }
 }
 
 function formatHelpEntry([variable, kind, fallback, description]: string[]): string {
@@ -70,13 +85,17 @@ function formatHelpEntry([variable, kind, fallback, description]: string[]): str
 }
 
 /** In production the output is JSON lines only. */
-function logStart({ termsUrl, open }: Config, { log, url, place }: Service, administrator: string): void {
-  if (administrator) log.warn(administrator.trim())
+function logStart(
+  { termsUrl, open }: Config,
+  { log, url, place }: Service,
+  notice: StartNotice | undefined,
+): void {
+  if (notice) log[notice.level](notice.text)
   if (!open && termsUrl === undefined) log.warn('Nobody is asked to agree to terms until TERMS_URL is set')
   log.info({ version: packageJson.version, url, place }, 'started')
 }
 
-function formatWelcome(config: Config, { url, place }: Service, administrator: string): string {
+function formatWelcome(config: Config, { url, place }: Service, notice: StartNotice | undefined): string {
   const terms = config.open || config.termsUrl === undefined ? '' : ',"termsAccepted":true'
   const body = `{"username":"ann@example.org","email":"ann@example.org","password":"a long password"${terms}}`
   const secret = (name: string, value: string) => (config.production ? `$${name}` : value)
@@ -86,7 +105,7 @@ Health Record Service${config.open ? ': OPEN TEST ENVIRONMENT, no sessions, no v
   documentation  ${url}/docs
   data           ${place}
   mails          ${config.smtpUrl ? 'by SMTP_URL' : `${config.dataDir}/outbox`}${describeTerms(config)}
-${administrator}
+${notice ? `\n${notice.text}\n` : ''}
 Sign up:
   curl -X POST ${url}/1/users -H "X-Parse-Application-Id: ${secret('APPLICATION_ID', config.applicationId)}" \\
     -H "X-Parse-REST-API-Key: ${secret('REST_API_KEY', config.restApiKey)}" -H 'Content-Type: application/json' \\

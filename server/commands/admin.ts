@@ -8,20 +8,21 @@ import { readAddress } from '../config/service-address.ts'
 import { accountAddress, webAddress } from '../config/setting-kinds.ts'
 import type { Service } from '../service.ts'
 import { type AppOptions, listApps, registerApp, removeApp } from './admin/app-commands.ts'
-import { checkOptions } from './admin/option-faults.ts'
+import { checkOptions, requireClient } from './admin/option-faults.ts'
 import type { Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service admin COMMAND
 
   create --email ADDRESS [--name NAME] [--url URL]
       Creates an administrator and queues a mail with a link for choosing a password. If the address has an
-      account, that account gets the role.
+      account, that account gets the role. A disabled account is refused: an administrator with another address
+      can enable it.
   list
       Lists the administrators: address, state, name.
   revoke --email ADDRESS
       Removes the role from an account. The account stays.
   disable --email ADDRESS
-      Ends all sessions of an account and blocks further logins.
+      Ends all sessions of an account and blocks further logins. An administrator can enable it again, in the console.
   rotate-keys
       Creates a new signing key for access tokens. Every instance uses it within a minute. Tokens issued
       earlier stay valid.
@@ -61,19 +62,33 @@ interface AdminOptions extends AppOptions {
   roles: SystemRole[]
 }
 
-const COMMANDS: Readonly<Record<string, { run: AdminCommand; ofAccount?: true; ofClient?: true }>> = {
-  create: { run: createAdministrator, ofAccount: true },
-  list: { run: listAdministrators },
-  revoke: { run: revokeAdministrator, ofAccount: true },
-  disable: { run: disableAdministrator, ofAccount: true },
-  'rotate-keys': { run: rotateKeys },
-  'register-system': { run: registerSystem },
-  'list-systems': { run: listSystems },
-  'renew-system-key': { run: renewSystemKey, ofClient: true },
-  'revoke-system-key': { run: revokeSystemKey, ofClient: true },
-  'register-app': { run: registerApp },
-  'list-apps': { run: listApps },
-  'remove-app': { run: removeApp, ofClient: true },
+const APP_OPTIONS = [
+  'name',
+  'scopes',
+  'redirect-uris',
+  'authentication',
+  'jwks',
+  'jwks-uri',
+  'launch-url',
+  'system',
+] as const
+
+type OptionName = (typeof APP_OPTIONS)[number] | 'email' | 'url' | 'roles' | 'id'
+
+/** Each command with the options that it takes. */
+const COMMANDS: Readonly<Record<string, { run: AdminCommand; options: readonly OptionName[] }>> = {
+  create: { run: createAdministrator, options: ['email', 'name', 'url'] },
+  list: { run: listAdministrators, options: [] },
+  revoke: { run: revokeAdministrator, options: ['email'] },
+  disable: { run: disableAdministrator, options: ['email'] },
+  'rotate-keys': { run: rotateKeys, options: [] },
+  'register-system': { run: registerSystem, options: ['name', 'roles'] },
+  'list-systems': { run: listSystems, options: [] },
+  'renew-system-key': { run: renewSystemKey, options: ['id'] },
+  'revoke-system-key': { run: revokeSystemKey, options: ['id'] },
+  'register-app': { run: registerApp, options: APP_OPTIONS },
+  'list-apps': { run: listApps, options: [] },
+  'remove-app': { run: removeApp, options: ['id'] },
 }
 
 interface CommandLine {
@@ -105,36 +120,38 @@ function parseCommandLine(args: string[]): CommandLine | undefined {
       help: { type: 'boolean', short: 'h' },
     },
   })
-  const { email = '', name, id = '', roles = '', help } = values
+  const { help, ...given } = values
   if (help) return undefined
   const subcommand = positionals.join(' ')
   const command = Object.hasOwn(COMMANDS, subcommand) ? COMMANDS[subcommand] : undefined
-  if (!command) throw new Error(`Unknown command${subcommand && ` ${subcommand}`}; see --help`)
-  if (command.ofAccount && accountAddress.read(email) === undefined)
+  if (!command) throw new Error(`Unknown command${subcommand && ` ${subcommand}`}. See --help.`)
+  const { options } = command
+  const unused = (Object.keys(given) as OptionName[]).filter((name) => !options.includes(name))
+  if (unused.length > 0)
+    throw new Error(`admin ${subcommand} does not take --${unused.join(' and --')}. See --help.`)
+  const { email = '', name, id = '', roles = '' } = given
+  if (options.includes('email') && accountAddress.read(email) === undefined)
     throw new Error(`--email must be ${accountAddress.mustBe}`)
-  if (command.ofClient && id === '') throw new Error('--id CLIENT_ID is required')
-  const url = values.url && webAddress.read(values.url)
-  if (values.url !== undefined && !url) throw new Error(`--url must be ${webAddress.mustBe}`)
+  if (options.includes('id') && id === '') throw new Error('--id CLIENT_ID is required')
+  const url = given.url && webAddress.read(given.url)
+  if (given.url !== undefined && !url) throw new Error(`--url must be ${webAddress.mustBe}`)
   return {
     run: (accounts) =>
-      command.run(accounts, { email, name, id, roles: readSystemRoles(roles), ...appOptionsOf(values) }),
+      command.run(accounts, { email, name, id, roles: readSystemRoles(roles), ...appOptionsOf(given) }),
     url,
     creates: command === COMMANDS.create,
   }
 }
 
-const appOptionsOf = (values: Readonly<Record<string, string | boolean | undefined>>) => {
-  const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined)
-  return {
-    scopes: text('scopes') ?? '',
-    redirectUris: text('redirect-uris') ?? '',
-    authentication: text('authentication') ?? 'public',
-    jwks: text('jwks'),
-    jwksUri: text('jwks-uri'),
-    launchUrl: text('launch-url'),
-    systemId: text('system'),
-  }
-}
+const appOptionsOf = (given: Partial<Record<OptionName, string>>) => ({
+  scopes: given.scopes ?? '',
+  redirectUris: given['redirect-uris'] ?? '',
+  authentication: given.authentication ?? 'public',
+  jwks: given.jwks,
+  jwksUri: given['jwks-uri'],
+  launchUrl: given['launch-url'],
+  systemId: given.system,
+})
 
 async function rotateKeys({ keys }: OpenAccounts): Promise<string> {
   await keys.rotate()
@@ -198,14 +215,14 @@ async function renewSystemKey(
   { services: { systems } }: OpenAccounts,
   { id }: AdminOptions,
 ): Promise<string> {
-  return formatKey(await systems.renewKey(id))
+  return formatKey(await requireClient('system', id, systems.renewKey(id)))
 }
 
 async function revokeSystemKey(
   { services: { systems } }: OpenAccounts,
   { id }: AdminOptions,
 ): Promise<string> {
-  await systems.revokeKey(id)
+  await requireClient('system', id, systems.revokeKey(id))
   return `${id} is locked out until it gets a new key.`
 }
 

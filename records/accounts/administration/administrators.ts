@@ -53,12 +53,17 @@ export class Administrators {
   /**
    * Gives the role to the account with this address; creates the account if necessary.
    * @returns the account
+   * @throws Forbidden for a disabled account: only an administrator who can log in can enable it
    */
   async appoint(email: string, name: string): Promise<Account> {
     const { accounts, invitations } = this.#parts
     const account = await this.#findAccount(email)
     if (account === undefined)
       return (await invitations.create({ email, name, roles: ['admin'], invite: false })).account
+    if (account.state === 'DISABLED')
+      throw new ServiceError('Forbidden', {
+        detail: `The account ${email} is disabled. Create an administrator with another address, who can enable it.`,
+      })
     return (await accounts.update(operatorCaller, account.mvUid, { roles: addAdminRole(account) }, undefined))
       .account
   }
@@ -70,16 +75,21 @@ export class Administrators {
     return account
   }
 
-  /** Invites the first administrator, unless one exists or an earlier invitation is still valid. */
-  async inviteFirst(email: string): Promise<void> {
-    if (await this.hasActiveAdministrator()) return
+  /**
+   * Invites the first administrator, unless one exists or an earlier invitation is still valid.
+   * @returns false if the account of the address is disabled
+   */
+  async inviteFirst(email: string): Promise<boolean> {
+    if (await this.hasActiveAdministrator()) return true
+    if ((await this.#findAccount(email))?.state === 'DISABLED') return false
     const user = await findUserByEmail(this.#parts.database.db, toLowerCaseLogin(email))
     const since = this.#parts.clock().getTime() - (user?.invitedAt?.getTime() ?? 0)
-    if (since < INVITATION_TTL_DAYS * DAY_MS) return
+    if (since < INVITATION_TTL_DAYS * DAY_MS) return true
     // If several instances start at once, one creates the account.
     await this.invite(email, 'Administrator').catch((error: unknown) => {
       if (!(error instanceof ServiceError && error.error === 'Conflict')) throw error
     })
+    return true
   }
 
   /** @throws NotFound when the address has no account */

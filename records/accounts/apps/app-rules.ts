@@ -31,7 +31,7 @@ function redirectViolations({ redirectUris = [], launchUrl, scopes }: AppCreate)
       ? []
       : [
           {
-            path: `redirectUris[${i}]`,
+            path: `redirectUris.${i}`,
             code: 'redirect-uri',
             message:
               'must begin with https, a scheme of the app such as org.example.app, or http://127.0.0.1, and have no fragment',
@@ -58,7 +58,7 @@ function redirectViolations({ redirectUris = [], launchUrl, scopes }: AppCreate)
 
 function scopeViolations({ scopes, systemId }: AppCreate): Violation[] {
   return scopes.flatMap((scope, i): Violation[] => {
-    const path = `scopes[${i}]`
+    const path = `scopes.${i}`
     if (!isKnownScope(scope))
       return [{ path, code: 'scope', message: 'must be a scope of SMART App Launch: patient/Observation.rs' }]
     return isSystemScope(scope) && systemId === undefined
@@ -100,7 +100,7 @@ const unusableKeyViolations = (keys: readonly AppKey[]): Violation[] =>
       ? []
       : [
           {
-            path: `jwks.keys[${i}]`,
+            path: `jwks.keys.${i}`,
             code: 'key',
             message: `must be a public key: EC of the curve P-384, or RSA of at least ${MIN_RSA_BITS} bits`,
           },

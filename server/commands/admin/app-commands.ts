@@ -3,7 +3,7 @@ import { newId } from '../../../records/store/documents/ids.ts'
 import type { AppCreate } from '../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { OpenAccounts } from '../../accounts/open-accounts.ts'
-import { checkOptions, describeOptionFaults } from './option-faults.ts'
+import { checkOptions, describeOptionFaults, requireClient } from './option-faults.ts'
 
 /** The options of a command line about an app. */
 export interface AppOptions {
@@ -78,7 +78,7 @@ export async function removeApp(
   { services: { apps, appGrants } }: OpenAccounts,
   { id }: AppOptions,
 ): Promise<string> {
-  await apps.remove(id, undefined)
+  await requireClient('app', id, apps.remove(id, undefined))
   await appGrants.endOfApp(id)
   return `${id} is removed. Its access to everybody has ended.`
 }

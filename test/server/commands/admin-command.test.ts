@@ -49,6 +49,46 @@ describe('npm run admin, on a service', () => {
     }
   })
 
+  it('refuses options of other commands by their names', async () => {
+    const email = `${randomUUID()}@example.org`
+    const refusals: [string[], string][] = [
+      [['list', '--email', email], '--email'],
+      [['create', '--email', email, '--roles', 'analyst'], '--roles'],
+      [['register-system', '--name', 'X', '--email', email, '--id', 'x'], '--email and --id'],
+      [['disable', '--email', email, '--url', 'http://a.example'], '--url'],
+      [['rotate-keys', '--name', 'X'], '--name'],
+    ]
+    for (const [args, options] of refusals) {
+      const { code, stdout, output } = await adminHere(...args)
+      assert.deepEqual(
+        [code, stdout, output],
+        [1, '', `admin ${args[0]} does not take ${options}. See --help.\n`],
+      )
+    }
+    assert.ok(!(await adminHere('list')).output.includes(email))
+  })
+
+  it('does not make a disabled account an administrator', async () => {
+    const { email } = await createPerson()
+    await adminHere('disable', '--email', email)
+    const { code, stdout, output } = await adminHere('create', '--email', email)
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(output, new RegExp(`^The account ${email} is disabled\\.`))
+    assert.ok(!(await adminHere('list')).output.includes(email))
+  })
+
+  it('names the client id that does not exist', async () => {
+    for (const [command, client] of [
+      ['renew-system-key', 'system'],
+      ['revoke-system-key', 'system'],
+      ['remove-app', 'app'],
+    ] as const)
+      assert.deepEqual(
+        (await adminHere(command, '--id', 'nope')).output,
+        `There is no ${client} with the client id nope. See list-${client}s.\n`,
+      )
+  })
+
   it('creates, lists, demotes and disables administrators', async () => {
     const [person, other] = await Promise.all([createPerson(), createPerson()])
     const line = ({ email }: Person) => `${email}  ACTIVE  `
@@ -118,6 +158,10 @@ describe('npm run admin, on a service', () => {
     assert.match(faulty.output, /^--jwks-uri must begin with https/m)
     const unknown = await adminHere('register-app', ...options, '--jwks', keys, '--system', 'system-x')
     assert.match(unknown.output, /^--system must be the id of a connected system/m)
+    const scope = ['register-app', '--name', name, '--scopes', 'patient/*.rs,system/*.rs']
+    const unreachable = (await adminHere(...scope, '--redirect-uris', 'ftp://a.example')).output
+    assert.match(unreachable, /^--redirect-uris \(value 1\) must begin with https/m)
+    assert.match(unreachable, /^--scopes \(value 2\) needs --system: /m)
     const missing = await adminHere('register-app', ...options, '--jwks', join(dirname(keys), 'none.json'))
     assert.match(missing.output, /^--jwks must be a JSON file with public keys: .*none\.json/)
     assert.match((await adminHere('remove-app', '--id', id)).output, new RegExp(`^${id} is removed`))

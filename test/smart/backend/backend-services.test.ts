@@ -252,7 +252,7 @@ describe('a backend service', () => {
     const uri = 'https://app.example.org/jwks.json'
     for (const [change, ...places] of [
       [{ systemId: 'system-unknown123' }, 'systemId'],
-      [{ systemId: undefined }, 'scopes[0]'],
+      [{ systemId: undefined }, 'scopes.0'],
       [{ authentication: 'secret' }, 'authentication', 'jwks'],
       [{ scopes: ['patient/*.rs'] }, 'redirectUris', 'systemId'],
       [{ scopes: [...SCOPES, 'openid'] }, 'redirectUris'],
