@@ -28,7 +28,7 @@ The password is read from IMPORT_PASSWORD or standard input; on a terminal the c
 listed with line number and reason; the others are stored. Records that differ from one that somebody has changed are
 rejected, too. Running the import again stores nothing twice, and continues an interrupted one (F.import-state contains
 its position).
-Exit code 0: everything was stored; 1: some entries were rejected; 2: the import failed.
+Exit code 0: everything was stored; 1: some entries were rejected or are not supported; 2: the import failed.
 `
 
 interface ImportOptions {
@@ -175,7 +175,7 @@ async function importFile(options: ImportOptions, terminal: Terminal): Promise<n
   terminal.stdout.write(
     `Stored: ${tally.stored}, already known: ${tally.known}, rejected: ${tally.refused}.\n`,
   )
-  return tally.refused > 0 ? 1 : 0
+  return tally.refused + Object.keys(tally.skipped).length > 0 ? 1 : 0
 }
 
 /**

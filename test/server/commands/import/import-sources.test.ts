@@ -45,7 +45,7 @@ describe('npm run import, for files of other programs,', function () {
     ]
     const mean = { ...points[0], body: { ...points[0].body, descriptive_statistic: 'average' } }
     const { code, output } = await run(to, fileOf([mean, ...points, { header: {}, body: {} }]))
-    assert.equal(code, 0, output)
+    assert.equal(code, 1, output)
     assert.match(
       output,
       /Not supported: 1 × descriptive statistic average\n.*\nStored: 2, already known: 0, rejected: 0/,
@@ -434,7 +434,7 @@ describe('npm run import, for files of other programs,', function () {
       const place = await newPlace()
       const file = fileOf(bundle)
       const { code, output } = await run(place, file)
-      assert.equal(code, 0, output)
+      assert.equal(code, 1, output)
       const expected = {
         bloodpressure: coded('55284-4'),
         bmi: coded('39156-5'),
