@@ -1,4 +1,4 @@
-import { findDirectoryFault, findMoveFault } from './data-directory.ts'
+import { findDirectoryFaults, findMoveFault } from './data-directory.ts'
 import { SETTINGS, type Setting } from './service-settings.ts'
 import { key } from './setting-kinds.ts'
 import { damagedKeyFile, generateKey, type KeyFile, keyFileOf, readStoredKeys } from './stored-keys.ts'
@@ -62,33 +62,35 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean, newDatabase = 
     if (value === undefined) faults.push(`${environmentVariableOf(name)} must be ${setting.kind.mustBe}`)
     else values[name] = value
   }
-  if (production)
-    faults.push(
-      ...missing.map((name) => `${environmentVariableOf(name)} is required when NODE_ENV is production`),
-    )
-  if (production && !open && !env.SMTP_URL)
-    faults.push(
-      'SMTP_URL is required when NODE_ENV is production, because the outbox and the log would contain valid links',
-    )
-  if (production && !env.PUBLIC_URL)
-    faults.push(
-      'PUBLIC_URL is required when NODE_ENV is production, because links in mails must work on other machines',
-    )
   faults.push(
+    ...(production ? findMissingForProduction(env, open, missing) : []),
     ...findSharedSecrets(values),
-    ...findUnusedSettings(values),
+    ...findUnusedSettings(env),
     ...findWeakUriOptions('MONGODB_URI', String(values.mongodbUri ?? '')),
   )
-  if (faults.length === 0 && isDirectoryNeeded(values, missing)) {
-    const fault = findDirectoryFault(String(values.dataDir))
-    if (fault !== undefined) faults.push(`DATA_DIR ${fault}`)
+  if (typeof values.dataDir === 'string') {
+    const storesMails = !env.SMTP_URL && (open || !production)
+    const storesKeys = missing.length > 0 && !production
+    if (!env.MONGODB_URI || storesMails || storesKeys) faults.push(...findDirectoryFaults(values.dataDir))
+    if (!env.MONGODB_URI) faults.push(...findMoveFault(values.dataDir))
   }
-  if (!env.MONGODB_URI) faults.push(...findMoveFault(values.dataDir))
   if (faults.length > 0) throw new ConfigError(faults)
   const keys = keysFromFile(keyFileOf(String(values.dataDir)), missing, values)
   const sharedSecrets = findSharedSecrets({ ...values, ...keys }, keys.keyFile)
   if (sharedSecrets.length > 0) throw new ConfigError(sharedSecrets)
   return Object.assign(values as Config, keys)
+}
+
+/** Finds what production requires, and what development generates or prints. */
+function findMissingForProduction(env: NodeJS.ProcessEnv, open: boolean, missing: SettingName[]): string[] {
+  const when = 'is required when NODE_ENV is production'
+  return [
+    ...missing.map((name) => `${environmentVariableOf(name)} ${when}`),
+    ...(env.SMTP_URL || open
+      ? []
+      : [`SMTP_URL ${when}, because the outbox and the log would contain valid links`]),
+    ...(env.PUBLIC_URL ? [] : [`PUBLIC_URL ${when}, because links in mails must work on other machines`]),
+  ]
 }
 
 /** Secrets from the key file, or generated ones. */
@@ -119,12 +121,6 @@ function keysFromFile(
   }
 }
 
-/** True if DATA_DIR is used for the database, generated keys, or mails. */
-const isDirectoryNeeded = (
-  { mongodbUri, smtpUrl }: Record<string, unknown>,
-  missing: readonly string[],
-): boolean => mongodbUri === undefined || smtpUrl === undefined || missing.length > 0
-
 /** Required values of URI options for write acknowledgement and read preference. */
 const REQUIRED_URI_OPTIONS: Record<string, string> = {
   w: 'majority',
@@ -147,8 +143,8 @@ export function findWeakUriOptions(variable: string, address: string): string[] 
 }
 
 /** Finds settings of external logins while these are off. */
-const findUnusedSettings = ({ oidcClientId, oidcClientSecret, oidcAudiences }: Record<string, unknown>) =>
-  oidcClientId === undefined && (oidcClientSecret !== undefined || oidcAudiences !== undefined)
+const findUnusedSettings = (env: NodeJS.ProcessEnv) =>
+  !env.OIDC_CLIENT_ID && (env.OIDC_CLIENT_SECRET || env.OIDC_AUDIENCES)
     ? ['OIDC_CLIENT_ID is required with OIDC_CLIENT_SECRET or OIDC_AUDIENCES']
     : []
 

@@ -9,18 +9,20 @@ const REASON_BY_CODE: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
 }
 
-/** Reason why a directory is not writable, as the end of a sentence that begins with its variable. */
-export function findDirectoryFault(path: string): string | undefined {
+/** Fault of a DATA_DIR that does not exist and cannot be created, or is not writable. */
+export function findDirectoryFaults(path: string): string[] {
   const instead = 'name a writable directory'
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
-      return `must not be ${path}, which is a file; ${instead}`
+      return [`DATA_DIR must not be ${path}, which is a file; ${instead}`]
     makeDirectory(path)
     accessSync(path, constants.W_OK | constants.X_OK)
-    return undefined
+    return []
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
-    return `must not be ${path}: ${REASON_BY_CODE[code] ?? `it cannot be created (${code})`}; ${instead}`
+    return [
+      `DATA_DIR must not be ${path}: ${REASON_BY_CODE[code] ?? `it cannot be created (${code})`}; ${instead}`,
+    ]
   }
 }
 
@@ -34,8 +36,8 @@ export const markAsMoved = (dataDir: string, place: string): void =>
   writeFileSync(moveMarkOf(dataDir), `${place}\n`, { mode: 0o600 })
 
 /** Fault of a configuration without MONGODB_URI whose data was moved. */
-export function findMoveFault(dataDir: unknown): string[] {
-  const mark = moveMarkOf(String(dataDir))
+export function findMoveFault(dataDir: string): string[] {
+  const mark = moveMarkOf(dataDir)
   if (!existsSync(mark)) return []
   return [
     `MONGODB_URI is required, because the data of DATA_DIR was moved to ${readFileSync(mark, 'utf8').trim()}. ` +

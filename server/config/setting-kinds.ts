@@ -160,8 +160,6 @@ export const visibleTexts: SettingKind<string[]> = {
   mustBe: 'texts of visible characters, separated by commas',
   read: (text) => {
     const list = text.split(',').map((entry) => entry.trim())
-    return text.length <= 2000 && list.every((entry) => /^[\x21-\x7e]*$/.test(entry))
-      ? list.filter(Boolean)
-      : undefined
+    return text.length <= 2000 && list.every((entry) => /^[\x21-\x7e]+$/.test(entry)) ? list : undefined
   },
 }

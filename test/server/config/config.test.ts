@@ -143,10 +143,11 @@ describe('configuration', () => {
       MASTER_KEY: 'short',
       LOG_LEVEL: 'loud',
       TRUST_PROXY: 'everyone',
+      DATA_DIR: '/proc/x',
     })
     assert.deepEqual(
       faults.map((fault) => fault.split(' ')[0]),
-      ['PORT', 'PUBLIC_URL', 'MONGODB_URI', 'SMTP_URL', 'MASTER_KEY', 'LOG_LEVEL', 'TRUST_PROXY'],
+      ['PORT', 'PUBLIC_URL', 'MONGODB_URI', 'SMTP_URL', 'MASTER_KEY', 'LOG_LEVEL', 'TRUST_PROXY', 'DATA_DIR'],
     )
     assert.doesNotMatch(faults.join(), /hunter2|short|loud|everyone/)
   })
@@ -167,8 +168,29 @@ describe('configuration', () => {
       assert.match(faultsOf({ ...secrets, [name]: ' ' }).join(), new RegExp(`^${name} must be a path`))
     for (const name of ['OIDC_CLIENT_SECRET', 'OIDC_AUDIENCES'])
       assert.match(faultsOf({ ...secrets, [name]: 'an-app' }).join(), /^OIDC_CLIENT_ID is required/)
+    assert.match(
+      faultsOf({ ...secrets, OIDC_CLIENT_ID: 'a b', OIDC_CLIENT_SECRET: 'x' }).join('\n'),
+      /^OIDC_CLIENT_ID must be .*$/,
+    )
     assert.deepEqual(faultsOf({ ...secrets, OIDC_CLIENT_ID: 'x', OIDC_AUDIENCES: 'an-app, another' }), [])
     assert.deepEqual(faultsOf({ ...secrets, INTERNAL_KEY_HOSTS: 'a.example, b.example' }), [])
+  })
+
+  it('refuses lists with empty entries', () => {
+    const lists = {
+      AUDIT_KEYS_BEFORE: 'x'.repeat(16),
+      CORS_ORIGINS: 'https://a.example',
+      TRUST_PROXY: '10.0.0.1',
+      OIDC_AUDIENCES: 'app',
+      INTERNAL_KEY_HOSTS: 'a.example',
+    }
+    for (const [name, entry] of Object.entries(lists))
+      for (const list of [',', `${entry},`, `${entry},,${entry}`])
+        assert.match(
+          faultsOf({ ...secrets, OIDC_CLIENT_ID: 'x', [name]: list }).join(),
+          new RegExp(`^${name} must be `),
+          list,
+        )
   })
 
   it('refuses a public address below which requests could mean two operations', () => {

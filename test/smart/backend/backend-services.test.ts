@@ -263,7 +263,7 @@ describe('a backend service', () => {
       [{ jwks: undefined, jwksUri: `${uri}#k1` }, 'jwksUri'],
       [
         { jwks: { keys: [jwk, ...unusableKeys(jwk)] } },
-        ...unusableKeys(jwk).map((_, i) => `jwks.keys[${i + 1}]`),
+        ...unusableKeys(jwk).map((_, i) => `jwks.keys.${i + 1}`),
       ],
     ] as const) {
       const body = { name: `App ${randomUUID()}`, ...valid, ...change }
