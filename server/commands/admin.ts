@@ -120,37 +120,37 @@ function parseCommandLine(args: string[]): CommandLine | undefined {
       help: { type: 'boolean', short: 'h' },
     },
   })
-  const { help, ...given } = values
+  const { help, ...texts } = values
   if (help) return undefined
   const subcommand = positionals.join(' ')
   const command = Object.hasOwn(COMMANDS, subcommand) ? COMMANDS[subcommand] : undefined
   if (!command) throw new Error(`Unknown command${subcommand && ` ${subcommand}`}. See --help.`)
   const { options } = command
-  const unused = (Object.keys(given) as OptionName[]).filter((name) => !options.includes(name))
+  const unused = (Object.keys(texts) as OptionName[]).filter((name) => !options.includes(name))
   if (unused.length > 0)
     throw new Error(`admin ${subcommand} does not take --${unused.join(' and --')}. See --help.`)
-  const { email = '', name, id = '', roles = '' } = given
+  const { email = '', name, id = '', roles = '' } = texts
   if (options.includes('email') && accountAddress.read(email) === undefined)
     throw new Error(`--email must be ${accountAddress.mustBe}`)
   if (options.includes('id') && id === '') throw new Error('--id CLIENT_ID is required')
-  const url = given.url && webAddress.read(given.url)
-  if (given.url !== undefined && !url) throw new Error(`--url must be ${webAddress.mustBe}`)
+  const url = texts.url && webAddress.read(texts.url)
+  if (texts.url !== undefined && !url) throw new Error(`--url must be ${webAddress.mustBe}`)
   return {
     run: (accounts) =>
-      command.run(accounts, { email, name, id, roles: readSystemRoles(roles), ...appOptionsOf(given) }),
+      command.run(accounts, { email, name, id, roles: readSystemRoles(roles), ...appOptionsOf(texts) }),
     url,
     creates: command === COMMANDS.create,
   }
 }
 
-const appOptionsOf = (given: Partial<Record<OptionName, string>>) => ({
-  scopes: given.scopes ?? '',
-  redirectUris: given['redirect-uris'] ?? '',
-  authentication: given.authentication ?? 'public',
-  jwks: given.jwks,
-  jwksUri: given['jwks-uri'],
-  launchUrl: given['launch-url'],
-  systemId: given.system,
+const appOptionsOf = (texts: Partial<Record<OptionName, string>>) => ({
+  scopes: texts.scopes ?? '',
+  redirectUris: texts['redirect-uris'] ?? '',
+  authentication: texts.authentication ?? 'public',
+  jwks: texts.jwks,
+  jwksUri: texts['jwks-uri'],
+  launchUrl: texts['launch-url'],
+  systemId: texts.system,
 })
 
 async function rotateKeys({ keys }: OpenAccounts): Promise<string> {

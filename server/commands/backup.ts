@@ -13,9 +13,9 @@ const usage = `Usage: health-record-service backup DIR
          Restores the copy in DIR to TARGET/database and verifies it. TARGET/database must be empty or must not
          exist. Start the service with DATA_DIR=TARGET afterwards.
 
-Both commands read the environment variables of the service. If one is interrupted, run it again. Back up
-DATA_DIR/keys.json, too, in another place. Put it into TARGET before you start the service, which needs the keys of the
-copied database. For a MongoDB of MONGODB_URI use mongodump and mongorestore.
+Both commands read the environment variables of the service. If one is interrupted, run it again; a running service may
+have finished the backup. Back up DATA_DIR/keys.json, too, in another place. Put it into TARGET before you start the
+service, which needs the keys of the copied database. For a MongoDB of MONGODB_URI use mongodump and mongorestore.
 `
 
 interface BackupReceipt {
@@ -84,7 +84,7 @@ export async function runBackupCommand([command, ...args]: string[], terminal: T
       stdout.write(`${await backUp(directory, terminal)}\n`)
     else if (command === 'restore' && directory && target && positionals.length === 2)
       stdout.write(`${await restore(directory, target)}\n`)
-    else throw new Error(usage)
+    else throw new Error(`${command} takes ${command === 'backup' ? 'DIR' : 'DIR and TARGET'}. See --help.`)
     return 0
   } catch (error) {
     stderr.write(`${(error as Error).message ?? error}\n`)

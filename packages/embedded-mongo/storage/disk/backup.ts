@@ -37,6 +37,8 @@ const makeEmpty = (directory: string, description: string): void => {
   if (busyDirectories.has(directory)) throw new Error('another backup is being written there')
   makeDirectory(directory)
   const names = readdirSync(directory)
+  if (names.includes(RECEIPT) && names.includes(DATA_FILE))
+    throw new Error(`it contains the finished backup of ${readReceipt(join(directory, RECEIPT)).at}`)
   if (!names.every((name) => [PART_FILE, description, `${description}.new`].includes(name)))
     throw new Error(`the directory ${directory} is not empty`)
   for (const name of names) rmSync(join(directory, name))
@@ -99,7 +101,7 @@ export const writeBackup = async (
   })
 
 /**
- * Creates a data directory from a backup. The engine verifies it at its first start.
+ * Creates a data directory from a backup, or leaves one that has this copy. The engine verifies it at its first start.
  * @throws if the backup is inconsistent
  */
 export const restoreBackup = async (from: string, to: string): Promise<void> => {
@@ -113,8 +115,11 @@ export const restoreBackup = async (from: string, to: string): Promise<void> => 
   const receipt = readReceipt(receiptFile)
   if (receipt.format !== FORMAT_VERSION)
     throw new Error(`${from} has format ${receipt.format}; this version reads ${FORMAT_VERSION}`)
-  if (sizeOf(file) !== receipt.bytes || (await checksum(file)) !== receipt.sha256)
-    throw new Error(`${from} is damaged: ${DATA_FILE} does not match its checksum`)
+  const isCopied = async (path: string) =>
+    sizeOf(path) === receipt.bytes && (await checksum(path)) === receipt.sha256
+  if (!(await isCopied(file))) throw new Error(`${from} is damaged: ${DATA_FILE} does not match its checksum`)
+  // An earlier restore was interrupted after the copy.
+  if (await isCopied(join(to, DATA_FILE)).catch(() => false)) return
   await fill(to, MARKER_FILE, async (copy) => {
     // With the marker first, a service does not mistake an interrupted restore for a new database.
     replaceFile(join(to, MARKER_FILE), { format: FORMAT_VERSION })

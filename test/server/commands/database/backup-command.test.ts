@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { appendFileSync, cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type EmbeddedMongo, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { type EmbeddedMongo, restoreBackup, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
 import { runBackupCommand } from '../../../../server/commands/backup.ts'
 import { runCommand, runCommandProcess } from '../../../harness/in-process/run-command.ts'
@@ -31,17 +31,29 @@ describe('npm run backup and npm run restore', function suite() {
       stdout,
       /^Backup of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC written to .* \([\d.]+ [KM]iB, SHA-256 [0-9a-f]{64}\)\.\n$/,
     )
-    assert.match((await run('backup', copy)).output, /is not empty/)
+    assert.match(
+      (await run('backup', copy)).output,
+      /: it contains the finished backup of \d{4}-\d\d-\d\dT[\d:.]+Z$/m,
+    )
   })
 
   it('restores a copy into a new data directory, and refuses an altered one', async () => {
     const { code, output } = await run('restore', copy, target)
     assert.equal(code, 0, output)
-    assert.match((await run('restore', copy, target)).output, /is not empty/)
     const changed = join(createDataDir(), 'changed')
     cpSync(copy, changed, { recursive: true })
     appendFileSync(join(changed, 'data.mdb'), 'x')
     assert.match((await run('restore', changed, createDataDir())).output, /is damaged/)
+  })
+
+  it('continues a restore that was interrupted after the copy, and overwrites no other database', async () => {
+    const interrupted = createDataDir()
+    await restoreBackup(copy, join(interrupted, 'database'))
+    const { code, output } = await run('restore', copy, interrupted)
+    assert.equal(code, 0, output)
+    assert.match(output, /^Restored and verified/)
+    appendFileSync(join(interrupted, 'database', 'data.mdb'), 'x')
+    assert.match((await run('restore', copy, interrupted)).output, /is not empty/)
   })
 
   it('refuses directories that it cannot create, and the service stays available', async () => {
