@@ -15,17 +15,16 @@ const usage = `Usage: health-record-service admin COMMAND
 
   create --email ADDRESS [--name NAME] [--url URL]
       Creates an administrator and queues a mail with a link for choosing a password. If the address has an
-      account, that account gets the role. A disabled account is refused: an administrator with another address
-      can enable it.
+      account, that account gets the role, unless it is disabled.
   list
       Lists the administrators: address, state, name.
   revoke --email ADDRESS
-      Removes the role from an account. The account stays.
+      Removes the role; the account stays.
   disable --email ADDRESS
-      Ends all sessions of an account and blocks further logins. An administrator can enable it again, in the console.
+      Ends all sessions of an account and blocks further logins.
   rotate-keys
-      Creates a new signing key for access tokens. Every instance uses it within a minute. Tokens issued
-      earlier stay valid.
+      Creates a new signing key for access tokens. Every instance uses it within a minute. Earlier
+      tokens stay valid.
   register-system --name NAME [--roles ROLES]
       Registers a system that may use the openEHR REST API, and prints its client id and its key, which is not
       shown again. ROLES are modeller, analyst, or both, separated by a comma (default: none).

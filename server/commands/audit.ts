@@ -10,10 +10,10 @@ import {
   verifyAudit,
 } from '../../records/store/audit/verifier.ts'
 import { ACCESS_TOKEN_LIFETIME_S } from '../accounts/tokens/access-tokens.ts'
-import { type Config, readConfig } from '../config/config.ts'
+import { type Config, environmentVariableOf, readConfig } from '../config/config.ts'
 import { createStartClient } from '../database/client-options.ts'
 import { type DatabaseUse, openDatabase } from '../database/open-database.ts'
-import { findKeyOf } from '../keys/key-check.ts'
+import { type DataKey, dataKeys, findKeyOf } from '../keys/key-check.ts'
 import { rekey } from '../keys/rekey.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -54,11 +54,13 @@ async function runSubcommand(args: string[], terminal: Terminal): Promise<number
   })
   const { lost = false, open = false, help = false } = values
   const command = positionals.join(' ')
-  if (lost && command === 'verify') throw new Error('--lost belongs to audit rekey. See --help.')
-  if (help || !(command === 'verify' || command === 'rekey')) {
+  if (lost && command === 'verify') throw new Error('audit verify does not take --lost. See --help.')
+  if (help) {
     terminal.stdout.write(usage)
-    return help ? 0 : 2
+    return 0
   }
+  if (!(command === 'verify' || command === 'rekey'))
+    throw new Error(`The command must be verify or rekey${command && `, not ${command}`}. See --help.`)
   const config = readConfig(terminal.env, open)
   return (command === 'verify' ? verify(config, terminal) : changeKeys(config, lost, terminal)).catch(
     (error: unknown) => {
@@ -123,9 +125,18 @@ async function changeKeys(config: Config, isKeyLost: boolean, { stdout }: Termin
     })
     if (changedVariables.length === 0)
       throw new Error('the database has these keys already. Set the new and the former ones (see --help).')
-    stdout.write(`${changedVariables.join(' and ')} changed. Start the service with the new keys.\n`)
+    stdout.write(
+      `${changedVariables.join(' and ')} changed. ${describeOtherNewKeys(config)}Start the service with the new keys.\n`,
+    )
     return 0
   })
+}
+
+/** Apps are refused until the service has their keys again. */
+function describeOtherNewKeys({ keyFile: { path, generatedNames } }: Config): string {
+  const otherNames = generatedNames.filter((name) => !dataKeys.includes(name as DataKey))
+  if (otherNames.length === 0) return ''
+  return `${path} did not have ${otherNames.map(environmentVariableOf).join(', ')}: they are new, too. Set those with which your apps were built. `
 }
 
 function describeVerdict({ instances, chains, entries, broken, unverified }: VerificationResult): string {
@@ -134,7 +145,7 @@ function describeVerdict({ instances, chains, entries, broken, unverified }: Ver
       `Not verified: ${countOf(part.entries, 'entry', 'entries')} of the runs ${part.from} to ${part.to}, written with a ` +
       `former AUDIT_KEY${part.lost ? ' that is lost' : '. Set AUDIT_KEYS_BEFORE to that key'}.\n`,
   )
-  const summary = `${countOf(entries, 'entry', 'entries')} in ${countOf(chains, 'chain', 'chains')}, from ${countOf(instances, 'run', 'runs')} of the service`
+  const summary = `${countOf(entries, 'entry', 'entries')} in ${countOf(chains, 'chain', 'chains')}, from ${countOf(instances, 'run', 'runs')} of the service and its commands`
   const intact = `The ${unverified.length > 0 ? 'rest of the audit' : 'audit'} is intact: ${summary}.\n`
   const found = broken
     ? `The audit is BROKEN at ${broken.at}: ${broken.reason}. Checked: ${summary}.\n`

@@ -90,7 +90,7 @@ export async function runMoveCommand(args: string[], terminal: Terminal): Promis
     else if (values.to !== undefined) terminal.stdout.write(await moveDatabase('--to', values.to, terminal))
     else if (terminal.env.MONGODB_URI)
       terminal.stdout.write(await moveDatabase('MONGODB_URI', terminal.env.MONGODB_URI, terminal))
-    else throw new Error(usage)
+    else throw new Error('MONGODB_URI or --to is required. See --help.')
     return 0
   } catch (error) {
     terminal.stderr.write(`${(error as Error).message ?? error}\n`)

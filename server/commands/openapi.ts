@@ -17,8 +17,9 @@ export async function runOpenApiCommand(args: string[], { stdout, stderr }: Term
     const options = { help: { type: 'boolean', short: 'h' } } as const
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
     const [file] = positionals
-    if (positionals.length > 1) throw new Error(usage)
     if (values.help) stdout.write(usage)
+    else if (positionals.length > 1 || file === '')
+      throw new Error('openapi takes at most one FILE. See --help.')
     else if (file === undefined) stdout.write(await createDocument())
     else writeFileSync(file, await createDocument())
     return 0

@@ -68,7 +68,7 @@ describe('npm run audit', function suite() {
     })
     assert.deepEqual(
       [intactCode, stdout],
-      [0, 'The audit is intact: 3 entries in 1 chain, from 1 run of the service.\n'],
+      [0, 'The audit is intact: 3 entries in 1 chain, from 1 run of the service and its commands.\n'],
     )
     await inDatabase((client) =>
       auditEntryCollection(client.db()).updateOne({ _id: '1-0-000000000002' }, { $set: { userId: 'x' } }),

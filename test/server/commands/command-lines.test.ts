@@ -46,12 +46,19 @@ describe('the command lines', () => {
 
   it('refuse arguments that a command does not use', async () => {
     const refusals = {
-      'openapi a.json b.json': /^Usage/,
-      'audit verify --lost': /--lost belongs/,
+      'openapi a.json b.json': /^openapi takes at most one FILE\. See --help\.$/m,
+      backup: /^backup takes DIR\. See --help\.$/m,
+      'restore copy': /^restore takes DIR and TARGET\. See --help\.$/m,
+      move: /^MONGODB_URI or --to is required\. See --help\.$/m,
+      audit: /^The command must be verify or rekey\. See --help\.$/m,
+      'audit foo': /^The command must be verify or rekey, not foo\. See --help\.$/m,
+      'admin list --name x': /^admin list does not take --name\. See --help\.$/m,
+      'audit verify --lost': /does not take --lost/,
       'backup -x': /'-x'/,
     }
     for (const [command, stderr] of Object.entries(refusals))
       await assert.rejects(run(process.execPath, ['bin/health-record-service.mjs', ...command.split(' ')]), {
+        stdout: '',
         stderr,
       })
     assert.ok(!existsSync('a.json'))

@@ -144,7 +144,7 @@ describe('npm run audit -- rekey', function suite() {
     assert.equal(code, 2)
     assert.match(
       stdout,
-      /^Not verified: 1 entry of the runs 1 to 2, .*\. Set AUDIT_KEYS_BEFORE to that key\.\nThe rest of the audit is intact: 1 entry in 1 chain, from 2 runs of the service\.\n$/,
+      /^Not verified: 1 entry of the runs 1 to 2, .*\. Set AUDIT_KEYS_BEFORE to that key\.\nThe rest of the audit is intact: 1 entry in 1 chain, from 2 runs of the service and its commands\.\n$/,
     )
     assert.match((await audit('rekey', { ...newEnvironment, ...former })).output, /has these keys already/)
     await assertNoStart(env, /The auditKey in .*keys\.json is not the key/)
@@ -172,7 +172,12 @@ describe('npm run audit -- rekey', function suite() {
     assert.match(refusal.output, /Only if the key is lost: --lost/)
     assert.deepEqual(readdirSync(DATA_DIR).includes('keys.json'), false)
     assert.equal((await audit('verify', env)).code, 2)
-    assert.equal((await audit('rekey', env, '--lost')).code, 0)
+    const change = await audit('rekey', env, '--lost')
+    assert.equal(change.code, 0)
+    assert.match(
+      change.stdout,
+      /keys\.json did not have APPLICATION_ID, .*REST_API_KEY.*: they are new, too\. Set those with which your apps/,
+    )
     const { code, stdout, output } = await audit('verify', env)
     assert.equal(code, 0, output)
     assert.match(

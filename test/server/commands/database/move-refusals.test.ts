@@ -51,6 +51,9 @@ describe('npm run move refuses', function suite() {
       (await runCommand(runMoveCommand, [], weakVariable)).output,
       /^MONGODB_URI must not contain w:/,
     )
-    assert.match((await runCommand(runMoveCommand, [], { DATA_DIR: dataDir })).output, /^Usage: /)
+    assert.match(
+      (await runCommand(runMoveCommand, [], { DATA_DIR: dataDir })).output,
+      /^MONGODB_URI or --to is required\./,
+    )
   })
 })
