@@ -155,7 +155,7 @@ export class BulkExports {
     if (current.length >= MAX_EXPORTS || running.length >= MAX_RUNNING_EXPORTS)
       throw new ServiceError('TooManyRequests', {
         retryAfter: 60,
-        detail: 'You have too many exports. Wait for one, or delete one.',
+        detail: 'You have too many exports. Wait until one finishes, or delete one.',
       })
   }
 

@@ -106,8 +106,7 @@ function readEntry(entry: unknown, position: number): BundleEntry | Violation {
   const url = URL_PATTERN.exec(textOf(request?.url)?.replace(/^\//, '') ?? '')
   if (method === undefined || !METHODS.includes(method))
     return { path: `${place}.method`, code: 'enum', message: `must be one of ${METHODS.join(', ')}` }
-  if (!url)
-    return { path: `${place}.url`, code: 'format', message: 'must be the address of a resource or type' }
+  if (!url) return { path: `${place}.url`, code: 'format', message: 'must be the URL of a resource or type' }
   const conditions = readConditions(request)
   const condition = conditions.ifNoneExist
   const fault =

@@ -46,7 +46,7 @@ const tooManyError = () =>
       {
         path: 'Subscription',
         code: 'too-costly',
-        message: `must be one of at most ${MAX_SUBSCRIPTIONS}. Delete another one`,
+        message: `would exceed the limit of ${MAX_SUBSCRIPTIONS} subscriptions. Delete one first`,
       },
     ],
   })

@@ -292,7 +292,13 @@ const writeStatus: WriteVersion = ({ ehrStatuses }, caller, { tx, ehrId, sentVer
   const { preceding, data } = sentVersion
   if (!preceding || !data || !('json' in data))
     throw new ServiceError('InvalidInput', {
-      violations: [{ path: 'data', code: 'changeType', message: 'of an EHR_STATUS can be modified only' }],
+      violations: [
+        {
+          path: 'data.audit.change_type',
+          code: 'changeType',
+          message: 'must be 251 (modification) for an EHR_STATUS',
+        },
+      ],
     })
   const expected = preceding.id === statusIdOf(ehrId) ? [preceding.version] : []
   return withVersionUid(statusIdOf(ehrId), () => ehrStatuses.replace(caller, ehrId, data.json, expected, tx))

@@ -222,7 +222,7 @@ const toFirstStatus = ({ subjectId, createdAt }: StoredEhr) => ({
 function requireSubjectId(subjectId: string, subject: NamedSubject | undefined): void {
   const isFit = subjectId.length <= MAX_SUBJECT_ID_LENGTH && !/\p{Cc}/u.test(subjectId)
   if (isFit && subject?.namespace !== '') return
-  const message = `and its namespace must have 1 to ${MAX_SUBJECT_ID_LENGTH} characters, in one line`
+  const message = `and its namespace must have 1 to ${MAX_SUBJECT_ID_LENGTH} characters, without line breaks`
   throw new ServiceError('InvalidInput', {
     violations: [{ path: 'subject.external_ref.id.value', code: 'length', message }],
   })

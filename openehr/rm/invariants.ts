@@ -125,7 +125,7 @@ const INVARIANTS: Readonly<Record<string, readonly Invariant[]>> = {
       'Inv_null_flavour_indicated of ELEMENT',
       'null_flavour',
       'nullFlavour',
-      'must be left out beside a value',
+      'must be left out if there is a value',
       // An element with neither is accepted, since programs in use send it.
       (_, sentMembers) => has(sentMembers, 'value') && has(sentMembers, 'null_flavour'),
     ),
@@ -133,7 +133,7 @@ const INVARIANTS: Readonly<Record<string, readonly Invariant[]>> = {
       'Inv_null_reason_valid of ELEMENT',
       'null_reason',
       'nullFlavour',
-      'must be left out beside a value',
+      'must be left out if there is a value',
       (_, sentMembers) => has(sentMembers, 'value') && has(sentMembers, 'null_reason'),
     ),
   ],
@@ -251,7 +251,7 @@ const INVARIANTS: Readonly<Record<string, readonly Invariant[]>> = {
       'Integrity_check_validity of DV_MULTIMEDIA',
       'integrity_check_algorithm',
       'required',
-      'is required beside integrity_check',
+      'is required together with integrity_check',
       (_, sentMembers) =>
         has(sentMembers, 'integrity_check') && !has(sentMembers, 'integrity_check_algorithm'),
     ),

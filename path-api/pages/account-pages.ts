@@ -287,7 +287,7 @@ function renderPasswordPage(token: string, view: PageView, terms: boolean | unde
   const { language } = view
   return renderPage(
     view,
-    'choice',
+    'chooseTitle',
     markup`${renderViolations(faults)}
 <form method="post" action="choice">${renderHiddenInput('token', token)}${renderHiddenInput('lang', language)}
 <label>${translate(language, 'newPassword')}

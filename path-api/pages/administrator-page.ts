@@ -51,7 +51,7 @@ export const administratorPage = [
 <form method="post" action="administrator"><input type="hidden" name="token" value="${token}"><input
 type="hidden" name="lang" value="${language}">
 <label>${translate(language, 'email')}<input type="email" name="email" autocomplete="username" required></label>
-<button>${translate(language, 'goOn')}</button></form>`,
+<button>${translate(language, 'continue')}</button></form>`,
       )
     },
   }),
@@ -77,7 +77,7 @@ type="hidden" name="lang" value="${language}">
 ]
 
 const renderExpiredPage = (view: PageView) =>
-  renderPage(view, 'expired', markup`<p>${translate(view.language, 'offerExpiredHelp')}</p>`)
+  renderPage(view, 'expired', markup`<p>${translate(view.language, 'setupLinkExpiredHelp')}</p>`)
 
 /** @throws NotFound */
 function requireLoopback(address: string): void {

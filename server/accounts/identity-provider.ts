@@ -182,7 +182,7 @@ async function translateProviderErrors(work: () => Promise<ExternalIdentity>): P
       throw identityRefusedError('The identity provider rejects the authorization code.', error)
     if (isClientRefusal(error))
       throw new ServiceError('Internal', {
-        detail: 'The identity provider does not accept this service. Tell its operator.',
+        detail: 'The identity provider refused this service. Tell the operator of the service.',
         cause: error,
       })
     if (error instanceof errors.JOSEError && !OUTAGE_CODES.includes(error.code))

@@ -23,7 +23,7 @@ import {
   useConsoleBrowser,
 } from './open-console.ts'
 
-const CODE_LABEL = 'Your code. Others need it to let you help them, or take part in their plan:'
+const CODE_LABEL = 'Your code. Others need it to accept your help, or to add you to their plan:'
 
 async function readOwnCode(page: Page): Promise<string> {
   await menu(page, 'Account').click()
@@ -184,7 +184,7 @@ describe('a care plan in the console', () => {
     await logInOn(page, nurse)
     await menu(page, 'Worklist').click()
     await page.getByText('Nobody needs you now.').waitFor()
-    await page.getByLabel('Also patients for whom nothing waits').check()
+    await page.getByLabel('Also patients who need no action').check()
     await page.getByRole('list', { name: 'Worklist' }).getByRole('link').click()
     await page.getByRole('heading', { name: 'Lower blood pressure' }).waitFor()
     assertNoFaults(page)

@@ -26,7 +26,7 @@ export async function register(page: Page, email: string, name = 'Anna de Vries'
   await page.getByLabel('Password').fill(password)
   await page.getByLabel('I agree to the terms of service').check()
   await button(page, 'Make the account').click()
-  await page.getByRole('heading', { name: 'Look in your mail' }).waitFor()
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
 }
 
 /** Follows the mailed link; the page of the service leads back to the console. */
@@ -117,7 +117,7 @@ export async function registerByKeyboard(page: Page, email: string, name: string
   await tabTo(page, /^I agree to the terms/)
   await page.keyboard.press('Space')
   await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Look in your mail' }).waitFor()
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
   // The program for mails opens the link.
   await page.goto((await waitForMail(email)).link)
   await tabTo(page, 'Confirm')

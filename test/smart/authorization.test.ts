@@ -159,7 +159,7 @@ describe('the authorization of apps', () => {
       ['POST', '/auth/link', {}, 415],
     ] as const) {
       const answer = await call(method, path, body, { accept, 'accept-language': 'nl' })
-      assert.match(assertStatus(answer, status), /<h1>Dit is niet gelukt<.h1>/, path)
+      assert.match(assertStatus(answer, status), /<h1>Er ging iets mis<.h1>/, path)
       assert.match(answer.headers.get('content-type') ?? '', /^text\/html/)
       const asProgram = await call(method, path, body)
       assert.equal(assertStatus(asProgram, status).status, status)

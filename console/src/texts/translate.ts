@@ -20,7 +20,7 @@ export async function chooseLanguage(language: Language): Promise<void> {
 
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u
 
-/** A name within a sentence. Otherwise one that is written from right to left moves numbers and names behind it. */
+/** A name within a sentence. Otherwise a name that is written from right to left moves the numbers and names after it. */
 export const isolate = (name: string): string => (RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name)
 
 const isolateAll = (values: Values): Values =>

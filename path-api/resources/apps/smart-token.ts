@@ -35,7 +35,7 @@ const TokenRequest = Type.Object(
     code_verifier: textField('Secret whose hash the app sent (PKCE)', 200),
     refresh_token: textField('Refresh token', 200),
     scope: textField(
-      'Scopes that the new access token shall have: of a backend service, or fewer than before',
+      'Scopes that a backend service requests, or fewer scopes than the refresh token has',
       4000,
     ),
     ...clientFields,
@@ -62,7 +62,9 @@ const SmartTokens = closedObject('SmartTokens', 'Tokens of an app, with the pati
   ),
   id_token: Type.Optional(Type.String({ description: 'ID token, with openid' })),
   patient: Type.Optional(Type.String({ description: 'Id of the patient', examples: ['e5RtGb81Xz'] })),
-  need_patient_banner: Type.Optional(Type.Boolean({ description: 'The app has to show who the patient is' })),
+  need_patient_banner: Type.Optional(
+    Type.Boolean({ description: 'True if the app must display the patient’s identity' }),
+  ),
 })
 
 const Introspection = closedObject('Introspection', 'State of a token (RFC 7662)', {

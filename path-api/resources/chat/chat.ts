@@ -116,7 +116,7 @@ const topicOperations = [
     path: topicsPath,
     params: subjectParams,
     summary: 'List the chat topics about a subject',
-    description: 'Returns the topic with the latest message first.',
+    description: 'Sorted by the latest message, newest first.',
     item: ChatTopicResource,
     order: 'desc',
     handle: async ({ params, page }, { caller, chats }) =>

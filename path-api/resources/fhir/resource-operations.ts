@@ -151,7 +151,7 @@ const READ_OPERATIONS: Partial<Record<Interaction, (resourceType: ResourceType) 
         method: 'post',
         path: `${typePath}/_search`,
         openQuery: true,
-        description: 'The same search with a form, so that no address contains data of patients.',
+        description: 'The same search with a form, so that URLs contain no patient data.',
         // openapi-generator's Java client has a variable "entity" where it sends a form.
         body: formBody(Type.Omit(Type.Object(query), ['entity'], FORM_OPTIONS)),
         handle: async ({ query: parameters, body }, { caller, fhir, fhirPreferences }) =>

@@ -82,9 +82,12 @@ export const accountChangeOperations = [
     method: 'get',
     path: '/auth/account/{mvUid}/changes',
     summary: 'Follow the changes that concern an account',
-    description: describeStream(
-      'change of the agreements with helpers in which the user is the person or the helper, of the participations of the user in care plans, that such a plan was deleted or returned, of the account, of their saved views, and of the conversations with connected users (not of the messages)',
-    ),
+    description: `${describeStream('change that concerns the user')} Such a change is of:
+
+- an agreement in which the user is the person or the helper
+- a participation of the user in a care plan, or the deletion or return of the plan
+- the account or the saved views of the user
+- a conversation with a connected user, but not its messages`,
     source: changesSource,
     extra: true,
     access: 'own',

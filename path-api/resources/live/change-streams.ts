@@ -15,7 +15,7 @@ import { subjectFromParams, toChatMessage, topicParams } from '../chat/chat.ts'
 export const changesSource = 'Operations of our own: changes as they happen'
 
 export const describeStream = (changedRecord: string) =>
-  `Sends Server-Sent Events: a \`change\` for each ${changedRecord}, in the same order for all clients. To resume within an hour, send the id of the last event as \`Last-Event-ID\`. If the service cannot resume there, the first event is \`reset\`: read the lists again. The stream ends with the token, the session or the access of the caller. A client that reads too slowly is disconnected and can resume. Comments serve as a heartbeat.`
+  `Sends Server-Sent Events: a \`change\` for each ${changedRecord}. All clients get them in the same order. To resume within an hour, send the id of the last event as \`Last-Event-ID\`. If the service cannot resume there, the first event is \`reset\`: read the lists again. The stream ends with the token, the session or the access of the caller. A client that reads too slowly is disconnected and can resume. Comments serve as a heartbeat.`
 
 /** The query of a stream. */
 export const streamQuery = {
@@ -24,7 +24,7 @@ export const streamQuery = {
       minimum: 0,
       maximum: 60,
       description:
-        'Seconds before the start whose changes are sent, too; after a quiet period also some older ones. ' +
+        'Seconds before the start: the stream begins with the changes of this time, after a quiet period also with some older ones. ' +
         'Has no effect with `Last-Event-ID`',
       examples: [5],
     }),
@@ -75,7 +75,7 @@ export const changeStreamOperations = [
     method: 'get',
     path: '/ehr/{ehrId}/changes',
     summary: 'Follow the changes of an EHR’s data',
-    description: describeStream('change of what the caller may see'),
+    description: describeStream('change of data that the caller may read'),
     source: changesSource,
     extra: true,
     access: 'ehr:read',

@@ -46,7 +46,7 @@ function redirectViolations({ redirectUris = [], launchUrl, scopes }: AppCreate)
           {
             path: 'redirectUris',
             code: 'required',
-            message: 'must name an address: people log in to this app',
+            message: 'must contain a redirect URI, because people log in to this app',
           },
         ]
       : []),
@@ -117,7 +117,7 @@ function keyViolations({ authentication, jwks, jwksUri }: AppCreate): Violation[
       ? unusableKeyViolations(jwks.keys)
       : [{ path: 'jwks', code: 'required', message: 'must have the public keys of the app' }]
   return [
-    ...(jwks ? [{ path: 'jwks', code: 'ambiguous', message: 'must be absent, beside jwksUri' }] : []),
+    ...(jwks ? [{ path: 'jwks', code: 'ambiguous', message: 'must be left out if jwksUri is given' }] : []),
     ...(isKeyUrl(jwksUri)
       ? []
       : [

@@ -25,11 +25,14 @@ export class BackendServices {
     if (!systemId || !sid)
       throw grantRefused(
         'unauthorized_client',
-        'This app acts for no connected system, or that is locked out',
+        'This app belongs to no connected system, or the system is locked out',
       )
     const scopes = reduceScopes(requestedScopes, registeredScopes).filter(isSystemScope)
     if (scopes.length === 0)
-      throw grantRefused('invalid_scope', 'None of these scopes is a registered one of the level system')
+      throw grantRefused(
+        'invalid_scope',
+        'None of these scopes is a system scope that is registered for this app',
+      )
     return {
       access_token: await this.#tokens.sign(
         { sub: systemId, sid, clientId, scopes },

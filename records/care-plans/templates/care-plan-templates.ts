@@ -78,7 +78,8 @@ function templateFaults({ content, fault }: JsonFile): string[] {
     ...[...names, ...descriptions]
       .filter((text) => Object.keys(text).sort().join() !== languages.toSorted().join())
       .map(
-        (text) => `"${Object.values(text)[0]}" is not in the languages of the name: ${languages.join(', ')}`,
+        (text) =>
+          `"${Object.values(text)[0]}" must be translated into every language of the name: ${languages.join(', ')}`,
       ),
     ...(blankNames.length > 0 ? ['the names of the template, its goals and tasks must not be blank'] : []),
   ]

@@ -22,8 +22,7 @@ const characterOf = (codePoint: number): string =>
 function translateUnicode(hex: string): string {
   const units = hex.match(/[\dA-Fa-f]+/g)?.map((unit) => Number.parseInt(unit, 16)) ?? []
   const [codePoint = 0] = units.length > 1 ? [String.fromCharCode(...units).codePointAt(0)] : units
-  if (codePoint >= 0xd800 && codePoint <= 0xdfff)
-    throw new SyntaxError('half of a character is not supported')
+  if (codePoint >= 0xd800 && codePoint <= 0xdfff) throw new SyntaxError('a lone surrogate is not supported')
   return characterOf(codePoint)
 }
 

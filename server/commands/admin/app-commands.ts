@@ -80,5 +80,5 @@ export async function removeApp(
 ): Promise<string> {
   await requireClient('app', id, apps.remove(id, undefined))
   await appGrants.endOfApp(id)
-  return `${id} is removed. Its access to everybody has ended.`
+  return `Removed ${id}. All access of the app has ended.`
 }

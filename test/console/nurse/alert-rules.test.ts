@@ -63,7 +63,7 @@ describe('the alert rules of a plan', () => {
     await page.getByText('Theirs: 10').waitFor()
     assert.deepEqual(assertStatus(await patient.call('GET', path)).escalation, escalation)
 
-    await button(page, 'Take this into my form').click()
+    await button(page, 'Use this in my form').click()
     await page.getByLabel('Bo Smit, Doctor (1)').waitFor()
     await button(page, 'Save').click()
     const savedRules = await waitFor(async () => {

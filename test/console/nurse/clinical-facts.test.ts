@@ -127,7 +127,7 @@ describe('the facts about a patient in the console', () => {
     const kilograms = { unit: 'kg', weightLow: 68, weightHigh: 91 }
     assertStatus(await patient.call('PUT', path, { ...others, bodyweight: kilograms }))
     await weight.getByLabel('Theirs: kg').check()
-    await weight.getByRole('button', { name: 'Take this into my form' }).click()
+    await weight.getByRole('button', { name: 'Use this in my form' }).click()
     assert.equal(await weight.getByLabel('Weight: highest (kg)').inputValue(), '91')
     assertNoFaults(page)
   })

@@ -178,7 +178,7 @@ describe('the first day of a patient', () => {
 
     await page.reload()
     await page.getByText('Delete my account').click()
-    await page.getByLabel('Your password, as a proof').fill(NEW_PASSWORD)
+    await page.getByLabel('Your password, to confirm this').fill(NEW_PASSWORD)
     await button(page, 'Delete the account').click()
     await page.getByRole('alertdialog', { name: 'Delete the account' }).waitFor()
     await page.keyboard.press('Escape')

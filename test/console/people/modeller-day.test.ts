@@ -49,9 +49,9 @@ describe('the day of a modeller', () => {
 
     assert.equal(await page.getByLabel('Highest value that is accepted').inputValue(), '10.5')
     await page.getByLabel('Description').fill('From 0 to 10')
-    await page.getByLabel('Take no new values of this type').check()
+    await page.getByLabel('Accept no new values of this type').check()
     await button(page, 'Save').click()
-    await page.getByRole('row', { name: /Mood of tests mood_of_tests .*Takes no new values/ }).waitFor()
+    await page.getByRole('row', { name: /Mood of tests mood_of_tests .*Accepts no new values/ }).waitFor()
     const changed = await read('mood_of_tests')
     assert.deepEqual(
       [changed.description, changed.retired, changed.perDay, changed.version],
@@ -95,7 +95,7 @@ describe('the day of a modeller', () => {
     await button(page, 'Save').click()
     for (const text of ['Before: Pain', 'Theirs: Pain, theirs', 'Yours: Pain, mine'])
       await page.getByText(text, { exact: true }).waitFor()
-    await button(page, 'Take this into my form').click()
+    await button(page, 'Use this in my form').click()
     await button(page, 'Save').click()
     await waitUntil(async () => (await read('pain_of_tests')).name === 'Pain, mine')
     assertNoFaults(page)

@@ -108,7 +108,7 @@ describe('login with an external identity', () => {
         const answer = await withCode('code')
         provider.failures = {}
         assertProblem(answer, 500, 'internal')
-        assert.match(answer.body.detail, /does not accept this service/)
+        assert.match(answer.body.detail, /refused this service/)
         assert.equal(answer.headers.get('retry-after'), null)
       }
     })

@@ -164,7 +164,7 @@ describe('npm run admin, on a service', () => {
     assert.match(unreachable, /^--scopes \(value 2\) needs --system: /m)
     const missing = await adminHere('register-app', ...options, '--jwks', join(dirname(keys), 'none.json'))
     assert.match(missing.output, /^--jwks must be a JSON file with public keys: .*none\.json/)
-    assert.match((await adminHere('remove-app', '--id', id)).output, new RegExp(`^${id} is removed`))
+    assert.match((await adminHere('remove-app', '--id', id)).output, new RegExp(`^Removed ${id}`))
     await waitUntil(async () => (await ask()).status === 401)
     assert.equal((await adminHere('remove-app', '--id', id)).code, 1)
   })
