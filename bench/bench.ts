@@ -64,7 +64,7 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
     run: async ({ items }) => (await import('./fhir/benchmark-fhir.ts')).benchmarkFhir(items),
   },
   overload: {
-    about: 'more requests than the service can answer, and ordinary users beside a heavy one',
+    about: 'more requests than the service can answer, and ordinary users together with a heavy one',
     run: async ({ parts }) => (await import('./overload/benchmark-overload.ts')).benchmarkOverload(parts),
   },
 }

@@ -1,5 +1,5 @@
 /**
- * The class family beside a bare Parse Server with the same options, classes and engine, to show the cost of our checks,
+ * The class family compared with a bare Parse Server with the same options, classes and engine, to show the cost of our checks,
  * triggers and headers. Our objects have permissions and derived values, and so are twice as large. In the rows "same
  * objects", the bare server stores these, too. FORMER_BUILD, the folder of another build, adds that build.
  */

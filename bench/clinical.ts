@@ -1,5 +1,5 @@
 /**
- * Care plans with goals and tasks at several sizes: our service with auditing, beside (A) a handwritten service with
+ * Care plans with goals and tasks at several sizes: our service with auditing, compared with (A) a handwritten service with
  * Express, jose and the driver, and (B) a bare Parse Server with the same objects, all on one engine. The list has the
  * open tasks of an EHR by due date. Two things differ: Parse shows a plan without its goals and tasks, and our writes add
  * history, roles of a new plan and audit in the same transaction.

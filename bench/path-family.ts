@@ -1,5 +1,5 @@
 /**
- * The path family's profiles beside (A) a handwritten service with Express, jose and the driver, and (B) a bare Parse
+ * The path family's profiles compared with (A) a handwritten service with Express, jose and the driver, and (B) a bare Parse
  * Server with objects of the same size, all on one engine. Writes differ: ours add a history in the same transaction, and
  * are on disk before the response.
  */

@@ -1,5 +1,5 @@
 /**
- * The cost of the store: handlers on the bare driver beside handlers with the store, with and without audit, in turn. It
+ * The cost of the store: handlers on the bare driver compared with handlers with the store, with and without audit, in turn. It
  * prints medians of the rounds with 24 connections: requests/s, ms, and the processor time of a request for service, engine
  * and load together.
  */

@@ -60,7 +60,7 @@ const measurementKinds: Plugin = {
   },
 }
 
-/** The files with which the first page starts. The entry itself is small, so that the texts and the pages load beside it. */
+/** The files with which the first page starts. The entry itself is small, so that the texts and the pages load at the same time. */
 const START = 'src/app/start-app.tsx'
 
 /** Names the files of the first page in the HTML, so that they load before the entry asks for them. Vite names the entry's own. */

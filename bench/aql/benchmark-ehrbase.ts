@@ -1,5 +1,5 @@
 /**
- * The openEHR REST API beside that of EHRbase: the same requests to both, on the same compositions. EHRbase must run
+ * The openEHR REST API compared with that of EHRbase: the same requests to both, on the same compositions. EHRbase must run
  * already; EHRBASE_URL has its address.
  */
 import { randomUUID } from 'node:crypto'

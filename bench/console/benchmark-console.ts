@@ -122,7 +122,7 @@ function reportSizes(): void {
     budget: number
   }[]
   const toKilobytes = (bytes: number) => (bytes / 1024).toFixed(1)
-  writeLine('KB, compressed; a page: beside the home page', 'size', '', 'budget')
+  writeLine('KB, compressed; a page: in addition to the home page', 'size', '', 'budget')
   process.stdout.write('\n')
   for (const { name, size, budget } of sizes) {
     writeLine(name, toKilobytes(size), '', toKilobytes(budget))
@@ -198,7 +198,7 @@ const ROWS: [key: string, name: string, aim: number][] = [
   ['taskTimeline', 'longest task: turn pages of the timeline', AIMS_MS.task],
 ]
 
-/** Prints the median and the worst round beside the aims, in ms. */
+/** Prints the median and the worst round with the aims, in ms. */
 export async function benchmarkConsole(): Promise<void> {
   const executablePath = process.env.CHROMIUM ?? CHROMIUM
   if (!existsSync(executablePath))

@@ -1,7 +1,7 @@
 /**
- * The FHIR API beside the path family of the same service: reads, searches and writes of blood pressures, at several
+ * The FHIR API compared with the path family of the same service: reads, searches and writes of blood pressures, at several
  * sizes. The search by category covers all vital signs, as clients use it. The search by code and the list of the path
- * family cover one kind. Then a bulk export beside readers.
+ * family cover one kind. Then a bulk export while others read.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -48,7 +48,7 @@ async function exportUntil({ url, headers }: Side, signal: AbortSignal): Promise
   return (exported / (performance.now() - startTime)) * 1000
 }
 
-/** Prints the rate of a bulk export, and the rate of readers beside it. */
+/** Prints the rate of a bulk export, and the rate of simultaneous readers. */
 export async function measureExport(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
   const engine = await startEmbeddedMongo({ dataDir })
@@ -72,7 +72,7 @@ export async function measureExport(): Promise<void> {
   const ratio = median(ratios)
   process.stdout.write(
     `\nexport: ${rate.toFixed(0)} resources/s, aim >= ${MIN_RATE}: ${describeVerdict(rate >= MIN_RATE)}\n` +
-      `reads beside it: ${ratio.toFixed(2)} of those without, aim >= ${MIN_READ_RATIO.toFixed(2)}: ${describeVerdict(ratio >= MIN_READ_RATIO)}\n`,
+      `simultaneous reads: ${ratio.toFixed(2)} of those without, aim >= ${MIN_READ_RATIO.toFixed(2)}: ${describeVerdict(ratio >= MIN_READ_RATIO)}\n`,
   )
   await stopSide(service)
   await engine.stop()

@@ -148,11 +148,11 @@ export async function compareSides<S extends Side>(
   workloads: Record<string, Workload<S>>,
 ): Promise<Map<string, Figures[]>> {
   const names = sides.map(({ name }) => name)
-  const of = names.slice(1).map((name) => `/${name}`)
+  const ratioNames = names.slice(1).map((name) => `/${name}`)
   process.stdout.write(
     `requests/s, median of ${ROUNDS} rounds of ${ROUND_SECONDS} s each; p50/p99/processor in ms\n\n`,
   )
-  writeRow('workload', ['clients', ...names, ...of, ...names.map((name) => `${name} ms`)])
+  writeRow('workload', ['clients', ...names, ...ratioNames, ...names.map((name) => `${name} ms`)])
   const measured = new Map<string, Figures[]>()
   for (const [name, workload] of Object.entries(workloads)) {
     const { requests, connections = DEFAULT_CONNECTIONS, warmUp = 2000, warmUpSeconds, each } = workload
@@ -229,7 +229,7 @@ export async function runRequests(
   const result = await asking
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${name}: ${result.non2xx} refused, ${result.errors} failed`)
-  // When a server closes a connection after so many requests, autocannon sends a further request at the same time.
+  // When a server closes a connection after a number of requests, autocannon sends a further request at the same time.
   const underWay = (result.latency.average * result.requests.total) / took
   if (underWay > how.connections + 1)
     throw new RangeError(

@@ -1,6 +1,6 @@
 /**
  * Delays of live queries: 1,000 sockets with one query each, 20 of each account, while the class family stores 100 records
- * a second. Then the same beside a socket with many subscriptions that reads nothing. A delay is the time from the
+ * a second. Then the same while a socket with many subscriptions reads nothing. A delay is the time from the
  * response to the write until the event, both in this process.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -141,7 +141,7 @@ export async function benchmarkLive(): Promise<void> {
   const slow = await newListener(side, uri, ACCOUNTS)
   const [outcome] = await Promise.all([
     stopReading(slow),
-    runPhase('beside one that reads nothing', listeners, SOCKETS_OF_EACH),
+    runPhase('while one socket reads nothing', listeners, SOCKETS_OF_EACH),
   ])
   process.stdout.write(`It ${outcome}; ${(await readResidentMegabytes(side.child?.pid)).toFixed(0)} MB\n`)
   for (const socket of sockets) socket.terminate()

@@ -1,7 +1,7 @@
 /**
  * Measurements in both families with auditing, at several numbers of blood pressures of 1,000 people. The path family
- * lists a hundred, stores one, and stores batches, beside (A) a handwritten service. The class family answers typical
- * queries of an SDK to one client, and stores for 24 clients in one plan, beside (B) a bare Parse Server. All run on one
+ * lists a hundred, stores one, and stores batches, compared with (A) a handwritten service. The class family answers typical
+ * queries of an SDK to one client, and stores for 24 clients in one plan, compared with (B) a bare Parse Server. All run on one
  * engine. The sizes take turns, round by round, because the machine's speed changes within minutes. Timeline and graph read
  * one EHR with 100,000 points. Writes differ: ours add a history and an audit. They come last, so that they do not add to
  * the data that is read.
@@ -141,7 +141,7 @@ async function classQueries(all: readonly StartedSides[]): Promise<Table> {
   return new Map([...ofPatient, ...(await by('nurse', nursed, (name) => `${name}: nurse`))])
 }
 
-/** The path family beside the handwritten service. */
+/** The path family compared with the handwritten service. */
 async function pathFamily(all: readonly StartedSides[]): Promise<Table> {
   const ours = await Promise.all(all.map(createOurPathSide))
   for (const { express } of all) await signIn(express, '/login', account)

@@ -1,6 +1,6 @@
 /**
  * The service under more requests than it can answer, at fixed rates: accepted requests take a short time, the others are
- * refused at once, and probes are answered. Then ordinary people beside one heavy user, who should hardly notice.
+ * refused at once, and probes are answered. Then requests of ordinary people at the same time as those of one heavy user: the former should hardly be slower.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -95,8 +95,8 @@ async function measureRate(side: Side, people: readonly BenchPerson[], capacity:
   )
 }
 
-/** Measures requests of ordinary people, alone or beside a heavy user. @returns ms of theirs, and the heavy user's answers */
-async function measureBeside(
+/** Measures requests of ordinary people, alone or together with a heavy user. @returns their ms, and the heavy user's responses */
+async function measureTogether(
   side: Side,
   people: readonly BenchPerson[],
   heavy?: { clients: number; call: () => Call },
@@ -113,23 +113,25 @@ async function measureBeside(
   return { light: latenciesOf(answers, isOk), heavy: (await heavyAnswers) ?? [] }
 }
 
-/** Prints the times of ordinary people beside each sort of heavy request, and the ratio to their times alone. */
+/** Prints the times of ordinary people during each sort of heavy request, and the ratio to their times alone. */
 async function measureFairness(
   side: Side,
   people: readonly BenchPerson[],
   heavy: { person: BenchPerson; clients: number },
   q: number,
 ): Promise<void> {
-  await measureBeside(side, people)
-  const alone = await measureBeside(side, people)
-  write(`\n${people.length} alone: ${inMs(alone.light)}; beside ${heavy.clients} clients of a heavy user:`)
+  await measureTogether(side, people)
+  const alone = await measureTogether(side, people)
+  write(
+    `\n${people.length} alone: ${inMs(alone.light)}; together with ${heavy.clients} clients of a heavy user:`,
+  )
   for (const [name, callOf] of Object.entries(heavyCalls)) {
     const call = () => callOf(heavy.person)
-    const beside = await measureBeside(side, people, { clients: heavy.clients, call })
-    const ratio = quantile(beside.light, q) / quantile(alone.light, q)
+    const together = await measureTogether(side, people, { clients: heavy.clients, call })
+    const ratio = quantile(together.light, q) / quantile(alone.light, q)
     write(
-      `${name.padEnd(32)}${inMs(beside.light)}; p${q * 100} ${ratio.toFixed(1)} times, aim <= ${MAX_RATIO}: ` +
-        `${describeVerdict(ratio <= MAX_RATIO)}; heavy ${describeStatuses(beside.heavy)}, ${inMs(beside.heavy.map(({ ms }) => ms))}`,
+      `${name.padEnd(32)}${inMs(together.light)}; p${q * 100} ${ratio.toFixed(1)} times, aim <= ${MAX_RATIO}: ` +
+        `${describeVerdict(ratio <= MAX_RATIO)}; heavy ${describeStatuses(together.heavy)}, ${inMs(together.heavy.map(({ ms }) => ms))}`,
     )
   }
 }

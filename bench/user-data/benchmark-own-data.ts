@@ -1,5 +1,5 @@
 /**
- * A user's own data and chat in the path family, with auditing, beside a handwritten service that looks up the same plan,
+ * A user's own data and chat in the path family, with auditing, compared with a handwritten service that looks up the same plan,
  * topic, messages and names, on one engine. Measurements of a data type are stored in batches of 1,000, and listed.
  * Messages are posted to one topic, and the newest hundred are read. Writes differ: ours add a history and an audit.
  */

@@ -20,7 +20,7 @@ const RECORDS = 'records'
 const KEY_PATH = ['account', 'key'] satisfies (keyof DeviceRecord)[]
 
 const keyOf = ({ account, key }: DeviceRecord) => [account, key]
-/** A list sorts behind all texts. */
+/** IndexedDB sorts a list after all texts. */
 const allOf = (account: string) => IDBKeyRange.bound([account], [account, []])
 
 function open(name: string): Promise<IDBDatabase> {

@@ -93,7 +93,7 @@ export function useMergeDraft<T extends object, V extends object>(key: string, s
     draft: values,
     clear,
     edit: (part: Partial<T>) => change({ ...values, mine: { ...values.mine, ...part } }),
-    /** Goes on from what is stored now. */
+    /** Continues from the stored values. */
     merge: (mine: Partial<T>) => change({ ...fresh(), mine: { ...values.mine, ...mine } }),
   }
 }

@@ -6,12 +6,12 @@ import { api, currentSession, ownApi } from '../session/user-session.ts'
 import { accountKey, ehrKey, WORKLIST_KEY } from './queries.ts'
 
 /**
- * Changes of one moment refresh a page once. The service tells of changes each 100 ms: a longer delay would never end while
- * they go on.
+ * Changes at the same time refresh a page once. The service reports changes each 100 ms: a longer delay would never end while
+ * changes continue.
  */
 const REFRESH_DELAY_MS = 50
 
-/** The stream tells of changes from so long before its start: pages read while it starts. */
+/** The stream also reports changes from this time before its start, since pages are read while it starts. */
 const LOOK_BACK_S = 5
 const query = { lookBack: LOOK_BACK_S }
 
@@ -21,7 +21,7 @@ interface FollowOptions {
 }
 type Follow = (options: FollowOptions) => AsyncIterable<unknown>
 
-/** A read that is on its way may have missed the change, and would not be repeated before it ends. */
+/** A running read may have missed the change, and would not be repeated before it ends. */
 async function readAgain(queries: QueryClient, queryKey: readonly unknown[]): Promise<void> {
   const loading = queries.getQueryCache().findAll({ queryKey, fetchStatus: 'fetching' })
   await Promise.allSettled(loading.map(({ promise }) => promise))
@@ -29,7 +29,7 @@ async function readAgain(queries: QueryClient, queryKey: readonly unknown[]): Pr
 }
 
 /**
- * Of the windows that follow the same changes, one opens the stream and tells the others. Without HTTP/2 a browser has only
+ * One of the windows that follow the same changes opens the stream and informs the others. Without HTTP/2 a browser has only
  * six connections to the service, for all its windows.
  */
 async function followOnce(name: string, follow: Follow, onChange: () => void, options: FollowOptions) {
@@ -38,7 +38,7 @@ async function followOnce(name: string, follow: Follow, onChange: () => void, op
   const windows = new BroadcastChannel(channelName)
   windows.onmessage = onChange
   const open = async () => {
-    // A stream that cannot be resumed is none; the pages then show what they read.
+    // Without resuming, the pages show what they last read.
     for await (const _ of follow(options)) {
       windows.postMessage(null)
       onChange()

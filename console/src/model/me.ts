@@ -66,7 +66,7 @@ export const helpingQuery = (mvUid: string) =>
   })
 
 /**
- * The account's own EHR is the first in the list. Somebody who returns to the page reads it again: no event tells of a
+ * The account's own EHR is the first in the list. Somebody who returns to the page reads it again: no event reports a
  * participation that begins or ends by its date.
  */
 export const meQuery = (mvUid: string) =>

@@ -1,6 +1,6 @@
 import { browserStorage, tabStorage } from '../browser/storage.ts'
 
-/** Tells the next page that there may be a cookie with a refresh token. It is no secret. */
+/** Says that there may be a cookie with a refresh token, for the next page. It is not a secret. */
 const MARK = 'logged-in'
 
 export const mayBeLoggedIn = (): boolean => browserStorage.get(MARK) !== null

@@ -114,7 +114,7 @@ export const ownApi = createClient({ url: serviceUrl, tokens, refreshByCookie: t
 export let api: Client
 api = ownApi
 
-/** Sends requests of the user for somebody, whoever's record the pages show. */
+/** Sends requests of the user for this person, whichever record the pages show. */
 export const clientFor = (mvUid: string, helpedPerson: HelpedPerson | undefined): Client =>
   helpedPerson ? createHelperClient({ ownApi, mvUid, personId: helpedPerson.mvUid }) : ownApi
 

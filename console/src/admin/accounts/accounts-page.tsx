@@ -40,7 +40,7 @@ function Filters({ filter, onFind }: { filter: AccountFilter; onFind: (email: st
   const [email, setEmail] = useState('')
   const form = useSubmit(async () => {
     const found = email.trim()
-    // The service says beside the field what is wrong with the address.
+    // The refusal of the service appears next to the field.
     await queries.fetchQuery(accountsQuery(found === '' ? {} : { email: found }, undefined))
     onFind(found)
   })

@@ -17,7 +17,7 @@ export interface AqlResult {
 
 const ROWS_PER_PAGE = 100
 
-/** A query with a LIMIT of its own takes no page beside it, and has no further one. */
+/** A query with its own LIMIT accepts no page parameters, and has only one page. */
 const hasOwnLimit = (error: unknown): boolean =>
   isProblem(error) && error.errors.some(({ code }) => code === 'limit')
 

@@ -48,7 +48,7 @@ export function textsOf(definition: TypeDefinition): TypeTexts {
   }
 }
 
-/** The body that the texts stand for. @throws Problem that lists numbers and JSON that are none */
+/** The body that the texts stand for. @throws Problem that lists the texts that are not numbers or not JSON */
 export function bodyOf(family: Family, texts: TypeTexts): object {
   const { type, name, description, unit, schema, retired, more } = texts
   const ranges = family === 'data' ? rangesOf(texts) : {}

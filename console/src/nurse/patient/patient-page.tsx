@@ -19,7 +19,7 @@ import { PatientAlerts } from './patient-alerts.tsx'
 import { SideForm } from './side-form.tsx'
 import { useWritablePlans } from './writable-plans.ts'
 
-/** All about one patient: what waits, how they are, and the plan or a form beside the charts. */
+/** The page of one patient: waiting alerts and tasks, last values, and the plan or a form next to the charts. */
 export default function PatientPage({ me: self, params }: PageProps) {
   const me = atPatient(self, params)
   const banner = useQuery(bannerQuery(me.ehrId))

@@ -46,7 +46,7 @@ function textsOf(kind: MeasurementKind, thresholds: Thresholds): Texts {
   return { choice, ...Object.fromEntries(texts), unit: String(limits.unit ?? kind.thresholds.unit) }
 }
 
-/** The thresholds that are typed. @throws Problem that lists limits that are no numbers */
+/** The thresholds that are typed. @throws Problem that lists limits that are not numbers */
 function thresholdsFrom(kind: MeasurementKind, texts: Texts, before: Thresholds[string]): Thresholds[string] {
   if (texts.choice === NONE) return undefined
   if (texts.choice === BANDS) return before

@@ -64,7 +64,7 @@ const define = <P extends RecordPath>(
 
 const inPlan = { act: 'PLAN', page: 'plan' } as const
 const PROGRESS = ['achievementDate', 'outcome', 'status'] as const
-/** Fields of measurements beside the values. */
+/** Fields of measurements in addition to the values. */
 const CIRCUMSTANCES = ['condition', 'position', 'location', 'cuffSize', 'method', 'basal', 'source'] as const
 const ofQuestionnaire = { act: 'RECORD', words: { source: 'source' }, page: 'record/timeline' } as const
 const ANSWERS = ['timestamp', 'answers', 'source', 'comment'] as const

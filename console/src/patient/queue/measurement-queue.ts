@@ -21,7 +21,7 @@ export interface QueuedMeasurement extends MeasurementToSend, DeviceRecord {
 type Refusal = ConstructorParameters<typeof Problem>[0]
 
 const MAX_QUEUED = 100
-/** With the account behind it: one person's choice is none for others who use the device. */
+/** Prefix of the key. The setting is stored per account, since several people may use the device. */
 const SETTING = 'queue:'
 
 const store = createDeviceStore<QueuedMeasurement>('measurement-queue')

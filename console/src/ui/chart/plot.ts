@@ -89,7 +89,7 @@ function drawAreas({ ctx, bbox, scales, valToPos }: UPlot, areas: readonly PlotA
   ctx.save()
   ctx.font = `${AREA_FONT_PX * scale}px sans-serif`
   ctx.textBaseline = 'top'
-  // The axes leave another alignment behind.
+  // The axes have changed the alignment.
   ctx.textAlign = 'left'
   for (const { label, level, from, to } of areas) {
     const high = place(to, bbox.top)

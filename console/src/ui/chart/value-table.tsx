@@ -76,7 +76,7 @@ export function ValueTable({ title, unit, series }: ValueTableProps) {
   const isPrinting = useIsPrinting()
   const { position = 0 } = pages
   const [from, end] = isPrinting ? [0, MAX_PRINTED_ROWS] : [position, position + ROWS_PER_PAGE]
-  // One more tells whether there is a next page.
+  // One row more shows whether there is a next page.
   const rows = useMemo(() => newestRows(series, end + 1), [series, end])
   const heads = [t('chart.time'), ...series.map(({ label }) => `${label} (${unit})`)]
   return (
