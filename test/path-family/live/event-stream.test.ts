@@ -23,11 +23,12 @@ describe('a stream of events', () => {
     assert.ok(received > 1_800_000, String(received))
   })
 
-  it('waits no longer for a client that is gone', async () => {
+  it('stops waiting for a client that is gone', async () => {
     const events = new EventStreamWriter()
     events.sendEvent('change', data)
     const waiting = events.waitForDrain()
     events.destroy()
     await waiting
+    assert.ok(events.destroyed)
   })
 })
