@@ -272,5 +272,7 @@ function bindList(one: Constant, binding: Binding): Constant[] {
   return value.map((member) => bindSingleValue({ ...(one as Parameter), name: 'x' }, { x: member }))
 }
 
-const describeType = (value: unknown): string =>
-  Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+function describeType(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}

@@ -233,7 +233,7 @@ export class Queries {
   ): AsyncGenerator<string[][]> {
     const { audit } = this.#context
     const access = { type: Composition.collection, asked: `aql: ${withoutValues(request.q)}` }
-    // Asked beside the first batch of rows, which waits for it.
+    // Runs at the same time as the first batch of rows, which waits for it.
     const searchedEhrs = ehrs.findSearchedEhrs()
     searchedEhrs.catch(() => {})
     let isReported = false

@@ -314,13 +314,16 @@ const writeDirectory: WriteVersion = ({ directories }, caller, { tx, ehrId, sent
     : directories.replace(caller, ehrId, json, expectedOf, tx)
 }
 
+/** The actions of change types; all others are updates. */
+const ACTIONS = { [CREATION]: 'create', [DELETED]: 'delete' } as const
+
 /** The AUDIT_DETAILS of a commit: what the client sent, with the time and system of this service. */
 function toAudit(
   caller: Caller,
   { changeType, committer, description }: SentAudit,
   committedAt: Date,
 ): RmObject {
-  const action = changeType === CREATION ? 'create' : changeType === DELETED ? 'delete' : 'update'
+  const action = lookUp(ACTIONS, changeType) ?? 'update'
   const serviceAudit = toAuditDetails(
     { version: 1, updatedAt: committedAt },
     { at: committedAt, userId: caller.userId, action },

@@ -85,7 +85,8 @@ export class EhrStatuses {
         ? { ...defaultStatus(caller.userId), ...(isSystem && { subject: { _type: 'PARTY_SELF' } }) }
         : readEhrStatus(requireType(input))
     const subject = subjectOfStatus(object)
-    const subjectId = subject ? subjectIdOf(subject) : isSystem ? `unnamed::${id}` : caller.userId
+    const defaultSubjectId = isSystem ? `unnamed::${id}` : caller.userId
+    const subjectId = subject ? subjectIdOf(subject) : defaultSubjectId
     requireSubjectId(subjectId, subject)
     const createFirst = this.#createFirst(caller, id, object)
     return this.#ehrs.createOnly(caller, subjectId, id, async (tx, permissions) => {

@@ -43,8 +43,8 @@ const attributeConstraint = (
 function nearestNumberInRange(range: Interval | undefined, target: number, step = 1): number {
   if (!range) return target
   const { lower, upper, lowerIncluded, upperIncluded } = range
-  const least = lower === undefined ? Number.NEGATIVE_INFINITY : lowerIncluded ? lower : lower + step
-  const most = upper === undefined ? Number.POSITIVE_INFINITY : upperIncluded ? upper : upper - step
+  const least = (lower ?? Number.NEGATIVE_INFINITY) + (lowerIncluded ? 0 : step)
+  const most = (upper ?? Number.POSITIVE_INFINITY) - (upperIncluded ? 0 : step)
   if (least > most) return ((lower ?? 0) + (upper ?? 0)) / 2
   return Math.min(Math.max(target, least), most)
 }

@@ -157,7 +157,7 @@ export class PathJoins {
    */
   members(step: number, row: BindingRow): unknown[] {
     const members = this.#membersOf(step, this.#parentValue(step, row))
-    const found = members.length > 1 ? members.filter((member) => this.#leadsOn(step, member)) : members
+    const found = members.length > 1 ? members.filter((member) => this.#leadsToNode(step, member)) : members
     return found.length === 0 ? [undefined] : found
   }
 
@@ -167,15 +167,15 @@ export class PathJoins {
     return attributeMembers(parent, attribute, accepts)
   }
 
-  /** Whether this member of a step is the node of a path, or a path goes on from it to its node. */
-  #leadsOn(step: number, member: unknown): boolean {
+  /** Whether this member of a step is the node of a path, or a path continues from it to its node. */
+  #leadsToNode(step: number, member: unknown): boolean {
     const { isEnd, next } = this.steps[step] as PathJoinStep
     return (
       isEnd ||
       next.some(
         (following) =>
           !leadsToNodes(member, this.steps[following]?.attribute) ||
-          this.#membersOf(following, member).some((one) => this.#leadsOn(following, one)),
+          this.#membersOf(following, member).some((one) => this.#leadsToNode(following, one)),
       )
     )
   }

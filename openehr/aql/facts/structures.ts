@@ -53,7 +53,7 @@ export class KnownStructures {
     }
   }
 
-  /** A composition with a structure beside these: between two of them, before the first, behind the last. */
+  /** Finds a composition whose structure is not among these: an index range for each gap between the sorted keys. */
   async #findUnknown(archetypeId: string, keys: readonly string[]): Promise<string | undefined> {
     const k = shortKey(structurePlace(archetypeId))
     const gaps = [...keys, undefined].map((next, i) => ({

@@ -3,7 +3,7 @@ import { anyOf, conditionFilter, type DatabaseFilter } from './database-filters.
 import { placeOfPath, type RequiredClasses, toFactRange } from './query-places.ts'
 
 /**
- * The filter that WHERE implies for the facts of a composition, by place. It may let in too many
+ * The filter that WHERE implies for the facts of a composition, by place. It may match too many
  * compositions, never too few.
  */
 export const createFactFilter = (

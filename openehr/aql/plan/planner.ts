@@ -33,9 +33,9 @@ export interface QueryPlan {
   audited: boolean
   /** The filter for EHRs, by the fields of their records. */
   ehrs: DatabaseFilter | undefined
-  /** The filter for compositions, by the fields of their records. It may let in too many, never too few. */
+  /** The filter for compositions, by the fields of their records. It may match too many, never too few. */
   candidates: DatabaseFilter | undefined
-  /** The filter for the facts of compositions, by place. It may let in too many, never too few. */
+  /** The filter for the facts of compositions, by place. It may match too many, never too few. */
   facts: DatabaseFilter | undefined
   /** The order in which the database can return the compositions: that of ORDER BY's first expression. */
   order: QueryOrder | undefined

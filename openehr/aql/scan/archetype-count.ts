@@ -57,7 +57,7 @@ export async function countArchetypeByIndex(
   return [all - withheldCount, ...more, ...counts].reduce((sum, one) => sum + one, 0)
 }
 
-/** The compositions in which the archetype occurs more than once: one more than are counted singly, at most. */
+/** The compositions in which the archetype occurs more than once. At most MAX_COUNTED_SINGLY + 1, which means too many. */
 const findRepeating = (db: Db, archetypeId: string) =>
   documentCollection({ db }, Composition.collection)
     .find(

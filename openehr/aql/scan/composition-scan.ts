@@ -25,7 +25,7 @@ export const UNREAD_FIELDS = { _rperm: 0, _wperm: 0, _acl: 0, facts: 0, times: 0
 /** From this number on, EHRs mostly have more compositions than a condition on a fact leaves. */
 const MANY_EHRS_COUNT = 100
 
-/** Whether there are so many EHRs that an index on values narrows more than one on EHRs. */
+/** Whether an index on values narrows the search more than one on EHRs, because there are many EHRs. */
 export const areMany = (ehrIds: readonly string[] | undefined): boolean =>
   (ehrIds?.length ?? MANY_EHRS_COUNT) >= MANY_EHRS_COUNT
 

@@ -45,7 +45,7 @@ export class EhrScan {
     this.#findWithheld = findWithheld
   }
 
-  /** Ids of the EHRs that the plan lets in; undefined: the caller may read all EHRs. */
+  /** Ids of the EHRs that can match; undefined: the caller may read all EHRs. */
   async ids(): Promise<string[] | undefined> {
     if (this.#caller.unrestricted) return this.#plan.ehrs === undefined ? undefined : this.#namedIds()
     this.#ids ??= this.#find()

@@ -66,7 +66,7 @@ export async function* scanSingleDocuments(
   }
 }
 
-/** Yields each EHR with all its documents that the plan lets in. */
+/** Yields each EHR with all its documents that can match. */
 async function* scanWholeEhrs(reading: ScanOptions, batch: readonly ScannedEhr[]): AsyncGenerator<EhrTree> {
   const { db, caller, plan } = reading
   const ids = batch.map(({ id }) => id)

@@ -33,7 +33,7 @@ export interface ViewSearch {
 
 type EhrIds = readonly string[] | undefined
 
-/** The searches for the views that the plan can let in. */
+/** The searches for the views whose records can match. */
 export const planViewSearches = (
   { caller, plan, views }: Omit<ViewScanOptions, 'db'>,
   ehrIds: EhrIds,

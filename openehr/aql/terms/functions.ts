@@ -43,7 +43,7 @@ function lengthOf(term: Term, budget: StepBudget): FunctionResult {
   return text.length - pairs
 }
 
-/** The offset behind so many characters; a character beyond the basic plane has two units. */
+/** The offset after this number of characters; a character beyond the basic plane has two units. */
 function offsetAfter(text: string, from: number, characters: number): number {
   let offset = from
   for (let i = 0; i < characters && offset < text.length; i++)

@@ -89,6 +89,9 @@ export class MatchEnumerator {
   readonly #match: PatternMatch
   readonly #levels: readonly LevelState[]
   readonly #ranges: readonly SlotRange[]
+  #freeValues: number
+  /** The number of values tried since evaluation may have paused. */
+  #triedValues = 0
 
   constructor(variables: MatchVariables, joins: PathJoins, tree: EhrTree, budget: EnumerationBudgets) {
     this.#variables = variables
@@ -100,6 +103,7 @@ export class MatchEnumerator {
     this.#match = { bound, values: [], count: 0, records: () => this.#matchedRecords() }
     this.#levels = variables.levels.map(createLevelState)
     this.#ranges = Array.from({ length: variables.slots }, createSlotRange)
+    this.#freeValues = FREE_VALUES_PER_NODE * tree.nodes.length
   }
 
   /**
@@ -112,31 +116,22 @@ export class MatchEnumerator {
     if (this.#tree.nodes.length > MANY_NODES) yield* this.#countInSteps(pattern)
     const count = this.#setRanges(pattern, 0, this.#tree.nodes.length, false)
     if (count === 0) return
-    if (levels.length === 0) yield this.#withCount(count)
-    else yield* this.#enumerateLevels(count)
-  }
-
-  *#enumerateLevels(count: number): Generator<PatternMatch | undefined> {
-    const { levels } = this.#variables
+    if (levels.length === 0) {
+      yield this.#withCount(count)
+      return
+    }
     /** The number of matches for the values of the levels before each one. */
     const countByLevel = [count]
-    let freeValues = FREE_VALUES_PER_NODE * this.#tree.nodes.length
-    let triedValues = 0
     this.#openLevel(0)
     for (let level = 0; level >= 0; ) {
-      const { next, end } = this.#levels[level] as LevelState
-      if (next >= end) {
+      const state = this.#levels[level] as LevelState
+      if (state.next >= state.end) {
         level--
         continue
       }
-      if (++triedValues === VALUES_PER_SLICE) {
-        if (freeValues >= VALUES_PER_SLICE) freeValues -= VALUES_PER_SLICE
-        else this.#budget.combinations.consume(VALUES_PER_SLICE)
-        triedValues = 0
-        yield undefined
-      }
+      if (this.#isSliceOver()) yield undefined
       if (this.#budget.steps.isLow()) yield* this.#budget.steps.pause()
-      const valueCount = this.#takeNextValue(level)
+      const valueCount = this.#takeNextValue(levels[level] as EnumeratedVariable, state)
       if (valueCount === 0) continue
       const matchCount = (countByLevel[level] as number) * valueCount
       if (level === levels.length - 1) yield this.#withCount(matchCount)
@@ -145,6 +140,15 @@ export class MatchEnumerator {
         this.#openLevel(level)
       }
     }
+  }
+
+  /** Counts a tried value. @returns whether evaluation may pause @throws DeadlineExceeded */
+  #isSliceOver(): boolean {
+    if (++this.#triedValues < VALUES_PER_SLICE) return false
+    if (this.#freeValues >= VALUES_PER_SLICE) this.#freeValues -= VALUES_PER_SLICE
+    else this.#budget.combinations.consume(VALUES_PER_SLICE)
+    this.#triedValues = 0
+    return true
   }
 
   /** Counts the innermost classes first, so that no count of an outer class takes long. */
@@ -209,11 +213,9 @@ export class MatchEnumerator {
   }
 
   /** Binds the next value of a level. @returns the number of counted matches with it */
-  #takeNextValue(level: number): number {
-    const { slot, step, pattern, checks, countedSteps } = this.#variables.levels[level] as EnumeratedVariable
-    const state = this.#levels[level] as LevelState
-    const { next } = state
-    state.next = next + 1
+  #takeNextValue(variable: EnumeratedVariable, state: LevelState): number {
+    const { slot, step, pattern, checks, countedSteps } = variable
+    const next = state.next++
     const i = state.candidates?.[next] ?? next
     const value = state.values[i]
     const row = this.#match

@@ -48,11 +48,11 @@ export async function groupByFacts(input: GroupingInput): Promise<ValueGroup[] |
     withheldIds.size > 0 || grouping.columns.some(({ kind }) => kind !== 'values' && kind !== 'rows')
   const groups = new ValueGroups()
   const compositions = { db, filter: filter ?? {}, byEhr }
-  const results = await Promise.all([
+  const [, ...viewResults] = await Promise.all([
     groupCompositions(compositions, grouping, { rows, isOfEhrs: ids !== undefined, groups }),
     ...planViewSearches(reading, ids).map((search) => groupView(input, search, byEhr, groups)),
   ])
-  if (results.includes(false)) return undefined
+  if (viewResults.includes(false)) return undefined
   return groups.all().filter(({ ehrId }) => ehrId === undefined || !withheldIds.has(ehrId))
 }
 
@@ -97,12 +97,11 @@ async function groupCompositions(
   source: Omit<GroupedCollection, 'collection' | 'hint'>,
   grouping: FactGrouping,
   { rows, isOfEhrs, groups }: { rows: EmptyRows; isOfEhrs: boolean; groups: ValueGroups },
-): Promise<true> {
+): Promise<void> {
   const { archetypeId, place } = grouping
   if (place) for (const one of await groupFacts(source, grouping, isOfEhrs)) groups.addValues(one)
-  if (rows.empty?.length === 0 || !needsEmptyRows(grouping)) return true
+  if (rows.empty?.length === 0 || !needsEmptyRows(grouping)) return
   for (const one of await countOccurrences(source, archetypeId, rows.empty, isOfEhrs)) groups.addEmpty(one)
-  return true
 }
 
 /** @returns false if the rows of a record do not follow from one field with an index */

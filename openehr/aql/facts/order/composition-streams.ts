@@ -11,7 +11,7 @@ import { ExampleEvaluation } from '../examples.ts'
 import type { Structures } from '../structures.ts'
 import { FactOrderStream, FieldOrderStream, MAX_TIME_MS, type OrderedStream } from './ordered-streams.ts'
 
-/** An engine merges the compositions of so many EHRs in their common order. */
+/** The most EHRs whose compositions an engine merges in their common order. */
 const MAX_MERGED_EHRS = 1_000
 
 interface OrderedSearch {
@@ -45,7 +45,7 @@ export async function openCompositionStreams(
   return narrower ? undefined : openByFact(orderedSearch)
 }
 
-/** So few compositions are read at once. */
+/** Fewer compositions than this are all read at once. */
 const MAX_READ_AT_ONCE = 500
 
 /** Whether another condition of WHERE leaves few compositions. */
@@ -128,7 +128,7 @@ async function openByStart(orderedSearch: OrderedSearch): Promise<OrderedStream[
 /** The time to find a composition by its start, in relation to reading it. */
 const SKIP_COST = 0.1
 
-/** Whether so many compositions have the archetype that a page in the order of all starts takes less. */
+/** Whether enough compositions have the archetype that a page in the order of all starts takes less. */
 async function isFrequent({ db, search, neededCount }: OrderedSearch): Promise<boolean> {
   const [totalCount, foundCount] = await Promise.all([
     documentCollection({ db }, Composition.collection).estimatedDocumentCount(),

@@ -8,7 +8,7 @@ import { UNREAD_FIELDS } from '../../scan/composition-scan.ts'
 import type { SortKey } from '../../terms/terms.ts'
 import { AQL_TIMEOUT_MS } from '../../timeout.ts'
 
-/** Times are at most so many milliseconds before or after 1970. */
+/** The most milliseconds between 1970 and a time. */
 export const MAX_TIME_MS = 8.64e15
 
 /** Records in the order of a value of theirs. */
@@ -22,7 +22,7 @@ export interface OrderedStream {
 
 /** Each composition may have 4 MB. */
 const MAX_BATCH = 50
-/** A page of 10, the row that tells whether there are more, and one composition that occurs twice. */
+/** A page of 10, the row that shows whether there are more, and one composition that occurs twice. */
 const MIN_BATCH = 12
 
 const batchSizeFor = (neededCount: number): number => Math.min(MAX_BATCH, Math.max(MIN_BATCH, neededCount))
