@@ -11,6 +11,12 @@ const namesOf = (element: string, includes: readonly Include[]) =>
 const TOPIC_CANONICAL =
   'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition/capabilitystatement-subscriptiontopic-canonical'
 
+/** How clients may use the versions of a type. */
+function versioningOf(interactions: readonly Interaction[]): string {
+  if (interactions.includes('update')) return 'versioned-update'
+  return interactions.includes('vread') ? 'versioned' : 'no-version'
+}
+
 const describeType = (description: ResourceDescription, types: readonly ResourceDescription[]) => {
   const { type, profiles, interactions, parameters, operations = {}, topics = [] } = description
   const { forward, reverse } = knownIncludes(description, types)
@@ -26,7 +32,7 @@ const describeType = (description: ResourceDescription, types: readonly Resource
       'interaction',
       interactions.map((code) => ({ code })),
     ),
-    versioning: has('update') ? 'versioned-update' : has('vread') ? 'versioned' : 'no-version',
+    versioning: versioningOf(interactions),
     readHistory: has('vread'),
     updateCreate: false,
     conditionalCreate: has('create'),

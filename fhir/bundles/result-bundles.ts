@@ -73,7 +73,7 @@ function outcomeEntry(issues: readonly OutcomeIssue[]) {
   return { fullUrl: `urn:uuid:${id}`, resource, search: { mode: 'outcome' } }
 }
 
-/** Tells which parameter a search did not respect. */
+/** Reports a parameter that a search ignored. */
 export const ignoredParameterIssue = (name: string): OutcomeIssue => ({
   severity: 'warning',
   code: 'not-supported',
@@ -81,7 +81,7 @@ export const ignoredParameterIssue = (name: string): OutcomeIssue => ({
   location: [`http.${shortenName(name)}`],
 })
 
-/** Tells that a page lacks resources that a search asked to include. */
+/** Reports that a page lacks resources that a search asked to include. */
 export const cutIncludeIssue = ({ name, value }: { name: string; value: string }): OutcomeIssue => ({
   severity: 'warning',
   code: 'too-costly',
@@ -118,7 +118,7 @@ const isShownIn = (name: string, summary: SummaryMode, elements: readonly string
   return summary === 'true' ? !DETAILS.includes(name) : name !== 'text'
 }
 
-/** The elements of a resource that a client asked for; a tag tells that others are missing. */
+/** The elements of a resource that a client asked for; a tag shows that others are missing. */
 export function selectElements(
   resource: FhirResource,
   { summary, elements }: Pick<ParsedSearch, 'summary' | 'elements'>,
@@ -133,6 +133,7 @@ export function selectElements(
 }
 
 const METHODS = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const
+const STATUSES = { create: '201', update: '200', delete: '204' } as const
 
 /**
  * The versions of resources, newest first.
@@ -160,7 +161,7 @@ export const versionEntry = (base: string, { type, id, version, at, action, reso
   ...(resource && { resource }),
   request: { method: METHODS[action], url: action === 'create' ? type : `${type}/${id}` },
   response: {
-    status: action === 'create' ? '201' : action === 'delete' ? '204' : '200',
+    status: STATUSES[action],
     etag: `W/"${version}"`,
     lastModified: at,
   },

@@ -33,7 +33,7 @@ export interface StoredExport {
   counts: Record<string, number>
 }
 
-/** A part of a file: lines of JSON, compressed. The ids sort by file and place. */
+/** A part of a file: lines of JSON, compressed. The ids sort by file and position. */
 interface ExportChunk {
   _id: string
   userId: string

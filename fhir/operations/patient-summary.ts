@@ -38,7 +38,7 @@ const SECTIONS: readonly SummarySection[] = [
   { title: 'Plan of care', code: '18776-5', type: 'CarePlan', query: { status: 'active' } },
 ]
 
-/** A section has at most so many entries. */
+/** The most entries of a section. */
 const MAX_ENTRIES = '1000'
 
 const escapeHtml = (text: string): string =>

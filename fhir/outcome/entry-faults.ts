@@ -17,7 +17,7 @@ export const joinFaults = (faults: readonly ServiceError[]): ServiceError =>
     violations: faults.flatMap(({ violations }) => violations),
   })
 
-/** Tells at which entry a transaction failed. */
+/** Adds the path of the entry to the faults of its work. */
 export async function locateFaults<T>(
   { position, type }: { position: number; type: string },
   work: () => Promise<T>,
@@ -26,15 +26,15 @@ export async function locateFaults<T>(
     return await work()
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error
-    const place = `Bundle.entry[${position}]`
+    const entryPath = `Bundle.entry[${position}]`
     // A fault outside of the resource is one of the conditions or of the search in the request.
-    const within = (one: Violation): Violation =>
+    const atEntry = (one: Violation): Violation =>
       one.path.startsWith(`${type}.`)
-        ? { ...one, path: `${place}.resource${one.path.slice(type.length)}` }
-        : { ...one, path: place, message: `${one.path} ${one.message}` }
+        ? { ...one, path: `${entryPath}.resource${one.path.slice(type.length)}` }
+        : { ...one, path: entryPath, message: `${one.path} ${one.message}` }
     const violations = isInputErrorName(error.error)
-      ? error.violations.map(within)
-      : [{ path: place, code: error.violations[0]?.code ?? 'entry', message: 'could not be carried out' }]
+      ? error.violations.map(atEntry)
+      : [{ path: entryPath, code: error.violations[0]?.code ?? 'entry', message: 'could not be carried out' }]
     const { detail, version } = error
     throw new ServiceError(error.error as 'InvalidInput', {
       violations,

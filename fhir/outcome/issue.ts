@@ -61,14 +61,14 @@ const VIOLATION_TYPES: Readonly<Record<string, string>> = {
 
 const PROBLEM_SYSTEM = 'urn:health-record-service:problem'
 
-/** The places of a fault: a FHIRPath for a resource in the body, and `http.` with the name for parameters and headers. */
-function placeOf(path: string): Pick<OutcomeIssue, 'expression' | 'location'> {
-  const [, place, rest] = /^(body|query|path|header)(?:\.(.*))?$/.exec(path) ?? []
-  if (place === undefined) return path === '' ? {} : { expression: [path] }
-  // A JSON Patch is a list, whose places are no FHIRPath.
+/** Where a fault is: a FHIRPath for a resource in the body, `http.` with the name for parameters and headers. */
+function expressionOf(path: string): Pick<OutcomeIssue, 'expression' | 'location'> {
+  const [, section, rest] = /^(body|query|path|header)(?:\.(.*))?$/.exec(path) ?? []
+  if (section === undefined) return path === '' ? {} : { expression: [path] }
+  // A JSON Patch is a list, whose positions are no FHIRPath.
   const [, position, below = ''] = /^\[?(\d+)\]?(\..*)?$/.exec(rest ?? '') ?? []
-  if (position !== undefined) return { location: [`http.${place}[${position}]${below}`] }
-  if (place === 'body') return rest ? { expression: [rest] } : {}
+  if (position !== undefined) return { location: [`http.${section}[${position}]${below}`] }
+  if (section === 'body') return rest ? { expression: [rest] } : {}
   return rest ? { location: [`http.${rest}`] } : {}
 }
 
@@ -83,7 +83,7 @@ function toIssue(error: ServiceError, violation?: Violation): OutcomeIssue {
     },
     ...(violation && {
       diagnostics: `${violation.path} ${violation.message}`.trimStart(),
-      ...placeOf(violation.path),
+      ...expressionOf(violation.path),
     }),
   }
 }

@@ -21,7 +21,7 @@ export interface BundleEntry {
   position: number
   method: BundleMethod
   type: string
-  /** The id in the address; undefined for a search, and for a new resource. */
+  /** The id in the URL; undefined for a search, and for a new resource. */
   id: string | undefined
   versionId: string | undefined
   query: Readonly<Record<string, string[]>>
@@ -39,7 +39,7 @@ export interface BundleEntry {
 
 const MAX_ENTRIES = 500
 
-/** As for the addresses of requests. */
+/** As for the URLs of requests. */
 const MAX_URL_LENGTH = 16_384
 
 const METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -101,16 +101,15 @@ export const violationsError = (violations: Violation[]) => new ServiceError('In
 
 function readEntry(entry: unknown, position: number): BundleEntry | Violation {
   const { request, resource, fullUrl } = (entry ?? {}) as Record<string, Record<string, unknown>>
-  const place = `Bundle.entry[${position}].request`
+  const path = `Bundle.entry[${position}].request`
   const method = textOf(request?.method)
   const url = URL_PATTERN.exec(textOf(request?.url)?.replace(/^\//, '') ?? '')
   if (method === undefined || !METHODS.includes(method))
-    return { path: `${place}.method`, code: 'enum', message: `must be one of ${METHODS.join(', ')}` }
-  if (!url) return { path: `${place}.url`, code: 'format', message: 'must be the URL of a resource or type' }
+    return { path: `${path}.method`, code: 'enum', message: `must be one of ${METHODS.join(', ')}` }
+  if (!url) return { path: `${path}.url`, code: 'format', message: 'must be the URL of a resource or type' }
   const conditions = readConditions(request)
   const condition = conditions.ifNoneExist
-  const fault =
-    longAddress(place, { url: url[0], ifNoneExist: condition ?? '' }) ?? faultyCondition(place, request)
+  const fault = longUrl(path, { url: url[0], ifNoneExist: condition ?? '' }) ?? faultyCondition(path, request)
   if (fault) return fault
   const [, type = '', id, versionId, query = ''] = url
   const isWrite = method === 'POST' || method === 'PUT'
@@ -151,23 +150,23 @@ const readConditions = (request: Record<string, unknown> | undefined) => ({
 })
 
 /** A condition that cannot be read, and would be ignored. */
-function faultyCondition(place: string, request: Record<string, unknown> = {}): Violation | undefined {
+function faultyCondition(path: string, request: Record<string, unknown> = {}): Violation | undefined {
   const conditions = readConditions(request)
   const names = Object.keys(conditions) as (keyof typeof conditions)[]
   const name = names.find((one) => request[one] !== undefined && conditions[one] === undefined)
-  if (name !== undefined) return { path: `${place}.${name}`, code: 'type', message: 'must be a text' }
+  if (name !== undefined) return { path: `${path}.${name}`, code: 'type', message: 'must be a text' }
   const { ifMatch = '*', ifModifiedSince } = conditions
   if (ifMatch !== '*' && !isEntityTagList(ifMatch))
-    return { path: `${place}.ifMatch`, code: 'entityTags', message: 'must be a list of entity tags' }
+    return { path: `${path}.ifMatch`, code: 'entityTags', message: 'must be a list of entity tags' }
   if (ifModifiedSince !== undefined && Number.isNaN(Date.parse(ifModifiedSince)))
-    return { path: `${place}.ifModifiedSince`, code: 'date-time', message: 'must be a time' }
+    return { path: `${path}.ifModifiedSince`, code: 'date-time', message: 'must be a time' }
   return undefined
 }
 
-function longAddress(place: string, addresses: Record<string, string>): Violation | undefined {
-  const long = Object.keys(addresses).find((name) => (addresses[name]?.length ?? 0) > MAX_URL_LENGTH)
+function longUrl(path: string, urls: Record<string, string>): Violation | undefined {
+  const long = Object.keys(urls).find((name) => (urls[name]?.length ?? 0) > MAX_URL_LENGTH)
   const message = `must have at most ${MAX_URL_LENGTH} characters`
-  return long === undefined ? undefined : { path: `${place}.${long}`, code: 'maxLength', message }
+  return long === undefined ? undefined : { path: `${path}.${long}`, code: 'maxLength', message }
 }
 
 /** Requires few of what each cost a search or a write. @throws ContentTooLarge */

@@ -66,7 +66,7 @@ export class BundleRequests {
 
   /**
    * Carries out the requests of a Bundle: of a batch each alone, of a transaction all or none.
-   * @throws the faults of all entries of a transaction, or another error of one, with their places
+   * @throws the faults of all entries of a transaction, or another error of one, with the path of the entry
    */
   async execute(bundle: FhirResource, request: BundleRequest): Promise<FhirResource> {
     const read = readEntries(bundle)
@@ -406,8 +406,10 @@ const isCreating = ({ entry, found }: PreparedEntry): boolean =>
 const isReading = ({ entry }: PreparedEntry): boolean => entry.method === 'GET'
 
 /** The search whose result an entry writes, or in place of which it creates. */
-const conditionOf = (entry: BundleEntry): SearchParameters | undefined =>
-  entry.method === 'POST' ? entry.ifNoneExist : isConditional(entry) ? entry.query : undefined
+function conditionOf(entry: BundleEntry): SearchParameters | undefined {
+  if (entry.method === 'POST') return entry.ifNoneExist
+  return isConditional(entry) ? entry.query : undefined
+}
 
 const CREATED_MEANWHILE =
   'Another request has created a resource that matches a condition. Send the Bundle again.'

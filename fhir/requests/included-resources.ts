@@ -8,7 +8,7 @@ import { type Include, type Includes, includeName } from '../search/includes.ts'
 import { criterionOf, type SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources, ResourceDescription } from '../sources/resource-source.ts'
 
-/** A page includes at most so many resources. */
+/** The most resources that a page includes. */
 const MAX_INCLUDED = 1000
 
 /** Searches that include resources, with the rights and the audit of all searches. */

@@ -49,7 +49,12 @@ import { findOnlyOpenPlan, findPlanOfGoal, isReadableEhr } from './patients-of-c
 import { withKnownPractitioners } from './people/practitioner-references.ts'
 import { listHiddenHistory } from './read-only/list-versions.ts'
 import type { RecordWithMetadata } from './render.ts'
-import { emptyIfUnknown, findHiddenOf, searchDeletedRecords, searchStreams } from './search-streams.ts'
+import {
+  emptyIfUnknown,
+  findHiddenRecordsOfKind,
+  searchDeletedRecords,
+  searchStreams,
+} from './search-streams.ts'
 import {
   changedNames,
   deletionInTransactionError,
@@ -218,25 +223,14 @@ class KindResources implements ResourceSource {
     { id, version, at, action, ehrId, userId, application, isPresent }: ChangeOfRecord,
     { before, after }: Partial<Record<'before' | 'after', object | null | undefined>>,
   ): ResourceVersion[] {
-    const isThere = action !== 'delete' && after && stream.isIn(after as RecordWithMetadata)
-    const wasThere = before && stream.isIn(before as RecordWithMetadata)
-    if (!isThere && !wasThere) return []
-    return [
-      {
-        type: this.#type,
-        id: resourceIdOf(stream, id),
-        version,
-        at,
-        action: isThere ? (wasThere ? action : 'create') : 'delete',
-        ehrId,
-        author: { userId, application },
-        resource: !isThere
-          ? undefined
-          : isPresent
-            ? this.#render(stream, after)
-            : this.#renderFormer(stream, after),
-      },
-    ]
+    const exists = action !== 'delete' && after && stream.isIn(after as RecordWithMetadata)
+    const existed = before && stream.isIn(before as RecordWithMetadata)
+    if (!exists && !existed) return []
+    const resourceId = resourceIdOf(stream, id)
+    const change = { type: this.#type, id: resourceId, version, at, ehrId, author: { userId, application } }
+    if (!exists) return [{ ...change, action: 'delete', resource: undefined }]
+    const resource = isPresent ? this.#render(stream, after) : this.#renderFormer(stream, after)
+    return [{ ...change, action: existed ? action : 'create', resource }]
   }
 
   /** Reads the kinds one after the other, since a search would read all of them for each page. */
@@ -259,9 +253,9 @@ class KindResources implements ResourceSource {
         .filter((stream) => stream.isIn(record as RecordWithMetadata))
         .map((stream) => this.#render(stream, record))
     const resources = await mapInSlices<object, FhirResource[]>(items, show, new TimeSlice())
+    if (next !== null) return { resources: resources.flat(), next: encodeSearchCursor([index, next]) }
     const isLast = index + 1 === this.collections.length
-    const following = next === null ? (isLast ? undefined : [index + 1]) : [index, next]
-    return { resources: resources.flat(), ...(following && { next: encodeSearchCursor(following) }) }
+    return { resources: resources.flat(), ...(!isLast && { next: encodeSearchCursor([index + 1]) }) }
   }
 
   async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
@@ -287,7 +281,7 @@ class KindResources implements ResourceSource {
     id: string,
     { tx, onDropped }: ResourceWrite,
   ): Promise<FhirResource> {
-    const stream = this.#streamFor(resource)
+    const stream = this.#requireStream(resource)
     const { kind } = stream
     const fields = await this.#withPlan(caller, kind, fieldsOf(kind, resource), tx)
     const [status = ''] = markedFieldNames(kind.fields, 'status')
@@ -299,13 +293,13 @@ class KindResources implements ResourceSource {
     })
     const { ehrId, carePlanId, goalId, [status]: sentStatus, ...body } = fields as Record<string, string>
     const parentIds = { ehrId: ehrId ?? '', ...(carePlanId && { carePlanId }), ...(goalId && { goalId }) }
-    const records = this.#recordsOf(kind)
+    const ehrRecords = this.#recordsOf(kind)
     const write = () =>
       tx
         ? auditRefusedCreation(this.#context, caller, kind.collection, parentIds.ehrId, () =>
-            records.createIn(caller, parentIds, body, id, tx),
+            ehrRecords.createIn(caller, parentIds, body, id, tx),
           )
-        : records.create(caller, parentIds, body, id)
+        : ehrRecords.create(caller, parentIds, body, id)
     if (sentStatus !== undefined && sentStatus !== 'ACTIVE')
       throw new ServiceError('RuleViolated', {
         violations: [
@@ -330,31 +324,31 @@ class KindResources implements ResourceSource {
     const kind = { ...(await this.#kindFor(stream.kind, record)), fhir: stream.mapping }
     const [status = ''] = markedFieldNames(kind.fields, 'status')
     const closes = (fieldsOf(kind, resource)[status] ?? 'ACTIVE') !== 'ACTIVE'
-    const apply = (now: FieldValues) => {
-      const next = mergeFields(kind, now, resource)
-      const changedFields = changedNames(now, next)
-      requireValidResource(kind, resource, next, { id, changedFields, before: now, onDropped })
+    const apply = (before: FieldValues) => {
+      const next = mergeFields(kind, before, resource)
+      const changedFields = changedNames(before, next)
+      requireValidResource(kind, resource, next, { id, changedFields, before, onDropped })
       requirePart(stream, next)
       return next
     }
-    const records = this.#recordsOf(kind)
-    const write = () => records.amend(caller, id, { apply, closes }, { expected, tx })
+    const ehrRecords = this.#recordsOf(kind)
+    const write = () => ehrRecords.amend(caller, id, { apply, closes }, { expected, tx })
     return this.#render(stream, await this.#locateFaults(kind, write))
   }
 
   async remove(
     caller: Caller,
     resourceId: string,
-    { expected, tx, isValidation: isTrial }: ResourceWrite,
+    { expected, tx, isValidation }: ResourceWrite,
   ): Promise<void> {
     const { stream, record } = await this.#find(caller, resourceId)
     if (stream.suffix !== '') return this.#removePart(caller, stream, record, { expected, tx })
     const { id, ehrId } = record as RecordWithMetadata & { ehrId: string }
-    const records = this.#recordsOf(stream.kind)
-    if (tx && !isTrial && isContainerClass(stream.kind.collection))
+    const ehrRecords = this.#recordsOf(stream.kind)
+    if (tx && !isValidation && isContainerClass(stream.kind.collection))
       throw deletionInTransactionError(this.#type)
-    if (tx) await records.store.remove(caller, { id } as never, { expected, tx })
-    else await records.remove(caller, { id, ehrId }, { expected })
+    if (tx) await ehrRecords.store.remove(caller, { id } as never, { expected, tx })
+    else await ehrRecords.remove(caller, { id, ehrId }, { expected })
   }
 
   /** Deletes the fields of a part. @throws RuleViolated if the record needs them */
@@ -366,29 +360,29 @@ class KindResources implements ResourceSource {
   ): Promise<void> {
     const { kind, mapping } = stream
     const ownFields = fieldsOfPart(stream)
-    const apply = (now: FieldValues) =>
-      Object.fromEntries(Object.entries(now).filter(([name]) => !ownFields.includes(name)))
+    const apply = (before: FieldValues) =>
+      Object.fromEntries(Object.entries(before).filter(([name]) => !ownFields.includes(name)))
     const work = () => this.#recordsOf(kind).amend(caller, id, { apply, closes: false }, conditions)
     await this.#locateFaults({ ...kind, fhir: mapping }, work)
   }
 
   /** Records of a kind with a limit or a natural key are compared with those before them, one after the other. */
   creationGroupOf(resource: FhirResource): string | undefined {
-    const kind = this.#findStreamFor(resource)?.kind
+    const kind = this.#findStream(resource)?.kind
     return kind && !hasCapacityLimit(kind) && !kind.naturalKey ? kind.collection : undefined
   }
 
   /** The kind whose code the resource has; the resource type decides alone if it has one kind. */
-  #findStreamFor(resource: FhirResource): ResourceStream | undefined {
+  #findStream(resource: FhirResource): ResourceStream | undefined {
     const wholeStreams = this.#streams.filter(({ suffix }) => suffix === '')
-    const [first, ...others] = wholeStreams
+    const [first, ...otherStreams] = wholeStreams
     const isMeant = ({ kind }: ResourceStream) => kind.fhir.isMeant?.(resource) ?? false
-    return others.length === 0 ? first : wholeStreams.find(isMeant)
+    return otherStreams.length === 0 ? first : wholeStreams.find(isMeant)
   }
 
   /** @throws RuleViolated for a code or a questionnaire that no kind has */
-  #streamFor(resource: FhirResource): ResourceStream {
-    const found = this.#findStreamFor(resource)
+  #requireStream(resource: FhirResource): ResourceStream {
+    const found = this.#findStream(resource)
     if (found) return found
     const element = this.#type === 'QuestionnaireResponse' ? 'questionnaire' : 'code'
     throw new ServiceError('RuleViolated', {
@@ -518,7 +512,7 @@ class KindResources implements ResourceSource {
     }
     const hiddenIn = await this.#findCollections({ _id: id, ...IS_HIDDEN }, streams)
     for (const stream of streams.filter(({ kind }) => hiddenIn.has(kind.collection))) {
-      const record = (await findHiddenOf(this.#context, caller, stream.kind, [{ id }])).get(id)
+      const record = (await findHiddenRecordsOfKind(this.#context, caller, stream.kind, [{ id }])).get(id)
       if (record && stream.isIn(record)) return { stream, record, isHidden: true as const }
     }
     return undefined

@@ -162,7 +162,7 @@ interface Subject {
   addresses: readonly StoredAddress[]
 }
 
-/** A Patient shows at most so many contacts, and as many addresses. */
+/** The most contacts of a Patient, and the most addresses. */
 const CONTACTS = { limit: 100 }
 
 /** Contacts and addresses have versions of their own, and can be deleted. */
@@ -172,5 +172,5 @@ function versionOf(person: StoredPerson, ...details: (readonly (StoredContact | 
   return [person.version, ...(versions.length > 0 ? [digest] : [])].join('.')
 }
 
-/** A search covers at most so many EHRs. */
+/** The most EHRs that a search covers. */
 const MAX_EHRS = 100

@@ -37,22 +37,24 @@ interface StreamSearch<S extends SearchCriteria> {
   search: S
 }
 
-/** A found resource and its place in the order. */
-interface Found {
+/** A found resource and its position in the order. */
+interface SearchHit {
   /** The value of the sort field in milliseconds; a missing one comes before all others. */
-  at: number
+  sortTime: number
   id: string
   suffix: string
   resource(): FhirResource
 }
 
-type Key = Pick<Found, 'at' | 'id' | 'suffix'>
+type Key = Pick<SearchHit, 'sortTime' | 'id' | 'suffix'>
 type Conditions = Readonly<Record<string, unknown>>
 
-/** The end of a page: the records up to `after` are complete, of the next one the resources up to `within`. */
+/** The end of a page. */
 interface Position {
-  after: Omit<Key, 'suffix'> | undefined
-  within: Key | undefined
+  /** The last record all of whose resources are shown. */
+  completeUpTo: Omit<Key, 'suffix'> | undefined
+  /** The last resource of the next record, which is shown only in part. */
+  partlyShown: Key | undefined
 }
 
 /** Searches all streams and merges what they find. */
@@ -61,40 +63,55 @@ export async function searchStreams(
   caller: Caller,
   { streams, recordsOf, search }: StreamSearch<ResourceSearch>,
 ): Promise<FoundResources> {
-  const [ehrId, ...others] = await searchedEhrIds(context, caller, search.criteria)
+  const [ehrId, ...otherEhrIds] = await searchedEhrIds(context, caller, search.criteria)
   if (ehrId === undefined) return { resources: [], ...(search.total && { total: 0 }) }
   const position = search.after === undefined ? START : decodePosition(search.after)
   const direction = orderOf(streams[0], search) === 'asc' ? 1 : -1
-  const ehrIds = [ehrId, ...others] as const
+  const ehrIds = [ehrId, ...otherEhrIds] as const
   const allReads = recordReads(streams, search)
   const collections = allReads.map(({ kind }) => kind.collection)
   const { ehrs, nonempty } = await findEhrContents(context, ehrIds, collections)
-  const place = { ehrIds, ehr: ehrs.get(ehrId) }
+  const scope = { ehrIds, ehr: ehrs.get(ehrId) }
   const found = allReads.filter(({ kind }) => nonempty.has(kind.collection))
   // A search that finds nothing is in the audit, too.
   const reads = found.length > 0 ? found : allReads.slice(0, 1)
   const pages = await runAuditedReads(context, (tx) =>
-    Promise.all(reads.map((read) => readStreams(recordsOf, caller, read, place, search, position, tx))),
+    Promise.all(reads.map((read) => readStreams(recordsOf, caller, read, scope, search, position, tx))),
   )
-  const compare = (a: Key, b: Key) => direction * compareKeys(a, b) || compareTexts(a.suffix, b.suffix)
-  const total = pages.reduce((sum, page) => sum + (page.total ?? 0), 0)
-  const { within } = position
-  // What follows the last record of an incomplete page is not known yet.
-  const ends = pages.flatMap(({ end }) => end ?? []).sort(compare)
-  const [end] = ends
-  const all = pages
-    .flatMap(({ items }) => items)
-    .filter((one) => within === undefined || compare(one, within) > 0)
-    .sort(compare)
-  const earlierItems = all.filter((one) => !end || direction * compareKeys(one, end) < 0)
-  const complete = earlierItems.length > 0 ? earlierItems : all.filter((one) => end && compare(one, end) <= 0)
-  const page = complete.slice(0, search.count)
-  const next = nextPosition(page, complete[search.count], end, position)
+  const { page, next } = mergePages(pages, { position, direction, count: search.count })
   return {
     resources: page.map((one) => one.resource()),
     ...(next && search.count > 0 && { next: encodePosition(next) }),
-    ...(search.total && { total }),
+    ...(search.total && { total: pages.reduce((sum, { total = 0 }) => sum + total, 0) }),
   }
+}
+
+/** What a read found. */
+interface StreamPage {
+  hits: SearchHit[]
+  /** The last position, if there is more. */
+  end: Key | undefined
+  total: number | undefined
+}
+
+/** Merges the pages of several reads. @returns the hits of one page, and the position of the next one */
+function mergePages(
+  pages: readonly StreamPage[],
+  { position, direction, count }: { position: Position; direction: 1 | -1; count: number },
+): { page: SearchHit[]; next: Position | undefined } {
+  const compare = (a: Key, b: Key) => direction * compareKeys(a, b) || compareTexts(a.suffix, b.suffix)
+  const { partlyShown } = position
+  // Hits after the last record of an incomplete page are not known yet.
+  const [end] = pages.flatMap((one) => one.end ?? []).sort(compare)
+  const hits = pages
+    .flatMap((one) => one.hits)
+    .filter((one) => partlyShown === undefined || compare(one, partlyShown) > 0)
+    .sort(compare)
+  const earlierHits = hits.filter((one) => !end || direction * compareKeys(one, end) < 0)
+  const completeHits =
+    earlierHits.length > 0 ? earlierHits : hits.filter((one) => end && compare(one, end) <= 0)
+  const page = completeHits.slice(0, count)
+  return { page, next: nextPosition(page, completeHits[count], end, position) }
 }
 
 /** Records of one kind that are read for one or several streams. */
@@ -123,7 +140,7 @@ const conditionsOf = ({ criteria }: SearchCriteria): RecordConditions =>
   recordConditionsOf(criteria.filter((one) => !isPatientCriterion(one)))
 
 /**
- * Searches deleted records and parts: each in its history, and those that are hidden with what they belong to.
+ * Searches deleted records and parts: each in its history, and those that are hidden with their plan, goal, task or event.
  * @returns the ids of the resources that they were
  */
 export async function searchDeletedRecords(
@@ -140,7 +157,7 @@ export async function searchDeletedRecords(
     if (!where || streamKeys.length === 0) continue
     const { store } = recordsOf(stream.kind)
     const conditions = { ...where, ...stream.where }
-    const hiddenRecords = await findHiddenOf(context, caller, stream.kind, streamKeys, conditions)
+    const hiddenRecords = await findHiddenRecordsOfKind(context, caller, stream.kind, streamKeys, conditions)
     for (const { id, ehrId, version } of streamKeys) {
       const key = { id, ehrId } as never
       const isFound =
@@ -171,7 +188,7 @@ async function findDeletedPart(
  * Finds records that are hidden because their plan, goal, task or event is deleted, and audits that.
  * @returns by id, those that the caller could read before, in EHRs that the caller can read
  */
-export async function findHiddenOf(
+export async function findHiddenRecordsOfKind(
   context: StoreContext,
   caller: Caller,
   { collection, schema }: MappedKind,
@@ -191,46 +208,46 @@ export async function findHiddenOf(
   return new Map(readable.map(({ id, document }) => [id, format.fromStored(document) as RecordWithMetadata]))
 }
 
-/** One record tells that a page follows, one may have been shown in part, and the last one is not known to be whole. */
+/** One record more shows that there is a next page, one may have been shown in part, and the last may be incomplete. */
 const LOOK_AHEAD = 3
 
 async function readStreams(
   recordsOf: RecordsOf,
   caller: Caller,
   { kind, streams, where }: RecordRead,
-  place: Pick<RecordSearch, 'ehrIds' | 'ehr'>,
+  scope: Pick<RecordSearch, 'ehrIds' | 'ehr'>,
   search: ResourceSearch,
-  { after }: Position,
+  { completeUpTo }: Position,
   tx: AuditedReads,
-): Promise<{ items: Found[]; end: Key | undefined; total: number | undefined }> {
+): Promise<StreamPage> {
   const list = kind.fhir.list
   const { sort } = kind.lists[list ?? 'ofEhr'] as { sort: string }
   const page = {
     limit: search.count + LOOK_AHEAD,
     count: search.total,
     ...(search.order && { order: search.order }),
-    ...(after && { after: positionOf(after) }),
+    ...(completeUpTo && { after: cursorPositionOf(completeUpTo) }),
   }
   const read = await recordsOf(kind)
-    .search(caller, { ...place, where, list }, page, tx)
+    .search(caller, { ...scope, where, list }, page, tx)
     .catch(emptyIfUnknown)
-  const items = (read.items as unknown as RecordWithMetadata[]).flatMap((record) => {
-    const at = record[sort] === undefined ? MISSING : Date.parse(String(record[sort]))
+  const hits = (read.items as unknown as RecordWithMetadata[]).flatMap((record) => {
+    const sortTime = record[sort] === undefined ? MISSING : Date.parse(String(record[sort]))
     const matchingStreams = streams.filter((stream) => stream.isIn(record))
     return matchingStreams.map(({ suffix, render }) => ({
-      at,
+      sortTime,
       id: record.id,
       suffix,
       resource: () => render(record),
     }))
   })
-  return { items, end: read.next === null ? undefined : items.at(-1), total: read.total }
+  return { hits, end: read.next === null ? undefined : hits.at(-1), total: read.total }
 }
 
 const MISSING = Number.NEGATIVE_INFINITY
 
-const positionOf = ({ at, id }: Omit<Key, 'suffix'>): CursorPosition => ({
-  value: at === MISSING ? null : new Date(at),
+const cursorPositionOf = ({ sortTime, id }: Omit<Key, 'suffix'>): CursorPosition => ({
+  value: sortTime === MISSING ? null : new Date(sortTime),
   id,
 })
 
@@ -245,40 +262,40 @@ function orderOf(stream: ResourceStream | undefined, { order }: ResourceSearch):
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 const compareKeys = (a: Omit<Key, 'suffix'>, b: Omit<Key, 'suffix'>): number =>
-  a.at - b.at || compareTexts(a.id, b.id)
+  a.sortTime - b.sortTime || compareTexts(a.id, b.id)
 
-const START: Position = { after: undefined, within: undefined }
+const START: Position = { completeUpTo: undefined, partlyShown: undefined }
 
 function nextPosition(
-  page: readonly Found[],
-  following: Found | undefined,
+  page: readonly SearchHit[],
+  following: SearchHit | undefined,
   end: Key | undefined,
   before: Position,
 ): Position | undefined {
   const last = page.at(-1)
-  if (!last || !following) return end && { after: last ?? end, within: undefined }
-  if (following.id !== last.id) return { after: last, within: undefined }
+  if (!last || !following) return end && { completeUpTo: last ?? end, partlyShown: undefined }
+  if (following.id !== last.id) return { completeUpTo: last, partlyShown: undefined }
   const complete = page.findLast(({ id }) => id !== last.id)
-  return { after: complete ?? before.after, within: last }
+  return { completeUpTo: complete ?? before.completeUpTo, partlyShown: last }
 }
 
-function encodePosition({ after, within }: Position): string {
-  const inner = within ? [within.at, within.id, within.suffix] : []
-  return encodeSearchCursor([after?.at ?? null, after?.id ?? '', ...inner])
+function encodePosition({ completeUpTo, partlyShown }: Position): string {
+  const partlyShownKey = partlyShown ? [partlyShown.sortTime, partlyShown.id, partlyShown.suffix] : []
+  return encodeSearchCursor([completeUpTo?.sortTime ?? null, completeUpTo?.id ?? '', ...partlyShownKey])
 }
 
 /** @throws InvalidInput */
 function decodePosition(text: string): Position {
-  const [at, id, ...inner] = decodeSearchCursor(text)
-  const [innerAt, innerId, suffix] = inner
-  const after = at === null && id === '' ? undefined : decodeKey(at, id)
-  if (inner.length === 0 && after) return { after, within: undefined }
-  if (inner.length !== 3 || typeof suffix !== 'string') throw invalidSearchCursor()
-  return { after, within: { ...decodeKey(innerAt, innerId), suffix } }
+  const [time, id, ...partlyShownKey] = decodeSearchCursor(text)
+  const [partTime, partId, suffix] = partlyShownKey
+  const completeUpTo = time === null && id === '' ? undefined : decodeKey(time, id)
+  if (partlyShownKey.length === 0 && completeUpTo) return { completeUpTo, partlyShown: undefined }
+  if (partlyShownKey.length !== 3 || typeof suffix !== 'string') throw invalidSearchCursor()
+  return { completeUpTo, partlyShown: { ...decodeKey(partTime, partId), suffix } }
 }
 
 /** JSON has no infinite numbers, so that a missing value is null there. @throws InvalidInput */
-function decodeKey(at: unknown, id: unknown): Omit<Key, 'suffix'> {
-  if (!(at === null || isTime(at)) || typeof id !== 'string' || id === '') throw invalidSearchCursor()
-  return { at: at ?? MISSING, id }
+function decodeKey(time: unknown, id: unknown): Omit<Key, 'suffix'> {
+  if (!(time === null || isTime(time)) || typeof id !== 'string' || id === '') throw invalidSearchCursor()
+  return { sortTime: time ?? MISSING, id }
 }

@@ -70,7 +70,7 @@ export interface ResourceDescription {
   plural: string
   profiles: readonly string[]
   interactions: readonly Interaction[]
-  /** Operations beside the interactions: the URIs of their definitions by name. */
+  /** Operations in addition to the interactions: the URIs of their definitions by name. */
   operations?: Readonly<Record<string, string>>
   /** The codes of the resources as tokens, if all have one of some codes. */
   codes?: readonly string[]

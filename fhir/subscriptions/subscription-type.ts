@@ -132,7 +132,7 @@ export class FhirSubscriptions implements ResourceSource {
         tx: within,
         expected,
       })
-      // What happens during a pause is not told.
+      // Changes during a pause are not reported.
       if (!isActive(before, this.#context.clock()))
         await this.events.start(within.session, subscription.id, position)
       return subscription

@@ -19,17 +19,17 @@ const isEmpty = (value: unknown): boolean => value === undefined || value === ''
 
 /** A field as one value at a path. */
 export function valueElement(field: string, path: string): FhirElement {
-  const place = elementPath(path)
+  const fhirPath = elementPath(path)
   return {
     paths: { [field]: path },
-    show: (record) => (isEmpty(record[field]) ? {} : place.show(record[field])),
-    read: (resource) => ({ [field]: place.read(resource) }),
+    show: (record) => (isEmpty(record[field]) ? {} : fhirPath.show(record[field])),
+    read: (resource) => ({ [field]: fhirPath.read(resource) }),
   }
 }
 
 /** Several fields as the members of one item of a list: `itemElement('dosage', [valueElement('dosage', 'text')])`. */
 export function itemElement(path: string, members: readonly FhirElement[]): FhirElement {
-  const place = elementPath(`${path}[0]`)
+  const fhirPath = elementPath(`${path}[0]`)
   const items = itemsPath(path)
   return {
     paths: Object.fromEntries(
@@ -39,7 +39,7 @@ export function itemElement(path: string, members: readonly FhirElement[]): Fhir
     ),
     show: (record) => {
       const item = joinElements(members.map((member) => member.show(record)))
-      return Object.keys(item).length === 0 ? {} : place.show(item)
+      return Object.keys(item).length === 0 ? {} : fhirPath.show(item)
     },
     read: (resource) => {
       const item = items(resource)[0] ?? {}
@@ -90,16 +90,16 @@ export function codeElement(
   codes: Readonly<Record<string, string>>,
 ): FhirElement {
   const words = new Map(Object.entries(codes).map(([word, code]) => [code, word]))
-  const place = elementPath(path)
+  const fhirPath = elementPath(path)
   return {
     paths: { [field]: path },
     codes: { [field]: Object.values(codes) },
     show: (record) => {
       const code = codes[String(record[field])]
-      return code === undefined ? {} : place.show(code)
+      return code === undefined ? {} : fhirPath.show(code)
     },
     read: (resource) => {
-      const code = place.read(resource)
+      const code = fhirPath.read(resource)
       return { [field]: words.get(code as string) ?? code }
     },
   }
@@ -107,9 +107,9 @@ export function codeElement(
 
 /** The elements in the list at a path. */
 const itemsPath = (path: string) => {
-  const place = elementPath(path)
+  const fhirPath = elementPath(path)
   return (resource: FhirJson): readonly FhirJson[] => {
-    const items = place.read(resource)
+    const items = fhirPath.read(resource)
     return Array.isArray(items) ? items.filter((one) => typeof one === 'object' && one !== null) : []
   }
 }
@@ -127,13 +127,13 @@ export function conceptElement(
   codes: Readonly<Record<string, string>> = {},
 ): FhirElement {
   const words = new Map(Object.entries(codes).map(([word, code]) => [code, word]))
-  const place = elementPath(path)
+  const fhirPath = elementPath(path)
   const codingsOf = itemsPath(`${path}.coding`)
   return {
     paths: { [field]: path },
     show: (record) => {
       const word = record[field] as string | undefined
-      return word === undefined ? {} : place.show({ coding: [{ system, code: codes[word] ?? word }] })
+      return word === undefined ? {} : fhirPath.show({ coding: [{ system, code: codes[word] ?? word }] })
     },
     read: (resource) => {
       const code = codingsOf(resource).find((one) => one.system === system)?.code
@@ -196,11 +196,11 @@ export function userIdOf(reference: unknown): unknown {
 
 /** A field with the id of another record, as a reference. */
 export function referenceElement(field: string, path: string, type: string): FhirElement {
-  const place = elementPath(`${path}.reference`)
+  const fhirPath = elementPath(`${path}.reference`)
   return {
     paths: { [field]: path },
-    show: (record) => (record[field] === undefined ? {} : place.show(`${type}/${record[field]}`)),
-    read: (resource) => ({ [field]: referencedId(place.read(resource), type) }),
+    show: (record) => (record[field] === undefined ? {} : fhirPath.show(`${type}/${record[field]}`)),
+    read: (resource) => ({ [field]: referencedId(fhirPath.read(resource), type) }),
   }
 }
 

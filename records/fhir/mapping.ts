@@ -11,7 +11,7 @@ export interface FhirResource {
   [element: string]: unknown
 }
 
-/** A resource that shows a part of a record, beside the resource of the record itself. */
+/** A resource that shows a part of a record, in addition to the resource of the record itself. */
 export interface FhirPart {
   profile?: string
   /** Each of these resources has one of these codes. */

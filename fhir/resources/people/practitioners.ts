@@ -10,7 +10,7 @@ import type { FoundResources, ResourceSource, ResourceType } from '../../sources
 import { humanName, photoOf } from './human-name.ts'
 import { NAME_PARAMETERS, searchPersons } from './person-search.ts'
 
-/** A search that names no users covers at most so many. */
+/** The most users that a search covers if it names none. */
 const MAX_USERS = 100
 
 /** Users as practitioners: the caller, and the users who are connected with the caller. A helper sees none. */

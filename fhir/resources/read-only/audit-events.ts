@@ -43,7 +43,8 @@ function resourceTypeOf(type: string): string | undefined {
   if (type === 'Ehr') return 'Patient'
   if (type === Composition.collection) return 'DocumentReference'
   const form = formOf(type)
-  return isMapped(form) ? form.type : form && 'shownAs' in form ? form.shownAs : undefined
+  if (isMapped(form)) return form.type
+  return form && 'shownAs' in form ? form.shownAs : undefined
 }
 
 /** A record that was accessed: by its resource, or by its id if FHIR does not show it. */

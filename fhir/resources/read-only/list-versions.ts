@@ -22,7 +22,7 @@ import type {
 } from '../../sources/resource-source.ts'
 import { searchedEhrIds } from '../patients-of-caller.ts'
 
-/** A page of the history of types has at most so many versions: each needs a query of its own. */
+/** The most versions of a page of the history of types. Each needs a query of its own. */
 const MAX_VERSIONS = 100
 
 /** Rounds of reading changes for one page: the app of the caller may find the versions of only some of them. */
@@ -77,8 +77,8 @@ export async function listVersions(
     .filter((name) => isReadableByHelper(caller, helperActOf(name)))
   const { found, unread } = await findVersions(
     { from, count },
-    (place, limit) =>
-      listChanges(context.db, caller, { ehrIds: ehrs.searched, collections, since, from: place, limit }),
+    (position, limit) =>
+      listChanges(context.db, caller, { ehrIds: ehrs.searched, collections, since, from: position, limit }),
     (change) =>
       types.flatMap(({ description, source }) => limitVersions(caller, description, source, change)),
   )

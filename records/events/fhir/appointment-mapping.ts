@@ -35,7 +35,7 @@ const PARTICIPANT_STATUSES: Readonly<Record<string, string>> = {
 
 const INVITATIONS = new Map(Object.entries(PARTICIPANT_STATUSES).map(([word, code]) => [code, word]))
 
-/** FHIR demands an end beside a start. An event without one says that it has none. */
+/** FHIR demands an end if there is a start. An event without an end says that it has none. */
 const endElement: FhirElement = {
   paths: { end: 'end' },
   show: ({ end }) =>
@@ -73,13 +73,13 @@ const participantsElement: FhirElement = {
       const mvUid = userIdOf(one.actor)
       return mvUid === undefined ? [] : [{ mvUid, status: INVITATIONS.get(String(one.status)) ?? one.status }]
     })
-    const place = all
+    const location = all
       .map(({ actor }) => actor as FhirJson | undefined)
       .find((one) => one?.type === 'Location')
     return {
       ehrId: all.map((one) => actorOf(one, 'Patient')).find((id) => id !== undefined),
       participants,
-      location: place?.display,
+      location: location?.display,
     }
   },
 }

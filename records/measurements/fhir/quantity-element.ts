@@ -52,14 +52,14 @@ function readQuantity(name: string, quantity: Quantity, element: unknown): Field
 
 /** A quantity and its unit. @param path `valueQuantity` */
 export function quantityElement(name: string, quantity: Quantity, path = 'valueQuantity'): FhirElement {
-  const place = elementPath(path)
+  const fhirPath = elementPath(path)
   return {
     paths: { [name]: `${path}.value`, [`${name}Unit`]: `${path}.code` },
     show: (record) => {
       const element = showQuantity(name, quantity, record)
-      return element ? place.show(element) : {}
+      return element ? fhirPath.show(element) : {}
     },
-    read: (resource) => readQuantity(name, quantity, place.read(resource)),
+    read: (resource) => readQuantity(name, quantity, fhirPath.read(resource)),
   }
 }
 

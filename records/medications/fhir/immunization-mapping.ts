@@ -21,7 +21,7 @@ const unknownDateElement: FhirElement = {
   read: () => ({}),
 }
 
-/** FHIR demands the number of the dose beside disease and series. */
+/** FHIR demands the number of the dose if there is a disease or a series. */
 const unknownDoseElement: FhirElement = {
   paths: {},
   show: ({ doseNumber, seriesDoses, targetDisease }) =>

@@ -57,7 +57,7 @@ function sentValidation(body: RawContent, type: string, mode: ValidationMode): S
   const json = sentFhirJson(body)
   const { resourceType, parameter } = (json ?? {}) as FhirResource
   if (resourceType !== 'Parameters') return { mode, resource: requireResource(json, type) }
-  const sent: SentValidation = { mode, resource: undefined }
+  const validation: SentValidation = { mode, resource: undefined }
   for (const [i, one] of (Array.isArray(parameter) ? parameter : []).entries()) {
     const {
       name,
@@ -67,9 +67,9 @@ function sentValidation(body: RawContent, type: string, mode: ValidationMode): S
       valueCanonical = valueUri,
     } = (one ?? {}) as Record<string, unknown>
     if (name === 'mode' && VALIDATION_MODES.includes(valueCode as ValidationMode))
-      sent.mode = valueCode as ValidationMode
-    else if (name === 'profile' && typeof valueCanonical === 'string') sent.profile = valueCanonical
-    else if (name === 'resource') sent.resource = requireResource(resource, type)
+      validation.mode = valueCode as ValidationMode
+    else if (name === 'profile' && typeof valueCanonical === 'string') validation.profile = valueCanonical
+    else if (name === 'resource') validation.resource = requireResource(resource, type)
     else
       throw new ServiceError('InvalidInput', {
         violations: [
@@ -81,7 +81,7 @@ function sentValidation(body: RawContent, type: string, mode: ValidationMode): S
         ],
       })
   }
-  return sent
+  return validation
 }
 
 /** The reply to a request that validates a write: the issues that the write would have. */
