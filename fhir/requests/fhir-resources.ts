@@ -30,7 +30,8 @@ import {
   type SearchParameters,
   usedParameters,
 } from '../search/parse-search.ts'
-import { limitToApp, mayFind, permitTypes, type SourceMethod } from '../sources/app-limits.ts'
+import { mayFind, permitTypes } from '../sources/app-limits.ts'
+import { limitToApp, type SourceMethod } from '../sources/limited-source.ts'
 import type { ResourceSearch } from '../sources/resource-search.ts'
 import type {
   FhirServices,
@@ -61,7 +62,7 @@ interface ValidationRequest {
   newId: string
   /** undefined for a deletion. */
   resource: FhirResource | undefined
-  /** Elements that would not be kept are warnings. */
+  /** Elements that would be dropped are warnings. */
   isLenient: boolean
 }
 
@@ -125,9 +126,9 @@ export class FhirResources {
   /** A method of a source, restricted to what the app of the caller may do. @throws MethodNotAllowed; NotFound */
   #methodOf<M extends SourceMethod>(type: string, interaction: Interaction, method: M) {
     const { description, source } = this.#sourceOf(type, interaction)
-    const perform = source[method]?.bind(source) as NonNullable<ResourceSource[M]> | undefined
-    if (!perform) throw unsupportedError(type, interaction)
-    return { description, perform: limitToApp(description, interaction, method, source, perform) }
+    if (!source[method]) throw unsupportedError(type, interaction)
+    const limited = limitToApp(description, interaction, source)
+    return { description, perform: limited[method].bind(limited) as NonNullable<ResourceSource[M]> }
   }
 
   /** The address of a version of a resource, or of the resource if its versions cannot be read. */

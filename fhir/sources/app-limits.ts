@@ -6,7 +6,6 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import type { AuditedReads } from '../../records/store/writing/transaction.ts'
 import type { AppPermit } from '../../schemas/accounts/app.ts'
 import { ifNotFound, ServiceError } from '../../schemas/errors.ts'
-import { criterionOf, type ResourceSearch } from './resource-search.ts'
 import type {
   ExportSource,
   Interaction,
@@ -27,12 +26,6 @@ const LETTERS: Readonly<Record<Interaction, string>> = {
   patch: 'u',
   delete: 'd',
 }
-
-/** The methods of a source that act for a caller. */
-export type SourceMethod = Exclude<
-  keyof ResourceSource,
-  'collections' | 'partCollections' | 'versionsOf' | 'exportPage' | 'creationGroupOf'
->
 
 /** The reach of an app with one interaction on one type. */
 interface AppReach {
@@ -77,7 +70,7 @@ function findReachIn(
   return reach?.isInCompartment && ehrId !== app.patient ? undefined : reach
 }
 
-const scopeError = (detail: string) =>
+export const scopeError = (detail: string) =>
   new ServiceError('Forbidden', { detail, tokenFault: 'insufficient_scope' })
 
 /** Whether the app of a caller, if there is one, has a scope to search a type. */
@@ -85,7 +78,11 @@ export const mayFind = ({ app }: Caller, description: ResourceDescription): bool
   app === undefined || findReach(app, description, 'search-type') !== undefined
 
 /** @throws Forbidden for nothing */
-function reachOf(app: AppPermit, description: ResourceDescription, interaction: Interaction): AppReach {
+export function reachOf(
+  app: AppPermit,
+  description: ResourceDescription,
+  interaction: Interaction,
+): AppReach {
   const reach = findReach(app, description, interaction)
   if (reach) return reach
   throw scopeError(`The app has no scope for ${interaction} of ${description.type}.`)
@@ -99,134 +96,44 @@ const categoriesOf = ({ category }: FhirResource): { system?: string; code?: str
     return Array.isArray(coding) ? coding : []
   })
 
-const isOfCategory = (resource: FhirResource, categories: readonly string[]): boolean =>
+export const isOfCategory = (resource: FhirResource, categories: readonly string[]): boolean =>
   categories.some((category) => categoriesOf(resource).some((one) => matchesToken(one, category)))
 
-type Rest = readonly unknown[]
-type Method = (caller: Caller, ...rest: never[]) => Promise<unknown>
-
-/** A resource of another category looks as if it did not exist. */
-function hideOthers<T extends FhirResource | undefined>(resource: T, categories: readonly string[]): T {
-  if (resource && !isOfCategory(resource, categories)) throw new ServiceError('NotFound')
-  return resource
-}
-
-function requireCategory(resource: FhirResource, categories: readonly string[]): void {
-  if (isOfCategory(resource, categories)) return
-  throw scopeError('The app has no scope for resources of this category.')
-}
-
-/** Reads a resource of the source, or the version of it with this number. */
-type ReadOwn = (id: unknown, version?: number) => Promise<FhirResource | undefined>
-
-/** A method of a source, restricted to categories. */
-type LimitedMethod = (
-  perform: (...rest: Rest) => Promise<unknown>,
+/** Whether a version shows one of these categories. A deletion shows no resource, and has those of the version before. */
+const isVersionOfCategory = (
+  { resource }: ResourceVersion,
+  former: FhirResource | undefined,
   categories: readonly string[],
-  rest: Rest,
-  readOwn: ReadOwn,
-) => Promise<unknown>
+): boolean => {
+  const shownResource = resource ?? former
+  return shownResource !== undefined && isOfCategory(shownResource, categories)
+}
 
-/** Keeps the versions of these categories. A deletion shows no resource. It has the categories of the version before. */
-async function keepCategories(
+type ReadVersion = (id: string, version: number) => Promise<FhirResource>
+
+/** Keeps the versions of one resource that have these categories. */
+export async function keepCategories(
   versions: readonly ResourceVersion[],
   categories: readonly string[],
-  readOwn: ReadOwn,
+  readVersion: ReadVersion,
 ): Promise<ResourceVersion[]> {
-  const isShown = async ({ id, version, resource }: ResourceVersion): Promise<boolean> => {
-    const shownResource = resource ?? (await readOwn(id, version - 1).catch(ifNotFound(undefined)))
-    return shownResource !== undefined && isOfCategory(shownResource, categories)
+  const isShown = async (one: ResourceVersion): Promise<boolean> => {
+    const former = one.resource ? undefined : readVersion(one.id, one.version - 1)
+    return isVersionOfCategory(one, await former?.catch(ifNotFound(undefined)), categories)
   }
   const areShown = await Promise.all(versions.map(isShown))
   return versions.filter((_, i) => areShown[i])
 }
 
-const readInCategories: LimitedMethod = async (perform, categories, rest) =>
-  hideOthers((await perform(...rest)) as FhirResource, categories)
-
-const withCategories: LimitedMethod = (perform, categories, [search, ...rest]) => {
-  const { criteria, ...others } = search as ResourceSearch
-  return perform({ ...others, criteria: [...criteria, criterionOf('category', categories)] }, ...rest)
-}
-
-/** A method that is not named here is refused to an app with limited categories. */
-const BY_CATEGORY: Partial<Record<SourceMethod, LimitedMethod>> = {
-  read: readInCategories,
-  readVersion: readInCategories,
-  history: async (perform, categories, rest, readOwn) => {
-    const found = (await perform(...rest)) as { versions: ResourceVersion[] }
-    const versions = await keepCategories(found.versions, categories, readOwn)
-    if (versions.length === found.versions.length) return found
-    if (versions.length === 0) throw new ServiceError('NotFound')
-    return { ...found, versions, total: undefined }
-  },
-  search: withCategories,
-  searchDeleted: withCategories,
-  create: (perform, categories, [resource, ...rest]) => {
-    requireCategory(resource as FhirResource, categories)
-    return perform(resource, ...rest)
-  },
-  update: async (perform, categories, [id, resource, ...rest], readOwn) => {
-    hideOthers(await readOwn(id), categories)
-    requireCategory(resource as FhirResource, categories)
-    return perform(id, resource, ...rest)
-  },
-  remove: async (perform, categories, [id, ...rest], readOwn) => {
-    hideOthers(await readOwn(id), categories)
-    return perform(id, ...rest)
-  },
-}
-
-const withinReach = (caller: Caller, app: AppPermit, isInCompartment: boolean): Caller => ({
+/** The caller, whose app may be limited to its patient. The stores then find only records of that EHR. */
+export const withinReach = (caller: Caller, app: AppPermit, isInCompartment: boolean): Caller => ({
   ...caller,
   compartment: isInCompartment && app.patient !== undefined ? compartmentOf(app.patient) : undefined,
 })
 
-/** Whether this is the Patient that the scope fhirUser names. */
-const isUser = ({ userEhr }: AppPermit, { type }: ResourceDescription, id: unknown): boolean =>
-  type === 'Patient' && userEhr !== undefined && userEhr === id
-
 /** Requires that the app of a caller, if there is one, has a scope for an interaction. @throws Forbidden */
 export function requireScope({ app }: Caller, type: ResourceDescription, interaction: Interaction): void {
   if (app) reachOf(app, type, interaction)
-}
-
-const limitedToCategoriesError = () => scopeError('The scopes of the app are limited to categories.')
-
-const readsOf =
-  (source: ResourceSource, caller: Caller): ReadOwn =>
-  async (id, version) =>
-    version === undefined
-      ? source.read(caller, String(id))
-      : source.readVersion?.(caller, String(id), version)
-
-/**
- * Restricts a method of a source to what the app of a caller may do. Every access to resources goes through here; other
- * callers are not restricted. The compartment of a patient holds in the stores: every query asks for the permission
- * entry that all records of the EHR have.
- */
-export function limitToApp<M extends SourceMethod>(
-  description: ResourceDescription,
-  interaction: Interaction,
-  method: M,
-  source: ResourceSource,
-  perform: NonNullable<ResourceSource[M]>,
-): NonNullable<ResourceSource[M]> {
-  const performWithinLimits = async (caller: Caller, ...rest: never[]): Promise<unknown> => {
-    const { app } = caller
-    const work = perform as Method
-    if (!app) return work(caller, ...rest)
-    if (interaction === 'read' && isUser(app, description, rest[0]))
-      return work(withinReach(caller, app, false), ...rest)
-    const { isInCompartment, categories } = reachOf(app, description, interaction)
-    const limitedCaller = withinReach(caller, app, isInCompartment)
-    const performAs = (...parameters: Rest) => work(limitedCaller, ...(parameters as never[]))
-    if (categories === undefined) return performAs(...rest)
-    const byCategory = BY_CATEGORY[method]
-    if (!byCategory) throw limitedToCategoriesError()
-    return byCategory(performAs, categories, rest, readsOf(source, limitedCaller))
-  }
-  return performWithinLimits as unknown as NonNullable<ResourceSource[M]>
 }
 
 /**
@@ -299,12 +206,10 @@ export function limitVersions(
   if (!reach) return []
   const { categories } = reach
   if (!categories) return versions
-  // A deletion shows no resource. It has the categories of the version before.
   const former =
     source.versionsOf?.({ ...change, action: 'create', before: null, after: change.before }) ?? []
-  const isShown = ({ id, resource = former.find((one) => one.id === id)?.resource }: ResourceVersion) =>
-    resource !== undefined && isOfCategory(resource, categories)
-  return versions.filter(isShown)
+  const formerOf = ({ id }: ResourceVersion) => former.find((one) => one.id === id)?.resource
+  return versions.filter((one) => isVersionOfCategory(one, formerOf(one), categories))
 }
 
 /** Restricts the versions of one resource to those that the app of a caller may find. @throws NotFound for none */
@@ -320,7 +225,11 @@ export async function limitHistory(
   const [reach] = reaches
   if (reaches.includes(undefined) || !reach) throw new ServiceError('NotFound')
   const { categories } = reach
-  return categories ? keepCategories(versions, categories, readsOf(source, caller)) : [...versions]
+  if (!categories) return [...versions]
+  return keepCategories(versions, categories, async (id, version) => {
+    if (!source.readVersion) throw new ServiceError('NotFound')
+    return source.readVersion(caller, id, version)
+  })
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { MAX_SEARCHED_PATIENTS, searchedEhrIds } from '../resources/patients-of-caller.ts'
-import { limitToApp } from '../sources/app-limits.ts'
+import { limitToApp } from '../sources/limited-source.ts'
 import { criterionOf, type SearchCriterion } from '../sources/resource-search.ts'
 import type {
   FhirServices,
@@ -307,16 +307,15 @@ export class SubscriptionEvents {
   ): Promise<Set<string>> {
     const { description, source } = this.#typeOf(type)
     if (!source.searchDeleted || deletions.length === 0) return new Set()
-    const method = source.searchDeleted.bind(source)
-    const search = limitToApp(description, 'search-type', 'searchDeleted', source, method)
+    const limited = limitToApp(description, 'search-type', source)
     const records = new Map(deletions.map(({ change }) => [changeKey(change), change]))
-    return new Set(await search(caller, { criteria }, [...records.values()]))
+    return new Set(await limited.searchDeleted(caller, { criteria }, [...records.values()]))
   }
 
   #search(caller: Caller, type: string, criteria: readonly SearchCriterion[], count: number) {
     const { description, source } = this.#typeOf(type)
-    const search = limitToApp(description, 'search-type', 'search', source, source.search.bind(source))
-    return search(caller, { criteria, count, order: undefined, after: undefined, total: false })
+    const search = { criteria, count, order: undefined, after: undefined, total: false }
+    return limitToApp(description, 'search-type', source).search(caller, search)
   }
 
   /** The changes that the log of changes no longer has, since nobody has asked for an hour. */
