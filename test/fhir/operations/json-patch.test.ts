@@ -29,14 +29,14 @@ describe('a JSON Patch', () => {
   })
 
   it('is refused if its copies or moves nest elements too deeply', () => {
-    const nestings = (op: 'copy' | 'move'): PatchOperation[] =>
+    const levels = (op: 'copy' | 'move'): PatchOperation[] =>
       Array.from({ length: 40 }, (): PatchOperation[] => [
         { op: 'add', path: '/outer', value: { inner: {} } },
         { op, from: '/list', path: '/outer/inner/list' },
         { op, from: '/outer', path: '/list' },
       ]).flat()
     for (const op of ['copy', 'move'] as const)
-      assert.throws(() => applyPatch({ list: ['text'] }, nestings(op)), isRefused, op)
+      assert.throws(() => applyPatch({ list: ['text'] }, levels(op)), isRefused, op)
   })
 
   it('is refused without a value to add, and for the length of a list', () => {
