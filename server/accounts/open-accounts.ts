@@ -78,16 +78,12 @@ export async function openAccounts(options: AccountsOptions) {
   const termsVersion = terms?.version
   const appServices = await openApps({ ...base, config, keys, accessTokens, publicUrl })
   const forgetApps: Cleanup = (session, mvUid) => appServices.appGrants.forget(session, mvUid)
-  const accountDeletion = new AccountDeletion({
-    ...base,
-    context,
-    cleanups: [...accountCleanups, forgetApps],
-  })
+  const cleanups = [...accountCleanups, forgetApps]
+  const accountDeletion = new AccountDeletion({ ...base, context, cleanups })
   const creation = openAccountCreation({ ...base, context, links: createMailLinks(publicUrl) })
   const registrations = new Registrations({ ...base, ...creation, accountDeletion, termsVersion })
-  const passwords = new Passwords({ ...base, termsVersion })
   background.startPolling()
-  const cleanups = startAccountCleanups(accountDeletion, options.log)
+  const tasks = [...startAccountCleanups(accountDeletion, options.log), background]
   return {
     services: {
       ...creation,
@@ -95,7 +91,7 @@ export async function openAccounts(options: AccountsOptions) {
       sessions,
       ...appServices,
       registrations,
-      passwords,
+      passwords: new Passwords({ ...base, termsVersion }),
       logins: new Logins({
         ...base,
         accessTokens,
@@ -111,7 +107,7 @@ export async function openAccounts(options: AccountsOptions) {
     keys,
     /** Waits for background tasks. */
     close: async () => {
-      for (const each of [...cleanups, background]) await each.stop()
+      for (const task of tasks) await task.stop()
     },
   }
 }
