@@ -25,7 +25,7 @@ import { consoleUrlOf } from './http/console.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
 import { createKeyEncryption } from './keys/key-encryption.ts'
 import { type MailQueue, toSendMail } from './mail/mail-queue.ts'
-import { createFhirServices, type RecordServices } from './open-records.ts'
+import { createFhirServices, type RecordServices } from './records/open-records.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 

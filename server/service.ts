@@ -50,7 +50,7 @@ import { APP_NAME } from './mail/mail-templates.ts'
 import { createMailTransport } from './mail/mail-transport.ts'
 import { createParseMailAdapter } from './mail/parse-mail-adapter.ts'
 import { openPathFamily, type PathFamilyDependencies } from './open-path-family.ts'
-import { openRecords, type RecordServices } from './open-records.ts'
+import { openRecords, type RecordServices } from './records/open-records.ts'
 import { createLog, type Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics, observeGauge } from './telemetry/metrics.ts'
 

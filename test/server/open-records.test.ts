@@ -3,7 +3,7 @@ import { type Collection, type Document, type IndexDescriptionInfo, MongoClient 
 import { Backfill } from '../../records/store/backfill/backfill.ts'
 import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
 import { readConfig } from '../../server/config/config.ts'
-import { openRecords } from '../../server/open-records.ts'
+import { openRecords } from '../../server/records/open-records.ts'
 import { createLog } from '../../server/telemetry/log.ts'
 import { startFaultyMongoForBlock } from '../harness/faulty-mongo/faulty-mongo.ts'
 import { databaseUri } from '../harness/run.ts'

@@ -201,7 +201,7 @@ describe('a helper', () => {
   it('has no access to the account of the person in the path family', async () => {
     const isOffered = ({ access }: { access: string }): boolean => {
       const rule = accessRules[access as keyof typeof accessRules]
-      return rule && ('place' in rule || 'helpers' in rule)
+      return rule && ('pathParameter' in rule || 'helpers' in rule)
     }
     const others = operationTable.filter((one) => one.access !== 'public' && !isOffered(one))
     assert.ok(others.length > 60)
