@@ -86,7 +86,7 @@ const rooms = {
     'request',
     'documentation',
   ],
-  server: ['config', 'telemetry', 'keys', 'database', 'limits', 'mail', 'http', 'accounts', 'live', 'import'],
+  server: ['config', 'telemetry', 'keys', 'database', 'limits', 'mail', 'http', 'accounts', 'live', 'import', 'records'],
   'console/src': [
     'styles',
     'browser',
