@@ -2,7 +2,7 @@ import { findTemplateFaults } from '../records/care-plans/templates/care-plan-te
 import { findTextPackFaults } from '../records/questionnaires/text-packs.ts'
 import { type Config, ConfigError, readConfig } from './config/config.ts'
 import { directory } from './config/setting-kinds.ts'
-import { readJsonFiles } from './json-files.ts'
+import { readJsonFiles } from './records/json-files.ts'
 
 /**
  * Reads the configuration of a service that starts, with the files that it names.

@@ -73,10 +73,10 @@ import { Worklists } from '../../records/worklist/worklist.ts'
 import { WorklistViewsStore } from '../../records/worklist/worklist-views-store.ts'
 import type { Config } from '../config/config.ts'
 import type { DatabaseConnection } from '../database/database-connection.ts'
-import { readJsonFiles } from '../json-files.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics, type Metrics, observeAudit } from '../telemetry/metrics.ts'
 import { startAuditRetention, startBackfill, startBackgroundWork } from './background-work.ts'
+import { readJsonFiles } from './json-files.ts'
 
 export type RecordServices = Awaited<ReturnType<typeof openRecords>>
 

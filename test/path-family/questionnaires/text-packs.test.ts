@@ -6,7 +6,7 @@ import { questionnaireDefinitionOf } from '../../../records/questionnaires/quest
 import { neutralPacks, TextPacks } from '../../../records/questionnaires/text-packs.ts'
 import { QuestionnaireDefinition, type TextPack } from '../../../schemas/questionnaires/questionnaire.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
-import { readJsonFiles } from '../../../server/json-files.ts'
+import { readJsonFiles } from '../../../server/records/json-files.ts'
 import { createPatient, createPlan } from '../../harness/care/patients.ts'
 import { assertProblem, assertStatus, call } from '../../harness/clients/path-client.ts'
 

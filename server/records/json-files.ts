@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type JsonFile, parseJsonFile } from '../schemas/json/json-file.ts'
+import { type JsonFile, parseJsonFile } from '../../schemas/json/json-file.ts'
 
 /**
  * Reads the `*.json` files of a folder that the operator may configure. Unreadable files are reported by
