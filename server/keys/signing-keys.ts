@@ -1,5 +1,6 @@
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK } from 'jose'
 import type { ClientSession, Collection, Db } from 'mongodb'
+import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import { newId } from '../../records/store/documents/ids.ts'
 import { syncIndexes } from '../../records/store/documents/indexes.ts'
 import type { JsonWebKey } from '../../schemas/accounts/login.ts'
@@ -14,6 +15,8 @@ interface StoredKey {
   /** Private key, encrypted with a key from the configuration. */
   sealed: string
   createdAt: Date
+  /** Greater than that of every former key, whatever the clocks showed. Keys of an earlier release have none. */
+  sequence?: number
   /** Set when a newer key signs. After this time all tokens of the key have expired. */
   expiresAt?: Date
 }
@@ -73,7 +76,10 @@ interface LoadedKeys {
 export async function openSigningKeys(options: SigningKeyOptions): Promise<SigningKeys> {
   const { db, clock } = options
   const keys = signingKeysOf(db)
-  await syncIndexes(keys, [{ key: { expiresAt: 1 }, name: 'expiry', expireAfterSeconds: 0 }])
+  await syncIndexes(keys, [
+    { key: { expiresAt: 1 }, name: 'expiry', expireAfterSeconds: 0 },
+    { key: { sequence: 1 }, name: 'sequence', unique: true, sparse: true },
+  ])
   let loading: Promise<LoadedKeys> | undefined
   let loadedKeys = await loadKeys(keys, options)
 
@@ -104,18 +110,17 @@ async function loadKeys(
   loadedKey?: SigningKey,
 ): Promise<LoadedKeys> {
   const now = options.clock()
-  const usable = () =>
-    keys
-      .find({ $or: [{ expiresAt: { $exists: false } }, { expiresAt: { $gt: now } }] })
-      .sort({ createdAt: -1, _id: 1 })
-      .toArray()
-  let storedKeys = await usable()
-  const newest = storedKeys[0]
+  const findUsable = async () => {
+    const usable = { $or: [{ expiresAt: { $exists: false } }, { expiresAt: { $gt: now } }] }
+    return (await keys.find(usable).toArray()).sort(compareNewestFirst)
+  }
+  let storedKeys = await findUsable()
+  const newest = storedKeys.find(({ expiresAt }) => !expiresAt)
   const tooOld = newest && now.getTime() - newest.createdAt.getTime() > options.maxAgeDays * DAY_MS
   let current = newest && !tooOld ? await decryptKey(newest, options.encryption, loadedKey) : undefined
   if (!current) {
     current = await createKey(keys, options)
-    storedKeys = await usable()
+    storedKeys = await findUsable()
   }
   const verifying = await Promise.all(
     storedKeys.map(async ({ _id, publicKey }) => [_id, (await importJWK(publicKey)) as CryptoKey] as const),
@@ -127,6 +132,15 @@ async function loadKeys(
     publicKeys: storedKeys.map(({ publicKey }) => publicKey),
   }
 }
+
+/**
+ * The key that signs comes first: it alone has no end. An instance of an earlier release that runs beside this one
+ * ends the others, too, when it creates a key.
+ */
+const compareNewestFirst = (a: StoredKey, b: StoredKey): number =>
+  Number(Boolean(a.expiresAt)) - Number(Boolean(b.expiresAt)) ||
+  (b.sequence ?? 0) - (a.sequence ?? 0) ||
+  b.createdAt.getTime() - a.createdAt.getTime()
 
 /** @returns true also when there are no keys */
 export async function canDecryptSigningKeys(db: Db, encryption: KeyEncryption): Promise<boolean> {
@@ -184,12 +198,35 @@ async function createKey(
   const { kty, crv, x, y } = await exportJWK(pair.publicKey)
   const publicKey = { kty, crv, x, y, alg: SIGNING_ALGORITHM, use: 'sig', kid } as JsonWebKey
   const encryptedKey = encryption.encrypt(JSON.stringify(await exportJWK(pair.privateKey)))
-  await keys.insertOne({ _id: kid, publicKey, sealed: encryptedKey, createdAt: now }, inSession)
+  const sequence = await insertLast(
+    keys,
+    { _id: kid, publicKey, sealed: encryptedKey, createdAt: now },
+    session,
+  )
   const lastUse = now.getTime() + KEY_REFRESH_INTERVAL_MS + tokenLifetime * 1000
   await keys.updateMany(
-    { _id: { $ne: kid }, createdAt: { $lte: now }, expiresAt: { $exists: false } },
+    { sequence: { $not: { $gte: sequence } }, expiresAt: { $exists: false } },
     { $set: { expiresAt: new Date(lastUse + KEY_REFRESH_INTERVAL_MS) } },
     inSession,
   )
   return { kid, key: pair.privateKey }
+}
+
+/** Stores a key after all others. @returns its number */
+async function insertLast(
+  keys: Collection<StoredKey>,
+  key: StoredKey,
+  session?: ClientSession,
+): Promise<number> {
+  const inSession = session ? { session } : {}
+  const last = await keys.findOne({}, { sort: { sequence: -1 }, ...inSession })
+  const sequence = (last?.sequence ?? 0) + 1
+  try {
+    await keys.insertOne({ ...key, sequence }, inSession)
+    return sequence
+  } catch (error) {
+    // Another instance has stored a key at the same time. A transaction cannot continue.
+    if (session || !isDuplicateKeyError(error)) throw error
+    return insertLast(keys, key)
+  }
 }

@@ -117,6 +117,42 @@ describe('access tokens', () => {
     assert.equal(after.keys.length, before.keys.length + 1)
   })
 
+  it('get a new key by a rotation, whatever the clocks of the instances show', async () => {
+    const keys = service.db.collection<{ _id: string; expiresAt?: Date }>('auth.signing_keys')
+    const lasting = { expiresAt: { $exists: false } }
+    const here = await otherInstance()
+    for (const aheadMs of [60_000, 0]) {
+      const { rotate } = await otherInstance({ clock: () => new Date(Date.now() + aheadMs) })
+      const { kid } = await here.current()
+      // A key of an earlier release has no number.
+      if (aheadMs > 0) await keys.updateMany({}, { $unset: { sequence: 1 } })
+      await rotate()
+      const next = (await (await otherInstance()).publicKeys())[0]?.kid
+      assert.notEqual(next, kid)
+      assert.deepEqual(await keys.distinct('_id', lasting), [next])
+      assert.equal((await (await otherInstance()).current()).kid, next)
+    }
+    const rotating = await Promise.all(Array.from({ length: 5 }, () => otherInstance()))
+    await Promise.all(rotating.map(({ rotate }) => rotate()))
+    assert.equal(await keys.countDocuments(lasting), 1)
+  })
+
+  it('use the key of an earlier release that runs beside this one', async () => {
+    const keys = service.db.collection<{ _id: string; expiresAt?: Date }>('auth.signing_keys')
+    const { kid } = await (await otherInstance()).current()
+    const { _id, ...key } = (await keys.findOne({ _id: kid })) ?? assert.fail()
+    const next = `${kid}-next`
+    await keys.insertOne({ ...key, _id: next, sequence: undefined } as never, {
+      ignoreUndefined: true,
+    })
+    await keys.updateOne({ _id: kid }, { $set: { expiresAt: new Date(Date.now() + 600_000) } })
+    const instance = await otherInstance()
+    assert.equal((await instance.current()).kid, next)
+    await instance.rotate()
+    assert.equal(await keys.countDocuments({ expiresAt: { $exists: false } }), 1)
+    assert.ok((await keys.findOne({ _id: next }))?.expiresAt)
+  })
+
   it('get a new key if the old one is too old, or cannot be decrypted', async () => {
     const { kid } = await (await otherInstance()).current()
     const aged = await otherInstance({ clock: () => new Date(Date.now() + 31 * 24 * 3_600_000) })
