@@ -51,6 +51,7 @@ import { createMailTransport } from './mail/mail-transport.ts'
 import { createParseMailAdapter } from './mail/parse-mail-adapter.ts'
 import { openPathFamily, type PathFamilyDependencies } from './open-path-family.ts'
 import { openRecords, type RecordServices } from './records/open-records.ts'
+import { startClockCheck } from './telemetry/clock-check.ts'
 import { createLog, type Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics, observeGauge } from './telemetry/metrics.ts'
 
@@ -235,6 +236,7 @@ async function openInfrastructure(
       'Another process writes to the database. If it is an instance, set INSTANCES=several for each of them',
     )
   onStop(startAbandonedTransactionCheck(config, client, log))
+  onStop(startClockCheck(db, log))
   observeGauge(metrics, DATABASE_UP_GAUGE, async () => Number(await isResponding(db)))
   observeGauge(metrics, DATABASE_SIZE_GAUGE, () => engine.size(db))
   const consume = await openConfiguredRateLimits(db, config)

@@ -144,7 +144,7 @@ async function openApps({
   const systems = new ConnectedSystems({ database, accessTokens, clock })
   const apps = new RegisteredApps(database, systems, clock)
   const appAuthorizations = new AppAuthorizations(database, clock)
-  const refreshTokens = new RefreshTokens(db, clock, appRefreshTokensOf(db))
+  const refreshTokens = new RefreshTokens(db, appRefreshTokensOf(db))
   const appTokens = createAppTokens({ keys, issuer: publicUrl, audience: fhirBase, clock })
   const appGrants = new AppGrants({
     database,
@@ -233,7 +233,7 @@ async function openCollections(
   const { db } = context
   const identities = new Identities(context, sessions, sendMail, clock)
   const all = {
-    refreshTokens: new RefreshTokens(db, clock),
+    refreshTokens: new RefreshTokens(db),
     emailChanges: new EmailChanges(db, identities, clock),
     identities,
     lockout: new LoginLockout(db, config.lockoutAttempts, clock),

@@ -22,18 +22,19 @@ interface RefreshToken {
  */
 const REUSE_GRACE_MS = 10_000
 
+/** By the clock of the database, since those of the instances may differ. */
+const RECENTLY_USED = { $expr: { $gte: ['$usedAt', { $subtract: ['$$NOW', REUSE_GRACE_MS] }] } }
+
 /** The result of a redemption: the next token, or that a used token was reused. */
 type RedemptionResult = { sid: string; next: string } | { sid: string; reused: true }
 
 /** Single-use tokens in families, one family for each session. See docs/decisions/tokens.md. */
 export class RefreshTokens {
   readonly #tokens: Collection<RefreshToken>
-  readonly #clock: () => Date
 
   /** @param tokens where the tokens are kept; those of apps lie apart, since they give fewer rights */
-  constructor(db: Db, clock: () => Date, tokens = refreshTokensOf(db)) {
+  constructor(db: Db, tokens = refreshTokensOf(db)) {
     this.#tokens = tokens
-    this.#clock = clock
   }
 
   async prepare(): Promise<void> {
@@ -51,17 +52,18 @@ export class RefreshTokens {
 
   /** Redeems a token. Concurrent requests with the same token all get the same next token. */
   async redeem(token: string): Promise<RedemptionResult | undefined> {
-    const now = this.#clock()
     const _id = hashSecret(token)
     const usedToken =
       (await this.#tokens.findOneAndUpdate(
         { _id, usedAt: { $exists: false } },
-        { $set: { usedAt: now, seed: newSecret() } },
+        { $currentDate: { usedAt: true }, $set: { seed: newSecret() } },
         { returnDocument: 'after' },
-      )) ?? (await this.#tokens.findOne({ _id }))
-    if (!usedToken?.usedAt || usedToken.seed === undefined) return undefined
+      )) ?? (await this.#tokens.findOne({ _id, ...RECENTLY_USED }))
+    if (usedToken?.seed === undefined) {
+      const reusedToken = await this.#tokens.findOne({ _id, usedAt: { $exists: true } })
+      return reusedToken ? { sid: reusedToken.sid, reused: true } : undefined
+    }
     const { sid, expiresAt } = usedToken
-    if (now.getTime() - usedToken.usedAt.getTime() > REUSE_GRACE_MS) return { sid, reused: true }
     const next = createHmac('sha256', token).update(usedToken.seed).digest('base64url')
     await this.#tokens.updateOne(
       { _id: hashSecret(next) },
