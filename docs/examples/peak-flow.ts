@@ -7,7 +7,7 @@ import { roundTo } from '../../schemas/measurements/units.ts'
 // records/measurements/kinds/peak-flow.ts, and a line in `classKinds` of records/kinds.ts
 export const PeakFlow = defineMeasurement({
   name: 'PeakFlow',
-  path: 'peakflow',
+  path: 'airflow',
   noun: 'peak-flow measurement',
   description: 'A measurement of the peak expiratory flow',
   words: { en: 'peak flow', nl: 'piekstroom' },

@@ -128,7 +128,7 @@ describe('examples in the guides', () => {
         ({ method, path, extra }) => [method, path, extra],
       ),
       [
-        ...['/med/{ehrId}/homevisit', '/ehr/{ehrId}/procedure/peakflow'].flatMap((path, i) => {
+        ...['/med/{ehrId}/homevisit', '/ehr/{ehrId}/procedure/airflow'].flatMap((path, i) => {
           const one = `${path}/{${i === 0 ? 'homeVisitId' : 'compositionId'}}`
           return [
             ['get', path, true],
