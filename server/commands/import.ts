@@ -97,7 +97,9 @@ async function readPassword({ env, stdin, stderr }: Terminal): Promise<string> {
 
 /** Opens the resume point of an interrupted import of the same file. */
 function openResumePoint({ file, ehr, carePlan, map, url }: ImportOptions, tell: (text: string) => void) {
-  const { size, mtimeMs } = statSync(file)
+  const stats = statSync(file)
+  if (stats.isDirectory()) throw new Error(`--file must be a file: ${file} is a directory.`)
+  const { size, mtimeMs } = stats
   const importKey = JSON.stringify([url, ehr, carePlan, size, mtimeMs, map && readFileSync(map, 'utf8')])
   const key = createHash('sha256').update(importKey).digest('hex')
   const stateFile = `${file}.import-state`
@@ -150,7 +152,10 @@ async function importFile(options: ImportOptions, terminal: Terminal): Promise<n
   const table = map ? mapping.parseTableMapping(readFileSync(map)) : mapping.mapTableByHeader
   const place = openResumePoint(options, (text) => terminal.stderr.write(text))
   const entries = /\.json$/i.test(file) ? documentEntries(file) : csvEntries(file, table)
-  const login = { url, urlSource, email, password: await readPassword(terminal) }
+  const password = await readPassword(terminal)
+  if (password === '')
+    throw new Error('a password is required. Set IMPORT_PASSWORD, or pass it on standard input.')
+  const login = { url, urlSource, email, password }
   const client = await connect(login, (waiting) => terminal.stderr.write(`\n${waiting}\n`))
   const { done = NOTHING } = place
   const bar = progressBar(terminal.stderr, done.entries)

@@ -73,7 +73,8 @@ async function moveDatabase(name: string, to: string, terminal: Terminal): Promi
 
 function describeCopy(contentsByName: ReadonlyMap<string, CollectionContents>): string {
   const lines = [...contentsByName].map(
-    ([name, { documents, digest }]) => `${name}: ${documents} documents, digest ${digest}\n`,
+    ([name, { documents, digest }]) =>
+      `${name}: ${documents} ${documents === 1 ? 'document' : 'documents'}, digest ${digest}\n`,
   )
   return `${lines.join('')}All ${contentsByName.size} collections are equal in both databases.\n`
 }

@@ -81,7 +81,7 @@ function faultOf({ keyFile }: Config, name: DataKey, hasFormer: boolean): KeyFau
   const remedy = `Restore ${path} from its backup.`
   if (hasFormer)
     return {
-      reason: `The database still uses a former ${variable} because its change was interrupted.`,
+      reason: `The database still uses a former ${variable}.`,
       remedy: '',
     }
   if (storedNames.includes(name))

@@ -251,6 +251,7 @@ describe('npm run import', function () {
     const place = await newPlace()
     for (const [file, more, message] of [
       [join(directory, 'nowhere.csv'), [], /ENOENT/],
+      [directory, [], /--file must be a file: .* is a directory/],
       [fileOf('{"', 'json'), [], /not valid JSON/],
       [fileOf({ a: 1 }), [], /neither/],
       [fileOf('a,b,a\n1,2,3'), [], /has the column a twice/],
@@ -263,5 +264,10 @@ describe('npm run import', function () {
     }
     const wrong = await run({ ...place, password: 'wrong' }, fileOf('a,b\n1,2'))
     assert.match(wrong.output, /The login failed/)
+    const silent = start({ ...place, password: '' }, fileOf('a,b\n1,2'))
+    silent.stdin.end()
+    const [[code], [message]] = await Promise.all([once(silent, 'close'), once(silent.stderr, 'data')])
+    assert.equal(code, 2)
+    assert.match(String(message), /a password is required\. Set IMPORT_PASSWORD/)
   })
 })
