@@ -23,6 +23,8 @@ export const formatEvent = (name: string, data: unknown, id?: string): string =>
 
 /** Stream of events that never blocks the writer. */
 export class EventStreamWriter extends Readable {
+  #isFinished = false
+
   constructor() {
     super({ highWaterMark: MAX_UNREAD_BYTES, encoding: 'utf8' })
     this.#send(`retry: ${RECONNECT_DELAY_MS}\n\n`)
@@ -53,11 +55,12 @@ export class EventStreamWriter extends Readable {
   }
 
   finish(): void {
+    this.#isFinished = true
     if (!this.destroyed) this.push(null)
   }
 
   #send(text: string): void {
-    if (this.destroyed || this.readableEnded) return
+    if (this.destroyed || this.#isFinished) return
     if (this.readableLength + text.length > MAX_UNREAD_BYTES) this.destroy()
     else this.push(text)
   }

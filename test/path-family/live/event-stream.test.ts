@@ -5,7 +5,7 @@ import { EventStreamWriter } from '../../../path-api/reply/event-stream.ts'
 describe('a stream of events', () => {
   const data = { text: 'x'.repeat(100_000) }
 
-  it('goes on as fast as a slow client reads', async () => {
+  it('continues as fast as a slow client reads', async () => {
     const events = new EventStreamWriter()
     let received = 0
     const client = new Writable({
@@ -30,5 +30,13 @@ describe('a stream of events', () => {
     events.destroy()
     await waiting
     assert.ok(events.destroyed)
+  })
+
+  it('ignores events after its end', async () => {
+    const events = new EventStreamWriter()
+    events.finish()
+    events.sendEvent('change', data)
+    const text = (await events.toArray()).join('')
+    assert.equal(text, 'retry: 2000\n\n')
   })
 })
