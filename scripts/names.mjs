@@ -11,7 +11,7 @@ Reads the syntax of the product and of its tests, and fails if:
   - a constant of time does not say its unit (_MS or _S) or what it limits, or has two values by the same name
   - the name of a limit does not begin with MAX_ or MIN_
   - no export of a file resembles the file's name
-  - the whole name of a variable or parameter is a participle, such as "known"
+  - the whole name of a variable or parameter is a participle or preposition, such as "known" or "of"
   - a test title does not begin with a verb or the subject
 `
 const TESTS = ['packages', 'test']
@@ -187,11 +187,14 @@ const BARE_PARTICIPLES = new Set(
   ),
 )
 
+/** Words between nouns. A name needs the noun. */
+const NO_NOUNS = new Set('about beside by here is it of own than then those what'.split(' '))
+
 function checkVariables(file) {
   visit(file, (node) => {
     if (!ts.isVariableDeclaration(node) && !ts.isParameter(node)) return
     const { name } = node
-    if (ts.isIdentifier(name) && BARE_PARTICIPLES.has(name.text))
+    if (ts.isIdentifier(name) && (BARE_PARTICIPLES.has(name.text) || NO_NOUNS.has(name.text)))
       report(file, name, `${name.text}: say what it is, by a noun, as in knownIds`)
   })
 }

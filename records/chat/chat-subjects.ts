@@ -65,31 +65,31 @@ export async function findChatSubject(
   context: StoreContext,
   connections: ConnectionCheck,
   caller: Caller,
-  about: ChatSubjectType,
+  type: ChatSubjectType,
   id: string,
 ): Promise<ChatSubject | undefined> {
-  const collection = SUBJECT_COLLECTIONS[about]
+  const collection = SUBJECT_COLLECTIONS[type]
   if (collection === undefined) return findNetworkSubject(connections, caller, id)
   const found = await documentCollection(context, collection).findOne(
     { _id: id, ...permissionFilter('_rperm', caller) },
     { projection: { ehrId: 1, carePlanId: 1, goalId: 1, anonymous: 1, _rperm: 1, _wperm: 1 } },
   )
   if (!found) return undefined
-  const ehrId = about === 'ehr' ? id : String(found.ehrId)
-  const carePlanId = about === 'careplan' ? id : (found.carePlanId as string | undefined)
+  const ehrId = type === 'ehr' ? id : String(found.ehrId)
+  const carePlanId = type === 'careplan' ? id : (found.carePlanId as string | undefined)
   caller.onAccess?.(ehrId)
   return {
-    about,
+    about: type,
     aboutId: id,
     ehrId,
     ...(carePlanId !== undefined && { carePlanId }),
     goesWith: {
       ...(found.goalId !== undefined && { goalId: found.goalId as string }),
-      ...(RELATED_RECORD_FIELD_NAMES.includes(`${about}Id`) && { [`${about}Id`]: id }),
+      ...(RELATED_RECORD_FIELD_NAMES.includes(`${type}Id`) && { [`${type}Id`]: id }),
     },
     permissions: fromStoredPermissions(found),
     isAnonymous:
-      (about === 'careplan' ? found.anonymous === true : await isAnonymousPlan(context, carePlanId)) ||
+      (type === 'careplan' ? found.anonymous === true : await isAnonymousPlan(context, carePlanId)) ||
       (await findAnonymizedEhrs(context, caller)).has(ehrId),
   }
 }

@@ -113,8 +113,8 @@ async function findDocumentAfter(
   current: ParseDocument | undefined,
 ): Promise<ParseDocument | null> {
   if (current?.version === record.version) return current
-  const then = await findVersion(db, record, record.version)
-  return then && current
-    ? { ...then, _rperm: current._rperm, _wperm: current._wperm }
-    : (then ?? current ?? null)
+  const formerVersion = await findVersion(db, record, record.version)
+  return formerVersion && current
+    ? { ...formerVersion, _rperm: current._rperm, _wperm: current._wperm }
+    : (formerVersion ?? current ?? null)
 }

@@ -50,8 +50,8 @@ function Start({ mvUid, helpedPerson }: { mvUid: string; helpedPerson?: HelpedPe
  * The page at the path. A page that a helper has opened stays, with what they have typed, when the person withdraws the
  * permission for it: the service says why it saves nothing.
  */
-function usePageAt(path: string, own: readonly PageEntry[], { acts }: Me) {
-  const found = findPage(own, path)
+function usePageAt(path: string, visiblePages: readonly PageEntry[], { acts }: Me) {
+  const found = findPage(visiblePages, path)
   const [last, setLast] = useState({ path, found })
   if (last.path !== path || (found && found.entry !== last.found?.entry)) setLast({ path, found })
   return found ?? (acts && last.path === path ? last.found : undefined)
@@ -60,26 +60,26 @@ function usePageAt(path: string, own: readonly PageEntry[], { acts }: Me) {
 const MEASURING_PAGES = ['/', '/measure', '/patients/:ehrId']
 
 /** Loads the pages on which somebody measures before the network is lost. */
-function usePagesWithoutNetwork(own: readonly PageEntry[]) {
+function usePagesWithoutNetwork(visiblePages: readonly PageEntry[]) {
   const isOn = isQueueOn(useQueueAccount())
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list is made anew each time, with the same pages
   useEffect(() => {
     if (!isOn) return
-    for (const { path, page } of own) if (MEASURING_PAGES.includes(path)) page.load().catch(() => {})
+    for (const { path, page } of visiblePages) if (MEASURING_PAGES.includes(path)) page.load().catch(() => {})
   }, [isOn])
 }
 
 function Pages({ me }: { me: Me }) {
   useEachMinute()
   const path = usePath()
-  const own = pages.filter(({ isFor }) => isFor?.(me) ?? true)
-  const found = usePageAt(path, own, me)
+  const visiblePages = pages.filter(({ isFor }) => isFor?.(me) ?? true)
+  const found = usePageAt(path, visiblePages, me)
   useLiveEhr(found?.params.ehrId ?? me.ehrId)
   useSendQueue()
-  usePagesWithoutNetwork(own)
+  usePagesWithoutNetwork(visiblePages)
   return (
     <MeContext value={me}>
-      <Layout me={me} pages={own} current={found?.entry.path}>
+      <Layout me={me} pages={visiblePages} current={found?.entry.path}>
         {found ? (
           <Later key={path} show={found.entry.page} props={{ me, params: found.params }} />
         ) : (

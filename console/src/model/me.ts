@@ -77,13 +77,13 @@ export const meQuery = (mvUid: string) =>
         api.GET('/auth/account/{mvUid}', { params: { path: { mvUid } } }),
         api.GET('/ehr', { params: { query: { limit: 2 } } }),
       ])
-      const own = ehrs.items.find(({ subjectId }) => subjectId === mvUid)
+      const ownEhr = ehrs.items.find(({ subjectId }) => subjectId === mvUid)
       return {
         mvUid,
         name: account.name ?? account.email,
         email: account.email,
         roles: account.roles,
-        ehrId: own?.id ?? '',
+        ehrId: ownEhr?.id ?? '',
         isPatient: true,
         hasPatients: ehrs.items.some(({ subjectId }) => subjectId !== mvUid),
       }

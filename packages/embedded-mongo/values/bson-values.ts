@@ -38,9 +38,9 @@ const serializeDocument = (document: Document): Uint8Array => {
 const tooLarge = (size: number | string): never =>
   fail(10334, `BSONObj size: ${size} is invalid. Size must be between 0 and ${MAX_DOCUMENT_BYTES}`)
 
-/** @throws 10334 above the size limit. @param own the bytes that the server itself may add */
-export const checkSize = (bytes: Buffer, own = 0): Buffer =>
-  bytes.length > MAX_DOCUMENT_BYTES + own ? tooLarge(bytes.length) : bytes
+/** @throws 10334 above the size limit. @param extraBytes the bytes that the server itself may add */
+export const checkSize = (bytes: Buffer, extraBytes = 0): Buffer =>
+  bytes.length > MAX_DOCUMENT_BYTES + extraBytes ? tooLarge(bytes.length) : bytes
 
 /** The BSON class of a value (`Int32`, `ObjectId`, …); undefined for JavaScript's own types. */
 export const bsonType = (value: unknown): string | undefined =>

@@ -41,11 +41,11 @@ export function NewApp({ mvUid, onRegistered }: NewClientProps) {
     onRegistered(data)
     await queries.invalidateQueries({ queryKey: APPS_KEY })
   })
-  const field = (of: 'name' | 'redirectUris' | 'scopes' | 'launchUrl' | 'jwks') => ({
-    ...form.field(of),
-    label: t(`apps.${of}`),
-    value: draft[of],
-    onChange: (value: string) => change({ [of]: value }),
+  const field = (fieldName: 'name' | 'redirectUris' | 'scopes' | 'launchUrl' | 'jwks') => ({
+    ...form.field(fieldName),
+    label: t(`apps.${fieldName}`),
+    value: draft[fieldName],
+    onChange: (value: string) => change({ [fieldName]: value }),
   })
   return (
     <Form form={form} submit={t('apps.register')}>

@@ -17,7 +17,7 @@ export function QueryField({ name, value, onChange, error, fault }: QueryFieldPr
   const id = useId()
   const text = useRef<HTMLTextAreaElement>(null)
   const label = t('query.text')
-  const about = { label, help: t('query.help'), error: fault ? t('query.fault') : error }
+  const fieldProps = { label, help: t('query.help'), error: fault ? t('query.fault') : error }
   const goToFault = () => {
     if (!fault) return
     const { start, end } = placeOf(value, fault)
@@ -25,12 +25,12 @@ export function QueryField({ name, value, onChange, error, fault }: QueryFieldPr
     text.current?.setSelectionRange(start, end)
   }
   return (
-    <FieldFrame id={id} {...about}>
+    <FieldFrame id={id} {...fieldProps}>
       <textarea
         ref={text}
         {...{ id, name, value, rows: 8, className: 'code', spellCheck: false, autoComplete: 'off' }}
         onChange={(event) => onChange(event.target.value)}
-        {...describedBy(id, about)}
+        {...describedBy(id, fieldProps)}
       />
       {fault && (
         <div className="note bad">

@@ -34,7 +34,7 @@ export function UploadTemplate() {
     await queries.invalidateQueries({ queryKey: TEMPLATES_KEY })
   })
   const { name, error } = form.field('file')
-  const about = { label: t('templates.file'), help: t('templates.fileHelp'), error }
+  const fieldProps = { label: t('templates.file'), help: t('templates.fileHelp'), error }
   return (
     <Form form={form} submit={t('templates.upload')}>
       {templateId !== undefined && (
@@ -43,11 +43,11 @@ export function UploadTemplate() {
           <Link to={`/templates/${encodeURIComponent(templateId)}`}>{templateId}</Link>
         </p>
       )}
-      <FieldFrame id={id} {...about}>
+      <FieldFrame id={id} {...fieldProps}>
         <input
           ref={input}
           {...{ id, name, type: 'file', accept: '.opt,.xml,application/xml', required: true }}
-          {...describedBy(id, about)}
+          {...describedBy(id, fieldProps)}
         />
       </FieldFrame>
     </Form>

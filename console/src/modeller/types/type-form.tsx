@@ -50,13 +50,13 @@ export function TypeForm(props: TypeFormProps) {
           />
         )}
         {names.map((name) => {
-          const own = form.field(name)
+          const nameField = form.field(name)
           const further = PLACES[name]
           return (
             <TextField
               key={name}
-              name={own.name}
-              error={own.error ?? (further && form.field(further).error)}
+              name={nameField.name}
+              error={nameField.error ?? (further && form.field(further).error)}
               label={labels[name]}
               help={name === 'schema' || name === 'more' ? t(`types.${name}Help`) : undefined}
               required={name === 'name'}

@@ -93,7 +93,7 @@ function ExpectedForm({ me, planId, rules }: AlertRulesProps) {
         label={t('expected.by')}
         help={zone && t('expected.zone', { zone })}
         value={draft.by}
-        onChange={(by) => change({ by })}
+        onChange={(value) => change({ by: value })}
       />
     </Form>
   )

@@ -23,13 +23,13 @@ const isForToday = ({ dueDate }: Task): boolean => dueDate === null || dueDate <
 export function TaskList({ ehrId, mvUid, tasks }: TaskListProps) {
   const t = useText()
   const mayClose = useMayAct('PLAN')
-  const own = tasks.filter(({ assignee }) => assignee === null || assignee === mvUid)
-  const now = own.filter(isForToday)
-  const later = own.length - now.length
+  const ownTasks = tasks.filter(({ assignee }) => assignee === null || assignee === mvUid)
+  const tasksForToday = ownTasks.filter(isForToday)
+  const later = ownTasks.length - tasksForToday.length
   return (
     <>
-      {now.length === 0 && <p>{t('home.noTasks')}</p>}
-      <TaskRows ehrId={ehrId} tasks={now} mayClose={mayClose} />
+      {tasksForToday.length === 0 && <p>{t('home.noTasks')}</p>}
+      <TaskRows ehrId={ehrId} tasks={tasksForToday} mayClose={mayClose} />
       {later > 0 && (
         <p>
           <Link to="/plan">{t('home.laterTasks', { count: later })}</Link>

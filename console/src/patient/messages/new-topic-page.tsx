@@ -24,9 +24,9 @@ export default function NewTopicPage({ me: self, params }: PageProps) {
   const create = useCreation()
   const form = useSubmit(async () => {
     const { planId, ...message } = draft
-    const about = { path: subjectOf(me.ehrId, planId || undefined) }
+    const topicParams = { path: subjectOf(me.ehrId, planId || undefined) }
     const { data } = await create(message, (request) =>
-      api.POST('/chat/{type}/{id}', { params: about, ...request }),
+      api.POST('/chat/{type}/{id}', { params: topicParams, ...request }),
     )
     clear()
     await queries.invalidateQueries({ queryKey: ehrKey(me.ehrId, 'topics') })

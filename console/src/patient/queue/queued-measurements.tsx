@@ -39,19 +39,19 @@ function QueuedRow({ me, measurement }: { me: Me; measurement: QueuedMeasurement
   const queries = useQueryClient()
   const { kind, body, account } = measurement
   const kindOf = kinds.find(({ path }) => path === kind)
-  const about = `${kindOf ? numbersText(kindOf, body) : kindName(kind)}, ${formatMoment(body.timestamp)}`
+  const summary = `${kindOf ? numbersText(kindOf, body) : kindName(kind)}, ${formatMoment(body.timestamp)}`
   const person = measurement.patient ?? measurement.helped?.name
   return (
     <li>
       <div className="grow">
         <strong>{kindName(kind)}</strong>
-        <p>{about}</p>
+        <p>{summary}</p>
         {person && <p className="help">{t('queue.for', { name: person })}</p>}
         {measurement.refusal && <Refusal me={me} measurement={measurement} code={measurement.refusal.code} />}
       </div>
       <ConfirmButton
         label={t('queue.delete')}
-        about={about}
+        about={summary}
         question={t('queue.deleteQuestion')}
         yes={t('queue.deleteYes')}
         onConfirm={async () => {

@@ -123,7 +123,7 @@ export interface RegularExpression {
 }
 
 const found = (matcher: Matcher, captures: number[], endings: string[]): RegexMatch => {
-  const group = (of: number | string) => matcher.group(of as never) as string | null
+  const group = (key: number | string) => matcher.group(key as never) as string | null
   const whole = group(0) as string
   const match = endings.some((name) => group(name) !== null) ? whole.slice(0, -1) : whole
   return { match, at: matcher.start(), captures: captures.map(group) }

@@ -4,33 +4,33 @@ import { bsonType, isNumeric, isObject, toNumber } from '../../values/bson-value
 import { fail } from '../../values/errors.ts'
 
 type Test = (value: unknown) => boolean
-const is =
+const hasBsonType =
   (type: string): Test =>
   (value) =>
     bsonType(value) === type
 
 const types: [name: string, number: number, test: Test][] = [
-  ['double', 1, (value) => typeof value === 'number' || is('Double')(value)],
+  ['double', 1, (value) => typeof value === 'number' || hasBsonType('Double')(value)],
   ['string', 2, (value) => typeof value === 'string'],
   ['object', 3, isObject],
   ['array', 4, Array.isArray],
-  ['binData', 5, is('Binary')],
+  ['binData', 5, hasBsonType('Binary')],
   ['undefined', 6, () => false],
-  ['objectId', 7, is('ObjectId')],
+  ['objectId', 7, hasBsonType('ObjectId')],
   ['bool', 8, (value) => typeof value === 'boolean'],
   ['date', 9, (value) => value instanceof Date],
   ['null', 10, (value) => value === null],
-  ['regex', 11, is('BSONRegExp')],
+  ['regex', 11, hasBsonType('BSONRegExp')],
   ['dbPointer', 12, () => false],
-  ['javascript', 13, (value) => is('Code')(value) && (value as Code).scope === null],
-  ['symbol', 14, is('BSONSymbol')],
-  ['javascriptWithScope', 15, (value) => is('Code')(value) && (value as Code).scope !== null],
-  ['int', 16, is('Int32')],
-  ['timestamp', 17, is('Timestamp')],
-  ['long', 18, is('Long')],
-  ['decimal', 19, is('Decimal128')],
-  ['minKey', -1, is('MinKey')],
-  ['maxKey', 127, is('MaxKey')],
+  ['javascript', 13, (value) => hasBsonType('Code')(value) && (value as Code).scope === null],
+  ['symbol', 14, hasBsonType('BSONSymbol')],
+  ['javascriptWithScope', 15, (value) => hasBsonType('Code')(value) && (value as Code).scope !== null],
+  ['int', 16, hasBsonType('Int32')],
+  ['timestamp', 17, hasBsonType('Timestamp')],
+  ['long', 18, hasBsonType('Long')],
+  ['decimal', 19, hasBsonType('Decimal128')],
+  ['minKey', -1, hasBsonType('MinKey')],
+  ['maxKey', 127, hasBsonType('MaxKey')],
 ]
 
 /** @throws 2 for an unknown type, 9 for an empty list, 14 for an operand that is no type */

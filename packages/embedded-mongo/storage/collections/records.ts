@@ -253,8 +253,8 @@ export const changeCount = (view: WritableView, collection: Collection, differen
 }
 
 /** A count as a transaction leaves it: keeps changes that others committed since its snapshot. */
-export const countDifference = (now: Buffer | undefined, own: Buffer, before: Buffer | undefined): Buffer =>
-  Buffer.from(String(Number(now ?? 0) + Number(own) - Number(before ?? 0)))
+export const countDifference = (now: Buffer | undefined, count: Buffer, before: Buffer | undefined): Buffer =>
+  Buffer.from(String(Number(now ?? 0) + Number(count) - Number(before ?? 0)))
 
 /** Removes the matches and updates the count. */
 export const removeAll = (view: WritableView, collection: Collection, matches: MatchedRecord[]): number => {

@@ -36,8 +36,10 @@ const ADDRESS_KNOWN = 'address'
 /** This file exists until the data file has been verified. */
 const UNVERIFIED_FILE = 'data.mdb.unverified'
 
-export const createDamageFault = (directory: string, what: string): StartFault =>
-  new StartFault(`data directory ${directory} is damaged: ${what}. Restore a backup into an empty directory.`)
+export const createDamageFault = (directory: string, damage: string): StartFault =>
+  new StartFault(
+    `data directory ${directory} is damaged: ${damage}. Restore a backup into an empty directory.`,
+  )
 
 /**
  * Whether the process ended by a signal of a crash, as lmdb causes on unexpected pages. Other signals come
@@ -206,12 +208,12 @@ function parseLockOwner(answer: string): LockOwner {
 
 /** The address of the engine that has this directory open; undefined if there is no such engine. */
 export const addressOf = async (directory: string): Promise<string | undefined> => {
-  const here = process.cwd()
+  const workingDirectory = process.cwd()
   if (!existsSync(directory)) return undefined
   // Socket paths must be short. The relative path is resolved before the call returns.
   process.chdir(directory)
   const question = askOwner(LOCK_SOCKET)
-  process.chdir(here)
+  process.chdir(workingDirectory)
   return (await question)?.address
 }
 

@@ -152,9 +152,9 @@ export class Overlay implements WritableView {
   }
 
   range(low: Buffer, high: Buffer, reverse = false, expected?: number): Iterable<Entry> {
-    const own = this.#own(low, high)
+    const changes = this.#own(low, high)
     const below = this.#base.range(low, high, reverse, expected)
-    return own.length === 0 ? below : merge(below, reverse ? own.reverse() : own, reverse)
+    return changes.length === 0 ? below : merge(below, reverse ? changes.reverse() : changes, reverse)
   }
 
   keys(low: Buffer, high: Buffer, reverse = false, expected?: number): Iterable<Buffer> {
@@ -198,12 +198,12 @@ const lowerBound = (sortedNames: string[], name: string): number => {
   return low
 }
 
-function* merge(below: Iterable<Entry>, own: Change[], reverse: boolean): Iterable<Entry> {
+function* merge(below: Iterable<Entry>, changes: Change[], reverse: boolean): Iterable<Entry> {
   let next = 0
   for (const entry of below) {
     let order = -1
-    while (next < own.length && order < 0) {
-      const change = own[next] as Change
+    while (next < changes.length && order < 0) {
+      const change = changes[next] as Change
       order = Buffer.compare(change.key, entry.key) * (reverse ? -1 : 1)
       if (order > 0) break
       next++
@@ -211,5 +211,5 @@ function* merge(below: Iterable<Entry>, own: Change[], reverse: boolean): Iterab
     }
     if (order !== 0) yield entry
   }
-  for (; next < own.length; next++) if (own[next]?.value) yield own[next] as Entry
+  for (; next < changes.length; next++) if (changes[next]?.value) yield changes[next] as Entry
 }

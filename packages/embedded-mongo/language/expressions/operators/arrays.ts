@@ -81,11 +81,11 @@ const $range = withOperands(2, 3, ([start, end, step], _, name) => {
   }
   const from = integerOf(start, 34443, 34444)
   const to = integerOf(end, 34445, 34446)
-  const by = step === undefined ? 1 : integerOf(step, 34447, 34448)
-  if (by === 0) fail(34449, `${name} requires a non-zero step value`)
-  const count = Math.max(0, Math.ceil((to - from) / by))
+  const increment = step === undefined ? 1 : integerOf(step, 34447, 34448)
+  if (increment === 0) fail(34449, `${name} requires a non-zero step value`)
+  const count = Math.max(0, Math.ceil((to - from) / increment))
   if (count > MAX_ELEMENTS) fail(146, `${name} would make more than ${MAX_ELEMENTS} elements`)
-  return Array.from({ length: count }, (_, i) => new Int32(from + i * by))
+  return Array.from({ length: count }, (_, i) => new Int32(from + i * increment))
 })
 
 const $reverseArray = withOneOperand((array, name) => {
@@ -136,14 +136,14 @@ const $sortArray: ExpressionOperator = (operand, compiler, name) => {
 
 type Order = (a: unknown, b: unknown) => number
 
-const arrayOrder = (by: unknown, order: Order): Order => {
-  if (isNumeric(by)) {
-    const sign = toNumber(by)
+const arrayOrder = (sortKey: unknown, order: Order): Order => {
+  if (isNumeric(sortKey)) {
+    const sign = toNumber(sortKey)
     if (sign !== 1 && sign !== -1) fail(2942506, 'The $sort element value must be either 1 or -1')
     return (a, b) => sign * order(a, b)
   }
-  if (!isObject(by)) return fail(2942507, 'The sortBy must be either an object or a number')
-  const parts = Object.entries(by).map(([field, direction]): [string[], number] => {
+  if (!isObject(sortKey)) return fail(2942507, 'The sortBy must be either an object or a number')
+  const parts = Object.entries(sortKey).map(([field, direction]): [string[], number] => {
     const sign = isNumeric(direction)
       ? toNumber(direction)
       : fail(2942505, 'the sort directions must be numbers')

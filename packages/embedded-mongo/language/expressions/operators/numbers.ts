@@ -32,8 +32,8 @@ const toDate = (milliseconds: number): Date =>
   Math.abs(milliseconds) <= latest ? new Date(milliseconds) : fail(15, 'date overflow')
 
 /** The date plus or minus a number of milliseconds. */
-const addMilliseconds = (date: Date, by: unknown, sign: 1 | -1): Date => {
-  const distance = toNumber(by)
+const addMilliseconds = (date: Date, milliseconds: unknown, sign: 1 | -1): Date => {
+  const distance = toNumber(milliseconds)
   if (!Number.isFinite(distance)) return fail(15, 'date overflow')
   return toDate(date.getTime() + sign * Math.sign(distance) * Math.round(Math.abs(distance)))
 }

@@ -70,11 +70,12 @@ const isContinuation = (byte: number | undefined): boolean => byte !== undefined
 
 const $substrCP = withOperands(3, 3, ([value, start, length], _, name) => {
   const text = toLenientText(value)
-  const index = (operand: unknown, type: number, integral: number, what: string): number => {
+  const index = (operand: unknown, type: number, integral: number, operandName: string): number => {
     if (!isNumeric(operand))
-      fail(type, `${name}: ${what} must be a numeric type (is BSON type ${typeName(operand)})`)
+      fail(type, `${name}: ${operandName} must be a numeric type (is BSON type ${typeName(operand)})`)
     return (
-      toInt32(operand) ?? fail(integral, `${name}: ${what} cannot be represented as a 32-bit integral value`)
+      toInt32(operand) ??
+      fail(integral, `${name}: ${operandName} cannot be represented as a 32-bit integral value`)
     )
   }
   const from = index(start, 34450, 34451, 'starting index')

@@ -38,10 +38,10 @@ export interface KeyGrouping {
 export const keyGroupingOf = (index: Index, body: unknown): KeyGrouping | undefined => {
   if (!isObject(body)) return undefined
   const { _id, ...fields } = body
-  const by = _id === null ? undefined : componentOf(index, _id)
-  if (by === undefined && _id !== null) return undefined
+  const component = _id === null ? undefined : componentOf(index, _id)
+  if (component === undefined && _id !== null) return undefined
   const outputs = Object.entries(fields).map(([name, spec]) => outputOf(index, name, spec))
-  return outputs.includes(undefined) ? undefined : { by, outputs: outputs as Output[] }
+  return outputs.includes(undefined) ? undefined : { by: component, outputs: outputs as Output[] }
 }
 
 const ACCUMULATORS = ['$sum', '$avg', '$min', '$max']
@@ -193,10 +193,10 @@ export class KeyGroups {
 }
 
 /** Reads the component by which keys are grouped. */
-const idReaderOf = ({ descending }: Index, by: number): KeyReader =>
+const idReaderOf = ({ descending }: Index, component: number): KeyReader =>
   new KeyReader(
-    descending.slice(0, by + 1).map((descends, at) => ({
-      name: at === by ? '_id' : undefined,
+    descending.slice(0, component + 1).map((descends, at) => ({
+      name: at === component ? '_id' : undefined,
       descending: descends,
     })),
   )

@@ -118,19 +118,19 @@ export const parseFormatted = (text: string, format: string, zone?: Zone): Date 
   const found = new RegExp(`^${source}$`, 'i').exec(text)
   if (!found) return failParsing(text)
   const parts: Parts = {}
-  let own: Zone | undefined
+  let givenZone: Zone | undefined
   for (const [i, letter] of letters.entries()) {
     const value = found[i + 1] as string
-    if (letter === 'z') own = zoneOf(value.toUpperCase() === 'Z' ? 'UTC' : value)
-    else if (letter === 'Z') own = () => Number(value) * 60_000
+    if (letter === 'z') givenZone = zoneOf(value.toUpperCase() === 'Z' ? 'UTC' : value)
+    else if (letter === 'Z') givenZone = () => Number(value) * 60_000
     else if (letter === 'b' || letter === 'B')
       parts.month = MONTH_NAMES.findIndex((name) => name.toLowerCase().startsWith(value.toLowerCase())) + 1
     else if (FIELDS_BY_LETTER[letter])
       parts[FIELDS_BY_LETTER[letter][1]] = letter === 'L' ? Number(value.padEnd(3, '0')) : Number(value)
   }
-  if (own && zone)
+  if (givenZone && zone)
     fail(241, `you cannot pass in a date/time string with time zone information and a timezone: '${text}'`)
-  return new Date(fromLocal(localOf(parts, text), own ?? zone ?? utc))
+  return new Date(fromLocal(localOf(parts, text), givenZone ?? zone ?? utc))
 }
 
 /** @throws 18536 for an unknown letter */

@@ -79,13 +79,13 @@ const add =
     >
     return (scope) => {
       const start = startDate?.(scope)
-      const by = unit?.(scope)
+      const unitValue = unit?.(scope)
       const count = amount?.(scope)
       const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
-      if ([start, by, count].some(isNullish) || !where) return null
-      if (typeof by !== 'string')
-        fail(5439013, `${name} requires 'unit' to be a string, but got ${typeName(by)}`)
-      const size = unitOf(by)
+      if ([start, unitValue, count].some(isNullish) || !where) return null
+      if (typeof unitValue !== 'string')
+        fail(5439013, `${name} requires 'unit' to be a string, but got ${typeName(unitValue)}`)
+      const size = unitOf(unitValue)
       if (toWholeNumber(count) === undefined) fail(5166405, `${name} expects integer amount of time units`)
       const from = readDateOperand(start, name, 5166403)
       const to = addUnits(from, size, sign * toNumber(count), where)
@@ -114,10 +114,10 @@ const $dateDiff: ExpressionOperator = (operand, compiler, name) => {
   return (scope) => {
     const start = startDate?.(scope)
     const end = endDate?.(scope)
-    const by = unit?.(scope)
+    const unitValue = unit?.(scope)
     const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
-    if ([start, end, by].some(isNullish) || !where) return null
-    const size = unitOf(by)
+    if ([start, end, unitValue].some(isNullish) || !where) return null
+    const size = unitOf(unitValue)
     const first = firstDay(size, startOfWeek?.(scope), startOfWeek !== undefined)
     if (first === undefined) return null
     const a = readDateOperand(start, name, 5166307)
@@ -165,12 +165,12 @@ const $dateTrunc: ExpressionOperator = (operand, compiler, name) => {
   >
   return (scope) => {
     const value = date?.(scope)
-    const by = unit?.(scope)
+    const unitValue = unit?.(scope)
     const bin = binSize ? binSize(scope) : new Int32(1)
     const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
-    if ([value, by, bin].some(isNullish) || !where) return null
+    if ([value, unitValue, bin].some(isNullish) || !where) return null
     const at = readDateOperand(value, name, 5166307)
-    const size = unitOf(by)
+    const size = unitOf(unitValue)
     if (!isNumeric(bin) || !Number.isInteger(toNumber(bin)))
       fail(5439017, `${name} requires 'binSize' to be a 64-bit integer`)
     if (toNumber(bin) <= 0) fail(5439018, `${name} requires 'binSize' to be greater than 0`)
