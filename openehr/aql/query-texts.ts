@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import type { QueryTree } from './ast.ts'
-import { parseQuery } from './parse-query.ts'
-import { tokenize } from './tokenizer.ts'
+import type { QueryTree } from './language/ast.ts'
+import { parseQuery } from './language/parse-query.ts'
+import { tokenize } from './language/tokenizer.ts'
 
 /** The trees of the last texts take at most some 20 MB: a tree has some ten times the length of its text. */
 const MAX_TEXTS = 200
