@@ -68,6 +68,15 @@ describe('the pages of a record', () => {
       await page.getByRole('link', { name: title, exact: true }).waitFor()
   })
 
+  it('show by when a goal is to be reached, and which is late', async () => {
+    const planId = await createPlan(patient, { name: 'Dates' })
+    await createGoal(patient, planId, { name: 'Walk far', dueDate: '2099-03-01' })
+    await createGoal(patient, planId, { name: 'Swim', dueDate: '2026-01-01' })
+    await goTo(page, 'plan')
+    await page.getByText('by 1 March 2099').waitFor()
+    await page.getByText('was due on 1 January 2026').waitFor()
+  })
+
   it('lead to the older messages of a conversation, and say new ones', async () => {
     await goTo(page, `messages/${topicId}`)
     const log = page.getByRole('log')

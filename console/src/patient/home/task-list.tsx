@@ -68,6 +68,19 @@ export function TaskRows({ ehrId, tasks, mayClose, more }: TaskRowsProps) {
   )
 }
 
+/** By when a task or goal is to be done, with a badge once that is over. */
+export function DueDate({ dueDate }: Pick<Task, 'dueDate'>) {
+  const t = useText()
+  if (dueDate === null) return null
+  const isLate = dueDate < today()
+  return (
+    <span className={isLate ? 'band warn' : 'help'}>
+      {' '}
+      {t(isLate ? 'task.late' : 'task.due', { date: formatDate(dueDate) })}
+    </span>
+  )
+}
+
 interface TaskRowProps {
   ehrId: string
   task: Task
@@ -80,7 +93,6 @@ function TaskRow({ ehrId, task, mayClose, more, onDone }: TaskRowProps) {
   const t = useText()
   const queries = useQueryClient()
   const { carePlanId: careplanId, goalId, id: taskId, name, dueDate, description } = task
-  const isLate = dueDate !== null && dueDate < today()
   const closing = useSubmit(async () => {
     const params = { path: { ehrId, careplanId, goalId, taskId }, header: {} }
     await api.POST('/ehr/{ehrId}/careplan/{careplanId}/goal/{goalId}/task/{taskId}/close', {
@@ -94,12 +106,7 @@ function TaskRow({ ehrId, task, mayClose, more, onDone }: TaskRowProps) {
     <li>
       <div className="grow">
         <strong>{name}</strong>
-        {dueDate && (
-          <span className={isLate ? 'band warn' : 'help'}>
-            {' '}
-            {t(isLate ? 'task.late' : 'task.due', { date: formatDate(dueDate) })}
-          </span>
-        )}
+        <DueDate dueDate={dueDate} />
         {description && <p className="help">{description}</p>}
         {closing.problem && <FailureNote error={closing.problem} />}
       </div>

@@ -6,7 +6,7 @@ import { formatDate } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { HistoryLink } from '../history/history-link.tsx'
-import { TaskRows } from '../home/task-list.tsx'
+import { DueDate, TaskRows } from '../home/task-list.tsx'
 import { PlanFacts } from './plan-facts.tsx'
 
 /** The goals and open tasks of care plans. */
@@ -100,6 +100,7 @@ function Goal({ me, goal, mayChange }: { me: Me; goal: PlanGoal; mayChange: bool
   return (
     <>
       <h3>{goal.name}</h3>
+      <DueDate dueDate={goal.dueDate} />
       {goal.description && <p>{goal.description}</p>}
       {goal.notes && <p className="help">{goal.notes}</p>}
       <TaskRows
