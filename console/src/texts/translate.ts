@@ -31,8 +31,8 @@ const isolateAll = (values: Values): Values =>
 export const translate = (id: TextId, values: Values = {}): string => i18n._(id, isolateAll(values))
 
 /** A text whose id is only known at run time, such as the name of a kind; otherwise the fallback. */
-export const translateName = (id: string, fallback: string): string =>
-  i18n.messages[id] === undefined ? fallback : i18n._(id)
+export const translateName = (id: string, fallback: string, values: Values = {}): string =>
+  i18n.messages[id] === undefined ? fallback : i18n._(id, isolateAll(values))
 
 const subscribe = (listener: () => void) => i18n.on('change', listener)
 

@@ -90,7 +90,7 @@ describe('the day of an administrator', () => {
     await page.getByLabel('Name', { exact: true }).fill('Bart Jansen')
     await page.getByLabel('E-mail address').last().fill('no address')
     await button(page, 'Make the account').click()
-    await page.getByText('The format is wrong. Check it.').first().waitFor()
+    await page.getByText('Type an e-mail address, such as anna@example.org.').first().waitFor()
     const email = createAddress()
     await page.getByLabel('E-mail address').last().fill(email)
     await page.getByLabel('Modeller').check()

@@ -169,7 +169,7 @@ describe('the first day of a patient', () => {
     await page.getByLabel('Your password now').fill('not the password')
     await page.getByLabel('New password').fill(NEW_PASSWORD)
     await button(page, 'Change the password').click()
-    await page.getByText('This password is wrong. Check it.').waitFor()
+    await page.getByText('This password is wrong. Check it.', { exact: true }).waitFor()
     await page.getByLabel('Your password now').fill(patient.password)
     await button(page, 'Change the password').click()
     await page.getByText('The password is changed.').waitFor()

@@ -3,7 +3,7 @@ import { useDraft } from '../../browser/drafts.ts'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
-import { parseJson } from '../../ui/form/fields-problem.ts'
+import { linesOf, parseJson } from '../../ui/form/fields-problem.ts'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import type { NewClientProps } from '../registrations-page.tsx'
 import { APPS_KEY, type ListedApp } from './apps-query.ts'
@@ -18,8 +18,6 @@ const emptyApp = () => ({
   launchUrl: '',
   jwks: '',
 })
-
-const linesOf = (text: string): string[] => text.split(/\s+/).filter(Boolean)
 
 /** Registers an app. */
 export function NewApp({ mvUid, onRegistered }: NewClientProps) {

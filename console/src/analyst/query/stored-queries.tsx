@@ -108,7 +108,7 @@ function StoreForm({ mvUid, q, storedQueries }: StoreFormProps) {
     clear()
   })
   return (
-    <Form form={form} submit={t(existing ? 'query.replace' : 'query.store')}>
+    <Form form={form} submit={t(existing ? 'query.replace' : 'query.store')} saved={t('form.added')}>
       <TextField
         {...form.field('path.name')}
         label={t('query.name')}

@@ -1,10 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useMergeDraft } from '../../browser/drafts.ts'
 import { ehrKey } from '../../model/queries.ts'
-import { parseDecimal } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { ConflictView } from '../../ui/form/conflict-view.tsx'
 import { CheckField, TextField } from '../../ui/form/field.tsx'
+import { parseWholeNumber } from '../../ui/form/fields-problem.ts'
 import { changedMeanwhile, Form, saveUnlessChanged, useSubmit } from '../../ui/form/form.tsx'
 import {
   type AlertRules,
@@ -21,6 +21,9 @@ interface EscalationFormProps extends AlertRulesProps {
 
 /** The fields as texts; the users by their ids, in order, with commas. */
 type EscalationTexts = Record<'participants' | 'afterMinutes', string>
+
+/** The longest is a week. */
+const MINUTES = { field: 'escalation.afterMinutes', min: 1, max: 10_080 }
 
 const idsIn = (participants: string): string[] => participants.split(',').filter(Boolean)
 
@@ -44,6 +47,7 @@ export function EscalationForm(props: EscalationFormProps) {
         : participantIds.filter((one) => one !== mvUid)
       ).join(),
     })
+  const participantsField = form.field('escalation.participants')
   const labels = { participants: t('escalation.who'), afterMinutes: t('escalation.after') }
   return (
     <>
@@ -54,12 +58,14 @@ export function EscalationForm(props: EscalationFormProps) {
           onMerge={merge}
         />
       )}
-      <Form form={form} submit={t('save')}>
+      <Form form={form} submit={t('save')} saved={t('form.saved')}>
         <fieldset>
           <legend>{labels.participants}</legend>
+          {participantsField.error && <p className="error">{participantsField.error}</p>}
           {writers.map((mvUid) => (
             <CheckField
               key={mvUid}
+              name={participantsField.name}
               label={placeText(participantIds, mvUid, nameOf(mvUid))}
               isChecked={participantIds.includes(mvUid)}
               onChange={(isChosen) => toggle(mvUid, isChosen)}
@@ -67,7 +73,7 @@ export function EscalationForm(props: EscalationFormProps) {
           ))}
         </fieldset>
         <TextField
-          {...form.field('escalation')}
+          {...form.field(MINUTES.field)}
           label={labels.afterMinutes}
           value={mine.afterMinutes}
           onChange={(afterMinutes) => edit({ afterMinutes })}
@@ -92,8 +98,7 @@ function useEscalationDraft({ me, planId, rules }: EscalationFormProps) {
   const { draft, clear, ...changes } = useMergeDraft(key, textsOf(rules), {})
   const form = useSubmit(async () => {
     const { participants, afterMinutes } = draft.mine
-    // The service says what is wrong with what is no number.
-    const minutes = (parseDecimal(afterMinutes) ?? afterMinutes) as number
+    const minutes = parseWholeNumber(afterMinutes, MINUTES)
     const next = participants !== '' && {
       escalation: { afterMinutes: minutes, participants: idsIn(participants) },
     }
@@ -107,6 +112,7 @@ function useEscalationDraft({ me, planId, rules }: EscalationFormProps) {
     if (isSaved) clear()
     // After a conflict, what the other one wrote appears above the form.
     else await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
+    return isSaved
   })
   return { draft, form, ...changes }
 }

@@ -1,9 +1,10 @@
 import kinds from 'virtual:measurement-kinds'
 import { useDraft } from '../../browser/drafts.ts'
-import { kindName, parseDecimal, today } from '../../texts/format.ts'
+import { kindName, today } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
+import { parseWholeNumber } from '../../ui/form/fields-problem.ts'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { type AlertRulesProps, isSameRule, useAlertRulesChange } from './alert-rules-query.ts'
 import { RuleRows } from './rule-rows.tsx'
@@ -59,10 +60,10 @@ function ExpectedForm({ me, planId, rules }: AlertRulesProps) {
     everyDays: '1',
     by: '20:00',
   }))
+  const at = `expected.${rules.expected?.length ?? 0}`
   const form = useSubmit(async () => {
     const { kind, everyDays, by } = draft
-    // The service says what is wrong with what is no number.
-    const days = (parseDecimal(everyDays) ?? everyDays) as number
+    const days = parseWholeNumber(everyDays, { field: `${at}.everyDays`, min: 1, max: 366 })
     await save((current) => ({
       timeZone: readerZone(),
       ...current,
@@ -71,9 +72,8 @@ function ExpectedForm({ me, planId, rules }: AlertRulesProps) {
     clear()
   })
   const zone = foreignZone(rules)
-  const at = `expected.${rules.expected?.length ?? 0}`
   return (
-    <Form form={form} submit={t('expected.add')}>
+    <Form form={form} submit={t('expected.add')} saved={t('form.added')}>
       <SelectField
         {...form.field(`${at}.kind`)}
         label={t('patient.kind')}

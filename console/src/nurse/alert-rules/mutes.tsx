@@ -3,6 +3,7 @@ import { useDraft } from '../../browser/drafts.ts'
 import { formatMoment, kindName, toLocalTime, toTypedTime } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
+import { fieldsProblem } from '../../ui/form/fields-problem.ts'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import {
   type AlertRules,
@@ -15,14 +16,23 @@ import { RuleRows } from './rule-rows.tsx'
 type Mute = NonNullable<AlertRules['mutes']>[number]
 
 const DAY_MS = 86_400_000
+/** The service stores no more. */
+const MAX_MUTES = 20
+
+const isOver = ({ until }: Mute): boolean => new Date(until) <= new Date()
+
+/** The stored mutes, without the oldest ended one if there is no place for another one. */
+function mutesWithSpace({ mutes = [] }: AlertRules): Mute[] {
+  const oldest = mutes.length < MAX_MUTES ? undefined : mutes.find(isOver)
+  return mutes.filter((one) => one !== oldest)
+}
 
 /** The alerts that go to nobody for a while, and why. */
 export function Mutes(props: AlertRulesProps) {
   const t = useText()
   const { me, planId, rules, isWriter } = props
   const change = useAlertRulesChange(me, planId)
-  const now = new Date()
-  const mutes = (rules.mutes ?? []).filter(({ until }) => new Date(until) > now)
+  const mutes = (rules.mutes ?? []).filter((one) => !isOver(one))
   const textOf = ({ kind, until, reason }: Mute): string => {
     const kindText = kind === undefined ? t('mute.all') : kindName(kind)
     return t('mute.row', { kind: kindText, date: formatMoment(until), reason })
@@ -56,19 +66,17 @@ function MuteForm({ me, planId, rules }: AlertRulesProps) {
     until: toLocalTime(new Date(Date.now() + DAY_MS)),
     reason: '',
   }))
+  const at = `mutes.${mutesWithSpace(rules).length}`
   const form = useSubmit(async () => {
     const { kind, reason } = draft
-    const until = toTypedTime(draft.until)
-    await save((current) => ({
-      ...current,
-      mutes: [...(current.mutes ?? []), { ...(kind && { kind }), until, reason }],
-    }))
+    const mute = { ...(kind && { kind }), until: toTypedTime(draft.until), reason }
+    if (isOver(mute)) throw fieldsProblem([{ field: `${at}.until`, message: t('violation.past') }])
+    await save((current) => ({ ...current, mutes: [...mutesWithSpace(current), mute] }))
     clear()
   })
-  const at = `mutes.${rules.mutes?.length ?? 0}`
   const choices = kinds.map(({ path }) => ({ value: path, label: kindName(path) }))
   return (
-    <Form form={form} submit={t('mute.add')}>
+    <Form form={form} submit={t('mute.add')} saved={t('form.added')}>
       <SelectField
         {...form.field(`${at}.kind`)}
         label={t('mute.kind')}

@@ -46,7 +46,10 @@ function textsOf(kind: MeasurementKind, thresholds: Thresholds): Texts {
   return { choice, ...Object.fromEntries(texts), unit: String(limits.unit ?? kind.thresholds.unit) }
 }
 
-/** The thresholds that are typed. @throws Problem that lists limits that are not numbers */
+/** The name of the field of a limit. */
+const fieldNameOf = ({ path }: MeasurementKind, limitName: string): string => `${path}.${limitName}`
+
+/** The thresholds that are typed. @throws Problem that lists limits that are not numbers, or crossed */
 function thresholdsFrom(kind: MeasurementKind, texts: Texts, before: Thresholds[string]): Thresholds[string] {
   if (texts.choice === NONE) return undefined
   if (texts.choice === BANDS) return before
@@ -55,10 +58,17 @@ function thresholdsFrom(kind: MeasurementKind, texts: Texts, before: Thresholds[
   const labels = limitLabels(kind, texts)
   const faults = filledNames
     .filter((name) => parseDecimal(texts[name] ?? '') === undefined)
-    .map((field) => ({ field, message: translate('violation.number', { name: labels[field] ?? '' }) }))
+    .map((name) => ({
+      field: fieldNameOf(kind, name),
+      message: translate('violation.number', { name: labels[name] ?? '' }),
+    }))
   if (faults.length > 0) throw fieldsProblem(faults)
-  const numbers = filledNames.map((name) => [name, parseDecimal(texts[name] ?? '') ?? 0])
-  return { unit: texts.unit ?? kind.thresholds.unit, ...Object.fromEntries(numbers) }
+  const limits = Object.fromEntries(filledNames.map((name) => [name, parseDecimal(texts[name] ?? '') ?? 0]))
+  const crossed = kind.thresholds.names
+    .filter((name) => Number(limits[`${name}Low`]) >= Number(limits[`${name}High`]))
+    .map((name) => ({ field: fieldNameOf(kind, `${name}High`), message: translate('thresholds.order') }))
+  if (crossed.length > 0) throw fieldsProblem(crossed)
+  return { unit: texts.unit ?? kind.thresholds.unit, ...limits }
 }
 
 const limitLabels = ({ thresholds: { names } }: MeasurementKind, { unit = '' }: Texts): Texts =>
@@ -85,30 +95,31 @@ export function ThresholdsForm(props: ThresholdsFormProps) {
   const choices = [NONE, ...presets, LIMITS, ...(base.choice === BANDS ? [BANDS] : [])]
   const theirs = textsOf(kind, thresholds)
   const labels = limitLabels(kind, mine)
+  const names = mine.choice === LIMITS ? limitNames(kind) : []
+  const fieldNames = names.map((name) => fieldNameOf(kind, name))
   return (
     <section className="panel" aria-label={kindName(kind.path)}>
       {!form.isBusy && !isSame(theirs, base) && (
         <ThresholdsConflict {...{ kind, base, mine, theirs }} onMerge={merge} />
       )}
-      <Form form={form} submit={t('save')}>
+      <Form form={form} submit={t('save')} saved={t('form.saved')}>
         <SelectField
           label={kindName(kind.path)}
-          {...form.field(kind.path)}
+          {...form.field(kind.path, fieldNames)}
           value={mine.choice ?? ''}
           options={choices.map((value) => ({ value, label: choiceName(value) }))}
           onChange={(choice) => edit({ choice })}
         />
-        {mine.choice === LIMITS &&
-          limitNames(kind).map((name) => (
-            <TextField
-              key={name}
-              {...form.field(name)}
-              label={labels[name] ?? name}
-              required={false}
-              value={mine[name] ?? ''}
-              onChange={(text) => edit({ [name]: text })}
-            />
-          ))}
+        {names.map((name) => (
+          <TextField
+            key={name}
+            {...form.field(fieldNameOf(kind, name))}
+            label={labels[name] ?? name}
+            required={false}
+            value={mine[name] ?? ''}
+            onChange={(text) => edit({ [name]: text })}
+          />
+        ))}
       </Form>
     </section>
   )
@@ -162,6 +173,7 @@ function useThresholdsDraft({ me: { mvUid, ehrId }, planId, kind, thresholds }: 
     const isSaved = await saveUnlessChanged(saving)
     await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
     if (isSaved) clear()
+    return isSaved
   })
   return { draft, form, ...changes }
 }

@@ -133,7 +133,7 @@ function HandOverForm({ mvUid, colleagues }: { mvUid: string; colleagues: readon
     onChange: (value: string) => change({ [name]: value }),
   })
   return (
-    <Form form={form} submit={t('handover.submit')}>
+    <Form form={form} submit={t('handover.submit')} saved={t('form.added')}>
       <SelectField
         {...form.field('to')}
         label={t('handover.to')}

@@ -71,7 +71,7 @@ function SaveView({ mvUid, filter }: SavedViewsProps) {
     clear()
   })
   return (
-    <Form form={form} submit={t('views.save')}>
+    <Form form={form} submit={t('views.save')} saved={t('form.added')}>
       <TextField
         {...form.field('views')}
         label={t('views.name')}

@@ -51,7 +51,7 @@ export function InvitationForm({ mvUid }: { mvUid: string }) {
     await queries.invalidateQueries(helpersQuery(mvUid))
   })
   return (
-    <Form form={form} submit={t('helpers.invite')}>
+    <Form form={form} submit={t('helpers.invite')} saved={t('form.added')}>
       <h3>{t('helpers.new')}</h3>
       <TextField
         {...form.field('mvUid')}

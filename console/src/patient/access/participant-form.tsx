@@ -22,7 +22,7 @@ export function ParticipantForm(props: ParticipantFormProps) {
   const { code, role, right, until } = draft
   const rights = RIGHTS.map((value) => ({ value, label: t(`participant.${value}`) }))
   return (
-    <Form form={form} submit={t('participant.add')}>
+    <Form form={form} submit={t('participant.add')} saved={t('form.added')}>
       <h3>{t('participant.new')}</h3>
       <TextField
         {...form.field('mvUid')}

@@ -9,36 +9,30 @@ export function PasswordForm() {
   const t = useText()
   const [currentPassword, setCurrent] = useState('')
   const [newPassword, setNew] = useState('')
-  const [isDone, setDone] = useState(false)
   const form = useSubmit(async () => {
-    setDone(false)
     await api.POST('/auth/account/password/update', { body: { currentPassword, newPassword } })
     setCurrent('')
     setNew('')
-    setDone(true)
   })
   return (
-    <>
-      <p role="status">{isDone && t('password.changed')}</p>
-      <Form form={form} submit={t('password.change')}>
-        <TextField
-          {...form.field('currentPassword')}
-          label={t('password.current')}
-          type="password"
-          autoComplete="current-password"
-          value={currentPassword}
-          onChange={setCurrent}
-        />
-        <TextField
-          {...form.field('newPassword')}
-          label={t('password.new')}
-          help={t('register.passwordHelp')}
-          type="password"
-          autoComplete="new-password"
-          value={newPassword}
-          onChange={setNew}
-        />
-      </Form>
-    </>
+    <Form form={form} submit={t('password.change')} saved={t('password.changed')}>
+      <TextField
+        {...form.field('currentPassword')}
+        label={t('password.current')}
+        type="password"
+        autoComplete="current-password"
+        value={currentPassword}
+        onChange={setCurrent}
+      />
+      <TextField
+        {...form.field('newPassword')}
+        label={t('password.new')}
+        help={t('register.passwordHelp')}
+        type="password"
+        autoComplete="new-password"
+        value={newPassword}
+        onChange={setNew}
+      />
+    </Form>
   )
 }

@@ -1,24 +1,46 @@
-import { createIdempotencyKey, isProblem, Problem, type Violation } from 'health-record-client'
-import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
+import { createIdempotencyKey, isProblem, Problem } from 'health-record-client'
+import {
+  type FormEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { forgetRequest, requestOf } from '../../browser/drafts.ts'
 import { usePath } from '../../browser/router.tsx'
-import { translate, translateName, useText } from '../../texts/translate.ts'
+import { translate, useText } from '../../texts/translate.ts'
+import { type FormViolation, violationText } from '../../texts/violation-text.ts'
 import { FailureNote } from '../failure-note.tsx'
-import { type FieldFault, fieldsProblem } from './fields-problem.ts'
+import {
+  type FieldFault,
+  fieldsProblem,
+  findField,
+  isWithin,
+  labelOf,
+  toFormProblem,
+} from './fields-problem.ts'
 
 export interface SubmitState {
   isBusy: boolean
   problem: Problem | undefined
   submit(): void
-  /** The violation of the value at this path of the body. */
-  field(path: string): { name: string; error: string | undefined }
+  /** Since the last edit it has succeeded. */
+  isSaved: boolean
+  /** The form that shows what is refused. */
+  element: RefObject<HTMLFormElement | null>
+  edit(): void
+  /** The violations of the value at this path of the body, without those of parts that have fields of their own. */
+  field(path: string, fieldsWithin?: readonly string[]): { name: string; error: string | undefined }
   /** Shows faults that are found before anything is sent. */
   reject(faults: readonly FieldFault[]): void
 }
 
 /**
  * Runs the action of a form once at a time, and keeps what the service refused.
- * @param action its rejections are shown: violations beside their fields, all others above the form
+ * @param action its rejections are shown: violations beside their fields, all others above the form.
+ * It resolves to false if it has stored nothing
  * @param refusal what the service refused at an earlier attempt
  */
 export function useSubmit(
@@ -26,31 +48,39 @@ export function useSubmit(
   refusal?: ConstructorParameters<typeof Problem>[0],
 ): SubmitState {
   const [isBusy, setBusy] = useState(false)
+  const [isSaved, setSaved] = useState(false)
+  const element = useRef<HTMLFormElement>(null)
   const [problem, setProblem] = useState(() => refusal && new Problem(refusal))
   const [failure, setFailure] = useState<unknown>()
   // A fault of the console itself belongs to the boundary around the page.
   if (failure !== undefined) throw failure
   return {
     isBusy,
+    isSaved,
+    element,
     problem,
+    edit: () => setSaved(false),
     async submit() {
       if (isBusy) return
       setBusy(true)
+      setSaved(false)
       setProblem(undefined)
-      await action().catch((error: unknown) => (isProblem(error) ? setProblem(error) : setFailure(error)))
+      await action().then(
+        (result) => setSaved(result !== false),
+        (error: unknown) =>
+          isProblem(error) ? setProblem(toFormProblem(error, element.current)) : setFailure(error),
+      )
       setBusy(false)
     },
-    field(path) {
-      const found = problem?.errors.find((one) => isWithin(one.path, path))
-      return { name: path, error: found && violationText(found) }
+    field(path, fieldsWithin = []) {
+      const violations = (problem?.errors ?? []).filter(
+        (one) => isWithin(one.path, path) && !fieldsWithin.some((other) => isWithin(one.path, other)),
+      )
+      return { name: path, error: [...new Set(violations.map(violationText))].join(' ') || undefined }
     },
     reject: (faults) => setProblem(fieldsProblem(faults)),
   }
 }
-
-/** Whether a violation is about the value at a path, or a part of it. */
-const isWithin = (violation: string, path: string): boolean =>
-  `${violation.replace(/^(body|query)\./, '')}.`.startsWith(`${path}.`)
 
 /** @returns false when somebody else has changed the record since it was read */
 export const saveUnlessChanged = (saving: Promise<unknown>): Promise<boolean> =>
@@ -91,20 +121,14 @@ export function useCreation() {
   }
 }
 
-/** A rule says different things of different fields: a text of the field comes first. */
-function violationText({ code, path, message }: Violation): string {
-  if (code === 'here') return message
-  const field = path.split('.').at(-1) ?? ''
-  const other = translate('violation.other', { code, message })
-  return translateName(`violation.${code}.${field}`, translateName(`violation.${code}`, other))
-}
-
 interface FormProps {
   form: SubmitState
   submit: string
   children: ReactNode
   /** Further buttons. */
   more?: ReactNode
+  /** Said once it has succeeded, by forms that stay on the page. */
+  saved?: string
 }
 
 /** Fields with a value that the browser cannot read, such as 31 February. They would be sent as empty ones. */
@@ -116,8 +140,8 @@ const unreadableFields = (form: HTMLFormElement | null): FieldFault[] =>
   )
 
 /** A form whose violations are listed above it, each leading to its field. */
-export function Form({ form, submit, children, more }: FormProps) {
-  const element = useRef<HTMLFormElement>(null)
+export function Form({ form, submit, children, more, saved }: FormProps) {
+  const { element } = form
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
     const faults = unreadableFields(element.current)
@@ -125,7 +149,7 @@ export function Form({ form, submit, children, more }: FormProps) {
     else form.submit()
   }
   return (
-    <form ref={element} onSubmit={onSubmit} noValidate aria-busy={form.isBusy}>
+    <form ref={element} onSubmit={onSubmit} onChange={form.edit} noValidate aria-busy={form.isBusy}>
       {form.problem && <ProblemSummary problem={form.problem} form={element} />}
       {children}
       <div className="actions">
@@ -134,13 +158,26 @@ export function Form({ form, submit, children, more }: FormProps) {
         </button>
         {more}
       </div>
+      {saved && <p role="status">{form.isSaved && saved}</p>}
     </form>
   )
+}
+
+/** The text of a violation with the label of its field, unless it names the field itself. */
+function labelledText(violation: FormViolation, form: HTMLFormElement | null): string {
+  const text = violationText(violation)
+  const field = findField(form, violation.path)
+  const label = field ? labelOf(field) : ''
+  if (label === '' || text.startsWith(label)) return text
+  return /[?:.]$/.test(label) ? `${label} ${text}` : `${label}: ${text}`
 }
 
 function ProblemSummary({ problem, form }: { problem: Problem; form: RefObject<HTMLFormElement | null> }) {
   const t = useText()
   const summary = useRef<HTMLDivElement>(null)
+  // The labels can be read once the form is there.
+  const [isFormThere, setFormThere] = useState(false)
+  useLayoutEffect(() => setFormThere(true), [])
   // biome-ignore lint/correctness/useExhaustiveDependencies: each new problem receives the focus
   useEffect(() => summary.current?.focus(), [problem])
   if (problem.errors.length === 0)
@@ -149,11 +186,7 @@ function ProblemSummary({ problem, form }: { problem: Problem; form: RefObject<H
         <FailureNote error={problem} />
       </div>
     )
-  const fieldOf = (path: string) =>
-    [...(form.current?.elements ?? [])].find((one) => {
-      const name = one.getAttribute('name')
-      return name && isWithin(path, name)
-    })
+  const element = isFormThere ? form.current : null
   return (
     <div ref={summary} tabIndex={-1} role="alert" className="note bad">
       <p>{t('form.violations', { count: problem.errors.length })}</p>
@@ -163,12 +196,9 @@ function ProblemSummary({ problem, form }: { problem: Problem; form: RefObject<H
             <button
               type="button"
               className="link"
-              onClick={() => {
-                const field = fieldOf(violation.path)
-                if (field instanceof HTMLElement) field.focus()
-              }}
+              onClick={() => findField(form.current, violation.path)?.focus()}
             >
-              {violationText(violation)}
+              {labelledText(violation, element)}
             </button>
           </li>
         ))}
