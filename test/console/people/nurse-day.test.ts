@@ -105,7 +105,7 @@ describe('the first day of a nurse', () => {
     assert.match((await banner.textContent()) ?? '', /Born on 30 April 1961, \d\d years old, woman/)
     await banner.getByText('Penicillin (dangerous)').waitFor()
     await button(page, `Take ${ALERT}`).click()
-    await page.getByText('1 that you took').waitFor()
+    await page.getByText('1 taken by you').waitFor()
     await button(page, 'All').click()
     await page.locator('.plot canvas').first().waitFor()
 
