@@ -11,7 +11,7 @@ import { registrationOperations } from './resources/accounts/registration.ts'
 import { sessionOperations } from './resources/accounts/session.ts'
 import { systemOperations } from './resources/accounts/systems.ts'
 import { administrationOperations } from './resources/administration/administration.ts'
-import { admittedAppOperations } from './resources/apps/admitted-apps.ts'
+import { appGrantOperations } from './resources/apps/app-grants.ts'
 import { authorizationPages } from './resources/apps/authorization/authorization-page.ts'
 import { registeredAppOperations } from './resources/apps/registered-apps.ts'
 import { smartMetadataOperations } from './resources/apps/smart-metadata.ts'
@@ -85,7 +85,7 @@ export const operationTable: readonly Operation[] = [
   ...sessionOperations,
   ...systemOperations,
   ...registeredAppOperations,
-  ...admittedAppOperations,
+  ...appGrantOperations,
   ...authorizationPages,
   ...smartTokenOperations,
   ...smartMetadataOperations,

@@ -1,7 +1,7 @@
 import cors, { type CorsOptions } from 'cors'
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express'
 import type { Db } from 'mongodb'
-import { addressKey } from '../records/limits/rate-limiter.ts'
+import { ipKey } from '../records/limits/rate-limiter.ts'
 import { isFullDisk } from '../records/store/documents/outage.ts'
 import { errorCode, ServiceError } from '../schemas/errors.ts'
 import { createDocumentationOperations } from './documentation/documentation-operations.ts'
@@ -22,13 +22,13 @@ import { createContextClass } from './request/headers/context-class.ts'
 import { createPathMatcher, nameParameters } from './request/path-matcher.ts'
 import { createErrorResponse, shortenPath } from './response/error-response.ts'
 import { isFhirPath } from './response/operation-outcome.ts'
+import { addPathPrefixToReply } from './response/path-prefix.ts'
 import { toServiceError } from './response/problem-document.ts'
 import { type RenderedResponse, writeResponse } from './response/rendered-response.ts'
-import { rootPathsInReply } from './response/rooted-paths.ts'
 
 /** Options of the path family. */
 export interface PathApiOptions
-  extends Omit<HandlerDependencies, 'contextClass' | 'downloads' | 'once' | 'operations'> {
+  extends Omit<HandlerDependencies, 'contextClass' | 'downloads' | 'operations' | 'runOnce'> {
   /** Stores the responses to requests with an Idempotency-Key. */
   db: Db
   /** Logs unexpected errors; a pino logger fits. */
@@ -62,11 +62,13 @@ interface PathApi {
 /** Creates the path family. Its router comes last in the app because it responds to every path. */
 export async function createPathApiRouter(options: PathApiOptions): Promise<PathApi> {
   const { db, services, consume, log, corsOrigins, pathPrefix, version, open } = options
-  const operations = (options.operations ?? operationTable).map((one) => rootPathsInReply(one, pathPrefix))
+  const operations = (options.operations ?? operationTable).map((one) =>
+    addPathPrefixToReply(one, pathPrefix),
+  )
   const contextClass = createContextClass(services)
-  const once = await createRunOnce(db)
+  const runOnce = await createRunOnce(db)
   const downloads = new RunningDownloads()
-  const dependencies: HandlerDependencies = { ...options, operations, contextClass, once, downloads }
+  const dependencies: HandlerDependencies = { ...options, operations, contextClass, runOnce, downloads }
   const servedOperations = [
     ...operations,
     ...createDocumentationOperations(
@@ -94,7 +96,7 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
     }
     const rateCheck = probes.has(withoutSlash(request.path))
       ? Promise.resolve()
-      : consume('address', addressKey(request.ip ?? ''), response)
+      : consume('address', ipKey(request.ip ?? ''), response)
     const renderedResponse = await rateCheck
       .then(() => dispatchRequest(find, { request, response, requestId, respondToError: refuse }))
       .catch(refuse)

@@ -80,7 +80,7 @@ export const systemFields = {
 
 export const SYSTEM_FIELD_NAMES = Object.keys(systemFields) as (keyof typeof systemFields)[]
 
-/** A path of the service, see path-api/response/rooted-paths.ts. */
+/** A path of the service, see path-api/response/path-prefix.ts. */
 export const pathField = (description: string, example: string) =>
   Type.String({ format: 'uri-reference', description, examples: [example] })
 

@@ -37,7 +37,7 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
     /^\/1(\/|$)/.test(path) || isServedAtRoot(path) || isConsolePath(path) || pathApi.isServed(path)
   const observe = observeRequests(log, metrics, config.accessLog === 'on')
   const setHeaders = setCommonHeaders(parts)
-  // Under no other spelling, and not below the path of PUBLIC_URL: a rule of the proxy for this path is then enough.
+  // Only this exact path is served, also with a PUBLIC_URL that has a path. So one rule of the proxy can block it.
   app.get(/^\/metrics$/, observe, setHeaders, metricsRoute(metrics))
   if (pathFamily.pathPrefix) app.use(removePathPrefix(pathFamily.pathPrefix, isServed))
   app.use(observe, setHeaders)

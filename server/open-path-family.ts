@@ -84,7 +84,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     accountCleanups: accountCleanupsOf(parts),
   })
   const { context, feed, log } = parts
-  const changes = new Subscriptions(context, feed, accounts.services.appGrants, (err) =>
+  const subscriptions = new Subscriptions(context, feed, accounts.services.appGrants, (err) =>
     log.error({ err }, 'Maintaining the subscriptions to changes failed'),
   )
   const auditVerification = openAuditVerification(parts)
@@ -94,16 +94,16 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     auditVerification,
     ...openFhir(parts),
     open: false,
-    addressOf: recordPathOf,
-    historyAddressOf: historyPathOf,
-    changes,
+    recordPathOf,
+    historyPathOf,
+    subscriptions,
     ...parts.services,
     ...accounts.services,
   }
   return {
     options: createPathApiOptions(parts, services, accounts),
     accounts,
-    drain: () => changes.end(),
+    drain: () => subscriptions.end(),
     close: async () => {
       await auditVerification.stop()
       await accounts.close()

@@ -1,7 +1,7 @@
 import type { NextFunction, RequestHandler, Response } from 'express'
 import { classKindOf, isClassName } from '../../records/kinds.ts'
 import type { Admission, AdmissionControl } from '../../records/limits/admission/admission-control.ts'
-import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
+import { ipKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import type { ActingHelper } from '../../schemas/accounts/helper.ts'
@@ -57,13 +57,13 @@ import {
 } from './request/request-parts.ts'
 import { createServedClassCheck, fieldTypeOf, type IsServedClass } from './request/served-classes.ts'
 import { createRequestIds } from './request-ids.ts'
+import { getDatabaseTime } from './response/request-deadline.ts'
 import {
   convertObjects,
   isResponded,
   respondToDatabaseError,
-  showVersion,
-} from './response/normalized-response.ts'
-import { getDatabaseTime } from './response/request-deadline.ts'
+  setVersionHeader,
+} from './response/response-pipeline.ts'
 import { checkAccountBody, checkAccountChange } from './write/account-body.ts'
 import { type EntityTags, findNamedClass, readIfMatch } from './write/if-match.ts'
 import { checkProperties } from './write/property-checks.ts'
@@ -149,7 +149,7 @@ function limitResponse(
 ): void {
   const { user } = req.auth
   if (!open && isReadOnlyEndpoint(req)) narrowResponse(res, serves)
-  else if (findNamedClass(req, parts)) showVersion(res, etagOf)
+  else if (findNamedClass(req, parts)) setVersionHeader(res, etagOf)
   if (!open && user) convertObjects(res, (object) => hideOtherUsers(object, user.id))
 }
 
@@ -199,7 +199,7 @@ async function consumeRateLimits(
   parts: number,
   consume: RateLimiter,
 ): Promise<void> {
-  if (parts > 1) await consume('address', addressKey(ip), res, parts - 1)
+  if (parts > 1) await consume('address', ipKey(ip), res, parts - 1)
   const user = helperFor(auth.user)?.helperId ?? auth.user?.id
   if (user) await consume('account', user, res, Math.max(parts, 1))
 }
@@ -210,7 +210,7 @@ async function admitRequest(
   res: Response,
   admissionControl: AdmissionControl,
 ): Promise<Admission> {
-  const account = helperFor(auth.user)?.helperId ?? auth.user?.id ?? addressKey(ip)
+  const account = helperFor(auth.user)?.helperId ?? auth.user?.id ?? ipKey(ip)
   res.locals.account = account
   const admission = await admissionControl.admit(account, () => res.closed || isResponded(res))
   const release = () => admission.release(res.statusCode >= 500 || res.statusCode === 408)

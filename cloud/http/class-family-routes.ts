@@ -1,11 +1,11 @@
 import type { Express, RequestHandler } from 'express'
 import type { Logger } from 'pino'
-import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
+import { ipKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import { describeDisabledEndpoint, disabledRoutes } from './disabled-endpoints.ts'
 import { parseErrorCode } from './request/parse-request.ts'
 import { isRead, normalizePath, type RequestPart } from './request/request-parts.ts'
-import { respondToUnhandled, translateErrors } from './response/normalized-response.ts'
 import { startRequestDeadline } from './response/request-deadline.ts'
+import { normalizeResponse, respondToUnhandled } from './response/response-pipeline.ts'
 
 interface ClassFamilyDependencies {
   trustProxy: unknown
@@ -26,7 +26,7 @@ export function createClassFamilyHandler(
   parse.disable('etag')
   return (req, res) => {
     res.set('Cache-Control', 'no-store')
-    translateErrors(res)
+    normalizeResponse(res)
     startRequestDeadline(req, res)
     const respondUnhandled = (error?: unknown) => respondToUnhandled(error, res, log)
     if (!open && /^\/apps(\/|$)/i.test(req.path)) return respondUnhandled()
@@ -37,7 +37,7 @@ export function createClassFamilyHandler(
         .json({ code: parseErrorCode.forbidden, error: describeDisabledEndpoint(req.path) })
     const rateLimitCheck = PROBE_PATH.test(req.path)
       ? Promise.resolve()
-      : consume('address', addressKey(req.ip ?? ''), res)
+      : consume('address', ipKey(req.ip ?? ''), res)
     rateLimitCheck.then(() => parse(req, res, respondUnhandled), respondUnhandled)
   }
 }

@@ -1,6 +1,6 @@
 import { isHelperToken } from '../../records/accounts/login/sessions.ts'
 import { classKindOf, isClassName } from '../../records/kinds.ts'
-import { isReadableByHelper } from '../../records/store/documents/caller.ts'
+import { isReadableByHelper, NOT_FOR_HELPERS_MESSAGE } from '../../records/store/documents/caller.ts'
 import type { ActingHelper } from '../../schemas/accounts/helper.ts'
 import { attachHelper } from '../request/helper-sessions.ts'
 import {
@@ -45,15 +45,11 @@ const ROUTES_FOR_HELPERS = [
 /** @throws Refusal for a request that a helper never makes for somebody, and for a class that they may not read */
 export function requireOfferedToHelper(helper: ActingHelper, part: RequestPart): void {
   const isOffered = isClassName(part.className) || ROUTES_FOR_HELPERS.includes(normalizePath(part.path))
-  if (!isOffered)
-    throw new Refusal(
-      400,
-      parseErrorCode.forbidden,
-      'You act for another person. Only they can do this, with a login of their own.',
-    )
-  if (isRead(part) && !isClassReadableByHelper(helper, part.className))
-    throw new Refusal(404, parseErrorCode.notFound, 'Object not found.')
+  if (!isOffered) throw new Refusal(400, parseErrorCode.forbidden, NOT_FOR_HELPERS_MESSAGE)
+  if (isRead(part) && !isClassReadableByHelper(helper, part.className)) throw objectNotFound()
 }
+
+const objectNotFound = () => new Refusal(404, parseErrorCode.notFound, 'Object not found.')
 
 const isClassReadableByHelper = (helper: ActingHelper | undefined, className: unknown): boolean =>
   !helper || (isClassName(className) && isReadableByHelper({ helper }, classKindOf(className).helperAct))
@@ -72,6 +68,5 @@ export const limitToHelper =
 
 /** @throws Refusal for a live query of a class that the helper may not read */
 export function requireReadableByHelper(helper: ActingHelper | undefined, className: string): void {
-  if (!isClassReadableByHelper(helper, className))
-    throw new Refusal(404, parseErrorCode.notFound, 'Object not found.')
+  if (!isClassReadableByHelper(helper, className)) throw objectNotFound()
 }

@@ -1,7 +1,7 @@
 import type { Response } from 'express'
 import { type ParseRequest, Refusal } from './request/parse-request.ts'
 import { isBatch, type RequestPart } from './request/request-parts.ts'
-import { setRefusals } from './response/normalized-response.ts'
+import { setRefusals } from './response/response-pipeline.ts'
 
 /**
  * Checks the parts of a request. A batch answers a refused part in its place, and carries out the others, as Parse does

@@ -3,7 +3,7 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import { type ParseRequest, parseErrorCode, Refusal } from './request/parse-request.ts'
 import { isList, isRetrieval, normalizePath, type RequestPart } from './request/request-parts.ts'
 import type { IsServedClass } from './request/served-classes.ts'
-import { holdResponseFor } from './response/normalized-response.ts'
+import { runBeforeResponse } from './response/response-pipeline.ts'
 
 /** Server information that tools such as Parse Dashboard request besides objects. */
 const SERVER_INFO_PATH = /^\/(serverinfo|config|schemas(\/[^/]+)?)$/
@@ -51,7 +51,7 @@ const SHOWN_FEATURES = new Set(['read', 'addField', 'removeField', 'addClass', '
 
 /** Restricts the response for operators to reading and to the served classes. */
 export function narrowResponse(res: Response, serves: IsServedClass): void {
-  holdResponseFor(res, async (body) => {
+  runBeforeResponse(res, async (body) => {
     const { features, results } = (body ?? {}) as { features?: Features; results?: { className: string }[] }
     for (const feature of Object.values(features ?? {}))
       for (const name of Object.keys(feature)) feature[name] = SHOWN_FEATURES.has(name)

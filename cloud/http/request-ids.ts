@@ -7,7 +7,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { isAccountRequest } from './accounts/account-routes.ts'
 import { type ParseRequest, parseErrorCode, Refusal } from './request/parse-request.ts'
 import { isWrite, type RequestPart } from './request/request-parts.ts'
-import { settleBeforeSending } from './response/normalized-response.ts'
+import { settleBeforeSending } from './response/response-pipeline.ts'
 
 /** Parse SDKs send a request again under the same id, until they get an answer other than a 5xx. */
 const REQUEST_ID_HEADER = 'x-parse-request-id'

@@ -2,7 +2,7 @@ import { type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 
 import type { Duplex } from 'node:stream'
 import type { Express, Request } from 'express'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
+import { ipKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import { parseErrorCode } from '../http/request/parse-request.ts'
 import { limitFrames, MAX_LIVE_MESSAGE_BYTES } from './frame-limits.ts'
 import { CLOSE_CODES, LiveConnection } from './live-connection.ts'
@@ -117,7 +117,7 @@ export class LiveQueryServer {
 }
 
 function clientAddressOf({ app }: LiveQueryServerDependencies, request: IncomingMessage): string {
-  return addressKey((Object.setPrototypeOf(request, app.request) as Request).ip ?? '')
+  return ipKey((Object.setPrototypeOf(request, app.request) as Request).ip ?? '')
 }
 
 function rejectUpgrade(socket: Duplex, status: number): void {

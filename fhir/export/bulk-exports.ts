@@ -23,8 +23,10 @@ import {
   chunkIdRange,
   exportCollection,
   exportIndexes,
+  fromStoredPermit,
   removeExports,
   type StoredExport,
+  toStoredPermit,
 } from './stored-exports.ts'
 
 /** Files are kept for this time after the request. */
@@ -125,7 +127,7 @@ export class BulkExports {
       startedAt,
       steps: 0,
       counts: {},
-      ...(caller.app && { app: caller.app }),
+      ...(caller.app && { app: toStoredPermit(caller.app) }),
       sections: [...typeNamesOf(types), ...(since ? [DELETED] : [])],
       expiresAt: new Date(startedAt.getTime() + EXPORT_RETENTION_MS),
       position: ehrIds.length > 0 ? { patient: 0, section: 0, after: null } : null,
@@ -208,7 +210,11 @@ export class BulkExports {
     const { position, counts, sections, app } = await this.#find(caller, id)
     const section = name.replace(/\.ndjson$/, '')
     if (position || !Object.hasOwn(counts, section)) throw new ServiceError('NotFound')
-    requireNoWiderExport(caller, app, this.#descriptionsOf(section === DELETED ? sections : [section]))
+    requireNoWiderExport(
+      caller,
+      app && fromStoredPermit(app),
+      this.#descriptionsOf(section === DELETED ? sections : [section]),
+    )
     return Readable.from(this.#readChunks(id, section))
   }
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { Binary } from 'mongodb'
-import { isAdmitted } from '../../records/accounts/apps/app-grants.ts'
+import { isGrantActive } from '../../records/accounts/apps/app-grants.ts'
 import { findRolesOfUser, withoutAccountRoles } from '../../records/ehrs/rights/roles.ts'
 import { formatFhirJson } from '../../records/fhir/decimal.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
@@ -16,6 +16,7 @@ import {
   chunkId,
   type ExportPosition,
   exportCollection,
+  fromStoredPermit,
   removeExports,
   type StoredExport,
 } from './stored-exports.ts'
@@ -48,8 +49,9 @@ export const exportInSteps =
       const storedExport = await exports.findOne({ _id: job.id })
       // It has been cancelled, has expired, or is complete.
       if (!storedExport?.position || storedExport.expiresAt <= context.clock()) break
-      const { userId, app } = storedExport
-      if (app && !(await isAdmitted(context, userId, app, context.clock()))) {
+      const { userId } = storedExport
+      const app = storedExport.app && fromStoredPermit(storedExport.app)
+      if (app && !(await isGrantActive(context, userId, app, context.clock()))) {
         await removeExports(context, { _id: storedExport._id })
         break
       }
@@ -78,7 +80,9 @@ export const exportInSteps =
 async function callerOf(context: StoreContext, job: Job, { app }: StoredExport): Promise<Caller> {
   const requester = jobRequesterOf(job)
   const roles = await findRolesOfUser(context, requester.userId)
-  return app ? { ...requester, roles: withoutAccountRoles(roles), app } : { ...requester, roles }
+  return app
+    ? { ...requester, roles: withoutAccountRoles(roles), app: fromStoredPermit(app) }
+    : { ...requester, roles }
 }
 
 async function readStep(

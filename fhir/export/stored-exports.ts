@@ -11,12 +11,25 @@ export interface ExportPosition {
   after: string | null
 }
 
+/** As stored: `admission` is the id of the grant. */
+type StoredPermit = Omit<AppPermit, 'grantId'> & { admission: string }
+
+export const toStoredPermit = ({ grantId, ...permit }: AppPermit): StoredPermit => ({
+  ...permit,
+  admission: grantId,
+})
+
+export const fromStoredPermit = ({ admission, ...permit }: StoredPermit): AppPermit => ({
+  ...permit,
+  grantId: admission,
+})
+
 /** An export, from its request until its files expire. */
 export interface StoredExport {
   _id: string
   userId: string
   /** The app that asked for it, with the scopes that it had then; undefined: the user. */
-  app?: AppPermit
+  app?: StoredPermit
   /** The address of the request. */
   request: string
   ehrIds: string[]
@@ -81,5 +94,5 @@ export async function removeExports(database: Database, filter: Filter<StoredExp
 }
 
 /** Removes the exports of an app whose access has ended. */
-export const removeExportsOfApp = (database: Database, { appId, admission }: EndedAccess): Promise<void> =>
-  removeExports(database, { 'app.id': appId, ...(admission !== undefined && { 'app.admission': admission }) })
+export const removeExportsOfApp = (database: Database, { appId, grantId }: EndedAccess): Promise<void> =>
+  removeExports(database, { 'app.id': appId, ...(grantId !== undefined && { 'app.admission': grantId }) })

@@ -147,7 +147,7 @@ class Patients implements ResourceSource {
     const [person, ofContacts, ofAddresses] = await Promise.all([
       persons.get(reader, mvUid).catch(ifNotFound(undefined)),
       contacts.list(reader, owner, CONTACTS).catch(ifNotFound(none)),
-      // An app that the person has admitted to the Patient sees the addresses, too.
+      // An app with a grant for the Patient sees the addresses, too.
       isSelf
         ? addresses.list({ ...caller, compartment: undefined }, owner, CONTACTS).catch(ifNotFound(none))
         : none,

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../schemas/time/durations.ts'
 /** The criteria and the channel of a subscription. */
 const subscriptionRecord = Type.Object({
   userId: Type.String(),
-  /** The admission of the app that created it; empty: the user has logged in. */
+  /** The grant of the app that created it; empty: the user has logged in. */
   admission: Type.String(),
   status: Type.String(),
   reason: Type.String(),

@@ -35,7 +35,7 @@ import {
 } from './subscription-record.ts'
 import { readSubscription, SUBSCRIPTION_PROFILE, showSubscription } from './subscription-resource.ts'
 
-/** Subscriptions of a user, or of an app that the user has admitted. */
+/** Subscriptions of a user, or of an app to which the user has given access. */
 const MAX_SUBSCRIPTIONS = 20
 
 const BACKPORT_OPERATIONS = 'http://hl7.org/fhir/uv/subscriptions-backport/OperationDefinition'
@@ -54,10 +54,10 @@ const tooManyError = () =>
 const helperError = () =>
   new ServiceError('Forbidden', { detail: 'You act for another person. Only they can subscribe.' })
 
-/** Whose subscriptions a caller uses: an app has those of its admission. @throws Forbidden for a helper */
+/** Whose subscriptions a caller uses: an app has those of its grant. @throws Forbidden for a helper */
 function ownerOf({ userId, app, helper }: Caller): Pick<SubscriptionFields, 'userId' | 'admission'> {
   if (helper) throw helperError()
-  return { userId, admission: app?.admission ?? '' }
+  return { userId, admission: app?.grantId ?? '' }
 }
 
 /** A subscription lies in the compartment of no patient; its events do. */

@@ -6,14 +6,11 @@ import type { Json } from './schema-collector.ts'
 export const DOCUMENT_FAMILIES = ['path', 'class', 'openehr', 'fhir'] as const
 export type DocumentFamily = (typeof DOCUMENT_FAMILIES)[number]
 
-const familyOf = (path: string): DocumentFamily =>
-  /^\/(1|functions)\//.test(path)
-    ? 'class'
-    : isOpenEhrPath(path)
-      ? 'openehr'
-      : isFhirPath(path)
-        ? 'fhir'
-        : 'path'
+function familyOf(path: string): DocumentFamily {
+  if (/^\/(1|functions)\//.test(path)) return 'class'
+  if (isOpenEhrPath(path)) return 'openehr'
+  return isFhirPath(path) ? 'fhir' : 'path'
+}
 
 /** The part of the document about one family, with the components that it refers to. */
 export function selectFamily(document: Json, family: DocumentFamily): Json {

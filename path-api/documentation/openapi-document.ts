@@ -234,7 +234,8 @@ function headerNamesOf(operation: Operation): (keyof typeof HEADER_PARAMETERS)[]
   const { method, ifMatch, creates, resumes, reply, api } = operation
   if (api === 'openehr') return openEhrHeaderNamesOf(operation)
   if (method === 'post') return isConditional(operation) ? ['IdempotencyKey', 'IfMatch'] : ['IdempotencyKey']
-  if (method === 'get') return resumes ? ['LastEventId'] : reply[2] ? ['IfNoneMatch'] : []
+  if (method === 'get' && resumes) return ['LastEventId']
+  if (method === 'get') return reply[2] ? ['IfNoneMatch'] : []
   return [
     ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch',
     ...(creates ? (['IfNoneMatchAny'] as const) : []),
@@ -275,9 +276,14 @@ function createParameters(
   }))
 }
 
+function schemaOfBody(body: TSchema | RawBody | FormBody<TSchema>): TSchema | undefined {
+  if (body instanceof RawBody) return body.json
+  return body instanceof FormBody ? body.schema : body
+}
+
 function createBodyContent(body: TSchema | RawBody | FormBody<TSchema>, schemas: SchemaCollector): Json {
   if (body instanceof EventStreamBody) return { [body.types[0]]: createEventStreamContent(body, schemas) }
-  const schema = body instanceof RawBody ? body.json : body instanceof FormBody ? body.schema : body
+  const schema = schemaOfBody(body)
   return Object.fromEntries(
     mediaTypesOf(body).map((type) => [
       type,

@@ -196,9 +196,7 @@ function decryptResponse(ciphertext: Uint8Array, key: Buffer): RenderedResponse 
   const end = plain.indexOf('\n')
   const { status, headers, text } = JSON.parse(plain.subarray(0, end).toString())
   const body = plain.subarray(end + 1)
-  return {
-    status,
-    headers: { ...headers, 'idempotency-replayed': 'true' },
-    body: body.length === 0 ? undefined : text ? body.toString() : body,
-  }
+  const replayedHeaders = { ...headers, 'idempotency-replayed': 'true' }
+  if (body.length === 0) return { status, headers: replayedHeaders, body: undefined }
+  return { status, headers: replayedHeaders, body: text ? body.toString() : body }
 }

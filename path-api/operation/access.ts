@@ -1,4 +1,4 @@
-import { isAdmin } from '../../records/store/documents/caller.ts'
+import { isAdmin, NOT_FOR_HELPERS_MESSAGE } from '../../records/store/documents/caller.ts'
 import type { AppPermit } from '../../schemas/accounts/app.ts'
 import type { ActingHelper } from '../../schemas/accounts/helper.ts'
 import { ServiceError } from '../../schemas/errors.ts'
@@ -172,7 +172,7 @@ export function requireOfferedToHelpers({ access }: { access: Access }): void {
   const rule = accessRuleOf(access)
   if (!rule || !('pathParameter' in rule || rule.helpers))
     throw new ServiceError('Forbidden', {
-      detail: 'You act for another person. Only they can do this, with a login of their own.',
+      detail: NOT_FOR_HELPERS_MESSAGE,
     })
 }
 

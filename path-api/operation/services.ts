@@ -186,7 +186,7 @@ export interface Services {
   /** Records that were deleted and have not returned. */
   deletedRecords: DeletedRecords
   /** Subscriptions to changes. */
-  changes: Subscriptions
+  subscriptions: Subscriptions
   /** The patients who need action from a user. */
   worklists: Worklists
   /** The people whom EHRs are about, for those who care for them. */
@@ -198,9 +198,9 @@ export interface Services {
   timelines: Timelines
   graphs: Graphs
   /** Path of a record of a class; undefined if it has none. */
-  addressOf(className: string, record: object): string | undefined
+  recordPathOf(className: string, record: object): string | undefined
   /** Path of the history of a record, deleted or not; undefined if its kind has none. */
-  historyAddressOf(kind: string, record: object): string | undefined
+  historyPathOf(kind: string, record: object): string | undefined
   /** Thresholds for the measurements of care plans. */
   thresholds: PlanThresholdStore
   /** Rules of care plans for their alerts. */

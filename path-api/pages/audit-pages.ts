@@ -8,6 +8,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { defineOperation } from '../operation/operation.ts'
 import { formBody } from '../reply/body-media.ts'
 import { replyWith, sessionCookie } from '../reply/reply.ts'
+import { toLoginFailure } from './login-failure.ts'
 import {
   createPageView,
   htmlBody,
@@ -144,12 +145,6 @@ export const auditPages = [
     },
   }),
 ]
-
-/** @throws errors that do not concern the address or the password */
-function toLoginFailure(error: unknown): undefined {
-  if (error instanceof ServiceError && error.status < 500 && error.error !== 'TooManyRequests') return
-  throw error
-}
 
 /** Keeps the language of the address in the form. */
 const renderHiddenLanguage = (lang: string | undefined) =>

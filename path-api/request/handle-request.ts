@@ -3,7 +3,7 @@ import type { Request, Response } from 'express'
 import { hashSecret } from '../../records/accounts/user/secret.ts'
 import { compartmentOf } from '../../records/ehrs/rights/access.ts'
 import type { Admission, AdmissionControl } from '../../records/limits/admission/admission-control.ts'
-import { addressKey, hashedKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
+import { hashedKey, ipKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { QUERY_TIMEOUT_MS, runWithDeadline } from '../../records/store/reading/deadlines.ts'
 import type { AppPermit } from '../../schemas/accounts/app.ts'
@@ -38,7 +38,7 @@ export interface HandlerDependencies {
   tokens: TokenPolicy
   consume: RateLimiter
   admissionControl: AdmissionControl
-  once: RunOnce
+  runOnce: RunOnce
   downloads: RunningDownloads
   /** Supervise the handlers in tests and development, see handler-supervision.ts. */
   checking: boolean
@@ -80,7 +80,7 @@ export function createRequestHandler(operation: Operation, dependencies: Handler
     if (user) await consume('account', user, response)
     const bytes = await receive(request, response)
     if (operation.probe) return carryOut(requestContext, principal, read(request, bytes, params))
-    const account = user ?? addressKey(request.ip ?? '')
+    const account = user ?? ipKey(request.ip ?? '')
     response.locals.account = account
     const admission = await admissionControl.admit(account, () => response.closed)
     try {
@@ -131,7 +131,7 @@ type HandleInput = (
 /** Creates the part of a request handler that follows the input: check access, run, respond. */
 function createInputHandler(
   operation: Operation,
-  { services, contextClass: OperationContext, once, consume, checking, tokens }: HandlerDependencies,
+  { services, contextClass: OperationContext, runOnce, consume, checking, tokens }: HandlerDependencies,
   readOnly: ReturnType<typeof findReadOnlyProperties>,
 ): HandleInput {
   const handle = withDeadline(operation, checking ? superviseHandler(operation) : operation.handle)
@@ -153,7 +153,7 @@ function createInputHandler(
       principal,
       caller,
     })
-    const renderedResponse = await once(
+    const renderedResponse = await runOnce(
       toIdempotentRequest(request, operation, principal, input),
       async (attempt) => {
         try {
@@ -246,7 +246,7 @@ async function limitGuardedAttempts(
   const account = operation.guardedAccount(input)
   const { request, response } = requestContext
   const { id, countedAs = id } = operation
-  await consume('guardedAddress', `${countedAs} ${addressKey(request.ip ?? '')}`, response)
+  await consume('guardedAddress', `${countedAs} ${ipKey(request.ip ?? '')}`, response)
   if (account !== undefined) await consume('guardedAccount', `${countedAs} ${hashedKey(account)}`, response)
 }
 

@@ -15,6 +15,19 @@ export interface RenderedResponse {
   hasConstantEtag?: boolean
 }
 
+function statusOf(
+  { seeOther, created, accepted, gone }: ReplyWithHead<unknown>['head'],
+  declaredStatus: number,
+): number {
+  if (seeOther) return 303
+  if (created) return 201
+  if (accepted) return 202
+  return gone ? 204 : declaredStatus
+}
+
+const renderBody = (body: unknown, isRaw: boolean): RenderedResponse['body'] =>
+  isRaw ? (body as RenderedResponse['body']) : JSON.stringify(body)
+
 /** Renders the return value of a handler. */
 export function renderResponse(
   { id, api, reply: [status, spec, versioned] }: Operation,
@@ -25,7 +38,6 @@ export function renderResponse(
     version,
     location,
     headers,
-    created = false,
     accepted = false,
     gone = false,
     seeOther = false,
@@ -38,7 +50,7 @@ export function renderResponse(
     )
   const isRaw = spec instanceof RawBody
   return {
-    status: seeOther ? 303 : created ? 201 : accepted ? 202 : gone ? 204 : status,
+    status: statusOf(head, status),
     headers: {
       ...(spec === undefined || empty ? {} : { 'content-type': isRaw ? spec.types[0] : 'application/json' }),
       ...(version === undefined ? {} : { etag: etagOf(version) }),
@@ -47,12 +59,7 @@ export function renderResponse(
       ...(api === 'oauth' && { pragma: 'no-cache' }),
       ...headers,
     },
-    body:
-      spec === undefined || empty
-        ? undefined
-        : isRaw
-          ? (body as RenderedResponse['body'])
-          : JSON.stringify(body),
+    body: spec === undefined || empty ? undefined : renderBody(body, isRaw),
     ...(isConstant && { hasConstantEtag: true }),
   }
 }

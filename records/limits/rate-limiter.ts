@@ -99,7 +99,7 @@ export async function createRateLimiter(
 }
 
 /** The counted part of an address: of IPv6 the /64 network, because one client has all of it. */
-export function addressKey(address: string): string {
+export function ipKey(address: string): string {
   if (!address.includes(':')) return address
   const ipv4Address = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (ipv4Address !== undefined) return ipv4Address

@@ -162,8 +162,8 @@ export const AppLaunch = closedObject('AppLaunch', 'A launch of an app', {
   expiresAt: Type.String({ format: 'date-time', description: 'End of the launch' }),
 })
 
-export const AdmittedApp = closedObject('AdmittedApp', 'An app that a person has admitted', {
-  id: Type.String({ description: 'Id of the admission', examples: ['s8RtUv12Qx'] }),
+export const AdmittedApp = closedObject('AdmittedApp', 'An app with access to the data of a person', {
+  id: Type.String({ description: 'Id of the grant', examples: ['s8RtUv12Qx'] }),
   name: appNameField,
   scopes: Type.Array(Type.String(), {
     description: 'Scopes of the app',
@@ -174,7 +174,7 @@ export const AdmittedApp = closedObject('AdmittedApp', 'An app that a person has
     description: 'The EHR to which the app is limited; null if it is not limited to one',
     examples: ['e5RtGb81Xz'],
   }),
-  createdAt: Type.String({ format: 'date-time', description: 'Time of the admission' }),
+  createdAt: Type.String({ format: 'date-time', description: 'Time of the grant' }),
   lastUsedAt: Type.String({ format: 'date-time', description: 'Time of the last login or token' }),
   expiresAt: Type.String({ format: 'date-time', description: 'End, unless the app gets a new token' }),
 })
@@ -200,6 +200,6 @@ export interface AppPermit {
   patient?: string | undefined
   /** The EHR of the user, whose Patient the app may read with the scope fhirUser. */
   userEhr?: string | undefined
-  /** The session of the admission; the app itself, if it is a backend service. */
-  admission: string
+  /** The id of the grant, which is that of its session; the app itself, if it is a backend service. */
+  grantId: string
 }

@@ -1,11 +1,10 @@
 const BAR_WIDTH = 30
 
-const formatDuration = (seconds: number): string =>
-  seconds >= 3600
-    ? `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`
-    : seconds >= 60
-      ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
-      : `${Math.round(seconds)} s`
+function formatDuration(seconds: number): string {
+  if (seconds >= 3600) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`
+  if (seconds >= 60) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+  return `${Math.round(seconds)} s`
+}
 
 /** Output stream: a terminal or a file. */
 export interface Output {

@@ -54,8 +54,10 @@ const isSameValue = (field: string, one: unknown, other: unknown): boolean =>
     ? normalizeText(String(one)) === normalizeText(String(other))
     : isDeepStrictEqual(withoutNullsDeep(one), withoutNullsDeep(other))
 
-const withoutNullsDeep = (value: unknown): unknown =>
-  Array.isArray(value) ? value.map(withoutNullsDeep) : isJsonObject(value) ? definedMembers(value) : value
+function withoutNullsDeep(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNullsDeep)
+  return isJsonObject(value) ? definedMembers(value) : value
+}
 
 /** The EHR's records of a resource, by the keys under which two may be the same. */
 export class RecordIndex {

@@ -2,7 +2,7 @@ import { type Client, createClient, type Problem } from 'health-record-client'
 
 export interface ImportLogin {
   url: string
-  /** Why the service is looked for there, as the end of a sentence. */
+  /** Where the address was configured, as the end of a sentence. */
   urlSource: string
   email: string
   password: string

@@ -1,18 +1,18 @@
 import type { Request, RequestHandler } from 'express'
 import { LRUCache } from 'lru-cache'
-import { respondToRefusal } from '../../cloud/http/response/normalized-response.ts'
+import { respondToRefusal } from '../../cloud/http/response/response-pipeline.ts'
 import { createErrorResponse } from '../../path-api/response/error-response.ts'
 import { writeResponse } from '../../path-api/response/rendered-response.ts'
 import type { AdmissionControl } from '../../records/limits/admission/admission-control.ts'
 import { MessageMemory } from '../../records/limits/admission/message-memory.ts'
-import { addressKey } from '../../records/limits/rate-limiter.ts'
+import { ipKey } from '../../records/limits/rate-limiter.ts'
 import { errorCode } from '../../schemas/errors.ts'
-import { countMessages } from './message-counting.ts'
+import { reserveMessageMemory } from './message-counting.ts'
 
 /** Credentials whose accounts are remembered. */
 const MAX_CREDENTIALS = 10_000
 
-/** They are answered even then. */
+/** Probes are answered even while the service refuses other requests. */
 const PROBE_PATH = /^\/(health\/(live|ready)|1\/health)\/?$/
 
 /** The unchecked credentials of a request; the SDK for JavaScript sends them in the body. */
@@ -49,7 +49,7 @@ export function refuseEarly(
       })
     const refusal =
       (account === undefined ? undefined : admissionControl.findEarlyRefusal(account)) ??
-      countMessages(messages, account ?? addressKey(request.ip ?? ''), request, response)
+      reserveMessageMemory(messages, account ?? ipKey(request.ip ?? ''), request, response)
     if (!refusal) return next()
     if (isClassFamily(request.path)) return respondToRefusal(refusal, response)
     response.locals.refusal = errorCode(refusal.error)

@@ -2,13 +2,18 @@ import type { Request, Response } from 'express'
 import type { MessageMemory } from '../../records/limits/admission/message-memory.ts'
 import type { ServiceError } from '../../schemas/errors.ts'
 
-/** No operation accepts more; a longer body is refused when it has arrived so far. */
+/**
+ * The largest body that any operation accepts. The reader refuses a longer one as soon as it exceeds this.
+ */
 const MAX_BODY_BYTES = 8 * 1024 * 1024
-/** The operating system holds a shorter response. */
+/** A smaller response fits into the send buffer of the socket, so it uses no memory of the process. */
 const MIN_UNREAD_BYTES = 64 * 1024
 
-/** Counts the body of a request and its response. @returns why the body has no room */
-export function countMessages(
+/**
+ * Reserves memory for the body of a request and its response.
+ * @returns the refusal if the memory is used up
+ */
+export function reserveMessageMemory(
   messages: MessageMemory,
   account: string,
   request: Request,
@@ -21,7 +26,7 @@ export function countMessages(
     response.once('close', release)
   })
   try {
-    countBody(messages, account, request, response)
+    reserveBodyMemory(messages, account, request, response)
     return undefined
   } catch (error) {
     return error as ServiceError
@@ -29,7 +34,12 @@ export function countMessages(
 }
 
 /** @throws TooManyRequests, Unavailable */
-function countBody(messages: MessageMemory, account: string, request: Request, response: Response): void {
+function reserveBodyMemory(
+  messages: MessageMemory,
+  account: string,
+  request: Request,
+  response: Response,
+): void {
   const { headers } = request
   const { 'content-length': length, 'content-encoding': encoding = 'identity' } = headers
   if (length === undefined && headers['transfer-encoding'] === undefined) return

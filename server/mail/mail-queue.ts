@@ -209,7 +209,7 @@ const REQUESTED_TEMPLATES: readonly TemplateName[] = [
 
 /**
  * Counts a mail once, even if it is sent repeatedly. The limit keeps others from flooding a mailbox. Under a
- * flood, mails about real events are delayed, not lost. Each template of these has a count of its own, so that
+ * flood, mails about real events are delayed, not lost. Each of these templates is counted separately, so that
  * nobody can delay alerts by other mails. So has that for a new password: each of five mails brings the link that
  * works, and no other mails keep it from its owner.
  */
@@ -237,7 +237,7 @@ async function isWithinMailLimit(
   }
 }
 
-/** Delays a mail. Of several waiting mails with the same text one remains, which tells of all events until then. */
+/** Delays a mail. Waiting mails with the same text are merged into one. */
 async function postpone(
   mails: Collection<QueuedMail>,
   { _id, to, template, data }: QueuedMail,

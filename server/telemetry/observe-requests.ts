@@ -14,6 +14,7 @@ const CLIENT_CLOSED_REQUEST = 499
  * @param lines true to log each request at level info
  */
 export function observeRequests(log: Log, metrics: Metrics, lines: boolean): RequestHandler {
+  const usualLevel = lines ? 'info' : 'debug'
   return (req: Request & { id?: unknown }, res, next) => {
     const start = performance.now()
     const { path } = req
@@ -36,7 +37,7 @@ export function observeRequests(log: Log, metrics: Metrics, lines: boolean): Req
         res.locals.refusal ?? (res.statusCode >= 400 ? String(status) : undefined)
       if (reason) metrics.refused.inc({ reason })
       // Errors that require action have already been logged at their origin.
-      const level = status >= 500 ? 'warn' : lines ? 'info' : 'debug'
+      const level = status >= 500 ? 'warn' : usualLevel
       log[level](
         { requestId, method, route, status, ms: Number(ms.toFixed(3)), ...(reason && { reason }) },
         'answered',

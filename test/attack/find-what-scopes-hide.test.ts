@@ -3,7 +3,7 @@ import { createByPath, newPlace, type Place } from '../family-kinds.ts'
 import { callFhir, type Json, readFhir } from '../fhir/fhir-client.ts'
 import { createWeight, type Patient } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
-import { type Admission, admitApp, createSmartApp } from '../harness/people/smart-apps.ts'
+import { type AppGrant, authorizeApp, createSmartApp } from '../harness/people/smart-apps.ts'
 
 const resourcesIn = ({ entry = [] }: Json): Json[] => entry.map(({ resource }: Json) => resource)
 
@@ -21,7 +21,7 @@ const decodeCursor = (cursor: string): string[] => {
 describe('attack: find with an app what its scopes hide', () => {
   let patient: Patient
   let place: Place
-  let app: Admission
+  let app: AppGrant
   /** The references of resources that the app may not find, and of the vital signs that it may find. */
   let hidden: string[]
   let shown: string
@@ -29,9 +29,9 @@ describe('attack: find with an app what its scopes hide', () => {
   let hiddenTimes: number[]
   let deletedId: string
 
-  const admit = async (...scopes: string[]): Promise<Admission> => {
+  const authorize = async (...scopes: string[]): Promise<AppGrant> => {
     const all = ['launch/patient', ...scopes]
-    return admitApp(patient, await createSmartApp(all), all.join(' '), patient.ehrId)
+    return authorizeApp(patient, await createSmartApp(all), all.join(' '), patient.ehrId)
   }
   const create = async (name: 'AdverseReaction' | 'BloodGlucose') =>
     String((await createByPath(patient, name, place)).id)
@@ -72,7 +72,7 @@ describe('attack: find with an app what its scopes hide', () => {
     assert.equal(hiddenTimes.length, 5)
     for (const type of ['AllergyIntolerance', 'Observation', 'CarePlan'])
       await readFhir(patient, `${type}?patient=${patient.ehrId}`)
-    app = await admit(
+    app = await authorize(
       ...['Patient', 'Provenance', 'AuditEvent', 'Subscription'].map((type) => `patient/${type}.rs`),
       'patient/Observation.rs?category=vital-signs',
     )
@@ -143,7 +143,7 @@ describe('attack: find with an app what its scopes hide', () => {
   })
 
   it('learns all of it with scopes for all', async () => {
-    const every = await admit('patient/*.rs')
+    const every = await authorize('patient/*.rs')
     const provenance = await readFhir(every, `Provenance?patient=${patient.ehrId}&_count=100`)
     const audit = await readFhir(every, `AuditEvent?patient=${patient.ehrId}&_count=500`)
     for (const reference of [...hidden.slice(0, 3), shown])

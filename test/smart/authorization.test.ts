@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { addParticipant, createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
 import { assertStatus, call } from '../harness/clients/path-client.ts'
 import {
-  admitApp,
   authorizationOf,
+  authorizeApp,
   createSmartApp,
   decide,
   newVerifier,
@@ -37,7 +37,7 @@ describe('the authorization of apps', () => {
   }
 
   it('gives an app a code for its tokens, with the patient and who the user is', async () => {
-    const { tokens, call: callAs } = await admitApp(patient, app, SCOPES.join(' '), patient.ehrId)
+    const { tokens, call: callAs } = await authorizeApp(patient, app, SCOPES.join(' '), patient.ehrId)
     assert.deepEqual(tokens.scope.split(' ').sort(), [...SCOPES].sort())
     assert.equal(tokens.patient, patient.ehrId)
     assert.equal(Number(tokens.expires_in), 3600)
@@ -56,7 +56,7 @@ describe('the authorization of apps', () => {
     const nurse = await createPatient()
     await addParticipant(planId, nurse, 'read')
     const all = ['launch/patient', 'patient/Patient.rs', 'openid', 'fhirUser']
-    const { tokens, call: callAs } = await admitApp(
+    const { tokens, call: callAs } = await authorizeApp(
       nurse,
       await createSmartApp(all),
       all.join(' '),
@@ -187,7 +187,7 @@ describe('the authorization of apps', () => {
 
   it('gives at most the scopes that are registered', async () => {
     const scope = 'launch/patient patient/*.cruds patient/Condition.rs user/Observation.rs unknown'
-    const { tokens } = await admitApp(patient, app, scope, patient.ehrId)
+    const { tokens } = await authorizeApp(patient, app, scope, patient.ehrId)
     assert.deepEqual(tokens.scope.split(' '), ['launch/patient', 'patient/Observation.rs'])
     assert.ok(!('refresh_token' in tokens) && !('id_token' in tokens))
   })

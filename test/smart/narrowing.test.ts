@@ -15,12 +15,12 @@ import {
 } from '../harness/care/patients.ts'
 import { type Answer, assertStatus } from '../harness/clients/path-client.ts'
 import { createPerson } from '../harness/people/people.ts'
-import { type Admission, admitApp, createSmartApp } from '../harness/people/smart-apps.ts'
+import { type AppGrant, authorizeApp, createSmartApp } from '../harness/people/smart-apps.ts'
 
 const WRITABLE = CLASS_NAMES.filter((name) => isMapped(classKindOf(name).fhir) && !classKindOf(name).readOnly)
 
 /** The caller of the FHIR API: a person, or an app with a token of that person. */
-type By = Pick<Admission, 'call'>
+type By = Pick<AppGrant, 'call'>
 
 const fhir = (by: By, method: string, path: string, body?: unknown): Promise<Answer> =>
   by.call(
@@ -115,15 +115,15 @@ describe('an app', () => {
 
   const inPlan = () => ({ basedOn: [{ reference: `CarePlan/${places.own.carePlanId}` }] })
 
-  const admit = async (scopes: string[]): Promise<Admission> =>
-    admitApp(patient, await createSmartApp(scopes), scopes.join(' '), patient.ehrId)
+  const authorize = async (scopes: string[]): Promise<AppGrant> =>
+    authorizeApp(patient, await createSmartApp(scopes), scopes.join(' '), patient.ehrId)
 
   describe('with scopes for a patient', () => {
-    let app: Admission
+    let app: AppGrant
     /** Resources of the other patient, which the person could read without the app. */
     const others = new Map<string, Json>()
     before(async () => {
-      app = await admit(['launch/patient', 'patient/*.cruds'])
+      app = await authorize(['launch/patient', 'patient/*.cruds'])
       for (const one of resourceTypes.filter(isOfPatient)) {
         // A client cannot create a resource that says that FHIR has no element for its value.
         const found = (await findOf(patient, one, other.ehrId)).find((its) => !its.dataAbsentReason)
@@ -230,7 +230,7 @@ describe('an app', () => {
       ['d', ['delete']],
     ] as const)
       it(`may do what it says: ${letters}`, async () => {
-        const app = await admit(['launch/patient', `patient/Condition.${letters}`])
+        const app = await authorize(['launch/patient', `patient/Condition.${letters}`])
         const [one] = await findOf(patient, typeOf('Condition'), patient.ehrId)
         const code = { text: `Illness ${letters}` }
         for (const interaction of typeOf('Condition').interactions) {
@@ -249,7 +249,7 @@ describe('an app', () => {
   })
 
   it('includes what it may search: all of a wildcard, and nothing else that it names', async () => {
-    const app = await admit(['launch/patient', 'patient/Task.rs', 'patient/Goal.rs'])
+    const app = await authorize(['launch/patient', 'patient/Task.rs', 'patient/Goal.rs'])
     const found = async (query: string) => {
       const bundle = assertStatus(await fhir(app, 'GET', query))
       return [...new Set(resourcesIn(bundle).map(({ resourceType }) => resourceType))].sort()
@@ -260,16 +260,16 @@ describe('an app', () => {
     assert.deepEqual(await found(`Goal?patient=${patient.ehrId}&_revinclude=*`), ['Goal', 'Task'])
     for (const include of ['Task:patient', 'Task:based-on', 'Task:based-on:CarePlan'])
       assertStatus(await fhir(app, 'GET', `${tasks}&_include=${include}`), 403)
-    const alone = await admit(['launch/patient', 'patient/Task.rs'])
+    const alone = await authorize(['launch/patient', 'patient/Task.rs'])
     assertStatus(await fhir(alone, 'GET', `${tasks}&_include=*`))
   })
 
   it('reads and writes with the scopes of SMART 1', async () => {
-    const reader = await admit(['launch/patient', 'patient/Observation.read'])
+    const reader = await authorize(['launch/patient', 'patient/Observation.read'])
     assert.equal(reader.tokens.scope, 'launch/patient patient/Observation.read')
     assertStatus(await fhir(reader, 'GET', `Observation?patient=${patient.ehrId}`))
     assertStatus(await fhir(reader, 'POST', 'Observation', bloodPressureOf(patient.ehrId, inPlan())), 403)
-    const writer = await admit(['launch/patient', 'patient/Observation.write'])
+    const writer = await authorize(['launch/patient', 'patient/Observation.write'])
     const day = { ...inPlan(), effectiveDateTime: '2024-05-01T08:00:00Z' }
     assertStatus(await fhir(writer, 'POST', 'Observation', bloodPressureOf(patient.ehrId, day)), 201)
     assertStatus(await fhir(writer, 'GET', `Observation?patient=${patient.ehrId}`), 403)
@@ -277,7 +277,7 @@ describe('an app', () => {
 
   it('reaches all patients of a user with scopes for a user, and no others', async () => {
     const stranger = await newPlace()
-    const app = await admit(['user/Observation.rs'])
+    const app = await authorize(['user/Observation.rs'])
     for (const ehrId of [patient.ehrId, other.ehrId])
       assert.ok((await findOf(app, typeOf('Observation'), ehrId)).length > 0)
     await createByPath(stranger.patient, 'BloodPressure', stranger.place)
@@ -286,7 +286,7 @@ describe('an app', () => {
   })
 
   it('reaches one category only with a scope for it', async () => {
-    const app = await admit(['launch/patient', 'patient/Observation.cruds?category=vital-signs'])
+    const app = await authorize(['launch/patient', 'patient/Observation.cruds?category=vital-signs'])
     const all = await findOf(patient, typeOf('Observation'), patient.ehrId)
     const isVital = ({ category = [] }: Json) => JSON.stringify(category).includes('vital-signs')
     const found = await findOf(app, typeOf('Observation'), patient.ehrId)
@@ -316,7 +316,7 @@ describe('an app', () => {
       JSON.stringify(one.category ?? []).includes('vital-signs') ? one.id : [],
     )
     for (const text of [category, encodeURIComponent(category)]) {
-      const app = await admit(['launch/patient', `patient/Observation.rs?category=${text}`])
+      const app = await authorize(['launch/patient', `patient/Observation.rs?category=${text}`])
       const found = await findOf(app, typeOf('Observation'), patient.ehrId)
       assert.ok(
         found.some((one) => one.id === id),

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
 import { assertProblem, assertStatus, call } from '../harness/clients/path-client.ts'
 import {
-  type Admission,
-  admitApp,
+  type AppGrant,
+  authorizeApp,
   createSmartApp,
   postForm,
   type SmartApp,
@@ -22,7 +22,7 @@ describe('the tokens of apps', () => {
     app = await createSmartApp([...SCOPES.split(' '), 'online_access', 'openid', 'fhirUser'])
   })
 
-  const admit = (scope = SCOPES) => admitApp(patient, app, scope, patient.ehrId)
+  const authorize = (scope = SCOPES) => authorizeApp(patient, app, scope, patient.ehrId)
   const read = (token: string) => withToken(token)('GET', `/fhir/R4/Observation?patient=${patient.ehrId}`)
   const refresh = (refreshToken: string | undefined, more: object = {}) =>
     postForm('/auth/smart/token', {
@@ -33,7 +33,7 @@ describe('the tokens of apps', () => {
     })
 
   it('are renewed once, and equally for requests at the same time', async () => {
-    const { tokens } = await admit()
+    const { tokens } = await authorize()
     const answers = await Promise.all([refresh(tokens.refresh_token), refresh(tokens.refresh_token)])
     const [first, second] = answers.map((one) => assertStatus(one))
     assert.equal(first.refresh_token, second.refresh_token)
@@ -43,21 +43,21 @@ describe('the tokens of apps', () => {
   })
 
   it('are renewed without the id of a public app, but not without the secret of another one', async () => {
-    const { tokens } = await admit()
+    const { tokens } = await authorize()
     const form = (token: string | undefined) => ({ grant_type: 'refresh_token', refresh_token: token ?? '' })
     const renewed = assertStatus(await postForm('/auth/smart/token', form(tokens.refresh_token)))
     assertStatus(await read(renewed.access_token))
     const secret = await createSmartApp(SCOPES.split(' '), { authentication: 'secret' })
-    const admission = await admitApp(patient, secret, SCOPES, patient.ehrId)
-    for (const token of [admission.tokens.refresh_token, 'invented', undefined]) {
+    const grant = await authorizeApp(patient, secret, SCOPES, patient.ehrId)
+    for (const token of [grant.tokens.refresh_token, 'invented', undefined]) {
       const { status, body } = await postForm('/auth/smart/token', form(token))
       assert.deepEqual([status, body.error], [401, 'invalid_client'])
     }
-    assertStatus(await read(admission.tokens.access_token))
+    assertStatus(await read(grant.tokens.access_token))
   })
 
   it('are not kept by caches, and are renewed with parameters that have no value', async () => {
-    const { tokens } = await admit()
+    const { tokens } = await authorize()
     const renewed = await refresh(tokens.refresh_token, { scope: '', client_secret: '', code: '' })
     assert.equal(assertStatus(renewed).scope, tokens.scope)
     assert.deepEqual(
@@ -72,7 +72,7 @@ describe('the tokens of apps', () => {
   })
 
   it('are renewed with fewer scopes, but not with more', async () => {
-    const { tokens } = await admit()
+    const { tokens } = await authorize()
     const fewer = assertStatus(await refresh(tokens.refresh_token, { scope: 'patient/Observation.r' }))
     assert.equal(fewer.scope, 'patient/Observation.r')
     const refused = await read(fewer.access_token)
@@ -88,23 +88,23 @@ describe('the tokens of apps', () => {
 
   it('can be renewed by no other app, which ends them', async () => {
     const other = await createSmartApp(SCOPES.split(' '))
-    const { tokens } = await admit()
+    const { tokens } = await authorize()
     assert.equal((await refresh(tokens.refresh_token, { client_id: other.id })).body.error, 'invalid_grant')
     assertStatus(await read(tokens.access_token), 401)
   })
 
   it('last an hour without offline_access and online_access', async () => {
-    const { tokens } = await admit('launch/patient patient/Observation.rs')
+    const { tokens } = await authorize('launch/patient patient/Observation.rs')
     assert.equal(tokens.refresh_token, undefined)
     const { items } = assertStatus(await patient.call('GET', '/auth/admitted-app?limit=1000'))
     const left = items.map(({ expiresAt }: { expiresAt: string }) => Date.parse(expiresAt) - Date.now())
     assert.ok(left.some((ms: number) => ms > 3_590_000 && ms <= 3_660_000))
-    const { tokens: online } = await admit('launch/patient patient/Observation.rs online_access')
+    const { tokens: online } = await authorize('launch/patient patient/Observation.rs online_access')
     assert.ok(online.refresh_token)
   })
 
   it('work below /fhir/R4 only', async () => {
-    const { tokens, call: callAs } = await admit()
+    const { tokens, call: callAs } = await authorize()
     const plans = `/ehr/${patient.ehrId}/careplan`
     for (const path of [plans, '/auth/sessions', '/auth/admitted-app', '/openehr/v1/query/aql?q=x'])
       assert.equal((await callAs('GET', path)).status, 403, path)
@@ -142,7 +142,7 @@ describe('the tokens of apps', () => {
   })
 
   it('are described to their app, and to no other one', async () => {
-    const { tokens } = await admit(`${SCOPES} openid fhirUser`)
+    const { tokens } = await authorize(`${SCOPES} openid fhirUser`)
     const other = await createSmartApp(SCOPES.split(' '))
     const ask = async (client_id: string, token: string) =>
       assertStatus(await postForm('/auth/smart/introspect', { client_id, token }))
@@ -159,7 +159,7 @@ describe('the tokens of apps', () => {
 
   it('end when the app revokes one of them', async () => {
     for (const kind of ['access_token', 'refresh_token'] as const) {
-      const { tokens } = await admit()
+      const { tokens } = await authorize()
       const other = await createSmartApp(SCOPES.split(' '))
       const revoke = async (client_id: string, token: string) =>
         assertStatus(await postForm('/auth/smart/revoke', { client_id, token }))
@@ -173,12 +173,12 @@ describe('the tokens of apps', () => {
   })
 
   it('end when the person ends the app, which only that person lists', async () => {
-    const { tokens } = await admit()
+    const { tokens } = await authorize()
     const list = async (who: Patient) =>
       assertStatus(await who.call('GET', '/auth/admitted-app?limit=1000')).items
-    const admitted = (await list(patient)).filter(({ name }: { name: string }) => name === app.name)
-    const newest = admitted.find(({ createdAt }: { createdAt: string }) =>
-      admitted.every((one: { createdAt: string }) => one.createdAt <= createdAt),
+    const grants = (await list(patient)).filter(({ name }: { name: string }) => name === app.name)
+    const newest = grants.find(({ createdAt }: { createdAt: string }) =>
+      grants.every((one: { createdAt: string }) => one.createdAt <= createdAt),
     )
     assert.deepEqual([newest.scopes.join(' '), newest.ehrId], [SCOPES, patient.ehrId])
     const stranger = await createPatient()
@@ -196,8 +196,8 @@ describe('the tokens of apps', () => {
   it('end when an administrator removes the app, and narrow when it gets fewer scopes', async () => {
     const own = await createSmartApp(['launch/patient', 'patient/Observation.rs', 'patient/Patient.r'])
     const scope = 'launch/patient patient/Observation.rs patient/Patient.r'
-    const admission: Admission = await admitApp(patient, own, scope, patient.ehrId)
-    const readPatient = () => admission.call('GET', `/fhir/R4/Patient/${patient.ehrId}`)
+    const grant: AppGrant = await authorizeApp(patient, own, scope, patient.ehrId)
+    const readPatient = () => grant.call('GET', `/fhir/R4/Patient/${patient.ehrId}`)
     assertStatus(await readPatient())
     const registration = assertStatus(await own.admin.call('GET', `/auth/app/${own.id}`))
     const { id: _, createdAt: __, ...fields } = registration
@@ -210,7 +210,7 @@ describe('the tokens of apps', () => {
 
   it('end with a new password', async () => {
     const person = await createPatient()
-    const { tokens } = await admitApp(person, app, SCOPES, person.ehrId)
+    const { tokens } = await authorizeApp(person, app, SCOPES, person.ehrId)
     const change = { currentPassword: person.password, newPassword: 'another horse battery staple' }
     assertStatus(await person.call('POST', '/auth/account/password/update', change), 204)
     const path = `/fhir/R4/Observation?patient=${person.ehrId}`

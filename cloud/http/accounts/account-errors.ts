@@ -2,7 +2,7 @@ import type { NextFunction, Response } from 'express'
 import { type ErrorName, ServiceError } from '../../../schemas/errors.ts'
 import { formatViolations, type Violation } from '../../../schemas/validation/violations.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
-import { respondToDatabaseError } from '../response/normalized-response.ts'
+import { respondToDatabaseError } from '../response/response-pipeline.ts'
 
 /** Errors of the account rules in the form of Parse Server. */
 const PARSE_ERRORS: Partial<Record<ErrorName, [status: number, code: number, text?: string]>> = {

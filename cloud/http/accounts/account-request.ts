@@ -6,7 +6,7 @@ import type { Logins } from '../../../records/accounts/login/logins.ts'
 import type { Sessions } from '../../../records/accounts/login/sessions.ts'
 import type { Passwords } from '../../../records/accounts/passwords.ts'
 import type { Registrations } from '../../../records/accounts/registration/registrations.ts'
-import { addressKey, hashedKey, type RateLimiter } from '../../../records/limits/rate-limiter.ts'
+import { hashedKey, ipKey, type RateLimiter } from '../../../records/limits/rate-limiter.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
 import type { ParseRequest } from '../request/parse-request.ts'
 
@@ -44,6 +44,6 @@ export interface AccountResponse {
 export const createAttemptLimiter =
   (consume: RateLimiter, { ip = '' }: ParseRequest, res: Response): AttemptLimiter =>
   async (operationId, account) => {
-    await consume('guardedAddress', `${operationId} ${addressKey(ip)}`, res)
+    await consume('guardedAddress', `${operationId} ${ipKey(ip)}`, res)
     if (account !== undefined) await consume('guardedAccount', `${operationId} ${hashedKey(account)}`, res)
   }

@@ -6,7 +6,7 @@ import type { StoreContext } from '../../../records/store/writing/transaction.ts
 import { createCallerWithoutRoles } from '../../request/caller.ts'
 import { isReadOnlyRequest, operatorCallerOf } from '../read-only-access.ts'
 import { type ParseRequest, parseErrorCode } from '../request/parse-request.ts'
-import { holdResponseFor } from '../response/normalized-response.ts'
+import { runBeforeResponse } from '../response/response-pipeline.ts'
 import type { RecordAccess } from './record-access.ts'
 import { findForbiddenAccesses, findSearchAccesses } from './refused-accesses.ts'
 import { type AuditContext, findObjectAccesses } from './response-objects.ts'
@@ -37,7 +37,7 @@ export function auditResponse(
   const roles = async () => (await req.auth.getUserRoles()).map((role) => role.replace(/^role:/, ''))
   const asking = { context, caller, roles }
   // The deadline of the query may have passed.
-  holdResponseFor(res, (body) =>
+  runBeforeResponse(res, (body) =>
     runWithDeadline(AUDIT_TIMEOUT_MS, async () => {
       // A batch that is refused as a whole has one error for all its requests.
       const answerOf = (i: number) => (Array.isArray(body) ? (body[i].success ?? body[i].error) : body)

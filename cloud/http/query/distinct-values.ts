@@ -25,7 +25,8 @@ export async function findDistinctValues(
 function compareValues(a: unknown, b: unknown): number {
   const left = sortKeyOf(a)
   const right = sortKeyOf(b)
-  return left < right ? -1 : left > right ? 1 : 0
+  if (left < right) return -1
+  return left > right ? 1 : 0
 }
 
 /** Compares numbers and texts directly, dates by time, and other values by their JSON. */

@@ -64,8 +64,8 @@ export const createFieldListReader =
   (checkName: (name: string) => unknown): ParameterReader<string> =>
   (value, parameter) => {
     const most = parameter === 'order' ? MAX_SORT_FIELDS : MAX_FIELDS
-    const list = Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : undefined
-    if (!list || list.length > most)
+    const list = typeof value === 'string' ? value.split(',') : value
+    if (!Array.isArray(list) || list.length > most)
       return rejectParameter(`${parameter} must be the names of at most ${most} fields, separated by commas.`)
     const names = list
       .map((part) => (typeof part === 'string' ? part.trim() : part))

@@ -6,7 +6,7 @@ import {
   startDeadlineTimer,
 } from '../../../records/store/reading/deadlines.ts'
 import { parseErrorCode } from '../request/parse-request.ts'
-import { isResponded } from './normalized-response.ts'
+import { isResponded } from './response-pipeline.ts'
 
 interface RequestDeadline {
   /**

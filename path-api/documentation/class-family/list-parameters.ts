@@ -1,7 +1,7 @@
 import type { TObject, TProperties } from '@sinclair/typebox'
 import type { Json } from '../schema-collector.ts'
 
-/** Parameters of Parse's REST interface. The gate of the class family checks them by hand. */
+/** Parameters of Parse's REST interface. The class-family middleware validates them. */
 
 const createQueryParameter = (name: string, description: string, schema: Json): Json => ({
   name,

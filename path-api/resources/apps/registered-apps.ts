@@ -30,7 +30,7 @@ export const registeredAppOperations = [
     id: 'registerApp',
     method: 'post',
     path: '/auth/app',
-    summary: 'Register an app that people may admit to the FHIR API',
+    summary: 'Register an app to which people may give access',
     description:
       'The response shows the secret of an app with the authentication `secret` once. An app can never get more than its scopes, nor more than the rights of the person who admits it.',
     body: AppCreate,
@@ -59,7 +59,7 @@ export const registeredAppOperations = [
     params,
     summary: 'Replace the registration of an app',
     description:
-      'Keeps the secret. Fewer scopes take effect within five seconds, further ones when a person admits the app again.',
+      'Keeps the secret. Fewer scopes take effect within five seconds, further ones when a person authorizes the app again.',
     body: AppCreate,
     reply: [200, RegisteredApp, 'versioned'],
     errors: ['Conflict', 'RuleViolated'],

@@ -56,7 +56,7 @@ const MEASUREMENT_CLASSES = new Set(MEASUREMENT_KINDS.map(({ name }) => name))
 
 const toTimelineEvent = (
   line: TimelineEntry,
-  addressOf: RecordPathOf,
+  recordPathOf: RecordPathOf,
 ): Static<typeof Timeline>['events'][number] => {
   const { id, kind, group, content, start, end, ongoing, values, className, record } = line
   return {
@@ -73,7 +73,7 @@ const toTimelineEvent = (
     code: line.code ?? null,
     values: measuredValuesIn(values),
     compositionId: MEASUREMENT_CLASSES.has(className) ? record.id : null,
-    href: addressOf(className, record) ?? null,
+    href: recordPathOf(className, record) ?? null,
   }
 }
 
@@ -108,7 +108,7 @@ const timelineOperation = defineOperation({
     ...createOrderParameter('desc'),
   },
   reply: [200, Timeline],
-  handle: async ({ params: { ehrId }, query }, { caller, timelines, addressOf }) => {
+  handle: async ({ params: { ehrId }, query }, { caller, timelines, recordPathOf }) => {
     const { from = null, to = null, limit = 100, order = 'desc' } = query
     const { lines, next, prev } = await timelines.read(caller, ehrId, { ...query, limit, order })
     const path = `/ehr/${ehrId}/summary/timeline`
@@ -117,7 +117,7 @@ const timelineOperation = defineOperation({
       from,
       to,
       groups: Object.entries(TIMELINE_GROUPS).map(([id, content], i) => ({ id, content, order: i + 1 })),
-      events: lines.map((line) => toTimelineEvent(line, addressOf)),
+      events: lines.map((line) => toTimelineEvent(line, recordPathOf)),
       page: { limit, next, prev, order },
       links: { self: appendQuery(path, query), graph: `/ehr/${ehrId}/summary/medgraph` },
     }
@@ -152,7 +152,7 @@ const medgraphOperation = defineOperation({
     ),
   },
   reply: [200, MedGraph],
-  handle: async ({ params: { ehrId }, query }, { caller, graphs, types, addressOf }) => {
+  handle: async ({ params: { ehrId }, query }, { caller, graphs, types, recordPathOf }) => {
     const { from = null, to = null, points = 300 } = query
     await requireMeasures(query.measures, types)
     const { axes, series, annotations } = await graphs.read(caller, ehrId, { ...query, points })
@@ -167,7 +167,7 @@ const medgraphOperation = defineOperation({
         xEnd: end === null ? null : Date.parse(end),
         kind,
         label: content,
-        href: addressOf(className, record) ?? null,
+        href: recordPathOf(className, record) ?? null,
       })),
       links: {
         self: appendQuery(`/ehr/${ehrId}/summary/medgraph`, query),

@@ -74,13 +74,13 @@ const toChatTopic = ({ topic, unread, names }: TopicView) => {
 export const toChatMessage = (
   message: StoredMessage,
   names: ReadonlyMap<string, string>,
-  addressOf: Services['addressOf'],
+  recordPathOf: Services['recordPathOf'],
 ) => {
   const { id, version, text, createdBy, createdAt, editedAt = null, deleted, replyTo = null, ehrId } = message
   const attachments = (message.attachments ?? []).map(({ type, id }) => ({
     type,
     id,
-    href: addressOf(type, { id, ehrId }) ?? null,
+    href: recordPathOf(type, { id, ehrId }) ?? null,
   }))
   return {
     id,
@@ -155,10 +155,10 @@ const topicOperations = [
     description:
       'Messages are in chronological order; `page.prev` leads to older messages, `page.next` to newer ones.',
     reply: [200, TopicWithMessages],
-    handle: async ({ params, query }, { caller, chats, addressOf }) => {
+    handle: async ({ params, query }, { caller, chats, recordPathOf }) => {
       const { limit = 100, cursor } = query
       const topic = await chats.show(caller, subjectFromParams(params), params.topicId, { limit, cursor })
-      const items = topic.messages.map((one) => toChatMessage(one, topic.names, addressOf))
+      const items = topic.messages.map((one) => toChatMessage(one, topic.names, recordPathOf))
       const { older: prev, newer: next } = topic
       const body = { ...toChatTopic(topic), items, page: { limit, next, prev } }
       return replyWith(body, createLinkHead(fillPath(topicPath, params), query, { prev, next }))
@@ -198,9 +198,9 @@ const topicOperations = [
 
 function replyWithMessage(
   { message, names }: { message: StoredMessage; names: ReadonlyMap<string, string> },
-  addressOf: Services['addressOf'],
+  recordPathOf: Services['recordPathOf'],
 ) {
-  const chatMessage = toChatMessage(message, names, addressOf)
+  const chatMessage = toChatMessage(message, names, recordPathOf)
   return replyWith(chatMessage, { version: chatMessage.version })
 }
 
@@ -216,9 +216,9 @@ const messageOperations = [
     limits: CHAT_BODY_LIMITS,
     reply: [201, ChatMessageResource, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params, body }, { caller, chats, newId, addressOf }) => {
+    handle: async ({ params, body }, { caller, chats, newId, recordPathOf }) => {
       const message = await chats.post(caller, subjectFromParams(params), params.topicId, body, newId())
-      return replyWithMessage(message, addressOf)
+      return replyWithMessage(message, recordPathOf)
     },
   }),
   defineOperation({
@@ -233,10 +233,13 @@ const messageOperations = [
     limits: CHAT_BODY_LIMITS,
     reply: [200, ChatMessageResource, 'versioned'],
     errors: ['RuleViolated'],
-    readCurrent: async ({ params }, { caller, chats, addressOf }) =>
-      replyWithMessage(await chats.getMessage(caller, subjectFromParams(params), params), addressOf),
-    handle: async ({ params, body: { text } }, { caller, chats, ifMatch, addressOf }) =>
-      replyWithMessage(await chats.edit(caller, subjectFromParams(params), params, text, ifMatch), addressOf),
+    readCurrent: async ({ params }, { caller, chats, recordPathOf }) =>
+      replyWithMessage(await chats.getMessage(caller, subjectFromParams(params), params), recordPathOf),
+    handle: async ({ params, body: { text } }, { caller, chats, ifMatch, recordPathOf }) =>
+      replyWithMessage(
+        await chats.edit(caller, subjectFromParams(params), params, text, ifMatch),
+        recordPathOf,
+      ),
   }),
   defineOperation({
     ...chatDefaults,

@@ -26,14 +26,14 @@ export const deletedRecordOperations = [
     },
     item: DeletedRecordResource,
     handle: async ({ params: { ehrId }, query: { type }, page }, context) => {
-      const { caller, deletedRecords, profiles, historyAddressOf } = context
+      const { caller, deletedRecords, profiles, historyPathOf } = context
       const { items, ...rest } = await deletedRecords.list(caller, ehrId, page, type)
       const itemsWithAuthors = await profiles.persons.nameAuthors(caller, ehrId, items)
       return mapPage({ ...rest, items: itemsWithAuthors }, ({ record, ...deletion }) => ({
         ...deletion,
         id: record.id,
         version: record.version,
-        history: historyAddressOf(deletion.type, record) ?? '',
+        history: historyPathOf(deletion.type, record) ?? '',
       }))
     },
   }),

@@ -31,30 +31,34 @@ export const streamQuery = {
   ),
 }
 
-/** Paths in events begin at the root of the host, as those in replies do (response/rooted-paths.ts). */
-const createRootedAddress =
-  ({ addressOf, pathPrefix }: Services): Services['addressOf'] =>
+/** Paths in events begin at the root of the host, as those in replies do (response/path-prefix.ts). */
+const createPrefixedRecordPath =
+  ({ recordPathOf, pathPrefix }: Services): Services['recordPathOf'] =>
   (className, record) => {
-    const path = addressOf(className, record)
+    const path = recordPathOf(className, record)
     return path && pathPrefix + path
   }
 
 /** Subscribes to changes and sends an event for each. */
 export async function streamChanges(
-  { caller, principal, lastEventId, changes }: Context<'user'>,
+  { caller, principal, lastEventId, subscriptions }: Context<'user'>,
   topic: SubscriptionTopic,
   { lookBack }: { lookBack?: number },
   dataOf: (change: RecordChange, caller: Caller) => object | Promise<object>,
 ) {
   const events = new EventStreamWriter()
   const { sessionId: sid, validUntil: until } = principal
-  const unsubscribe = await changes.subscribe({ caller, sid, until, from: lastEventId, lookBack }, topic, {
-    onChange: async (change, caller) =>
-      events.sendEvent('change', await dataOf(change, caller), change.position),
-    onPosition: (position) => events.sendHeartbeat(position),
-    onReset: () => events.sendEvent('reset', {}),
-    onEnd: () => events.finish(),
-  })
+  const unsubscribe = await subscriptions.subscribe(
+    { caller, sid, until, from: lastEventId, lookBack },
+    topic,
+    {
+      onChange: async (change, caller) =>
+        events.sendEvent('change', await dataOf(change, caller), change.position),
+      onPosition: (position) => events.sendHeartbeat(position),
+      onReset: () => events.sendEvent('reset', {}),
+      onEnd: () => events.finish(),
+    },
+  )
   events.once('close', unsubscribe)
   return replyWith(events, { headers: { 'x-accel-buffering': 'no' } })
 }
@@ -85,7 +89,7 @@ export const changeStreamOperations = [
     errors: ['TooManyRequests'],
     handle: async ({ params: { ehrId }, query }, context) => {
       const { caller, ehrs } = context
-      const addressOf = createRootedAddress(context)
+      const recordPathOf = createPrefixedRecordPath(context)
       await ehrs.get(caller, ehrId)
       const topic: SubscriptionTopic = {
         concerns: (change) => change.ehrId === ehrId,
@@ -97,7 +101,7 @@ export const changeStreamOperations = [
         const { collection, id, before, after } = change
         const resource = { ...(after ?? before), id, ehrId }
         const { carePlanId = collection === 'CarePlan' ? id : null } = resource as { carePlanId?: string }
-        const href = (after && change.action !== 'delete' && addressOf(collection, resource)) || null
+        const href = (after && change.action !== 'delete' && recordPathOf(collection, resource)) || null
         return { ...toChangeEvent(change), carePlanId, href }
       })
     },
@@ -118,7 +122,7 @@ export const changeStreamOperations = [
     errors: ['TooManyRequests'],
     handle: async ({ params, query }, context) => {
       const { caller, chats } = context
-      const addressOf = createRootedAddress(context)
+      const recordPathOf = createPrefixedRecordPath(context)
       const { topicId } = params
       const subjectKey = subjectFromParams(params)
       const topic: SubscriptionTopic = await chats.subscriptionTopicOf(caller, subjectKey, topicId)
@@ -131,7 +135,7 @@ export const changeStreamOperations = [
           return {
             ...toChangeEvent(change),
             message: messageWithNames
-              ? toChatMessage(messageWithNames.message, messageWithNames.names, addressOf)
+              ? toChatMessage(messageWithNames.message, messageWithNames.names, recordPathOf)
               : null,
           }
         },

@@ -86,14 +86,14 @@ interface AppGrantDependencies {
   /** Address of the FHIR API. */
   fhirBase: string
   clock: () => Date
-  /** Called when the access of an app has ended: one admission of it, or all. */
+  /** Called when the access of an app has ended: one grant of it, or all. */
   onEnd(access: EndedAccess): Promise<void>
 }
 
-/** An app whose access has ended; with an admission, only that one. */
+/** An app whose access has ended; with a grant, only that one. */
 export interface EndedAccess {
   appId: string
-  admission?: string
+  grantId?: string
 }
 
 /** `offline_access`: the app may be used rarely, and without the person. */
@@ -110,7 +110,7 @@ function fitsChallenge(verifier: string, challenge: string): boolean {
   return hash.length === expected.length && timingSafeEqual(hash, expected)
 }
 
-/** Apps that people have admitted, and their tokens. Each admission is a session of its own, so ending it ends the tokens. */
+/** The grants of people to apps, and their tokens. Each grant is a session of its own, so ending it ends the tokens. */
 export class AppGrants {
   readonly #parts: AppGrantDependencies
   readonly #grants: Collection<StoredGrant>
@@ -128,17 +128,17 @@ export class AppGrants {
     ])
   }
 
-  /** The user as the caller of an app that is not admitted yet: without the roles of the whole service. */
+  /** The user as the caller of an app without a grant yet: without the roles of the whole service. */
   async callerOf(mvUid: string, app: App, requestId: string): Promise<Caller> {
     const roles = await findRolesOfUser(this.#parts.database, mvUid)
     return { userId: mvUid, roles: withoutAccountRoles(roles), application: app.name, requestId }
   }
 
   /**
-   * Admits an app.
+   * Gives an app access.
    * @returns the code for its first tokens; undefined when the session of the login has ended, as by a new password
    */
-  async admit(
+  async grant(
     { mvUid, sid, ...request }: AppRequest & AppRequestLogin,
     patient: string | undefined,
   ): Promise<string | undefined> {
@@ -307,8 +307,8 @@ export class AppGrants {
   }
 
   /**
-   * Ends the admission to which a token of an app belongs; any other text is ignored.
-   * @throws GrantRefused for a token of a backend service, which has no admission
+   * Ends the grant to which a token of an app belongs; any other text is ignored.
+   * @throws GrantRefused for a token of a backend service, which has no grant
    */
   async revoke(app: App, token: string): Promise<void> {
     const { appTokens, refreshTokens } = this.#parts
@@ -319,7 +319,7 @@ export class AppGrants {
     if (sid) await this.#end({ _id: sid, appId: app.id })
   }
 
-  /** Lists the apps that a person has admitted. @throws MalformedRequest for a cursor of another list */
+  /** Lists the apps to which a person has given access. @throws MalformedRequest for a cursor of another list */
   async list(mvUid: string, { limit, cursor }: PageRequest): Promise<Page<AdmittedApp>> {
     const { sessions, apps } = this.#parts
     const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(GRANT_LIST, cursor).id } }
@@ -352,7 +352,7 @@ export class AppGrants {
     return { ...page, items: items.flat() }
   }
 
-  /** Ends an admission with its tokens. @returns whether there was one */
+  /** Ends a grant with its tokens. @returns whether there was one */
   end(mvUid: string, id: string): Promise<boolean> {
     return this.#end({ _id: id, mvUid })
   }
@@ -363,12 +363,12 @@ export class AppGrants {
     if (!found) return false
     const { _id, appId } = found
     await sessions.revoke(_id)
-    await onEnd({ appId, admission: _id })
+    await onEnd({ appId, grantId: _id })
     await this.#grants.deleteOne({ _id })
     return true
   }
 
-  /** Ends all admissions of an app. */
+  /** Ends all grants of an app. */
   async endOfApp(appId: string): Promise<void> {
     for await (const { _id } of this.#grants.find({ appId }, { projection: { _id: 1 } }))
       await this.#parts.sessions.revoke(_id)
@@ -376,24 +376,24 @@ export class AppGrants {
     await this.#grants.deleteMany({ appId })
   }
 
-  /** Erases the admissions of a deleted account. */
+  /** Erases the grants of a deleted account. */
   async forget(session: ClientSession, mvUid: string): Promise<void> {
     await this.#grants.deleteMany({ mvUid }, { session })
   }
 }
 
-/** Whether an app may still act: its admission has not ended, or the backend service and its system are not locked out. */
-export async function isAdmitted(
+/** Whether an app may still act: its grant has not ended, or the backend service and its system are not locked out. */
+export async function isGrantActive(
   { db }: Pick<Database, 'db'>,
   userId: string,
-  { admission }: AppPermit,
+  { grantId }: AppPermit,
   now: Date,
 ): Promise<boolean> {
   const counts = isSystemId(userId)
     ? [
-        appsOf({ db }).countDocuments({ _id: admission, systemId: userId }),
+        appsOf({ db }).countDocuments({ _id: grantId, systemId: userId }),
         systemsOf({ db }).countDocuments({ _id: userId, keyHash: { $exists: true } }),
       ]
-    : [sessionsOf(db).countDocuments({ _id: admission, expiresAt: { $gt: now } })]
+    : [sessionsOf(db).countDocuments({ _id: grantId, expiresAt: { $gt: now } })]
   return (await Promise.all(counts)).every((count) => count > 0)
 }

@@ -117,7 +117,7 @@ export class Logins {
   }
 
   /**
-   * Begins the session of an app that the person may admit.
+   * Begins the session of an app that the person may authorize.
    * @throws InvalidCredentials, AccountLocked
    */
   async logInForApp(email: string, password: string, appName: string): Promise<ActiveSession> {

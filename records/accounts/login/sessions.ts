@@ -231,7 +231,7 @@ export class Sessions {
     return session ? this.#toActiveSession(session) : undefined
   }
 
-  /** Makes a session that has just begun that of an app. It ends soon, unless the person admits the app. */
+  /** Makes a session that has just begun that of an app. It ends soon, unless the person authorizes the app. */
   async reserveForApp(sessionToken: string, appName: string): Promise<ActiveSession | undefined> {
     const session = await this.#sessions.findOneAndUpdate(
       { _session_token: sessionToken },

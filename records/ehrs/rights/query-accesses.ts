@@ -18,7 +18,7 @@ export interface QueryScope {
 export interface SearchedEhrs {
   /** The EHRs in which the query could find something, whether it did or not. */
   searched: readonly string[]
-  /** The EHRs that it names in vain. */
+  /** Ids of EHRs in the query that do not exist or that the caller may not read. */
   denied: readonly string[]
 }
 

@@ -56,6 +56,10 @@ export function requireWritableByHelper({ helper }: Caller, act: HelperAct | und
     })
 }
 
+/** For what a helper can never do. */
+export const NOT_FOR_HELPERS_MESSAGE =
+  'You act for another person. Only this person can do this, when logged in.'
+
 export const isAdmin = ({ roles }: Pick<Caller, 'roles'>): boolean => roles.includes('admin')
 
 /** Readers and writers of a record: user ids, `role:<name>`, or `*` for everyone. */

@@ -49,7 +49,7 @@ async function authenticateApp(token: string, apps: Pick<AppGrants, 'findAccess'
     validUntil: new Date(exp * 1000),
     application: app.name,
     roles,
-    app: { id: app.id, scopes, admission: isSystemId(mvUid) ? app.id : sessionId, patient, userEhr },
+    app: { id: app.id, scopes, grantId: isSystemId(mvUid) ? app.id : sessionId, patient, userEhr },
   }
 }
 

@@ -9,7 +9,7 @@ export interface GuardedFetchOptions {
   maxBytes: number
 }
 
-/** Networks that are not the public Internet, or lead to such ones inside of IPv6 (RFC 6890 and its registries). */
+/** Networks outside the public Internet, and IPv6 ranges that embed IPv4 addresses (RFC 6890 and its registries). */
 const INTERNAL_NETWORKS = {
   ipv4: [
     '0.0.0.0/8',
@@ -45,7 +45,7 @@ const INTERNAL_NETWORKS = {
 
 type Family = keyof typeof INTERNAL_NETWORKS
 
-/** A list each: one of both would take every IPv4 address for one that lies inside of IPv6. */
+/** One list per family: in a joint list, the IPv4-mapped range of IPv6 would match every IPv4 address. */
 const blockListOf = (family: Family): BlockList => {
   const list = new BlockList()
   for (const network of INTERNAL_NETWORKS[family]) {
@@ -66,7 +66,7 @@ export function isPublicAddress(address: string): boolean {
 
 const refusedAddressError = () => new Error('The host has an address that is not public')
 
-/** Resolves a host only to addresses that all are public. The connection goes to the address that was checked. */
+/** Resolves a host, and fails unless all its addresses are public. The connection goes to the address that was checked. */
 const lookupPublic: LookupFunction = (host, options, callback) =>
   lookup(host, { ...options, all: true }, (error, addresses) => {
     const [first] = addresses ?? []
@@ -84,7 +84,7 @@ export async function guardedFetch(url: URL, options: GuardedFetchOptions): Prom
   const { internalHosts, timeoutMs, maxBytes } = options
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const isInternal = internalHosts.includes(host)
-  // Nobody resolves an address.
+  // A host that is an IP address is never resolved.
   if (url.protocol !== 'https:' || (!isInternal && isIP(host) !== 0 && !isPublicAddress(host)))
     throw refusedAddressError()
   const signal = AbortSignal.timeout(timeoutMs)

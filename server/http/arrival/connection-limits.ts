@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { OpenCounts } from '../../../records/limits/open-counts.ts'
-import { addressKey } from '../../../records/limits/rate-limiter.ts'
+import { ipKey } from '../../../records/limits/rate-limiter.ts'
 
 /** Connections of an address: more than the sockets for live queries that it may have, since many people may share it. */
 const MAX_CONNECTIONS_PER_ADDRESS = 3_000
-/** Files that the process may open besides, for the database, mails and itself. */
+/** File descriptors reserved for the database, mails and the process itself. */
 const RESERVED_FILES = 500
 
 const defaultLimits = () => ({
@@ -26,7 +26,7 @@ export function limitConnections(
   const counts = new OpenCounts()
   server.prependListener('connection', (socket) => {
     const { remoteAddress = '' } = socket
-    const address = isProxy(remoteAddress) ? undefined : addressKey(remoteAddress)
+    const address = isProxy(remoteAddress) ? undefined : ipKey(remoteAddress)
     const isFull = counts.add('all') > limits.all
     const isFullForAddress = address !== undefined && counts.add(address) > limits.address
     socket.once('close', () => {

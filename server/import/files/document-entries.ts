@@ -35,8 +35,9 @@ export async function* readDocumentEntries(file: string): AsyncGenerator<ImportE
   // FHIR has no empty arrays: a bundle that found nothing has no entries.
   const bundle =
     isJsonObject(document) && document.resourceType === 'Bundle' ? (document.entry ?? []) : undefined
-  const all = Array.isArray(document) ? document : Array.isArray(bundle) ? bundle : undefined
-  if (!all) throw new Error('The file is neither a FHIR R4 bundle nor an array of Open mHealth data points.')
+  const all = Array.isArray(document) ? document : bundle
+  if (!Array.isArray(all))
+    throw new Error('The file is neither a FHIR R4 bundle nor an array of Open mHealth data points.')
   const read = Array.isArray(document) ? fromDataPoint : ({ resource }: JsonObject) => fromResource(resource)
   const entries = all.map((one, i): ImportEntry => {
     const found = isJsonObject(one) ? read(one) : { fault: 'is not an object' }

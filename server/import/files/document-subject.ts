@@ -58,8 +58,10 @@ export function createSubjectReader(entries: readonly unknown[]): (entry: JsonOb
 }
 
 /** The more precise of two names if they can mean one person: `Patient/1` and `https://example.org/Patient/1`. */
-const commonName = (one: string, other: string): string | undefined =>
-  one === other || one.endsWith(`/${other}`) ? one : other.endsWith(`/${one}`) ? other : undefined
+function commonName(one: string, other: string): string | undefined {
+  if (one === other || one.endsWith(`/${other}`)) return one
+  return other.endsWith(`/${one}`) ? other : undefined
+}
 
 /**
  * @param subjects positions of records in the file, with the names of their persons

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { etagOf, parseIfMatch } from '../../../path-api/reply/etag.ts'
 import { createPathMatcher } from '../../../path-api/request/path-matcher.ts'
-import { addressKey } from '../../../records/limits/rate-limiter.ts'
+import { ipKey } from '../../../records/limits/rate-limiter.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 
 const assertFails = (work: () => unknown, error: string) =>
@@ -85,11 +85,11 @@ describe('paths', () => {
 
 describe('rate-limited addresses', () => {
   it('are complete IPv4 addresses and /64 networks', () => {
-    assert.equal(addressKey('192.0.2.7'), '192.0.2.7')
-    assert.equal(addressKey('::ffff:192.0.2.7'), '192.0.2.7')
-    assert.equal(addressKey('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2')
-    assert.equal(addressKey('2001:db8:1:2::9'), '2001:db8:1:2')
-    assert.equal(addressKey('2001:db8::1'), '2001:db8:0:0')
-    assert.equal(addressKey('::1'), '0:0:0:0')
+    assert.equal(ipKey('192.0.2.7'), '192.0.2.7')
+    assert.equal(ipKey('::ffff:192.0.2.7'), '192.0.2.7')
+    assert.equal(ipKey('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2')
+    assert.equal(ipKey('2001:db8:1:2::9'), '2001:db8:1:2')
+    assert.equal(ipKey('2001:db8::1'), '2001:db8:0:0')
+    assert.equal(ipKey('::1'), '0:0:0:0')
   })
 })

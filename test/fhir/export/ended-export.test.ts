@@ -3,8 +3,8 @@ import { createPatient, createPlan, createWeight, type Patient } from '../../har
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createBackendService, createEhrOfSystem } from '../../harness/people/backend-services.ts'
 import {
-  type Admission,
-  admitApp,
+  type AppGrant,
+  authorizeApp,
   createSmartApp,
   postForm,
   type SmartApp,
@@ -25,18 +25,18 @@ describe('the export of an app whose access has ended', function suite() {
     app = await createSmartApp(SCOPE.split(' '))
   })
 
-  const admit = () => admitApp(patient, app, SCOPE, patient.ehrId)
+  const admit = () => authorizeApp(patient, app, SCOPE, patient.ehrId)
   const stored = (name: string) => service.db.collection<{ _id: string }>(name)
 
   const jobEnd = (id: string) =>
     waitUntil(async () => (await stored('work.underway').findOne({ _id: `exportId$${id}` })) === null)
 
   /** Starts an export. @returns its id */
-  const start = async (who: Pick<Admission, 'call'>) =>
+  const start = async (who: Pick<AppGrant, 'call'>) =>
     (await startExport(who, 'Patient/$export')).split('/').at(-1) ?? ''
 
   /** An export that is complete, and one that has just begun. */
-  async function startTwo(who: Pick<Admission, 'call'>): Promise<string[]> {
+  async function startTwo(who: Pick<AppGrant, 'call'>): Promise<string[]> {
     const complete = await start(who)
     await waitForExport(who, `export/${complete}`)
     return [complete, await start(who)]
@@ -70,7 +70,7 @@ describe('the export of an app whose access has ended', function suite() {
     }
   }
 
-  for (const [what, end] of Object.entries<(admission: Admission) => Promise<unknown>>({
+  for (const [what, end] of Object.entries<(admission: AppGrant) => Promise<unknown>>({
     'the app revokes its token': async ({ tokens: { access_token: token } }) =>
       assertStatus(await postForm('/auth/smart/revoke', { client_id: app.id, token })),
     'the person ends the admission': async () => {
@@ -107,7 +107,7 @@ describe('the export of an app whose access has ended', function suite() {
     const person = await createPatient()
     const own = await createSmartApp(SCOPE.split(' '))
     const [ofPerson = '', ofSystem = ''] = await Promise.all([
-      start(await admitApp(person, own, SCOPE, person.ehrId)),
+      start(await authorizeApp(person, own, SCOPE, person.ehrId)),
       start({ call: await backend.logIn('system/*.rs') }),
     ])
     for (const id of [ofPerson, ofSystem]) await jobEnd(id)

@@ -11,7 +11,7 @@ import { type EventSource, openEventSource } from '../../harness/clients/event-s
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
-import { type Admission, admitApp, createSmartApp } from '../../harness/people/smart-apps.ts'
+import { type AppGrant, authorizeApp, createSmartApp } from '../../harness/people/smart-apps.ts'
 import { startSecondInstance } from '../../harness/service/second-instance.ts'
 import { service } from '../../harness/service/service.ts'
 import { type ServiceProcess, stopProcess } from '../../harness/service/service-process.ts'
@@ -194,7 +194,7 @@ describe('the events of a subscription in FHIR', function () {
   })
 
   describe('of an app', () => {
-    const call = (by: Pick<Admission, 'call'>, method: string, path: string, body?: object) =>
+    const call = (by: Pick<AppGrant, 'call'>, method: string, path: string, body?: object) =>
       by.call(method, `/fhir/R4/${path}`, body && Buffer.from(JSON.stringify(body)), {
         ...(body && { 'content-type': 'application/fhir+json' }),
       })
@@ -205,7 +205,7 @@ describe('the events of a subscription in FHIR', function () {
       const ownPlan = await createPlan(nurse)
       await addParticipant(planId, nurse, 'write')
       const app = await createSmartApp(SCOPES)
-      const admission = await admitApp(nurse, app, SCOPES.join(' '), patient.ehrId)
+      const admission = await authorizeApp(nurse, app, SCOPES.join(' '), patient.ehrId)
       const { id } = assertStatus(
         await call(admission, 'POST', 'Subscription', subscriptionOf('Observation')),
         201,
@@ -217,7 +217,7 @@ describe('the events of a subscription in FHIR', function () {
       const source = await follow({ ...nurse, authToken: admission.tokens.access_token }, id)
       assert.deepEqual(await next(source, 1), [[1, focus]])
       assertStatus(await callFhir(nurse, 'GET', `Subscription/${id}`), 404)
-      const other = await admitApp(nurse, app, SCOPES.join(' '), patient.ehrId)
+      const other = await authorizeApp(nurse, app, SCOPES.join(' '), patient.ehrId)
       assertStatus(await call(other, 'GET', `Subscription/${id}`), 404)
       const { items } = assertStatus(await nurse.call('GET', '/auth/admitted-app'))
       for (const { id: admissionId } of items)
@@ -227,11 +227,16 @@ describe('the events of a subscription in FHIR', function () {
 
     it('need the scopes of the subscription and of what it looks for', async () => {
       const app = await createSmartApp([...SCOPES, 'patient/Observation.rs?category=vital-signs'])
-      const reader = await admitApp(patient, app, 'launch/patient patient/Observation.rs', patient.ehrId)
+      const reader = await authorizeApp(patient, app, 'launch/patient patient/Observation.rs', patient.ehrId)
       assertStatus(await call(reader, 'POST', 'Subscription', subscriptionOf('Observation')), 403)
-      const writer = await admitApp(patient, app, 'launch/patient patient/Subscription.cruds', patient.ehrId)
+      const writer = await authorizeApp(
+        patient,
+        app,
+        'launch/patient patient/Subscription.cruds',
+        patient.ehrId,
+      )
       assertStatus(await call(writer, 'POST', 'Subscription', subscriptionOf('Observation')), 403)
-      const blind = await admitApp(
+      const blind = await authorizeApp(
         patient,
         app,
         'launch/patient patient/Subscription.c patient/Observation.rs',
@@ -248,7 +253,7 @@ describe('the events of a subscription in FHIR', function () {
       ])
         assertStatus(await call(blind, 'GET', path), 403)
       const scope = 'launch/patient patient/Subscription.cruds patient/Observation.rs?category=vital-signs'
-      const narrow = await admitApp(patient, app, scope, patient.ehrId)
+      const narrow = await authorizeApp(patient, app, scope, patient.ehrId)
       const { id } = assertStatus(
         await call(narrow, 'POST', 'Subscription', subscriptionOf('Observation')),
         201,

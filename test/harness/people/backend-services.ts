@@ -10,7 +10,7 @@ import {
 import { type Answer, assertStatus } from '../clients/path-client.ts'
 import { service } from '../service/service.ts'
 import { createRestSystem, type RestSystem } from './rest-systems.ts'
-import { type Admission, createSmartApp, postForm, type SmartApp, withToken } from './smart-apps.ts'
+import { type AppGrant, createSmartApp, postForm, type SmartApp, withToken } from './smart-apps.ts'
 
 /** The claims of an assertion; undefined: the usual ones. */
 export interface AssertionChange {
@@ -37,7 +37,7 @@ export interface BackendService {
   signer: AssertionSigner
   requestToken(scope: string, change?: AssertionChange): Promise<Answer>
   /** @returns calls with a token of these scopes */
-  logIn(scope: string): Promise<Admission['call']>
+  logIn(scope: string): Promise<AppGrant['call']>
 }
 
 export async function createSigner(alg: 'ES384' | 'RS384' = 'ES384'): Promise<AssertionSigner> {

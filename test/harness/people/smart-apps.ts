@@ -94,7 +94,7 @@ export async function decide(
 }
 
 /** The tokens and parameters of an app that a person has admitted. */
-export interface Admission {
+export interface AppGrant {
   app: SmartApp
   tokens: Record<string, string> & { access_token: string; scope: string }
   /** Calls any path with the access token. */
@@ -102,17 +102,17 @@ export interface Admission {
 }
 
 export const withToken =
-  (token: string): Admission['call'] =>
+  (token: string): AppGrant['call'] =>
   (method, path, body, headers = {}) =>
     call(method, path, body, { authorization: `Bearer ${token}`, ...headers })
 
 /** A person admits an app, which exchanges its code. */
-export async function admitApp(
+export async function authorizeApp(
   who: Person,
   app: SmartApp,
   scope: string,
   patient?: string,
-): Promise<Admission> {
+): Promise<AppGrant> {
   const verifier = newVerifier()
   const page = await openRequest(who, authorizationOf(app, scope, verifier))
   const code = (await decide(page, 'admit', patient)).get('code') ?? ''

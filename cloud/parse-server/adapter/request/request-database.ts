@@ -64,12 +64,10 @@ export function createRequestAdapter(database: { adapter: object }, limits: Requ
   const adapter: ReadingAdapter = Object.create(base)
   Object.defineProperty(adapter, '_maxTimeMS', { get: limits.timeLeft })
   for (const read of ['find', 'count', 'distinct'] as const)
-    adapter[read] = async (...args) =>
-      limits.isReadable(args[0])
-        ? reads.run(() => base[read].apply(adapter, args))
-        : read === 'count'
-          ? 0
-          : []
+    adapter[read] = async (...args) => {
+      if (limits.isReadable(args[0])) return reads.run(() => base[read].apply(adapter, args))
+      return read === 'count' ? 0 : []
+    }
   const { distinct } = adapter
   adapter.distinct = async (...args) => ((await distinct(...args)) as unknown[]).map(unwrapObject)
   adapter._adaptiveCollection = async (name) => reads.readInSlices(await base._adaptiveCollection(name))

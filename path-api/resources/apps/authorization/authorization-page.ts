@@ -7,6 +7,7 @@ import type { App } from '../../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 import type { Context } from '../../../operation/context.ts'
 import { defineOperation } from '../../../operation/operation.ts'
+import { toLoginFailure } from '../../../pages/login-failure.ts'
 import {
   createPageView,
   htmlBody,
@@ -89,13 +90,13 @@ type PageContext = Context<'public'>
 const redirectTo = (location: string) => replyWith('', { seeOther: true, location })
 
 const renderNotice = (view: PageView, text: PageText) =>
-  renderPage(view, 'admitApp', markup`<p role="alert">${translate(view.language, text)}</p>`)
+  renderPage(view, 'authorizeApp', markup`<p role="alert">${translate(view.language, text)}</p>`)
 
 async function showLogin(received: ReceivedRequest, context: PageContext, hasFailed = false) {
   const { parameters } = received
   const view = await createPageView(parameters.lang, context)
   const result = await checkAuthorizationRequest(received, context)
-  if (!result) return renderNotice(view, 'admitUnknown')
+  if (!result) return renderNotice(view, 'authorizeUnknown')
   if ('redirect' in result) return redirectTo(result.redirect)
   return renderLogin(view, result.app, parameters, hasFailed)
 }
@@ -154,12 +155,12 @@ export const authorizationPages = [
       const app = request && (await apps.find(request.appId))
       // An administrator may have removed the app or the address meanwhile.
       if (!request || !app?.redirectUris?.includes(request.redirectUri))
-        return renderNotice(await createPageView(lang, context), 'admitExpired')
+        return renderNotice(await createPageView(lang, context), 'authorizeExpired')
       const { redirectUri, state, patient: patientId = patient } = request
       const respond = (parameters: Readonly<Record<string, string>>) =>
         redirectTo(responseAddress(redirectUri, publicUrl, { ...parameters, state }))
       const authorizationCode =
-        decision === 'admit' ? await admit(app, request, patientId, context) : undefined
+        decision === 'admit' ? await grantAccess(app, request, patientId, context) : undefined
       if (authorizationCode !== undefined) return respond({ code: authorizationCode })
       await sessions.revoke(request.sid)
       return respond({ error: 'access_denied' })
@@ -168,22 +169,16 @@ export const authorizationPages = [
 ]
 
 /** @returns the code, or undefined if the person cannot open the chosen EHR, or their login has ended */
-async function admit(
+async function grantAccess(
   app: App,
   request: AppRequest & AppRequestLogin,
   patient: string | undefined,
   { appGrants, ehrs, requestId }: PageContext,
 ): Promise<string | undefined> {
-  if (!needsPatient(request.scopes)) return appGrants.admit(request, undefined)
+  if (!needsPatient(request.scopes)) return appGrants.grant(request, undefined)
   const caller = await appGrants.callerOf(request.mvUid, app, requestId)
   if (patient === undefined || !(await ehrs.isReadable(caller, patient))) return undefined
-  return appGrants.admit(request, patient)
-}
-
-/** @throws errors that do not concern the address or the password */
-function toLoginFailure(error: unknown): undefined {
-  if (error instanceof ServiceError && error.status < 500 && error.error !== 'TooManyRequests') return
-  throw error
+  return appGrants.grant(request, patient)
 }
 
 /** Shows the request of an app, for the patient of its launch if it has the scope. */
@@ -261,8 +256,8 @@ function renderLogin(view: PageView, app: App, parameters: AuthorizationParamete
   })
   return renderPage(
     { ...view, formsLeadToApp: true },
-    'admitApp',
-    markup`<p>${say('admitLogin')}</p>${hasFailed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''}
+    'authorizeApp',
+    markup`<p>${say('authorizeLogin')}</p>${hasFailed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''}
 <form method="post" action="login">${hiddenFields}
 <label>${say('email')}<input type="email" name="email" autocomplete="username" required></label>
 <label>${say('password')}
@@ -288,30 +283,30 @@ function renderRequest(view: PageView, app: App, open: OpenRequest) {
   const rights = describeScopes(scopes, language).map(
     ([right, data]) => markup`<tr><th scope="row">${say(right)}</th><td>${data}</td></tr>`,
   )
-  const canAdmit = !needsPatient(scopes) || open.patients?.length !== 0
+  const canGrant = !needsPatient(scopes) || open.patients?.length !== 0
   return renderPage(
     { ...view, formsLeadToApp: true },
-    'admitApp',
-    markup`<p>${say('admitAsks')}</p>
-<h2>${say('admitMay')}</h2><table><tbody>${rights}</tbody></table>
-<h2>${say('admitHowLong')}</h2><p>${say(durationText(scopes))} ${say('admitEnd')}</p>
-<h2 id="whose">${say('admitWhose')}</h2>
-${resourceScopesOf(scopes).length > 0 && reachesEverybody(scopes) ? markup`<p>${say('admitWhoseAll')}</p>` : ''}
+    'authorizeApp',
+    markup`<p>${say('authorizeAsks')}</p>
+<h2>${say('authorizeMay')}</h2><table><tbody>${rights}</tbody></table>
+<h2>${say('authorizeHowLong')}</h2><p>${say(durationText(scopes))} ${say('authorizeEnd')}</p>
+<h2 id="whose">${say('authorizeWhose')}</h2>
+${resourceScopesOf(scopes).length > 0 && reachesEverybody(scopes) ? markup`<p>${say('authorizeWhoseAll')}</p>` : ''}
 <form method="post" action="decision">${renderHiddenInput('request', open.secret)}${renderHiddenInput('lang', language)}
 ${needsPatient(scopes) ? renderPatients(view, open.patients) : ''}
-${canAdmit ? markup`<button name="decision" value="admit">${say('admitAllow')}</button>` : ''}
-<button name="decision" value="refuse" formnovalidate>${say('admitRefuse')}</button></form>`,
+${canGrant ? markup`<button name="decision" value="admit">${say('authorizeAllow')}</button>` : ''}
+<button name="decision" value="refuse" formnovalidate>${say('authorizeRefuse')}</button></form>`,
   )
 }
 
 function renderPatients({ language }: PageView, patients: readonly PatientChoice[] | undefined) {
   const say = (text: PageText, values?: Record<string, string>) => translate(language, text, values)
   if (patients === undefined)
-    return markup`<label>${say('admitPatientId')} <input type="text" name="patient" required></label>`
-  if (patients.length === 0) return markup`<p role="alert">${say('admitNoPatient')}</p>`
+    return markup`<label>${say('authorizePatientId')} <input type="text" name="patient" required></label>`
+  if (patients.length === 0) return markup`<p role="alert">${say('authorizeNoPatient')}</p>`
   const choices = patients.map(({ id, name, isSelf }) => {
-    const record = say('admitRecord', { id })
-    const label = isSelf ? say('admitSelf') : (name ?? record)
+    const record = say('authorizeRecord', { id })
+    const label = isSelf ? say('authorizeSelf') : (name ?? record)
     const isOnly = patients.length === 1 ? markup` checked` : ''
     return markup`<label><input type="radio" name="patient" value="${id}" required${isOnly}> ${label}${patients.length > 1 && label !== record ? ` (${id})` : ''}</label>`
   })

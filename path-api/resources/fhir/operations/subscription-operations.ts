@@ -47,7 +47,7 @@ function createPump(work: (caller: Caller) => Promise<void>, onFault: () => void
 
 /** Sends the events of a subscription, those that the client has missed first. */
 async function streamEvents(id: string, context: Context<'account'>) {
-  const { caller, principal, lastEventId = '', changes, fhirNotifications } = context
+  const { caller, principal, lastEventId = '', subscriptions, fhirNotifications } = context
   const topic = await fhirNotifications.topicOf(caller, id)
   const events = new EventStreamWriter()
   let last = parsePosition(lastEventId)?.batch ?? 0
@@ -65,7 +65,7 @@ async function streamEvents(id: string, context: Context<'account'>) {
   )
   events.sendEvent('notification', await fhirNotifications.handshake(caller, id), eventIdOf(last))
   const { sessionId: sid, validUntil: until } = principal
-  const unsubscribe = await changes.subscribe({ caller, sid, until }, topic, {
+  const unsubscribe = await subscriptions.subscribe({ caller, sid, until }, topic, {
     onChange: (_, currentCaller) => pump(currentCaller),
     onPosition: (_, currentCaller) => {
       events.sendHeartbeat(eventIdOf(last))

@@ -31,7 +31,7 @@ function launchAddressOf(
   return url.href
 }
 
-export const admittedAppOperations = [
+export const appGrantOperations = [
   defineOperation({
     ...common,
     id: 'launchApp',
@@ -60,7 +60,7 @@ export const admittedAppOperations = [
     ...common,
     id: 'listAdmittedApps',
     path: '/auth/admitted-app',
-    summary: 'List the apps that you have admitted',
+    summary: 'List the apps with access to your data',
     description: 'A page can have fewer apps than asked for, since apps whose access has ended are left out.',
     item: AdmittedApp,
     handle: ({ page }, { appGrants, principal }) => appGrants.list(principal.mvUid, page),
@@ -70,12 +70,12 @@ export const admittedAppOperations = [
     id: 'endAdmittedApp',
     method: 'delete',
     path: '/auth/admitted-app/{admissionId}',
-    params: { admissionId: createRecordIdSchema('Id of the admission', 's8RtUv12Qx') },
+    params: { admissionId: createRecordIdSchema('Id of the grant', 's8RtUv12Qx') },
     summary: 'End the access of an app',
     description: 'All its tokens stop working: at once on this instance, within five seconds on others.',
     reply: [204],
     handle: async ({ params: { admissionId } }, { appGrants, principal, ifMatch }) => {
-      // Admissions have no versions, so a condition on one always fails.
+      // Grants have no versions, so a condition on one always fails.
       if (Array.isArray(ifMatch)) throw new ServiceError('PreconditionFailed')
       if (!(await appGrants.end(principal.mvUid, admissionId))) throw new ServiceError('NotFound')
     },

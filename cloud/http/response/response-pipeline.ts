@@ -33,8 +33,8 @@ interface ResponseState {
    */
   isSent: boolean
   /** True while the response waits for the held work. */
-  isHeld: boolean
-  before?: BeforeResponse
+  isPending: boolean
+  beforeWork?: BeforeResponse
   settle?: SettleRequest
   etagOf?: (version: number) => string
   convert?: (object: object) => object
@@ -44,14 +44,14 @@ interface ResponseState {
 
 const RESPONSE_STATES = new WeakMap<Response, ResponseState>()
 const responseStateOf = (res: Response): ResponseState =>
-  RESPONSE_STATES.get(res) ?? { isSent: res.headersSent, isHeld: false }
+  RESPONSE_STATES.get(res) ?? { isSent: res.headersSent, isPending: false }
 
 /**
  * Normalises all errors of Parse to JSON `{code: number, error: text}`, once. Some of its errors lack the
  * code or the JSON, or name the text `message`.
  */
-export function translateErrors(res: Response): void {
-  RESPONSE_STATES.set(res, { isSent: false, isHeld: false })
+export function normalizeResponse(res: Response): void {
+  RESPONSE_STATES.set(res, { isSent: false, isPending: false })
   res.json = sendJson
   res.end = endResponse as typeof res.end
 }
@@ -60,8 +60,8 @@ export function translateErrors(res: Response): void {
 export const isResponded = (res: Response): boolean => responseStateOf(res).isSent || res.headersSent
 
 /** Delays the response until `work`, which gets it, has finished. */
-export function holdResponseFor(res: Response, work: BeforeResponse): void {
-  responseStateOf(res).before = work
+export function runBeforeResponse(res: Response, work: BeforeResponse): void {
+  responseStateOf(res).beforeWork = work
 }
 
 /** Delays the response until the request is settled. */
@@ -70,7 +70,7 @@ export function settleBeforeSending(res: Response, settle: SettleRequest): void 
 }
 
 /** Adds the version of an object as ETag, if the response contains one. */
-export function showVersion(res: Response, etagOf: (version: number) => string): void {
+export function setVersionHeader(res: Response, etagOf: (version: number) => string): void {
   responseStateOf(res).etagOf = etagOf
   res.append('Access-Control-Expose-Headers', 'ETag')
 }
@@ -99,18 +99,18 @@ function sendJson(this: Response, body: unknown): Response {
   if (isResponded(this)) return this
   state.isSent = true
   const { statusCode: status } = this
-  if (!state.before && !state.settle) return sendNormalized(this, status, body)
-  state.isHeld = true
-  void sendHeld(this, state, [status, body])
+  if (!state.beforeWork && !state.settle) return sendNormalized(this, status, body)
+  state.isPending = true
+  void sendAfterWork(this, state, [status, body])
   return this
 }
 
-async function sendHeld(
+async function sendAfterWork(
   res: Response,
-  { before, settle }: ResponseState,
+  { beforeWork, settle }: ResponseState,
   [status, body]: [status: number, body: unknown],
 ): Promise<void> {
-  const isReady = await (before?.(body, status) ?? Promise.resolve()).then(
+  const isReady = await (beforeWork?.(body, status) ?? Promise.resolve()).then(
     () => true,
     () => false,
   )
@@ -131,7 +131,7 @@ function outcomeOf(parseStatus: number, body: unknown, isSent: boolean): Request
 
 function sendNormalized(res: Response, status: number, body: unknown): Response {
   const state = responseStateOf(res)
-  state.isHeld = false
+  state.isPending = false
   // Parse responds according to `_method` in the body, but the client of a POST waits for a body.
   const { originalMethod } = res.req as { originalMethod?: string }
   if (originalMethod !== undefined && res.req.method === 'HEAD') res.req.method = originalMethod
@@ -173,8 +173,8 @@ const RATE_LIMIT_RETRY_AFTER_S = 300
 
 /** Some errors of Parse end the response directly, with a text without a type. */
 function endResponse(this: Response, ...args: unknown[]): Response {
-  const { isSent, isHeld } = responseStateOf(this)
-  if (isHeld) return this
+  const { isSent, isPending } = responseStateOf(this)
+  if (isPending) return this
   const bare = !isSent && this.statusCode >= 400 && !this.headersSent && !this.hasHeader('Content-Type')
   if (bare) return this.json(parseChunk(args[0]))
   return (express.response.end as (...args: unknown[]) => Response).apply(this, args)
@@ -196,7 +196,7 @@ export function respondToDatabaseError(error: unknown, res: Response): boolean {
 
 /** Responds to a request that the service does not carry out. */
 export function respondToRefusal({ status, retryAfter = 1 }: ServiceError, res: Response): void {
-  translateErrors(res)
+  normalizeResponse(res)
   res.set({ 'Cache-Control': 'no-store', 'Retry-After': String(retryAfter) })
   res.status(status).json({})
 }
