@@ -38,7 +38,7 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
   },
   live: {
     about:
-      'live queries: 1,000 sockets, 100 writes a second, time from response to event; a socket that reads nothing',
+      'live queries: 1,000 sockets, 100 writes a second, time from response to event; an idle socket',
     run: async () => (await import('./live/benchmark-live.ts')).benchmarkLive(),
   },
   aql: {

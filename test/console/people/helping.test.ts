@@ -205,7 +205,7 @@ describe('a helper in the console', () => {
     await page.getByText('You can no longer act for Anna de Vries.').waitFor(SOON)
     assert.equal(page.url(), `${service.url}/console/overview`)
     await otherTab.goto(address)
-    await otherTab.getByText('You may not act for the person of this address.').waitFor()
+    await otherTab.getByText('You may not act for this person.').waitFor()
     await otherTab.getByRole('heading', { name: 'Hello Piet de Vries' }).waitFor()
     assert.equal(otherTab.url(), `${service.url}/console/`)
     for (const one of [page, otherTab]) assertNoFaults(one)
