@@ -37,8 +37,7 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
     run: async () => (await import('./user-data/benchmark-own-data.ts')).benchmarkOwnData(),
   },
   live: {
-    about:
-      'live queries: 1,000 sockets, 100 writes a second, time from response to event; an idle socket',
+    about: 'live queries: 1,000 sockets, 100 writes a second, time from response to event; an idle socket',
     run: async () => (await import('./live/benchmark-live.ts')).benchmarkLive(),
   },
   aql: {

@@ -72,7 +72,7 @@ describe('two tabs', () => {
     const second = await opened.open({}, first.context())
     await logInOn(first, patient)
     await logInOn(second, nurse)
-    await first.getByText('Somebody else has logged in in this browser').waitFor()
+    await first.getByText('Somebody else has logged in with this browser').waitFor()
     await button(second, 'Log out').click()
 
     // Without a word from the other tab, as when the browser has frozen this one.
@@ -95,7 +95,7 @@ describe('two tabs', () => {
       return route.fulfill({ status: 401, contentType: 'application/problem+json', body: '{"status":401}' })
     }
     await first.evaluate("for (const name of ['offline', 'online']) dispatchEvent(new Event(name))")
-    await first.getByText('You were logged out. Log in to go on.').waitFor()
+    await first.getByText('You were logged out. Log in to continue.').waitFor()
     assert.deepEqual([...new Set(senders)], [patient.mvUid])
     assert.deepEqual(await readRates(patient), [])
     assertNoFaults(first)
