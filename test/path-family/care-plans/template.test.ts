@@ -219,7 +219,7 @@ describe('care-plan templates', () => {
       assert.throws(
         () => templatesIn(folder),
         (error: Error) => {
-          assert.match(error.message, /a\.json: .*not in the languages of the name: fr/)
+          assert.match(error.message, /a\.json: .*translated into every language of the name: fr/)
           assert.equal(error.message.split('not in the languages').length, 2, 'once')
           assert.match(error.message, /f\.json: .*must not be blank/)
           assert.match(error.message, /b\.json: .*surprise.*durationDays|b\.json: .*durationDays.*surprise/)
