@@ -71,7 +71,7 @@ describe('the data on disk', function suite() {
       const receipt = await admin.command({ backup: 1, directory: target })
       await writing
       assert.match(receipt.sha256, /^[\da-f]{64}$/)
-      await assert.rejects(admin.command({ backup: 1, directory: target }), /not empty/)
+      await assert.rejects(admin.command({ backup: 1, directory: target }), /contains the finished backup/)
       await assert.rejects(engine.db.command({ backup: 1, directory: target }), { code: 13 })
       await restoreBackup(target, join(scratch, 'restored'))
       assert.equal(await countIn(join(scratch, 'restored')), 5000)
