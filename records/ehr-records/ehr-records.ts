@@ -430,9 +430,12 @@ export class EhrRecords<S extends TObject, L extends string> {
       try {
         return await this.#returnDeleted(caller, deletedRecord, version, { expected, onReturn })
       } catch (error) {
-        // A concurrent request may have returned it.
-        const isRefusal = error instanceof ServiceError
-        if (!isRefusal || !(await this.store.find(caller, storeKeyOf(key)))) throw error
+        if (!(error instanceof ServiceError)) throw error
+        // A concurrent request may have returned it, and another one may have deleted it again.
+        const laterDeletion = await this.store.findDeleted(caller, storeKeyOf(key))
+        if (laterDeletion && laterDeletion.version > deletedRecord.version)
+          return this.restore(caller, key, version, { expected }, onReturn)
+        if (!(await this.store.find(caller, storeKeyOf(key)))) throw error
       }
     const kind = await this.#kindFor(key)
     const rule = (current: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) =>

@@ -154,20 +154,22 @@ describe('an unreachable database', function suite() {
   it('lets another instance carry out requests again that it has interrupted', async () => {
     const headers = { 'x-parse-request-id': 'interrupted', 'idempotency-key': 'interrupted' }
     const writes = ['insert', 'update', 'delete', 'bulkWrite', 'findAndModify', 'commitTransaction']
-    let claims = 0
-    faulty.findFault = (command) => {
-      if (command.insert === '_Idempotency' || command.insert === 'idempotency_keys') claims += 1
-      else if (claims > 0 && writes.some((name) => name in command)) return { cut: 'before' }
-      return undefined
-    }
     const calls: ReturnType<typeof requests> = [
       ['POST', '/1/classes/CarePlan', { ehrId: patient.ehrId, name: 'Interrupted' }],
       ['POST', `/ehr/${patient.ehrId}/careplan`, { name: 'Interrupted' }],
     ]
-    for (const [method, path, body] of calls)
+    for (const [method, path, body] of calls) {
+      let isClaimed = false
+      faulty.findFault = (command) => {
+        if (command.insert === '_Idempotency' || command.insert === 'idempotency_keys') isClaimed = true
+        else if (isClaimed && writes.some((name) => name in command)) return { cut: 'before' }
+        return undefined
+      }
       assert.equal((await send(method, path, body, { headers })).status, 503)
-    assert.equal(claims, calls.length)
-    faulty.findFault = () => undefined
+      assert.ok(isClaimed, path)
+      faulty.findFault = () => undefined
+      await isReady()
+    }
     for (const [method, path, body] of calls)
       await waitUntil(
         async () => (await send(method, path, body, { headers, url: service.url })).status === 201,
