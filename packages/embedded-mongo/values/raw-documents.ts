@@ -124,6 +124,8 @@ const MAX_HEAD_FIELDS = 12
  * bytes amount to some megabytes.
  */
 const spares: Buffer[] = []
+/** The memory of these buffers. Other buffers may share theirs: those of Node's pool are slices of one. */
+const ownMemory = new WeakSet<ArrayBufferLike>()
 const MIN_SPARE_BYTES = 2 ** 16
 const MAX_SPARE_BYTES = 2 ** 21
 const MAX_SPARES = 8
@@ -131,12 +133,15 @@ const MAX_SPARES = 8
 const allocate = (size: number): Buffer => {
   const at = spares.findIndex(({ length }) => length >= size)
   const [spare] = at < 0 ? [] : spares.splice(at, 1)
-  return spare ?? Buffer.allocUnsafeSlow(Math.max(size, MIN_SPARE_BYTES))
+  if (spare) return spare
+  const bytes = Buffer.allocUnsafeSlow(Math.max(size, MIN_SPARE_BYTES))
+  ownMemory.add(bytes.buffer)
+  return bytes
 }
 
-/** Returns a buffer for reuse. Nobody may read it, or a part of it, any more. */
+/** Returns a buffer of a `DocumentArray` for reuse; ignores others. Nobody may read it, or a part of it, any more. */
 export const releaseBuffer = ({ buffer }: Buffer): void => {
-  if (buffer.byteLength < MIN_SPARE_BYTES || buffer.byteLength > MAX_SPARE_BYTES) return
+  if (!ownMemory.has(buffer) || buffer.byteLength > MAX_SPARE_BYTES) return
   spares.push(Buffer.from(buffer))
   spares.sort((a, b) => a.length - b.length)
   if (spares.length > MAX_SPARES) spares.shift()
