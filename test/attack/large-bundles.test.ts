@@ -51,15 +51,19 @@ describe('attack: FHIR requests with large responses', function suite() {
   const countCreated = () => service.db.collection('BloodPressure').countDocuments({ ehrId: patient.ehrId })
 
   it('stores a response under its Idempotency-Key only up to 1 MB', async () => {
-    for (const [entry, isStored] of [
-      [search('2026-03-01', 1), true],
-      [search('2026-03-01', 2), false],
+    for (const [count, isStored] of [
+      [1, true],
+      [LARGE_RECORDS, false],
     ] as const) {
       const repeated = { 'Idempotency-Key': randomUUID() }
+      const entry = search('2026-03-01', count)
       const first = assertStatus(await post('batch', [entry], repeated))
+      // A busy machine shortens pages.
+      assert.equal(JSON.stringify(first).length <= MEGABYTE, isStored)
       const again = await post('batch', [entry], repeated)
       assert.equal(again.headers.get('idempotency-replayed'), isStored ? 'true' : null)
-      assert.deepEqual(idsIn(assertStatus(again).entry[0].resource), idsIn(first.entry[0].resource))
+      if (isStored)
+        assert.deepEqual(idsIn(assertStatus(again).entry[0].resource), idsIn(first.entry[0].resource))
     }
   })
 

@@ -220,7 +220,7 @@ describe('care-plan templates', () => {
         () => templatesIn(folder),
         (error: Error) => {
           assert.match(error.message, /a\.json: .*translated into every language of the name: fr/)
-          assert.equal(error.message.split('not in the languages').length, 2, 'once')
+          assert.equal(error.message.split('must be translated').length, 2, 'once')
           assert.match(error.message, /f\.json: .*must not be blank/)
           assert.match(error.message, /b\.json: .*surprise.*durationDays|b\.json: .*durationDays.*surprise/)
           assert.match(error.message, /c\.json: is not valid JSON/)
