@@ -31,11 +31,14 @@ export async function plantVictimData(world: FuzzContext, url: string): Promise<
   return count
 }
 
+/** The audit of an EHR names those who asked for its data, even if they were refused. */
+const AUDIT_PATH = /^\/ehr\/([^/]+\/)?audit([/?]|$)/
+
 /** Whether a response contains data that the sender may not see. */
 export function isPlantedDataShown({ actor, path }: FuzzRequest, answer: FuzzResponse): boolean {
   // Refusals repeat the path, which the sender wrote, so it proves nothing.
   const text = answer.text.replaceAll(path.replace(/\?.*$/, ''), '')
-  return isPlantedTextIn(actor, text)
+  return isPlantedTextIn(actor, AUDIT_PATH.test(path) ? text.replaceAll(PLANTED_TEXTS.personal, '') : text)
 }
 
 /** The same for any text that reaches an actor. */
