@@ -61,7 +61,24 @@ interface AdminOptions extends AppOptions {
   roles: SystemRole[]
 }
 
-const APP_OPTIONS = [
+/** The options of all commands, each with a text. */
+const OPTIONS = {
+  email: { type: 'string' },
+  name: { type: 'string' },
+  url: { type: 'string' },
+  id: { type: 'string' },
+  roles: { type: 'string' },
+  scopes: { type: 'string' },
+  'redirect-uris': { type: 'string' },
+  jwks: { type: 'string' },
+  authentication: { type: 'string' },
+  'launch-url': { type: 'string' },
+  'jwks-uri': { type: 'string' },
+  system: { type: 'string' },
+} as const
+type OptionName = keyof typeof OPTIONS
+
+const APP_OPTIONS: readonly OptionName[] = [
   'name',
   'scopes',
   'redirect-uris',
@@ -70,9 +87,7 @@ const APP_OPTIONS = [
   'jwks-uri',
   'launch-url',
   'system',
-] as const
-
-type OptionName = (typeof APP_OPTIONS)[number] | 'email' | 'url' | 'roles' | 'id'
+]
 
 /** Each command with the options that it takes. */
 const COMMANDS: Readonly<Record<string, { run: AdminCommand; options: readonly OptionName[] }>> = {
@@ -103,21 +118,7 @@ function parseCommandLine(args: string[]): CommandLine | undefined {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: {
-      email: { type: 'string' },
-      name: { type: 'string' },
-      url: { type: 'string' },
-      id: { type: 'string' },
-      roles: { type: 'string' },
-      scopes: { type: 'string' },
-      'redirect-uris': { type: 'string' },
-      jwks: { type: 'string' },
-      authentication: { type: 'string' },
-      'launch-url': { type: 'string' },
-      'jwks-uri': { type: 'string' },
-      system: { type: 'string' },
-      help: { type: 'boolean', short: 'h' },
-    },
+    options: { ...OPTIONS, help: { type: 'boolean', short: 'h' } },
   })
   const { help, ...texts } = values
   if (help) return undefined
