@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Permissions } from '../../store/documents/caller.ts'
+import { idsWithPrefix } from '../../store/documents/ids.ts'
 
 /** The owner of an address or contact: the person (relationId null), or one of their relations. */
 export interface Owner {
@@ -25,11 +26,8 @@ export const ownedRecordKey = (owner: Owner, id: string) => ({
   ...ownerFieldOf(owner),
 })
 
-/**
- * The range of ids of all records about a person: the user's own id and those that begin with it; '0' follows
- * '/'.
- */
-export const ownedIdRange = (mvUid: string) => ({ $gte: mvUid, $lt: `${mvUid}0` })
+/** The range of ids of all records about a person: the user's own id, and those in which a hyphen or slash follows it. */
+export const ownedIdRange = (mvUid: string) => ({ ...idsWithPrefix(`${mvUid}/`), $gte: mvUid })
 
 /** The id that clients see. */
 export const publicIdOf = (storedId: string): string => storedId.slice(storedId.indexOf('-') + 1)
