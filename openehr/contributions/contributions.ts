@@ -18,17 +18,11 @@ import {
 } from '../../records/store/writing/transaction.ts'
 import { isInputErrorName, ServiceError } from '../../schemas/errors.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'
-import {
-  type CompositionContent,
-  type Compositions,
-  deletedCompositionError,
-} from '../compositions/compositions.ts'
-import type { Directories } from '../directories/directories.ts'
-import type { EhrStatuses } from '../ehr-status/ehr-statuses.ts'
+import type { CompositionContent } from '../compositions/compositions.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
 import { codedText } from '../rm/values/coded-text.ts'
 import { dvDateTime, toAuditDetails } from '../versions/original-version.ts'
-import { withVersionUid } from '../versions/read-version.ts'
+import { CLASS_ADAPTERS, type VersionedStores } from './class-adapters.ts'
 import { addClientAudit, type CommittedVersion, findClientAudits } from './client-audits.ts'
 import {
   COMMIT_CODES,
@@ -47,13 +41,6 @@ export interface CommittedContribution {
   uid: string
   audit: RmObject
   versions: Pick<CommittedVersion, 'uid' | 'type'>[]
-}
-
-/** The stores of versioned objects. */
-export interface VersionedStores {
-  compositions: Compositions
-  ehrStatuses: EhrStatuses
-  directories: Directories
 }
 
 /** A version that is ready to be written. */
@@ -230,8 +217,8 @@ export class Contributions {
     ehrId: string,
     { sentVersion, type, content, newUuid }: PreparedVersion,
   ): Promise<string> {
-    const write = { COMPOSITION: writeComposition, EHR_STATUS: writeStatus, FOLDER: writeDirectory }[type]
-    return versionUidOf(await write(this.#stores, caller, { tx, ehrId, sentVersion, content, newUuid }))
+    const write = { tx, ehrId, sentVersion, content, newUuid }
+    return versionUidOf(await CLASS_ADAPTERS[type].write(this.#stores, caller, write))
   }
 
   async #getImplied(
@@ -239,20 +226,10 @@ export class Contributions {
     ehrId: string,
     versionKey: { id: string; version: number },
   ): Promise<CommittedContribution> {
-    const { compositions, ehrStatuses, directories } = this.#stores
     const type = await this.#typeOf(ehrId, versionKey.id)
-    const read = {
-      COMPOSITION: () => compositions.get(caller, { ehrId, uid: versionUidOf(versionKey) }),
-      EHR_STATUS: () => ehrStatuses.get(caller, ehrId, versionKey),
-      FOLDER: () => directories.get(caller, ehrId, versionKey),
-    }[type]
-    const version = await read()
-    const page = { limit: 1000 }
-    const { items } = await {
-      COMPOSITION: () => compositions.history(caller, { ehrId, uid: versionKey.id }, page),
-      EHR_STATUS: () => ehrStatuses.history(caller, ehrId, page),
-      FOLDER: () => directories.history(caller, ehrId, page),
-    }[type]()
+    const { get, history } = CLASS_ADAPTERS[type]
+    const version = await get(this.#stores, caller, ehrId, versionKey)
+    const { items } = await history(this.#stores, caller, ehrId, versionKey.id)
     const commit = items.find((change) => change.version === versionKey.version)
     const uid = versionUidOf(versionKey)
     return {
@@ -261,57 +238,6 @@ export class Contributions {
       versions: [{ uid, type }],
     }
   }
-}
-
-interface VersionWrite {
-  tx: Transaction
-  ehrId: string
-  sentVersion: SentVersion
-  content: CompositionContent | undefined
-  newUuid: string
-}
-
-type WriteVersion = (
-  stores: VersionedStores,
-  caller: Caller,
-  write: VersionWrite,
-) => Promise<{ id: string; version: number }>
-
-const writeComposition: WriteVersion = async ({ compositions }, caller, write) => {
-  const { tx, ehrId, sentVersion, content, newUuid } = write
-  if (sentVersion.preceding === undefined)
-    return compositions.insert(caller, { ehrId }, content as CompositionContent, { newUuid, tx })
-  const { id, version } = sentVersion.preceding
-  const uid = versionUidOf(sentVersion.preceding)
-  if (content === undefined)
-    return compositions.remove(caller, { ehrId, uid }, { tx, deletedError: deletedCompositionError })
-  return compositions.update(caller, { ehrId, id }, content, { expected: [version], tx })
-}
-
-const writeStatus: WriteVersion = ({ ehrStatuses }, caller, { tx, ehrId, sentVersion }) => {
-  const { preceding, data } = sentVersion
-  if (!preceding || !data || !('json' in data))
-    throw new ServiceError('InvalidInput', {
-      violations: [
-        {
-          path: 'data.audit.change_type',
-          code: 'changeType',
-          message: 'must be 251 (modification) for an EHR_STATUS',
-        },
-      ],
-    })
-  const expected = preceding.id === statusIdOf(ehrId) ? [preceding.version] : []
-  return withVersionUid(statusIdOf(ehrId), () => ehrStatuses.replace(caller, ehrId, data.json, expected, tx))
-}
-
-const writeDirectory: WriteVersion = ({ directories }, caller, { tx, ehrId, sentVersion, newUuid }) => {
-  const { preceding, data } = sentVersion
-  const json = data && 'json' in data ? data.json : undefined
-  if (!preceding) return directories.create(caller, ehrId, json, { newUuid, isRetry: false }, tx)
-  const expectedOf = (id: string) => (id === preceding.id ? [preceding.version] : [])
-  return data === undefined
-    ? directories.remove(caller, ehrId, expectedOf, tx)
-    : directories.replace(caller, ehrId, json, expectedOf, tx)
 }
 
 /** The actions of change types; all others are updates. */
