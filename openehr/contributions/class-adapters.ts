@@ -12,7 +12,7 @@ import type { Directories } from '../directories/directories.ts'
 import type { EhrStatuses } from '../ehr-status/ehr-statuses.ts'
 import type { VersionAuthorship, VersionHead } from '../versions/original-version.ts'
 import { withVersionUid } from '../versions/read-version.ts'
-import { type SentVersion, type VersionedClass } from './contribution.ts'
+import { type SentVersion, STATUS_CHANGE_CODES, type VersionedClass } from './contribution.ts'
 
 /** The stores of versioned objects. */
 export interface VersionedStores {
@@ -93,7 +93,7 @@ const statusChangeTypeError = () =>
       {
         path: 'data.audit.change_type',
         code: 'changeType',
-        message: 'must be 251 (modification) for an EHR_STATUS',
+        message: `must be one of ${STATUS_CHANGE_CODES.join(', ')} for an EHR_STATUS: it cannot be created or deleted`,
       },
     ],
   })

@@ -51,6 +51,8 @@ export const COMMIT_CODES: Readonly<Record<string, string>> = {
   553: 'incomplete',
 }
 const CHANGE_CODES = ['249', '250', '251', '252', '253', '523', '666']
+/** The change types that an existing object can have, without its deletion. */
+export const STATUS_CHANGE_CODES = CHANGE_CODES.filter((code) => code !== CREATION && code !== DELETED)
 const LIFECYCLE_CODES = ['532', '553', '523']
 
 /** Maximum number of versions in a contribution. */
