@@ -49,6 +49,10 @@ export const errorCatalogue = {
   AccountLocked: [429, 'The account is locked for five minutes after too many wrong passwords'],
   HeadersTooLarge: [431, 'The path or the headers are too large'],
   Internal: [500, 'The service failed; report the requestId to its operator'],
+  IdentityProviderFailed: [
+    502,
+    'The external identity provider refuses this service; report the requestId to its operator',
+  ],
   Unavailable: [503, 'The service is temporarily unavailable'],
 } as const satisfies Record<string, readonly [status: number, title: string]>
 

@@ -162,33 +162,47 @@ const OUTAGE_CODES: readonly string[] = [
   errors.JWKSInvalid.code,
 ]
 
-/** What providers answer to a client that they do not know, that has a wrong secret, or may not do this. */
-const REFUSED_CLIENT_CODES = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type']
+/** Refusals of the code or its redirect URI, for which Google has a name of its own. */
+const REFUSED_CODE_ERRORS = ['invalid_grant', 'invalid_request', 'redirect_uri_mismatch']
 
-const isClientRefusal = (error: unknown): boolean =>
-  error instanceof oidc.WWWAuthenticateChallengeError ||
-  (error instanceof oidc.ResponseBodyError && REFUSED_CLIENT_CODES.includes(error.error))
+/** Refusals of a client that is not known, has a wrong secret, or may not do this. */
+const REFUSED_CLIENT_ERRORS = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type']
+
+/** @returns the status and error by which the provider refuses this service, for its operator */
+function describeClientRefusal(error: unknown): string | undefined {
+  if (error instanceof oidc.WWWAuthenticateChallengeError) return String(error.status)
+  if (error instanceof oidc.ResponseBodyError)
+    return REFUSED_CLIENT_ERRORS.includes(error.error) ? `${error.status} ${error.error}` : undefined
+  const status = findStatus(error)
+  return status === 401 || status === 403 ? String(status) : undefined
+}
+
+/** openid-client keeps an unexpected response as the cause of an error, or of its cause. */
+function findStatus(error: unknown): number | undefined {
+  if (error instanceof Response) return error.status
+  return error instanceof Error ? findStatus(error.cause) : undefined
+}
 
 /**
- * A rejection by the provider is the caller's error; of the service itself, it is a fault of its configuration. A provider
- * that does not respond is an outage.
+ * A rejection of the token or the code is the caller's error; one of the service itself must be corrected by its
+ * operator. A provider that does not respond as it should is an outage.
  */
 async function translateProviderErrors(work: () => Promise<ExternalIdentity>): Promise<ExternalIdentity> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof ServiceError) throw error
-    if (error instanceof oidc.ResponseBodyError && ['invalid_grant', 'invalid_request'].includes(error.error))
+    if (error instanceof oidc.ResponseBodyError && REFUSED_CODE_ERRORS.includes(error.error))
       throw identityRefusedError('The identity provider rejects the authorization code.', error)
-    if (isClientRefusal(error))
-      throw new ServiceError('Internal', {
-        detail: 'The identity provider refused this service. Tell the operator of the service.',
-        cause: error,
+    const refusal = describeClientRefusal(error)
+    if (refusal !== undefined)
+      throw new ServiceError('IdentityProviderFailed', {
+        cause: new Error(`The identity provider answered ${refusal}: check OIDC_CLIENT_ID and OIDC_CLIENT_SECRET`),
       })
     if (error instanceof errors.JOSEError && !OUTAGE_CODES.includes(error.code))
       throw identityRefusedError('The ID token is invalid.', error)
     throw new ServiceError('Unavailable', {
-      detail: 'The identity provider does not respond.',
+      detail: 'The identity provider does not respond, or not as expected.',
       retryAfter: 30,
       cause: error,
     })

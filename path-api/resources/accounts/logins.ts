@@ -22,7 +22,7 @@ const identityLoginDefaults = {
   source: loginSource,
   access: 'public',
   reply: [200, Grant],
-  errors: ['IdentityRefused', 'AccountNotFound', 'NotFound'],
+  errors: ['IdentityRefused', 'AccountNotFound', 'NotFound', 'IdentityProviderFailed'],
   guardedAccount: () => undefined,
 } as const
 

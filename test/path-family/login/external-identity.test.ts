@@ -103,13 +103,37 @@ describe('login with an external identity', () => {
         [401, 'invalid_client', json],
         [401, 'invalid_client', { ...json, 'www-authenticate': 'Basic realm="provider"' }],
         [400, 'unauthorized_client', json],
+        [403, 'no JSON', { 'content-type': 'text/html' }],
+        [401, undefined, json],
       ] as const) {
         provider.failures = { '/token': [status, JSON.stringify({ error }), headers] }
         const answer = await withCode('code')
         provider.failures = {}
-        assertProblem(answer, 500, 'internal')
-        assert.match(answer.body.detail, /refused this service/)
+        assertProblem(answer, 502, 'identity-provider-failed')
+        assert.match(answer.body.title, /refuses this service/)
         assert.equal(answer.headers.get('retry-after'), null)
+      }
+    })
+
+    it('refuses a login whose redirect URI the provider does not accept, by the name that Google uses', async () => {
+      const body = JSON.stringify({ error: 'redirect_uri_mismatch' })
+      provider.failures = { '/token': [400, body, { 'content-type': 'application/json' }] }
+      const answer = await withCode('code')
+      provider.failures = {}
+      assertProblem(answer, 401, 'identity-refused')
+    })
+
+    it('is temporarily unavailable while the provider answers wrongly', async () => {
+      for (const [status, body] of [
+        [500, 'out of order'],
+        [503, '{"error":"temporarily_unavailable"}'],
+        [429, '{"error":"slow_down"}'],
+        [404, 'no such path'],
+      ] as const) {
+        provider.failures = { '/token': [status, body, { 'content-type': 'application/json' }] }
+        const answer = await withCode('code')
+        provider.failures = {}
+        assertProblem(answer, 503, 'unavailable')
       }
     })
 
