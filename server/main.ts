@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   }
   // Loaded last, so that help and configuration errors appear immediately.
   const { readStartConfig } = await import('./start-config.ts')
-  const config = readStartConfig(process.env, values.open ?? false, values.new ?? false)
+  const config = readStartConfig(process.env, values.open ?? false, { newDatabase: values.new ?? false })
   const { startService } = await import('./service.ts')
   const service = await startService(config)
   // Registered before the ready message, because its reader may stop the service at once.

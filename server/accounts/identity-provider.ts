@@ -197,7 +197,9 @@ async function translateProviderErrors(work: () => Promise<ExternalIdentity>): P
     const refusal = describeClientRefusal(error)
     if (refusal !== undefined)
       throw new ServiceError('IdentityProviderFailed', {
-        cause: new Error(`The identity provider answered ${refusal}: check OIDC_CLIENT_ID and OIDC_CLIENT_SECRET`),
+        cause: new Error(
+          `The identity provider answered ${refusal}: check OIDC_CLIENT_ID and OIDC_CLIENT_SECRET`,
+        ),
       })
     if (error instanceof errors.JOSEError && !OUTAGE_CODES.includes(error.code))
       throw identityRefusedError('The ID token is invalid.', error)

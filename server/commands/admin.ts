@@ -279,7 +279,7 @@ async function administer(
   { env, stdout, stderr }: Terminal,
   open: OpenAdministered,
 ): Promise<void> {
-  const config = readConfig(env, false)
+  const config = readConfig(env, false, { requiresDataDir: !command.creates })
   const publicUrl = command.url ?? config.publicUrl ?? readAddress(config.dataDir)?.publicUrl
   const service = await open(publicUrl === undefined ? config : { ...config, publicUrl }, !command.creates)
   try {

@@ -61,7 +61,7 @@ async function runSubcommand(args: string[], terminal: Terminal): Promise<number
   }
   if (!(command === 'verify' || command === 'rekey'))
     throw new Error(`The command must be verify or rekey${command && `, not ${command}`}. See --help.`)
-  const config = readConfig(terminal.env, open)
+  const config = readConfig(terminal.env, open, { requiresDataDir: true })
   return (command === 'verify' ? verify(config, terminal) : changeKeys(config, lost, terminal)).catch(
     (error: unknown) => {
       throw new Error(

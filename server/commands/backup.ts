@@ -26,7 +26,7 @@ interface BackupReceipt {
 
 /** @throws Error when the directory is not empty */
 async function backUp(directory: string, { env, stderr }: Terminal): Promise<string> {
-  const config = readConfig(env, false)
+  const config = readConfig(env, false, { requiresDataDir: true })
   if (config.mongodbUri !== undefined)
     throw new Error('The data is in the MongoDB of MONGODB_URI. Back it up with mongodump.')
   const data = join(config.dataDir, 'database')

@@ -44,7 +44,7 @@ async function moveDatabase(name: string, to: string, terminal: Terminal): Promi
   if (mongodbAddress.read(to) === undefined) throw new Error(`${name} must be ${mongodbAddress.mustBe}`)
   const weakOptions = findWeakUriOptions(name, to)
   if (weakOptions.length > 0) throw new Error(weakOptions.join('\n'))
-  const { dataDir } = readConfig({ ...terminal.env, MONGODB_URI: to }, false)
+  const { dataDir } = readConfig({ ...terminal.env, MONGODB_URI: to }, false, { requiresDataDir: true })
   const data = join(dataDir, 'database')
   if (!existsSync(data)) throw new Error(`There is no database in DATA_DIR (${dataDir}).`)
   if ((await addressOf(data)) !== undefined)

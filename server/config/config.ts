@@ -35,6 +35,14 @@ export class ConfigError extends Error {
   }
 }
 
+/** How a process uses the configuration. */
+interface ConfigUse {
+  /** True to start an empty database with existing keys. */
+  newDatabase?: boolean
+  /** True for a command on existing data: a mistyped DATA_DIR is refused, and not created. */
+  requiresDataDir?: boolean
+}
+
 const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[]
 
 /** `dataDir` is DATA_DIR. */
@@ -46,7 +54,8 @@ export const environmentVariableOf = (name: string): string => name.replace(/[A-
  * and whether generated keys may be stored (keys/key-check.ts).
  * @throws ConfigError with all faults
  */
-export function readConfig(env: NodeJS.ProcessEnv, open: boolean, newDatabase = false): Config {
+export function readConfig(env: NodeJS.ProcessEnv, open: boolean, use: ConfigUse = {}): Config {
+  const { newDatabase = false, requiresDataDir = false } = use
   const production = env.NODE_ENV === 'production'
   const values: Record<string, unknown> = { open, production, newDatabase }
   const faults: string[] = []
@@ -71,7 +80,8 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean, newDatabase = 
   if (typeof values.dataDir === 'string') {
     const storesMails = !env.SMTP_URL && (open || !production)
     const storesKeys = missing.length > 0 && !production
-    if (!env.MONGODB_URI || storesMails || storesKeys) faults.push(...findDirectoryFaults(values.dataDir))
+    if (!env.MONGODB_URI || storesMails || storesKeys)
+      faults.push(...findDirectoryFaults(values.dataDir, requiresDataDir))
     if (!env.MONGODB_URI) faults.push(...findMoveFault(values.dataDir))
   }
   if (faults.length > 0) throw new ConfigError(faults)

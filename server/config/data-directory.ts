@@ -9,12 +9,16 @@ const REASON_BY_CODE: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
 }
 
-/** Fault of a DATA_DIR that does not exist and cannot be created, or is not writable. */
-export function findDirectoryFaults(path: string): string[] {
+/**
+ * Fault of a DATA_DIR that does not exist and cannot be created, or is not writable.
+ * @param mustExist true to create nothing
+ */
+export function findDirectoryFaults(path: string, mustExist: boolean): string[] {
   const instead = 'name a writable directory'
   try {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
-      return [`DATA_DIR must not be ${path}, which is a file; ${instead}`]
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats?.isDirectory() === false) return [`DATA_DIR must not be ${path}, which is a file; ${instead}`]
+    if (mustExist && !stats) return [`DATA_DIR must be the directory of the service: ${path} does not exist`]
     makeDirectory(path)
     accessSync(path, constants.W_OK | constants.X_OK)
     return []

@@ -29,7 +29,7 @@ async function startProcessWithKeys(env: NodeJS.ProcessEnv, args: string[]): Pro
 
 async function openWithKeys(env: NodeJS.ProcessEnv, args: string[]): Promise<string[]> {
   const environment = { LOG_LEVEL: 'silent', DATA_DIR: createDataDir(), ...env }
-  const config = readConfig(environment, args.includes('--open'), args.includes('--new'))
+  const config = readConfig(environment, args.includes('--open'), { newDatabase: args.includes('--new') })
   const clock = () => new Date()
   const database = await openDatabase(config)
   const client = createStartClient(database.uri)

@@ -55,7 +55,9 @@ closeAtEnd(service.stop)
 export async function findStartRefusal(env: NodeJS.ProcessEnv, open = false, isNew = false): Promise<string> {
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'refused-'))
   const start = async () =>
-    startService(readConfig({ LOG_LEVEL: 'silent', DATA_DIR, PORT: '1', ...env }, open, isNew))
+    startService(
+      readConfig({ LOG_LEVEL: 'silent', DATA_DIR, PORT: '1', ...env }, open, { newDatabase: isNew }),
+    )
   const outcome = await start().then(
     () => undefined,
     (error: Error) => error.message,

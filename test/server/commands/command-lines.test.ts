@@ -44,6 +44,18 @@ describe('the command lines', () => {
     assert.deepEqual(readdirSync(cwd), [])
   })
 
+  it('refuse a DATA_DIR that does not exist, and do not create it', async () => {
+    const DATA_DIR = join(mkdtempSync(join(tmpdir(), 'mistyped-')), 'dta')
+    const copy = `${DATA_DIR}-copy`
+    const commands = ['admin list', 'admin rotate-keys', 'audit verify', 'audit rekey', `backup ${copy}`]
+    for (const command of [...commands, 'move --to mongodb://127.0.0.1:1/x?replicaSet=a']) {
+      const args = ['bin/health-record-service.mjs', ...command.split(' ')]
+      const stderr = /DATA_DIR must be the directory of the service: \S+ does not exist/
+      await assert.rejects(run(process.execPath, args, { env: { ...process.env, DATA_DIR } }), { stderr })
+      assert.deepEqual([existsSync(DATA_DIR), existsSync(copy)], [false, false], command)
+    }
+  })
+
   it('refuse arguments that a command does not use', async () => {
     const refusals = {
       'openapi a.json b.json': /^openapi takes at most one FILE\. See --help\.$/m,
