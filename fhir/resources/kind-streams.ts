@@ -4,7 +4,8 @@ import type { FhirElement } from '../../records/fhir/fhir-element.ts'
 import type { FhirMapping, FhirPart, FhirResource } from '../../records/fhir/mapping.ts'
 import type { FhirSearchParameter } from '../../records/fhir/search/search-parameters.ts'
 import { dateParameter } from '../../records/fhir/search/search-parameters.ts'
-import type { ResourceType } from '../sources/resource-source.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import type { RecordsOf, ResourceType } from '../sources/resource-source.ts'
 import { type RecordWithMetadata, renderPart, renderRecord } from './render.ts'
 
 export type MappedKind = ClassKind & { fhir: FhirMapping }
@@ -23,6 +24,16 @@ export interface ResourceStream {
   isIn(record: RecordWithMetadata): boolean
   render(record: RecordWithMetadata): FhirResource
 }
+
+/** The streams of a resource type, and the stores of their records. */
+export interface StreamSource {
+  context: StoreContext
+  recordsOf: RecordsOf
+  streams: readonly ResourceStream[]
+}
+
+export const renderStream = ({ render }: ResourceStream, record: object): FhirResource =>
+  render(record as RecordWithMetadata)
 
 /** Parameters of every resource type; the patient is resolved before a kind is searched. */
 const generalParameters = (

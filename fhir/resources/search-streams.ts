@@ -1,22 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Filter } from 'mongodb'
 import type { RecordSearch } from '../../records/ehr-records/ehr-records.ts'
 import { findEhrContents } from '../../records/ehr-records/nonempty-collections.ts'
-import { findHiddenRecords } from '../../records/ehrs/deletion/hidden-contents.ts'
-import { findSearchedEhrs } from '../../records/ehrs/rights/query-accesses.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
-import type { ChangedRecord } from '../../records/live/changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
-import { createParseFormat, type ParseDocument } from '../../records/store/documents/parse-format.ts'
 import type { CursorPosition } from '../../records/store/reading/cursor.ts'
-import { toMongoFilter } from '../../records/store/reading/filter.ts'
-import { accessesByEhr } from '../../records/store/resource.ts'
-import type { HistoryKey } from '../../records/store/writing/history.ts'
-import {
-  type AuditedReads,
-  runAuditedReads,
-  type StoreContext,
-} from '../../records/store/writing/transaction.ts'
+import { type AuditedReads, runAuditedReads } from '../../records/store/writing/transaction.ts'
 import { ifNotFound } from '../../schemas/errors.ts'
 import { type RecordConditions, recordConditionsOf } from '../search/search-conditions.ts'
 import {
@@ -27,15 +15,9 @@ import {
 } from '../search/search-cursor.ts'
 import type { ResourceSearch, SearchCriteria } from '../sources/resource-search.ts'
 import type { FoundResources, RecordsOf } from '../sources/resource-source.ts'
-import { type MappedKind, type ResourceStream, resourceIdOf } from './kind-streams.ts'
+import type { MappedKind, ResourceStream, StreamSource } from './kind-streams.ts'
 import { isPatientCriterion, searchedEhrIds } from './patients-of-caller.ts'
 import type { RecordWithMetadata } from './render.ts'
-
-interface StreamSearch<S extends SearchCriteria> {
-  streams: readonly ResourceStream[]
-  recordsOf: RecordsOf
-  search: S
-}
 
 /** A found resource and its position in the order. */
 interface SearchHit {
@@ -59,9 +41,9 @@ interface Position {
 
 /** Searches all streams and merges what they find. */
 export async function searchStreams(
-  context: StoreContext,
+  { context, recordsOf, streams }: StreamSource,
   caller: Caller,
-  { streams, recordsOf, search }: StreamSearch<ResourceSearch>,
+  search: ResourceSearch,
 ): Promise<FoundResources> {
   const [ehrId, ...otherEhrIds] = await searchedEhrIds(context, caller, search.criteria)
   if (ehrId === undefined) return { resources: [], ...(search.total && { total: 0 }) }
@@ -114,6 +96,10 @@ function mergePages(
   return { page, next: nextPosition(page, completeHits[count], end, position) }
 }
 
+/** The conditions of a search on records. The patients are resolved before the search. */
+export const searchConditionsOf = ({ criteria }: SearchCriteria): RecordConditions =>
+  recordConditionsOf(criteria.filter((one) => !isPatientCriterion(one)))
+
 /** Records of one kind that are read for one or several streams. */
 interface RecordRead {
   kind: MappedKind
@@ -124,7 +110,7 @@ interface RecordRead {
 /** The reads that a search needs. Records and their parts are read once, unless each stream is to be counted. */
 function recordReads(streams: readonly ResourceStream[], search: ResourceSearch): RecordRead[] {
   const reads: RecordRead[] = []
-  const conditionsFor = conditionsOf(search)
+  const conditionsFor = searchConditionsOf(search)
   for (const stream of streams) {
     const where = conditionsFor(stream.parameters)
     const isSame = (read: RecordRead) => read.kind === stream.kind && isDeepStrictEqual(read.where, where)
@@ -133,79 +119,6 @@ function recordReads(streams: readonly ResourceStream[], search: ResourceSearch)
     else if (where) reads.push({ kind: stream.kind, streams: [stream], where: { ...where, ...stream.where } })
   }
   return reads
-}
-
-/** The conditions of a search on records. The patients are resolved before. */
-const conditionsOf = ({ criteria }: SearchCriteria): RecordConditions =>
-  recordConditionsOf(criteria.filter((one) => !isPatientCriterion(one)))
-
-/**
- * Searches deleted records and parts: each in its history, and those that are hidden with their plan, goal, task or event.
- * @returns the ids of the resources that they were
- */
-export async function searchDeletedRecords(
-  context: StoreContext,
-  caller: Caller,
-  { streams, recordsOf, search }: StreamSearch<SearchCriteria>,
-  deletedKeys: readonly ChangedRecord[],
-): Promise<string[]> {
-  const found: string[] = []
-  const conditionsFor = conditionsOf(search)
-  for (const stream of streams) {
-    const streamKeys = deletedKeys.filter(({ collection }) => collection === stream.kind.collection)
-    const where = conditionsFor(stream.parameters)
-    if (!where || streamKeys.length === 0) continue
-    const { store } = recordsOf(stream.kind)
-    const conditions = { ...where, ...stream.where }
-    const hiddenRecords = await findHiddenRecordsOfKind(context, caller, stream.kind, streamKeys, conditions)
-    for (const { id, ehrId, version } of streamKeys) {
-      const key = { id, ehrId } as never
-      const isFound =
-        hiddenRecords.has(id) ||
-        (await store.findDeleted(caller, key, conditions)) ||
-        (stream.suffix !== '' && (await findDeletedPart(caller, stream, store, key, version, conditions)))
-      if (isFound) found.push(resourceIdOf(stream, id))
-    }
-  }
-  return found
-}
-
-/** Finds the version before a change that deleted a part of its record. */
-async function findDeletedPart(
-  caller: Caller,
-  { isIn }: ResourceStream,
-  store: ReturnType<RecordsOf>['store'],
-  key: never,
-  version: number,
-  conditions: Conditions,
-) {
-  const currentRecord = (await store.find(caller, key)) ?? (await store.findDeleted(caller, key))
-  if (!currentRecord || isIn(currentRecord as unknown as RecordWithMetadata)) return undefined
-  return store.findFormerVersion(caller, currentRecord, version - 1, conditions)
-}
-
-/**
- * Finds records that are hidden because their plan, goal, task or event is deleted, and audits that.
- * @returns by id, those that the caller could read before, in EHRs that the caller can read
- */
-export async function findHiddenRecordsOfKind(
-  context: StoreContext,
-  caller: Caller,
-  { collection, schema }: MappedKind,
-  keys: readonly Pick<HistoryKey, 'id'>[],
-  conditions: Conditions = {},
-): Promise<Map<string, RecordWithMetadata>> {
-  const format = createParseFormat(schema)
-  const filter = { ...toMongoFilter(format, conditions), _id: { $in: keys.map(({ id }) => id) } }
-  const found = await findHiddenRecords(context.db, caller, collection, filter as Filter<ParseDocument>)
-  if (found.length === 0) return new Map()
-  const ehrIds = [...new Set(found.map(({ ehrId }) => ehrId))]
-  const { searched } = await findSearchedEhrs(context, caller, { ehrIds })
-  const readable = found.filter(({ ehrId }) => searched.includes(ehrId))
-  const resource = { collection, ehr: 'ehrId' } as const
-  const query = { action: 'query', asked: 'deleted' } as const
-  await context.audit.record(...accessesByEhr(resource, caller, query, readable))
-  return new Map(readable.map(({ id, document }) => [id, format.fromStored(document) as RecordWithMetadata]))
 }
 
 /** One record more shows that there is a next page, one may have been shown in part, and the last may be incomplete. */

@@ -124,10 +124,11 @@ class CareTeams implements ResourceSource {
     const teamCriteria = search.criteria.filter(({ name }) => Object.hasOwn(TESTS, name))
     const criteria = search.criteria.filter((one) => !teamCriteria.includes(one))
     for (const criterion of teamCriteria) requireKnownModifier(criterion)
-    const { resources, total, ...rest } = await searchStreams(this.#context, caller, {
-      streams: [stream],
-      recordsOf: this.#recordsOf,
-      search: { ...search, criteria, count: Math.min(search.count, MAX_TEAMS) },
+    const source = { context: this.#context, recordsOf: this.#recordsOf, streams: [stream] }
+    const { resources, total, ...rest } = await searchStreams(source, caller, {
+      ...search,
+      criteria,
+      count: Math.min(search.count, MAX_TEAMS),
     })
     const teams = await this.#complete(caller, resources)
     return {
