@@ -3,19 +3,9 @@ import type { Logger } from 'pino'
 import { isOutage, REQUEST_WAIT_TIMEOUT_MS } from '../../../records/store/documents/outage.ts'
 import { isDeadlineError } from '../../../records/store/reading/deadlines.ts'
 import type { ServiceError } from '../../../schemas/errors.ts'
-import { shortenText } from '../../../schemas/validation/violations.ts'
-import {
-  OUTCOME_UNKNOWN_MESSAGE,
-  QUERY_TIMEOUT_MESSAGE,
-  UNAVAILABLE_MESSAGE,
-} from '../../parse-server/adapter/database-errors.ts'
+import { UNAVAILABLE_MESSAGE } from '../../parse-server/adapter/database-errors.ts'
 import { parseErrorCode, type Refusal } from '../request/parse-request.ts'
-
-interface ErrorBody {
-  status: number
-  code: number
-  error: string
-}
+import { isUnavailableBatch, normalizeBatchPart, toErrorBody } from './error-body.ts'
 
 /** Runs before a response is sent. If it fails, the response becomes a 503. */
 type BeforeResponse = (body: unknown, status: number) => Promise<unknown>
@@ -214,70 +204,6 @@ export function respondToUnhandled(error: unknown, res: Response, log: Logger): 
   if (retryAfter !== undefined) res.set('Retry-After', String(retryAfter))
   res.status(isClientError ? status : 500).json({})
 }
-
-/** An error of the class family lists its violations in one text. */
-const MAX_ERROR_LENGTH = 20_000
-
-function toErrorBody(status: number, body: unknown): ErrorBody {
-  const {
-    code: parseCode,
-    error,
-    message,
-  } = (body ?? {}) as { code?: unknown; error?: unknown; message?: unknown }
-  const sentText = [error, message].find((part) => typeof part === 'string' && part !== '')
-  // Texts of Parse repeat names that the client sent.
-  const text = typeof sentText === 'string' ? shortenText(sentText, MAX_ERROR_LENGTH) : undefined
-  // Parse reports an exceeded rate limit as code 100, "connection failed".
-  if (status === 429 || parseCode === 100 || parseCode === parseErrorCode.tooManyRequests)
-    return {
-      status: 429,
-      code: parseErrorCode.tooManyRequests,
-      error: text ?? 'Too many requests. Retry after the number of seconds in Retry-After.',
-    }
-  // Parse's error for a request without a key.
-  if (status === 403 && text === 'unauthorized')
-    return { status, code: parseErrorCode.forbidden, error: UNAUTHORIZED_MESSAGE }
-  if (parseCode === parseErrorCode.invalidSession)
-    return { status: 401, code: parseCode, error: text ?? 'Invalid session token' }
-  if (parseCode === parseErrorCode.preconditionFailed)
-    return { status: 412, code: parseCode, error: text ?? '' }
-  if (parseCode === parseErrorCode.timeout)
-    return { status: 408, code: parseCode, error: QUERY_TIMEOUT_MESSAGE }
-  if (parseCode === parseErrorCode.internal && text === OUTCOME_UNKNOWN_MESSAGE)
-    return { status: 503, code: parseErrorCode.internal, error: OUTCOME_UNKNOWN_MESSAGE }
-  if (status === 503 || (parseCode === parseErrorCode.internal && text === UNAVAILABLE_MESSAGE))
-    return { status: 503, code: parseErrorCode.internal, error: UNAVAILABLE_MESSAGE }
-  if (status >= 500) return { status, code: parseErrorCode.internal, error: 'Internal server error' }
-  const errorCode =
-    typeof parseCode === 'number' ? parseCode : (CODE_BY_STATUS[status] ?? parseErrorCode.invalidJson)
-  return { status, code: errorCode, error: text ?? 'The request cannot be read.' }
-}
-
-const UNAUTHORIZED_MESSAGE =
-  'unauthorized: send X-Parse-Application-Id, and with its key one of X-Parse-REST-API-Key, X-Parse-JavaScript-Key, X-Parse-Client-Key (Android, Apple, Flutter) and X-Parse-Windows-Key (.NET)'
-
-const CODE_BY_STATUS: Record<number, number> = {
-  401: parseErrorCode.invalidSession,
-  403: parseErrorCode.forbidden,
-  404: parseErrorCode.notFound,
-}
-
-/** Normalises one result of a batch. Foreign errors have no code, and internal ones show details. */
-function normalizeBatchPart(part: unknown): unknown {
-  const { error } = (part ?? {}) as { error?: { code?: unknown; error?: unknown } }
-  if (typeof error !== 'object' || error === null) return part
-  if (error.error === UNAVAILABLE_MESSAGE || error.error === OUTCOME_UNKNOWN_MESSAGE) return part
-  if (typeof error.code === 'number' && error.code !== parseErrorCode.internal) return part
-  return { error: { code: parseErrorCode.internal, error: 'Internal server error' } }
-}
-
-/** True if no request of a batch was carried out because of a database outage. */
-const isUnavailableBatch = (body: unknown): boolean =>
-  Array.isArray(body) && body.length > 0 && body.every(isUnavailable)
-
-/** True if a request of a batch was not carried out because of a database outage. */
-const isUnavailable = (part: unknown): boolean =>
-  toErrorBody(500, (part as { error?: unknown } | null)?.error).error === UNAVAILABLE_MESSAGE
 
 function parseChunk(chunk: unknown): unknown {
   try {
