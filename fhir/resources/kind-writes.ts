@@ -86,7 +86,7 @@ export class KindWrites {
       return next
     }
     const ehrRecords = this.#source.recordsOf(kind)
-    const write = () => ehrRecords.amend(caller, id, { apply, closes }, { expected, tx })
+    const write = () => ehrRecords.update(caller, id, { apply, closes }, { expected, tx })
     return renderStream(stream, await this.#locateFaults(kind, write))
   }
 
@@ -116,7 +116,7 @@ export class KindWrites {
     const ownFields = fieldsOfPart(stream)
     const apply = (before: FieldValues) =>
       Object.fromEntries(Object.entries(before).filter(([name]) => !ownFields.includes(name)))
-    const work = () => this.#source.recordsOf(kind).amend(caller, id, { apply, closes: false }, conditions)
+    const work = () => this.#source.recordsOf(kind).update(caller, id, { apply, closes: false }, conditions)
     await this.#locateFaults({ ...kind, fhir: mapping }, work)
   }
 

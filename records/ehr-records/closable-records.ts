@@ -28,7 +28,7 @@ export class ClosableRecords<S extends TObject, L extends string> extends EhrRec
       requireNoViolations(closedRecordViolations(this.kind.fields, current as Values, ['status']))
       return { ...(current as object), ...Object.fromEntries(closingFields), status }
     }
-    return this.change(caller, key, close, options)
+    return this.applyChange(caller, key, close, options)
   }
 
   /** Closes the open ones among these records in one update. */

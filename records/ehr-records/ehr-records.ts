@@ -2,12 +2,6 @@ import type { Static, TObject } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { fromPathNames, markedFieldNames } from '../../schemas/forms/fields.ts'
-import {
-  hideContents,
-  isContainerClass,
-  showContents,
-  waitForDeletion,
-} from '../ehrs/deletion/cascading-deletion.ts'
 import { findParticipantPlans } from '../ehrs/rights/read-scope.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
@@ -19,11 +13,11 @@ import type { ExpectedVersions, WrittenRecord } from '../store/write-decider.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
 import {
   type AuditedReads,
-  runStoreTransaction,
   runWithin,
   type StoreContext,
   type Transaction,
 } from '../store/writing/transaction.ts'
+import { deleteWithContents, type OnReturn, returnWithContents } from './deletion-with-contents.ts'
 import { type ClassKind, resolveRules, type Values } from './kind.ts'
 import {
   insertTargetFor,
@@ -32,7 +26,6 @@ import {
   parentFinderIn,
   resolveParent,
   returnTargetFor,
-  runWithEhrLock,
 } from './parents.ts'
 import { hasCapacityLimit, requireCapacity } from './refusals/capacity.ts'
 import { auditRefusedCreation, requireNoViolations } from './refusals/refusals.ts'
@@ -93,9 +86,6 @@ export interface ObjectUpdate {
   closes: boolean
 }
 
-/** Completes the return of a deleted record, in the same transaction. */
-type OnReturn = (tx: Transaction) => Promise<void>
-
 /** Runs a check, and audits a refusal. */
 type RefusalAuditor = (check: () => Promise<void>) => Promise<void>
 
@@ -103,11 +93,14 @@ type RefusalAuditor = (check: () => Promise<void>) => Promise<void>
 export class EhrRecords<S extends TObject, L extends string> {
   readonly kind: EhrRecordKind<S, L>
   readonly store: Store<S, L>
+  /** The same kind; a type with S and L cannot be assigned to ClassKind. */
+  readonly #classKind: ClassKind
   readonly #context: StoreContext
 
   constructor(context: StoreContext, kind: EhrRecordKind<S, L>) {
     this.#context = context
     this.kind = kind
+    this.#classKind = kind as unknown as ClassKind
     this.store = new Store(context, kind)
   }
 
@@ -222,7 +215,7 @@ export class EhrRecords<S extends TObject, L extends string> {
   }
 
   async #validateNew(input: Values): Promise<Static<S> & ParentIds> {
-    const kind = await resolveRules(this.#context, this.kind as unknown as ClassKind, input)
+    const kind = await resolveRules(this.#context, this.#classKind, input)
     return validateNewRecord(kind, input) as unknown as Static<S> & ParentIds
   }
 
@@ -232,7 +225,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     id: string,
     tx?: Transaction,
   ): Promise<WrittenRecord<S>> {
-    const kind = this.kind as unknown as ClassKind
+    const kind = this.#classKind
     if (!hasCapacityLimit(kind)) {
       const target = insertTargetFor(kind, id, record)
       return this.store.insert(caller, record, target, { id, tx })
@@ -248,7 +241,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     record: Static<S> & ParentIds,
     id: string,
   ): Promise<WrittenRecord<S>> {
-    const kind = this.kind as unknown as ClassKind
+    const kind = this.#classKind
     const find = parentFinderIn(this.#context, tx.session)
     const { permissions } = await resolveParent(find, caller, kind, id, record)
     // Check the permissions first: a forbidden request must not make others wait for the lock.
@@ -271,11 +264,11 @@ export class EhrRecords<S extends TObject, L extends string> {
       ...this.#unchangeableFields(current, without),
       ...fields,
     })
-    return this.change(caller, key, change, options)
+    return this.applyChange(caller, key, change, options)
   }
 
   /** @throws as replace */
-  protected async change(
+  protected async applyChange(
     caller: Caller,
     key: EhrRecordKey,
     change: (current: SavedRecord<Static<S>>) => object,
@@ -284,9 +277,9 @@ export class EhrRecords<S extends TObject, L extends string> {
     const kind = await this.#kindFor(key)
     const next = (current: SavedRecord<Static<S>>) =>
       this.validateChange(caller, current, change(current), kind)
-    const update = (checkedNext: typeof next, within?: Transaction) =>
+    const write = (checkedNext: typeof next, within?: Transaction) =>
       this.store.update(caller, storeKeyOf(key), checkedNext, { expected, tx: within })
-    return this.#writeWithinQuota(next, update, { tx, audit: this.#auditRefusedUpdate(caller, key) })
+    return this.#writeWithinQuota(next, write, { tx, audit: this.#auditRefusedUpdate(caller, key) })
   }
 
   #auditRefusedUpdate(caller: Caller, key: { id: string }): RefusalAuditor {
@@ -299,7 +292,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     write: (checkedNext: typeof next, tx?: Transaction) => Promise<R>,
     { tx, audit = (check) => check() }: { tx?: Transaction | undefined; audit?: RefusalAuditor },
   ): Promise<R> {
-    const kind = this.kind as unknown as ClassKind
+    const kind = this.#classKind
     const { quota } = kind
     if (!quota) return write(next, tx)
     const work = async (within: Transaction) => {
@@ -345,7 +338,7 @@ export class EhrRecords<S extends TObject, L extends string> {
   }
 
   /** Changes a record as {@link updateObject} does, with a new version even if nothing changes. @throws as replace */
-  async amend(
+  async update(
     caller: Caller,
     id: string,
     { apply, closes }: ObjectUpdate,
@@ -353,7 +346,7 @@ export class EhrRecords<S extends TObject, L extends string> {
   ): Promise<SavedRecord<Static<S>>> {
     const change = (current: SavedRecord<Static<S>>) => apply(current as RecordBody)
     const write = (within?: Transaction) =>
-      this.change(caller, { id } as EhrRecordKey, change, { expected, tx: within })
+      this.applyChange(caller, { id } as EhrRecordKey, change, { expected, tx: within })
     return closes ? this.#writeAndLock(write, tx) : write(tx)
   }
 
@@ -368,7 +361,7 @@ export class EhrRecords<S extends TObject, L extends string> {
 
   /** The kind with the rules of one record. The fields that select the rules never change. */
   async #kindFor({ id }: { id: string }): Promise<ClassKind> {
-    const kind = this.kind as unknown as ClassKind
+    const kind = this.#classKind
     if (!kind.rulesFor) return kind
     const document = await documentCollection(this.#context, kind.collection).findOne({ _id: id })
     return document ? resolveRules(this.#context, kind, document) : kind
@@ -376,33 +369,23 @@ export class EhrRecords<S extends TObject, L extends string> {
 
   /** Deletes a record and hides its contents, until it returns. @throws NotFound; Forbidden; PreconditionFailed */
   remove(caller: Caller, key: EhrRecordKey, { expected }: EhrWriteOptions): Promise<void> {
-    return this.#deleteWithContents(caller, key.id, async (tx) => {
-      await this.store.remove(caller, storeKeyOf(key), { expected, tx })
-      return key.ehrId
-    })
+    return deleteWithContents(
+      this.#context,
+      caller,
+      { collection: this.kind.collection, id: key.id },
+      async (tx) => {
+        await this.store.remove(caller, storeKeyOf(key), { expected, tx })
+        return key.ehrId
+      },
+    )
   }
 
   /** Deletes an object of the class family. @throws as remove */
   removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
-    return this.#deleteWithContents(caller, id, async (tx) => {
+    return deleteWithContents(this.#context, caller, { collection: this.kind.collection, id }, async (tx) => {
       const record = await this.store.removeUnaudited(caller, storeKeyOf({ id }), { expected, tx })
       return String((record as RecordBody).ehrId)
     })
-  }
-
-  async #deleteWithContents(
-    caller: Caller,
-    id: string,
-    remove: (tx?: Transaction) => Promise<string>,
-  ): Promise<void> {
-    const { collection } = this.kind
-    if (!isContainerClass(collection)) return void (await remove())
-    await runStoreTransaction(this.#context, async (tx) => {
-      const ehrId = await remove(tx)
-      await hideContents(this.#context, tx, caller, collection, { id, ehrId })
-      await lockEhrExclusively(this.#context, tx, ehrId)
-    })
-    await waitForDeletion(this.#context, collection, id)
   }
 
   /** Lists the changes of a record, newest first. @throws NotFound */
@@ -450,31 +433,28 @@ export class EhrRecords<S extends TObject, L extends string> {
     return this.#writeWithinQuota(rule, restore, { audit: this.#auditRefusedUpdate(caller, key) })
   }
 
-  async #returnDeleted(
+  #returnDeleted(
     caller: Caller,
     deletedRecord: SavedRecord<Static<S>>,
     version: number,
     { expected, onReturn }: Pick<EhrWriteOptions, 'expected'> & { onReturn: OnReturn | undefined },
   ): Promise<SavedRecord<Static<S>>> {
-    const kind = this.kind as unknown as ClassKind
+    const kind = this.#classKind
     const record = deletedRecord as SavedRecord<Static<S>> & ParentIds
     const { id, ehrId } = record
-    const returnedRecord = await runWithEhrLock(this.#context, ehrId, async (tx) => {
+    const rule = (former: SavedRecord<Static<S>>) =>
+      ({ ...(former as object), ...this.#unchangeableFields(record) }) as Static<S>
+    const key = { collection: kind.collection, id, ehrId }
+    const returnRecord = async (tx: Transaction) => {
       const parent = await returnTargetFor(parentFinderIn(this.#context, tx.session), kind, id, record)
-      const rule = (former: SavedRecord<Static<S>>) =>
-        ({ ...(former as object), ...this.#unchangeableFields(record) }) as Static<S>
       const options = { parent, tx, expected }
-      const back = await this.store.returnDeleted(caller, deletedRecord, version, rule, options)
+      const returnedRecord = await this.store.returnDeleted(caller, deletedRecord, version, rule, options)
       const audit = this.#auditRefusedUpdate(caller, record)
       if (hasCapacityLimit(kind))
-        await audit(() => requireCapacity(this.#context, kind, back as Values, tx.session))
-      if (isContainerClass(kind.collection))
-        await showContents(this.#context, tx, caller, kind.collection, { id, ehrId })
-      await onReturn?.(tx)
-      return back
-    })
-    if (isContainerClass(kind.collection)) await waitForDeletion(this.#context, kind.collection, id)
-    return returnedRecord
+        await audit(() => requireCapacity(this.#context, kind, returnedRecord as Values, tx.session))
+      return returnedRecord
+    }
+    return returnWithContents(this.#context, caller, key, returnRecord, onReturn)
   }
 
   /** Checks a change and returns the new record with its derived fields. @throws RuleViolated */
@@ -482,7 +462,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     caller: Caller,
     current: SavedRecord<Static<S>>,
     next: object,
-    kind = this.kind as unknown as ClassKind,
+    kind = this.#classKind,
   ): Static<S> {
     requireNoViolations(kind.reservedViolations?.(caller, current as RecordBody, next as RecordBody) ?? [])
     const nextFields = { ...defaultsOf(this.kind.fields), ...withoutNulls(next) }
