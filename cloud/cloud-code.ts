@@ -1,6 +1,6 @@
 import type Parse from 'parse/node'
 import type { Helpers } from '../records/accounts/helpers/helpers.ts'
-import { cachedEhrFinder } from '../records/ehr-records/parents.ts'
+import { cachedEhrFinder } from '../records/ehr-records/parents/parents.ts'
 import { Event } from '../records/events/event.ts'
 import type { Events } from '../records/events/events.ts'
 import type { Handovers } from '../records/handovers/handovers.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import Parse from 'parse/node'
 import { type ClassKind, resolveRules, type Values } from '../../records/ehr-records/kind.ts'
-import { batchedEhrFinder, type FindEhrId } from '../../records/ehr-records/parents.ts'
+import { batchedEhrFinder, type FindEhrId } from '../../records/ehr-records/parents/parents.ts'
 import { defaultsOf, initialStatusOf } from '../../records/ehr-records/validation/record-bodies.ts'
 import { derivedFieldNames } from '../../records/ehr-records/validation/record-validation.ts'
 import { CONTAINER_ID_FIELDS } from '../../records/ehrs/deletion/cascading-deletion.ts'

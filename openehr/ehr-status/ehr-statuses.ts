@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { EhrStatus, statusIdOf } from '../../records/compositions/ehr-status-record.ts'
-import { insertTargetFor } from '../../records/ehr-records/parents.ts'
+import { insertTargetFor } from '../../records/ehr-records/parents/parents.ts'
 import { auditRefusedCreation, requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
 import type { Ehrs, StoredEhr } from '../../records/ehrs/ehrs.ts'
 import { ehrPermissions, isSystemId } from '../../records/ehrs/rights/access.ts'

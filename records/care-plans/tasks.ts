@@ -2,7 +2,7 @@ import type { ClosingRequest } from '../../schemas/care-plans/care-plan-resource
 import type { TaskReplacement } from '../../schemas/care-plans/task.ts'
 import { closeOrFindClosed } from '../ehr-records/closable-records.ts'
 import type { EhrRecordKey, EhrWriteOptions } from '../ehr-records/ehr-records.ts'
-import type { ParentIds } from '../ehr-records/parents.ts'
+import type { ParentIds } from '../ehr-records/parents/parents.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { decodeCursor, qualifiedListName } from '../store/reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../store/reading/pages.ts'

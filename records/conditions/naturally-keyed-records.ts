@@ -1,7 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type EhrRecordKey, type EhrRecordKind, EhrRecords } from '../ehr-records/ehr-records.ts'
-import { requireReadableEhr } from '../ehr-records/parents.ts'
+import { requireReadableEhr } from '../ehr-records/parents/parents.ts'
 import { auditRefusedCreation } from '../ehr-records/refusals/refusals.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'

@@ -6,7 +6,7 @@ import {
 } from '../ehrs/deletion/cascading-deletion.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
-import { lockEhrExclusively, runWithEhrLock } from './parents.ts'
+import { lockEhrExclusively, runWithEhrLock } from './parents/exclusive-ehr-lock.ts'
 
 /** Completes the return of a deleted record, in the same transaction. */
 export type OnReturn = (tx: Transaction) => Promise<void>

@@ -19,14 +19,14 @@ import {
 } from '../store/writing/transaction.ts'
 import { deleteWithContents, type OnReturn, returnWithContents } from './deletion-with-contents.ts'
 import { type ClassKind, resolveRules, type Values } from './kind.ts'
+import { lockEhrExclusively } from './parents/exclusive-ehr-lock.ts'
 import {
   insertTargetFor,
-  lockEhrExclusively,
   type ParentIds,
   parentFinderIn,
   resolveParent,
   returnTargetFor,
-} from './parents.ts'
+} from './parents/parents.ts'
 import { hasCapacityLimit, requireCapacity } from './refusals/capacity.ts'
 import { auditRefusedCreation, requireNoViolations } from './refusals/refusals.ts'
 import {

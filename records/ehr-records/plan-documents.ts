@@ -7,7 +7,8 @@ import { Store } from '../store/store.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import type { EhrWriteOptions } from './ehr-records.ts'
 import type { Kind } from './kind.ts'
-import { lockEhrExclusively, type PlanParentIds, requireWritablePlan } from './parents.ts'
+import { lockEhrExclusively } from './parents/exclusive-ehr-lock.ts'
+import { type PlanParentIds, requireWritablePlan } from './parents/parents.ts'
 import { auditRefusedCreation } from './refusals/refusals.ts'
 
 /** The document is stored as JSON text, so that no query or database interprets its property names. */

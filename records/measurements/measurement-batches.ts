@@ -9,7 +9,7 @@ import {
   parentFinderIn,
   requireReadableEhr,
   resolveParent,
-} from '../ehr-records/parents.ts'
+} from '../ehr-records/parents/parents.ts'
 import { auditRefusedCreation } from '../ehr-records/refusals/refusals.ts'
 import { TimeSlice } from '../limits/time-slice.ts'
 import type { AuditedAccess } from '../store/audit/audit-log.ts'

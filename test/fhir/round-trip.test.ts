@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { MappedKind } from '../../fhir/resources/kind-streams.ts'
+import type { MappedKind } from '../../fhir/resources/kinds/kind-streams.ts'
 import { renderRecord } from '../../fhir/resources/render.ts'
 import { mergeFields } from '../../fhir/resources/sent-resource.ts'
 import { defaultsOf } from '../../records/ehr-records/validation/record-bodies.ts'

@@ -1,6 +1,6 @@
 import type Parse from 'parse/node'
 import { type ClassKind, resolveRules, type Values } from '../../../records/ehr-records/kind.ts'
-import type { FindEhrId } from '../../../records/ehr-records/parents.ts'
+import type { FindEhrId } from '../../../records/ehr-records/parents/parents.ts'
 import { withoutNulls } from '../../../records/ehr-records/validation/record-bodies.ts'
 import { validateClassCreate } from '../../../records/ehr-records/validation/record-validation.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'

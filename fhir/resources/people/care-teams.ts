@@ -2,7 +2,7 @@ import type {
   Participants,
   StoredParticipation,
 } from '../../../records/care-plans/participants/participants.ts'
-import type { PlanParentIds } from '../../../records/ehr-records/parents.ts'
+import type { PlanParentIds } from '../../../records/ehr-records/parents/parents.ts'
 import { ownUri, userIdOf, userReference } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import {
@@ -25,10 +25,10 @@ import type {
   ResourceSource,
   ResourceType,
 } from '../../sources/resource-source.ts'
-import { type MappedKind, type ResourceStream, streamsOf } from '../kind-streams.ts'
+import { type MappedKind, type ResourceStream, streamsOf } from '../kinds/kind-streams.ts'
+import { searchStreams } from '../kinds/search-streams.ts'
 import { PATIENT_PARAMETERS } from '../patients-of-caller.ts'
 import type { RecordWithMetadata } from '../render.ts'
-import { searchStreams } from '../search-streams.ts'
 import { showKnownPractitioners } from './practitioner-references.ts'
 
 const CarePlan = classKindOf('CarePlan') as MappedKind

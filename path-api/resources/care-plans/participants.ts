@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { StoredParticipation } from '../../../records/care-plans/participants/participants.ts'
-import type { PlanParentIds } from '../../../records/ehr-records/parents.ts'
+import type { PlanParentIds } from '../../../records/ehr-records/parents/parents.ts'
 import {
   ParticipationBody,
   ParticipationReplacement,

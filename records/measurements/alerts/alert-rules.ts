@@ -1,7 +1,7 @@
 import type { AlertRules } from '../../../schemas/events/alert-rules.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { EhrWriteOptions } from '../../ehr-records/ehr-records.ts'
-import type { PlanParentIds } from '../../ehr-records/parents.ts'
+import type { PlanParentIds } from '../../ehr-records/parents/parents.ts'
 import {
   definePlanDocument,
   PlanDocuments,

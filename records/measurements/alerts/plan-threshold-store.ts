@@ -1,6 +1,6 @@
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { EhrWriteOptions } from '../../ehr-records/ehr-records.ts'
-import type { PlanParentIds } from '../../ehr-records/parents.ts'
+import type { PlanParentIds } from '../../ehr-records/parents/parents.ts'
 import { PlanDocuments } from '../../ehr-records/plan-documents.ts'
 import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import type { Caller } from '../../store/documents/caller.ts'

@@ -1,4 +1,4 @@
-import type { MappedKind } from '../../../fhir/resources/kind-streams.ts'
+import type { MappedKind } from '../../../fhir/resources/kinds/kind-streams.ts'
 import { renderRecord } from '../../../fhir/resources/render.ts'
 import { isMapped } from '../../../records/fhir/mapping.ts'
 import { CLASS_NAMES, type ClassName, classKindOf } from '../../../records/kinds.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { resourceTypes } from '../../../fhir/resource-types.ts'
-import type { MappedKind } from '../../../fhir/resources/kind-streams.ts'
+import type { MappedKind } from '../../../fhir/resources/kinds/kind-streams.ts'
 import type { ResourceType } from '../../../fhir/sources/resource-source.ts'
 import type { Access } from '../../../path-api/operation/access.ts'
 import { isMapped } from '../../../records/fhir/mapping.ts'

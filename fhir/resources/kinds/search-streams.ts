@@ -1,23 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { RecordSearch } from '../../records/ehr-records/ehr-records.ts'
-import { findEhrContents } from '../../records/ehr-records/nonempty-collections.ts'
-import type { FhirResource } from '../../records/fhir/mapping.ts'
-import type { Caller } from '../../records/store/documents/caller.ts'
-import type { CursorPosition } from '../../records/store/reading/cursor.ts'
-import { type AuditedReads, runAuditedReads } from '../../records/store/writing/transaction.ts'
-import { ifNotFound } from '../../schemas/errors.ts'
-import { type RecordConditions, recordConditionsOf } from '../search/search-conditions.ts'
+import type { RecordSearch } from '../../../records/ehr-records/ehr-records.ts'
+import { findEhrContents } from '../../../records/ehr-records/nonempty-collections.ts'
+import type { FhirResource } from '../../../records/fhir/mapping.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { CursorPosition } from '../../../records/store/reading/cursor.ts'
+import { type AuditedReads, runAuditedReads } from '../../../records/store/writing/transaction.ts'
+import { ifNotFound } from '../../../schemas/errors.ts'
+import { type RecordConditions, recordConditionsOf } from '../../search/search-conditions.ts'
 import {
   decodeSearchCursor,
   encodeSearchCursor,
   invalidSearchCursor,
   isTime,
-} from '../search/search-cursor.ts'
-import type { ResourceSearch, SearchCriteria } from '../sources/resource-search.ts'
-import type { FoundResources, RecordsOf } from '../sources/resource-source.ts'
+} from '../../search/search-cursor.ts'
+import type { ResourceSearch, SearchCriteria } from '../../sources/resource-search.ts'
+import type { FoundResources, RecordsOf } from '../../sources/resource-source.ts'
+import { isPatientCriterion, searchedEhrIds } from '../patients-of-caller.ts'
+import type { RecordWithMetadata } from '../render.ts'
 import type { MappedKind, ResourceStream, StreamSource } from './kind-streams.ts'
-import { isPatientCriterion, searchedEhrIds } from './patients-of-caller.ts'
-import type { RecordWithMetadata } from './render.ts'
 
 /** A found resource and its position in the order. */
 interface SearchHit {

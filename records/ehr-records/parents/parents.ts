@@ -1,16 +1,15 @@
 import { LRUCache } from 'lru-cache'
 import type { ClientSession } from 'mongodb'
-import { ServiceError } from '../../schemas/errors.ts'
-import { createBatchedLookup } from '../store/batching/batched-lookup.ts'
-import { type Caller, isPermitted, type Permissions } from '../store/documents/caller.ts'
-import { canRead, type Database, documentCollection } from '../store/documents/database.ts'
-import { fromStoredPermissions, type ParseDocument } from '../store/documents/parse-format.ts'
-import type { RecordParent } from '../store/writing/batch-writer.ts'
-import { lockExclusive } from '../store/writing/ehr-locks.ts'
-import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
-import type { ClassKind } from './kind.ts'
-import { closedParentViolations } from './refusals/closed-records.ts'
-import { requireNoViolations } from './refusals/refusals.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { createBatchedLookup } from '../../store/batching/batched-lookup.ts'
+import { type Caller, isPermitted, type Permissions } from '../../store/documents/caller.ts'
+import { canRead, type Database, documentCollection } from '../../store/documents/database.ts'
+import { fromStoredPermissions, type ParseDocument } from '../../store/documents/parse-format.ts'
+import type { RecordParent } from '../../store/writing/batch-writer.ts'
+import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
+import type { ClassKind } from '../kind.ts'
+import { closedParentViolations } from '../refusals/closed-records.ts'
+import { requireNoViolations } from '../refusals/refusals.ts'
 
 /** The parents of a record: an EHR, optionally one of its care plans and a goal of that plan. */
 export interface ParentIds {
@@ -171,32 +170,3 @@ export async function requireWritablePlan(
   })
   return fromStoredPermissions(plan)
 }
-
-/** Locks one EHR exclusively: {@link lockExclusive}. */
-export const lockEhrExclusively = (context: StoreContext, tx: Transaction, ehrId: string): Promise<void> =>
-  lockExclusive(context, tx, [ehrId])
-
-/**
- * Runs work that closes or removes records of an EHR, and locks the EHR exclusively in the same transaction.
- */
-export const runWithEhrLock = <T>(
-  context: StoreContext,
-  ehrId: string,
-  work: (tx: Transaction) => Promise<T>,
-): Promise<T> =>
-  runStoreTransaction(context, async (tx) => {
-    const result = await work(tx)
-    await lockEhrExclusively(context, tx, ehrId)
-    return result
-  })
-
-/** Replaces a plan or a goal, under the exclusive lock of the EHR if that closes it. */
-export const replaceWithEhrLock = <T>(
-  context: StoreContext,
-  ehrId: string,
-  { status }: { status?: string | null | undefined },
-  replace: (tx?: Transaction) => Promise<T>,
-): Promise<T> =>
-  status === undefined || status === null || status === 'ACTIVE'
-    ? replace()
-    : runWithEhrLock(context, ehrId, replace)

@@ -1,30 +1,30 @@
-import { resolveRules } from '../../records/ehr-records/kind.ts'
-import { hasCapacityLimit } from '../../records/ehr-records/refusals/capacity.ts'
-import { auditRefusedCreation } from '../../records/ehr-records/refusals/refusals.ts'
-import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
-import type { FieldValues } from '../../records/fhir/fhir-element.ts'
+import { resolveRules } from '../../../records/ehr-records/kind.ts'
+import { hasCapacityLimit } from '../../../records/ehr-records/refusals/capacity.ts'
+import { auditRefusedCreation } from '../../../records/ehr-records/refusals/refusals.ts'
+import { isContainerClass } from '../../../records/ehrs/deletion/cascading-deletion.ts'
+import type { FieldValues } from '../../../records/fhir/fhir-element.ts'
 import {
   elementPathOf,
   type FhirResource,
   locateAtElement,
   mappedFields,
-} from '../../records/fhir/mapping.ts'
-import type { Caller } from '../../records/store/documents/caller.ts'
-import type { Transaction } from '../../records/store/writing/transaction.ts'
-import { ServiceError } from '../../schemas/errors.ts'
-import { markedFieldNames } from '../../schemas/forms/fields.ts'
-import type { ResourceWrite } from '../sources/resource-source.ts'
-import { type MappedKind, type ResourceStream, renderStream, type StreamSource } from './kind-streams.ts'
-import { findOnlyOpenPlan, findPlanOfGoal, isReadableEhr } from './patients-of-caller.ts'
-import type { RecordFinder } from './record-finder.ts'
-import type { RecordWithMetadata } from './render.ts'
+} from '../../../records/fhir/mapping.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { Transaction } from '../../../records/store/writing/transaction.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { markedFieldNames } from '../../../schemas/forms/fields.ts'
+import type { ResourceWrite } from '../../sources/resource-source.ts'
+import { findOnlyOpenPlan, findPlanOfGoal, isReadableEhr } from '../patients-of-caller.ts'
+import type { RecordWithMetadata } from '../render.ts'
 import {
   changedNames,
   deletionInTransactionError,
   fieldsOf,
   mergeFields,
   requireValidResource,
-} from './sent-resource.ts'
+} from '../sent-resource.ts'
+import { type MappedKind, type ResourceStream, renderStream, type StreamSource } from './kind-streams.ts'
+import type { RecordFinder } from './record-finder.ts'
 
 /** Writes the resources of one type: creates, updates and deletes records and their parts. */
 export class KindWrites {

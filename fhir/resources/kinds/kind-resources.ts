@@ -1,19 +1,21 @@
-import type { FhirResource } from '../../records/fhir/mapping.ts'
-import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
-import type { ChangedRecord, RecordChange } from '../../records/live/changes.ts'
-import type { Caller } from '../../records/store/documents/caller.ts'
-import type { PageRequest } from '../../records/store/reading/pages.ts'
-import type { AuditedReads } from '../../records/store/writing/transaction.ts'
-import { ServiceError } from '../../schemas/errors.ts'
-import { decodeSearchCursor, encodeSearchCursor } from '../search/search-cursor.ts'
-import type { ResourceSearch, SearchCriteria } from '../sources/resource-search.ts'
+import type { FhirResource } from '../../../records/fhir/mapping.ts'
+import { mapInSlices, TimeSlice } from '../../../records/limits/time-slice.ts'
+import type { ChangedRecord, RecordChange } from '../../../records/live/changes.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { PageRequest } from '../../../records/store/reading/pages.ts'
+import type { AuditedReads } from '../../../records/store/writing/transaction.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { decodeSearchCursor, encodeSearchCursor } from '../../search/search-cursor.ts'
+import type { ResourceSearch, SearchCriteria } from '../../sources/resource-search.ts'
 import type {
   ExportSource,
   FoundResources,
   ResourceSource,
   ResourceVersion,
   ResourceWrite,
-} from '../sources/resource-source.ts'
+} from '../../sources/resource-source.ts'
+import { listHiddenHistory } from '../read-only/list-versions.ts'
+import type { RecordWithMetadata } from '../render.ts'
 import {
   type MappedKind,
   type ResourceStream,
@@ -22,9 +24,7 @@ import {
   type StreamSource,
 } from './kind-streams.ts'
 import { KindWrites } from './kind-writes.ts'
-import { listHiddenHistory } from './read-only/list-versions.ts'
 import { RecordFinder } from './record-finder.ts'
-import type { RecordWithMetadata } from './render.ts'
 import { searchDeletedRecords } from './search-deleted.ts'
 import { emptyIfUnknown, searchStreams } from './search-streams.ts'
 

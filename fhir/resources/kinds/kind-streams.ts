@@ -1,12 +1,12 @@
-import type { ClassKind } from '../../records/ehr-records/kind.ts'
-import { type FhirCoding, referencedId } from '../../records/fhir/elements.ts'
-import type { FhirElement } from '../../records/fhir/fhir-element.ts'
-import type { FhirMapping, FhirPart, FhirResource } from '../../records/fhir/mapping.ts'
-import type { FhirSearchParameter } from '../../records/fhir/search/search-parameters.ts'
-import { dateParameter } from '../../records/fhir/search/search-parameters.ts'
-import type { StoreContext } from '../../records/store/writing/transaction.ts'
-import type { RecordsOf, ResourceType } from '../sources/resource-source.ts'
-import { type RecordWithMetadata, renderPart, renderRecord } from './render.ts'
+import type { ClassKind } from '../../../records/ehr-records/kind.ts'
+import { type FhirCoding, referencedId } from '../../../records/fhir/elements.ts'
+import type { FhirElement } from '../../../records/fhir/fhir-element.ts'
+import type { FhirMapping, FhirPart, FhirResource } from '../../../records/fhir/mapping.ts'
+import type { FhirSearchParameter } from '../../../records/fhir/search/search-parameters.ts'
+import { dateParameter } from '../../../records/fhir/search/search-parameters.ts'
+import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import type { RecordsOf, ResourceType } from '../../sources/resource-source.ts'
+import { type RecordWithMetadata, renderPart, renderRecord } from '../render.ts'
 
 export type MappedKind = ClassKind & { fhir: FhirMapping }
 
