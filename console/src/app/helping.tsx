@@ -3,6 +3,7 @@ import type { components } from 'health-record-client'
 import { useEffect } from 'react'
 import { navigate, navigateFor } from '../browser/router.tsx'
 import { helpingQuery } from '../model/me.ts'
+import { EHRS_KEY } from '../model/queries.ts'
 import {
   changeHelperActs,
   currentSession,
@@ -24,9 +25,11 @@ export function HelpingBanner() {
   const session = useSession()
   const { mvUid, helpedPerson, ended, isRefused } = session.status === 'in' ? session : { mvUid: '' }
   const { data } = useQuery({ ...helpingQuery(mvUid), enabled: helpedPerson !== undefined })
+  const queries = useQueryClient()
   useEffect(() => {
-    if (data) obeyAgreement(data)
-  }, [data])
+    // What the person does not allow any more disappears.
+    if (data && obeyAgreement(data)) queries.invalidateQueries({ queryKey: EHRS_KEY })
+  }, [data, queries])
   if (ended || isRefused)
     return (
       <p role="status" className="helping">
@@ -47,14 +50,20 @@ export function HelpingBanner() {
 /**
  * Ends the acting when the agreement has ended, and takes over what the person allows by now. The service watches the
  * period: the clock of this device may be wrong.
+ * @returns whether the person allows something else than before
  */
-function obeyAgreement(agreements: readonly Helper[]): void {
+function obeyAgreement(agreements: readonly Helper[]): boolean {
   const session = currentSession()
-  if (session.status !== 'in' || !session.helpedPerson) return
+  if (session.status !== 'in' || !session.helpedPerson) return false
   const { mvUid, acts } = session.helpedPerson
   const agreement = agreements.find((one) => one.mvUid === mvUid && one.state === 'ACTIVE')
-  if (!agreement) stopHelping(true)
-  else if (agreement.acts.join() !== acts.join()) changeHelperActs(agreement.acts)
+  if (!agreement) {
+    stopHelping(true)
+    return false
+  }
+  const isChanged = agreement.acts.join() !== acts.join()
+  if (isChanged) changeHelperActs(agreement.acts)
+  return isChanged
 }
 
 function showOwnRecord(): void {

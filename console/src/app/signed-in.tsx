@@ -4,7 +4,9 @@ import { useEachMinute } from '../browser/page-visibility.ts'
 import { currentPath, matchPath, usePath } from '../browser/router.tsx'
 import { useLiveAccount, useLiveEhr } from '../model/live.ts'
 import { helpedQuery, type Me, MeContext, meQuery } from '../model/me.ts'
+import type { PageProps } from '../model/page-props.ts'
 import { createQueryClient } from '../model/queries.ts'
+import { PatientAccess } from '../patient/banner/patient-access.tsx'
 import { isQueueOn, useQueueAccount } from '../patient/queue/measurement-queue.ts'
 import { useSendQueue } from '../patient/queue/send-queue.ts'
 import { type HelpedPerson, useSession } from '../session/user-session.ts'
@@ -15,7 +17,12 @@ import { Layout } from './layout.tsx'
 import { type PageEntry, pages } from './page-table.ts'
 import '../styles/pages.css'
 
-function findPage(among: readonly PageEntry[], path: string) {
+interface FoundPage {
+  entry: PageEntry
+  params: PageProps['params']
+}
+
+function findPage(among: readonly PageEntry[], path: string): FoundPage | undefined {
   for (const entry of among) {
     const params = matchPath(entry.path, path)
     if (params) return { entry, params }
@@ -48,13 +55,14 @@ function Start({ mvUid, helpedPerson }: { mvUid: string; helpedPerson?: HelpedPe
 
 /**
  * The page at the path. A page that a helper has opened stays, with what they have typed, when the person withdraws the
- * permission for it: the service says why it saves nothing.
+ * permission for it: the service says why it saves nothing. Likewise that of a patient, when the last participation ends.
  */
 function usePageAt(path: string, visiblePages: readonly PageEntry[], { acts }: Me) {
   const found = findPage(visiblePages, path)
   const [last, setLast] = useState({ path, found })
   if (last.path !== path || (found && found.entry !== last.found?.entry)) setLast({ path, found })
-  return found ?? (acts && last.path === path ? last.found : undefined)
+  const stays = acts !== undefined || last.found?.params.ehrId !== undefined
+  return found ?? (stays && last.path === path ? last.found : undefined)
 }
 
 const MEASURING_PAGES = ['/', '/measure', '/patients/:ehrId']
@@ -80,12 +88,19 @@ function Pages({ me }: { me: Me }) {
   return (
     <MeContext value={me}>
       <Layout me={me} pages={visiblePages} current={found?.entry.path}>
-        {found ? (
-          <Later key={path} show={found.entry.page} props={{ me, params: found.params }} />
-        ) : (
-          <NotFound />
-        )}
+        {found ? <PageAt key={found.params.ehrId} me={me} path={path} found={found} /> : <NotFound />}
       </Layout>
     </MeContext>
   )
+}
+
+interface PageAtProps {
+  me: Me
+  path: string
+  found: FoundPage
+}
+
+function PageAt({ me, path, found: { entry, params } }: PageAtProps) {
+  const page = <Later key={path} show={entry.page} props={{ me, params }} />
+  return params.ehrId === undefined ? page : <PatientAccess ehrId={params.ehrId}>{page}</PatientAccess>
 }

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react'
+import { currentPath } from './router.tsx'
 import { tabStorage } from './storage.ts'
 
 const PREFIX = 'draft:'
@@ -11,6 +12,32 @@ export function forgetDrafts(): void {
 function readDraft<T>(key: string): T | undefined {
   const json = tabStorage.get(PREFIX + key)
   return json === null ? undefined : JSON.parse(json)
+}
+
+export interface TypedText {
+  label: string
+  text: string
+}
+
+/** What was typed on the page at this path. It outlasts the fields, which go with a record that may not be seen any more. */
+const typedTexts = { path: '', byField: new Map<string, TypedText>() }
+
+addEventListener('input', ({ target }) => {
+  const isText = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement
+  if (!isText || ['checkbox', 'radio', 'password'].includes(target.type)) return
+  if (typedTexts.path !== currentPath()) typedTexts.byField.clear()
+  typedTexts.path = currentPath()
+  const label = target.labels?.[0]?.textContent ?? ''
+  typedTexts.byField.set(`${label} ${target.name}`, { label, text: target.value })
+})
+
+/** The texts that were typed on this page and are not saved: they are in a draft. */
+export function readTypedTexts(): TypedText[] {
+  if (typedTexts.path !== currentPath()) return []
+  const drafts = tabStorage.keys().filter((key) => key.startsWith(PREFIX))
+  const isUnsaved = ({ text }: TypedText) =>
+    text.trim() !== '' && drafts.some((key) => tabStorage.get(key)?.includes(JSON.stringify(text)))
+  return [...typedTexts.byField.values()].filter(isUnsaved)
 }
 
 interface SentRequest<T> {

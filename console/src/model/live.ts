@@ -3,7 +3,7 @@ import { useEffect } from 'react'
 import { usePageVisibility } from '../browser/page-visibility.ts'
 import { nameHere } from '../browser/storage.ts'
 import { api, currentSession, ownApi } from '../session/user-session.ts'
-import { accountKey, ehrKey, WORKLIST_KEY } from './queries.ts'
+import { accountKey, ehrKey, isDenied, WORKLIST_KEY } from './queries.ts'
 
 /**
  * Changes at the same time refresh a page once. The service reports changes each 100 ms: a longer delay would never end while
@@ -81,7 +81,10 @@ function useRefresh(queryKey: readonly unknown[], follow: Follow | undefined): v
   useEffect(() => {
     if (!follow || !isVisible) return
     const stop = new AbortController()
-    refreshOnChange(queries, queryKey, follow, stop.signal).catch(() => {})
+    refreshOnChange(queries, queryKey, follow, stop.signal).catch((error: unknown) => {
+      // Who may not follow a record any more may not see it either: its pages find out.
+      if (isDenied(error)) queries.invalidateQueries({ queryKey })
+    })
     return () => stop.abort()
   }, [queries, name])
 }

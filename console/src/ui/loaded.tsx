@@ -1,6 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import { isProblem } from 'health-record-client'
-import { type ReactNode, useDeferredValue } from 'react'
+import { type ReactNode, useDeferredValue, useState } from 'react'
+import { readTypedTexts } from '../browser/drafts.ts'
+import { isDenied } from '../model/queries.ts'
 import { useText } from '../texts/translate.ts'
 import { FailureNote } from './failure-note.tsx'
 import { Heading } from './heading.tsx'
@@ -13,8 +14,8 @@ interface LoadedProps<T> {
 }
 
 /**
- * What was read; until then a skeleton, and after a failure the reason. What was read before stays visible. The first time
- * it renders as a transition, which React cuts into short tasks.
+ * What was read; until then a skeleton, and after a failure the reason. What was read before stays visible, as
+ * long as the reader may see it. The first time it renders as a transition, which React cuts into short tasks.
  */
 export function Loaded<T>({ query, lines, children }: LoadedProps<T>) {
   const { data, error, refetch } = query
@@ -27,6 +28,19 @@ export function Loaded<T>({ query, lines, children }: LoadedProps<T>) {
   )
 }
 
+type Access = 'unknown' | 'granted' | 'refused' | 'ended'
+
+/** Whether the reader may see what a query reads. Who saw it before learns that this has ended. */
+function useAccess({ data, error }: UseQueryResult<unknown>): Access {
+  const [access, setAccess] = useState<Access>('unknown')
+  const denied = access === 'granted' || access === 'ended' ? 'ended' : 'refused'
+  // While it is read again, it stays as it was.
+  const unreadAccess = isDenied(error) ? denied : access
+  const next = data === undefined ? unreadAccess : 'granted'
+  if (next !== access) setAccess(next)
+  return next
+}
+
 interface LoadedPageProps<T> {
   query: UseQueryResult<T>
   children: (data: T) => ReactNode
@@ -34,17 +48,59 @@ interface LoadedPageProps<T> {
 
 /** A page about one record. Its heading is among the children, so a failure brings another one. */
 export function LoadedPage<T>({ query, children }: LoadedPageProps<T>) {
+  const access = useAccess(query)
+  if (access === 'ended') return <EndedPage query={query} />
   if (query.error !== null && query.data === undefined) return <FailedPage query={query} />
   return <Loaded query={query}>{children}</Loaded>
 }
 
+interface AccessiblePageProps {
+  /** Tells whether the record may be seen. */
+  query: UseQueryResult<unknown>
+  children: ReactNode
+}
+
+/** A page of several parts about one record: if it may not be seen, one note stands for all of them. */
+export function AccessiblePage({ query, children }: AccessiblePageProps) {
+  const access = useAccess(query)
+  if (access === 'ended') return <EndedPage query={query} />
+  return access === 'refused' ? <FailedPage query={query} /> : children
+}
+
 /** A page whose record could not be read, or does not exist. */
-export function FailedPage({ query: { error, refetch } }: { query: UseQueryResult<unknown> }) {
+function FailedPage({ query: { error, refetch } }: { query: UseQueryResult<unknown> }) {
   const t = useText()
   return (
     <>
-      <Heading title={t(isProblem(error, 'not-found') ? 'notFound.title' : 'failure.title')} />
-      <FailureNote error={error} onRetry={() => refetch()} />
+      <Heading title={t(error === null || isDenied(error) ? 'notFound.title' : 'failure.title')} />
+      {error !== null && <FailureNote error={error} onRetry={() => refetch()} />}
+    </>
+  )
+}
+
+/** Stands for a page that its reader may not see any more. It shows nothing of the record, but what the reader typed. */
+function EndedPage({ query: { refetch } }: { query: UseQueryResult<unknown> }) {
+  const t = useText()
+  const [texts] = useState(readTypedTexts)
+  return (
+    <>
+      <Heading title={t('ended.title')} />
+      <div role="alert" className="note">
+        <p>{t('ended.help')}</p>
+        <button type="button" onClick={() => refetch()}>
+          {t('retry')}
+        </button>
+      </div>
+      {texts.length > 0 && (
+        <section aria-labelledby="typed">
+          <h2 id="typed">{t('ended.typed')}</h2>
+          {texts.map(({ label, text }) => (
+            <p key={label} className="text">
+              {label}: {text}
+            </p>
+          ))}
+        </section>
+      )}
     </>
   )
 }

@@ -1,12 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { isProblem } from 'health-record-client'
 import { Link, useAddress } from '../../browser/router.tsx'
 import { graphQuery, plansQuery } from '../../model/health-record.ts'
 import { useLiveWorklist } from '../../model/live.ts'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import { newestValues } from '../../model/newest-values.ts'
 import type { PageProps } from '../../model/page-props.ts'
-import { bannerQuery } from '../../patient/banner/banner-query.ts'
 import { PatientBanner } from '../../patient/banner/patient-banner.tsx'
 import { NewestList } from '../../patient/home/newest-list.tsx'
 import { MeasurementList } from '../../patient/overview/measurement-list.tsx'
@@ -14,20 +12,15 @@ import { Charts, PeriodChoice } from '../../patient/overview/period-charts.tsx'
 import { Plans } from '../../patient/plan/plan-list.tsx'
 import { QueuedMeasurements } from '../../patient/queue/queued-measurements.tsx'
 import { useText } from '../../texts/translate.ts'
-import { FailedPage, Loaded } from '../../ui/loaded.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
 import { PatientAlerts } from './patient-alerts.tsx'
 import { SideForm } from './side-form.tsx'
 import { useWritablePlans } from './writable-plans.ts'
 
 /** The page of one patient: waiting alerts and tasks, last values, and the plan or a form next to the charts. */
 export default function PatientPage({ me: self, params }: PageProps) {
-  const me = atPatient(self, params)
-  const banner = useQuery(bannerQuery(me.ehrId))
-  return isProblem(banner.error, 'not-found') ? <FailedPage query={banner} /> : <PatientOverview me={me} />
-}
-
-function PatientOverview({ me }: { me: Me }) {
   const t = useText()
+  const me = atPatient(self, params)
   useLiveWorklist()
   const graph = useQuery(graphQuery(me.ehrId))
   const kind = useAddress().query.get('kind')

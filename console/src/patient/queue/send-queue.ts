@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
-import { isProblem } from 'health-record-client'
-import { ehrKey } from '../../model/queries.ts'
+import { isProblem, type Problem } from 'health-record-client'
+import { ehrKey, isDenied } from '../../model/queries.ts'
 import { clientFor } from '../../session/user-session.ts'
 import { isRefusal, isUnanswered, sendMeasurement } from '../measurement/send-measurement.ts'
 import {
@@ -27,9 +27,15 @@ async function sendQueued(measurement: QueuedMeasurement, signal: AbortSignal): 
   } catch (error) {
     if (!isProblem(error)) throw error
     if (isUnanswered(error)) return false
-    if (isRefusal(error)) await replaceInQueue({ ...measurement, refusal: refusalOf(error) })
+    if (isRefusal(error)) await replaceInQueue(refusedBy(error, measurement))
   }
   return true
+}
+
+/** Who may not see the record any more does not keep its name either. */
+function refusedBy(problem: Problem, { patient, ...measurement }: QueuedMeasurement): QueuedMeasurement {
+  const isNamed = patient !== undefined && !isDenied(problem)
+  return { ...measurement, ...(isNamed && { patient }), refusal: refusalOf(problem) }
 }
 
 async function sendQueue(queries: QueryClient, account: string, signal: AbortSignal): Promise<void> {
