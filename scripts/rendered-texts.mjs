@@ -60,7 +60,10 @@ const appServices = (isValid) => ({
   appAuthorizations: { open: async () => 'secret', take: async () => undefined },
   appGrants: { callerOf: async (userId) => ({ userId }) },
   fhir: { search: async () => ({ entry: EHRS.map(({ id }) => ({ resource: { id } })) }) },
-  logins: { logInForApp: async () => ({ mvUid: 'k2Wd8RmQ1b', sid: 's8RtUv12Qx' }) },
+  logins: {
+    logInForApp: async () => ({ mvUid: 'k2Wd8RmQ1b', sid: 's8RtUv12Qx' }),
+    logInWithPassword: async () => undefined,
+  },
 })
 
 /** The services that a page calls. @param submit handles a form */
@@ -121,7 +124,6 @@ async function renderPages(language) {
     lang: language,
     link: 'password',
     terms: true,
-    failed: true,
     email: ADDRESS,
   }
   const texts = new Map()

@@ -8,7 +8,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { defineOperation } from '../operation/operation.ts'
 import { formBody } from '../reply/body-media.ts'
 import { replyWith, sessionCookie } from '../reply/reply.ts'
-import { toLoginFailure } from './login-failure.ts'
+import { type FailedLogin, renderLoginFailure, renderLoginFields, toLoginFailure } from './login-form.ts'
 import {
   createPageView,
   htmlBody,
@@ -46,6 +46,11 @@ const LogoutForm = Type.Object(
 const auditPageUrl = (lang: string | undefined, more: Record<string, string> = {}) =>
   `audit?${new URLSearchParams({ ...(lang && { lang }), ...more })}`
 
+const createFormView = async (...options: Parameters<typeof createPageView>) => ({
+  ...(await createPageView(...options)),
+  formsSetCookie: true,
+})
+
 const LINES_PER_PAGE = 100
 /** Entries to read for a page without the patient's own accesses, which usually are most of them. */
 const MAX_ENTRIES_READ = 1000
@@ -64,16 +69,15 @@ export const auditPages = [
       ehrId: Type.Optional(idField('an EHR about the caller; default: the EHR that came with the account')),
       own: createFlag('True to include accesses by the caller'),
       cursor: Type.Optional(Type.String({ maxLength: 1000, description: 'Cursor of the next page' })),
-      failed: createFlag('True if a login has failed'),
     },
     access: 'optional',
     reply: [200, htmlBody],
     errors: ['NotFound'],
-    handle: async ({ query: { lang, ehrId, own = false, cursor, failed = false } }, context) => {
+    handle: async ({ query: { lang, ehrId, own = false, cursor } }, context) => {
       const { caller, ehrs, profiles } = context
-      const view = { ...(await createPageView(lang, context)), formsSetCookie: true }
+      const view = await createFormView(lang, context)
       const { language } = view
-      if (caller === undefined) return renderLoginPage(view, failed)
+      if (caller === undefined) return renderLoginPage(view)
       const all = await ehrs.listAboutCaller(caller)
       const selectedEhrId = (ehrId === undefined ? all[0] : all.find(({ id }) => id === ehrId))?.id
       if (ehrId !== undefined && selectedEhrId === undefined) throw new ServiceError('NotFound')
@@ -110,20 +114,23 @@ export const auditPages = [
     method: 'post',
     path: '/ehr/audit',
     summary: 'Log in on the audit page',
+    description: 'After a wrong e-mail address or password, the reply is the form again.',
     body: formBody(LoginForm),
     access: 'public',
     guardedAccount: ({ body }) => body.email,
     countedAs: 'loginWithPassword',
     setsCookie: true,
-    reply: [303],
-    handle: async ({ body: { email, password, lang } }, { logins, userAgent, pathPrefix }) => {
+    reply: [200, htmlBody],
+    redirect: 'The audit page',
+    handle: async ({ body: { email, password, lang } }, context) => {
+      const { logins, userAgent, pathPrefix } = context
       const grant = await logins.logInWithPassword(email, password, userAgent).catch(toLoginFailure)
-      return grant === undefined
-        ? replyWith(undefined, { location: auditPageUrl(lang, { failed: 'true' }) })
-        : replyWith(undefined, {
-            location: auditPageUrl(lang),
-            headers: { 'set-cookie': sessionCookie(pathPrefix, grant.authToken, grant.expiresIn) },
-          })
+      if (grant === undefined) return renderLoginPage(await createFormView(lang, context), { email })
+      return replyWith('', {
+        seeOther: true,
+        location: auditPageUrl(lang),
+        headers: { 'set-cookie': sessionCookie(pathPrefix, grant.authToken, grant.expiresIn) },
+      })
     },
   }),
   defineOperation({
@@ -153,20 +160,13 @@ const renderHiddenLanguage = (lang: string | undefined) =>
 const renderLogoutForm = (lang: string | undefined, language: InterfaceLanguage) =>
   markup`<form class="top" method="post" action="audit-leave">${renderHiddenLanguage(lang)}<button>${translate(language, 'logOut')}</button></form>`
 
-function renderLoginPage(view: PageView, hasFailed: boolean) {
-  const say = (text: PageText) => translate(view.language, text)
-  const fault = hasFailed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''
-  return renderPage(
+const renderLoginPage = (view: PageView, failed?: FailedLogin) =>
+  renderPage(
     view,
     'accesses',
-    markup`<p>${say('accessesHelp')}</p>${fault}
-<form method="post" action="audit">${renderHiddenLanguage(view.language)}
-<label>${say('email')}<input type="email" name="email" autocomplete="username" required></label>
-<label>${say('password')}
-<input type="password" name="password" autocomplete="current-password" required></label>
-<button>${say('logIn')}</button></form>`,
+    markup`<p>${translate(view.language, 'accessesHelp')}</p>${renderLoginFailure(view, failed)}
+<form method="post" action="audit">${renderHiddenLanguage(view.language)}${renderLoginFields(view, failed)}</form>`,
   )
-}
 
 interface AccessList {
   items: AuditEntry[]

@@ -67,6 +67,22 @@ describe('the page on which a person admits an app', () => {
     await page.getByRole('button', { name: 'Log in' }).click()
   }
 
+  it('keeps the e-mail address after a wrong password, and tells "Allow" from "Refuse"', async () => {
+    const parameters = { ...authorizationOf(app, SCOPES.join(' '), newVerifier()), lang: 'en' }
+    await page.goto(`${service.url}/auth/smart/authorize?${new URLSearchParams(parameters)}`)
+    await page.getByLabel('E-mail').fill(patient.email)
+    await page.getByLabel('Password').fill('a wrong password')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('alert').waitFor()
+    assert.equal(await page.getByLabel('E-mail').inputValue(), patient.email)
+    await page.getByLabel('Password').fill(patient.password)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('button', { name: 'Allow' }).waitFor()
+    const backgroundOf = (decision: string) =>
+      page.evaluate(`getComputedStyle(document.querySelector('[value=${decision}]')).backgroundColor`)
+    assert.notEqual(await backgroundOf('admit'), await backgroundOf('refuse'))
+  })
+
   it('tells the app about a launch that is unknown', async () => {
     const launched = await createSmartApp(['launch', 'patient/Observation.rs'])
     const scope = 'launch patient/Observation.rs'

@@ -22,7 +22,7 @@ const ENDED = 'You can no longer see this'
 /** What the record says; none of it may stay on a page. */
 const FACTS = ['Anna de Vries', 'Asthma', 'Walk more', 'Buy shoes', 'My tablets', 'Take half of it']
 
-const mainText = (page: Page) => page.locator('main').innerText()
+const mainText = async (page: Page) => (await page.locator('main').textContent()) ?? ''
 
 async function assertEnded(page: Page): Promise<void> {
   await page.getByRole('heading', { name: ENDED }).waitFor(SOON)
@@ -34,7 +34,7 @@ async function assertEnded(page: Page): Promise<void> {
   assertNoFaults(page)
 }
 
-describe('when access to a record ends', () => {
+describe('the end of access to a record', () => {
   const opened = useConsoleBrowser()
   let patient: Patient
   let nurse: Person
@@ -64,7 +64,7 @@ describe('when access to a record ends', () => {
     return page
   }
 
-  it('open pages forget the record, with one note and what was typed', async () => {
+  it('clears open pages, and shows one note and what was typed', async () => {
     const page = await opened.open()
     await logInOn(page, nurse)
     const paths = ['', '/record', '/record/timeline', '/messages', `/plan/${planId}/thresholds`]
@@ -92,7 +92,7 @@ describe('when access to a record ends', () => {
     assert.equal(await form.getByLabel('Goal', { exact: true }).inputValue(), 'Swim each week')
   })
 
-  it('to one plan, its pages forget it, and those of another plan stay', async () => {
+  it('clears the pages of one plan, and keeps those of another', async () => {
     const otherPlan = await createPlan(patient, { name: 'Sleep well' })
     await letTakePart(patient, otherPlan, nurse, { access: 'WRITE' })
     const page = await opened.open()
@@ -107,7 +107,7 @@ describe('when access to a record ends', () => {
     assert.equal(await overview.getByRole('alert').count(), 0)
   })
 
-  it('helpers lose the messages that they may not read any more', async () => {
+  it('clears the messages that a helper may not read any more', async () => {
     await createHelper(patient, nurse, ['READ', 'MESSAGES'])
     const page = await opened.open()
     await logInOn(page, nurse)

@@ -81,8 +81,11 @@ describe("the page with accesses to a patient's record", () => {
     assert.deepEqual(faults, [])
   })
 
-  it('reports a failed login, and shows nothing', async () => {
+  it('reports a failed login, shows nothing, and keeps the e-mail address out of the URL', async () => {
     await logIn('en', 'a wrong password')
+    assert.equal(await page.inputValue('input[name=email]'), patient.email)
+    assert.equal(await page.inputValue('input[name=password]'), '')
+    assert.ok(!decodeURIComponent(page.url()).includes(patient.email))
     assert.match((await page.locator('[role=alert]').textContent()) ?? '', /The login failed/)
     assert.equal(await page.locator('table').count(), 0)
     assert.deepEqual(await context.cookies(), [])

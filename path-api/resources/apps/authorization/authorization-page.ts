@@ -7,7 +7,12 @@ import type { App } from '../../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 import type { Context } from '../../../operation/context.ts'
 import { defineOperation } from '../../../operation/operation.ts'
-import { toLoginFailure } from '../../../pages/login-failure.ts'
+import {
+  type FailedLogin,
+  renderLoginFailure,
+  renderLoginFields,
+  toLoginFailure,
+} from '../../../pages/login-form.ts'
 import {
   createPageView,
   htmlBody,
@@ -92,13 +97,13 @@ const redirectTo = (location: string) => replyWith('', { seeOther: true, locatio
 const renderNotice = (view: PageView, text: PageText) =>
   renderPage(view, 'authorizeApp', markup`<p role="alert">${translate(view.language, text)}</p>`)
 
-async function showLogin(received: ReceivedRequest, context: PageContext, hasFailed = false) {
+async function showLogin(received: ReceivedRequest, context: PageContext, failed?: FailedLogin) {
   const { parameters } = received
   const view = await createPageView(parameters.lang, context)
   const result = await checkAuthorizationRequest(received, context)
   if (!result) return renderNotice(view, 'authorizeUnknown')
   if ('redirect' in result) return redirectTo(result.redirect)
-  return renderLogin(view, result.app, parameters, hasFailed)
+  return renderLogin(view, result.app, parameters, failed)
 }
 
 /**
@@ -138,7 +143,7 @@ export const authorizationPages = [
       const result = await checkAuthorizationRequest(received, context)
       if (!result || 'redirect' in result) return showLogin(received, context)
       const login = await context.logins.logInForApp(email, password, result.app.name).catch(toLoginFailure)
-      if (login === undefined) return showLogin(received, context, true)
+      if (login === undefined) return showLogin(received, context, { email })
       return showLaunched(login, result, parameters, context)
     },
   }),
@@ -247,8 +252,12 @@ function toChoice({ userId }: Caller, { id, name, identifier }: FhirResource): P
 const renderHiddenInput = (name: string, value: string) =>
   markup`<input type="hidden" name="${name}" value="${value}">`
 
-function renderLogin(view: PageView, app: App, parameters: AuthorizationParameters, hasFailed: boolean) {
-  const say = (text: PageText) => translate(view.language, text, { app: app.name })
+function renderLogin(
+  view: PageView,
+  app: App,
+  parameters: AuthorizationParameters,
+  failed: FailedLogin | undefined,
+) {
   const names = Object.keys(authorizationFields) as (keyof AuthorizationParameters)[]
   const hiddenFields = names.flatMap((name) => {
     const value = name === 'lang' ? view.language : parameters[name]
@@ -257,12 +266,8 @@ function renderLogin(view: PageView, app: App, parameters: AuthorizationParamete
   return renderPage(
     { ...view, formsLeadToApp: true },
     'authorizeApp',
-    markup`<p>${say('authorizeLogin')}</p>${hasFailed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''}
-<form method="post" action="login">${hiddenFields}
-<label>${say('email')}<input type="email" name="email" autocomplete="username" required></label>
-<label>${say('password')}
-<input type="password" name="password" autocomplete="current-password" required></label>
-<button>${say('logIn')}</button></form>`,
+    markup`<p>${translate(view.language, 'authorizeLogin', { app: app.name })}</p>${renderLoginFailure(view, failed)}
+<form method="post" action="login">${hiddenFields}${renderLoginFields(view, failed)}</form>`,
   )
 }
 
@@ -295,7 +300,7 @@ ${resourceScopesOf(scopes).length > 0 && reachesEverybody(scopes) ? markup`<p>${
 <form method="post" action="decision">${renderHiddenInput('request', open.secret)}${renderHiddenInput('lang', language)}
 ${needsPatient(scopes) ? renderPatients(view, open.patients) : ''}
 ${canGrant ? markup`<button name="decision" value="admit">${say('authorizeAllow')}</button>` : ''}
-<button name="decision" value="refuse" formnovalidate>${say('authorizeRefuse')}</button></form>`,
+<button name="decision" value="refuse" class="second" formnovalidate>${say('authorizeRefuse')}</button></form>`,
   )
 }
 
