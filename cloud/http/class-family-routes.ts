@@ -2,6 +2,7 @@ import type { Express, RequestHandler } from 'express'
 import type { Logger } from 'pino'
 import { ipKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import { describeDisabledEndpoint, disabledRoutes } from './disabled-endpoints.ts'
+import { replaceBodyParser } from './request/body-parser.ts'
 import { parseErrorCode } from './request/parse-request.ts'
 import { isRead, normalizePath, type RequestPart } from './request/request-parts.ts'
 import { startRequestDeadline } from './response/request-deadline.ts'
@@ -24,6 +25,7 @@ export function createClassFamilyHandler(
   parse.disable('x-powered-by')
   // Nobody may store a response. The ETag of an object is its version.
   parse.disable('etag')
+  replaceBodyParser(parse)
   return (req, res) => {
     res.set('Cache-Control', 'no-store')
     normalizeResponse(res)

@@ -2,6 +2,7 @@ import { parseFhirJson } from '../../records/fhir/decimal.ts'
 import { replaceTexts } from '../../records/fhir/element-paths.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { findRepeatedNames, NameCounter } from '../../schemas/json/repeated-names.ts'
 import {
   hasReservedKey,
   REQUEST_JSON_LIMITS,
@@ -179,19 +180,22 @@ export function requireFew(count: number, plural: string): void {
 }
 
 /** As for the body of a request. */
-function isWithinLimits(patch: unknown): boolean {
+function isWithinLimits(patch: unknown, text: string): boolean {
+  const names = new NameCounter()
   let hasReserved = false
   const exceededLimit = walkJson(patch, REQUEST_JSON_LIMITS, (one) => {
+    names.add(one)
     hasReserved ||= hasReservedKey(one, RESERVED_DOCUMENT_KEYS)
   })
-  return exceededLimit === undefined && !hasReserved
+  return exceededLimit === undefined && !hasReserved && findRepeatedNames(text, names.count).length === 0
 }
 
 /** A JSON Patch in a Bundle is a Binary. @returns undefined for anything else */
 function readPatch(resource: Readonly<Record<string, unknown>> | undefined): PatchOperation[] | undefined {
   try {
-    const patch = parseFhirJson(Buffer.from(String(resource?.data ?? ''), 'base64').toString())
-    return isWithinLimits(patch) && patchViolations(patch).length === 0
+    const text = Buffer.from(String(resource?.data ?? ''), 'base64').toString()
+    const patch = parseFhirJson(text)
+    return isWithinLimits(patch, text) && patchViolations(patch).length === 0
       ? (patch as PatchOperation[])
       : undefined
   } catch {

@@ -1,3 +1,4 @@
+import { findRepeatedNames, NameCounter } from '../../schemas/json/repeated-names.ts'
 import { hasReservedKey, type JsonLimits, RESERVED_KEYS, walkJson } from '../../schemas/json/walk-json.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { InputError, locateViolation, malformedInput } from '../reply/invalid-input.ts'
@@ -8,7 +9,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * Parses a JSON body.
  *
  * @param reservedKeys keys that no object may have
- * @throws MalformedRequest for invalid JSON or UTF-8, values that cannot be stored, reserved keys, or exceeded limits
+ * @throws MalformedRequest for invalid JSON or UTF-8, values that cannot be stored, reserved or repeated keys, or exceeded
+ *   limits
  */
 export function parseJson(
   bytes: Buffer,
@@ -24,8 +26,10 @@ export function parseJson(
     rejectBody('json', 'must be JSON in UTF-8')
   }
   const faultOf = text.includes('\\u') ? findValueFault : findPlainFault
+  const names = new NameCounter()
   let isFaulty = false
   const exceededLimit = walkJson(value, limits, (one) => {
+    names.add(one)
     isFaulty ||= faultOf(one, reservedKeys) !== undefined
   })
   if (exceededLimit === 'values') rejectTooManyValues(limits)
@@ -34,6 +38,12 @@ export function parseJson(
     throw new InputError(
       'MalformedRequest',
       [...findJsonFaults(value, reservedKeys)].map(locateViolation('body')),
+    )
+  const repeated = findRepeatedNames(text, names.count)
+  if (repeated.length > 0)
+    throw new InputError(
+      'MalformedRequest',
+      repeated.map((path) => locateViolation('body')({ path, ...REPEATED_NAME })),
     )
   return value
 }
@@ -104,6 +114,7 @@ const INVALID_VALUE: JsonFault = {
   code: 'value',
   message: 'must be a finite number, or a text of valid Unicode without NUL',
 }
+const REPEATED_NAME: JsonFault = { code: 'repeated', message: 'must occur once only' }
 const forbiddenKey = (reservedKeys: readonly string[]): JsonFault => ({
   code: 'key',
   message: `must not contain a property named ${reservedKeys.join(' or ')}, or one with NUL or invalid Unicode in its name`,

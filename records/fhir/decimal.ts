@@ -42,7 +42,7 @@ const MAY_BE_INEXACT = /(?:^|[:,[])\s*-?\d+(?:\.\d*0(?![\w.])|(?:\.\d+)?[eE]|[\d
 /** Whether JSON has a decimal that a number cannot say, as far as a pattern tells. */
 export const mayHaveDecimals = (text: string): boolean => MAY_BE_INEXACT.test(text)
 
-/** Parses JSON of FHIR. The last of several values of one name counts, as in other JSON. @throws SyntaxError */
+/** Parses JSON of FHIR, in which no name may have several values. @throws SyntaxError */
 export function parseFhirJson(text: string): unknown {
   // The parser of the engine is several times as fast, and nearly all resources suit it.
   if (!mayHaveDecimals(text)) return JSON.parse(text)

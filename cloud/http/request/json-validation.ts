@@ -4,7 +4,7 @@ import { type IsoTime, parseIsoTime } from '../../../schemas/time/iso-time.ts'
 import { parseErrorCode, Refusal } from './parse-request.ts'
 
 /** Limits for a whole request or batch, because a trigger may spend time on each value. */
-const JSON_LIMITS = { depth: 32, values: 50_000 }
+export const JSON_LIMITS = { depth: 32, values: 50_000 }
 /** Parse itself refuses the names of the constructor, too. */
 const FORBIDDEN_KEYS = new Set([...RESERVED_KEYS, 'constructor', 'prototype'])
 
