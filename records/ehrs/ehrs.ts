@@ -14,7 +14,6 @@ import type { ExpectedVersions, WrittenRecord } from '../store/write-decider.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import { findPendingEhr, grantSubjectAccess, isPendingFor } from './acceptance.ts'
-import { canManageEhr } from './creation/account-ehr.ts'
 import { ehrCreationQueue, ehrCreatorsOf, prepareEhrCreation } from './creation/ehr-creation.ts'
 import {
   type DeletedEhr,
@@ -25,7 +24,7 @@ import {
   waitUntilHidden,
 } from './deletion/deleted-ehrs.ts'
 import { findOwnEhrId, listOwnFirst } from './list-own-first.ts'
-import { ehrPermissions, SYSTEM_ID_RANGE } from './rights/access.ts'
+import { canManageEhr, ehrPermissions, SYSTEM_ID_RANGE } from './rights/access.ts'
 import { findAnonymizedEhrs, hideSubject } from './rights/anonymity.ts'
 
 export type StoredEhr = SavedRecord<Static<typeof EhrForms.record>>

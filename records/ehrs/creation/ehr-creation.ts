@@ -2,6 +2,8 @@ import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { type Caller, isAdmin, type Permissions } from '../../store/documents/caller.ts'
 import { type Database, documentCollection } from '../../store/documents/database.ts'
+import { accessesByEhr } from '../../store/resource.ts'
+import { createHistoryEntry } from '../../store/writing/history.ts'
 import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
 import { type EhrAccessFields, ehrPermissions, hasUserIdFormat, isSystemId } from '../rights/access.ts'
 import { createEhrRoles } from '../rights/roles.ts'
@@ -93,4 +95,17 @@ const tooManyEhrsViolation = {
   path: 'subjectId',
   code: 'full',
   message: `cannot get another EHR: the account has already created ${MAX_EHRS_PER_CREATOR} EHRs, the maximum`,
+}
+
+/** Adds history and audit of an EHR that was written without its store. */
+export function recordEhrCreation(
+  { changes, accesses }: Transaction,
+  caller: Caller,
+  ehrId: string,
+  { version, at }: { version: number; at: Date },
+): void {
+  const change = { action: 'create' as const, version, before: null, changed: [] }
+  changes.push(createHistoryEntry({ collection: 'Ehr', id: ehrId, ehrId }, { caller, at }, change))
+  const resource = { collection: 'Ehr', ehr: 'id' } as const
+  accesses.push(...accessesByEhr(resource, caller, { action: 'create' }, [{ id: ehrId }]))
 }

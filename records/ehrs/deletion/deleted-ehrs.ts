@@ -19,7 +19,7 @@ import { createPage, type Page, type PageRequest } from '../../store/reading/pag
 import { deleteEhrLocks, lockExclusive } from '../../store/writing/ehr-locks.ts'
 import { deleteHistoryOfEhr, versionAfterDeletion } from '../../store/writing/history.ts'
 import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
-import { recordEhrCreation } from '../creation/account-ehr.ts'
+import { recordEhrCreation } from '../creation/ehr-creation.ts'
 import { ehrRoles, isSystemId, planRoles } from '../rights/access.ts'
 import { removeRoles } from '../rights/roles.ts'
 import { type DatabaseWithContents, DELETION_WAIT_TIMEOUT_MS } from './cascading-deletion.ts'

@@ -1,4 +1,4 @@
-import type { Permissions } from '../../store/documents/caller.ts'
+import { type Caller, isAdmin, type Permissions } from '../../store/documents/caller.ts'
 import { idsWithPrefix } from '../../store/documents/ids.ts'
 
 type EhrRight = 'read' | 'write'
@@ -62,6 +62,15 @@ export const hasUserIdFormat = (subjectId: unknown): subjectId is string =>
 /** The subject as a user; undefined for a subject who is no user, or has not accepted. */
 export const subjectOf = ({ subjectId, pending }: Omit<EhrAccessFields, '_id'>): string | undefined =>
   hasUserIdFormat(subjectId) && pending !== true ? subjectId : undefined
+
+/**
+ * Tells whether a caller may delete an EHR and read its audit: its subject, or its creator while the subject
+ * is no user or has not accepted. Write access alone is not enough, and no helper may do it for the subject.
+ */
+export const canManageEhr = (caller: Caller, ehr: Omit<EhrAccessFields, '_id'>): boolean =>
+  caller.unrestricted === true ||
+  isAdmin(caller) ||
+  (!caller.helper && caller.userId === (subjectOf(ehr) ?? ehr.creatorId))
 
 /**
  * The subject, and the connected system that is responsible for the EHR. A system may be responsible for more
