@@ -28,6 +28,7 @@ const rooms = {
     'ehrs',
     'ehr-records',
     'accounts',
+    'history',
     'live',
     'profiles',
     'care-plans',

@@ -1,7 +1,7 @@
 import type { ClassKind } from '../records/ehr-records/kind.ts'
 import { isMapped } from '../records/fhir/mapping.ts'
 import { CLASS_NAMES, classKindOf } from '../records/kinds.ts'
-import { kindResourceType } from './resources/kinds/kind-resource-type.ts'
+import { kindResourceType } from './resources/kind-resource-type.ts'
 import type { MappedKind } from './resources/kinds/kind-streams.ts'
 import { patientType } from './resources/patients.ts'
 import { careTeamType } from './resources/people/care-teams.ts'

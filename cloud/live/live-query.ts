@@ -1,7 +1,7 @@
 import { compileFilter } from '@health-record-service/embedded-mongo/matcher'
 import Parse from 'parse/node'
+import type { RecordChange } from '../../records/history/changes.ts'
 import { type ClassName, isClassName } from '../../records/kinds.ts'
-import type { RecordChange } from '../../records/live/changes.ts'
 import { type Caller, isPermitted } from '../../records/store/documents/caller.ts'
 import { type ParseDocument, storedKeyOf } from '../../records/store/documents/parse-format.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'

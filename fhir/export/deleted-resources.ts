@@ -1,6 +1,6 @@
 import { findSearchedEhrs } from '../../records/ehrs/rights/query-accesses.ts'
-import type { RecordChange } from '../../records/live/changes.ts'
-import { listChanges } from '../../records/live/listed-changes.ts'
+import type { RecordChange } from '../../records/history/changes.ts'
+import { listChanges } from '../../records/history/listed-changes.ts'
 import { documentCollection } from '../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import { accessesByEhr } from '../../records/store/resource.ts'

@@ -20,7 +20,7 @@ import { patientEverything } from '../operations/patient-everything.ts'
 import { patientSummary } from '../operations/patient-summary.ts'
 import { validateWrite } from '../operations/write-validation.ts'
 import { operationOutcome, parameterError } from '../outcome/issue.ts'
-import { listVersions } from '../resources/read-only/list-versions.ts'
+import { listVersions } from '../resources/list-versions.ts'
 import { parseIncludes } from '../search/includes.ts'
 import {
   isCountOnly,

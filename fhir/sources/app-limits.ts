@@ -1,7 +1,7 @@
 import { compartmentOf } from '../../records/ehrs/rights/access.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { matchesToken } from '../../records/fhir/search/search-values.ts'
-import type { RecordChange } from '../../records/live/changes.ts'
+import type { RecordChange } from '../../records/history/changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { AuditedReads } from '../../records/store/writing/transaction.ts'
 import type { AppPermit } from '../../schemas/accounts/app.ts'

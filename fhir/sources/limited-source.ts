@@ -1,5 +1,5 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
-import type { ChangedRecord } from '../../records/live/changes.ts'
+import type { ChangedRecord } from '../../records/history/changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { AppPermit } from '../../schemas/accounts/app.ts'

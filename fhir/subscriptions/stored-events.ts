@@ -1,5 +1,5 @@
 import type { ClientSession, Collection, Db, IndexDescription } from 'mongodb'
-import type { RecordChange } from '../../records/live/changes.ts'
+import type { RecordChange } from '../../records/history/changes.ts'
 import { ownedIdRange } from '../../records/profiles/storage/owner.ts'
 import { idsWithPrefix } from '../../records/store/documents/ids.ts'
 

@@ -39,7 +39,7 @@ import type { EhrRecordKey, EhrWriteOptions, RecordFilter } from '../../records/
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
 import type { Handovers } from '../../records/handovers/handovers.ts'
-import type { DeletedRecords } from '../../records/live/deleted-records.ts'
+import type { DeletedRecords } from '../../records/history/deleted-records.ts'
 import type { Subscriptions } from '../../records/live/subscriptions.ts'
 import type { PlanAlertRulesStore } from '../../records/measurements/alerts/alert-rules.ts'
 import type { PlanThresholdStore } from '../../records/measurements/alerts/plan-threshold-store.ts'

@@ -1,4 +1,12 @@
 import type { Db } from 'mongodb'
+import {
+  type ChangedRecord,
+  type FindParticipants,
+  type LoggedChange,
+  loadRecordChanges,
+  parseChangeId,
+  type RecordChange,
+} from '../history/changes.ts'
 import { type PeriodicTask, startPeriodicTask } from '../store/batching/periodic-task.ts'
 import { LogicalClock } from '../store/clocks/logical-clock.ts'
 import { unavailableError } from '../store/documents/outage.ts'
@@ -10,14 +18,6 @@ import {
   formatPosition,
   MAX_CHANGES_PER_BATCH,
 } from './change-log.ts'
-import {
-  type ChangedRecord,
-  type FindParticipants,
-  type LoggedChange,
-  loadRecordChanges,
-  parseChangeId,
-  type RecordChange,
-} from './changes.ts'
 
 /** A subscriber of the change feed. */
 export interface FeedSubscriber {

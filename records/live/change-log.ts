@@ -1,8 +1,8 @@
 import type { Collection, Db, IndexDescription } from 'mongodb'
+import { DELETED_RECORDS_INDEX } from '../history/deleted-records.ts'
+import { DELETION_INDEX } from '../history/listed-changes.ts'
 import { isDuplicateKeyError } from '../store/documents/database.ts'
 import { historyCollection } from '../store/writing/history.ts'
-import { DELETED_RECORDS_INDEX } from './deleted-records.ts'
-import { DELETION_INDEX } from './listed-changes.ts'
 
 /**
  * Changes found at the same moment, by the ids of their history entries. Batches are numbered without gaps,

@@ -1,7 +1,7 @@
+import type { ChangedRecord } from '../history/changes.ts'
 import type { AuditedAccess, AuditLog } from '../store/audit/audit-log.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { accessesByEhr } from '../store/resource.ts'
-import type { ChangedRecord } from './changes.ts'
 
 /** In this period, deliveries of one kind of one EHR to one subscriber make at most two audit entries. */
 const AUDIT_PERIOD_MS = 60_000

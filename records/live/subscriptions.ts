@@ -1,11 +1,11 @@
 import { ServiceError } from '../../schemas/errors.ts'
 import type { AppGrants } from '../accounts/apps/app-grants.ts'
+import type { ChangedRecord, RecordChange } from '../history/changes.ts'
 import { type PeriodicTask, startPeriodicTask } from '../store/batching/periodic-task.ts'
 import { authorOf, type Caller, isPermitted } from '../store/documents/caller.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import type { ChangeFeed, FeedSubscriber } from './change-feed.ts'
 import { type FeedPosition, formatPosition, parsePosition } from './change-log.ts'
-import type { ChangedRecord, RecordChange } from './changes.ts'
 import { SubscriptionAudit, type SubscriptionAuditLog } from './subscription-audit.ts'
 
 /** The caller of a subscription, which ends with the session or when the token expires. */

@@ -3,7 +3,7 @@ import { Participation } from '../care-plans/participants/participants.ts'
 import { ChatMessage, ChatTopic } from '../chat/chat-kinds.ts'
 import { Event } from '../events/event.ts'
 import { ALERT_TYPE } from '../events/event-rules.ts'
-import type { ChangedRecord, RecordChange } from '../live/changes.ts'
+import type { ChangedRecord, RecordChange } from '../history/changes.ts'
 import { PROFILE_COLLECTIONS } from '../profiles/storage/profile-collections.ts'
 
 const COLLECTIONS: readonly string[] = [

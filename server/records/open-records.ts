@@ -36,6 +36,7 @@ import { Ehrs } from '../../records/ehrs/ehrs.ts'
 import { accessesOfList } from '../../records/ehrs/rights/query-accesses.ts'
 import { Events } from '../../records/events/events.ts'
 import { Handovers } from '../../records/handovers/handovers.ts'
+import { DeletedRecords } from '../../records/history/deleted-records.ts'
 import {
   attachableCollectionOf,
   CLASS_NAMES,
@@ -46,7 +47,6 @@ import {
 } from '../../records/kinds.ts'
 import type { ChangeFeed } from '../../records/live/change-feed.ts'
 import { changeLogIndexes } from '../../records/live/change-log.ts'
-import { DeletedRecords } from '../../records/live/deleted-records.ts'
 import { PlanAlertRulesStore } from '../../records/measurements/alerts/alert-rules.ts'
 import { PlanThresholdStore } from '../../records/measurements/alerts/plan-threshold-store.ts'
 import { MeasurementBatches } from '../../records/measurements/measurement-batches.ts'

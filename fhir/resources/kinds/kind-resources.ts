@@ -1,6 +1,6 @@
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
+import type { ChangedRecord, RecordChange } from '../../../records/history/changes.ts'
 import { mapInSlices, TimeSlice } from '../../../records/limits/time-slice.ts'
-import type { ChangedRecord, RecordChange } from '../../../records/live/changes.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../../records/store/reading/pages.ts'
 import type { AuditedReads } from '../../../records/store/writing/transaction.ts'
@@ -14,7 +14,7 @@ import type {
   ResourceVersion,
   ResourceWrite,
 } from '../../sources/resource-source.ts'
-import { listHiddenHistory } from '../read-only/list-versions.ts'
+import { listHiddenHistory } from '../list-versions.ts'
 import type { RecordWithMetadata } from '../render.ts'
 import {
   type MappedKind,

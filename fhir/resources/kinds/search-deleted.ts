@@ -1,7 +1,7 @@
 import type { Filter } from 'mongodb'
 import { findHiddenRecords } from '../../../records/ehrs/deletion/hidden-contents.ts'
 import { findSearchedEhrs } from '../../../records/ehrs/rights/query-accesses.ts'
-import type { ChangedRecord } from '../../../records/live/changes.ts'
+import type { ChangedRecord } from '../../../records/history/changes.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import { createParseFormat, type ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { toMongoFilter } from '../../../records/store/reading/filter.ts'

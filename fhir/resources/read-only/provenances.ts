@@ -16,9 +16,9 @@ import type {
   ResourceType,
   ResourceVersion,
 } from '../../sources/resource-source.ts'
+import { listVersions, type VersionSource } from '../list-versions.ts'
 import { patientIdOf } from '../patients-of-caller.ts'
 import { showKnownPractitioners } from '../people/practitioner-references.ts'
-import { listVersions, type VersionSource } from './list-versions.ts'
 
 const PARTICIPANT_TYPES = `${TERMINOLOGY}/provenance-participant-type`
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { isToldToParticipant } from '../../../records/care-plans/participants/participants.ts'
+import type { RecordChange } from '../../../records/history/changes.ts'
 import { helperActOf } from '../../../records/kinds.ts'
-import type { RecordChange } from '../../../records/live/changes.ts'
 import type { SubscriptionTopic } from '../../../records/live/subscriptions.ts'
 import { type Caller, isReadableByHelper } from '../../../records/store/documents/caller.ts'
 import { RecordChangeEvent, TopicChangeEvent } from '../../../schemas/live/change-events.ts'

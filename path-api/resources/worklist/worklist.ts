@@ -1,5 +1,5 @@
 import { isToldToParticipant } from '../../../records/care-plans/participants/participants.ts'
-import type { RecordChange } from '../../../records/live/changes.ts'
+import type { RecordChange } from '../../../records/history/changes.ts'
 import { concernsWorklist, isWorklistChange } from '../../../records/worklist/worklist-changes.ts'
 import { WorklistChangeEvent } from '../../../schemas/live/change-events.ts'
 import { PatientCard } from '../../../schemas/worklist/patient-card.ts'

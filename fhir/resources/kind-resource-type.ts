@@ -1,8 +1,8 @@
-import { memoizeByObject } from '../../../schemas/forms/memoize.ts'
-import type { FhirServices, Interaction, ResourceType } from '../../sources/resource-source.ts'
-import { withKnownPractitioners } from '../people/practitioner-references.ts'
-import { KindResources } from './kind-resources.ts'
-import { describeParameters, type MappedKind, streamsOf } from './kind-streams.ts'
+import { memoizeByObject } from '../../schemas/forms/memoize.ts'
+import type { FhirServices, Interaction, ResourceType } from '../sources/resource-source.ts'
+import { KindResources } from './kinds/kind-resources.ts'
+import { describeParameters, type MappedKind, streamsOf } from './kinds/kind-streams.ts'
+import { withKnownPractitioners } from './people/practitioner-references.ts'
 
 const OPERATIONS = 'http://hl7.org/fhir/OperationDefinition'
 const READ_INTERACTIONS: readonly Interaction[] = [

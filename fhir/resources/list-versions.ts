@@ -1,26 +1,26 @@
-import { findSearchedEhrs, queryAccesses } from '../../../records/ehrs/rights/query-accesses.ts'
-import { helperActOf } from '../../../records/kinds.ts'
-import { type ChangePlace, type ListedChange, listChanges } from '../../../records/live/listed-changes.ts'
-import { type Caller, isReadableByHelper } from '../../../records/store/documents/caller.ts'
-import type { PageRequest } from '../../../records/store/reading/pages.ts'
-import { accessesByEhr } from '../../../records/store/resource.ts'
-import type { HistoryKey } from '../../../records/store/writing/history.ts'
-import type { StoreContext } from '../../../records/store/writing/transaction.ts'
-import { parsePage, parsePatients, parseSince, type SearchParameters } from '../../search/parse-search.ts'
+import { findSearchedEhrs, queryAccesses } from '../../records/ehrs/rights/query-accesses.ts'
+import { type ChangePlace, type ListedChange, listChanges } from '../../records/history/listed-changes.ts'
+import { helperActOf } from '../../records/kinds.ts'
+import { type Caller, isReadableByHelper } from '../../records/store/documents/caller.ts'
+import type { PageRequest } from '../../records/store/reading/pages.ts'
+import { accessesByEhr } from '../../records/store/resource.ts'
+import type { HistoryKey } from '../../records/store/writing/history.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { parsePage, parsePatients, parseSince, type SearchParameters } from '../search/parse-search.ts'
 import {
   decodeSearchCursor,
   encodeSearchCursor,
   invalidSearchCursor,
   isTime,
-} from '../../search/search-cursor.ts'
-import { limitVersions, mayFind } from '../../sources/app-limits.ts'
+} from '../search/search-cursor.ts'
+import { limitVersions, mayFind } from '../sources/app-limits.ts'
 import type {
   FhirServices,
   ResourceDescription,
   ResourceSource,
   ResourceVersion,
-} from '../../sources/resource-source.ts'
-import { searchedEhrIds } from '../patients-of-caller.ts'
+} from '../sources/resource-source.ts'
+import { searchedEhrIds } from './patients-of-caller.ts'
 
 /** The most versions of a page of the history of types. Each needs a query of its own. */
 const MAX_VERSIONS = 100
