@@ -14,6 +14,8 @@ export interface XmlElement {
 /** More elements than any genuine document of a few MB has. */
 const MAX_ELEMENTS = 400_000
 
+/** Namespace of the reference model and of operational templates. Documents without a namespace are accepted, too. */
+const OPENEHR_NAMESPACE = 'http://schemas.openehr.org/v1'
 const XSI_NAMESPACE = 'http://www.w3.org/2001/XMLSchema-instance'
 const XMLNS_NAMESPACE = 'http://www.w3.org/2000/xmlns/'
 
@@ -27,9 +29,10 @@ export const unreadableXml = (problem: string) =>
  * XML, before it reads further: so a document can neither expand nor refer to other files.
  *
  * @param depth maximum nesting of elements
+ * @param isStored true for a document of an earlier version, which accepted every namespace
  * @throws MalformedRequest
  */
-export function readXml(bytes: Uint8Array, depth: number): XmlElement {
+export function readXml(bytes: Uint8Array, depth: number, isStored = false): XmlElement {
   const parser = new SaxesParser({ xmlns: true, position: true })
   const open: XmlElement[] = []
   let root: XmlElement | undefined
@@ -40,7 +43,8 @@ export function readXml(bytes: Uint8Array, depth: number): XmlElement {
   parser.on('error', ({ message }) => {
     throw unreadableXml(message.replace(/\.$/, ''))
   })
-  parser.on('opentag', ({ local, attributes }) => {
+  parser.on('opentag', ({ local, uri, attributes }) => {
+    if (!isStored) requireNamespace(local, uri)
     if (++count > MAX_ELEMENTS) throw unreadableXml(`it has more than ${MAX_ELEMENTS} elements`)
     if (open.length >= depth) throw unreadableXml(`it is nested deeper than ${depth} levels`)
     const element = createElement(local, Object.values(attributes))
@@ -54,6 +58,14 @@ export function readXml(bytes: Uint8Array, depth: number): XmlElement {
   parser.write(decodeXml(bytes)).close()
   if (root === undefined) throw unreadableXml('it has no element')
   return root
+}
+
+function requireNamespace(element: string, namespace: string): void {
+  if (namespace === OPENEHR_NAMESPACE || namespace === '') return
+  const message = `must be in the namespace ${OPENEHR_NAMESPACE}, or in none`
+  throw new ServiceError('MalformedRequest', {
+    violations: [{ path: element, code: 'namespace', message }],
+  })
 }
 
 function createElement(

@@ -37,7 +37,7 @@ export const readStoredTemplate = (bytes: Uint8Array): Template =>
   read(bytes, { violations: [], isStored: true })
 
 function read(bytes: Uint8Array, reading: TemplateReading): Template {
-  const xml = readXml(bytes, MAX_TEMPLATE_DEPTH)
+  const xml = readXml(bytes, MAX_TEMPLATE_DEPTH, reading.isStored)
   const definition = childElement(xml, 'definition')
   const templateId = requiredText(reading, xml, 'template_id', 'value')
   const concept = requiredText(reading, xml, 'concept')

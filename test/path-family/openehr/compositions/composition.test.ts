@@ -11,6 +11,7 @@ import { assertProblem, assertProblemPlaces, assertStatus } from '../../../harne
 import { listCorpusFiles, readCorpusFile } from '../../../harness/corpus.ts'
 import {
   createPressureComposition,
+  createPressureXml,
   createTemplateXml,
   readCorpusBytes,
   sendXml,
@@ -111,6 +112,31 @@ describe('compositions', () => {
     assert.match(text.body.detail, /application\/json or application\/openehr\.wt\.flat\+json/)
     for (const xml of ['<composition/>', '<a/>', '<!DOCTYPE a><composition/>'])
       assert.equal((await sendXml(patient, 'POST', at('/xml'), xml)).status, 400, xml)
+  })
+
+  it('are in the namespace of openEHR, or in none', async () => {
+    const xml = createPressureXml(template, 120).toString()
+    const namespace = 'http://schemas.openehr.org/v1'
+    const create = (one: string) => sendXml(patient, 'POST', at('/xml'), one)
+    const prefixed = xml.replaceAll(/<(\/?)(?=[a-z])/g, '<$1v1:').replace('xmlns=', 'xmlns:v1=')
+    for (const accepted of [xml, prefixed, xml.replace(`xmlns="${namespace}"`, '')])
+      assertStatus(await create(accepted), 201)
+    const inner = xml.replace('<category>', '<category xmlns="urn:other">')
+    for (const foreign of [xml.replace(namespace, 'urn:other'), prefixed.replace(namespace, 'v2'), inner]) {
+      const answer = await create(foreign)
+      assert.deepEqual(assertProblem(answer, 400, 'malformed-request'), ['namespace'])
+      assert.match(
+        answer.body.errors[0].message,
+        /must be in the namespace http:\/\/schemas\.openehr\.org\/v1/,
+      )
+    }
+  })
+
+  it('keep the UUID of a uid that names another system, and are versions of this one', async () => {
+    const uuid = randomUUID()
+    const value = `${uuid}::elsewhere.example::3`
+    const { uid } = assertStatus(await add(142, { uid: { _type: 'OBJECT_VERSION_ID', value } }), 201)
+    assert.equal(uid, `${uuid}::hrs.local::1`)
   })
 
   it('keep every version, also the deletion', async () => {

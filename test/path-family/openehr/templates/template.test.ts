@@ -214,6 +214,8 @@ describe('operational templates', () => {
         ['body.template_id.value'],
         id,
       )
+    const oet = createTemplateXml(newId()).replace('http://schemas.openehr.org/v1', 'openEHR/v1/Template')
+    assert.deepEqual(assertProblem(await upload(oet), 400, 'malformed-request'), ['namespace'])
     const element = '<children><rm_type_name>ELEMENT</rm_type_name><node_id>at1</node_id></children>'
     const wide = createTemplateXml(newId()).replace(
       /(?=<children[^>]*><rm_type_name>ELEMENT)/,
