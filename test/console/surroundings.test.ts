@@ -11,7 +11,7 @@ import {
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { createPerson, nameProfile, type Person } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
-import { assertNoFaults, button, goTo, logInOn, useConsoleBrowser } from './open-console.ts'
+import { assertNoFaults, button, goTo, logInOn, menu, useConsoleBrowser } from './open-console.ts'
 
 async function createRate(patient: Patient, carePlanId: string, timestamp: string): Promise<void> {
   const rate = { carePlanId, heartRate: 71, heartRateUnit: '/min', timestamp }
@@ -266,5 +266,55 @@ describe('the console', () => {
       await otherPage.getByText(enteredTime).waitFor()
       await otherPage.getByText(stored).waitFor()
     }
+  })
+
+  it('shows parts of a page from the top, so that none moves under a finger while the others load', async () => {
+    const patient = await createPatient()
+    await createPlan(patient, { name: 'First' })
+    await createPlan(patient, { name: 'Second' })
+    const page = await opened.open()
+    await logInOn(page, patient)
+    for (const [path, held, lower] of [
+      ['access', /\/participant\?/, page.getByLabel('Code of the helper')],
+      ['', /\/careplan\/todo/, page.getByRole('heading', { name: 'Who looked at your record' })],
+      ['plan', /\/careplan\/\w+$/, page.getByRole('heading', { name: 'First' })],
+    ] as const) {
+      let answer = () => {}
+      const isAnswered = new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      let isFirst = true
+      await page.route(held, async (route) => {
+        const isHeld = isFirst
+        isFirst = false
+        if (isHeld) await isAnswered
+        await route.continue()
+      })
+      await page.goto(`${service.url}/console/${path}`)
+      await page.locator('.skeleton p:not(.early)').getByText('Loading …').first().waitFor()
+      assert.equal(await lower.count(), 0, path)
+      answer()
+      await lower.waitFor()
+      await page.unroute(held)
+    }
+    assertNoFaults(page)
+  })
+
+  it('lists the session of this browser first, then the others by their last use', async () => {
+    const page = await opened.open()
+    await logInOn(page, await createPatient())
+    const session = (device: string, minute: number, current = false) => ({
+      sid: device,
+      current,
+      device,
+      lastUsedAt: `2026-01-01T10:0${minute}:00.000Z`,
+    })
+    const items = [session('old', 1), session('newest', 5), session('here', 2, true), session('newer', 3)]
+    const json = { items, page: { limit: 50, next: null } }
+    await page.route(/\/auth\/sessions/, (route) => route.fulfill({ json }))
+    await menu(page, 'Account').click()
+    await page.getByText('newest').first().waitFor()
+    const names = await page.locator('li:has(p.help) strong').allTextContents()
+    assert.deepEqual(names, ['here', 'newest', 'newer', 'old'])
   })
 })

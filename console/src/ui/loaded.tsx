@@ -28,6 +28,19 @@ export function Loaded<T>({ query, lines, children }: LoadedProps<T>) {
   )
 }
 
+/**
+ * How many parts of a page to show: from the top to the first whose query has no answer yet. Parts that came in another order
+ * would push away what the reader is about to tap. What has been shown stays.
+ * @returns Infinity once all have been shown
+ */
+export function useShownParts(queries: readonly Pick<UseQueryResult, 'isLoading'>[]): number {
+  const [shown, setShown] = useState(0)
+  const firstLoading = queries.findIndex(({ isLoading }) => isLoading)
+  const next = firstLoading === -1 ? Number.POSITIVE_INFINITY : Math.max(shown, firstLoading + 1)
+  if (next !== shown) setShown(next)
+  return next
+}
+
 type Access = 'unknown' | 'granted' | 'refused' | 'ended'
 
 /** Whether the reader may see what a query reads. Who saw it before learns that this has ended. */

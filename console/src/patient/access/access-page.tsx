@@ -1,9 +1,11 @@
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query'
 import { participantsQuery, plansQuery } from '../../model/health-record.ts'
+import { helpersQuery } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
+import { Loaded, useShownParts } from '../../ui/loaded.tsx'
+import { Skeleton } from '../../ui/skeleton.tsx'
 import { AccessLog } from './access-log.tsx'
 import { AdmittedApps } from './admitted-apps.tsx'
 import { Helpers } from './helpers.tsx'
@@ -14,9 +16,29 @@ import { ParticipantRow } from './participant-row.tsx'
 export default function AccessPage({ me: { ehrId, mvUid } }: PageProps) {
   const t = useText()
   const plans = useQuery(plansQuery(ehrId))
+  const lists = useQueries({
+    queries: (plans.data ?? []).map(({ id }) => participantsQuery(ehrId, id)),
+  })
+  const parts = [plans, ...lists, useQuery(helpersQuery(mvUid))]
+  const isShown = useShownParts(parts) === Number.POSITIVE_INFINITY
   return (
     <>
       <Heading title={t('access.title')} />
+      {isShown ? <Accesses ehrId={ehrId} mvUid={mvUid} plans={plans} /> : <Skeleton lines={8} />}
+    </>
+  )
+}
+
+interface AccessesProps {
+  ehrId: string
+  mvUid: string
+  plans: UseQueryResult<readonly PlanName[]>
+}
+
+function Accesses({ ehrId, mvUid, plans }: AccessesProps) {
+  const t = useText()
+  return (
+    <>
       <section aria-labelledby="people">
         <h2 id="people">{t('access.people')}</h2>
         <Loaded query={plans}>
@@ -41,7 +63,12 @@ export default function AccessPage({ me: { ehrId, mvUid } }: PageProps) {
   )
 }
 
-function Participants({ ehrId, plans }: { ehrId: string; plans: readonly { id: string; name: string }[] }) {
+interface PlanName {
+  id: string
+  name: string
+}
+
+function Participants({ ehrId, plans }: { ehrId: string; plans: readonly PlanName[] }) {
   const t = useText()
   const lists = useQueries({ queries: plans.map(({ id }) => participantsQuery(ehrId, id)) })
   const isEmpty = lists.every(({ data }) => data?.length === 0)

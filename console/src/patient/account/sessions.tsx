@@ -14,10 +14,23 @@ const sessionsQuery = (mvUid: string) =>
     ...READ_ON_RETURN,
   })
 
+interface Session {
+  sid: string
+  current: boolean
+  device: string | null
+  lastUsedAt: string
+}
+
 interface SessionRowProps {
   mvUid: string
-  session: { sid: string; current: boolean; device: string | null; lastUsedAt: string }
+  session: Session
 }
+
+/** That of this browser first, then the one that was used last. */
+const inOrder = (sessions: readonly Session[]): Session[] =>
+  sessions.toSorted(
+    (a, b) => Number(b.current) - Number(a.current) || b.lastUsedAt.localeCompare(a.lastUsedAt),
+  )
 
 /** Browsers call themselves by long names: the program and the system are enough to recognise one. */
 const deviceName = (device: string | null): string | undefined => {
@@ -33,7 +46,7 @@ export function Sessions({ mvUid }: { mvUid: string }) {
     <Loaded query={sessions}>
       {(items) => (
         <ul className="rows">
-          {items.map((session) => (
+          {inOrder(items).map((session) => (
             <SessionRow key={session.sid} mvUid={mvUid} session={session} />
           ))}
         </ul>

@@ -17,7 +17,7 @@ export function PatientBanner({ ehrId, isHeading }: PatientBannerProps) {
   const t = useText()
   const banner = useQuery(bannerQuery(ehrId))
   return (
-    <Loaded query={banner} lines={2}>
+    <Loaded query={banner} lines={3}>
       {({ name, birthDate, gender, reactions }) => (
         <section className="panel banner" aria-label={t('patient.banner')}>
           <PatientName name={name ?? t('patient.unnamed', { ehrId })} isHeading={isHeading} />

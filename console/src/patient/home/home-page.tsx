@@ -6,7 +6,7 @@ import { newestValues } from '../../model/newest-values.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
+import { Loaded, useShownParts } from '../../ui/loaded.tsx'
 import { allTopicsQuery } from '../messages/topic-queries.ts'
 import { QueuedMeasurements } from '../queue/queued-measurements.tsx'
 import { NewestList } from './newest-list.tsx'
@@ -22,6 +22,7 @@ export default function HomePage({ me }: PageProps) {
   const tasks = useQuery(tasksQuery(ehrId))
   const topics = useQuery({ ...allTopicsQuery(ehrId), enabled: mayRead })
   const visitors = useQuery({ ...visitorsQuery(ehrId), enabled: !acts })
+  const partCount = useShownParts([tasks, graph, topics, visitors])
   return (
     <>
       <Heading title={acts ? t('home.of', { name }) : t('home.hello', { name })} />
@@ -37,11 +38,13 @@ export default function HomePage({ me }: PageProps) {
         <h2 id="tasks">{t('home.tasks')}</h2>
         <Loaded query={tasks}>{(items) => <TaskList ehrId={ehrId} mvUid={mvUid} tasks={items} />}</Loaded>
       </section>
-      <section aria-labelledby="newest">
-        <h2 id="newest">{t('home.newest')}</h2>
-        <Loaded query={graph}>{({ series }) => <NewestList values={newestValues(series)} />}</Loaded>
-      </section>
-      {mayRead && (
+      {partCount > 1 && (
+        <section aria-labelledby="newest">
+          <h2 id="newest">{t('home.newest')}</h2>
+          <Loaded query={graph}>{({ series }) => <NewestList values={newestValues(series)} />}</Loaded>
+        </section>
+      )}
+      {mayRead && partCount > 2 && (
         <section aria-labelledby="unread">
           <h2 id="unread">{t('messages.title')}</h2>
           <Loaded query={topics}>
@@ -49,7 +52,7 @@ export default function HomePage({ me }: PageProps) {
           </Loaded>
         </section>
       )}
-      {!acts && (
+      {!acts && partCount > 3 && (
         <section aria-labelledby="visitors">
           <h2 id="visitors">{t('home.visitors')}</h2>
           <Loaded query={visitors}>{(items) => <Visitors entries={items} />}</Loaded>

@@ -1,19 +1,23 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQueries, useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
 import { type CarePlan, mayWrite, participantsQuery, planQuery } from '../../model/health-record.ts'
 import { type Me, mayAct, recordPath } from '../../model/me.ts'
 import { formatDate } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
-import { Loaded } from '../../ui/loaded.tsx'
+import { Loaded, useShownParts } from '../../ui/loaded.tsx'
 import { HistoryLink } from '../history/history-link.tsx'
 import { DueDate, TaskRows } from '../home/task-list.tsx'
 import { PlanFacts } from './plan-facts.tsx'
 
 /** The goals and open tasks of care plans. */
-export const Plans = ({ me, ids }: { me: Me; ids: readonly string[] }) =>
-  ids.map((id) =>
-    me.isPatient ? <OwnPlan key={id} me={me} id={id} /> : <PatientPlan key={id} me={me} id={id} />,
-  )
+export function Plans({ me, ids }: { me: Me; ids: readonly string[] }) {
+  const partCount = useShownParts(useQueries({ queries: ids.map((id) => planQuery(me.ehrId, id)) }))
+  return ids
+    .slice(0, partCount)
+    .map((id) =>
+      me.isPatient ? <OwnPlan key={id} me={me} id={id} /> : <PatientPlan key={id} me={me} id={id} />,
+    )
+}
 
 interface PlanIdProps {
   me: Me
