@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { elementAt } from '../../records/fhir/element-paths.ts'
 import { TERMINOLOGY } from '../../records/fhir/elements.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
+import { escapeMarkup } from '../../schemas/text/escape-markup.ts'
 import { BundleLimits } from '../bundles/bundle-limits.ts'
 
 const LOINC = 'http://loinc.org'
@@ -41,9 +42,6 @@ const SECTIONS: readonly SummarySection[] = [
 /** The most entries of a section. */
 const MAX_ENTRIES = '1000'
 
-const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
-
 interface DescribedValue {
   code?: { text?: string }
   valueQuantity?: { value: number; unit: string }
@@ -80,7 +78,7 @@ function describe(resource: DescribedResource): string {
 }
 
 const narrative = (resources: readonly FhirResource[], ifEmpty: string) => {
-  const lines = resources.map((one) => `<li>${escapeHtml(describe(one))}</li>`).join('')
+  const lines = resources.map((one) => `<li>${escapeMarkup(describe(one))}</li>`).join('')
   const content = lines === '' ? `<p>${ifEmpty}</p>` : `<ul>${lines}</ul>`
   return { status: 'generated', div: `<div xmlns="http://www.w3.org/1999/xhtml">${content}</div>` }
 }

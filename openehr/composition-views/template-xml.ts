@@ -1,11 +1,10 @@
+import { escapeText } from '../formats/xml.ts'
 import { ENCOUNTER_ARCHETYPE } from './composition-parts.ts'
 import type { CompositionHead } from './composition-view.ts'
 
 const XSI_DECLARATION = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
 
 export const xmlElement = (name: string, ...inner: string[]): string => `<${name}>${inner.join('')}</${name}>`
-
-const escapeXml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 
 type OccurrenceRange = readonly [lower: number, upper: number | undefined]
 
@@ -65,14 +64,14 @@ export const primitiveXml = (rmType: string, type: string, ...inner: string[]): 
 export const quantityXml = (units: string, bounds: OccurrenceRange): string =>
   nodeXml(
     { name: 'children', type: 'C_DV_QUANTITY', rmType: 'DV_QUANTITY', occurrences: EXACTLY_ONE, nodeId: '' },
-    xmlElement('list', rangeXml('magnitude', bounds), xmlElement('units', escapeXml(units))),
+    xmlElement('list', rangeXml('magnitude', bounds), xmlElement('units', escapeText(units))),
   )
 
 const termDefinitionsXml = (texts: readonly (readonly [code: string, text: string])[]): string =>
   texts
     .map(
       ([code, text]) =>
-        `<term_definitions code="${code}"><items id="text">${escapeXml(text)}</items><items id="description">${escapeXml(text)}</items></term_definitions>`,
+        `<term_definitions code="${code}"><items id="text">${escapeText(text)}</items><items id="description">${escapeText(text)}</items></term_definitions>`,
     )
     .join('')
 
@@ -129,7 +128,7 @@ const descriptionXml = (name: string): string =>
     'description',
     '<original_author id="name">Health Record Service</original_author>',
     '<lifecycle_state>published</lifecycle_state>',
-    xmlElement('details', languageXml, xmlElement('purpose', `Records ${escapeXml(name.toLowerCase())}.`)),
+    xmlElement('details', languageXml, xmlElement('purpose', `Records ${escapeText(name.toLowerCase())}.`)),
   )
 
 /** The operational template (OPT 1.4) of compositions with such an entry. */
@@ -145,7 +144,7 @@ export function templateXml({ templateId, name }: CompositionHead, entry: string
     languageXml,
     descriptionXml(name),
     xmlElement('template_id', xmlElement('value', templateId)),
-    xmlElement('concept', escapeXml(name)),
+    xmlElement('concept', escapeText(name)),
     definition,
   ]
   return `<?xml version="1.0" encoding="utf-8"?>\n<template ${XSI_DECLARATION} xmlns="http://schemas.openehr.org/v1">${parts.join('')}</template>\n`

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 import type { Request } from 'express'
 import type { InterfaceLanguage } from '../../schemas/code-lists.ts'
+import { escapeMarkup } from '../../schemas/text/escape-markup.ts'
 import type { Context } from '../operation/context.ts'
 import type { Terms } from '../operation/services.ts'
 import { rawBody } from '../reply/body-media.ts'
@@ -118,13 +119,10 @@ export function markup(parts: TemplateStringsArray, ...values: (string | Markup 
   const source = (value: string | Markup | Markup[]): string =>
     [value]
       .flat()
-      .map((one) => (one instanceof Markup ? one.source : escapeHtml(one)))
+      .map((one) => (one instanceof Markup ? one.source : escapeMarkup(one)))
       .join('')
   return new Markup(parts.map((part, i) => (i === 0 ? part : source(values[i - 1] ?? '') + part)).join(''))
 }
-
-const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
 /**
  * Renders a time in the time zone of the reader; if unknown, the browser converts it.

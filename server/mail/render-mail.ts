@@ -1,3 +1,4 @@
+import { escapeMarkup } from '../../schemas/text/escape-markup.ts'
 import { type MailTemplate, mailTemplates, type TemplateName } from './mail-templates.ts'
 
 export interface RenderedMail {
@@ -28,9 +29,9 @@ export function renderMail(
   const plain = (line: string) => fillTemplate(line, data)
   const address = action ? plain(link) : ''
   const paragraphs = (lines: string[]) =>
-    lines.map(plain).flatMap((line) => (line === '' ? [] : [`<p>${escapeHtml(line)}</p>`]))
+    lines.map(plain).flatMap((line) => (line === '' ? [] : [`<p>${escapeMarkup(line)}</p>`]))
   const anchor =
-    action && address ? [`<p><a href="${escapeHtml(address)}">${escapeHtml(plain(action))}</a></p>`] : []
+    action && address ? [`<p><a href="${escapeMarkup(address)}">${escapeMarkup(plain(action))}</a></p>`] : []
   return {
     subject: plain(subject),
     text: [...before.map(plain), address, ...after.map(plain)].filter(Boolean).join('\n\n'),
@@ -50,8 +51,4 @@ function fillTemplate(text: string, data: Record<string, string>): string {
     if (value === undefined) throw new Error(`The mail needs the value ${name}`)
     return value
   })
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

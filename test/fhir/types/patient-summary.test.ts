@@ -48,7 +48,7 @@ describe('the International Patient Summary', () => {
     const [, , ...rest] = document.entry.map(({ fullUrl }: Json) => fullUrl)
     assert.equal(rest.length, references.length)
     for (const [i, url] of rest.entries()) assert.ok(url.endsWith(`/fhir/R4/${references[i]}`), url)
-    assert.match(sectionsOf(document)[0].text.div, /<li>Metformin &lt;b&gt;<\/li>/)
+    assert.match(sectionsOf(document)[0].text.div, /<li>Metformin &#60;b&#62;<\/li>/)
   })
 
   it('leaves out what is not so, and says how sure the rest is', async () => {
