@@ -36,15 +36,15 @@ export function withFolderUids(folder: RmObject, seed: string): RmObject {
     counts.set(name, same + 1)
     const path = `${seed}/${name}${same || ''}`
     return withFolderUids(
-      { ...one, uid: one.uid ?? { _type: 'HIER_OBJECT_ID', value: uuidFrom(path) } },
+      { ...one, uid: one.uid ?? { _type: 'HIER_OBJECT_ID', value: folderUuidFrom(path) } },
       path,
     )
   })
   return { ...folder, folders }
 }
 
-/** A UUID (version 8) that follows from a text. */
-const uuidFrom = (text: string): string =>
+/** A UUID that follows from a text. It differs from that of `uuidFromText`: the uids of stored folders must stay. */
+const folderUuidFrom = (text: string): string =>
   createHash('sha256')
     .update(text)
     .digest('hex')

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { Values } from '../../records/ehr-records/kind.ts'
 import { validateNewRecord } from '../../records/ehr-records/validation/record-validation.ts'
 import { isPresent } from '../../records/measurements/dependent-fields.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
+import { idFromText } from '../../records/store/documents/ids.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import { withUtcOffset } from '../../schemas/time/iso-time.ts'
@@ -68,7 +68,7 @@ export function fromComposition(
       const eventKey = [parents.compositionId, kind.path, record.timestamp].join('/')
       const nth = times.get(eventKey) ?? 0
       times.set(eventKey, nth + 1)
-      measurements.push({ kind, id: derivedId(`${eventKey}/${nth}`), record })
+      measurements.push({ kind, id: idFromText(`${eventKey}/${nth}`), record })
       if (measurements.length === MAX_MEASUREMENTS) return measurements
     }
   }
@@ -153,15 +153,4 @@ function readNumber(quantityValue: RmObject | undefined): { value: number; unit:
       ? [magnitude as number, String(units)]
       : [((numerator as number) * 100) / (denominator as number), '%']
   return Number.isFinite(value) ? { value, unit } : undefined
-}
-
-const ID_CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
-
-/** Derives an id from a text, in the same form as all record ids. */
-function derivedId(text: string): string {
-  const bytes = createHash('sha256').update(text).digest()
-  return Array.from(
-    { length: 10 },
-    (_, i) => ID_CHARACTERS[bytes.readUInt16BE(2 * i) % ID_CHARACTERS.length],
-  ).join('')
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { DataPoint, SchemaId } from '../../schemas/measurements/data-point.ts'
 import { toLocalTime } from '../../schemas/time/iso-time.ts'
 import type { Values } from '../ehr-records/kind.ts'
+import { uuidFromText } from '../store/documents/ids.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import { omhUnitValue, type Quantity } from './quantities/quantity.ts'
 
@@ -117,12 +117,4 @@ export function toDataPoint(
   const times = { source_creation_date_time: createdAt, creation_date_time: createdAt }
   const header = { uuid, id: uuid, schema_id: schema, ...times, user_id: ehrId, ...how }
   return { header: { ...header, acquisition_provenance: provenance }, body: { ...content } }
-}
-
-/** A UUID that is always the same for the same text: version 8 of RFC 9562, from its SHA-256. */
-function uuidFromText(text: string): string {
-  const hex = createHash('sha256').update(text).digest('hex')
-  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16)
-  const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant + hex.slice(17, 20)]
-  return [...parts, hex.slice(20, 32)].join('-')
 }

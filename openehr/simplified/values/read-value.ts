@@ -108,7 +108,7 @@ function setAt(object: RmObject, path: readonly string[], value: unknown, readin
   for (const name of path.slice(0, -1)) {
     if (name === 'defining_code') place._type = 'DV_CODED_TEXT'
     const type = findRmClass(place._type)?.attributes.get(name)?.type ?? ''
-    place[name] ??= type === 'OBJECT_ID' ? newId(place, value, reading) : newObject(type, name, reading)
+    place[name] ??= type === 'OBJECT_ID' ? newObjectId(place, value, reading) : newObject(type, name, reading)
     place = place[name] as RmObject
   }
   const name = path.at(-1) as string
@@ -117,7 +117,7 @@ function setAt(object: RmObject, path: readonly string[], value: unknown, readin
 }
 
 /** References to versions have their ids, those to persons ids of other systems. An id with a scheme is a GENERIC_ID. */
-function newId({ _type }: RmObject, value: unknown, { idScheme }: Reading): RmObject {
+function newObjectId({ _type }: RmObject, value: unknown, { idScheme }: Reading): RmObject {
   if (String(value).includes('::')) return { _type: 'OBJECT_VERSION_ID' }
   return idScheme !== undefined && _type !== 'LOCATABLE_REF'
     ? { _type: 'GENERIC_ID', scheme: idScheme }

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, randomInt } from 'node:crypto'
+import { createHash, createHmac, randomBytes, randomInt } from 'node:crypto'
 
 const ID_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
@@ -48,6 +48,20 @@ function formatUuid(bytes: Buffer, version: number): string {
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | (version << 4), 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** A UUID that is always the same for the same text: version 8 of RFC 9562. */
+export const uuidFromText = (text: string): string => formatUuid(sha256(text).subarray(0, 16), 8)
+
+/** An id in the form of {@link newId} that is always the same for the same text. */
+export function idFromText(text: string): string {
+  const bytes = sha256(text)
+  return Array.from(
+    { length: 10 },
+    (_, i) => ID_ALPHABET[bytes.readUInt16BE(2 * i) % ID_ALPHABET.length],
+  ).join('')
 }
 
 /** Generates the ids of new records. */
