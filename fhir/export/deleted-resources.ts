@@ -3,14 +3,10 @@ import type { RecordChange } from '../../records/history/changes.ts'
 import { listChanges } from '../../records/history/listed-changes.ts'
 import { documentCollection } from '../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { decodeCursorParts, encodeCursorParts } from '../../records/store/reading/cursor.ts'
 import { accessesByEhr } from '../../records/store/resource.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
-import {
-  decodeSearchCursor,
-  encodeSearchCursor,
-  invalidSearchCursor,
-  isTime,
-} from '../search/search-cursor.ts'
+import { invalidSearchCursor, isTime } from '../search/search-cursor.ts'
 import { limitVersions } from '../sources/app-limits.ts'
 import type {
   ExportSource,
@@ -56,7 +52,7 @@ export const deletedResources = (
       entry: versions.map(({ type, id }) => ({ request: { method: 'DELETE', url: `${type}/${id}` } })),
     }))
     const following = changes[limit]
-    const next = following && encodeSearchCursor([following.at.getTime(), following.changeId])
+    const next = following && encodeCursorParts([following.at.getTime(), following.changeId])
     return { resources, ...(next !== undefined && { next }) }
   },
 })
@@ -77,7 +73,7 @@ async function keepDeleted(
 }
 
 function decodePlace(after: string) {
-  const [at, changeId] = decodeSearchCursor(after)
+  const [at, changeId] = decodeCursorParts(after)
   if (!isTime(at) || typeof changeId !== 'string') throw invalidSearchCursor()
   return { at: new Date(at), changeId }
 }

@@ -2,17 +2,13 @@ import { findSearchedEhrs, queryAccesses } from '../../records/ehrs/rights/query
 import { type ChangePlace, type ListedChange, listChanges } from '../../records/history/listed-changes.ts'
 import { helperActOf } from '../../records/kinds.ts'
 import { type Caller, isReadableByHelper } from '../../records/store/documents/caller.ts'
+import { decodeCursorParts, encodeCursorParts } from '../../records/store/reading/cursor.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import { accessesByEhr } from '../../records/store/resource.ts'
 import type { HistoryKey } from '../../records/store/writing/history.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { parsePage, parsePatients, parseSince, type SearchParameters } from '../search/parse-search.ts'
-import {
-  decodeSearchCursor,
-  encodeSearchCursor,
-  invalidSearchCursor,
-  isTime,
-} from '../search/search-cursor.ts'
+import { invalidSearchCursor, isTime } from '../search/search-cursor.ts'
 import { limitVersions, mayFind } from '../sources/app-limits.ts'
 import type {
   FhirServices,
@@ -143,11 +139,11 @@ async function auditChanges(
 }
 
 const encodePosition = ({ at, changeId, offset }: Position): string =>
-  encodeSearchCursor([at.getTime(), changeId, offset])
+  encodeCursorParts([at.getTime(), changeId, offset])
 
 /** @throws InvalidInput */
 function decodePosition(cursor: string): Position {
-  const [at, changeId, offset] = decodeSearchCursor(cursor)
+  const [at, changeId, offset] = decodeCursorParts(cursor)
   if (!isTime(at) || typeof changeId !== 'string' || typeof offset !== 'number') throw invalidSearchCursor()
   return { at: new Date(at), changeId, offset }
 }

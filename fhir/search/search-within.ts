@@ -1,11 +1,12 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { ReadBudget } from '../../records/limits/read-limits.ts'
+import { decodeCursorParts, encodeCursorParts } from '../../records/store/reading/cursor.ts'
 import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import { ifNotFound } from '../../schemas/errors.ts'
 import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources } from '../sources/resource-source.ts'
-import { decodeSearchCursor, encodeSearchCursor, invalidSearchCursor } from './search-cursor.ts'
+import { invalidSearchCursor } from './search-cursor.ts'
 
 /** The compartment of a search, such as a patient. */
 interface SearchScope<T> {
@@ -100,7 +101,7 @@ export async function searchSequentially(
   }
   // No page may follow without a resource.
   while (after === undefined && index < sources && (await isEmpty(find(index, 1)))) index += 1
-  return { resources, ...(index < sources && { next: encodeSearchCursor([index, after ?? null]) }) }
+  return { resources, ...(index < sources && { next: encodeCursorParts([index, after ?? null]) }) }
 }
 
 async function isEmpty(part: Promise<PartOfPage>): Promise<boolean> {
@@ -119,7 +120,7 @@ const START: Position = { index: 0, after: undefined }
 
 /** @throws InvalidInput */
 function decodePosition(cursor: string): Position {
-  const [index, after] = decodeSearchCursor(cursor)
+  const [index, after] = decodeCursorParts(cursor)
   if (!Number.isInteger(index) || Number(index) < 0 || !(after === null || typeof after === 'string'))
     throw invalidSearchCursor()
   return { index: Number(index), after: after ?? undefined }

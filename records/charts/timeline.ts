@@ -26,12 +26,7 @@ import {
   type ParseFormat,
   type SavedRecord,
 } from '../store/documents/parse-format.ts'
-import {
-  type CursorPosition,
-  decodeCursor,
-  encodeCursor,
-  invalidCursorError,
-} from '../store/reading/cursor.ts'
+import { type CursorPosition, decodeTimeCursor, encodeCursor } from '../store/reading/cursor.ts'
 import { toMongoFilter } from '../store/reading/filter.ts'
 import type { SortOrder } from '../store/reading/pages.ts'
 import { accessesByEhr } from '../store/resource.ts'
@@ -120,7 +115,7 @@ export class Timelines {
     query: TimelineQuery,
   ): Promise<{ lines: TimelineEntry[]; next: string | null; prev: string | null }> {
     const { limit, cursor, order = 'desc' } = query
-    const after = cursor === undefined ? undefined : decodePosition(order, cursor)
+    const after = cursor === undefined ? undefined : decodeTimeCursor(cursorListOf(order), cursor)
     const direction = (order === 'asc') === !after?.isBackward ? 1 : -1
     const ofEhr = { ehrId }
     const streams = this.#kinds.flatMap((source) => streamsOf(source, query))
@@ -189,13 +184,6 @@ const hasTimelineLine = (kind: ClassKind): kind is TimelineKind['kind'] => kind.
 
 /** A cursor is only valid for the order in which it was issued. */
 const cursorListOf = (order: SortOrder): string => `${TIMELINE_LIST}.${order}`
-
-/** @throws MalformedRequest */
-function decodePosition(order: SortOrder, cursor: string): CursorPosition & { value: Date } {
-  const { value, ...position } = decodeCursor(cursorListOf(order), cursor)
-  if (!(value instanceof Date)) throw invalidCursorError()
-  return { value, ...position }
-}
 
 /** The cursor positions of the next and the previous page, if there are any. */
 function neighbouringPositions(

@@ -10,13 +10,7 @@ import { createReadLimits, readDocuments } from '../limits/read-limits.ts'
 import { type Caller, permissionFilter } from '../store/documents/caller.ts'
 import { canRead } from '../store/documents/database.ts'
 import { createParseFormat, type ParseFormat, type SavedRecord } from '../store/documents/parse-format.ts'
-import {
-  type CursorPosition,
-  decodeCursor,
-  encodeCursor,
-  filterAfter,
-  invalidCursorError,
-} from '../store/reading/cursor.ts'
+import { type CursorPosition, decodeTimeCursor, encodeCursor, filterAfter } from '../store/reading/cursor.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import { accessesByEhr } from '../store/resource.ts'
 import { type HistoryEntry, historyCollection } from '../store/writing/history.ts'
@@ -87,7 +81,7 @@ export class DeletedRecords {
     { limit, cursor }: PageRequest,
     type?: string,
   ): Promise<Page<DeletedRecord>> {
-    const from = cursor === undefined ? undefined : decodePosition(cursor)
+    const from = cursor === undefined ? undefined : decodeTimeCursor(DELETED_LIST, cursor)
     const isReadable = await canRead(this.#context, caller, 'Ehr', { _id: ehrId })
     const { found, next } = isReadable
       ? await this.#findDeletions(caller, ehrId, { limit, from, type })
@@ -180,10 +174,3 @@ export class DeletedRecords {
 }
 
 const positionOf = ({ at, _id }: Pick<HistoryEntry, 'at' | '_id'>): CursorPosition => ({ value: at, id: _id })
-
-/** @throws MalformedRequest */
-function decodePosition(cursor: string): CursorPosition {
-  const position = decodeCursor(DELETED_LIST, cursor)
-  if (!(position.value instanceof Date)) throw invalidCursorError()
-  return position
-}

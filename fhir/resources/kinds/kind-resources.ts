@@ -2,10 +2,10 @@ import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import type { ChangedRecord, RecordChange } from '../../../records/history/changes.ts'
 import { mapInSlices, TimeSlice } from '../../../records/limits/time-slice.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
+import { decodeCursorParts, encodeCursorParts } from '../../../records/store/reading/cursor.ts'
 import type { PageRequest } from '../../../records/store/reading/pages.ts'
 import type { AuditedReads } from '../../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { decodeSearchCursor, encodeSearchCursor } from '../../search/search-cursor.ts'
 import type { ResourceSearch, SearchCriteria } from '../../sources/resource-search.ts'
 import type {
   ExportSource,
@@ -144,7 +144,7 @@ export class KindResources implements ResourceSource {
     { ehrId, since, after, limit }: Parameters<ExportSource['exportPage']>[1],
     reads: AuditedReads,
   ): Promise<FoundResources> {
-    const [index = 0, cursor] = (after === null ? [] : decodeSearchCursor(after)) as [number?, string?]
+    const [index = 0, cursor] = (after === null ? [] : decodeCursorParts(after)) as [number?, string?]
     const streamsOfCollection = this.#source.streams.filter(
       ({ kind }) => kind.collection === this.collections[index],
     )
@@ -159,9 +159,9 @@ export class KindResources implements ResourceSource {
         .filter((stream) => stream.isIn(record as RecordWithMetadata))
         .map((stream) => renderStream(stream, record))
     const resources = await mapInSlices<object, FhirResource[]>(items, show, new TimeSlice())
-    if (next !== null) return { resources: resources.flat(), next: encodeSearchCursor([index, next]) }
+    if (next !== null) return { resources: resources.flat(), next: encodeCursorParts([index, next]) }
     const isLast = index + 1 === this.collections.length
-    return { resources: resources.flat(), ...(!isLast && { next: encodeSearchCursor([index + 1]) }) }
+    return { resources: resources.flat(), ...(!isLast && { next: encodeCursorParts([index + 1]) }) }
   }
 
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {

@@ -4,15 +4,11 @@ import { findEhrContents } from '../../../records/ehr-records/nonempty-collectio
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { CursorPosition } from '../../../records/store/reading/cursor.ts'
+import { decodeCursorParts, encodeCursorParts } from '../../../records/store/reading/cursor.ts'
 import { type AuditedReads, runAuditedReads } from '../../../records/store/writing/transaction.ts'
 import { ifNotFound } from '../../../schemas/errors.ts'
 import { type RecordConditions, recordConditionsOf } from '../../search/search-conditions.ts'
-import {
-  decodeSearchCursor,
-  encodeSearchCursor,
-  invalidSearchCursor,
-  isTime,
-} from '../../search/search-cursor.ts'
+import { invalidSearchCursor, isTime } from '../../search/search-cursor.ts'
 import type { ResourceSearch, SearchCriteria } from '../../sources/resource-search.ts'
 import type { FoundResources, RecordsOf } from '../../sources/resource-source.ts'
 import { isPatientCriterion, searchedEhrIds } from '../patients-of-caller.ts'
@@ -194,12 +190,12 @@ function nextPosition(
 
 function encodePosition({ completeUpTo, partlyShown }: Position): string {
   const partlyShownKey = partlyShown ? [partlyShown.sortTime, partlyShown.id, partlyShown.suffix] : []
-  return encodeSearchCursor([completeUpTo?.sortTime ?? null, completeUpTo?.id ?? '', ...partlyShownKey])
+  return encodeCursorParts([completeUpTo?.sortTime ?? null, completeUpTo?.id ?? '', ...partlyShownKey])
 }
 
 /** @throws InvalidInput */
 function decodePosition(text: string): Position {
-  const [time, id, ...partlyShownKey] = decodeSearchCursor(text)
+  const [time, id, ...partlyShownKey] = decodeCursorParts(text)
   const [partTime, partId, suffix] = partlyShownKey
   const completeUpTo = time === null && id === '' ? undefined : decodeKey(time, id)
   if (partlyShownKey.length === 0 && completeUpTo) return { completeUpTo, partlyShown: undefined }

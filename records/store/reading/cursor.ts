@@ -15,17 +15,24 @@ export const qualifiedListName = (collection: string, list: string): string => `
 export function encodeCursor(list: string, { value, id, isBackward }: CursorPosition): string {
   const [tag, encodedValue] = value instanceof Date ? ['d', value.getTime()] : ['v', value]
   const parts = [list, tag, encodedValue, id, ...(isBackward ? [BACKWARD_TAG] : [])]
-  return Buffer.from(JSON.stringify(parts)).toString('base64url')
+  return encodeCursorParts(parts)
 }
 
 const BACKWARD_TAG = 'back'
 
 /** @throws MalformedRequest for anything but a cursor of this list */
 export function decodeCursor(list: string, cursor: string): CursorPosition {
-  const [listName, tag, encodedValue, id, way] = parseCursor(cursor)
+  const [listName, tag, encodedValue, id, way] = decodeCursorParts(cursor)
   const value = tag === 'd' && typeof encodedValue === 'number' ? new Date(encodedValue) : encodedValue
   if (listName !== list || typeof id !== 'string' || !isSortableValue(value)) throw invalidCursorError()
   return way === BACKWARD_TAG ? { value, id, isBackward: true } : { value, id }
+}
+
+/** Decodes the cursor of a list that is sorted by a time. @throws MalformedRequest */
+export function decodeTimeCursor(list: string, cursor: string): CursorPosition & { value: Date } {
+  const { value, ...position } = decodeCursor(list, cursor)
+  if (!(value instanceof Date)) throw invalidCursorError()
+  return { value, ...position }
 }
 
 export function invalidCursorError(): ServiceError {
@@ -38,7 +45,12 @@ function isSortableValue(value: unknown): value is CursorPosition['value'] {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value)
 }
 
-function parseCursor(cursor: string): unknown[] {
+/** An opaque cursor, safe in URLs. */
+export const encodeCursorParts = (parts: readonly unknown[]): string =>
+  Buffer.from(JSON.stringify(parts)).toString('base64url')
+
+/** The parts of a cursor, whose types the reader checks; none for another text. */
+export function decodeCursorParts(cursor: string): unknown[] {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
     return Array.isArray(parts) ? parts : []
