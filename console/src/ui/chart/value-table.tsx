@@ -2,8 +2,9 @@ import { useEffect, useMemo, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { saveFile } from '../../browser/save-file.ts'
 import { bandOf } from '../../model/newest-values.ts'
-import { bandName, formatMoment, formatNumber } from '../../texts/format.ts'
-import { useText } from '../../texts/translate.ts'
+import { bandName, decimalText, formatMoment, formatNumber, toLocalTime } from '../../texts/format.ts'
+import type { Language } from '../../texts/language.ts'
+import { currentLanguage, useText } from '../../texts/translate.ts'
 import { PageButtons, useTurnedPages } from '../table/page-buttons.tsx'
 import { Table } from '../table/table.tsx'
 import type { PlotSeries } from './plot.ts'
@@ -44,12 +45,21 @@ const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/
 
 const quote = (text: string) => `"${FORMULA.test(text) ? "'" : ''}${text.replaceAll('"', '""')}"`
 
-/** A CSV file, with times in UTC and decimal points, for spreadsheets and programs. */
+/** Spreadsheets otherwise take the letters for those of another alphabet. */
+const BYTE_ORDER_MARK = '\ufeff'
+
+/** Where numbers have a decimal comma, spreadsheets expect semicolons between values. */
+const separatorOf = (language: Language): string => (language === 'nl' ? ';' : ',')
+
+/** A CSV file as spreadsheets of the reader's language expect it, with local times as on the page. */
 function csvOf(heads: readonly string[], rows: readonly Row[]): Blob {
-  const lines = rows.map(([at, ...values]) => [new Date(at).toISOString(), ...values.map((one) => one ?? '')])
-  return new Blob([[heads.map(quote), ...lines].map((line) => line.join(',')).join('\r\n')], {
-    type: 'text/csv',
-  })
+  const lines = rows.map(([at, ...values]) => [
+    toLocalTime(new Date(at)).replace('T', ' '),
+    ...values.map((one) => (one === undefined ? '' : decimalText(one))),
+  ])
+  const separator = separatorOf(currentLanguage())
+  const text = [heads.map(quote), ...lines].map((line) => line.join(separator)).join('\r\n')
+  return new Blob([BYTE_ORDER_MARK + text], { type: 'text/csv;charset=utf-8' })
 }
 
 /** Whether the page is being printed. */
