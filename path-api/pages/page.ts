@@ -26,7 +26,7 @@ vertical-align:top;padding:.3rem 1rem .3rem 0;border-bottom:1px solid var(--line
 thead th{font-weight:bold}button{font:inherit;padding:.5rem 1.5rem;background:var(--link);color:var(--on);border:0;
 border-radius:.3rem;margin-right:.5rem}button.second{background:none;color:var(--link);
 box-shadow:inset 0 0 0 1px}li,[role=alert]{color:var(--bad)}footer{margin-top:3rem;border-top:1px solid var(--line);
-padding-top:.5rem;font-size:.9rem}.top{float:right;margin-left:1rem}.cards td,.cards th{overflow-wrap:break-word}
+padding-top:.5rem;font-size:.9rem}.top{float:right;margin-left:1rem}th,.cards td{overflow-wrap:break-word}
 @media(max-width:479px){.cards thead{position:absolute;clip-path:inset(50%)}.cards tr{display:block;
 border:1px solid var(--line);border-radius:.3rem;margin:.8rem 0;padding:.4rem .6rem}.cards td,.cards th{display:block;
 border:0;padding:.1rem 0}.cards [data-head]::before{content:attr(data-head) ": ";font-weight:bold}}`

@@ -7,6 +7,7 @@ import { service } from '../../harness/service/service.ts'
 import { assertNoFaults, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 import { assertTree, readTree } from './accessibility-trees.ts'
 import { createPatientAndNurse, NURSE_PAGES, PATIENT_PAGES } from './care-visitors.ts'
+import { findLayoutFaults } from './layout-faults.ts'
 import {
   ADMINISTRATOR_PAGES,
   ANALYST_PAGES,
@@ -84,6 +85,7 @@ async function assertFits(page: Page): Promise<void> {
     await page.setViewportSize({ ...USUAL_SIZE, width })
     const found = Number(await page.evaluate('document.documentElement.scrollWidth'))
     assert.ok(found <= width, `it is ${found} px wide on ${width} px`)
+    assert.deepEqual(await findLayoutFaults(page), {}, `on ${width} px`)
   }
   await page.setViewportSize(USUAL_SIZE)
 }

@@ -9,7 +9,7 @@ import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { PageButtons, PLAIN_LABELS, useTurnedPages } from '../../ui/table/page-buttons.tsx'
-import { Table } from '../../ui/table/table.tsx'
+import { Table, type TableRow } from '../../ui/table/table.tsx'
 import { type Account, type AccountFilter, accountsQuery, STATES } from './accounts-query.ts'
 import { NewAccount } from './new-account.tsx'
 
@@ -81,11 +81,8 @@ function AccountList({ filter }: { filter: AccountFilter }) {
             <Table
               heads={[t('accounts.name'), t('login.email'), t('accounts.state'), t('accounts.roles')]}
               caption={<caption className="unseen">{t('accounts.title')}</caption>}
-            >
-              {items.map((account) => (
-                <AccountRow key={account.mvUid} account={account} />
-              ))}
-            </Table>
+              rows={items.map((account) => accountRow(t, account))}
+            />
             <PageButtons pages={pages} next={page.next} labels={PLAIN_LABELS} />
           </>
         )
@@ -94,16 +91,17 @@ function AccountList({ filter }: { filter: AccountFilter }) {
   )
 }
 
-function AccountRow({ account: { mvUid, name, email, state, roles } }: { account: Account }) {
-  const t = useText()
-  return (
-    <tr>
-      <th scope="row">
-        <Link to={`/admin/accounts/${mvUid}`}>{personName(name)}</Link>
-      </th>
-      <td>{email}</td>
-      <td>{t(`state.${state}`)}</td>
-      <td>{roles.map((role) => t(`role.${role}`)).join(', ')}</td>
-    </tr>
-  )
-}
+const accountRow = (
+  t: ReturnType<typeof useText>,
+  { mvUid, name, email, state, roles }: Account,
+): TableRow => ({
+  key: mvUid,
+  cells: [
+    <Link key="name" to={`/admin/accounts/${mvUid}`}>
+      {personName(name)}
+    </Link>,
+    email,
+    t(`state.${state}`),
+    roles.map((role) => t(`role.${role}`)).join(', '),
+  ],
+})

@@ -50,21 +50,14 @@ function Rows({ result: { columns, rows }, offset }: { result: AqlResult; offset
     <Table
       heads={['#', ...columns.map(({ name }) => name)]}
       caption={<caption className="unseen">{t('query.result')}</caption>}
-    >
-      {rows.map((row, at) => {
+      rows={rows.map((row, at) => {
         const number = offset + at + 1
-        return (
-          <tr key={number}>
-            <th scope="row">{number}</th>
-            {columns.map(({ name }, column) => (
-              <td key={name}>
-                <Cell value={row[column]} />
-              </td>
-            ))}
-          </tr>
-        )
+        return {
+          key: number,
+          cells: [number, ...columns.map(({ name }, column) => <Cell key={name} value={row[column]} />)],
+        }
       })}
-    </Table>
+    />
   )
 }
 

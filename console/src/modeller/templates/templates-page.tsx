@@ -24,19 +24,19 @@ export default function TemplatesPage() {
           <Table
             heads={[t('templates.id'), t('templates.concept'), t('templates.stored')]}
             caption={<caption className="unseen">{t('templates.title')}</caption>}
-          >
-            {items
+            rows={items
               .filter(({ template_id, concept }) => isFound(template_id, concept))
-              .map(({ template_id: id, concept, created_timestamp: at }) => (
-                <tr key={id}>
-                  <th scope="row">
-                    <Link to={`/templates/${encodeURIComponent(id)}`}>{id}</Link>
-                  </th>
-                  <td>{concept}</td>
-                  <td>{formatDate(at)}</td>
-                </tr>
-              ))}
-          </Table>
+              .map(({ template_id: id, concept, created_timestamp: at }) => ({
+                key: id,
+                cells: [
+                  <Link key="id" to={`/templates/${encodeURIComponent(id)}`}>
+                    {id}
+                  </Link>,
+                  concept,
+                  formatDate(at),
+                ],
+              }))}
+          />
         )}
       </Loaded>
     </>

@@ -4,7 +4,7 @@ import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { FindField, useFind } from '../../ui/table/find-field.tsx'
-import { Table } from '../../ui/table/table.tsx'
+import { Table, type TableRow } from '../../ui/table/table.tsx'
 import { FAMILIES, type Family, familyOf, type TypeDefinition, typesQuery } from './types-query.ts'
 
 /** The types of data, events and devices for which the service has no classes. */
@@ -53,13 +53,10 @@ function TypeList({ family }: { family: Family }) {
             <Table
               heads={[t('accounts.name'), t('types.type'), t('types.unit'), t('accounts.state')]}
               caption={<caption className="unseen">{t(`family.${family}`)}</caption>}
-            >
-              {items
+              rows={items
                 .filter(({ type, name }) => isFound(type, name))
-                .map((one) => (
-                  <TypeRow key={one.type} family={family} definition={one} />
-                ))}
-            </Table>
+                .map((one) => typeRow(t, family, one))}
+            />
           </>
         )
       }
@@ -67,17 +64,18 @@ function TypeList({ family }: { family: Family }) {
   )
 }
 
-function TypeRow({ family, definition }: { family: Family; definition: TypeDefinition }) {
-  const t = useText()
-  const { type, name, unit, retired, used } = definition
-  return (
-    <tr>
-      <th scope="row">
-        <Link to={`/types/${family}/${type}`}>{name}</Link>
-      </th>
-      <td>{type}</td>
-      <td>{unit}</td>
-      <td>{t(retired ? 'types.retired' : used ? 'types.used' : 'types.unused')}</td>
-    </tr>
-  )
-}
+const typeRow = (
+  t: ReturnType<typeof useText>,
+  family: Family,
+  { type, name, unit, retired, used }: TypeDefinition,
+): TableRow => ({
+  key: type,
+  cells: [
+    <Link key="name" to={`/types/${family}/${type}`}>
+      {name}
+    </Link>,
+    type,
+    unit,
+    t(retired ? 'types.retired' : used ? 'types.used' : 'types.unused'),
+  ],
+})

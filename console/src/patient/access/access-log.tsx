@@ -46,20 +46,17 @@ const accessedKind = (type: string): string =>
 function AccessTable({ items }: { items: readonly AccessEntry[] }) {
   const t = useText()
   return (
-    <Table heads={HEADS.map((head) => t(head))}>
-      {items.map(({ at, userName, onBehalfOf, action, type, outcome, requestId, ids }) => (
-        <tr key={`${requestId} ${type} ${action} ${ids[0]}`}>
-          <td>{formatMoment(at)}</td>
-          <th scope="row">
-            {personName(userName)}
-            {onBehalfOf !== null && `, ${t('access.forYou')}`}
-          </th>
-          <td>
-            {t(`action.${action}`)}: {accessedKind(type)}
-            {outcome !== 'done' && ` (${t('access.refused')})`}
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      heads={HEADS.map((head) => t(head))}
+      nameColumn={1}
+      rows={items.map(({ at, userName, onBehalfOf, action, type, outcome, requestId, ids }) => ({
+        key: `${requestId} ${type} ${action} ${ids[0]}`,
+        cells: [
+          formatMoment(at),
+          personName(userName) + (onBehalfOf === null ? '' : `, ${t('access.forYou')}`),
+          `${t(`action.${action}`)}: ${accessedKind(type)}${outcome === 'done' ? '' : ` (${t('access.refused')})`}`,
+        ],
+      }))}
+    />
   )
 }

@@ -122,18 +122,14 @@ function Differences({ me, kind: { words }, version, names }: DifferencesProps) 
     <Table
       heads={[t('history.field'), t('history.before'), t('history.after')]}
       caption={<caption className="unseen">{t('history.version', { number: version.version })}</caption>}
-    >
-      {version.differences.map(({ name, before, after }) => (
-        <tr key={name}>
-          <th scope="row">{fieldName(name)}</th>
-          <td>
-            <del>{textOf(name, before)}</del>
-          </td>
-          <td>
-            <ins>{textOf(name, after)}</ins>
-          </td>
-        </tr>
-      ))}
-    </Table>
+      rows={version.differences.map(({ name, before, after }) => ({
+        key: name,
+        cells: [
+          fieldName(name),
+          <del key="before">{textOf(name, before)}</del>,
+          <ins key="after">{textOf(name, after)}</ins>,
+        ],
+      }))}
+    />
   )
 }

@@ -19,21 +19,17 @@ export function MeasurementList({ me, path }: { me: Me; path: string }) {
         <Table
           heads={[t('chart.time'), ...names.map((name) => quantityName(name, name)), t('history.title')]}
           caption={<caption>{t('patient.latest')}</caption>}
-        >
-          {items.map((item) => (
-            <tr key={item.id}>
-              <th scope="row">{formatMoment(item.timestamp)}</th>
-              {names.map((name) => (
-                <td key={name}>{quantityText(item, name)}</td>
-              ))}
-              <td>
-                <Link to={`${recordPath(me)}/history/procedure/${path}/${item.id}`}>
-                  {t('history.show')} <span className="unseen">{formatMoment(item.timestamp)}</span>
-                </Link>
-              </td>
-            </tr>
-          ))}
-        </Table>
+          rows={items.map((item) => ({
+            key: item.id,
+            cells: [
+              formatMoment(item.timestamp),
+              ...names.map((name) => quantityText(item, name)),
+              <Link key="history" to={`${recordPath(me)}/history/procedure/${path}/${item.id}`}>
+                {t('history.show')} <span className="unseen">{formatMoment(item.timestamp)}</span>
+              </Link>,
+            ],
+          }))}
+        />
       )}
     </Loaded>
   )

@@ -69,22 +69,23 @@ function DeletedTable({ me, items }: { me: Me; items: readonly DeletedRecord[] }
   const t = useText()
   const names = namesIn(items)
   return (
-    <Table heads={HEADS.map((head) => t(head))}>
-      {items.map((record) => {
+    <Table
+      heads={HEADS.map((head) => t(head))}
+      nameColumn={3}
+      rows={items.map((record) => {
         const { type, id, deletedAt, history } = record
         const path = pathInEhr(me.ehrId, history)
-        return (
-          <tr key={`${type} ${id}`}>
-            <td>{formatMoment(deletedAt)}</td>
-            <td>{authorText(me, names, record)}</td>
-            <td>{kindName(findRecord(me.ehrId, path)?.kind.name ?? type)}</td>
-            <th scope="row">{contentText(record)}</th>
-            <td>
-              <HistoryLink me={me} path={path} name={contentText(record)} />
-            </td>
-          </tr>
-        )
+        return {
+          key: `${type} ${id}`,
+          cells: [
+            formatMoment(deletedAt),
+            authorText(me, names, record),
+            kindName(findRecord(me.ehrId, path)?.kind.name ?? type),
+            contentText(record),
+            <HistoryLink key="history" me={me} path={path} name={contentText(record)} />,
+          ],
+        }
       })}
-    </Table>
+    />
   )
 }

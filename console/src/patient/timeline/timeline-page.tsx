@@ -63,28 +63,29 @@ const HEADS: readonly TextId[] = ['timeline.when', 'timeline.kind', 'timeline.wh
 const EventTable = memo(function EventTable({ me, events }: { me: Me; events: readonly TimelineEvent[] }) {
   const t = useText()
   return (
-    <Table heads={HEADS.map((head) => t(head))}>
-      {events.map((event, at) => {
+    <Table
+      heads={HEADS.map((head) => t(head))}
+      nameColumn={1}
+      rows={events.map((event, at) => {
         const path = pathWithHistory(me.ehrId, event.href)
         const content = contentText(event)
-        return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: rows that stay and change their texts take half the time of new ones
-          <tr key={at}>
-            <td>{formatMoment(event.start)}</td>
-            <th scope="row">{kindName(event.kind)}</th>
-            <td>
-              {isRetracted(event.summary) ? (
-                <>
-                  <s>{content}</s> ({certaintyWord(event.summary)})
-                </>
-              ) : (
-                content
-              )}
-            </td>
-            <td>{path && <HistoryLink me={me} path={path} name={content} />}</td>
-          </tr>
-        )
+        return {
+          // Rows that stay and change their texts take half the time of new ones.
+          key: at,
+          cells: [
+            formatMoment(event.start),
+            kindName(event.kind),
+            isRetracted(event.summary) ? (
+              <>
+                <s>{content}</s> ({certaintyWord(event.summary)})
+              </>
+            ) : (
+              content
+            ),
+            path && <HistoryLink me={me} path={path} name={content} />,
+          ],
+        }
       })}
-    </Table>
+    />
   )
 })

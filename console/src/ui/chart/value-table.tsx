@@ -91,16 +91,17 @@ export function ValueTable({ title, unit, series }: ValueTableProps) {
   const heads = [t('chart.time'), ...series.map(({ label }) => `${label} (${unit})`)]
   return (
     <>
-      <Table heads={heads} caption={<caption className="unseen">{title}</caption>}>
-        {rows.slice(from, end).map(([at, ...values]) => (
-          <tr key={at}>
-            <th scope="row">{formatMoment(at)}</th>
-            {values.map((value, i) => (
-              <td key={heads[i + 1]}>{value === undefined ? '' : withBand(value, series[i])}</td>
-            ))}
-          </tr>
-        ))}
-      </Table>
+      <Table
+        heads={heads}
+        caption={<caption className="unseen">{title}</caption>}
+        rows={rows.slice(from, end).map(([at, ...values]) => ({
+          key: at,
+          cells: [
+            formatMoment(at),
+            ...values.map((value, i) => (value === undefined ? '' : withBand(value, series[i]))),
+          ],
+        }))}
+      />
       {isPrinting && end < rows.length && <p>{t('chart.printedRows', { count: MAX_PRINTED_ROWS })}</p>}
       <PageButtons pages={pages} next={end < rows.length ? end : null} />
       <button type="button" onClick={() => saveFile(`${title}.csv`, csvOf(heads, rowsOf(series)))}>

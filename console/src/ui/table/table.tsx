@@ -1,15 +1,22 @@
-import type { ReactElement, ReactNode } from 'react'
+import type { Key, ReactElement, ReactNode } from 'react'
+
+/** A row, with a cell for each heading. */
+export interface TableRow {
+  key: Key
+  cells: readonly ReactNode[]
+}
 
 interface TableProps {
   /** The heading of each column. */
   heads: readonly string[]
   caption?: ReactElement
-  /** The rows. */
-  children: ReactNode
+  rows: readonly TableRow[]
+  /** Position of the column that names the rows. */
+  nameColumn?: number
 }
 
-/** A table that scrolls by itself where it does not fit. */
-export const Table = ({ heads, caption, children }: TableProps) => (
+/** A table. In a narrow place each row is a card, and each cell says its heading. */
+export const Table = ({ heads, caption, rows, nameColumn = 0 }: TableProps) => (
   <div className="scroll">
     <table>
       {caption}
@@ -22,7 +29,23 @@ export const Table = ({ heads, caption, children }: TableProps) => (
           ))}
         </tr>
       </thead>
-      <tbody>{children}</tbody>
+      <tbody>
+        {rows.map(({ key, cells }) => (
+          <tr key={key}>
+            {heads.map((head, at) =>
+              at === nameColumn ? (
+                <th key={head} scope="row">
+                  {cells[at]}
+                </th>
+              ) : (
+                <td key={head} data-head={head}>
+                  {cells[at]}
+                </td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
     </table>
   </div>
 )
