@@ -27,8 +27,8 @@ export default function PatientPage({ me: self, params }: PageProps) {
   return (
     <>
       <PatientBanner ehrId={me.ehrId} isHeading />
-      <p>
-        <Link to={`${recordPath(me)}/record`}>{t('patient.record')}</Link>{' '}
+      <p className="links">
+        <Link to={`${recordPath(me)}/record`}>{t('patient.record')}</Link>
         <Link to={`${recordPath(me)}/messages`}>{t('messages.title')}</Link>
       </p>
       <PatientAlerts me={me} />
@@ -74,12 +74,12 @@ function PlanColumn({ me }: { me: Me }) {
           <>
             <Plans me={me} ids={items.map(({ id }) => id)} />
             {writable.length > 0 && (
-              <ul>
+              <ul className="rows">
                 {writable.map(({ id, name }) => (
                   <li key={id}>
                     <Link to={`${recordPath(me)}/plan/${id}/thresholds`}>
                       {t('thresholds.of', { plan: name })}
-                    </Link>{' '}
+                    </Link>
                     <Link to={`${recordPath(me)}/plan/${id}/alerts`}>
                       {t('alertRules.of', { plan: name })}
                     </Link>

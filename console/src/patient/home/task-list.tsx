@@ -75,7 +75,6 @@ export function DueDate({ dueDate }: Pick<Task, 'dueDate'>) {
   const isLate = dueDate < today()
   return (
     <span className={isLate ? 'band warn' : 'help'}>
-      {' '}
       {t(isLate ? 'task.late' : 'task.due', { date: formatDate(dueDate) })}
     </span>
   )
@@ -105,17 +104,18 @@ function TaskRow({ ehrId, task, mayClose, more, onDone }: TaskRowProps) {
   return (
     <li>
       <div className="grow">
-        <strong>{name}</strong>
-        <DueDate dueDate={dueDate} />
+        <strong>{name}</strong> <DueDate dueDate={dueDate} />
         {description && <p className="help">{description}</p>}
         {closing.problem && <FailureNote error={closing.problem} />}
       </div>
-      {more}
-      {mayClose && (
-        <button type="button" aria-disabled={closing.isBusy} onClick={closing.submit}>
-          {t('task.done')} <span className="unseen">{name}</span>
-        </button>
-      )}
+      <div className="row-end">
+        {mayClose && (
+          <button type="button" aria-disabled={closing.isBusy} onClick={closing.submit}>
+            {t('task.done')} <span className="unseen">{name}</span>
+          </button>
+        )}
+        {more}
+      </div>
     </li>
   )
 }

@@ -65,17 +65,17 @@ function Plan({ me, plan, mayChange }: PlanProps) {
       {plan.description && <p>{plan.description}</p>}
       {(me.isPatient ? !me.acts : !mayChange) && <PlanFacts ehrId={me.ehrId} planId={plan.id} />}
       {plan.dueDate && <p className="help">{t('plan.until', { date: formatDate(plan.dueDate) })}</p>}
-      <p className="help">
+      <p className="links">
         {mayChange && (
-          <span className="screen-only">
+          <>
             <Link to={`${recordPath(me)}/plan/${plan.id}/goal/new`}>
               {t('plan.addGoal')} <span className="unseen">{plan.name}</span>
-            </Link>{' '}
+            </Link>
             <Link to={`${recordPath(me)}/plan/${plan.id}/template`}>
               {t('plan.addTemplate')} <span className="unseen">{plan.name}</span>
             </Link>
-          </span>
-        )}{' '}
+          </>
+        )}
         <HistoryLink me={me} path={`careplan/${plan.id}`} name={plan.name} />
       </p>
       {plan.goals.length === 0 && <p>{t('plan.noGoals')}</p>}
@@ -120,18 +120,18 @@ function Goal({ me, goal, mayChange }: { me: Me; goal: PlanGoal; mayChange: bool
           items={closed.map((task) => ({ ...task, path: `${path}/task/${task.id}` }))}
         />
       )}
-      <p className="help">
-        {closed.length === 0 && summary}{' '}
+      {closed.length === 0 && <p className="help">{summary}</p>}
+      <p className="links">
         {mayChange && (
-          <span className="screen-only">
+          <>
             <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}/task/new`}>
               {t('plan.addTask')} <span className="unseen">{goal.name}</span>
-            </Link>{' '}
+            </Link>
             <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}`}>
               {t('edit')} <span className="unseen">{goal.name}</span>
             </Link>
-          </span>
-        )}{' '}
+          </>
+        )}
         <HistoryLink me={me} path={path} name={goal.name} />
       </p>
     </>

@@ -142,9 +142,9 @@ export default function RecordPage({ me: self, params }: PageProps) {
   return (
     <>
       <RecordHeading me={me} title={t(me.isPatient ? 'record.title' : 'patient.record')} />
-      <p>
-        {!me.isPatient && <Link to={recordPath(me)}>{t('back')}</Link>}{' '}
-        <Link to={`${recordPath(me)}/record/timeline`}>{t('timeline.title')}</Link>{' '}
+      <p className="links">
+        {!me.isPatient && <Link to={recordPath(me)}>{t('back')}</Link>}
+        <Link to={`${recordPath(me)}/record/timeline`}>{t('timeline.title')}</Link>
         <Link to={`${recordPath(me)}/record/deleted`}>{t('deletedRecords.title')}</Link>
       </p>
       <Loaded query={record}>
