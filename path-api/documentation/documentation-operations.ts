@@ -87,8 +87,9 @@ new MutationObserver(() => {
     }
 }).observe(docs, { childList: true, subtree: true })
 `
-/** Replaces colours of Swagger UI with a contrast below 4.5. */
-const CONTRAST_STYLE = `@media(prefers-color-scheme:dark){html{background:#1c2022}}
+/** Replaces colours of Swagger UI with a contrast below 4.5, and the width of its filter on phones. */
+const READABLE_STYLE = `.swagger-ui .filter .operation-filter-input{max-width:none}
+@media(prefers-color-scheme:dark){html{background:#1c2022}}
 .swagger-ui .info .title small{background:#4a505c}
 .swagger-ui .info .title small.version-stamp{background:#3b6600}
 .swagger-ui .microlight span[style*="211, 99, 99"],.swagger-ui .microlight span[style*="d36363"]{color:#ff9d9d!important}
@@ -179,7 +180,7 @@ const createPageOperations = (pathPrefix: string): Operation[] => [
         const scripts = [COLOR_SCHEME_SCRIPT, ACCESSIBILITY_SCRIPT, REFERENCE_RESOLVER_SCRIPT]
         return replyWithCacheableText(scripts.join('') + createStartScript(pathPrefix), type)
       }
-      if (asset === 'readable.css') return replyWithCacheableText(CONTRAST_STYLE, type)
+      if (asset === 'readable.css') return replyWithCacheableText(READABLE_STYLE, type)
       const headers = { 'content-type': type, 'cache-control': 'public, max-age=3600' }
       return replyWith(createReadStream(join(SWAGGER_UI_FOLDER, asset)), { headers })
     },

@@ -87,7 +87,7 @@ describe('the first day of a nurse', () => {
     // What is typed and ticked stays.
     assert.equal(await page.getByLabel('What did you do?').inputValue(), 'Called her')
     await page.getByLabel('Blood pressure 190/112').check()
-    await page.getByRole('heading', { name: '2 alerts are ticked' }).waitFor()
+    await page.getByRole('region', { name: '2 alerts are ticked' }).waitFor()
     await button(page, 'Resolve').click()
     await page.getByText('Nobody needs you now.').waitFor()
     assert.deepEqual(await statesIn(patient), ['RESOLVED', 'RESOLVED'])

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { HOUR_MS } from '../../../schemas/time/durations.ts'
 import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { service } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
-import { assertNoFaults, logInOn, useConsoleBrowser } from '../open-console.ts'
+import { assertNoFaults, goTo, logInOn, useConsoleBrowser } from '../open-console.ts'
+
+type Opened = ReturnType<typeof useConsoleBrowser>
 
 interface DrawnText {
   text: string
@@ -44,6 +47,26 @@ async function createTemperatures(patient: Patient, hoursAgo: readonly number[])
     timestamp: new Date(Date.now() - hours * HOUR_MS).toISOString(),
   }))
   assertStatus(await patient.call('POST', 'procedure/batch', { items }))
+}
+
+/** The graphs of somebody with one old temperature, in Amsterdam. */
+async function openGraphs(opened: Opened, language: 'en' | 'nl', query: string): Promise<Page> {
+  const patient = await createPatient()
+  const carePlanId = await createPlan(patient)
+  const timestamp = '2025-01-05T07:42:03.696Z'
+  const temperature = { temperature: 37.25, temperatureUnit: 'Cel', timestamp, carePlanId }
+  assertStatus(await patient.call('POST', 'procedure/bodytemperature', temperature), 201)
+  const page = await opened.open({ language, timezoneId: 'Europe/Amsterdam' })
+  await logInOn(page, patient)
+  await goTo(page, `overview?${query}`)
+  return page
+}
+
+/** Saves the table of a graph. @returns the text of the file */
+async function saveTable(page: Page): Promise<string> {
+  const saving = page.waitForEvent('download')
+  await page.getByRole('button', { name: /spreadsheets|rekenblad/ }).click()
+  return readFileSync(await (await saving).path(), 'utf8')
 }
 
 describe('the graphs of the console', () => {
@@ -86,6 +109,30 @@ describe('the graphs of the console', () => {
   it('show a value that is ahead of the clock', async () => {
     assert.match((await page.locator('figure').textContent()) ?? '', /4 values/)
   })
+
+  it('are on paper with the chosen period, and without forms', async () => {
+    await page.emulateMedia({ media: 'print' })
+    assert.ok(await page.getByText('All', { exact: true }).isVisible())
+    assert.ok(!(await page.getByText('Month', { exact: true }).isVisible()))
+    await page.emulateMedia({ media: 'screen' })
+  })
+
+  it('leave out the grid if the period has no values', async () => {
+    const other = await openGraphs(opened, 'en', 'period=week')
+    await other.getByText('no values in this period').waitFor()
+    assert.equal(await other.locator('.plot, figure button').count(), 0)
+  })
+
+  const FILES = {
+    en: '\ufeff"Time","Temperature (°C)"\r\n2025-01-05 08:42,37.25',
+    nl: '\ufeff"Tijd";"Temperatuur (°C)"\r\n2025-01-05 08:42;37,25',
+  } as const
+  for (const [language, file] of Object.entries(FILES) as ['en' | 'nl', string][])
+    it(`are saved with local times and numbers as spreadsheets expect them: ${language}`, async () => {
+      const other = await openGraphs(opened, language, 'period=all')
+      await other.getByRole('button', { name: /table|Tabel/ }).click()
+      assert.equal(await saveTable(other), file)
+    })
 
   it('have the colours of the theme after it changes, and black text on paper', async () => {
     const light = coloursOf(await readDrawn(page))

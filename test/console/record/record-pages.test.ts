@@ -115,4 +115,13 @@ describe('the pages of a record', () => {
     await button(page, 'Done Rest').waitFor()
     await page.getByText(/was due on/).waitFor()
   })
+
+  it('are printed without forms', async () => {
+    await goTo(page, 'access')
+    const field = page.getByLabel('Code of the helper')
+    await field.waitFor()
+    await page.emulateMedia({ media: 'print' })
+    assert.ok(!(await field.isVisible()))
+    await page.emulateMedia({ media: 'screen' })
+  })
 })

@@ -66,7 +66,7 @@ function RolesForm({ account: { mvUid, roles: before } }: { account: Account }) 
     setTicks(Object.fromEntries(changedRoles.map((role) => [role, next.includes(role)])))
   }
   return (
-    <Form form={form} submit={t('save')} saved={t('form.saved')}>
+    <Form form={form} submit={t('save')} saved={t('form.saved')} isPrinted>
       <RoleFields roles={roles} error={form.field('roles').error} onChange={onChange} />
     </Form>
   )

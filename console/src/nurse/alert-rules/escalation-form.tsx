@@ -58,7 +58,7 @@ export function EscalationForm(props: EscalationFormProps) {
           onMerge={merge}
         />
       )}
-      <Form form={form} submit={t('save')} saved={t('form.saved')}>
+      <Form form={form} submit={t('save')} saved={t('form.saved')} isPrinted>
         <fieldset>
           <legend>{labels.participants}</legend>
           {participantsField.error && <p className="error">{participantsField.error}</p>}

@@ -29,10 +29,10 @@ export function AlertForm({ mvUid, selection }: AlertFormProps) {
     form.submit()
   }
   return (
-    <section className="panel" aria-labelledby="selected">
-      <h2 id="selected" aria-live="polite">
+    <section className={count > 0 ? 'panel screen-only' : 'screen-only'} aria-labelledby="selected">
+      <p id="selected" aria-live="polite" className={count > 0 ? undefined : 'help'}>
         {t('alert.selected', { count })}
-      </h2>
+      </p>
       {count > 0 && (
         <Form
           form={{ ...form, submit: () => start('RESOLVE') }}

@@ -24,7 +24,7 @@ export function SideForm({ me }: { me: Me }) {
   const plan = plans.find((one) => one.id === refusedMeasurement?.body.carePlanId) ?? plans[0]
   const planId = chosenPlanId ?? plan?.id
   return (
-    <section className="panel" aria-labelledby={id}>
+    <section className="panel screen-only" aria-labelledby={id}>
       <h2 id={id}>{t('measure.start')}</h2>
       <p role="status">{savedReading && t(savedReading.isQueued ? 'queue.kept' : 'measure.saved')}</p>
       <KindField

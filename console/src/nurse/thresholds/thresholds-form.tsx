@@ -102,7 +102,7 @@ export function ThresholdsForm(props: ThresholdsFormProps) {
       {!form.isBusy && !isSame(theirs, base) && (
         <ThresholdsConflict {...{ kind, base, mine, theirs }} onMerge={merge} />
       )}
-      <Form form={form} submit={t('save')} saved={t('form.saved')}>
+      <Form form={form} submit={t('save')} saved={t('form.saved')} isPrinted>
         <SelectField
           label={kindName(kind.path)}
           {...form.field(kind.path, fieldNames)}

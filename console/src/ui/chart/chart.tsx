@@ -23,16 +23,14 @@ export interface ChartProps {
  * band of every value.
  */
 export function Chart(props: ChartProps) {
-  const t = useText()
-  const language = useLanguage()
   const id = useId()
-  const [isTable, setTable] = useState(false)
   const { title, unit, series, from, to } = props
   const visibleSeries = useMemo(
     () => series.map((one) => ({ ...one, points: pointsBetween(one.points, from, to) })),
     [series, from, to],
   )
   const [areas] = series
+  const isEmpty = visibleSeries.every(({ points }) => points.length === 0)
   return (
     <figure className="chart" aria-labelledby={id}>
       <figcaption id={id}>
@@ -47,15 +45,28 @@ export function Chart(props: ChartProps) {
       </figcaption>
       <Summary series={visibleSeries} unit={unit} />
       {areas && <BandList bands={areas.bands} label={areas.label} unit={unit} />}
-      {isTable ? (
-        <ValueTable {...props} series={visibleSeries} />
-      ) : (
-        <Graph key={language} {...props} visibleSeries={visibleSeries} />
-      )}
+      {!isEmpty && <GraphOrTable {...props} visibleSeries={visibleSeries} />}
+    </figure>
+  )
+}
+
+interface GraphProps extends ChartProps {
+  /** The points of the period. */
+  visibleSeries: readonly PlotSeries[]
+}
+
+function GraphOrTable(props: GraphProps) {
+  const t = useText()
+  const language = useLanguage()
+  const [isTable, setTable] = useState(false)
+  const { title, visibleSeries } = props
+  return (
+    <>
+      {isTable ? <ValueTable {...props} series={visibleSeries} /> : <Graph key={language} {...props} />}
       <button type="button" aria-expanded={isTable} onClick={() => startTransition(() => setTable(!isTable))}>
         {t(isTable ? 'chart.graph' : 'chart.table')} <span className="unseen">{title}</span>
       </button>
-    </figure>
+    </>
   )
 }
 
@@ -101,14 +112,7 @@ const plotOptions = (series: readonly PlotSeries[]): PlotOptions => ({
   formatValue: formatNumber,
 })
 
-function Graph({
-  title,
-  unit,
-  series,
-  visibleSeries,
-  from,
-  to,
-}: ChartProps & { visibleSeries: readonly PlotSeries[] }) {
+function Graph({ title, unit, series, visibleSeries, from, to }: GraphProps) {
   const t = useText()
   const target = useRef<HTMLDivElement>(null)
   const plot = useRef<Plot>(undefined)

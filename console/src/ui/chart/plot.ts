@@ -38,6 +38,8 @@ export interface Plot {
 const STROKES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7']
 const DASHES = [[], [8, 4], [2, 4], [12, 4, 2, 4]]
 const HEIGHT_PX = 220
+/** One line of text below its ticks. */
+const TIME_AXIS_PX = 30
 /** So faint that lines keep a contrast of 3 to 1 before them, in both themes. */
 const AREA_FILLS = {
   good: 'rgba(0, 158, 115, 0.1)',
@@ -116,6 +118,7 @@ function createAxes(colour: () => string, { formatTime, formatValue }: PlotOptio
     {
       ...axis,
       space: 90,
+      size: TIME_AXIS_PX,
       values: (_, times, __, ___, stepMs) => times.map((ms) => formatTime(ms, stepMs)),
     },
     {

@@ -129,6 +129,8 @@ interface FormProps {
   more?: ReactNode
   /** Said once it has succeeded, by forms that stay on the page. */
   saved?: string
+  /** Paper has the fields as well, since they show what is stored. */
+  isPrinted?: boolean
 }
 
 /** Fields with a value that the browser cannot read, such as 31 February. They would be sent as empty ones. */
@@ -140,7 +142,7 @@ const unreadableFields = (form: HTMLFormElement | null): FieldFault[] =>
   )
 
 /** A form whose violations are listed above it, each leading to its field. */
-export function Form({ form, submit, children, more, saved }: FormProps) {
+export function Form({ form, submit, children, more, saved, isPrinted }: FormProps) {
   const { element } = form
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
@@ -149,7 +151,14 @@ export function Form({ form, submit, children, more, saved }: FormProps) {
     else form.submit()
   }
   return (
-    <form ref={element} onSubmit={onSubmit} onChange={form.edit} noValidate aria-busy={form.isBusy}>
+    <form
+      ref={element}
+      className={isPrinted ? undefined : 'screen-only'}
+      onSubmit={onSubmit}
+      onChange={form.edit}
+      noValidate
+      aria-busy={form.isBusy}
+    >
       {form.problem && <ProblemSummary problem={form.problem} form={element} />}
       {children}
       <div className="actions">
