@@ -54,6 +54,7 @@ import { openRecords, type RecordServices } from './records/open-records.ts'
 import { startClockCheck } from './telemetry/clock-check.ts'
 import { createLog, type Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics, observeGauge } from './telemetry/metrics.ts'
+import { startSettingsCheck } from './telemetry/settings-check.ts'
 
 interface ServiceParts {
   /** Public address. */
@@ -237,6 +238,8 @@ async function openInfrastructure(
     )
   onStop(startAbandonedTransactionCheck(config, client, log))
   onStop(startClockCheck(db, log))
+  if (!state.sharesEngine && config.mongodbUri !== undefined)
+    onStop(await startSettingsCheck(db, { ...config, publicUrl: publicUrlOf(config) }, log))
   observeGauge(metrics, DATABASE_UP_GAUGE, async () => Number(await isResponding(db)))
   observeGauge(metrics, DATABASE_SIZE_GAUGE, () => engine.size(db))
   const consume = await openConfiguredRateLimits(db, config)

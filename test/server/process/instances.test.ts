@@ -72,6 +72,25 @@ describe('instances on one database', function suite() {
     })
   })
 
+  it('warn when their settings differ, and name the variables without values', async () => {
+    const settings = {
+      PUBLIC_URL: 'https://elsewhere.example.org',
+      TERMS_VERSION: 'seventh',
+      REST_API_KEY: 'another-key-of-the-tests',
+    }
+    const different = await startSecondInstance({ INSTANCES: 'several', ...settings })
+    const warning = /Another instance .* has other values of PUBLIC_URL, TERMS_VERSION, .*REST_API_KEY/
+    await waitUntil(() => warning.test(different.output()))
+    await stopProcess(different)
+    const lines = different
+      .output()
+      .split('\n')
+      .filter((line) => warning.test(line))
+    assert.equal(lines.length, 1)
+    for (const value of Object.values(settings)) assert.ok(!lines[0]?.includes(value), lines[0])
+    assert.doesNotMatch(lines[0] ?? '', /OPENEHR_SYSTEM_ID|MASTER_KEY/)
+  })
+
   it('send the changes of all in the order of their writes, and resume where the other one stopped', async () => {
     const at = `/ehr/${patient.ehrId}/changes`
     const here = await openEventSource(patient, at, { url: one.url })
