@@ -90,7 +90,7 @@ ${list.join('')}
   --help          Print this text
 
   ROUNDS, SECONDS  environment variables: number of rounds (default: 5) and their seconds (default: 3)
-  EHRBASE_URL      environment variable: address of EHRbase's API, as docs/speed.md says
+  EHRBASE_URL      environment variable: URL of EHRbase's API, as docs/speed.md says
 `)
   process.exitCode = values.help ? 0 : 1
 } else {

@@ -56,7 +56,7 @@ const describeType = (description: ResourceDescription, types: readonly Resource
   }
 }
 
-/** Addresses of the OAuth server, where older apps look for them. */
+/** URLs of the OAuth server, where older apps look for them. */
 interface OAuthEndpoints {
   authorize: string
   token: string

@@ -121,7 +121,7 @@ const withoutSlash = (path: string): string => path.replace(/(?<=.)\/$/, '')
 const logLevelOf = (error: ServiceError): 'warn' | 'error' =>
   error.status === 503 && !isFullDisk(error) ? 'warn' : 'error'
 
-/** Whether a browser shows the response to an error to a person: at an unknown address, or at that of a page. */
+/** Whether a browser shows the response to an error to a person: at an unknown URL, or at that of a page. */
 const isShownAsPage = (find: FindRoutes, request: Request, error: ServiceError): boolean =>
   (error.status === 404 && prefersPage(request)) ||
   (prefersHtml(request) && [...(findRoutes(find, request.path)?.values() ?? [])].some(({ isPage }) => isPage))

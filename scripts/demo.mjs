@@ -45,7 +45,7 @@ function startDemoService(directory) {
   })
   const links = []
   const waiting = []
-  // Another service may answer at the address, so only what this one prints tells that it serves.
+  // Another service may answer at the URL, so only what this one prints tells that it serves.
   const ready = new Promise((resolve) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       if (line === 'Sign up:') resolve()

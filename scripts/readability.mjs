@@ -10,7 +10,7 @@ import { syllable } from 'syllable'
 const HELP = `Usage: npm run readability [-- FILE-OR-FOLDER...] [--long]
 
 Prints the Flesch reading ease of each Markdown file: 100 is very easy, 50 is fairly difficult, 30 is an academic paper.
-Headings, code, tables and the addresses of links do not count. Without files: the project's documents; the mails and pages of
+Headings, code, tables and the URLs of links do not count. Without files: the project's documents; the mails and pages of
 the service in English and Dutch (Flesch-Douma), which need an ease of 60; and the sentences of the console in English, by the
 first word of their names, which need it, too.
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import packageJson from '../package.json' with { type: 'json' }
 import { type Config, ConfigError, createConfigurationRows } from './config/config.ts'
-import { localUrlOf } from './config/service-address.ts'
+import { localUrlOf } from './config/service-urls.ts'
 import type { Service } from './service.ts'
 
 const usage = `Usage: health-record-service start         Start the service

@@ -30,7 +30,7 @@ import { createMailLinks } from './accounts/mail-links.ts'
 import type { OpenAccounts } from './accounts/open-accounts.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
-import { localUrlOf, storeAddress, urlOf } from './config/service-address.ts'
+import { localUrlOf, storeServiceUrls, urlOf } from './config/service-urls.ts'
 import { startEndingAbandonedTransactions } from './database/abandoned-transactions.ts'
 import {
   type DatabaseConnection,
@@ -57,7 +57,7 @@ import { createMetrics, type Metrics, observeGauge } from './telemetry/metrics.t
 import { startSettingsCheck } from './telemetry/settings-check.ts'
 
 interface ServiceParts {
-  /** Public address. */
+  /** Public URL. */
   url: string
   /** Location of the data. */
   place: string
@@ -102,7 +102,7 @@ export function startService(config: Config): Promise<Service> {
     const state: ServiceState = { draining: false }
     const parts = await openParts(config, onStop, state)
     const server = await listen(parts, config)
-    onStop(storeAddress(config.dataDir, { url: localUrlOf(config), publicUrl: parts.url }))
+    onStop(storeServiceUrls(config.dataDir, { url: localUrlOf(config), publicUrl: parts.url }))
     const copies = addListeningCopies(server)
     const closeSilent = trackSilentConnections(server)
     onStop(() => {

@@ -1,6 +1,6 @@
 /**
  * The openEHR REST API compared with that of EHRbase: the same requests to both, on the same compositions. EHRbase must run
- * already; EHRBASE_URL has its address.
+ * already; EHRBASE_URL has its URL.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -133,8 +133,8 @@ async function authorize(side: OpenEhrSide, credentials: string): Promise<OpenEh
 }
 
 /** Connects to EHRbase and uploads the template of our blood pressures. */
-async function connectEhrbase(address: string, ours: OpenEhrSide): Promise<OpenEhrSide> {
-  const { origin, pathname } = new URL(address)
+async function connectEhrbase(url: string, ours: OpenEhrSide): Promise<OpenEhrSide> {
+  const { origin, pathname } = new URL(url)
   const headers = { 'Content-Type': 'application/json' }
   const { Authorization = '' } = ours.headers
   const path = `${ours.url}${ours.base}${TEMPLATE_PATH}/hrs.bloodpressure.v1`
@@ -158,7 +158,7 @@ async function connectEhrbase(address: string, ours: OpenEhrSide): Promise<OpenE
 export async function benchmarkEhrbase(sizes: string): Promise<void> {
   const { EHRBASE_URL } = process.env
   if (!EHRBASE_URL)
-    throw new RangeError("EHRBASE_URL is missing: the address of EHRbase's REST API, …/rest/openehr/v1")
+    throw new RangeError("EHRBASE_URL is missing: the URL of EHRbase's REST API, …/rest/openehr/v1")
   const [items = 0] = parseSizes(sizes, 1000)
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
   const engine = await startEmbeddedMongo({ dataDir })

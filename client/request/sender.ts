@@ -12,7 +12,7 @@ import { isProblem } from './problem.ts'
 import { type RetryOptions, type SentRequest, sendWithRetry } from './retry.ts'
 
 export interface SenderOptions {
-  /** Address of the service, such as `https://records.example.org`; in a browser by default that of the page. */
+  /** URL of the service, such as `https://records.example.org`; in a browser by default that of the page. */
   url?: string
   /** Where the tokens are kept; default: in memory. */
   tokens?: TokenStore

@@ -100,7 +100,7 @@ export function createClassFamilyMiddleware({
   return async (request, res, next) => {
     const req = request as unknown as ParseRequest
     req.auth ??= ANONYMOUS
-    // Location leads to the public address. Parse takes that of the request, which may be the proxy's.
+    // Location leads to the public URL. Parse takes that of the request, which may be the proxy's.
     req.config.mount = req.config.publicServerURL
     try {
       const parts = await readRequestParts(req)

@@ -34,7 +34,7 @@ export interface UpdateContext extends WriteContext {
 }
 
 interface RequestConfig {
-  /** The public address of the class family. */
+  /** The public URL of the class family. */
   mount: string
   database: { adapter: object; loadSchema(): Promise<ClassSchemas> }
 }

@@ -16,7 +16,7 @@ const urlWith = (path: string, parameters: readonly (readonly [string, string])[
     ? path
     : `${path}?${new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value]))}`
 
-/** The links of a page. @param path the address without parameters @param used those that made this page */
+/** The links of a page. @param path the URL without parameters @param used those that made this page */
 function pageLinks(path: string, used: ParsedSearch['used'], next: string | null | undefined): BundleLink[] {
   const first = used.filter(([name]) => name !== '_cursor')
   return [
@@ -26,13 +26,13 @@ function pageLinks(path: string, used: ParsedSearch['used'], next: string | null
   ]
 }
 
-/** The absolute address of a resource. */
+/** The absolute URL of a resource. */
 const urlOf = (base: string, { resourceType, id }: Pick<FhirResource, 'resourceType' | 'id'>): string =>
   `${base}/${resourceType}/${id}`
 
 /**
  * The result of a search.
- * @param path the address of the search without its parameters
+ * @param path the URL of the search without its parameters
  * @param issues what the client must know of the result
  */
 export function searchBundle(
@@ -66,7 +66,7 @@ const entryOf = (base: string, resource: FhirResource, mode: 'match' | 'include'
   search: { mode },
 })
 
-/** Entries need an address, and the resources in them an id, though nobody can read these. */
+/** Entries need a URL, and the resources in them an id, though nobody can read these. */
 function outcomeEntry(issues: readonly OutcomeIssue[]) {
   const id = randomUUID()
   const resource = { ...operationOutcome(issues), id }
@@ -137,7 +137,7 @@ const STATUSES = { create: '201', update: '200', delete: '204' } as const
 
 /**
  * The versions of resources, newest first.
- * @param path the address of the history without its parameters
+ * @param path the URL of the history without its parameters
  */
 export function historyBundle(
   base: string,

@@ -49,14 +49,14 @@ interface ExportOrder {
   /** The group whose patients it covers; undefined: all of the caller. */
   groupId: string | undefined
   parameters: SearchParameters
-  /** The address of the request. */
+  /** The URL of the request. */
   request: string
 }
 
 interface ExportFile {
   /** The resource type of its lines. */
   type: string
-  /** Its name, without the address of the export. */
+  /** Its name, without the URL of the export. */
   name: string
   count: number
 }

@@ -30,7 +30,7 @@ export interface StoredExport {
   userId: string
   /** The app that asked for it, with the scopes that it had then; undefined: the user. */
   app?: StoredPermit
-  /** The address of the request. */
+  /** The URL of the request. */
   request: string
   ehrIds: string[]
   /** Resource types, and `deleted`; each has a file. */

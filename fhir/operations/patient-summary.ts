@@ -102,7 +102,7 @@ function sectionOf({ title, code }: SummarySection, resources: readonly FhirReso
 
 /** The sources of a summary. */
 interface SummarySources {
-  /** The address of the API. */
+  /** The URL of the API. */
   base: string
   /** @throws NotFound */
   readPatient(): Promise<FhirResource>

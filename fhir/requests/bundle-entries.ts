@@ -47,7 +47,7 @@ const METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const URL_PATTERN =
   /^([A-Za-z]+)(?:\/([A-Za-z0-9.-]{1,64})(?:\/_history\/([A-Za-z0-9.-]{1,64}))?)?(?:\?(.*))?$/
 
-/** The parameters of a query, each with all its values. Clients also send the address before it: `Observation?code=…`. */
+/** The parameters of a query, each with all its values. Clients also send the path before it: `Observation?code=…`. */
 export function parseSearchQuery(text: string): Record<string, string[]> {
   const parameters: Record<string, string[]> = Object.create(null)
   if (text === '') return parameters
@@ -84,7 +84,7 @@ export function readEntries({
   return { isTransaction: true, entries }
 }
 
-/** References to an address that two entries have would be ambiguous. */
+/** References to a URL that two entries have would be ambiguous. */
 const repeatedUrls = (entries: readonly BundleEntry[]): Violation[] =>
   entries.flatMap(({ fullUrl, position }) =>
     fullUrl !== undefined && entries.some((one) => one.position < position && one.fullUrl === fullUrl)

@@ -338,11 +338,11 @@ export class BundleRequests {
 
   #written(result: WrittenResource): EntryResponse {
     const { response, ...rest } = foundResponse(result)
-    return { ...rest, response: { ...response, location: this.#resources.addressOf(result.resource) } }
+    return { ...rest, response: { ...response, location: this.#resources.urlOf(result.resource) } }
   }
 }
 
-/** The response to an entry that reads; one that writes has an address, too. */
+/** The response to an entry that reads; one that writes has a URL, too. */
 function foundResponse({ resource, created }: WrittenResource): EntryResponse {
   const { versionId, lastUpdated } = resource.meta as { versionId: string; lastUpdated: string }
   return {

@@ -98,7 +98,7 @@ const PLAIN_SEARCH = { order: undefined, after: undefined, total: false } as con
 
 /** The resources of FHIR R4: the records of the stores, in their terms. */
 export class FhirResources {
-  /** The address of the API, without a slash at its end. */
+  /** The URL of the API, without a slash at its end. */
   readonly base: string
   readonly #types: readonly ResourceType[]
   readonly #context: StoreContext
@@ -131,11 +131,11 @@ export class FhirResources {
     return { description, perform: limited[method].bind(limited) as NonNullable<ResourceSource[M]> }
   }
 
-  /** The address of a version of a resource, or of the resource if its versions cannot be read. */
-  addressOf({ resourceType, id, meta }: FhirResource): string {
-    const address = `${this.base}/${resourceType}/${id}`
+  /** The URL of a version of a resource, or of the resource if its versions cannot be read. */
+  urlOf({ resourceType, id, meta }: FhirResource): string {
+    const url = `${this.base}/${resourceType}/${id}`
     const hasVersions = this.#sources.get(resourceType)?.description.interactions.includes('vread')
-    return hasVersions ? `${address}/_history/${(meta as { versionId: string }).versionId}` : address
+    return hasVersions ? `${url}/_history/${(meta as { versionId: string }).versionId}` : url
   }
 
   /** @throws NotFound; Gone */

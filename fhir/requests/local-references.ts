@@ -3,13 +3,13 @@ import type { FhirResource } from '../../records/fhir/mapping.ts'
 
 /**
  * A resource whose references to this service are relative. Those to other servers stay, and name nothing here.
- * @param base the address of the FHIR API
+ * @param base the URL of the FHIR API
  */
 export function localReferences(resource: FhirResource, base: string): FhirResource {
-  const address = `${base}/`
-  // The criteria of a subscription are no reference, and have the address, too.
+  const prefix = `${base}/`
+  // The criteria of a subscription are no reference, and have the URL, too.
   const everywhere = resource.resourceType === 'Subscription'
   return replaceTexts(resource, (text, name) =>
-    everywhere || name === 'reference' ? text.replaceAll(address, '') : text,
+    everywhere || name === 'reference' ? text.replaceAll(prefix, '') : text,
   )
 }

@@ -51,7 +51,7 @@ interface VersionPage {
 /**
  * Lists the versions of resources of these types that the caller may find, newest first, and audits the query. A cursor names a
  * version of the next page. It is encrypted if none was found in the last round: an app may not find the next change.
- * @param base the address of the FHIR API, which references may have
+ * @param base the URL of the FHIR API, which references may have
  * @throws InvalidInput for too many patients
  */
 export async function listVersions(

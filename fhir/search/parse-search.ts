@@ -117,7 +117,7 @@ export function parseTypes(
   throw parameterError('_type', 'not-supported', `must name some of ${allowedTypes.join(', ')}`)
 }
 
-/** The criterion `patient` of an operation that is not a search. @param base the address of the FHIR API */
+/** The criterion `patient` of an operation that is not a search. @param base the URL of the FHIR API */
 export function parsePatients(parameters: SearchParameters, base?: string): SearchCriterion[] {
   const texts = textsOf(parameters.patient ?? [])
   return texts.map((text) => criterionOf('patient', splitReferences(text, base)))
@@ -159,7 +159,7 @@ const splitName = (key: string): { name: string; modifier: string | undefined } 
 interface SearchOptions {
   /** Refuse unknown parameters. */
   strict?: boolean
-  /** The address of the FHIR API, which references may have. */
+  /** The URL of the FHIR API, which references may have. */
   base?: string
 }
 

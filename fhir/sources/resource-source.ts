@@ -114,7 +114,7 @@ export interface FhirServices {
   ehrs: Ehrs
   profiles: Profiles
   participants: Pick<Participants, 'list'>
-  /** The address of the service, without a slash at its end; undefined in exports. */
+  /** The URL of the service, without a slash at its end; undefined in exports. */
   publicUrl: string | undefined
   /** undefined in exports, which list no versions. */
   cursorEncryption?: CursorEncryption | undefined

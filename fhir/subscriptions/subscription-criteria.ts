@@ -11,7 +11,7 @@ export const topicOf = (type: string): string => ownUri(`topic:${type}`)
 
 const TOPIC = new RegExp(`^${topicOf('')}([A-Za-z]+)$`)
 
-/** A search in the address of a type, as R4 writes it; everything else is the URI of a topic. */
+/** A search in the URL of a type, as R4 writes it; everything else is the URI of a topic. */
 export const isSearch = (text: string): boolean => /^[A-Za-z]+(\?|$)/.test(text)
 
 /** The criteria of a subscription. */

@@ -27,7 +27,7 @@ export class SubscriptionNotifications {
   readonly #type: ResourceType
   readonly #subscriptions: FhirSubscriptions
 
-  /** @param base the address of the API, without a slash at its end */
+  /** @param base the URL of the API, without a slash at its end */
   constructor(base: string, types: readonly ResourceType[], services: FhirServices) {
     this.#base = base
     this.#type = subscriptionType(types)

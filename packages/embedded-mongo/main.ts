@@ -115,7 +115,7 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
   if (process.send) watchParent()
   if (process.send && !process.connected) return stop()
   const uri = `mongodb://127.0.0.1:${bound}`
-  directory.publishAddress(uri)
+  directory.publishUri(uri)
   process.send?.({ ready: true, uri })
   process.stdout.write(`embedded-mongo ready: ${uri} data ${data}\n`)
 }

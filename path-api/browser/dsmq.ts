@@ -35,7 +35,7 @@ interface DsmqDefinition {
 interface DsmqOptions {
   ehrId: string
   carePlanId: string
-  /** Address of the service; default: that of the script. */
+  /** URL of the service; default: that of the script. */
   baseUrl?: string | undefined
   /** Two letters; default: the language of the page. */
   language?: string | undefined

@@ -41,7 +41,7 @@ A POST with an Idempotency-Key may be repeated safely for 24 hours.
 
 \`/ehr\` and \`/med\` give access to the same records under the same rules: an id from one is valid in the other.
 
-\`href\` and \`links\` in bodies are paths of the host, like \`Location\`: resolve them against the address of the request.`
+\`href\` and \`links\` in bodies are paths of the host, like \`Location\`: resolve them against the URL of the request.`
 
 /**
  * Creates the OpenAPI 3.1 document of both families from the operation table and the class definitions.

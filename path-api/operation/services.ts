@@ -94,17 +94,17 @@ export interface PlainRecords {
 /** Published terms of service. */
 export interface Terms {
   version: string
-  /** Address of the text. */
+  /** URL of the text. */
   url: string
 }
 
 /** Services for handlers and access rules. The composition root provides them; each subject adds a line. */
 export interface Services {
-  /** Public address of the service. */
+  /** Public URL of the service. */
   publicUrl: string
-  /** Path of the public address, without a slash at its end. */
+  /** Path of the public URL, without a slash at its end. */
   pathPrefix: string
-  /** Address of the app in which people log in. */
+  /** URL of the app in which people log in. */
   appUrl: string | undefined
   /** True in the open test environment. */
   open: boolean

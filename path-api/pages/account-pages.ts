@@ -175,7 +175,7 @@ export const accountPages = [
     id: 'showTerms',
     method: 'get',
     path: '/auth/terms',
-    summary: 'Get the address and the version of the terms of service',
+    summary: 'Get the URL and the version of the terms of service',
     query: { lang: languageParameter },
     handle: async ({ query: { lang } }, context) => {
       const view = await createPageView(lang, context)
@@ -214,7 +214,7 @@ const NEW_LINK_TEXTS: Record<LinkPurpose, [title: PageText, help: PageText]> = {
   password: ['newPasswordLink', 'newPasswordLinkHelp'],
 }
 
-/** @param action address of /auth/link, relative to the page */
+/** @param action URL of /auth/link, relative to the page */
 const renderNewLinkForm = ({ language }: PageView, link: LinkPurpose, help: PageText, action: string) =>
   markup`<p>${translate(language, help)}</p>
 <form method="post" action="${action}">${renderHiddenInput('link', link)}${renderHiddenInput('lang', language)}

@@ -42,7 +42,7 @@ const LogoutForm = Type.Object(
   { additionalProperties: false, description: 'Form of the logout' },
 )
 
-/** Address of the audit page, relative to the targets of its forms. */
+/** URL of the audit page, relative to the targets of its forms. */
 const auditPageUrl = (lang: string | undefined, more: Record<string, string> = {}) =>
   `audit?${new URLSearchParams({ ...(lang && { lang }), ...more })}`
 
@@ -153,7 +153,7 @@ export const auditPages = [
   }),
 ]
 
-/** Keeps the language of the address in the form. */
+/** Keeps the language of the URL in the form. */
 const renderHiddenLanguage = (lang: string | undefined) =>
   lang === undefined ? '' : markup`<input type="hidden" name="lang" value="${lang}">`
 
@@ -178,7 +178,7 @@ interface AccessList {
   ehrId: string
   /** EHRs about the patient, the account EHR first. */
   all: readonly { id: string; createdAt: string }[]
-  /** Language named by the address. */
+  /** Language named by the URL. */
   lang: string | undefined
 }
 

@@ -6,7 +6,7 @@ import { acceptedLanguageOf, markup, type PageText, type PageView, renderPage, t
 export const prefersHtml = (request: Request): boolean =>
   request.accepts('application/problem+json', 'application/json', 'text/html') === 'text/html'
 
-/** True for a browser that opens an address. */
+/** True for a browser that opens a URL. */
 export const prefersPage = (request: Request): boolean =>
   (request.method === 'GET' || request.method === 'HEAD') && prefersHtml(request)
 

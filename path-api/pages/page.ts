@@ -44,7 +44,7 @@ const LOCAL_TIME_SCRIPT_HASH = createHash('sha256').update(LOCAL_TIME_SCRIPT).di
 
 const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${PAGE_STYLE_HASH}'; script-src 'sha256-${LOCAL_TIME_SCRIPT_HASH}'; base-uri 'none'; frame-ancestors 'none'`
 
-/** Forbids other scripts, frames and sites. Keeps the address, which contains a token, out of the Referer. */
+/** Forbids other scripts, frames and sites. Keeps the URL, which contains a token, out of the Referer. */
 const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `${PAGE_POLICY}; form-action 'self'`,
@@ -76,7 +76,7 @@ export interface PageView {
   formsSetCookie?: boolean
 }
 
-/** Chooses the language of the address, otherwise of the user, otherwise of the browser. */
+/** Chooses the language of the URL, otherwise of the user, otherwise of the browser. */
 export async function createPageView(
   lang: string | undefined,
   {

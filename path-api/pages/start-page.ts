@@ -1,7 +1,7 @@
 import { defineOperation } from '../operation/operation.ts'
 import { createPageView, htmlBody, languageParameter, markup, renderPage, translate } from './page.ts'
 
-/** Page at the root address of the service. */
+/** Page at the root URL of the service. */
 export const startPage = [
   defineOperation({
     id: 'showStart',

@@ -10,7 +10,7 @@ const PATH_FORMATS: readonly unknown[] = ['uri-reference', 'uri-template']
 
 /**
  * Returns the operation with replies whose paths begin at the root of the host, as in `Location`. So clients
- * resolve all of them against the address of the request. Handlers leave out the path of PUBLIC_URL.
+ * resolve all of them against the URL of the request. Handlers leave out the path of PUBLIC_URL.
  */
 export function addPathPrefixToReply(operation: Operation, pathPrefix: string): Operation {
   const [, body] = operation.reply

@@ -2,7 +2,7 @@ import { parseIsoTime } from '../../schemas/time/iso-time.ts'
 import { elementAt, elementPath, elementWith, type FhirJson, joinElements } from './element-paths.ts'
 import type { FhirElement } from './fhir-element.ts'
 
-/** URIs of our own code systems, extensions and identifiers. They never change, unlike the service's address. */
+/** URIs of our own code systems, extensions and identifiers. They never change, unlike the service's URL. */
 export const ownUri = (name: string): string => `urn:health-record-service:${name}`
 
 export const TERMINOLOGY = 'http://terminology.hl7.org/CodeSystem'

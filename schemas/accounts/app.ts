@@ -33,7 +33,7 @@ const appScopesField = Type.Array(
 
 const redirectUrisField = Type.Array(urlField('Redirect URI', 'https://app.example.org/callback'), {
   maxItems: 20,
-  description: 'Addresses to which the app is sent back: https, an own scheme, or http on this machine',
+  description: 'URLs to which the app is sent back: https, an own scheme, or http on this machine',
 })
 
 /** A public key of an app. */
@@ -78,7 +78,7 @@ const AppKey = Type.Object(
 export type AppKey = Static<typeof AppKey>
 
 const jwksUriField = urlField(
-  'Address of the public keys, in place of jwks: https, at a public address',
+  'URL of the public keys, in place of jwks: https, at a public IP address',
   'https://app.example.org/jwks.json',
 )
 
@@ -100,9 +100,7 @@ const appFields = {
   authentication: authenticationField,
   redirectUris: Type.Optional(redirectUrisField),
   scopes: appScopesField,
-  launchUrl: Type.Optional(
-    urlField('Address at which the app is launched', 'https://app.example.org/launch'),
-  ),
+  launchUrl: Type.Optional(urlField('URL at which the app is launched', 'https://app.example.org/launch')),
   jwks: Type.Optional(keySetField),
   jwksUri: Type.Optional(jwksUriField),
   systemId: Type.Optional(systemIdField),
@@ -150,12 +148,12 @@ export const AppLaunch = closedObject('AppLaunch', 'A launch of an app', {
     examples: ['k7Qm2Xv9Lr4Tz8Np1Wd6Bs3Hf5Jc0Gy7Aq2Ue9Ix4Ro'],
   }),
   iss: Type.String({
-    description: 'Address of the FHIR API',
+    description: 'URL of the FHIR API',
     examples: ['https://health.example.org/fhir/R4'],
   }),
   launchUrl: Type.Optional(
     Type.String({
-      description: 'Address to open: that of the app, with iss and launch',
+      description: 'URL to open: that of the app, with iss and launch',
       examples: ['https://app.example.org/launch'],
     }),
   ),

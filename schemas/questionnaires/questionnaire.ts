@@ -126,7 +126,7 @@ const questionnaireItemField = Type.Object(
 
 export const QuestionnaireDefinition = closedObject(
   'QuestionnaireDefinition',
-  'Definition of a questionnaire: texts, options, and the address for the answers',
+  'Definition of a questionnaire: texts, options, and the URL for the answers',
   {
     id: Type.String({ description: 'Id of the questionnaire', examples: ['dsmq'] }),
     version: textsVersionField,

@@ -1,7 +1,7 @@
 import { watchSessions } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { createParseCredentials } from '../../cloud/parse-server/parse-credentials.ts'
 import { removeExportsOfApp } from '../../fhir/export/stored-exports.ts'
-import { fhirBaseOf, smartAddresses } from '../../path-api/resources/smart-addresses.ts'
+import { fhirBaseOf, smartUrls } from '../../path-api/resources/smart-urls.ts'
 import { AccountDeletion, type AccountDeletionDependencies } from '../../records/accounts/account-deletion.ts'
 import { Accounts } from '../../records/accounts/accounts.ts'
 import { Administrators } from '../../records/accounts/administration/administrators.ts'
@@ -159,7 +159,7 @@ async function openApps({
     onEnd: (access) => removeExportsOfApp(database, access),
   })
   const findKeys = createClientKeys(config.internalKeyHosts ?? [])
-  const verifyAssertion = createAssertionVerifier(smartAddresses(publicUrl).token, findKeys, clock)
+  const verifyAssertion = createAssertionVerifier(smartUrls(publicUrl).token, findKeys, clock)
   const appClients = new AppClients({ apps, authorizations: appAuthorizations, verifyAssertion })
   for (const each of [systems, apps, appAuthorizations, refreshTokens, appGrants]) await each.prepare()
   const backendServices = new BackendServices(systems, appTokens)

@@ -4,8 +4,8 @@ import { newId } from '../../records/store/documents/ids.ts'
 import { SYSTEM_ROLES, type SystemRole } from '../../schemas/enums.ts'
 import type { OpenAccounts } from '../accounts/open-accounts.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import { readAddress } from '../config/service-address.ts'
-import { accountAddress, webAddress } from '../config/setting-kinds.ts'
+import { readServiceUrls } from '../config/service-urls.ts'
+import { accountAddress, webUrl } from '../config/setting-kinds.ts'
 import type { Service } from '../service.ts'
 import { type AppOptions, listApps, registerApp, removeApp } from './admin/app-commands.ts'
 import { checkOptions, requireClient } from './admin/option-faults.ts'
@@ -43,7 +43,7 @@ const usage = `Usage: health-record-service admin COMMAND
   remove-app --id CLIENT_ID
       Removes an app, and ends its access to everybody.
 
-  --url  Address of the service in the mailed link (default: PUBLIC_URL, else that of the service on DATA_DIR)
+  --url  URL of the service in the mailed link (default: PUBLIC_URL, else that of the service on DATA_DIR)
 
 The command reads the environment variables of the service. The service can keep running; changes take effect there
 within 5 seconds.
@@ -133,8 +133,8 @@ function parseCommandLine(args: string[]): CommandLine | undefined {
   if (options.includes('email') && accountAddress.read(email) === undefined)
     throw new Error(`--email must be ${accountAddress.mustBe}`)
   if (options.includes('id') && id === '') throw new Error('--id CLIENT_ID is required')
-  const url = texts.url && webAddress.read(texts.url)
-  if (texts.url !== undefined && !url) throw new Error(`--url must be ${webAddress.mustBe}`)
+  const url = texts.url && webUrl.read(texts.url)
+  if (texts.url !== undefined && !url) throw new Error(`--url must be ${webUrl.mustBe}`)
   return {
     run: (accounts) =>
       command.run(accounts, { email, name, id, roles: readSystemRoles(roles), ...appOptionsOf(texts) }),
@@ -280,13 +280,13 @@ async function administer(
   open: OpenAdministered,
 ): Promise<void> {
   const config = readConfig(env, false, { requiresDataDir: !command.creates })
-  const publicUrl = command.url ?? config.publicUrl ?? readAddress(config.dataDir)?.publicUrl
+  const publicUrl = command.url ?? config.publicUrl ?? readServiceUrls(config.dataDir)?.publicUrl
   const service = await open(publicUrl === undefined ? config : { ...config, publicUrl }, !command.creates)
   try {
     if (service.accounts) stdout.write(`${await command.run(service.accounts)}\n`)
     if (command.creates && publicUrl === undefined)
       stderr.write(
-        `Mailed links begin with ${service.url}: PUBLIC_URL is not set, and no service runs on ${config.dataDir}. Another address: --url\n`,
+        `Mailed links begin with ${service.url}: PUBLIC_URL is not set, and no service runs on ${config.dataDir}. Another URL: --url\n`,
       )
   } finally {
     await service.stop()

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { addressOf } from '@health-record-service/embedded-mongo'
+import { runningUriOf } from '@health-record-service/embedded-mongo'
 import type { Db, MongoClient } from 'mongodb'
 import { auditInstanceCollection } from '../../records/store/audit/chains/instances.ts'
 import {
@@ -112,7 +112,7 @@ const verify = (config: Config, { stdout, stderr }: Terminal): Promise<number> =
   })
 
 async function changeKeys(config: Config, isKeyLost: boolean, { stdout }: Terminal): Promise<number> {
-  if (config.mongodbUri === undefined && (await addressOf(databaseOf(config))) !== undefined)
+  if (config.mongodbUri === undefined && (await runningUriOf(databaseOf(config))) !== undefined)
     throw new Error(`the service is running on ${config.dataDir}. Stop it first.`)
   return withAudit(config, { readOnly: false }, async (client) => {
     const tokenLifetime = ACCESS_TOKEN_LIFETIME_S

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { addressOf, restoreBackup, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { restoreBackup, runningUriOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { readConfig } from '../config/config.ts'
 import { createStartClient } from '../database/client-options.ts'
 import type { Terminal } from './terminal.ts'
@@ -31,7 +31,7 @@ async function backUp(directory: string, { env, stderr }: Terminal): Promise<str
     throw new Error('The data is in the MongoDB of MONGODB_URI. Back it up with mongodump.')
   const data = join(config.dataDir, 'database')
   if (!existsSync(data)) throw new Error(`There is no database in DATA_DIR (${config.dataDir}).`)
-  const running = await addressOf(data)
+  const running = await runningUriOf(data)
   const engine = running === undefined ? await startEmbeddedMongo({ dataDir: data }) : undefined
   const client = createStartClient(running ?? engine?.uri ?? '')
   const progress = setInterval(() => reportProgress(directory, stderr), 1000)

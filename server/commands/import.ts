@@ -5,9 +5,9 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
-import { addressFileOf, localUrlOf, readAddress } from '../config/service-address.ts'
 import { SETTINGS } from '../config/service-settings.ts'
-import { webAddress } from '../config/setting-kinds.ts'
+import { localUrlOf, readServiceUrls, urlFileOf } from '../config/service-urls.ts'
+import { webUrl } from '../config/setting-kinds.ts'
 import type { ImportTally } from '../import/import-entries.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -21,7 +21,7 @@ Immunization, Device). Bundles and data points must be about one person.
   --ehr        Id of the EHR
   --care-plan  Id of the care plan for the measurements
   --map        JSON: [{"when": {"column": "text"}, "kind": "bodyweight", "timestamp": "{column}", "weight": "{column}", …}]
-  --url        Address of the service (default: that of the service on DATA_DIR, else HOST and PORT)
+  --url        URL of the service (default: that of the service on DATA_DIR, else HOST and PORT)
   --user       E-mail address for the login (default: the environment variable IMPORT_USER)
 
 The password is read from IMPORT_PASSWORD or standard input; on a terminal the command asks for it. Rejected entries are
@@ -37,7 +37,7 @@ interface ImportOptions {
   carePlan: string
   map: string | undefined
   url: string
-  /** Where the address comes from. */
+  /** Where the URL comes from. */
   urlSource: string
   user: string
 }
@@ -70,12 +70,12 @@ function parseCommandLine(args: string[], env: NodeJS.ProcessEnv): ImportOptions
 
 function locateService(option: string | undefined, { DATA_DIR, HOST, PORT }: NodeJS.ProcessEnv) {
   if (option !== undefined) {
-    const url = webAddress.read(option)
-    if (!url) throw new Error(`--url must be ${webAddress.mustBe}.`)
+    const url = webUrl.read(option)
+    if (!url) throw new Error(`--url must be ${webUrl.mustBe}.`)
     return { url, urlSource: '--url' }
   }
-  const file = addressFileOf(DATA_DIR || SETTINGS.dataDir.default)
-  const running = readAddress(dirname(file))
+  const file = urlFileOf(DATA_DIR || SETTINGS.dataDir.default)
+  const running = readServiceUrls(dirname(file))
   if (running) return { url: running.url, urlSource: file }
   return {
     url: localUrlOf({ host: HOST || SETTINGS.host.default, port: PORT || SETTINGS.port.default }),

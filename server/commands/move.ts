@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { runningUriOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { findWeakUriOptions, readConfig } from '../config/config.ts'
 import { markAsMoved } from '../config/data-directory.ts'
-import { mongodbAddress } from '../config/setting-kinds.ts'
+import { mongodbUri } from '../config/setting-kinds.ts'
 import { checkServer, createStartClient } from '../database/client-options.ts'
 import { type CollectionContents, type CopyProgress, copyDatabase } from '../database/copy-database.ts'
 import { waitForDatabase } from '../database/database-wait.ts'
@@ -39,15 +39,15 @@ function createProgressReport({ stderr }: Terminal): (progress: CopyProgress) =>
   }
 }
 
-/** @param name where the address comes from */
+/** @param name where the URI comes from */
 async function moveDatabase(name: string, to: string, terminal: Terminal): Promise<string> {
-  if (mongodbAddress.read(to) === undefined) throw new Error(`${name} must be ${mongodbAddress.mustBe}`)
+  if (mongodbUri.read(to) === undefined) throw new Error(`${name} must be ${mongodbUri.mustBe}`)
   const weakOptions = findWeakUriOptions(name, to)
   if (weakOptions.length > 0) throw new Error(weakOptions.join('\n'))
   const { dataDir } = readConfig({ ...terminal.env, MONGODB_URI: to }, false, { requiresDataDir: true })
   const data = join(dataDir, 'database')
   if (!existsSync(data)) throw new Error(`There is no database in DATA_DIR (${dataDir}).`)
-  if ((await addressOf(data)) !== undefined)
+  if ((await runningUriOf(data)) !== undefined)
     throw new Error(`The service is running on ${dataDir}. Stop it, or move a backup (see --help).`)
   await waitForDatabase(to, name, (line) => terminal.stderr.write(`${line}\n`))
   const target = createStartClient(to)

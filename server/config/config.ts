@@ -141,9 +141,9 @@ const REQUIRED_URI_OPTIONS: Record<string, string> = {
   maxstalenessseconds: '',
 }
 
-/** Rejects an address with weaker options than the service uses, instead of silently overriding them. */
-export function findWeakUriOptions(variable: string, address: string): string[] {
-  const options = new URLSearchParams(address.split('?')[1])
+/** Rejects a URI with weaker options than the service uses, instead of silently overriding them. */
+export function findWeakUriOptions(variable: string, uri: string): string[] {
+  const options = new URLSearchParams(uri.split('?')[1])
   return [...options]
     .filter(([name, value]) => (REQUIRED_URI_OPTIONS[name.toLowerCase()] ?? value) !== value)
     .map(

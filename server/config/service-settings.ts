@@ -9,17 +9,17 @@ import {
   keys,
   mailAddress,
   mailbox,
-  mongodbAddress,
+  mongodbUri,
   origins,
-  publicAddress,
   type SettingKind,
-  smtpAddress,
+  serviceUrl,
+  smtpUrl,
   systemId,
   trustedProxies,
   versionName,
   visibleText,
   visibleTexts,
-  webAddress,
+  webUrl,
 } from './setting-kinds.ts'
 
 /**
@@ -51,8 +51,8 @@ export const SETTINGS = {
     description: 'Address to listen on; 0.0.0.0 for every network',
   },
   publicUrl: {
-    kind: publicAddress,
-    description: 'Address under which clients reach the service, used in mails; if unset, http://HOST:PORT',
+    kind: serviceUrl,
+    description: 'URL at which clients reach the service, used in mails; if unset, http://HOST:PORT',
   },
   dataDir: {
     kind: directory,
@@ -61,11 +61,11 @@ export const SETTINGS = {
     description: 'Directory of the embedded database, the generated keys and the outbox',
   },
   mongodbUri: {
-    kind: mongodbAddress,
+    kind: mongodbUri,
     description: 'MongoDB to use, a replica set; if unset, the embedded database keeps its files in DATA_DIR',
   },
   smtpUrl: {
-    kind: smtpAddress,
+    kind: smtpUrl,
     description: 'Mail server; if unset, mails are written to DATA_DIR/outbox and their links are logged',
   },
   mailFrom: {
@@ -74,8 +74,8 @@ export const SETTINGS = {
     description: 'Sender of the mails',
   },
   appUrl: {
-    kind: webAddress,
-    description: 'Address of the app in which people log in, given in mails; if unset, the console',
+    kind: webUrl,
+    description: 'URL of the app in which people log in, given in mails; if unset, the console',
   },
   contactEmail: {
     kind: mailAddress,
@@ -131,11 +131,11 @@ export const SETTINGS = {
     description: 'Version of the terms of service, stored with each agreement',
   },
   termsUrl: {
-    kind: webAddress,
+    kind: webUrl,
     description: 'Page with the terms of service; if unset, nobody is asked to agree to terms',
   },
   oidcIssuer: {
-    kind: webAddress,
+    kind: webUrl,
     default: 'https://accounts.google.com',
     description: 'OpenID Connect provider for external logins',
   },

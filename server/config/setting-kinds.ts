@@ -38,26 +38,26 @@ export const directory: SettingKind<string> = {
   read: (text) => (text.trim() === '' || text.includes('\0') ? undefined : resolve(text)),
 }
 
-/** Addresses and origins are public: passwords do not belong there, and browsers name none in an origin. */
+/** URLs and origins are public: passwords do not belong there, and browsers name none in an origin. */
 const parsePublicUrl = (text: string): URL | undefined => {
   const url = parseUrl(text, 'http:', 'https:')
   return url && `${url.search}${url.hash}${url.username}${url.password}` === '' ? url : undefined
 }
 
-/** An address without query, fragment, user or trailing slash. */
-export const webAddress: SettingKind<string> = {
-  mustBe: 'an http:// or https:// address without a query, a user or a password',
+/** A URL without query, fragment, user or trailing slash. */
+export const webUrl: SettingKind<string> = {
+  mustBe: 'an http:// or https:// URL without a query, a user or a password',
   read: (text) => parsePublicUrl(text)?.href.replace(/(?<!\/)\/+$/, ''),
 }
 
 /** Below these paths a request could mean two operations: `/med/ehr/{ehrId}`, and `/ehr/{ehrId}` below `/med`. */
 const AMBIGUOUS_PATHS = ['/med', '/chat', '/metrics']
 
-export const publicAddress: SettingKind<string> = {
-  mustBe: `${webAddress.mustBe}; its path is not /med, /chat or /metrics`,
+export const serviceUrl: SettingKind<string> = {
+  mustBe: `${webUrl.mustBe}; its path is not /med, /chat or /metrics`,
   read: (text) => {
-    const address = webAddress.read(text)
-    return address && AMBIGUOUS_PATHS.includes(new URL(address).pathname.toLowerCase()) ? undefined : address
+    const url = webUrl.read(text)
+    return url && AMBIGUOUS_PATHS.includes(new URL(url).pathname.toLowerCase()) ? undefined : url
   },
 }
 
@@ -71,14 +71,14 @@ export const origins: SettingKind<string[]> = {
   },
 }
 
-export const smtpAddress: SettingKind<string> = {
-  mustBe: 'an smtp:// or smtps:// address',
+export const smtpUrl: SettingKind<string> = {
+  mustBe: 'an smtp:// or smtps:// URL',
   read: (text) => (parseUrl(text, 'smtp:', 'smtps:')?.hostname ? text : undefined),
 }
 
-/** A MongoDB address may have several hosts, so the URL parser does not accept it. */
-export const mongodbAddress: SettingKind<string> = {
-  mustBe: 'a mongodb:// or mongodb+srv:// address that names a database',
+/** A MongoDB URI may have several hosts, so the URL parser does not accept it. */
+export const mongodbUri: SettingKind<string> = {
+  mustBe: 'a mongodb:// or mongodb+srv:// URI that names a database',
   read: (text) => (/^mongodb(\+srv)?:\/\/[^/?\s]+\/[^/?\s."$*<>:|]+(\?\S*)?$/.test(text) ? text : undefined),
 }
 

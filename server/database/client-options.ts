@@ -27,7 +27,7 @@ const CONNECT_TIMEOUT_MS = 2_000
 const CONNECTION_WAIT_TIMEOUT_MS = 1_900
 
 /**
- * Options of every client, whatever the address says: writes are on the disks of a majority, and reads go to
+ * Options of every client, whatever the URI says: writes are on the disks of a majority, and reads go to
  * the primary.
  */
 const DURABLE_OPTIONS = {

@@ -10,9 +10,9 @@ const FIRST_REPORT_MS = 500
 const REPORT_INTERVAL_MS = 5_000
 
 /**
- * Waits until the primary of an address answers, and meanwhile tells why it does not. Never tells the
- * password: of the address it names the hosts only.
- * @param name variable or option that has the address
+ * Waits until the primary of a URI answers, and meanwhile tells why it does not. Never tells the
+ * password: of the URI it names the hosts only.
+ * @param name variable or option that has the URI
  * @throws Error a sentence with that name
  */
 export async function waitForDatabase(
@@ -22,19 +22,19 @@ export async function waitForDatabase(
 ): Promise<void> {
   const client = createClient(uri, name)
   const { hosts, srvHost, serverSelectionTimeoutMS } = client.options
-  const addresses = hosts.map(String)
+  const servers = hosts.map(String)
   const reasons = watchServers(client)
   const start = performance.now()
   const elapsedMs = () => performance.now() - start
   const describe = (ms: number) => {
-    const serverReasons = addresses.map(
-      (address) => [address, reasons.get(address) ?? 'no connection yet'] as const,
+    const serverReasons = servers.map(
+      (server) => [server, reasons.get(server) ?? 'no connection yet'] as const,
     )
     const why =
       serverReasons.length === 1
         ? serverReasons[0]?.[1]
-        : serverReasons.map(([address, reason]) => `${address}: ${reason}`).join(', ')
-    return `${name}: no answer from ${srvHost ?? addresses.join(', ')} for ${(ms / 1000).toFixed(1)} s (${why})`
+        : serverReasons.map(([server, reason]) => `${server}: ${reason}`).join(', ')
+    return `${name}: no answer from ${srvHost ?? servers.join(', ')} for ${(ms / 1000).toFixed(1)} s (${why})`
   }
   const report = () => {
     const left = Math.round((serverSelectionTimeoutMS - elapsedMs()) / 1000)
@@ -54,7 +54,7 @@ export async function waitForDatabase(
   }
 }
 
-/** @throws Error without the driver's message, which quotes parts of the address */
+/** @throws Error without the driver's message, which quotes parts of the URI */
 function createClient(uri: string, name: string): MongoClient {
   try {
     return createStartClient(uri)

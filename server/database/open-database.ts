@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
-  addressOf,
+  runningUriOf,
   startEmbeddedMongo,
   UNWRITABLE_DISK_EXIT_CODE,
 } from '@health-record-service/embedded-mongo'
@@ -90,11 +90,11 @@ function openRemoteDatabase(uri: string): OpenDatabase {
   }
 }
 
-/** Address of a database without user, password and options. */
+/** URI of a database without user, password and options. */
 export const withoutCredentials = (uri: string): string =>
   uri.replace(/\/\/[^@/]*@/, '//').replace(/\?.*/s, '')
 
-const createEmbeddedUri = (address: string): string => `${address}/health-record`
+const createEmbeddedUri = (engineUri: string): string => `${engineUri}/health-record`
 
 /** Data file in the directory of an embedded engine. */
 const DATA_FILE = 'data.mdb'
@@ -106,7 +106,7 @@ const readDiskSize = async (directory: string): Promise<number> =>
 async function openEmbeddedDatabase(config: Config, sharesEngine: boolean): Promise<OpenDatabase> {
   const directory = join(config.dataDir, 'database')
   requireDatabase(config, existsSync(join(directory, DATA_FILE)))
-  const running = sharesEngine ? await addressOf(directory) : undefined
+  const running = sharesEngine ? await runningUriOf(directory) : undefined
   if (running !== undefined)
     return {
       ...openRemoteDatabase(createEmbeddedUri(running)),

@@ -28,7 +28,7 @@ export const isConsolePath = (path: string): boolean => /^\/console(\/|$)/.test(
 /** The app for people, unless the operator names another one. */
 export const consoleUrlOf = (publicUrl: string): string => `${publicUrl}/console/`
 
-/** Leads browsers from the address of the service to the console; programs get the start page. */
+/** Leads browsers from the URL of the service to the console; programs get the start page. */
 export const showConsoleFirst =
   (pathPrefix: string): RequestHandler =>
   (request, response, next) =>

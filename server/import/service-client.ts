@@ -2,7 +2,7 @@ import { type Client, createClient, type Problem } from 'health-record-client'
 
 export interface ImportLogin {
   url: string
-  /** Where the address was configured, as the end of a sentence. */
+  /** Where the URL was configured, as the end of a sentence. */
   urlSource: string
   email: string
   password: string
@@ -27,7 +27,7 @@ export async function connectToService(
   const place = `${url} (from ${urlSource})`
   const describe = ({ status, message }: Problem): string =>
     status === 0 ? message.replace('The service', place) : `${place} responds with the status ${status}`
-  const hintOf = ({ status }: Problem) => (status === 0 ? ' Another address: --url' : '')
+  const hintOf = ({ status }: Problem) => (status === 0 ? ' Another URL: --url' : '')
   const onWait = (problem: Problem, waitMs: number) =>
     tell(`${describe(problem)}; next attempt in ${Math.ceil(waitMs / 1000)} s.${hintOf(problem)}`)
   const client = createClient({
@@ -44,6 +44,6 @@ export async function connectToService(
     )
   })
   if (!grant?.authToken)
-    throw new Error(`The server at ${url} is not a Health Record Service. Another address: --url`)
+    throw new Error(`The server at ${url} is not a Health Record Service. Another URL: --url`)
   return client
 }

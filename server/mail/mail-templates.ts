@@ -24,7 +24,7 @@ export interface MailTemplate {
   before: string[]
   /** Text of the link. */
   action?: string
-  /** Address of the link, by default `{{link}}`. Without a value the mail has no link. */
+  /** URL of the link, by default `{{link}}`. Without a value the mail has no link. */
   link?: string
   after: string[]
 }

@@ -27,14 +27,14 @@ export function renderMail(
     after,
   }: MailTemplate = mailTemplates[name][mailLanguage]
   const plain = (line: string) => fillTemplate(line, data)
-  const address = action ? plain(link) : ''
+  const url = action ? plain(link) : ''
   const paragraphs = (lines: string[]) =>
     lines.map(plain).flatMap((line) => (line === '' ? [] : [`<p>${escapeMarkup(line)}</p>`]))
   const anchor =
-    action && address ? [`<p><a href="${escapeMarkup(address)}">${escapeMarkup(plain(action))}</a></p>`] : []
+    action && url ? [`<p><a href="${escapeMarkup(url)}">${escapeMarkup(plain(action))}</a></p>`] : []
   return {
     subject: plain(subject),
-    text: [...before.map(plain), address, ...after.map(plain)].filter(Boolean).join('\n\n'),
+    text: [...before.map(plain), url, ...after.map(plain)].filter(Boolean).join('\n\n'),
     html: [
       `<!doctype html><html lang="${mailLanguage}"><body style="font-family:sans-serif;line-height:1.5;max-width:36em">`,
       ...paragraphs(before),

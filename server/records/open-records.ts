@@ -202,7 +202,7 @@ async function openStore(
   }
 }
 
-/** The sources of FHIR resources. Exports show no addresses and follow no changes. */
+/** The sources of FHIR resources. Exports show no URLs and follow no changes. */
 export const createFhirServices = (
   context: StoreContext,
   recordsOf: FhirServices['recordsOf'],

@@ -4,7 +4,7 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import { defineListOperation } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { createRecordIdSchema } from '../../operation/path-parameters.ts'
-import { fhirBaseOf } from '../smart-addresses.ts'
+import { fhirBaseOf } from '../smart-urls.ts'
 
 const common = {
   source: 'Operations of our own: apps of SMART App Launch',
@@ -20,11 +20,8 @@ function requireLaunchScope(app: App | undefined): App {
   })
 }
 
-/** The address of an app, with what it needs to know. */
-function launchAddressOf(
-  { launchUrl }: App,
-  parameters: { iss: string; launch: string },
-): string | undefined {
+/** The URL of an app, with what it needs to know. */
+function launchUrlOf({ launchUrl }: App, parameters: { iss: string; launch: string }): string | undefined {
   if (launchUrl === undefined) return undefined
   const url = new URL(launchUrl)
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
@@ -48,7 +45,7 @@ export const appGrantOperations = [
       const app = requireLaunchScope(await apps.find(appId))
       const launch = await appAuthorizations.launch({ mvUid: caller.userId, appId, patient: ehrId })
       const parameters = { iss: fhirBaseOf(publicUrl), launch: launch.secret }
-      const launchUrl = launchAddressOf(app, parameters)
+      const launchUrl = launchUrlOf(app, parameters)
       return {
         ...parameters,
         expiresAt: launch.expiresAt.toISOString(),

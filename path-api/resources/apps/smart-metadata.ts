@@ -5,7 +5,7 @@ import { defineOperation } from '../../operation/operation.ts'
 import { describedBody } from '../../reply/body-media.ts'
 import { replyWith } from '../../reply/reply.ts'
 import { FHIR_PATH, fhirOperation } from '../fhir/fhir-operation.ts'
-import { smartAddresses } from '../smart-addresses.ts'
+import { smartUrls } from '../smart-urls.ts'
 
 const CAPABILITIES = [
   'launch-standalone',
@@ -34,7 +34,7 @@ const RESOURCE_SCOPES = ['patient', 'user', 'system'].flatMap((level) =>
 
 /** The metadata of the OAuth server for apps (SMART App Launch 2.2; OpenID Connect Discovery 1.0). */
 const smartConfiguration = (publicUrl: string) => {
-  const { authorize, token, introspect, revoke, keys, manage } = smartAddresses(publicUrl)
+  const { authorize, token, introspect, revoke, keys, manage } = smartUrls(publicUrl)
   return {
     issuer: publicUrl,
     jwks_uri: keys,

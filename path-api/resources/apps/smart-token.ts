@@ -6,7 +6,7 @@ import { closedObject } from '../../../schemas/common.ts'
 import type { Context } from '../../operation/context.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { formBody } from '../../reply/body-media.ts'
-import { SMART_PATHS } from '../smart-addresses.ts'
+import { SMART_PATHS } from '../smart-urls.ts'
 import { openForm, textField } from './authorization/authorization-request.ts'
 
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'

@@ -4,7 +4,7 @@ import { describedTypes } from '../../../fhir/resource-types.ts'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { defineOperation } from '../../operation/operation.ts'
 import { replyWithCacheableText } from '../../reply/cacheable-text.ts'
-import { smartAddresses } from '../smart-addresses.ts'
+import { smartUrls } from '../smart-urls.ts'
 import { FHIR_PATH, fhirOperation, resourceBody } from './fhir-operation.ts'
 
 /** FHIR defines these parameters for this request, so strict handling must not refuse them. */
@@ -40,7 +40,7 @@ export const fhirMetadataOperations = [
         base: fhir.base,
         version: packageJson.version,
         since: STARTED_AT,
-        oauth: smartAddresses(publicUrl),
+        oauth: smartUrls(publicUrl),
       }
       const text = JSON.stringify(capabilityStatement(describedTypes, definition))
       return replyWithCacheableText(text, 'application/fhir+json; charset=utf-8', {

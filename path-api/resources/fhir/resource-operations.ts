@@ -35,10 +35,10 @@ const historyOperation = {
 
 const FORM_OPTIONS = { additionalProperties: true, description: 'Parameters' }
 
-/** Parameters of the address and of the form. All conditions of both hold; of other parameters, that of the form. */
-const joinParameters = (ofAddress: object, ofForm: object): Record<string, unknown> => {
-  const parameters: Record<string, unknown> = { ...ofAddress, ...ofForm }
-  for (const [name, values] of Object.entries(ofAddress))
+/** Parameters of the URL and of the form. All conditions of both hold; of other parameters, that of the form. */
+const joinParameters = (ofUrl: object, ofForm: object): Record<string, unknown> => {
+  const parameters: Record<string, unknown> = { ...ofUrl, ...ofForm }
+  for (const [name, values] of Object.entries(ofUrl))
     if (Object.hasOwn(ofForm, name) && !RESULT_PARAMETERS.includes(name))
       parameters[name] = [values, ofForm[name as keyof typeof ofForm]].flat()
   return parameters

@@ -36,7 +36,7 @@ function replyToWrite(
   { fhirPreferences, fhir }: { fhirPreferences: WriteContext['fhirPreferences']; fhir: FhirResources },
   droppedPaths: readonly string[],
 ) {
-  const location = fhir.addressOf(resource)
+  const location = fhir.urlOf(resource)
   // A client that found the resource by If-None-Exist learns its id as well.
   const { head } = replyWithResource(resource, created ? {} : { 'content-location': location })
   const preference = fhirPreferences.return

@@ -6,7 +6,7 @@ export const APP_TOKEN_LIFETIME_S = 3600
 
 /**
  * Issues and verifies the tokens of apps. Their audience is the FHIR API, so no other part of the service accepts them.
- * @param options `audience`: address of the FHIR API
+ * @param options `audience`: URL of the FHIR API
  */
 export function createAppTokens(
   options: Pick<SignedTokenOptions, 'keys' | 'issuer' | 'audience' | 'clock'>,

@@ -10,7 +10,7 @@ const MAX_LIFETIME_S = 300
 /** Tolerated clock difference in seconds. */
 const ASSERTION_CLOCK_TOLERANCE_S = 10
 
-/** Verifies the assertions with which apps prove who they are (RFC 7523). @param audience address of the token endpoint */
+/** Verifies the assertions with which apps prove who they are (RFC 7523). @param audience URL of the token endpoint */
 export const createAssertionVerifier =
   (audience: string, findKeys: FindClientKeys, clock: () => Date): VerifyAssertion =>
   async (assertion, findApp) => {
@@ -21,7 +21,7 @@ export const createAssertionVerifier =
       const app = await findApp(iss)
       const keys = app && findKeys(app)
       const { jku } = decodeProtectedHeader(assertion)
-      // SMART App Launch 2.2: an address in the assertion must be the registered one.
+      // SMART App Launch 2.2: a URL in the assertion must be the registered one.
       if (!keys || (jku !== undefined && jku !== app.jwksUri)) return undefined
       const { payload } = await jwtVerify(assertion, keys, {
         algorithms: ASSERTION_ALGORITHMS,

@@ -14,7 +14,7 @@ export interface AppOptions {
   authentication: string
   /** A file with the public keys. */
   jwks: string | undefined
-  /** The address of the public keys. */
+  /** The URL of the public keys. */
   jwksUri: string | undefined
   launchUrl: string | undefined
   /** The connected system for which a backend service acts. */

@@ -5,7 +5,7 @@ const identifierKey = (identifier: unknown): string | undefined => {
   return value && `${memberAt(identifier, 'system') ?? ''}|${value}`
 }
 
-/** An address `…/Patient/1` without the version of the resource. */
+/** A URL `…/Patient/1` without the version of the resource. */
 const withoutVersion = (reference: string): string => reference.split('/_history/', 1)[0] ?? ''
 
 /**

@@ -10,7 +10,7 @@ export interface RequestProgress {
   answered: number
 }
 
-/** A request without the address of the service. */
+/** A request without the URL of the service. */
 export interface ServiceCall {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   path: string

@@ -32,7 +32,7 @@ const READERS_FILE = 'data.mdb-lock'
 const READERS_BYTES = 700_000
 const STATE_FILE = 'data.mdb.state'
 const LOCK_SOCKET = 'lock.sock'
-const ADDRESS_KNOWN = 'address'
+const URI_KNOWN = 'address'
 /** This file exists until the data file has been verified. */
 const UNVERIFIED_FILE = 'data.mdb.unverified'
 
@@ -57,8 +57,8 @@ export interface DataDirectory {
   doubt: 'unclean' | 'copied' | undefined
   /** Records that the data file is complete and in use. From then on its absence is damage. */
   confirm(): void
-  /** Stores the engine's address, for processes that query the lock. */
-  publishAddress(address: string): void
+  /** Stores the engine's URI, for processes that query the lock. */
+  publishUri(uri: string): void
   /** Records that the data file has been closed, and releases the lock. */
   release(): void
 }
@@ -85,12 +85,12 @@ export const openDataDirectory = async (directory: string, below: Buffer): Promi
       ignoreFullDisk(() => writeState(false))
       lock.close()
     }
-    const publishAddress = (address: string) => lock.emit(ADDRESS_KNOWN, address)
+    const publishUri = (uri: string) => lock.emit(URI_KNOWN, uri)
     return {
       file: join(process.cwd(), DATA_FILE),
       doubt,
       confirm: () => confirmDataFile(isConfirmed),
-      publishAddress,
+      publishUri,
       release,
     }
   } catch (error) {
@@ -147,7 +147,7 @@ interface LockOwner {
   /** The directory in which the process was started, and the time. */
   startedIn?: string
   startedAt?: string
-  /** The engine's address, once it listens. */
+  /** The engine's URI, once it listens. */
   address?: string
 }
 
@@ -168,8 +168,8 @@ const listen = (): Promise<Server | undefined> =>
       startedAt: new Date().toISOString().slice(0, 19).concat('Z'),
     }
     const server = createServer((socket) => socket.end(JSON.stringify(owner)))
-    server.on(ADDRESS_KNOWN, (address: string) => {
-      owner.address = address
+    server.on(URI_KNOWN, (uri: string) => {
+      owner.address = uri
     })
     server.once('error', (error: NodeJS.ErrnoException) =>
       error.code === 'EADDRINUSE'
@@ -206,8 +206,8 @@ function parseLockOwner(answer: string): LockOwner {
   }
 }
 
-/** The address of the engine that has this directory open; undefined if there is no such engine. */
-export const addressOf = async (directory: string): Promise<string | undefined> => {
+/** The URI of the engine that has this directory open; undefined if there is no such engine. */
+export const runningUriOf = async (directory: string): Promise<string | undefined> => {
   const workingDirectory = process.cwd()
   if (!existsSync(directory)) return undefined
   // Socket paths must be short. The relative path is resolved before the call returns.

@@ -25,14 +25,14 @@ import {
 } from '../../../pages/page.ts'
 import { formBody } from '../../../reply/body-media.ts'
 import { replyWith } from '../../../reply/reply.ts'
-import { SMART_PATHS } from '../../smart-addresses.ts'
+import { SMART_PATHS } from '../../smart-urls.ts'
 import {
   type AuthorizationParameters,
   authorizationFields,
   checkAuthorizationRequest,
   openForm,
   type ReceivedRequest,
-  responseAddress,
+  responseUrl,
 } from './authorization-request.ts'
 import { describeScopes, durationText, reachesEverybody } from './scope-texts.ts'
 
@@ -158,12 +158,12 @@ export const authorizationPages = [
       const { appAuthorizations, apps, sessions, publicUrl } = context
       const request = await appAuthorizations.take(secret)
       const app = request && (await apps.find(request.appId))
-      // An administrator may have removed the app or the address meanwhile.
+      // An administrator may have removed the app or the URL meanwhile.
       if (!request || !app?.redirectUris?.includes(request.redirectUri))
         return renderNotice(await createPageView(lang, context), 'authorizeExpired')
       const { redirectUri, state, patient: patientId = patient } = request
       const respond = (parameters: Readonly<Record<string, string>>) =>
-        redirectTo(responseAddress(redirectUri, publicUrl, { ...parameters, state }))
+        redirectTo(responseUrl(redirectUri, publicUrl, { ...parameters, state }))
       const authorizationCode =
         decision === 'admit' ? await grantAccess(app, request, patientId, context) : undefined
       if (authorizationCode !== undefined) return respond({ code: authorizationCode })
@@ -201,7 +201,7 @@ async function showLaunched(
   const error_description = 'The launch is unknown, was used, has expired, or is that of another user'
   const { redirectUri, state } = request
   return redirectTo(
-    responseAddress(redirectUri, publicUrl, { error: 'invalid_request', error_description, state }),
+    responseUrl(redirectUri, publicUrl, { error: 'invalid_request', error_description, state }),
   )
 }
 

@@ -5,7 +5,7 @@ import type { RegisteredApps } from '../../../../records/accounts/apps/registere
 import type { App } from '../../../../schemas/accounts/app.ts'
 import type { Violation } from '../../../../schemas/validation/violations.ts'
 import { languageParameter } from '../../../pages/page.ts'
-import { fhirBaseOf } from '../../smart-addresses.ts'
+import { fhirBaseOf } from '../../smart-urls.ts'
 
 /** A parameter of OAuth 2.0 (RFC 6749, appendix A). */
 export const textField = (description: string, maxLength: number, example?: string) =>
@@ -23,7 +23,7 @@ export const authorizationFields = {
   redirect_uri: textField('A redirect URI of the app', 500, 'https://app.example.org/callback'),
   scope: textField('Scopes that the app asks for', 4000, 'launch/patient patient/Observation.rs'),
   state: textField('Value that the app gets back', 1000),
-  aud: textField('Address of the FHIR API', 500),
+  aud: textField('URL of the FHIR API', 500),
   code_challenge: textField('Hash of the code verifier (PKCE)', 100),
   code_challenge_method: textField('`S256`', 20, 'S256'),
   launch: textField('Value of the launch, with the scope `launch`', 200),
@@ -39,8 +39,8 @@ export type AuthorizationParameters = Static<ReturnType<typeof Type.Object<typeo
 /** A checked request; an error that the app learns; or undefined, when nobody may be sent anywhere. */
 type CheckedRequest = { app: App; request: AppRequest } | { redirect: string } | undefined
 
-/** The address of an app with the response to its request. */
-export function responseAddress(
+/** The URL of an app with the response to its request. */
+export function responseUrl(
   redirectUri: string,
   issuer: string,
   parameters: Readonly<Record<string, string | undefined>>,
@@ -95,7 +95,7 @@ export interface ReceivedRequest {
   violations: readonly Violation[]
 }
 
-/** Checks an authorization request. Only an address that is registered for the app receives a response. */
+/** Checks an authorization request. Only a URL that is registered for the app receives a response. */
 export async function checkAuthorizationRequest(
   { parameters, violations }: ReceivedRequest,
   { apps, publicUrl }: { apps: RegisteredApps; publicUrl: string },
@@ -110,7 +110,7 @@ export async function checkAuthorizationRequest(
   const fault = formFaultOf(parameters, invalid) ?? contentFaultOf(parameters, scopes, fhirBaseOf(publicUrl))
   if (fault) {
     const [error, error_description] = fault
-    return { redirect: responseAddress(redirectUri, publicUrl, { error, error_description, state }) }
+    return { redirect: responseUrl(redirectUri, publicUrl, { error, error_description, state }) }
   }
   const challenge = parameters.code_challenge ?? ''
   return { app, request: { appId: app.id, redirectUri, scopes, state, challenge, nonce } }

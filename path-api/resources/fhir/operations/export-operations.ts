@@ -17,7 +17,7 @@ const text = (description: string) => Type.String({ description })
 const FileField = Type.Object(
   {
     type: text('Type of the resources'),
-    url: text('Address of the file'),
+    url: text('URL of the file'),
     count: Type.Integer({ description: 'Number of resources' }),
   },
   { additionalProperties: false, description: 'A file' },
@@ -25,7 +25,7 @@ const FileField = Type.Object(
 
 const ExportManifest = closedObject('FhirExport', 'The files of an export', {
   transactionTime: text('The files have all changes before this time'),
-  request: text('Address of the request'),
+  request: text('URL of the request'),
   requiresAccessToken: Type.Boolean({ description: 'Always true: the files need the token of the user' }),
   output: Type.Array(FileField, { description: 'Files with resources' }),
   deleted: Type.Array(FileField, { description: 'Files with Bundles that delete resources' }),
@@ -43,7 +43,7 @@ const startOperation = {
     _format,
   },
   description:
-    'The header `Prefer: respond-async` is required. Content-Location has the address of the export. With `_since`, the export has a file of deletions, too. An app gets what its scopes name (letter s): of the types in `_type`, or of all.',
+    'The header `Prefer: respond-async` is required. Content-Location has the URL of the export. With `_since`, the export has a file of deletions, too. An app gets what its scopes name (letter s): of the types in `_type`, or of all.',
   access: 'account',
   reply: [202],
 } as const

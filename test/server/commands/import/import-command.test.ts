@@ -234,7 +234,7 @@ describe('npm run import', function () {
     assert.equal(
       String(message).trim(),
       `http://127.0.0.1:${PORT} (from HOST and PORT, because ${DATA_DIR}/service.json does not exist or cannot be read) cannot be reached ` +
-        '(ECONNREFUSED); next attempt in 1 s. Another address: --url',
+        '(ECONNREFUSED); next attempt in 1 s. Another URL: --url',
     )
   })
 

@@ -1,18 +1,18 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { webAddress } from './setting-kinds.ts'
+import { webUrl } from './setting-kinds.ts'
 
-/** Addresses of a running service. */
-interface ServiceAddress {
+/** URLs of a running service. */
+interface ServiceUrls {
   /** For programs on this machine. */
   url: string
   /** Start of links in mails. */
   publicUrl: string
 }
 
-export const addressFileOf = (dataDir: string): string => join(dataDir, 'service.json')
+export const urlFileOf = (dataDir: string): string => join(dataDir, 'service.json')
 
-/** Address for this machine of a service that listens on HOST, which may mean all networks. */
+/** URL for this machine of a service that listens on HOST, which may mean all networks. */
 export function localUrlOf({ host, port }: { host: string; port: number | string }): string {
   return urlOf({ host: { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host, port })
 }
@@ -22,12 +22,12 @@ export const urlOf = ({ host, port }: { host: string; port: number | string }): 
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /**
- * Stores the addresses in DATA_DIR, where commands look for them. A service that needs no DATA_DIR may have none.
+ * Stores the URLs in DATA_DIR, where commands look for them. A service that needs no DATA_DIR may have none.
  * @returns a function that removes them, unless another service has replaced them
  */
-export function storeAddress(dataDir: string, address: ServiceAddress): () => void {
-  const path = addressFileOf(dataDir)
-  const text = `${JSON.stringify({ ...address, process: process.pid })}\n`
+export function storeServiceUrls(dataDir: string, urls: ServiceUrls): () => void {
+  const path = urlFileOf(dataDir)
+  const text = `${JSON.stringify({ ...urls, process: process.pid })}\n`
   try {
     writeFileSync(path, text, { mode: 0o600 })
   } catch {
@@ -38,13 +38,11 @@ export function storeAddress(dataDir: string, address: ServiceAddress): () => vo
   }
 }
 
-/** @returns the addresses of the service that runs on DATA_DIR, or was killed there */
-export function readAddress(dataDir: string): ServiceAddress | undefined {
+/** @returns the URLs of the service that runs on DATA_DIR, or was killed there */
+export function readServiceUrls(dataDir: string): ServiceUrls | undefined {
   try {
-    const { url, publicUrl } = JSON.parse(readText(addressFileOf(dataDir)) ?? '')
-    return [url, publicUrl].every((address) => webAddress.read(String(address)))
-      ? { url, publicUrl }
-      : undefined
+    const { url, publicUrl } = JSON.parse(readText(urlFileOf(dataDir)) ?? '')
+    return [url, publicUrl].every((one) => webUrl.read(String(one))) ? { url, publicUrl } : undefined
   } catch {
     return undefined
   }

@@ -8,11 +8,11 @@ export const SMART_PATHS = {
   revoke: '/auth/smart/revoke',
 } as const
 
-/** Address of the FHIR API, without a slash at its end: the audience of the tokens of apps. */
+/** URL of the FHIR API, without a slash at its end: the audience of the tokens of apps. */
 export const fhirBaseOf = (publicUrl: string): string => `${publicUrl}/fhir/R4`
 
-/** Addresses of the OAuth server, for apps. */
-export const smartAddresses = (publicUrl: string) => {
+/** URLs of the OAuth server, for apps. */
+export const smartUrls = (publicUrl: string) => {
   const at = (path: string) => publicUrl + path
   return {
     authorize: at(SMART_PATHS.authorize),
