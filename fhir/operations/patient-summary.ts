@@ -4,6 +4,7 @@ import { TERMINOLOGY } from '../../records/fhir/elements.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { escapeMarkup } from '../../schemas/text/escape-markup.ts'
 import { BundleLimits } from '../bundles/bundle-limits.ts'
+import type { FoundResources } from '../sources/resource-source.ts'
 
 const LOINC = 'http://loinc.org'
 
@@ -77,9 +78,9 @@ function describe(resource: DescribedResource): string {
   ].join(', ')
 }
 
-const narrative = (resources: readonly FhirResource[], ifEmpty: string) => {
+const narrative = (resources: readonly FhirResource[], note: string) => {
   const lines = resources.map((one) => `<li>${escapeMarkup(describe(one))}</li>`).join('')
-  const content = lines === '' ? `<p>${ifEmpty}</p>` : `<ul>${lines}</ul>`
+  const content = (lines && `<ul>${lines}</ul>`) + (note && `<p>${note}</p>`)
   return { status: 'generated', div: `<div xmlns="http://www.w3.org/1999/xhtml">${content}</div>` }
 }
 
@@ -87,14 +88,24 @@ const narrative = (resources: readonly FhirResource[], ifEmpty: string) => {
 const NO_ENTRIES = { code: 'unavailable', text: 'The record has no entries.' }
 const NO_SCOPE = { code: 'withheld', text: 'The app may not see these entries.' }
 
-/** @param resources undefined: the app of the caller may not search them */
-function sectionOf({ title, code }: SummarySection, resources: readonly FhirResource[] | undefined) {
-  const { code: reason, text } = resources ? NO_ENTRIES : NO_SCOPE
+/** The resources of a section, and whether the record has more. */
+interface SectionEntries {
+  resources: readonly FhirResource[]
+  hasMore: boolean
+}
+
+/** @param found undefined: the app of the caller may not search them */
+function sectionOf({ title, code, type }: SummarySection, found: SectionEntries | undefined) {
+  const { code: reason, text } = found ? NO_ENTRIES : NO_SCOPE
+  const { resources = [], hasMore = false } = found ?? {}
+  const note = hasMore
+    ? `The record has more than these ${resources.length}. Search for ${type} to find all.`
+    : ''
   return {
     title,
     code: { coding: [{ system: LOINC, code, display: title }] },
-    text: narrative(resources ?? [], text),
-    ...(resources && resources.length > 0
+    text: narrative(resources, resources.length === 0 ? text : note),
+    ...(resources.length > 0
       ? { entry: resources.map(({ resourceType, id }) => ({ reference: `${resourceType}/${id}` })) }
       : { emptyReason: { coding: [{ system: `${TERMINOLOGY}/list-empty-reason`, code: reason }] } }),
   }
@@ -107,7 +118,7 @@ interface SummarySources {
   /** @throws NotFound */
   readPatient(): Promise<FhirResource>
   /** @returns undefined if the app of the caller may not search the type */
-  search(type: string, query: Readonly<Record<string, string>>): Promise<FhirResource[] | undefined>
+  search(type: string, query: Readonly<Record<string, string>>): Promise<FoundResources | undefined>
 }
 
 /**
@@ -120,11 +131,11 @@ export async function patientSummary(
   createdAt: string,
 ): Promise<FhirResource> {
   const patient = await readPatient()
-  const found: (readonly FhirResource[] | undefined)[] = []
+  const found: (SectionEntries | undefined)[] = []
   const limits = new BundleLimits('Search for the resources of each type.')
   for (const { type, query } of SECTIONS) {
-    const resources = await search(type, { patient: id, _count: MAX_ENTRIES, ...query })
-    found.push(resources && limits.countFound(resources))
+    const page = await search(type, { patient: id, _count: MAX_ENTRIES, ...query })
+    found.push(page && { resources: limits.countFound(page.resources), hasMore: page.next !== undefined })
   }
   const documentId = randomUUID()
   const composition: FhirResource = {
@@ -143,7 +154,7 @@ export async function patientSummary(
     identifier: { system: 'urn:ietf:rfc:3986', value: `urn:uuid:${documentId}` },
     type: 'document',
     timestamp: createdAt,
-    entry: [composition, patient, ...found.flatMap((one) => one ?? [])].map((resource) => ({
+    entry: [composition, patient, ...found.flatMap((one) => one?.resources ?? [])].map((resource) => ({
       fullUrl: `${base}/${resource.resourceType}/${resource.id}`,
       resource,
     })),

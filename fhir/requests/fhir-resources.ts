@@ -370,7 +370,7 @@ export class FhirResources {
     const search = async (type: string, query: SearchParameters) => {
       const { description } = this.#methodOf(type, 'search-type', 'search')
       if (!mayFind(caller, description)) return undefined
-      return (await this.#find(caller, type, parseSearch(description, query, { strict: true }))).resources
+      return this.#find(caller, type, parseSearch(description, query, { strict: true }))
     }
     const sources = { base: this.base, readPatient: () => this.read(caller, 'Patient', id), search }
     return patientSummary(id, sources, new Date().toISOString())

@@ -51,6 +51,33 @@ describe('the International Patient Summary', () => {
     assert.match(sectionsOf(document)[0].text.div, /<li>Metformin &#60;b&#62;<\/li>/)
   })
 
+  it('says in the text of the vital signs that the record has more than the newest 20', async () => {
+    const person = await createPatient()
+    const carePlanId = await createPlan(person)
+    const add = async (from: number, to: number) => {
+      const items = Array.from({ length: to - from }, (_, i) => ({
+        kind: 'bodyweight',
+        carePlanId,
+        timestamp: `2026-03-${String(from + i + 1).padStart(2, '0')}T08:30:00Z`,
+        weight: 50 + from + i,
+        weightUnit: 'kg',
+      }))
+      const { status, body } = await person.call('POST', 'procedure/batch', { items })
+      assert.ok(status < 300 && body.refused === 0, JSON.stringify(body))
+    }
+    const vitalSigns = async () => {
+      const document = assertStatus(await person.call('GET', `/fhir/R4/Patient/${person.ehrId}/$summary`))
+      return sectionsOf(document).find(({ title }) => title === 'Vital signs')
+    }
+    await add(0, 20)
+    assert.doesNotMatch((await vitalSigns()).text.div, /more than/)
+    await add(20, 21)
+    const { entry, text } = await vitalSigns()
+    assert.equal(entry.length, 20)
+    assert.match(text.div, /has more than these 20. Search for Observation/)
+    assert.match(text.div, /70 kg/)
+  })
+
   it('leaves out what is not so, and says how sure the rest is', async () => {
     const person = await createPatient()
     const carePlanId = await createPlan(person)
