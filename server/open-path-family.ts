@@ -25,6 +25,7 @@ import { consoleUrlOf } from './http/console.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
 import { createKeyEncryption } from './keys/key-encryption.ts'
 import { type MailQueue, toSendMail } from './mail/mail-queue.ts'
+import { findLastBackup } from './records/last-backup.ts'
 import { createFhirServices, type RecordServices } from './records/open-records.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
@@ -113,17 +114,24 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
 
 const STARTED_AT = new Date().toISOString()
 
-async function readStatus({ database, databaseSize, mails }: PathFamilyDependencies): Promise<ServiceStatus> {
-  const [databaseBytes, queue, jobs] = await Promise.all([
+async function readStatus({
+  config,
+  database,
+  databaseSize,
+  mails,
+}: PathFamilyDependencies): Promise<ServiceStatus> {
+  const [databaseBytes, queue, jobs, lastBackup] = await Promise.all([
     // A user of MongoDB may not be allowed to ask.
     databaseSize().catch(() => null),
     mails.status(),
     jobCollection(database).countDocuments(),
+    findLastBackup(database.db, config),
   ])
   return {
     version: packageJson.version,
     startedAt: STARTED_AT,
     databaseBytes,
+    lastBackupAt: lastBackup?.toISOString() ?? null,
     jobs,
     mailsWaiting: queue.waiting,
     mailsAbandoned: queue.abandoned,

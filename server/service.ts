@@ -50,6 +50,7 @@ import { APP_NAME } from './mail/mail-templates.ts'
 import { createMailTransport } from './mail/mail-transport.ts'
 import { createParseMailAdapter } from './mail/parse-mail-adapter.ts'
 import { openPathFamily, type PathFamilyDependencies } from './open-path-family.ts'
+import { findLastBackup } from './records/last-backup.ts'
 import { openRecords, type RecordServices } from './records/open-records.ts'
 import { startClockCheck } from './telemetry/clock-check.ts'
 import { createLog, type Log } from './telemetry/log.ts'
@@ -242,6 +243,12 @@ async function openInfrastructure(
     onStop(await startSettingsCheck(db, { ...config, publicUrl: publicUrlOf(config) }, log))
   observeGauge(metrics, DATABASE_UP_GAUGE, async () => Number(await isResponding(db)))
   observeGauge(metrics, DATABASE_SIZE_GAUGE, () => engine.size(db))
+  if (config.mongodbUri === undefined)
+    observeGauge(
+      metrics,
+      LAST_BACKUP_GAUGE,
+      async () => ((await findLastBackup(db, config))?.getTime() ?? 0) / 1000,
+    )
   const consume = await openConfiguredRateLimits(db, config)
   const mails = await openMailQueue(db, {
     transport: state.sharesEngine ? undefined : createMailTransport(config, log),
@@ -257,6 +264,10 @@ async function openInfrastructure(
 }
 
 const DATABASE_UP_GAUGE = { name: 'database_up', help: '1 if the database responds, otherwise 0' }
+const LAST_BACKUP_GAUGE = {
+  name: 'last_backup_timestamp_seconds',
+  help: 'Time of the last backup of the embedded database, in seconds since 1970; 0 without one',
+}
 const DATABASE_SIZE_GAUGE = { name: 'database_size_bytes', help: 'Size of the database on disk in bytes' }
 
 /** Looks up the addresses and languages of mail recipients. */

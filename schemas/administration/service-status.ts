@@ -10,6 +10,11 @@ export const ServiceStatus = closedObject('ServiceStatus', 'The state of the ser
   version: Type.String({ description: 'Version of the service', examples: ['0.2.0'] }),
   startedAt: timeField('Start of the process that responded'),
   databaseBytes: nullable(countField('Size of the database on disk; null if the database does not tell it')),
+  lastBackupAt: nullable(
+    timeField(
+      'Time of the last backup by the command backup; null without one. Backups of a MongoDB are not known',
+    ),
+  ),
   mailsWaiting: countField('Number of mails that wait to be sent'),
   mailsAbandoned: countField('Number of mails of the last 30 days that could not be sent'),
   oldestMailAt: nullable(timeField('Time of the mail that has waited longest; null if none waits')),

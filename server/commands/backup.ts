@@ -4,6 +4,8 @@ import { parseArgs } from 'node:util'
 import { restoreBackup, runningUriOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { readConfig } from '../config/config.ts'
 import { createStartClient } from '../database/client-options.ts'
+import { EMBEDDED_DATABASE } from '../database/open-database.ts'
+import { recordBackup } from '../records/last-backup.ts'
 import type { Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service backup DIR
@@ -38,6 +40,9 @@ async function backUp(directory: string, { env, stderr }: Terminal): Promise<str
   try {
     const receipt = await client.db('admin').command({ backup: 1, directory })
     const { bytes, sha256, at } = receipt as unknown as BackupReceipt
+    await recordBackup(client.db(EMBEDDED_DATABASE), new Date(at)).catch((error: Error) =>
+      stderr.write(`The backup is complete, but the service cannot show its time: ${error.message}\n`),
+    )
     const time = `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
     return `Backup of ${time} written to ${directory} (${formatSize(bytes)}, SHA-256 ${sha256}).`
   } finally {

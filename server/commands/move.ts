@@ -8,7 +8,7 @@ import { mongodbUri } from '../config/setting-kinds.ts'
 import { checkServer, createStartClient } from '../database/client-options.ts'
 import { type CollectionContents, type CopyProgress, copyDatabase } from '../database/copy-database.ts'
 import { waitForDatabase } from '../database/database-wait.ts'
-import { withoutCredentials } from '../database/open-database.ts'
+import { EMBEDDED_DATABASE, withoutCredentials } from '../database/open-database.ts'
 import type { Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service move [--to mongodb://HOST/DATABASE?replicaSet=NAME]
@@ -59,7 +59,7 @@ async function moveDatabase(name: string, to: string, terminal: Terminal): Promi
       // Documents that expire during the copy would be missing.
       await source.db('admin').command({ setParameter: 1, ttlMonitorSleepSecs: 1_000_000 })
       const report = createProgressReport(terminal)
-      const contentsByName = await copyDatabase(source.db('health-record'), target.db(), report)
+      const contentsByName = await copyDatabase(source.db(EMBEDDED_DATABASE), target.db(), report)
       markAsMoved(dataDir, withoutCredentials(to))
       return describeCopy(contentsByName)
     } finally {

@@ -94,7 +94,10 @@ function openRemoteDatabase(uri: string): OpenDatabase {
 export const withoutCredentials = (uri: string): string =>
   uri.replace(/\/\/[^@/]*@/, '//').replace(/\?.*/s, '')
 
-const createEmbeddedUri = (engineUri: string): string => `${engineUri}/health-record`
+/** Name of the database in the embedded engine. */
+export const EMBEDDED_DATABASE = 'health-record'
+
+const createEmbeddedUri = (engineUri: string): string => `${engineUri}/${EMBEDDED_DATABASE}`
 
 /** Data file in the directory of an embedded engine. */
 const DATA_FILE = 'data.mdb'

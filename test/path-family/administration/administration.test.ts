@@ -39,6 +39,7 @@ describe('the operations of administrators', () => {
     const before = assertStatus(await admin.call('GET', '/health/status'))
     assert.match(before.version, /^\d+\.\d+\.\d+$/)
     assert.ok(before.databaseBytes === null || before.databaseBytes > 0)
+    assert.equal(before.lastBackupAt, null)
     const at = new Date('2020-01-01T00:00:00Z')
     const mail = { to: 'somebody@example.org', template: 'pending-ehr', data: {}, attempts: 1, createdAt: at }
     const later = new Date(Date.now() + 600_000)

@@ -283,9 +283,21 @@ describe('npm run admin, beside a service', function suite() {
       await waitUntil(async () => (await get('/auth/account', grant)).code !== undefined)
     })
 
-  it('leaves the service with the size of its database among its metrics', async () => {
-    const figures = await (await fetch(`${service.url}/metrics`)).text()
-    assert.ok(Number(/^database_size_bytes (\S+)$/m.exec(figures)?.[1]) > 10_000)
+  it('leaves the service with the size and the last backup of its database among its metrics', async () => {
+    const figure = async (name: string) => {
+      const figures = await (await fetch(`${service.url}/metrics`)).text()
+      return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(figures)?.[1])
+    }
+    assert.ok((await figure('database_size_bytes')) > 10_000)
+    assert.equal(await figure('last_backup_timestamp_seconds'), 0)
+    const start = Date.now() / 1000
+    const { code, output } = await runCommandProcess(['backup', join(createDataDir(), 'copy')], env)
+    assert.equal(code, 0, output)
+    const at = await figure('last_backup_timestamp_seconds')
+    assert.ok(at >= start - 1 && at <= Date.now() / 1000, String(at))
+    if (isFullSize) return
+    const { lastBackupAt } = await get('/health/status', await logIn('root@example.org'))
+    assert.equal(Date.parse(lastBackupAt), at * 1000)
   })
 
   if (isFullSize)
