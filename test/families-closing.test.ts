@@ -114,7 +114,7 @@ describe('a closing', () => {
           ])
         })
 
-      it('is done in a batch, beside other updates', async () => {
+      it('is done in a batch, together with other updates', async () => {
         const ids = [await createByPath(patient, name, place), await createByPath(patient, name, place)].map(
           ({ id }) => id,
         )

@@ -76,7 +76,7 @@ describe('attack: queries that reveal something without an audit entry', () => {
     assert.deepEqual(traces.sort(), ['query BloodPressure done carePlanId ehr', trace])
   })
 
-  it('logs an EHR in which it found nothing beside results from others', async () => {
+  it('logs an EHR in which it found nothing next to results from others', async () => {
     const traces = await tracesOf(async () => {
       const { body } = await list({ $or: [hiv, { objectId: ownCustom }] })
       assert.equal(body.results.length, 1)

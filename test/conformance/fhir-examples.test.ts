@@ -133,7 +133,7 @@ describe('the official examples of FHIR R4', function () {
     return 'warned'
   }
 
-  it('come back as they were sent, and what the service does not keep is refused or told', async function () {
+  it('come back as they were sent, and what the service does not keep is refused or reported', async function () {
     if (FOLDER === undefined) return this.skip()
     const tallies: Record<string, Tally> = {}
     for (const [type, examples] of readExamples(FOLDER)) {

@@ -46,7 +46,7 @@ describe('measurements as data points', () => {
   }
 
   for (const kind of MEASUREMENT_KINDS.filter(({ omh }) => omh))
-    it(`fit the schemas for any valid ${kind.noun}`, async function () {
+    it(`match the schemas for any valid ${kind.noun}`, async function () {
       const schemaOf = omhSchemas(this)
       const some = fc.array(arbitraryMeasurement(kind), { minLength: 50, maxLength: 50 })
       await fc.assert(

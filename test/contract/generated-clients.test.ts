@@ -63,7 +63,7 @@ describe('the OpenAPI document, for generators of clients', () => {
     for (const [path, { items }] of sets) assert.equal((items as Json).enum, undefined, path)
   })
 
-  it('has examples that fit their schemas', () => {
+  it('has examples that match their schemas', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     ajv.addSchema({ ...document, $id: 'document' })
     const bodies = objects.filter(

@@ -111,7 +111,7 @@ describe('an unreachable database', function suite() {
     assert.deepEqual([planCount, pressures], [0, 0])
   }
 
-  it('is told by metrics, without numbers that nobody could read', async () => {
+  it('is reported by metrics, without numbers that nobody could read', async () => {
     const ofDatabase = /^(database_up|audit_entries|mails_waiting|mails_oldest_seconds) (.*)$/gm
     const readMetrics = async () => [...(await (await send('GET', '/metrics')).text()).matchAll(ofDatabase)]
     const before = await readMetrics()
@@ -134,7 +134,7 @@ describe('an unreachable database', function suite() {
     await nothingWasDone()
   })
 
-  it('is told in the same way when it goes away in the middle of a request', async () => {
+  it('is reported in the same way when it goes away in the middle of a request', async () => {
     // The driver goes on with other commands. The audit, which reads the EHR only, finds the database again.
     const away = { ok: 0, code: 6, codeName: 'HostUnreachable', errmsg: 'the shard is away' }
     faulty.findFault = (command) =>
@@ -206,7 +206,7 @@ describe('an unreachable database', function suite() {
     faulty.findFault = () => undefined
   })
 
-  it('is told in the same way when no majority confirms a write within 5 s', async () => {
+  it('is reported in the same way when no majority confirms a write within 5 s', async () => {
     const timeouts = new Set<unknown>()
     const unconfirmed = {
       code: 64,

@@ -194,7 +194,7 @@ for (const family of ['path', 'class'] as const)
       assert.deepEqual([entry.alerts, entry.taken], [0, 0])
     })
 
-    it('tells which alerts a user may handle', async () => {
+    it('shows which alerts a user may handle', async () => {
       const nurse = await createPerson()
       const reader = await createPerson()
       const { patient, planId } = await createPatientOf(nurse)
@@ -323,7 +323,7 @@ for (const family of ['path', 'class'] as const)
   })
 
 describe('a worklist', () => {
-  it('has the alert of a patient beside a thousand more urgent ones of the user', async () => {
+  it('has the alert of a patient next to a thousand more urgent ones of the user', async () => {
     const nurse = await createPatient()
     const patient = await createPatient()
     const [ownPlan, plan] = [await createPlan(nurse), await createPlan(patient)]

@@ -142,7 +142,7 @@ describe('bundles in FHIR', () => {
     }
   })
 
-  it('carry out no entry of a transaction of which one fails, and tell which', async () => {
+  it('carry out no entry of a transaction of which one fails, and name it', async () => {
     const answer = await post(patient, 'transaction', [
       pressure('2025-06-01'),
       pressure('2025-06-01', { status: 'preliminary' }),
@@ -152,7 +152,7 @@ describe('bundles in FHIR', () => {
     assert.deepEqual(await found('2025-06-01'), [])
   })
 
-  it('create many resources in one transaction, answer in their order, and tell which one fails', async () => {
+  it('create many resources in one transaction, answer in their order, and name the one that fails', async () => {
     const allergyTo = (text: string) => ({
       resource: {
         resourceType: 'AllergyIntolerance',

@@ -73,7 +73,7 @@ describe('the capabilities of the FHIR API', () => {
       }
   })
 
-  it('name no parameter that a search would ignore: an unknown one is told, or refused to a strict client', async () => {
+  it('name no parameter that a search would ignore: an unknown one is reported, or refused to a strict client', async () => {
     for (const { type, interactions } of resourceTypes) {
       if (!interactions.includes('search-type')) continue
       const path = `${type}?${ofPatient(type)}surprise=1`

@@ -127,7 +127,7 @@ describe('observations in FHIR', () => {
     }
   })
 
-  it('are hidden from a stranger, who learns nothing, and the audit tells it', async () => {
+  it('are hidden from a stranger, who learns nothing, and the audit shows it', async () => {
     const id = await store('heartrate', { heartRate: 66, heartRateUnit: '/min' })
     const stranger = await createPerson()
     const answer = await stranger.call('GET', `/fhir/R4/Observation/${id}`)

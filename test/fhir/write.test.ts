@@ -87,7 +87,7 @@ describe('writes in FHIR', () => {
     }
   })
 
-  it('refuse what the service does not keep, or tell it to a lenient client', async () => {
+  it('refuse what the service does not keep, or report it to a lenient client', async () => {
     const more = { method: { text: 'By ear' }, bodySite: { text: 'Left arm' } }
     const body = bloodPressureOf(patient.ehrId, more)
     const refusal = await send('POST', 'Observation', body)

@@ -42,7 +42,7 @@ describe('the records that are shown as compositions', () => {
   })
 
   for (const view of VIEWS)
-    it(`fit their templates, as do the examples: ${view.kind.name}`, () => {
+    it(`match their templates, as do the examples: ${view.kind.name}`, () => {
       const template = readTemplate(Buffer.from(view.createTemplate()))
       assert.deepEqual([template.templateId, template.concept], [view.head.templateId, view.head.name])
       const { object, violations } = readCanonicalJson(view.toComposition(storedOf(view)), 'COMPOSITION')

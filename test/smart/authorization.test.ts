@@ -52,7 +52,7 @@ describe('the authorization of apps', () => {
     assert.ok(items.some((entry: { application: string }) => entry.application === app.name))
   })
 
-  it('lets an app read who the user is, beside the patient of somebody else', async () => {
+  it('lets an app read who the user is, in addition to the patient of somebody else', async () => {
     const nurse = await createPatient()
     await addParticipant(planId, nurse, 'read')
     const all = ['launch/patient', 'patient/Patient.rs', 'openid', 'fhirUser']

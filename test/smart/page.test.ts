@@ -67,7 +67,7 @@ describe('the page on which a person admits an app', () => {
     await page.getByRole('button', { name: 'Log in' }).click()
   }
 
-  it('keeps the e-mail address after a wrong password, and tells "Allow" from "Refuse"', async () => {
+  it('keeps the e-mail address after a wrong password, and distinguishes "Allow" from "Refuse"', async () => {
     const parameters = { ...authorizationOf(app, SCOPES.join(' '), newVerifier()), lang: 'en' }
     await page.goto(`${service.url}/auth/smart/authorize?${new URLSearchParams(parameters)}`)
     await page.getByLabel('E-mail').fill(patient.email)

@@ -93,7 +93,7 @@ describe('the input that the OpenAPI document describes for the class family', (
     }
   })
 
-  it('has answers that fit also if a query selects properties', async () => {
+  it('has responses that match also if a query selects properties', async () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     ajv.addSchema(document, 'document')
     const headers = { ...apiKeys(), 'X-Parse-Session-Token': patient.sessionToken }

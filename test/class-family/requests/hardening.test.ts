@@ -56,7 +56,7 @@ describe('class family: known classes of defects', () => {
     assert.equal(immortal, 0)
   })
 
-  it('prototypes: refuses a reserved name beside and inside harmless ones', async () => {
+  it('prototypes: refuses a reserved name next to and inside harmless ones', async () => {
     for (const body of [
       '{"a": {"b": 1}, "c": {"__proto__": {"polluted": 1}}}',
       '{"a": [{"b": {"constructor": {"prototype": {"polluted": 1}}}}]}',

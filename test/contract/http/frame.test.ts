@@ -367,7 +367,7 @@ describe('the frame of the path family', () => {
       assert.doesNotMatch(JSON.stringify(client.sample.logged.map(({ message }) => message)), /secret/)
       assert.ok(client.sample.logged.length > 0)
     })
-    it('include replies that do not fit, undeclared errors and changes without If-Match', async () => {
+    it('include replies that do not match their schemas, undeclared errors and changes without If-Match', async () => {
       await refused(await call('DELETE', '/sample/anna/note', ANNA_HEADERS), 500, 'internal')
       await refused(await call('POST', '/sample/fail/reply'), 500, 'internal')
       await refused(await call('POST', '/sample/fail/undeclared'), 500, 'internal')

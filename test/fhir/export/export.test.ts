@@ -46,7 +46,7 @@ describe('the bulk export in FHIR', function suite() {
       assert.ok(audit.includes(line), line)
   })
 
-  it('can be limited by type and time, and then tells what was deleted', async () => {
+  it('can be limited by type and time, and then lists what was deleted', async () => {
     const mine = await createPatient()
     const plan = await createPlan(mine)
     const gone = await createWeight(mine, plan, 80)
@@ -68,7 +68,7 @@ describe('the bulk export in FHIR', function suite() {
     )
   })
 
-  it('tells which parts of a record an update has deleted', async () => {
+  it('lists the parts of a record that an update has deleted', async () => {
     const mine = await createPatient()
     const carePlanId = await createPlan(mine)
     const pressure = { systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' }

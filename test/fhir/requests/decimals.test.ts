@@ -141,7 +141,7 @@ describe('a decimal in FHIR', () => {
     assert.deepEqual(body.decimals, { weight: '71.0' })
   })
 
-  it('keeps its digits in a transaction, and beside the value in the unit of the profile', async () => {
+  it('keeps its digits in a transaction, and next to the value in the unit of the profile', async () => {
     const { carePlanId } = (await patient.call('GET', `procedure/bodyweight/${await create('70.0')}`)).body
     const pressure = { systolic: 16, systolicUnit: 'kPa', diastolic: 10, diastolicUnit: 'kPa' }
     const body = { carePlanId, timestamp: '2026-04-01T08:00:00Z', ...pressure }

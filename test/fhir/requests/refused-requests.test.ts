@@ -60,7 +60,7 @@ describe('a request that FHIR refuses', () => {
     }
   })
 
-  it('tells that several resources fit its condition', async () => {
+  it('reports that several resources match its condition', async () => {
     const body = bloodPressureOf(patient.ehrId)
     for (const answer of [
       await callFhir(patient, 'POST', 'Observation', body, { 'if-none-exist': twice }),

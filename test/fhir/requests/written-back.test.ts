@@ -73,7 +73,7 @@ describe('a resource of a care plan that a client of FHIR writes back', () => {
       assert.deepEqual([description.text ?? 'none', note], [type === 'Goal' ? 'Walk' : 'none', undefined])
     })
 
-  it('tells which end of a plan is meant, also when the plan is closed', async () => {
+  it('shows which end of a plan is meant, also when the plan is closed', async () => {
     const date = (day: string) => parseDate(`${day}T00:00:00.000Z`)
     const ends = { dueDate: date('2026-06-01'), achievementDate: date('2026-08-01') }
     const plan = await assertUnchanged('CarePlan', ends)

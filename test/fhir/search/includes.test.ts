@@ -88,7 +88,7 @@ describe('searches in FHIR that include resources', () => {
     assert.ok((await readAudit(patient.ehrId, since)).includes('query BodyWeight done'))
   })
 
-  it('tell that a page cannot have all of them', async () => {
+  it('report that a page cannot have all of them', async () => {
     const mine = await createPatient()
     const carePlanId = await createPlan(mine)
     const values = { weight: 70, weightUnit: 'kg', carePlanId }

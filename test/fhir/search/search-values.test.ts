@@ -56,7 +56,7 @@ describe('the values of a search in FHIR', () => {
     assert.equal(await ofPersons('birthdate:missing=false'), 0)
   })
 
-  it('are refused by their names if nothing can fit them', async () => {
+  it('are refused by their names if nothing can match them', async () => {
     for (const [path, place] of [
       ['Patient?birthdate=x', 'birthdate'],
       ...['02-30T10:00:00+01:00', '02-30', '03-01T24:00:00Z', '03-01T10:00:00+14:59'].map(

@@ -63,7 +63,7 @@ describe('a subscription in FHIR', () => {
     assertStatus(await callFhir(nurse, 'GET', `Subscription/${id}`), 404)
   })
 
-  it('has a numbered event for each resource that is created or changed and fits the criteria', async () => {
+  it('has a numbered event for each resource that is created or changed and matches the criteria', async () => {
     const id = await createSubscription(patient, subscriptionOf(criteria()))
     const first = await measure()
     await createWeight(patient, planId)
@@ -122,7 +122,7 @@ describe('a subscription in FHIR', () => {
     assert.deepEqual(await readFocuses(patient, all), [`CarePlan/${plan}`])
   })
 
-  it('tells of the parts of a record that fit', async () => {
+  it('reports the parts of a record that match', async () => {
     const id = await createSubscription(patient, subscriptionOf('Observation?code=http://loinc.org|8867-4'))
     const pressure = { systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' }
     const body = { ...pressure, heartRate: 71, carePlanId: planId, timestamp: '2026-03-01T08:30:00Z' }
@@ -130,7 +130,7 @@ describe('a subscription in FHIR', () => {
     assert.deepEqual(await readFocuses(patient, id), [`Observation/${measured}.hr`])
   })
 
-  it('tells only what the subscriber may read at that time', async () => {
+  it('reports only what the subscriber may read at that time', async () => {
     const reader = await createPerson()
     await addParticipant(planId, reader, 'read')
     const id = await createSubscription(reader, subscriptionOf(`Observation?patient=${patient.ehrId}`))
@@ -152,7 +152,7 @@ describe('a subscription in FHIR', () => {
     ])
   })
 
-  it('tells with a topic that a resource is deleted that fitted its search', async () => {
+  it('reports with a topic the deletion of a resource that matched its search', async () => {
     const removed = await measure()
     const weight = await createWeight(patient, planId)
     const id = await createSubscription(patient, topicSubscriptionOf('Observation', criteria()))
@@ -171,7 +171,7 @@ describe('a subscription in FHIR', () => {
     assert.deepEqual((await readFocuses(patient, id)).slice(1), [undefined, `Observation/${removed}`])
   })
 
-  it('tells with a topic the deletion of each part of a record', async () => {
+  it('reports with a topic the deletion of each part of a record', async () => {
     const pressure = { systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' }
     const body = { ...pressure, heartRate: 71, carePlanId: planId, timestamp: '2026-03-01T08:30:00Z' }
     const { id: removed } = assertStatus(await patient.call('POST', 'procedure/bloodpressure', body), 201)
@@ -183,7 +183,7 @@ describe('a subscription in FHIR', () => {
     )
   })
 
-  it('tells with a topic that an update deletes a part of a record', async () => {
+  it('reports with a topic that an update deletes a part of a record', async () => {
     const pressure = { systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' }
     const body = { ...pressure, carePlanId: planId, timestamp: '2026-03-01T08:30:00Z' }
     const created = await patient.call('POST', 'procedure/bloodpressure', { ...body, heartRate: 71 })
@@ -198,7 +198,7 @@ describe('a subscription in FHIR', () => {
     assert.deepEqual(await readFocuses(patient, bySearch), [])
   })
 
-  it('tells with a topic what is deleted with its care plan, and what returns with it', async () => {
+  it('reports with a topic what is deleted with its care plan, and what returns with it', async () => {
     const own = await createPlan(patient)
     const weight = await createWeight(patient, own)
     const gone = await createWeight(patient, own)
@@ -219,7 +219,7 @@ describe('a subscription in FHIR', () => {
     assert.deepEqual(await readFocuses(patient, ofPulses), [])
   })
 
-  it('tells deletions only to who could read the resource, and only while they may read the patient', async () => {
+  it('reports deletions only to those who could read the resource, and only while they may read the patient', async () => {
     const reader = await createPerson()
     const readable = await createPlan(patient)
     await addParticipant(readable, reader, 'read')
@@ -241,7 +241,7 @@ describe('a subscription in FHIR', () => {
     assert.deepEqual(await readFocuses(reader, id), [undefined])
   })
 
-  it('tells nothing while it is off, and nothing of that time later', async () => {
+  it('reports nothing while it is off, and nothing of that time later', async () => {
     const id = await createSubscription(patient, subscriptionOf(criteria()))
     const subscription = await readFhir(patient, `Subscription/${id}`)
     const before = await measure()
@@ -315,7 +315,7 @@ describe('a subscription in FHIR', () => {
     }
   })
 
-  it('is refused, or told, if it asks for more than the service keeps', async () => {
+  it('is refused, or reported, if it asks for more than the service keeps', async () => {
     const contact = [{ system: 'email', value: 'someone@example.org' }]
     const subscription = subscriptionOf(criteria(), { contact })
     assert.deepEqual(

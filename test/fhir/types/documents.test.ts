@@ -199,7 +199,7 @@ describe('data of own types in FHIR', () => {
     await readFhir(patient, `Observation/${stored.id}`, 410)
   })
 
-  it('is refused where the type is unknown, or the value does not fit it', async () => {
+  it('is refused where the type is unknown, or the value does not match it', async () => {
     for (const [code, more, path] of [
       ['nothing', steps(1), 'Observation.code.coding[0].code'],
       ['steps', steps(-1), 'Observation.valueQuantity.value'],

@@ -31,7 +31,7 @@ describe('a resource that a client sends to FHIR', () => {
     component: undefined,
   })
 
-  it('is refused, or told, if metadata, narratives and words without codes would be lost', async () => {
+  it('is refused, or reported, if metadata, narratives and words without codes would be lost', async () => {
     const security = [{ system: 'http://terminology.hl7.org/CodeSystem/v3-Confidentiality', code: 'R' }]
     const div = '<div xmlns="http://www.w3.org/1999/xhtml">Measured after a walk</div>'
     const rows: [more: object, path: string][] = [
@@ -54,7 +54,7 @@ describe('a resource that a client sends to FHIR', () => {
     assertStatus(await send(pressure({ ...usual, text: { status: 'generated', div } })), 201)
   })
 
-  it('is refused, or told, if digits of its time would be lost, or FHIR forbids it', async () => {
+  it('is refused, or reported, if digits of its time would be lost, or FHIR forbids it', async () => {
     for (const time of ['T08:00:00.123999Z', 'T08:00:00+15:00', 'T24:00:00Z']) {
       const resource = pressure({ effectiveDateTime: `2026-03-01${time}` })
       assert.deepEqual(issuesIn(await send(resource)), ['not-supported Observation.effectiveDateTime'], time)
@@ -63,7 +63,7 @@ describe('a resource that a client sends to FHIR', () => {
       assertStatus(await send(pressure({ effectiveDateTime: `2026-03-01${time}` })), 201)
   })
 
-  it('is refused, or told, if the reference to who reports a medication would be lost', async () => {
+  it('is refused, or reported, if the reference to who reports a medication would be lost', async () => {
     const statement = (informationSource: object) => ({
       resourceType: 'MedicationStatement',
       status: 'active',
@@ -85,7 +85,7 @@ describe('a resource that a client sends to FHIR', () => {
     assertStatus(await send(statement({ type: 'Practitioner', display: 'Practitioner' })), 201)
   })
 
-  it('is refused, or told, for each item of a list that another item alone would keep', async () => {
+  it('is refused, or reported, for each item of a list that another item alone would keep', async () => {
     const statement = (dosage: object[]) => ({
       resourceType: 'MedicationStatement',
       status: 'active',

@@ -79,7 +79,7 @@ describe('an alert whose owner may no longer write the care plan', () => {
     await waitForOwner(id, nurse)
   })
 
-  it('goes on to the next user of the escalation, and back to the one before only without any', async () => {
+  it('passes to the next user of the escalation, and back to the one before only without any', async () => {
     const doctor = await createPerson()
     const { participationId: ofDoctor } = await letTakePart(patient, planId, doctor, { access: 'WRITE' })
     await escalate(colleague, nurse, doctor)

@@ -113,7 +113,7 @@ describe("the page with accesses to a patient's record", () => {
     assert.equal((await send('/ehr/audit', { 'sec-fetch-site': 'same-origin', origin: 'null' })).status, 303)
   })
 
-  it('tells the origin of its forms to the service, for browsers without Sec-Fetch-Site', async () => {
+  it('sends the origin of its forms to the service, for browsers without Sec-Fetch-Site', async () => {
     const [sent] = await Promise.all([page.waitForRequest((one) => one.method() === 'POST'), logIn('en')])
     assert.equal(await sent.headerValue('origin'), service.url)
   })

@@ -46,7 +46,7 @@ describe('the live events of a worklist', () => {
     return data
   }
 
-  it('tell each step with an alert, to the worklist and to the stream of the EHR', async () => {
+  it('report each step with an alert, to the worklist and to the stream of the EHR', async () => {
     const id = await createAlert(patient, planId)
     const sources = [await follow('/worklist/changes'), await follow(`/ehr/${patient.ehrId}/changes`)]
     await takeSteps(id)
@@ -57,7 +57,7 @@ describe('the live events of a worklist', () => {
       }
   })
 
-  it('tell each step to live queries of the class family', async () => {
+  it('report each step to live queries of the class family', async () => {
     const id = await createAlert(patient, planId)
     const live = await subscribeBySdk(nurse, 'Event', (query) => query.equalTo('type', 'measurement-alert'))
     try {
@@ -73,7 +73,7 @@ describe('the live events of a worklist', () => {
     }
   })
 
-  it('tell alerts, tasks and messages of all patients, and nothing else', async () => {
+  it('report alerts, tasks and messages of all patients, and nothing else', async () => {
     const other = await createPatient()
     const otherPlan = await createPlan(other)
     await addParticipant(otherPlan, nurse, 'write')
@@ -101,7 +101,7 @@ describe('the live events of a worklist', () => {
     assert.deepEqual([changes[0].id, changes[1].id], [taskId, alertId])
   })
 
-  it('tell who takes part in the care plans of the user, themselves included', async () => {
+  it('report who takes part in the care plans of the user, themselves included', async () => {
     const colleague = await createPerson()
     const source = await follow('/worklist/changes')
     await letTakePart(patient, planId, colleague, { access: 'WRITE' })
@@ -117,7 +117,7 @@ describe('the live events of a worklist', () => {
     assert.deepEqual([end.type, end.version, end.ehrId], ['plan.participants', 2, other.ehrId])
   })
 
-  it('tell both sides of a handover', async () => {
+  it('reach both sides of a handover', async () => {
     const colleague = await createPerson()
     await addParticipant(planId, colleague, 'write')
     const sources = [await follow('/worklist/changes'), await follow('/worklist/changes', colleague)]

@@ -137,7 +137,7 @@ describe('access tokens', () => {
     assert.equal(await keys.countDocuments(lasting), 1)
   })
 
-  it('use the key of an earlier release that runs beside this one', async () => {
+  it('use the key of an earlier release that runs at the same time', async () => {
     const keys = service.db.collection<{ _id: string; expiresAt?: Date }>('auth.signing_keys')
     const { kid } = await (await otherInstance()).current()
     const { _id, ...key } = (await keys.findOne({ _id: kid })) ?? assert.fail()

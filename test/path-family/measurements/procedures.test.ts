@@ -20,7 +20,7 @@ describe('measurements', () => {
     assertStatus(await patient.call('POST', at(kind), { carePlanId, timestamp, ...body }), 201)
   const pressure = { systolic: 128, systolicUnit: 'mmHg', diastolic: 82, diastolicUnit: 'mmHg' }
 
-  it('are stored as sent, with the value in the unit of their kind beside it', async () => {
+  it('are stored as sent, with the value in the unit of their kind next to it', async () => {
     const body = { systolic: 17, systolicUnit: 'kPa', diastolic: 80, diastolicUnit: 'mmHg', source: 'sensed' }
     const stored = await store('bloodpressure', body)
     for (const [field, value] of Object.entries(body)) assert.equal(stored[field], value, field)

@@ -178,7 +178,7 @@ describe('the connected systems', () => {
 })
 
 describe('the lookup of an EHR by its subject', () => {
-  it('does not tell participants of an anonymous plan who its subject is', async () => {
+  it('does not show participants of an anonymous plan who its subject is', async () => {
     const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
     const lookup = `/ehr?subject_id=${patient.mvUid}&subject_namespace=hrs.local`
     const rest = withToken(nurse.authToken)

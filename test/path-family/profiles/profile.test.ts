@@ -272,7 +272,7 @@ describe('a person', () => {
     assert.equal(items[0]?.before?.gender, 'FEMALE')
   })
 
-  it('continues its versions after a removal, so that no old ETag fits', async () => {
+  it('continues its versions after a removal, so that no old ETag matches', async () => {
     const owner = await createOwner()
     const save = (displayName: string, headers = {}) =>
       owner.call('PUT', '', { name: { displayName } }, headers)

@@ -205,7 +205,7 @@ describe('the values of a data type', () => {
     assertProblem(restored, 429, 'too-many-requests')
   })
 
-  it('count like occurrences, which a correction moves to a full day in vain', async () => {
+  it('count like occurrences: a correction cannot move one to a full day', async () => {
     const type = `e-${randomUUID()}`
     assertStatus(await modeller.call('POST', '/data/type/event', { type, name: 'Rare', perDay: 1 }), 201)
     const add = async (timestamp: string) =>

@@ -190,7 +190,7 @@ describe('npm run admin, without data', function suite() {
   })
 })
 
-describe('npm run admin, beside a service', function suite() {
+describe('npm run admin, while a service runs', function suite() {
   this.timeout(120_000)
   const dataDir = createDataDir()
   let service: ServiceProcess

@@ -124,7 +124,7 @@ describe('npm run audit -- rekey', function suite() {
     })
   })
 
-  it('changes to given keys, and tells which part needs the former one', async () => {
+  it('changes to given keys, and names the part that needs the former one', async () => {
     const env = await copyOrigin()
     const { auditKey, keyEncryptionKey } = keysIn(env.DATA_DIR)
     const newEnvironment = { ...env, AUDIT_KEY: newAuditKey, KEY_ENCRYPTION_KEY: newEncryptionKey }

@@ -45,7 +45,7 @@ describe('the syntax of docker-compose.yml', () => {
     assert.deepEqual(ambiguousScalars(read('1.2')), [])
   })
 
-  it('fits the schema of the Compose specification', () => {
+  it('matches the schema of the Compose specification', () => {
     // The formats are Compose's own (duration, ports).
     const validate = new Ajv({ strict: false, validateFormats: false, allErrors: true }).compile(
       composeSchema(),

@@ -107,7 +107,7 @@ describe('the open test environment', function suite() {
       )
     })
 
-  it('derives nothing from values that fit no schema', async () => {
+  it('derives nothing from values that match no schema', async () => {
     const high = { systolic: 150, systolicUnit: 'mm[Hg]', diastolic: 95, diastolicUnit: 'mm[Hg]' }
     const { body } = await send('POST', '/1/classes/BloodPressure', high)
     assert.deepEqual([body.condition, body.version], ['grade1', 1])

@@ -105,7 +105,7 @@ describe('the export of a backend service', function suite() {
     assert.equal((await exportAs(vital, 'Patient/$export')).get('Observation')?.length, 2)
   })
 
-  it('tells the deletions of its types and categories only', async () => {
+  it('lists the deletions of its types and categories only', async () => {
     const since = new Date().toISOString()
     const id = await create(bloodPressureOf(ehrIds[0] ?? '', { effectiveDateTime: '2026-03-02T09:30:00Z' }))
     assertStatus(await callFhir(as, 'DELETE', `Observation/${id}`), 204)

@@ -11,7 +11,7 @@ describe('index builds', function suite() {
   const engine = engineOfBlock()
   let things: Collection
 
-  describe('of a unique index beside a transaction', () => {
+  describe('of a unique index during a transaction', () => {
     let session: ClientSession
     beforeEach(async () => {
       things = await manyThings(engine, many)
@@ -117,7 +117,7 @@ describe('index builds', function suite() {
     }
   })
 
-  describe('take their turn beside a steady flow of transactions', () => {
+  describe('take their turn during a steady flow of transactions', () => {
     const definitions: Record<string, () => Promise<unknown>> = {
       createIndex: () => things.createIndex({ i: 1 }),
       'createIndex, unique': () => things.createIndex({ i: 1 }, { unique: true }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Collection, Document } from 'mongodb'
 import { engineOfBlock, manyThings } from '../../testing.ts'
 
-describe('reads beside writes', function suite() {
+describe('reads during writes', function suite() {
   this.timeout(60_000)
   const engine = engineOfBlock()
   let things: Collection

@@ -203,7 +203,7 @@ describe('transactions', () => {
     assert.deepEqual([await balance(1), await balance(2)], [100, 100])
   })
 
-  it('lose no write beside writers outside', async function () {
+  it('lose no write while others write outside', async function () {
     this.timeout(60_000)
     const { client } = engine
     const inside = (i: number) =>

@@ -86,7 +86,7 @@ describe('cursors', () => {
     await assert.rejects(run({ getMore: cursor.id, collection: 'many' }), { code: 43 })
   })
 
-  it('return nothing twice beside writes between batches, and leave out deleted documents', async () => {
+  it('return nothing twice if there are writes between batches, and leave out deleted documents', async () => {
     const moving = engine.db.collection('moving')
     await moving.createIndex({ i: 1 })
     await moving.insertMany(Array.from({ length: 1000 }, (_, i) => ({ _id: i as never, i })))

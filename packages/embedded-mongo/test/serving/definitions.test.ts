@@ -139,7 +139,7 @@ describe('definitions', () => {
     )
   })
 
-  it('can change in an index, and the answer tells their former values', async () => {
+  it('can change in an index, and the response has their former values', async () => {
     const change = async (index: Document) => {
       const { ok: _, $clusterTime: __, operationTime: ___, ...answer } = await run(changed(index))
       return answer

@@ -143,7 +143,7 @@ describe('an anonymous care plan', function suite() {
     assertError(await get('_User', patient.mvUid), 101)
   })
 
-  it('tells by no ACL who its subject is, and takes back what it shows', async () => {
+  it('shows in no ACL who its subject is, and takes back what it shows', async () => {
     const { list, put, batch } = byClass(nurse)
     const assertNobody = ({ ACL, objectId, className }: Body) => {
       const names = Object.keys(ACL as object)
@@ -172,7 +172,7 @@ describe('an anonymous care plan', function suite() {
     assertUnnamed([mail.subject, mail.text, mail.html, mail.from], 'mail')
   })
 
-  it('does not tell a manager which user is its subject, who keeps all rights', async () => {
+  it('does not show a manager which user is its subject, who keeps all rights', async () => {
     const [other, manager] = await Promise.all([createPerson(), createPerson()])
     const plan = `/ehr/${patient.ehrId}/careplan/${await createPlan(patient, { anonymous: true })}`
     const terms = { mvUid: manager.mvUid, access: 'MANAGE' }

@@ -95,7 +95,7 @@ describe('AQL', () => {
     assertProblem(await ask(patient, twice), 400, 'invalid-input')
   })
 
-  it('tells the date and time in the forms of the specification, and compares with them', async () => {
+  it('returns the date and time in the forms of the specification, and compares with them', async () => {
     const ehr = `FROM EHR e[ehr_id/value='${patient.ehrId}']`
     const functions = ['CURRENT_DATE', 'CURRENT_TIME', 'CURRENT_DATE_TIME', 'NOW', 'current_timezone']
     const [row] = await rowsOf(patient, `SELECT ${functions.map((one) => `${one}()`).join(', ')} ${ehr}`)
@@ -119,7 +119,7 @@ describe('AQL', () => {
     assert.match(bare.body.errors[0].message, /NOW/)
   })
 
-  it('reads terms with their text, numbers that begin with the point, and tells its zone', async () => {
+  it('reads terms with their text, numbers that begin with the point, and returns its zone', async () => {
     const above = `SELECT ${SYSTOLIC} AS systolic FROM EHR e CONTAINS ${OBSERVATION} WHERE ${SYSTOLIC} > .5 ORDER BY systolic`
     assert.deepEqual(await rowsOf(patient, above), await rowsOf(patient, values))
     const path = 'o/data/events/data/items[at0004, icd10AM::F60.1|Schizoid personality disorder|]/value'

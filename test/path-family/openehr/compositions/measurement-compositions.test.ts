@@ -11,7 +11,7 @@ const VALUE = 'o/data[at0001]/events[at0006]/data[at0003]/items[at0004]/value/ma
 const OBSERVATION = 'OBSERVATION o[openEHR-EHR-OBSERVATION.blood_pressure.v2]'
 
 describe('measurements in AQL', () => {
-  it('are compositions of their kinds, beside the committed ones', async () => {
+  it('are compositions of their kinds, in addition to the committed ones', async () => {
     const [patient, stranger, template] = await Promise.all([
       createPatient(),
       createPerson(),

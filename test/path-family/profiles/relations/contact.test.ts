@@ -71,7 +71,7 @@ describe('contacts', () => {
     assert.deepEqual(assertProblemPlaces(none, 400, 'invalid-input'), ['body.contactId'])
   })
 
-  it('require values that fit their type', async () => {
+  it('require values that match their type', async () => {
     const good: [type: string, value: string][] = [
       ['EMAIL', 'anna@example.org'],
       ['MOBILE', '+31612345678'],
@@ -100,7 +100,7 @@ describe('contacts', () => {
     }
   })
 
-  it('keep numbers as they are, beside their international form where there is one', async () => {
+  it('keep numbers as they are, next to their international form where there is one', async () => {
     const cases = [
       ['+31 20 624 1111', '+31206241111'],
       ['020 624 1111', null],

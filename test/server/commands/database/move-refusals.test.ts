@@ -38,7 +38,7 @@ describe('npm run move refuses', function suite() {
     assert.match(output, /contains other data \(.*Use an empty database/)
   })
 
-  it('a wrong address, and explains the fault', async () => {
+  it('a wrong URI, and explains the fault', async () => {
     assert.match(
       (await move(dataDir, 'mongodb://127.0.0.1:1/')).output,
       /^--to must be .* names a database$/m,
