@@ -29,11 +29,11 @@ describe('a closing', () => {
   })
 
   for (const name of PARTS) {
-    const at = (id: unknown) => `${kinds[name].at(place)}/${id}`
-    const close = (id: unknown, body: object) => patient.call('POST', `${at(id)}/close`, body)
+    const recordPathOf = (id: unknown) => `${kinds[name].at(place)}/${id}`
+    const close = (id: unknown, body: object) => patient.call('POST', `${recordPathOf(id)}/close`, body)
     const closeByClass = (id: unknown, fields: Json) => byClass(patient).put(name, String(id), fields)
     const changesOf = async (id: unknown) =>
-      assertStatus(await patient.call('GET', `${at(id)}/history`)).items.map(
+      assertStatus(await patient.call('GET', `${recordPathOf(id)}/history`)).items.map(
         ({ version, action, changed, before }: Json) => [version, action, changed, (before as Json)?.status],
       )
 

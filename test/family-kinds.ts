@@ -114,19 +114,19 @@ export const pathOf = (name: KindName, place: Place, id: string): string =>
 
 export async function createByPath(who: Person, name: KindName, place: Place): Promise<Json> {
   const { at, method } = kinds[name]
-  const own = another(name)
-  const body = { ...kinds[name].body, ...own }
+  const ownRecord = another(name)
+  const body = { ...kinds[name].body, ...ownRecord }
   const planReference = 'carePlanId' in classKindOf(name).body.properties && { carePlanId: place.carePlanId }
   const created = assertStatus(await who.call(method, at(place, body), { ...body, ...planReference }), 201)
-  fieldsById.set(String(created.id), own)
+  fieldsById.set(String(created.id), ownRecord)
   return created
 }
 
 export async function createByClass(who: Person, name: KindName, place: Place): Promise<Json> {
-  const own = another(name)
-  const { body } = await byClass(who).post(name, { ...kinds[name].object(place), ...own })
+  const ownRecord = another(name)
+  const { body } = await byClass(who).post(name, { ...kinds[name].object(place), ...ownRecord })
   assert.ok(body.objectId, JSON.stringify(body))
-  fieldsById.set(body.objectId, own)
+  fieldsById.set(body.objectId, ownRecord)
   return body
 }
 

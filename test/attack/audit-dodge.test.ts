@@ -85,8 +85,8 @@ describe('attack: queries that reveal something without an audit entry', () => {
   })
 
   it('does not log EHRs in which it could find nothing', async () => {
-    const own = await ehrOf(nurse)
-    assert.deepEqual(await tracesOf(() => list({ ...hiv, ehrId: own })), [])
+    const ownEhr = await ehrOf(nurse)
+    assert.deepEqual(await tracesOf(() => list({ ...hiv, ehrId: ownEhr })), [])
     assert.deepEqual(await tracesOf(() => list({ objectId: ownCustom })), [])
   })
 

@@ -63,17 +63,18 @@ describe('attack: find out values by queries that leave no trace', () => {
   const since = (isMatch: boolean) => `from=${isMatch ? '2026-01-01' : '2026-06-01'}T00:00:00Z`
   const least = (isMatch: boolean) => (isMatch ? 140 : 143)
   const systolic = (isMatch: boolean) => ({ systolic: { $gte: least(isMatch) } })
-  const own = () => `/ehr/${patient.ehrId}`
+  const ownEhrPath = () => `/ehr/${patient.ehrId}`
 
   /** Queries that name the patient's EHR. */
   const ofOneEhr: Record<string, (isMatch: boolean) => PromiseLike<unknown>> = {
-    'a list of the path family': (is) => read(`${own()}/procedure/bloodpressure?${since(is)}`),
-    'its number': (is) => read(`${own()}/procedure/bloodpressure?count=true&${since(is)}`),
-    'data points': (is) => read(`${own()}/procedure/bloodpressure/omh?${since(is)}`),
-    'care plans by name': (is) => read(`${own()}/careplan?name=${is ? 'Lower%20blood%20pressure' : 'x'}`),
+    'a list of the path family': (is) => read(`${ownEhrPath()}/procedure/bloodpressure?${since(is)}`),
+    'its number': (is) => read(`${ownEhrPath()}/procedure/bloodpressure?count=true&${since(is)}`),
+    'data points': (is) => read(`${ownEhrPath()}/procedure/bloodpressure/omh?${since(is)}`),
+    'care plans by name': (is) =>
+      read(`${ownEhrPath()}/careplan?name=${is ? 'Lower%20blood%20pressure' : 'x'}`),
     events: (is) => read(`/med/${patient.ehrId}/event?${since(is)}`),
-    'a timeline': (is) => read(`${own()}/summary/timeline?kinds=bloodpressure&${since(is)}`),
-    'a graph': (is) => read(`${own()}/summary/medgraph?measures=bloodpressure&${since(is)}`),
+    'a timeline': (is) => read(`${ownEhrPath()}/summary/timeline?kinds=bloodpressure&${since(is)}`),
+    'a graph': (is) => read(`${ownEhrPath()}/summary/medgraph?measures=bloodpressure&${since(is)}`),
     "a user's data": (is) => read(`/data/${patient.mvUid}/measurement?${since(is)}`),
     'aggregates of them': (is) =>
       read(`/data/${patient.mvUid}/measurement?dataType=steps&aggregate=day&timeZone=UTC&${since(is)}`),
@@ -128,9 +129,9 @@ describe('attack: find out values by queries that leave no trace', () => {
     const plan = { name: 'Second' }
     const { id } = assertStatus(await owner.call('POST', `/ehr/${second}/careplan`, plan), 201)
     for (const one of [await createPlan(owner), id]) await addParticipant(one, nurse, 'read')
-    const both = [owner.ehrId, second].map((ehrId) => `${ehrId} query done`).sort()
+    const entries = [owner.ehrId, second].map((ehrId) => `${ehrId} query done`).sort()
     for (const query of ['', '?dataType=steps&aggregate=day'])
-      assert.deepEqual(await tracesOf(() => read(`/data/${owner.mvUid}/measurement${query}`)), both)
+      assert.deepEqual(await tracesOf(() => read(`/data/${owner.mvUid}/measurement${query}`)), entries)
   })
 
   it('leaves a refused entry for an EHR that the caller may not read', async () => {
@@ -190,11 +191,11 @@ describe('attack: data that queries of all EHRs must not count', () => {
   it('counts nothing of an EHR whose status names somebody else', async () => {
     const planter = await createPatient()
     await addPressure(planter, 211)
-    const at = `/med/ehr/${planter.ehrId}/status`
-    const { uid: _, ...own } = assertStatus(await planter.call('GET', at))
+    const path = `/med/ehr/${planter.ehrId}/status`
+    const { uid: _, ...own } = assertStatus(await planter.call('GET', path))
     const forged = structuredClone(own)
     forged.subject.external_ref.id.value = victim.mvUid
-    const refusal = await planter.call('PUT', at, forged, { 'if-match': '"1"' })
+    const refusal = await planter.call('PUT', path, forged, { 'if-match': '"1"' })
     assert.equal(refusal.status, 422)
     assert.deepEqual(refusal.body.errors[0].path, 'body.subject.external_ref.id.value')
     const another = { subjectId: planter.mvUid, status: forged }
@@ -202,11 +203,11 @@ describe('attack: data that queries of all EHRs must not count', () => {
     assert.equal(created.status, 422)
     assert.deepEqual(created.body.errors[0].path, 'body.status.subject.external_ref.id.value')
     // As stored before such a status was refused.
-    assertStatus(await planter.call('PUT', at, own, { 'if-match': '"1"' }))
+    assertStatus(await planter.call('PUT', path, own, { 'if-match': '"1"' }))
     await service.db
       .collection('openehr.ehr_statuses')
       .updateOne({ ehrId: planter.ehrId }, { $set: { json: JSON.stringify(forged) } })
-    assert.equal(assertStatus(await planter.call('GET', at)).subject.external_ref.id.value, planter.mvUid)
+    assert.equal(assertStatus(await planter.call('GET', path)).subject.external_ref.id.value, planter.mvUid)
     const countAbout = (who: string) =>
       ask(pressures('COUNT(*)', 211, `AND e/ehr_status/subject/external_ref/id/value = '${who}'`))
     assert.deepEqual((await countAbout(victim.mvUid)).rows, [[0]])

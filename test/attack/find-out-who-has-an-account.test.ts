@@ -78,26 +78,26 @@ describe('attack: finding out who has an account', () => {
     })
 
   it('reveals nothing when an attacker logs in with registered credentials', async () => {
-    const taken = (await createPerson()).email
+    const takenEmail = (await createPerson()).email
     const free = createAddress()
     const mine = 'the password of the attacker'
-    for (const email of [taken, free]) await register(email, { password: mine })
+    for (const email of [takenEmail, free]) await register(email, { password: mine })
     const login = async (username: string) =>
       visiblePartOf(await postToClassFamily('login', { username, password: mine }))
-    assert.deepEqual(await login(taken), await login(free))
+    assert.deepEqual(await login(takenEmail), await login(free))
     const inPathFamily = async (email: string) => {
       const { status, body } = await logIn(email, mine)
       return { status, code: body.code, title: body.title }
     }
-    assert.deepEqual(await inPathFamily(taken), await inPathFamily(free))
+    assert.deepEqual(await inPathFamily(takenEmail), await inPathFamily(free))
   })
 
   it('reveals nothing by a lockout, even with the right password in between', async () => {
-    const taken = (await createPerson()).email
+    const takenEmail = (await createPerson()).email
     const free = createAddress()
     const pending = createAddress()
     const mine = 'the password of the attacker'
-    for (const email of [taken, pending]) await register(email, { password: mine })
+    for (const email of [takenEmail, pending]) await register(email, { password: mine })
     const codes = async (username: string) => {
       const found: string[] = []
       for (const password of ['a guess', 'a guess', 'a guess', mine, 'a guess', 'a guess', 'a guess']) {
@@ -106,7 +106,7 @@ describe('attack: finding out who has an account', () => {
       }
       return found
     }
-    const [ofTaken, ofFree, ofPending] = await Promise.all([taken, free, pending].map(codes))
+    const [ofTaken, ofFree, ofPending] = await Promise.all([takenEmail, free, pending].map(codes))
     assert.match(ofTaken?.at(-1) ?? '', /locked/)
     assert.deepEqual(ofFree, ofTaken)
     assert.deepEqual(ofPending, ofTaken)
@@ -125,9 +125,9 @@ describe('attack: finding out who has an account', () => {
 
   it('reveals nothing by the database work of a response', async () => {
     for (const [what, ask] of routes.filter(([name]) => /login|Login/.test(name))) {
-      const taken = (await createPerson()).email
+      const takenEmail = (await createPerson()).email
       assert.deepEqual(
-        await listCommands(() => ask(taken)),
+        await listCommands(() => ask(takenEmail)),
         await listCommands(() => ask(createAddress())),
         what,
       )

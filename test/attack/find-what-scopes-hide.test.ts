@@ -50,9 +50,9 @@ describe('attack: find with an app what its scopes hide', () => {
   }
 
   before(async () => {
-    const own = await newPlace()
-    patient = own.patient
-    place = own.place
+    const ownPlace = await newPlace()
+    patient = ownPlace.patient
+    place = ownPlace.place
     earlierShown = `Observation/${await createWeight(patient, place.carePlanId)}`
     const reactionId = await create('AdverseReaction')
     const glucoseId = await create('BloodGlucose')
@@ -130,8 +130,8 @@ describe('attack: find with an app what its scopes hide', () => {
   it('learns from the audit that somebody accessed something, and not what', async () => {
     const all = resourcesIn(await readFhir(patient, `AuditEvent?patient=${patient.ehrId}&_count=500`))
     const found = (await readAll(`AuditEvent?patient=${patient.ehrId}&_count=500`)).map((one) => one.resource)
-    const own = new Map(found.map((one) => [one.id, one]))
-    for (const { id, subtype } of all) assert.deepEqual(own.get(id)?.subtype, subtype)
+    const byId = new Map(found.map((one) => [one.id, one]))
+    for (const { id, subtype } of all) assert.deepEqual(byId.get(id)?.subtype, subtype)
     assertHidden(found, 'AuditEvent')
     for (const word of ['AdverseReaction', 'BloodGlucose', 'CarePlan'])
       assert.ok(JSON.stringify(all).includes(word) && !JSON.stringify(found).includes(word), word)

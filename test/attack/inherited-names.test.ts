@@ -117,9 +117,9 @@ describe('attack: names that every object inherits', function suite() {
   }
   const pathOf = ({ path, params }: Operation, replaced: Record<string, string> = {}) =>
     path.replace(/\{(\w+)\}/g, (_, name: string) => {
-      const own = isOfTypes(path) && name === 'type' ? OWN_TYPE : ids[name]
+      const ownValue = isOfTypes(path) && name === 'type' ? OWN_TYPE : ids[name]
       return encodeURIComponent(
-        replaced[name] ?? own ?? String(exampleOf(params.properties[name] as TSchema)),
+        replaced[name] ?? ownValue ?? String(exampleOf(params.properties[name] as TSchema)),
       )
     })
   /** Nothing changes the types that come with the service. */
@@ -212,8 +212,8 @@ describe('attack: names that every object inherits', function suite() {
       `<children xsi:type="C_PRIMITIVE_OBJECT"><rm_type_name>${name}</rm_type_name><node_id>${name}</node_id><item xsi:type="${name}"><list>${name}</list><pattern>${name}</pattern></item></children>`
     for (const [turn, name] of NAMES.entries()) {
       // At the usual size, each place gets one of the names.
-      const those = places.filter((_, i) => isFullSize || i % NAMES.length === turn)
-      const documents = those.map(([place, pattern]) => {
+      const chosenPlaces = places.filter((_, i) => isFullSize || i % NAMES.length === turn)
+      const documents = chosenPlaces.map(([place, pattern]) => {
         const xml = createTemplateXml(`Names ${randomUUID()}`).replace(pattern, name)
         return [place, xml] as const
       })
@@ -227,45 +227,50 @@ describe('attack: names that every object inherits', function suite() {
         ],
       )
       for (const [place, xml] of documents) {
-        const about = `${place} ${name}`
+        const description = `${place} ${name}`
         const stored = await sendXml(modeller, 'POST', '/med/knowledge/template', xml)
-        noteFault(stored, about)
+        noteFault(stored, description)
         const id = /<template_id><value>([^<]*)/.exec(xml)?.[1] ?? ''
-        const at = `/med/knowledge/template/${encodeURIComponent(id)}`
+        const path = `/med/knowledge/template/${encodeURIComponent(id)}`
         const json = { accept: 'application/json' }
-        noteFault(await patient.call('GET', at, undefined, json), `${about}: web template`)
+        noteFault(await patient.call('GET', path, undefined, json), `${description}: web template`)
         for (const level of ['required', 'medium', 'complete'])
           for (const format of isFullSize || level === 'complete' ? ['json', 'xml', 'flat'] : ['json']) {
-            const example = await patient.call('GET', `${at}/example?detail_level=${level}&format=${format}`)
-            noteFault(example, `${about}: ${level} example in ${format}`)
+            const example = await patient.call(
+              'GET',
+              `${path}/example?detail_level=${level}&format=${format}`,
+            )
+            noteFault(example, `${description}: ${level} example in ${format}`)
             if (format !== 'json' || example.status !== 200) continue
             const response = await patient.call(
               'POST',
               `/med/ehr/${patient.ehrId}/composition/json`,
               example.body,
             )
-            noteFault(response, `${about}: the ${level} example stored`)
+            noteFault(response, `${description}: the ${level} example stored`)
           }
         const composition = createPressureComposition(id, 120)
         noteFault(
           await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, composition),
-          `${about}: composition`,
+          `${description}: composition`,
         )
         const archetype = `/med/knowledge/archetype/${encodeURIComponent(name)}`
-        noteFault(await patient.call('GET', archetype), `${about}: archetype`)
-        if (stored.status === 201) noteFault(await modeller.call('DELETE', at), `${about}: removal`)
+        noteFault(await patient.call('GET', archetype), `${description}: archetype`)
+        if (stored.status === 201) noteFault(await modeller.call('DELETE', path), `${description}: removal`)
       }
     }
   })
 
   it('cause no fault in compositions', async () => {
     const template = await getStoredTemplate()
-    const at = `/med/ehr/${patient.ehrId}/composition`
+    const path = `/med/ehr/${patient.ehrId}/composition`
     const json = JSON.parse(JSON.stringify(createPressureComposition(template, 120)))
     for (const name of NAMES.slice(0, bySize(3, NAMES.length)))
       for (const text of withNames(json, name))
         noteFault(
-          await patient.call('POST', `${at}/json`, Buffer.from(text), { 'content-type': 'application/json' }),
+          await patient.call('POST', `${path}/json`, Buffer.from(text), {
+            'content-type': 'application/json',
+          }),
           text,
         )
     const xml = createPressureXml(template, 120).toString()
@@ -276,7 +281,7 @@ describe('attack: names that every object inherits', function suite() {
         xml.replaceAll(/(?<=archetype_node_id=")[^"]*/g, name),
         xml.replace('<composition', `<composition ${name}="x"`),
       ])
-        noteFault(await sendXml(patient, 'POST', `${at}/xml`, changed), changed)
+        noteFault(await sendXml(patient, 'POST', `${path}/xml`, changed), changed)
   })
 
   it('cause no fault in schemas of data types, and in their values', async () => {

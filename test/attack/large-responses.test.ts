@@ -49,8 +49,8 @@ describe('attack: large responses', function suite() {
     const refusal = await find('Custom', { modelClassName: 'Large' }, { limit: 1000 })
     assert.deepEqual([refusal.status, refusal.body.code], [400, 102])
     assert.match(refusal.body.error, /at most 5000 objects and 16 MB. Lower limit, or select keys/)
-    const some = await find('Custom', { modelClassName: 'Large' }, { limit: 10 }).expect(200)
-    assert.equal(some.body.results.length, 10)
+    const page = await find('Custom', { modelClassName: 'Large' }, { limit: 10 }).expect(200)
+    assert.equal(page.body.results.length, 10)
     const options = { limit: 1000, keys: 'modelClassName' }
     const keys = await find('Custom', { modelClassName: 'Large' }, options).expect(200)
     assert.equal(keys.body.results.length, LARGE_OBJECTS + 1)
@@ -108,11 +108,11 @@ describe('attack: large responses', function suite() {
 
   it('are shorter pages in the path family, on which clients get everything', async () => {
     const fall = { carePlanId, timestamp: '2026-03-01T08:30:00Z', data: { injured: false } }
-    const at = `/data/${patient.mvUid}/event/fall`
-    const { id } = assertStatus(await patient.call('POST', at, fall), 201)
+    const eventPath = `/data/${patient.mvUid}/event/fall`
+    const { id } = assertStatus(await patient.call('POST', eventPath, fall), 201)
     const note = 'x'.repeat(0.9 * MEGABYTE)
     await copyDocument('Occurrence', id, LARGE_OBJECTS, () => ({ data: { injured: false, note } }))
-    for (const path of [at, 'summary/timeline']) {
+    for (const path of [eventPath, 'summary/timeline']) {
       const found = new Set<string>()
       let [cursor, pages]: [string | null, number] = ['', 0]
       while (cursor !== null) {

@@ -100,8 +100,8 @@ describe('attack: searching for data of a deleted account', () => {
   it('finds no conversation that an earlier version left behind, after a start', async () => {
     const [one, two] = await Promise.all([createPerson(), createPerson()])
     const insert = (name: string, document: { _id: string; [field: string]: unknown }) => {
-      const at = new Date()
-      const meta = { version: 1, _created_at: at, _updated_at: at }
+      const time = new Date()
+      const meta = { version: 1, _created_at: time, _updated_at: time }
       return service.db
         .collection<{ _id: string }>(name)
         .insertOne({ ...document, ...meta } as { _id: string })

@@ -4,7 +4,7 @@ import { createAddress, createPerson, logIn, type Person, password } from '../ha
 import { config, request } from '../harness/service/service.ts'
 
 const next = 'another long password'
-const at = ({ mvUid }: Person) => `/auth/account/${mvUid}`
+const pathOf = ({ mvUid }: Person) => `/auth/account/${mvUid}`
 const changeByPath = (who: Person, currentPassword: string) =>
   who.call('POST', '/auth/account/password/update', { currentPassword, newPassword: next })
 
@@ -19,7 +19,7 @@ async function createLockedPerson(): Promise<Person> {
 describe('attack: locking somebody out with wrong passwords', () => {
   it('does not end the sessions of that person', async () => {
     const person = await createLockedPerson()
-    assert.equal((await person.call('GET', at(person))).status, 200)
+    assert.equal((await person.call('GET', pathOf(person))).status, 200)
     await request().get('/1/users/me').set(person.headers).expect(200)
     const { refreshToken } = person
     assert.equal((await call('POST', '/auth/login/token', { refreshToken })).status, 200)
@@ -28,9 +28,9 @@ describe('attack: locking somebody out with wrong passwords', () => {
   it('does not keep that person from anything that needs the current password', async () => {
     const byPath = await createLockedPerson()
     const email = { email: createAddress(), currentPassword: password }
-    assert.equal((await byPath.call('PUT', at(byPath), email)).status, 200)
+    assert.equal((await byPath.call('PUT', pathOf(byPath), email)).status, 200)
     assert.equal((await changeByPath(byPath, password)).status, 204)
-    assert.equal((await byPath.call('DELETE', at(byPath), { currentPassword: next })).status, 204)
+    assert.equal((await byPath.call('DELETE', pathOf(byPath), { currentPassword: next })).status, 204)
 
     const byClass = await createLockedPerson()
     const put = request().put(`/1/users/${byClass.mvUid}`).set(byClass.headers)

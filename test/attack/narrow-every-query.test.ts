@@ -69,8 +69,8 @@ describe('attack: narrow a query step by step', function suite() {
     const { compositionId } = assertStatus(await patient.call('POST', path, composition), 201)
     const eventId = 'fall'
     ids = { ...place, ownerId: place.carePlanId, mvUid: patient.mvUid, taskId, compositionId, eventId }
-    const own = (await nurse.call('GET', '/ehr')).body.items
-    all = own.map(({ id }: { id: string }) => `${id} query done`).sort()
+    const ownEhrs = (await nurse.call('GET', '/ehr')).body.items
+    all = ownEhrs.map(({ id }: { id: string }) => `${id} query done`).sort()
     assert.equal(all.length, 3)
   })
 
@@ -226,12 +226,12 @@ describe('attack: narrow a query step by step', function suite() {
     const template = await getStoredTemplate()
     const plant = async (ehr: Patient): Promise<void> => {
       const carePlanId = await createPlan(ehr)
-      const at = { ehrId: ehr.ehrId, carePlanId, goalId: '' }
+      const parentIds = { ehrId: ehr.ehrId, carePlanId, goalId: '' }
       for (const name of CLASS_NAMES.filter(
         (one) => classKindOf(one).parentType === 'plan' && one !== 'Goal',
       ))
         await byClass(ehr)
-          .post(name, { ...parentIdsOf(name, at), ...exampleObject(name) })
+          .post(name, { ...parentIdsOf(name, parentIds), ...exampleObject(name) })
           .expect(201)
       const composition = createPressureComposition(template, 120)
       assertStatus(await ehr.call('POST', `/med/ehr/${ehr.ehrId}/composition/json`, composition), 201)

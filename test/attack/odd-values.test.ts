@@ -107,10 +107,10 @@ describe('attack: values of another type', function suite() {
   it('cause no fault in simplified compositions', async () => {
     const templateId = await getStoredTemplate()
     const example = `/med/knowledge/template/${templateId}/example?format=`
-    const at = `/med/ehr/${cast.patient.ehrId}/composition/json?templateId=${templateId}`
+    const path = `/med/ehr/${cast.patient.ehrId}/composition/json?templateId=${templateId}`
     for (const format of ['flat', 'structured'])
       for (const changed of withOddValues(assertStatus(await cast.patient.call('GET', example + format))))
-        await send('POST', at, changed, `application/openehr.wt.${format}+json`)
+        await send('POST', path, changed, `application/openehr.wt.${format}+json`)
     assertNoFaults()
   })
 

@@ -14,12 +14,12 @@ describe('attack: a participant adds others', () => {
           mvUid: of.mvUid,
           access: right,
         })
-      const own = assertStatus(await add(patient, nurse, access), 201).participationId
+      const ownParticipationId = assertStatus(await add(patient, nurse, access), 201).participationId
       const other = assertStatus(await add(patient, colleague, 'READ'), 201).participationId
       for (const prefix of ['/ehr', '/med'])
         for (const right of ['READ', 'WRITE', 'MANAGE'])
           assertProblem(await add(nurse, accomplice, right, prefix), 403, 'forbidden')
-      for (const id of [own, other]) {
+      for (const id of [ownParticipationId, other]) {
         const path = `/ehr/${patient.ehrId}/careplan/${planId}/participant/${id}`
         assertProblem(await nurse.call('PUT', path, { access: 'MANAGE' }), 403, 'forbidden')
         assertProblem(await nurse.call('DELETE', path), 403, 'forbidden')

@@ -22,16 +22,16 @@ import { request, service } from '../harness/service/service.ts'
 import { waitUntil } from '../harness/wait.ts'
 import { findAccount } from './idle-user.ts'
 
-const at = (mvUid: string) => `/auth/account/${mvUid}`
+const pathOf = (mvUid: string) => `/auth/account/${mvUid}`
 const activate = (token: string) => call('POST', '/auth/account/register/activate', { token })
 
 describe('attack: claiming an address before its owner registers', () => {
   it('does not get the account by moving another account to that address in the class family', async () => {
     const attacker = await createPerson()
-    const own = createAddress()
+    const ownEmail = createAddress()
     const victim = createAddress()
-    await attacker.call('PUT', at(attacker.mvUid), { email: own })
-    const wayBack = tokenInLink(await waitForMail(own))
+    await attacker.call('PUT', pathOf(attacker.mvUid), { email: ownEmail })
+    const wayBack = tokenInLink(await waitForMail(ownEmail))
     await request()
       .put(`/1/classes/_User/${attacker.mvUid}`)
       .set(attacker.headers)
@@ -66,8 +66,8 @@ describe('attack: claiming an address before its owner registers', () => {
   })
 
   const actions: [what: string, act: (admin: Person, mvUid: string) => Promise<Answer>, mailed?: RegExp][] = [
-    ['invites it', (admin, mvUid) => admin.call('POST', `${at(mvUid)}/invite`, {}), /invited/],
-    ['gives it a role', (admin, mvUid) => admin.call('PUT', at(mvUid), { roles: ['admin'] })],
+    ['invites it', (admin, mvUid) => admin.call('POST', `${pathOf(mvUid)}/invite`, {}), /invited/],
+    ['gives it a role', (admin, mvUid) => admin.call('PUT', pathOf(mvUid), { roles: ['admin'] })],
   ]
   for (const [what, act, mailed] of actions)
     it(`keeps no password and no link of it once an administrator ${what}`, async () => {

@@ -45,17 +45,17 @@ describe('attack: using an open session without knowing the password', () => {
 
   it('cannot change the address in the path family', async () => {
     const owner = await createIdleUser()
-    const at = `/auth/account/${owner.mvUid}`
-    assertProblem(await owner.call('PUT', at, { email: createAddress() }), 403, 'password-required')
+    const path = `/auth/account/${owner.mvUid}`
+    assertProblem(await owner.call('PUT', path, { email: createAddress() }), 403, 'password-required')
     assertProblem(
-      await owner.call('PUT', at, { email: createAddress(), currentPassword: 'a guess' }),
+      await owner.call('PUT', path, { email: createAddress(), currentPassword: 'a guess' }),
       403,
       'wrong-password',
     )
     const email = createAddress()
-    const answer = await owner.call('PUT', at, { email, currentPassword: password })
+    const answer = await owner.call('PUT', path, { email, currentPassword: password })
     assert.equal(answer.body.pendingEmail, email)
-    assert.equal((await owner.call('PUT', at, { name: 'Anna' })).status, 200)
+    assert.equal((await owner.call('PUT', path, { name: 'Anna' })).status, 200)
   })
 
   it('cannot activate an unconfirmed address; the old address is told', async () => {
@@ -83,9 +83,9 @@ describe('attack: using an open session without knowing the password', () => {
   it('cannot find out whose address it is', async () => {
     const owner = await createPerson()
     const other = await createPerson()
-    const taken = await put(owner, { email: other.email })
+    const answer = await put(owner, { email: other.email })
     const free = await put(owner, { email: createAddress() })
-    assert.deepEqual([taken.status, Object.keys(taken.body)], [free.status, Object.keys(free.body)])
+    assert.deepEqual([answer.status, Object.keys(answer.body)], [free.status, Object.keys(free.body)])
     await waitForMailAbout(other.email, /already have an account/)
   })
 

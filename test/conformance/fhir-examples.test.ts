@@ -18,8 +18,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 /** All resources of these types in a value, also within Bundles and other resources. */
 function resourcesIn(value: unknown): Json[] {
   if (typeof value !== 'object' || value === null) return []
-  const own = WRITABLE.includes((value as Json).resourceType) ? [value] : []
-  return [...own, ...Object.values(value).flatMap(resourcesIn)]
+  const resources = WRITABLE.includes((value as Json).resourceType) ? [value] : []
+  return [...resources, ...Object.values(value).flatMap(resourcesIn)]
 }
 
 /** Some files of the test cases are broken on purpose. */
@@ -112,16 +112,16 @@ describe('the official examples of FHIR R4', function () {
   async function tryExample(resource: Json): Promise<Exclude<keyof Tally, 'examples'>> {
     const type: string = resource.resourceType
     const strict = await create(resource, 'return=representation')
-    const about = `${JSON.stringify(resource)} ${JSON.stringify(strict.body)}`
+    const description = `${JSON.stringify(resource)} ${JSON.stringify(strict.body)}`
     if (strict.status === 201) {
       const { id } = strict.body
-      assert.deepEqual(lostIn(resource, await readFhir(patient, `${type}/${id}`), type), [], about)
+      assert.deepEqual(lostIn(resource, await readFhir(patient, `${type}/${id}`), type), [], description)
       return 'whole'
     }
-    assertRefused(strict, about)
+    assertRefused(strict, description)
     const lenient = await create(resource, 'handling=lenient')
     if (lenient.status !== 201) {
-      assertRefused(lenient, about)
+      assertRefused(lenient, description)
       return 'refused'
     }
     const path = lenient.headers.get('location')?.replace(/^.*\/fhir\/R4\/|\/_history.*$/g, '') ?? ''
@@ -129,7 +129,7 @@ describe('the official examples of FHIR R4', function () {
     const places = expressions.map(withoutPositions)
     const lost = lostIn(resource, await readFhir(patient, path), type).map(withoutPositions)
     const untold = lost.filter((one) => !places.some((place) => one === place || one.startsWith(`${place}.`)))
-    assert.deepEqual(untold, [], about)
+    assert.deepEqual(untold, [], description)
     return 'warned'
   }
 

@@ -48,9 +48,9 @@ describe('measurements as data points', () => {
   for (const kind of MEASUREMENT_KINDS.filter(({ omh }) => omh))
     it(`match the schemas for any valid ${kind.noun}`, async function () {
       const schemaOf = omhSchemas(this)
-      const some = fc.array(arbitraryMeasurement(kind), { minLength: 50, maxLength: 50 })
+      const arbitraryRecords = fc.array(arbitraryMeasurement(kind), { minLength: 50, maxLength: 50 })
       await fc.assert(
-        fc.asyncProperty(some, async (measurements) => {
+        fc.asyncProperty(arbitraryRecords, async (measurements) => {
           const patient = await createPatient()
           const carePlanId = await createPlan(patient)
           const items = measurements.map((one) => ({ carePlanId, ...one, kind: kind.path }))
@@ -66,10 +66,10 @@ describe('measurements as data points', () => {
     })
 
   it('contain value, method and time, and show the present value of a corrected measurement', async () => {
-    const own = await createPatient()
+    const ownPatient = await createPatient()
     const timestamp = '2026-03-01T08:30:00.000Z'
     const commonFields = {
-      carePlanId: await createPlan(own),
+      carePlanId: await createPlan(ownPatient),
       timestamp,
       position: 'lying',
       location: 'left-arm',
@@ -81,9 +81,9 @@ describe('measurements as data points', () => {
       diastolicUnit: 'mm[Hg]',
       source: 'sensed',
     }
-    const path = `/ehr/${own.ehrId}/procedure/bloodpressure`
-    const { id } = assertStatus(await own.call('POST', path, { ...commonFields, ...pressure }), 201)
-    const [first] = assertStatus(await own.call('GET', `${path}/omh`))
+    const path = `/ehr/${ownPatient.ehrId}/procedure/bloodpressure`
+    const { id } = assertStatus(await ownPatient.call('POST', path, { ...commonFields, ...pressure }), 201)
+    const [first] = assertStatus(await ownPatient.call('GET', `${path}/omh`))
     assert.deepEqual(first.body, {
       systolic_blood_pressure: { value: 120.0099, unit: 'mmHg' },
       diastolic_blood_pressure: { value: 82, unit: 'mmHg' },
@@ -93,28 +93,30 @@ describe('measurements as data points', () => {
     })
     const { header } = first
     assert.deepEqual(header.schema_id, { namespace: 'omh', name: 'blood-pressure', version: '4.0' })
-    assert.deepEqual([header.user_id, header.modality, header.uuid], [own.ehrId, 'sensed', header.id])
-    assertStatus(await own.call('PUT', `${path}/${id}`, { ...commonFields, ...pressure, diastolic: 79 }))
-    const [second] = assertStatus(await own.call('GET', `${path}/omh`))
+    assert.deepEqual([header.user_id, header.modality, header.uuid], [ownPatient.ehrId, 'sensed', header.id])
+    assertStatus(
+      await ownPatient.call('PUT', `${path}/${id}`, { ...commonFields, ...pressure, diastolic: 79 }),
+    )
+    const [second] = assertStatus(await ownPatient.call('GET', `${path}/omh`))
     assert.equal(second.body.diastolic_blood_pressure.value, 79)
     assert.equal(second.header.uuid, header.uuid)
     assert.match(second.header.acquisition_provenance.source_data_point_id, /::2$/)
   })
 
   it('leave out data that the schema cannot express, and are listed like measurements', async () => {
-    const own = await createPatient()
-    const plan = await createPlan(own)
+    const ownPatient = await createPatient()
+    const plan = await createPlan(ownPatient)
     const half = {
       carePlanId: plan,
       systolic: 120,
       systolicUnit: 'mmHg',
       timestamp: parseDate('2026-03-05T08:30:00.000Z'),
     }
-    await createClassClient(own).post('BloodPressure', half).expect(201)
-    const path = `/ehr/${own.ehrId}/procedure/bloodpressure`
+    await createClassClient(ownPatient).post('BloodPressure', half).expect(201)
+    const path = `/ehr/${ownPatient.ehrId}/procedure/bloodpressure`
     for (const day of [1, 2, 3])
       assertStatus(
-        await own.call('POST', path, {
+        await ownPatient.call('POST', path, {
           carePlanId: plan,
           timestamp: `2026-03-0${day}T08:30:00Z`,
           systolic: 120 + day,
@@ -127,14 +129,14 @@ describe('measurements as data points', () => {
     const found: number[] = []
     let next: string | undefined = `${path}/omh?limit=2`
     while (next !== undefined) {
-      const answer = await own.call('GET', next)
+      const answer = await ownPatient.call('GET', next)
       for (const { body } of assertStatus(answer)) found.push(body.systolic_blood_pressure.value)
       next = /<([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1]
     }
     assert.deepEqual(found, [123, 122, 121])
     const range = '?from=2026-03-02T08:30:00Z&to=2026-03-03T08:30:00Z'
-    assert.equal(assertStatus(await own.call('GET', `${path}/omh${range}`)).length, 1)
-    assertProblem(await own.call('GET', `${path}/omh?carePlanId=doesNotExist`), 404, 'not-found')
+    assert.equal(assertStatus(await ownPatient.call('GET', `${path}/omh${range}`)).length, 1)
+    assertProblem(await ownPatient.call('GET', `${path}/omh?carePlanId=doesNotExist`), 404, 'not-found')
     assertProblem(await (await createPerson()).call('GET', `${path}/omh`), 404, 'not-found')
   })
 })

@@ -25,9 +25,9 @@ const VALUES = new Set(['example', 'examples', 'default', 'enum', 'const'])
 function* textsIn(node: unknown, place = ''): Generator<[place: string, text: string]> {
   if (typeof node !== 'object' || node === null) return
   for (const [name, member] of Object.entries(node)) {
-    const at = `${place}/${name}`
-    if ((name === 'description' || name === 'summary') && typeof member === 'string') yield [at, member]
-    else if (!VALUES.has(name)) yield* textsIn(member, at)
+    const path = `${place}/${name}`
+    if ((name === 'description' || name === 'summary') && typeof member === 'string') yield [path, member]
+    else if (!VALUES.has(name)) yield* textsIn(member, path)
   }
 }
 

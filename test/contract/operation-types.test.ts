@@ -5,7 +5,7 @@ import { replyWith } from '../../path-api/reply/reply.ts'
 import { closedObject } from '../../schemas/common.ts'
 
 const Note = closedObject('TypedNote', 'A note', { title: Type.String({ description: 'Title' }) })
-const about = { summary: 'x', source: 'a test', access: 'user', path: '/typed/{mvUid}' } as const
+const declaration = { summary: 'x', source: 'a test', access: 'user', path: '/typed/{mvUid}' } as const
 
 /**
  * Code that must not compile. The compiler checks each `@ts-expect-error`; the test only checks that it was
@@ -15,7 +15,7 @@ describe('the types of an operation', () => {
   it('refuse what the schemas refuse', () => {
     const operations = [
       defineOperation({
-        ...about,
+        ...declaration,
         id: 'readInput',
         method: 'put',
         body: Note,
@@ -38,7 +38,7 @@ describe('the types of an operation', () => {
         },
       }),
       defineOperation({
-        ...about,
+        ...declaration,
         id: 'wrongReply',
         method: 'get',
         reply: [200, Note],
@@ -46,7 +46,7 @@ describe('the types of an operation', () => {
         handle: () => ({ title: 5 }),
       }),
       defineOperation({
-        ...about,
+        ...declaration,
         id: 'missingReply',
         method: 'get',
         reply: [200, Note],
@@ -54,7 +54,7 @@ describe('the types of an operation', () => {
         handle: async () => ({}),
       }),
       defineOperation({
-        ...about,
+        ...declaration,
         id: 'missingVersion',
         method: 'get',
         reply: [200, Note, 'versioned'],
@@ -62,7 +62,7 @@ describe('the types of an operation', () => {
         handle: () => replyWith({ title: 'a' }, {}),
       }),
       defineOperation({
-        ...about,
+        ...declaration,
         id: 'nobodyIsLoggedIn',
         method: 'get',
         access: 'public',
@@ -71,7 +71,7 @@ describe('the types of an operation', () => {
         handle: (_, { principal }) => ({ title: principal.mvUid }),
       }),
       defineOperation({
-        ...about,
+        ...declaration,
         id: 'unknownError',
         method: 'get',
         reply: [204],
@@ -80,7 +80,7 @@ describe('the types of an operation', () => {
         handle() {},
       }),
       defineOperation({
-        ...about,
+        ...declaration,
         id: 'unknownAccess',
         method: 'get',
         // @ts-expect-error no such rule in access.ts

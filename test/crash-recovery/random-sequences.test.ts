@@ -29,9 +29,12 @@ describe(`${OPERATION_COUNT} random operations of both families, while processes
     const operations = fc.sample(anyOperation, { numRuns: OPERATION_COUNT, seed: SEED })
     const length = Math.ceil(OPERATION_COUNT / PHASE_COUNT)
     for (let phase = 0; phase < PHASE_COUNT; phase++) {
-      const own = operations.slice(phase * length, (phase + 1) * length)
+      const phaseOperations = operations.slice(phase * length, (phase + 1) * length)
       const plan = await clients.prepare()
-      await Promise.all([clients.run(own, plan, Math.floor(own.length / 2)), disturb(phase)])
+      await Promise.all([
+        clients.run(phaseOperations, plan, Math.floor(phaseOperations.length / 2)),
+        disturb(phase),
+      ])
     }
     await waitUntil(async () => (await cluster.db.collection('work.underway').countDocuments()) === 0)
   })
@@ -102,16 +105,16 @@ describe(`${OPERATION_COUNT} random operations of both families, while processes
     const byName = new Map<string, Document[]>()
     for (const goal of goals) byName.set(goal.name, [...(byName.get(goal.name) ?? []), goal])
     for (const { text, status, id, isClosing, planId } of creations) {
-      const own = byName.get(text) ?? []
-      if (status === 0) assert.ok(own.length <= 1, text)
+      const namedRecords = byName.get(text) ?? []
+      if (status === 0) assert.ok(namedRecords.length <= 1, text)
       else if (status < 300)
         assert.deepEqual(
-          own.map(({ _id }) => _id),
+          namedRecords.map(({ _id }) => _id),
           [id],
           `${text} in ${planId}`,
         )
       // An account may have too many requests under way.
-      else assert.ok((isClosing || status === 429) && own.length === 0, `${text}: ${status}`)
+      else assert.ok((isClosing || status === 429) && namedRecords.length === 0, `${text}: ${status}`)
     }
     assert.deepEqual(
       goals.filter(({ status }) => status === 'ACTIVE').map(({ name }) => name),

@@ -156,8 +156,8 @@ for (const family of ['path', 'class'] as const)
       assert.deepEqual(await step(nurse, id, { action: 'RESOLVE' }), { status: 422, paths: 'note' })
       assert.deepEqual(await step(nurse, id, { action: 'SEE', note: 'Hm' }), { status: 422, paths: 'note' })
       await step(nurse, id, { action: 'TAKE' })
-      const both = await step(colleague, id, { action: 'TAKE', note: 'Mine' })
-      assert.deepEqual(both, { status: 422, paths: 'note,action' })
+      const answer = await step(colleague, id, { action: 'TAKE', note: 'Mine' })
+      assert.deepEqual(answer, { status: 422, paths: 'note,action' })
     })
 
     it('lets one of two users take the version that both have read', async () => {

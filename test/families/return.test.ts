@@ -101,8 +101,8 @@ async function prepare(name: ClassName): Promise<Prepared> {
   const id = idsByClass[name] ?? (await byClass(patient).post(name, object).expect(201)).body.objectId
   const weight = await createWeight(patient, place.carePlanId)
   const topic = { title: 'Question', text: 'How are you?' }
-  const about = { CarePlan: 'careplan', Goal: 'goal', Task: 'task', Event: 'event' }[name as string]
-  if (about) assertStatus(await patient.call('POST', `/chat/${about}/${id}`, topic), 201)
+  const pathName = { CarePlan: 'careplan', Goal: 'goal', Task: 'task', Event: 'event' }[name as string]
+  if (pathName) assertStatus(await patient.call('POST', `/chat/${pathName}/${id}`, topic), 201)
   return {
     patient,
     nurse,
@@ -111,8 +111,8 @@ async function prepare(name: ClassName): Promise<Prepared> {
     pathTo(what) {
       const operation = operationOf(name, what)
       assert.ok(operation, `${what} of ${name}`)
-      const own = pathParameterNames(operation.path).at(-1) ?? ''
-      return fillPath(operation.path, { ...place, taskId, [own]: object[own] ?? id })
+      const ownId = pathParameterNames(operation.path).at(-1) ?? ''
+      return fillPath(operation.path, { ...place, taskId, [ownId]: object[ownId] ?? id })
     },
     others: [
       ['Task', taskId],

@@ -51,20 +51,26 @@ describe('bundles in FHIR', () => {
   })
 
   it('create a care plan, its goal and a task of that goal in one transaction', async () => {
-    const own = await createPatient()
-    const by = { reference: `Patient/${own.ehrId}` }
+    const ownPatient = await createPatient()
+    const patientReference = { reference: `Patient/${ownPatient.ehrId}` }
     const urn = (digit: number) => `urn:uuid:0f6ee8bb-9e3a-4c53-8c5f-0c8a9e7f2b0${digit}`
     const creation = (digit: number, resource: { resourceType: string }) => ({
       fullUrl: urn(digit),
       resource,
       request: { method: 'POST', url: resource.resourceType },
     })
-    const plan = { resourceType: 'CarePlan', status: 'active', intent: 'plan', title: 'Walk', subject: by }
+    const plan = {
+      resourceType: 'CarePlan',
+      status: 'active',
+      intent: 'plan',
+      title: 'Walk',
+      subject: patientReference,
+    }
     const goal = {
       resourceType: 'Goal',
       lifecycleStatus: 'active',
       description: { text: 'Walk each day' },
-      subject: by,
+      subject: patientReference,
       extension: [{ url: 'urn:health-record-service:care-plan', valueReference: { reference: urn(1) } }],
     }
     const task = {
@@ -72,11 +78,11 @@ describe('bundles in FHIR', () => {
       status: 'ready',
       intent: 'order',
       code: { text: 'Buy shoes' },
-      for: by,
+      for: patientReference,
       focus: { reference: urn(2) },
     }
     const { entry } = assertStatus(
-      await post(own, 'transaction', [creation(3, task), creation(2, goal), creation(1, plan)]),
+      await post(ownPatient, 'transaction', [creation(3, task), creation(2, goal), creation(1, plan)]),
     )
     const [buying, walking, walks] = entry.map(({ resource }: Json) => resource)
     assert.deepEqual(buying.focus, { reference: `Goal/${walking.id}` })

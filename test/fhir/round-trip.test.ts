@@ -91,12 +91,14 @@ describe('a record of each kind in FHIR', () => {
         fc.property(values, (body) => {
           const fieldValues = fromPathNames(kind.fields, body)
           const parents = { ehrId: 'e1', carePlanId: 'p1', goalId: 'g1' }
-          const own = Object.fromEntries(Object.entries(parents).filter(([id]) => id in kind.parentIds))
+          const ownParents = Object.fromEntries(
+            Object.entries(parents).filter(([id]) => id in kind.parentIds),
+          )
           const record = {
             ...defaultsOf(kind.fields),
             ...fieldValues,
             ...decimalsOf(kind.fields, fieldValues),
-            ...own,
+            ...ownParents,
             ...kind.rules.derived?.(fieldValues),
           }
           const meta = {

@@ -131,9 +131,9 @@ export class FuzzRun {
 
   async #runWorker(world: FuzzContext, end: number): Promise<void> {
     while (!this.#isOver && performance.now() < end && this.#asks < this.#plan.requests) {
-      const at = ++this.#asks
-      await this.#sendRequest(world, generateRequest(world), `fuzz-${this.#plan.seed}-${at}`)
-      if (at % REQUESTS_PER_ACCOUNT === 0) await this.#renew(world.random.pick(['ann', 'ben']), true)
+      const askNumber = ++this.#asks
+      await this.#sendRequest(world, generateRequest(world), `fuzz-${this.#plan.seed}-${askNumber}`)
+      if (askNumber % REQUESTS_PER_ACCOUNT === 0) await this.#renew(world.random.pick(['ann', 'ben']), true)
     }
   }
 
@@ -207,8 +207,8 @@ export class FuzzRun {
     const { seed, families } = this.#plan
     // A random generator of their own, so that the same seed sends the same requests, whatever happens on
     // sockets.
-    const own = worlds.map((world, i) => ({ ...world, random: new Random(seed, worlds.length + i) }))
-    const trying = families.length > 0 ? own.slice(0, 1) : own
+    const ownWorlds = worlds.map((world, i) => ({ ...world, random: new Random(seed, worlds.length + i) }))
+    const trying = families.length > 0 ? ownWorlds.slice(0, 1) : ownWorlds
     await Promise.all(trying.map((world) => this.#sendFrames(world, end)))
   }
 

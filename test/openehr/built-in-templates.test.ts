@@ -28,9 +28,9 @@ describe('a built-in template', () => {
   })
 
   it('leaves a template of the same id alone that a modeller stored', async () => {
-    const own = createTemplateXml('HRS.theirs.v1', 'Theirs')
-    await new TemplateStore(store.context).add(modeller, Buffer.from(own), 'modeller01')
+    const ownTemplate = createTemplateXml('HRS.theirs.v1', 'Theirs')
+    await new TemplateStore(store.context).add(modeller, Buffer.from(ownTemplate), 'modeller01')
     const templates = await start('hrs.theirs.v1', createTemplateXml('hrs.theirs.v1', 'Ours'))
-    assert.equal((await templates.file(modeller, 'hrs.theirs.v1')).bytes.toString(), own)
+    assert.equal((await templates.file(modeller, 'hrs.theirs.v1')).bytes.toString(), ownTemplate)
   })
 })

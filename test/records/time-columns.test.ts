@@ -31,9 +31,12 @@ describe('the columns of many values in a sharded cluster', () => {
     const { pathname } = new URL(databaseUri('columns'))
     client = new MongoClient(`mongodb://${one},${other}${pathname}`, { localThresholdMS: 60_000 })
     const collection = client.db().collection(COLLECTION)
-    for (let at = 0; at < COUNT; at += 5_000)
+    for (let position = 0; position < COUNT; position += 5_000)
       await collection.insertMany(
-        Array.from({ length: 5_000 }, (_, i) => ({ timestamp: new Date(at + i), weight: (at + i) % 100 })),
+        Array.from({ length: 5_000 }, (_, i) => ({
+          timestamp: new Date(position + i),
+          weight: (position + i) % 100,
+        })),
       )
   })
   after(() => client.close())

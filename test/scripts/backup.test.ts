@@ -71,8 +71,8 @@ describe('scripts/backup.sh', () => {
   const archives = () => readdirSync(backups).filter((name) => name.endsWith('.archive.gz'))
   const agedDays = (name: string, days: number) => {
     writeFileSync(join(backups, name), 'old')
-    const at = new Date(Date.now() - days * 86_400_000)
-    utimesSync(join(backups, name), at, at)
+    const time = new Date(Date.now() - days * 86_400_000)
+    utimesSync(join(backups, name), time, time)
   }
 
   it('makes a backup at the start and each BACKUP_HOURS, reads each back, and removes those older than BACKUP_DAYS', () => {

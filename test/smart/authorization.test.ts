@@ -280,19 +280,19 @@ describe('the authorization of apps', () => {
   for (const [what, end] of ends)
     it(`gives no tokens for a code when ${what}`, async () => {
       const person = await createPatient()
-      const own = await createSmartApp(SCOPES)
+      const ownApp = await createSmartApp(SCOPES)
       const verifier = newVerifier()
-      const page = await openRequest(person, authorizationOf(own, SCOPES.join(' '), verifier))
+      const page = await openRequest(person, authorizationOf(ownApp, SCOPES.join(' '), verifier))
       const code = (await decide(page, 'admit', person.ehrId)).get('code') ?? ''
-      await end(person, own)
-      const { status, body } = await redeemCode(own, code, verifier)
+      await end(person, ownApp)
+      const { status, body } = await redeemCode(ownApp, code, verifier)
       assert.deepEqual([status, body.error], [400, 'invalid_grant'])
     })
 
   it('leads to no address that was removed before the decision', async () => {
-    const own = await createSmartApp(SCOPES)
-    const page = await openRequest(patient, authorizationOf(own, SCOPES.join(' '), newVerifier()))
-    await moveApp(own)
+    const ownApp = await createSmartApp(SCOPES)
+    const page = await openRequest(patient, authorizationOf(ownApp, SCOPES.join(' '), newVerifier()))
+    await moveApp(ownApp)
     const [, request = ''] = /name="request" value="([^"]*)"/.exec(page) ?? []
     const answer = await postForm('/auth/smart/decision', {
       request,
@@ -370,8 +370,8 @@ describe('the authorization of apps', () => {
     }
     const { headers } = await preflight('/auth/sessions', 'https://app.example.org')
     assert.equal(headers.get('access-control-allow-origin'), null)
-    const own = await call('GET', '/fhir/R4/Patient', undefined, { origin: 'https://app.example.org' })
-    const exposed = own.headers.get('access-control-expose-headers')?.split(',') ?? []
+    const ownAnswer = await call('GET', '/fhir/R4/Patient', undefined, { origin: 'https://app.example.org' })
+    const exposed = ownAnswer.headers.get('access-control-expose-headers')?.split(',') ?? []
     for (const name of ['Content-Location', 'ETag', 'Location', 'Retry-After', 'X-Progress'])
       assert.ok(exposed.includes(name), name)
   })

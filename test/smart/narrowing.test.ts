@@ -93,12 +93,12 @@ describe('an app', () => {
   let places: { own: Place; other: Place }
   const since = new Date().toISOString()
   before(async () => {
-    const own = await newPlace()
-    patient = own.patient
+    const ownPlace = await newPlace()
+    patient = ownPlace.patient
     other = await createEhrAbout(await createPerson(), patient)
     const carePlanId = await createPlan(other)
     const goalId = await createGoal(other, carePlanId)
-    places = { own: own.place, other: { ehrId: other.ehrId, carePlanId, goalId } }
+    places = { own: ownPlace.place, other: { ehrId: other.ehrId, carePlanId, goalId } }
     for (const [who, place] of [
       [patient, places.own],
       [other, places.other],
@@ -137,10 +137,10 @@ describe('an app', () => {
 
     for (const one of resourceTypes.filter(isOfPatient)) {
       it(`finds ${one.plural} of that patient only: ${one.type}`, async () => {
-        const own = await findOf(app, one, patient.ehrId)
+        const ownIds = await findOf(app, one, patient.ehrId)
         // Each search adds entries to the audit.
-        if (one.type === 'AuditEvent') assert.ok(own.length > 0)
-        else assert.deepEqual(own, await findOf(patient, one, patient.ehrId))
+        if (one.type === 'AuditEvent') assert.ok(ownIds.length > 0)
+        else assert.deepEqual(ownIds, await findOf(patient, one, patient.ehrId))
         assert.deepEqual(await findOf(app, one, other.ehrId), [])
         // Some types are searched within a named patient only.
         const { status, body } = await fhir(app, 'GET', `${one.type}?_count=1000`)

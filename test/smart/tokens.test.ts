@@ -194,17 +194,17 @@ describe('the tokens of apps', () => {
   })
 
   it('end when an administrator removes the app, and narrow when it gets fewer scopes', async () => {
-    const own = await createSmartApp(['launch/patient', 'patient/Observation.rs', 'patient/Patient.r'])
+    const ownApp = await createSmartApp(['launch/patient', 'patient/Observation.rs', 'patient/Patient.r'])
     const scope = 'launch/patient patient/Observation.rs patient/Patient.r'
-    const grant: AppGrant = await authorizeApp(patient, own, scope, patient.ehrId)
+    const grant: AppGrant = await authorizeApp(patient, ownApp, scope, patient.ehrId)
     const readPatient = () => grant.call('GET', `/fhir/R4/Patient/${patient.ehrId}`)
     assertStatus(await readPatient())
-    const registration = assertStatus(await own.admin.call('GET', `/auth/app/${own.id}`))
+    const registration = assertStatus(await ownApp.admin.call('GET', `/auth/app/${ownApp.id}`))
     const { id: _, createdAt: __, ...fields } = registration
     const narrower = { ...fields, scopes: ['launch/patient', 'patient/Observation.rs'] }
-    assertStatus(await own.admin.call('PUT', `/auth/app/${own.id}`, narrower))
+    assertStatus(await ownApp.admin.call('PUT', `/auth/app/${ownApp.id}`, narrower))
     assertStatus(await readPatient(), 403)
-    assertStatus(await own.admin.call('DELETE', `/auth/app/${own.id}`), 204)
+    assertStatus(await ownApp.admin.call('DELETE', `/auth/app/${ownApp.id}`), 204)
     assertStatus(await readPatient(), 401)
   })
 

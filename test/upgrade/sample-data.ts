@@ -21,9 +21,9 @@ interface Step {
 const PASSWORD = 'correct horse battery staple'
 export const EMAIL = 'ann@upgrade.example.org'
 
-const at = (day: number, hour = 8): string =>
+const timeOf = (day: number, hour = 8): string =>
   `2026-11-${String(day).padStart(2, '0')}T${String(hour).padStart(2, '0')}:00:00.000Z`
-const date = (day: number): Json => ({ __type: 'Date', iso: at(day) })
+const date = (day: number): Json => ({ __type: 'Date', iso: timeOf(day) })
 
 const object = (name: string, className: string, body: Json): Step => ({
   name,
@@ -86,15 +86,15 @@ const STEPS: readonly Step[] = [
     carePlanId: '{plan}',
     type: 'appointment',
     title: 'Yearly check-up',
-    start: at(12),
-    end: at(12, 9),
+    start: timeOf(12),
+    end: timeOf(12, 9),
     participants: [{ mvUid: '{ann}', status: 'ACCEPTED' }],
   }),
   resource('holiday', '/med/{ehr}/event', {
     type: 'holiday',
     title: 'In the mountains',
     start: '2026-09-01T00:00:00.000Z',
-    end: at(3),
+    end: timeOf(3),
   }),
   resource('diagnosis', '/ehr/{ehr}/diagnosis', { name: 'High blood pressure', onset: '2024-11-01' }),
   {
@@ -109,11 +109,11 @@ const STEPS: readonly Step[] = [
     carePlanId: '{plan}',
     dataType: 'steps',
     value: 5300,
-    timestamp: at(13),
+    timestamp: timeOf(13),
   }),
   resource('fall', '/data/{ann}/event/fall', {
     carePlanId: '{plan}',
-    timestamp: at(14),
+    timestamp: timeOf(14),
     data: { injured: false },
   }),
   {
@@ -153,7 +153,7 @@ const DOORS: readonly string[] = [
     'Task',
   ].map((name) => `/1/classes/${name}?order=createdAt&limit=100`),
   '/med/{ehr}/event?limit=100',
-  `/med/{ehr}/event?from=${at(12)}&to=${at(12, 10)}`,
+  `/med/{ehr}/event?from=${timeOf(12)}&to=${timeOf(12, 10)}`,
   `/med/{ehr}/event?from=2026-10-01T00:00:00Z&to=2026-10-02T00:00:00Z`,
   '/med/{ehr}/event-participation',
   '/ehr/{ehr}/diagnosis?search=blood%20pres',

@@ -48,11 +48,11 @@ describe('Custom', () => {
     for (let i = 0; i < 20; i++) {
       const reads: PromiseLike<unknown>[] = []
       const endTogether = async (pass: () => unknown) => {
-        const own = Promise.resolve(pass())
-        reads.push(own)
+        const ownPass = Promise.resolve(pass())
+        reads.push(ownPass)
         await waitForSecond(reads)
         await Promise.all(reads)
-        return own
+        return ownPass
       }
       await withAnsweredCommands(
         ({ find }, pass) => (find === 'BloodPressure' ? endTogether(pass) : undefined),

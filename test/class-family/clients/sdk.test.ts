@@ -103,17 +103,17 @@ describe('the class family by the JavaScript SDK', () => {
   it('shows the address that holds until a new one is confirmed', async () => {
     const { email, password, mvUid } = await createPerson()
     const account = await Parse.User.logIn(email, password)
-    const own = { sessionToken: String(account.getSessionToken()) }
+    const ownSession = { sessionToken: String(account.getSessionToken()) }
     const newAddress = createAddress()
-    await account.save({ email: newAddress, username: newAddress, name: 'Anna' }, own)
+    await account.save({ email: newAddress, username: newAddress, name: 'Anna' }, ownSession)
     assert.deepEqual(
       [account.get('email'), account.get('username'), account.get('name'), account.dirty()],
       [email, email, 'Anna', false],
     )
     await followLink((await waitForMail(newAddress)).link)
-    const read = await new Parse.Query(Parse.User).get(mvUid, own)
+    const read = await new Parse.Query(Parse.User).get(mvUid, ownSession)
     assert.deepEqual([read.get('email'), read.get('username')], [newAddress, newAddress])
-    await read.save({ name: 'Anna de Vries' }, own)
+    await read.save({ name: 'Anna de Vries' }, ownSession)
     assert.deepEqual([read.get('email'), read.get('username')], [newAddress, newAddress])
   })
 

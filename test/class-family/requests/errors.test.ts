@@ -201,11 +201,11 @@ describe('class family: errors', () => {
     ]
     for (const [method, path, headers = {}, body] of strange) {
       const { status, type, text } = await raw(method, path, { ...json, ...headers }, body)
-      const what = `${method} ${path.slice(0, 60)} ${JSON.stringify(headers)}: ${status} ${type} ${text.slice(0, 200)}`
-      assert.ok(status >= 400 && status < 500, what)
-      assert.match(type, /^application\/json/, what)
-      assert.equal(typeof JSON.parse(text).code, 'number', what)
-      assert.equal(typeof JSON.parse(text).error, 'string', what)
+      const description = `${method} ${path.slice(0, 60)} ${JSON.stringify(headers)}: ${status} ${type} ${text.slice(0, 200)}`
+      assert.ok(status >= 400 && status < 500, description)
+      assert.match(type, /^application\/json/, description)
+      assert.equal(typeof JSON.parse(text).code, 'number', description)
+      assert.equal(typeof JSON.parse(text).error, 'string', description)
     }
   })
 

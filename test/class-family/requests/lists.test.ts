@@ -78,9 +78,9 @@ describe('class family: lists', () => {
   it('count, with and without results', async () => {
     const alone = await list({ count: 1, limit: 0 })
     assert.deepEqual(alone.body, { results: [], count: 5 })
-    const both = await list({ count: 1, limit: 2, where: { 'payload.score': { $lt: 3 } } })
-    assert.equal(both.body.count, 3)
-    assert.equal(both.body.results.length, 2)
+    const page = await list({ count: 1, limit: 2, where: { 'payload.score': { $lt: 3 } } })
+    assert.equal(page.body.count, 3)
+    assert.equal(page.body.results.length, 2)
     assert.equal((await list({ count: 0 })).body.count, undefined)
   })
 

@@ -59,8 +59,8 @@ describe('writes that the class family refuses', () => {
 
   it('contain the ACL of an account, a malformed one, or times of a new object', async () => {
     const { put, post } = byClass(patient)
-    const own = 'ACL must not be set by clients.'
-    assertError(await put('_User', patient.mvUid, { ACL: PUBLIC_ACL }), 123, own)
+    const ownRefusal = 'ACL must not be set by clients.'
+    assertError(await put('_User', patient.mvUid, { ACL: PUBLIC_ACL }), 123, ownRefusal)
     for (const ACL of [null, 5, [], { x: 1 }, { x: { write: 1 } }, { __op: 'Delete' }])
       assertError(await put('Ehr', place.ehrId, { ACL }), 123, /^ACL must have the form \{/)
     const goal = { ...kinds.Goal.object(place), createdAt: '2026-01-01T00:00:00.000Z' }

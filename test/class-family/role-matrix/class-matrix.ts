@@ -226,15 +226,15 @@ const matrix = <Name extends string>(
       for (const [way, send] of Object.entries(ways)) {
         if (way !== 'alone' && !isFullSize && !isFirstOfItsKind(row)) continue
         it(`decide who can create, get, update and delete ${title} ${way}`, async () => {
-          const those = way === 'alone' ? asking : few
-          const refusedNames = those.filter(isRefused)
+          const askers = way === 'alone' ? asking : few
+          const refusedNames = askers.filter(isRefused)
           const ids = className === 'CarePlan' ? await plan() : shared
           const objectPath = `${all}/${await objectFor(row, ids, false)}`
           const { version } = await seenByOwner(objectPath)
           await Promise.all(refusedNames.map((name) => attempt(name, send, objectPath, ids)))
           await Promise.all(refusedNames.map((name) => remove(name, send, objectPath)))
           assert.equal((await seenByOwner(objectPath)).version, version, 'what was refused changed nothing')
-          for (const name of those) if (!isRefused(name)) await attemptAlone(name, send)
+          for (const name of askers) if (!isRefused(name)) await attemptAlone(name, send)
         })
       }
 

@@ -112,8 +112,8 @@ describe('the audit of the class family for responses without objects of the cla
         await linesOf(() => get('classes/BloodPressure', { where, ...query }).expect(200)),
         entry,
       )
-    const both = await linesOf(() => get('classes/BloodPressure', { where, count: 1 }).expect(200))
-    assert.deepEqual(both, [`query BloodPressure done ${pressureId} systolic`])
+    const lines = await linesOf(() => get('classes/BloodPressure', { where, count: 1 }).expect(200))
+    assert.deepEqual(lines, [`query BloodPressure done ${pressureId} systolic`])
     assert.deepEqual(await linesOf(() => get('classes/Ehr', { distinct: 'subjectId' }).expect(200)), [
       `query Ehr done ${ehrId}`,
     ])
@@ -183,8 +183,8 @@ describe('the audit of the class family for responses without objects of the cla
 
   it('cannot be made to log objects that were not returned', async () => {
     const forged = { __type: 'Object', className: 'CarePlan', objectId: carePlanId }
-    const own = await ehrOf(stranger)
-    const event = { ehrId: own, type: 'visit', title: 'x', start: parseDate('2026-01-02T03:04:05.000Z') }
+    const ownEhr = await ehrOf(stranger)
+    const event = { ehrId: ownEhr, type: 'visit', title: 'x', start: parseDate('2026-01-02T03:04:05.000Z') }
     await createClassClient(stranger)
       .post('Event', { ...event, data: { forged } })
       .expect(400)
@@ -193,7 +193,7 @@ describe('the audit of the class family for responses without objects of the cla
       .send({ email: stranger.email, password: stranger.password })
       .expect(200)
     await request()
-      .post(`/med/${own}/event`)
+      .post(`/med/${ownEhr}/event`)
       .set('Authorization', `Bearer ${login.body.authToken}`)
       .send({ type: 'visit', title: 'x', start: '2026-01-02T03:04:05Z', data: { list: [forged] } })
       .expect(422)

@@ -84,12 +84,12 @@ describe('concurrent writes of both families', function suite() {
         )
         for (const [number, plan] of plans.entries()) {
           const versions = await versionsOf(plan)
-          const own = updates.filter(({ operation }) => operation.plan === number)
+          const ownUpdates = updates.filter(({ operation }) => operation.plan === number)
           assert.deepEqual(
             versions.map(({ version }) => version),
-            Array.from({ length: own.length + 1 }, (_, i) => i + 1),
+            Array.from({ length: ownUpdates.length + 1 }, (_, i) => i + 1),
           )
-          for (const { operation, text, seen } of own) {
+          for (const { operation, text, seen } of ownUpdates) {
             const before = versions[seen.version - 2] as PlanVersion
             assert.deepEqual(versions[seen.version - 1], seen, 'the response shows the version that it made')
             const values = Object.fromEntries(operation.fields.map((field) => [field, text]))
@@ -98,7 +98,7 @@ describe('concurrent writes of both families', function suite() {
           }
           // The stored form leaves out the outcome `done`.
           const filter = { type: 'CarePlan', ids: plan, action: 'update', outcome: { $exists: false } }
-          assert.equal(await service.db.collection('audit.entries').countDocuments(filter), own.length)
+          assert.equal(await service.db.collection('audit.entries').countDocuments(filter), ownUpdates.length)
         }
       }),
       { numRuns: bySize(4, 80) },

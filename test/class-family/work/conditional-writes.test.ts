@@ -112,11 +112,11 @@ describe('versions of objects in the class family', () => {
   it('are refused where no object has one: in a batch, at creation, for accounts, and as other texts', async () => {
     const { put, post, batch } = createClassClient(patient)
     const update = { method: 'PUT', path: `/1/classes/CarePlan/${plan}`, body: { name: 'x' } }
-    const own = request().put(`/1/users/${patient.mvUid}`).set(patient.headers).send({ language: 'nl' })
+    const ownUpdate = request().put(`/1/users/${patient.mvUid}`).set(patient.headers).send({ language: 'nl' })
     const answers = [
       batch([update]).set('If-Match', '"1"'),
       post('CarePlan', { ehrId: patient.ehrId, name: 'x' }).set('If-Match', '"1"'),
-      own.set('If-Match', '"1"'),
+      ownUpdate.set('If-Match', '"1"'),
     ]
     for (const answer of await Promise.all(answers)) assertError(answer, 107, /^If-Match is available for/)
     assertError(await put('CarePlan', plan, { name: 'x' }).set('If-Match', '1'), 107, /If-Match must be/)

@@ -58,10 +58,27 @@ describe('the frame of the path family', () => {
       assert.equal((await call('GET', '/sample/ehr/anna', ANNA_HEADERS)).status, 200)
     })
     it('sends no data of another user or a chat unless a store has checked the access', async () => {
-      const about = { method: 'get', summary: 'x', source: 'a test', reply: [204], handle() {} } as const
+      const declaration = {
+        method: 'get',
+        summary: 'x',
+        source: 'a test',
+        reply: [204],
+        handle() {},
+      } as const
       const params = { id: Type.String() }
-      const data = defineOperation({ ...about, id: 'getData', path: '/data/{mvUid}', access: 'user-data' })
-      const topic = defineOperation({ ...about, id: 'getTopic', path: '/chat/{id}', params, access: 'chat' })
+      const data = defineOperation({
+        ...declaration,
+        id: 'getData',
+        path: '/data/{mvUid}',
+        access: 'user-data',
+      })
+      const topic = defineOperation({
+        ...declaration,
+        id: 'getTopic',
+        path: '/chat/{id}',
+        params,
+        access: 'chat',
+      })
       const peer = await client.sample.startPeer({ operations: [data, topic] })
       const paths = ['/data/bob', '/data/anna', '/chat/anna']
       const answers = await Promise.all(
@@ -74,15 +91,21 @@ describe('the frame of the path family', () => {
       await peer.close()
     })
     it('refuses to declare an operation on an EHR that its access rule does not protect', () => {
-      const about = { id: 'getThing', method: 'get', summary: 'x', source: 'a test', reply: [204] } as const
+      const declaration = {
+        id: 'getThing',
+        method: 'get',
+        summary: 'x',
+        source: 'a test',
+        reply: [204],
+      } as const
       const handle = () => {}
       assert.throws(
-        () => defineOperation({ ...about, path: '/a/{ehrId}', access: 'user', handle }),
+        () => defineOperation({ ...declaration, path: '/a/{ehrId}', access: 'user', handle }),
         /access user/,
       )
       for (const access of ['ehr:read', 'user-data', 'chat'] as const)
         assert.throws(
-          () => defineOperation({ ...about, path: '/a', access, handle }),
+          () => defineOperation({ ...declaration, path: '/a', access, handle }),
           new RegExp(`access ${access}`),
         )
     })

@@ -29,7 +29,7 @@ const Note = closedObject('SampleNote', 'A note', {
   tags: Type.Optional(Type.Array(Type.String(), { description: 'Tags', examples: [['home']] })),
 })
 const NOT_A_PICTURE = { path: '', code: 'picture', message: 'must be three bytes of PNG' }
-const about = { source: 'a test', access: 'self' } as const
+const declaration = { source: 'a test', access: 'self' } as const
 
 /** The number of runs of countNote, by its input. */
 const COUNTED_NOTES = new Map<string, number>()
@@ -39,7 +39,7 @@ const STORED_NOTE = { version: 3, note: { title: 'Shopping' } }
 
 const sampleOperations: Operation[] = [
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'getNote',
     method: 'get',
     path: '/sample/{mvUid}/note',
@@ -48,7 +48,7 @@ const sampleOperations: Operation[] = [
     handle: () => replyWith(STORED_NOTE.note, { version: STORED_NOTE.version }),
   }),
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'updateNote',
     method: 'put',
     path: '/sample/{mvUid}/note',
@@ -62,7 +62,7 @@ const sampleOperations: Operation[] = [
     },
   }),
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'addNote',
     method: 'post',
     path: '/sample/{mvUid}/note',
@@ -73,7 +73,7 @@ const sampleOperations: Operation[] = [
     handle: ({ body }, { newId }) => replyWith(body, { version: 1, location: `/sample/note/${newId()}` }),
   }),
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'getFixedNote',
     method: 'get',
     path: '/sample/fixed/note',
@@ -83,7 +83,7 @@ const sampleOperations: Operation[] = [
     handle: () => ({ title: 'fixed' }),
   }),
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'getPicture',
     method: 'get',
     path: '/sample/{mvUid}/picture',
@@ -92,7 +92,7 @@ const sampleOperations: Operation[] = [
     handle: () => replyWith(Readable.from([Buffer.from('abc'), Buffer.from('def')]), { headers: {} }),
   }),
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'putPicture',
     method: 'put',
     path: '/sample/{mvUid}/picture',
@@ -108,7 +108,7 @@ const sampleOperations: Operation[] = [
     },
   }),
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'addComposition',
     method: 'post',
     path: '/sample/composition',
@@ -120,7 +120,7 @@ const sampleOperations: Operation[] = [
     handle() {},
   }),
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'getDiagnosisPastTheStores',
     method: 'get',
     path: '/sample/ehr/{ehrId}',
@@ -133,7 +133,7 @@ const sampleOperations: Operation[] = [
     },
   }),
   defineListOperation({
-    ...about,
+    ...declaration,
     id: 'listNotes',
     path: '/sample/{mvUid}/notes',
     summary: 'List',
@@ -146,7 +146,7 @@ const sampleOperations: Operation[] = [
     }),
   }),
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'countNote',
     method: 'post',
     path: '/sample/{mvUid}/count',
@@ -171,7 +171,7 @@ const sampleOperations: Operation[] = [
     },
   }),
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'guessSecret',
     method: 'post',
     path: '/sample/guess',
@@ -183,7 +183,7 @@ const sampleOperations: Operation[] = [
     handle() {},
   }),
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'sendForm',
     method: 'post',
     path: '/sample/form',
@@ -194,7 +194,7 @@ const sampleOperations: Operation[] = [
     handle: ({ body }) => ({ stars: body.stars + 1 }),
   }),
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'deleteHeedlessly',
     method: 'delete',
     path: '/sample/{mvUid}/note',
@@ -203,7 +203,7 @@ const sampleOperations: Operation[] = [
     handle() {},
   }),
   defineOperation({
-    ...about,
+    ...declaration,
     id: 'failUnforeseen',
     method: 'post',
     path: '/sample/fail/{type}',

@@ -52,10 +52,10 @@ describe('the OpenAPI document as it is served', () => {
   it('can be had for one family, with what that family refers to', async () => {
     const load = async (query: string) =>
       (await (await call('GET', `/openapi.json${query}`)).json()) as Document
-    const both = await load('')
+    const page = await load('')
     const path = await load('?family=path')
     const ofClasses = await load('?family=class')
-    assert.deepEqual({ ...path.paths, ...ofClasses.paths }, both.paths)
+    assert.deepEqual({ ...path.paths, ...ofClasses.paths }, page.paths)
     assert.ok(Object.keys(ofClasses.paths).every((name) => /^\/(1|functions)\//.test(name)))
     assert.ok(path.paths['/sample/{mvUid}/note'] && !path.paths['/1/classes/CarePlan'])
     for (const part of [path, ofClasses]) {

@@ -128,8 +128,8 @@ export class TrialClinic {
   }
 
   async #newAccount(_id: string, email: string, more: object = {}): Promise<string> {
-    const at = new Date()
-    const times = { _created_at: at, _updated_at: at }
+    const time = new Date()
+    const times = { _created_at: time, _updated_at: time }
     const account: User = { _id, email, username: email, emailVerified: true, version: 1, ...times }
     await usersOf(this.#db).insertOne({ ...account, ...more, _rperm: [_id], _wperm: [_id] })
     return _id

@@ -73,10 +73,14 @@ function findVersionFaults(version: number, changes: RecordedChange[]): string[]
   const faults: string[] = []
   const byVersion = groupBy(changes, (change) => change.version)
   for (let versionNumber = 1; versionNumber <= version; versionNumber++) {
-    const own = byVersion.get(versionNumber) ?? []
-    if (own.length === 0) faults.push(`nobody made version ${versionNumber}`)
-    if (own.length > 1) faults.push(`version ${versionNumber} was made twice`)
-    if (own.some(({ action, before }) => action !== 'create' && before?.version !== versionNumber - 1))
+    const versionEntries = byVersion.get(versionNumber) ?? []
+    if (versionEntries.length === 0) faults.push(`nobody made version ${versionNumber}`)
+    if (versionEntries.length > 1) faults.push(`version ${versionNumber} was made twice`)
+    if (
+      versionEntries.some(
+        ({ action, before }) => action !== 'create' && before?.version !== versionNumber - 1,
+      )
+    )
       faults.push(`version ${versionNumber - 1} is not kept`)
   }
   const last = Math.max(0, ...changes.map(({ version }) => version))

@@ -84,13 +84,13 @@ describe('what a helper does for a person', () => {
       one.userName,
       one.action,
     ])
-    const by = [...author(), HELPER_NAME]
+    const helperAuthor = [...author(), HELPER_NAME]
     assert.deepEqual(
       rows.map(String).sort(),
       [
-        [...by, 'query'],
-        [...by, 'read'],
-        [...by, 'read'],
+        [...helperAuthor, 'query'],
+        [...helperAuthor, 'read'],
+        [...helperAuthor, 'read'],
       ].map(String),
     )
     const events = await readFhir(patient, `AuditEvent?patient=${patient.ehrId}&agent=${helper.mvUid}`)
@@ -206,8 +206,8 @@ describe('a helper', () => {
     const others = operationTable.filter((one) => one.access !== 'public' && !isOffered(one))
     assert.ok(others.length > 60)
     for (const { method, path, id } of others) {
-      const own = path.replace('{mvUid}', patient.mvUid).replace(/\{\w+\}/g, 'x1')
-      const { status, body } = await reading.call(method.toUpperCase(), own)
+      const ownPath = path.replace('{mvUid}', patient.mvUid).replace(/\{\w+\}/g, 'x1')
+      const { status, body } = await reading.call(method.toUpperCase(), ownPath)
       assert.equal(status, 403, `${id}: ${status} ${JSON.stringify(body)}`)
     }
   })

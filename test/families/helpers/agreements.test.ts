@@ -86,8 +86,8 @@ for (const [name, family] of Object.entries(families))
       assert.equal(((await family.accept(person, helper)) as { state: string }).state, 'ACTIVE')
       const granted = (await family.act(person, helper)) as { mvUid: string; acts: string[] }
       assert.deepEqual([granted.mvUid, granted.acts], [person.mvUid, ['READ', 'RECORD']])
-      for (const by of ['person', 'helper'] as const) {
-        assert.equal(typeof (await family.end(by, person, helper)), 'object')
+      for (const party of ['person', 'helper'] as const) {
+        assert.equal(typeof (await family.end(party, person, helper)), 'object')
         assert.deepEqual(statesIn(await family.list('person', person)), [[helper.mvUid, 'ENDED']])
         assert.equal(await family.act(person, helper), 404)
         await family.invite(person, helper, termsOf(['READ']))

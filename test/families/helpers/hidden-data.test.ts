@@ -75,9 +75,9 @@ describe('data that a helper does not see', () => {
       return body.data[name]?.__type
     }
     const names = Object.keys(pointers)
-    const seen = async (who: Person) => Promise.all(names.map((name) => see(who, name)))
-    assert.deepEqual(await seen(patient), ['Object', 'Object', 'Object'])
-    assert.deepEqual(await seen(reading), [undefined, undefined, 'Object'])
+    const seeAll = async (who: Person) => Promise.all(names.map((name) => see(who, name)))
+    assert.deepEqual(await seeAll(patient), ['Object', 'Object', 'Object'])
+    assert.deepEqual(await seeAll(reading), [undefined, undefined, 'Object'])
     await request().post('/1/logout').set(reading.headers).expect(200)
     await createClassClient(reading).get('Event', objectId).expect(401)
   })

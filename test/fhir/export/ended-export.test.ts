@@ -105,15 +105,15 @@ describe('the export of an app whose access has ended', function suite() {
   it('is not resumed after a new password, or when the system is locked out', async () => {
     const backend = await createBackendService(['system/*.rs'])
     const person = await createPatient()
-    const own = await createSmartApp(SCOPE.split(' '))
+    const ownApp = await createSmartApp(SCOPE.split(' '))
     const [ofPerson = '', ofSystem = ''] = await Promise.all([
-      start(await authorizeApp(person, own, SCOPE, person.ehrId)),
+      start(await authorizeApp(person, ownApp, SCOPE, person.ehrId)),
       start({ call: await backend.logIn('system/*.rs') }),
     ])
     for (const id of [ofPerson, ofSystem]) await jobEnd(id)
     const change = { currentPassword: person.password, newPassword: 'another horse battery staple' }
     assertStatus(await person.call('POST', '/auth/account/password/update', change), 204)
-    assertStatus(await own.admin.call('POST', `/auth/system/${backend.system.id}/revoke`), 204)
+    assertStatus(await ownApp.admin.call('POST', `/auth/system/${backend.system.id}/revoke`), 204)
     for (const id of [ofPerson, ofSystem]) await resume(id)
     await requireNothingLeft([ofPerson, ofSystem])
   })

@@ -28,11 +28,11 @@ describe('the last observations in FHIR', () => {
     await store('bloodpressure', '01', pressure)
     const second = await store('bloodpressure', '02', { ...pressure, heartRate: 70 })
     const rate = await store('heartrate', '04', { heartRate: 80, heartRateUnit: '/min' })
-    const of = `patient=${patient.ehrId}`
-    assert.deepEqual(await last(of), [weight, second, rate].sort())
-    assert.deepEqual(await last(`${of}&code=8867-4`), [rate])
-    assert.deepEqual(await last(`${of}&code=8867-4&max=5`), [rate, `${second}.hr`].sort())
-    assert.deepEqual(await last(`${of}&category=laboratory`), [])
+    const query = `patient=${patient.ehrId}`
+    assert.deepEqual(await last(query), [weight, second, rate].sort())
+    assert.deepEqual(await last(`${query}&code=8867-4`), [rate])
+    assert.deepEqual(await last(`${query}&code=8867-4&max=5`), [rate, `${second}.hr`].sort())
+    assert.deepEqual(await last(`${query}&category=laboratory`), [])
     assert.deepEqual(await last(`subject=Patient/${patient.ehrId}&date=le2026-03-02&code=85354-9`), [second])
   })
 

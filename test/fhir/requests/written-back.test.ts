@@ -59,9 +59,9 @@ describe('a resource of a care plan that a client of FHIR writes back', () => {
 
   for (const [type, dates] of Object.entries(DATES))
     it(`keeps every combination of status and dates: ${type}`, async () => {
-      for (const some of selectionsOf(Object.entries(dates)))
+      for (const selection of selectionsOf(Object.entries(dates)))
         for (const status of ['ACTIVE', 'COMPLETED']) {
-          const times = some.map(([name, day]) => [name, parseDate(`${day}T10:00:00.000Z`)])
+          const times = selection.map(([name, day]) => [name, parseDate(`${day}T10:00:00.000Z`)])
           await assertUnchanged(type, { ...Object.fromEntries(times), status })
         }
     })

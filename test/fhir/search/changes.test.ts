@@ -147,13 +147,13 @@ describe('the history of a type, and of all types, in FHIR', () => {
 
   it('shows the contents of a deleted care plan as deleted, until it returns', async () => {
     const mine = await createPatient()
-    const own = await createPlan(mine)
+    const ownPlan = await createPlan(mine)
     const otherId = await createWeight(mine, await createPlan(mine))
-    const ids = [await createWeight(mine, own), await createWeight(mine, own)]
+    const ids = [await createWeight(mine, ownPlan), await createWeight(mine, ownPlan)]
     const nurse = await createPerson()
-    await addParticipant(own, nurse, 'read')
+    await addParticipant(ownPlan, nurse, 'read')
     const before = await readHistory(mine, 'Observation/_history')
-    assertStatus(await callFhir(mine, 'DELETE', `CarePlan/${own}`), 204)
+    assertStatus(await callFhir(mine, 'DELETE', `CarePlan/${ownPlan}`), 204)
     const after = await readHistory(mine, 'Observation/_history')
     assert.deepEqual(after.slice(0, 2).sort(), ids.map((id) => `DELETE Observation/${id} 2`).sort())
     assert.deepEqual(after.slice(2), before)
@@ -169,7 +169,7 @@ describe('the history of a type, and of all types, in FHIR', () => {
     assert.deepEqual(await readHistory(nurse, `Observation/_history?patient=${mine.ehrId}`), [])
     await readFhir(nurse, `Observation/${id}`, 404)
     await readFhir(await createPerson(), `Observation/${id}`, 404)
-    assertStatus(await mine.call('POST', `careplan/${own}/restore`, { version: 1 }))
+    assertStatus(await mine.call('POST', `careplan/${ownPlan}/restore`, { version: 1 }))
     assert.deepEqual(await readHistory(mine, 'Observation/_history'), before)
     assert.ok(before.some((one) => one.includes(otherId)))
     await readFhir(mine, `Observation/${id}`)

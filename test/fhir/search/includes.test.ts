@@ -97,9 +97,9 @@ describe('searches in FHIR that include resources', () => {
       ...values,
       timestamp: new Date(Date.UTC(2020, 0, 1, 0, i)).toISOString(),
     }))
-    for (const some of [items.slice(0, 500), items.slice(500)]) {
-      const { stored } = assertStatus(await mine.call('POST', 'procedure/batch', { items: some }))
-      assert.equal(stored, some.length)
+    for (const part of [items.slice(0, 500), items.slice(500)]) {
+      const { stored } = assertStatus(await mine.call('POST', 'procedure/batch', { items: part }))
+      assert.equal(stored, part.length)
     }
     const bundle = await readFhir(mine, `CarePlan?patient=${mine.ehrId}&_revinclude=Observation:based-on`)
     assert.equal(bundle.entry.length, 1 + 1000 + 1)

@@ -232,9 +232,10 @@ describe('the search parameters of R4', () => {
     const all = await readPages(patient, `Provenance?patient=${patient.ehrId}&_count=3`)
     assert.equal(new Set(all).size, all.length)
     assert.ok(changes.every((one) => all.includes(one)))
-    const of = (agent: string) => readPages(patient, `Provenance?patient=${patient.ehrId}&agent=${agent}`)
-    assert.deepEqual(await of(`Practitioner/${patient.mvUid.replaceAll('_', '.')}`), all)
-    assert.deepEqual(await of(practitioner()), [])
+    const findByAgent = (agent: string) =>
+      readPages(patient, `Provenance?patient=${patient.ehrId}&agent=${agent}`)
+    assert.deepEqual(await findByAgent(`Practitioner/${patient.mvUid.replaceAll('_', '.')}`), all)
+    assert.deepEqual(await findByAgent(practitioner()), [])
     const [first] = (await readFhir(patient, `Provenance?patient=${patient.ehrId}`)).entry
     assert.equal(first.resource.agent[0].who.identifier.value, patient.mvUid)
     const stranger = await createPatient()

@@ -65,8 +65,8 @@ describe('the events of a subscription in FHIR', function () {
   /** Lets a subscription of the patient be at a place that the log no longer has. */
   const setPositionBack = async (id: string) => {
     const progress = service.db.collection<{ _id: string }>('fhir.subscription_progress')
-    const own = { _id: `${patient.mvUid}-${id}` }
-    assert.equal((await progress.updateOne(own, { $set: { position: '1-0' } })).matchedCount, 1)
+    const ownKey = { _id: `${patient.mvUid}-${id}` }
+    assert.equal((await progress.updateOne(ownKey, { $set: { position: '1-0' } })).matchedCount, 1)
   }
 
   it('are sent when they happen, and again after the last number that the client has seen', async () => {

@@ -64,8 +64,15 @@ const OTHER_EXAMPLES: Readonly<
   Questionnaire: () => ({ id: 'acq-6', query: 'name=ACQ', read: 'user' }),
   Subscription: async (patient) => {
     const id = await createSubscription(patient, subscriptionOf(`Task?patient=${patient.ehrId}`))
-    const own = only('subject')
-    return { id, query: `_id=${id}`, read: own, create: 'user', update: own, delete: own }
+    const ownResource = only('subject')
+    return {
+      id,
+      query: `_id=${id}`,
+      read: ownResource,
+      create: 'user',
+      update: ownResource,
+      delete: ownResource,
+    }
   },
   AuditEvent: ({ ehrId }) => ({ id: '', query: `patient=${ehrId}`, read: 'ehr:subject' }),
   Provenance: (_, { careplanId = '' }) => ({

@@ -83,17 +83,17 @@ describe('access to resources in FHIR', function () {
       'x-request-id': requestId,
     }
     const answer = await as(method, `/fhir/R4/${path}`, content, headers)
-    const about = `${name} ${method} ${path}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 500)}`
+    const description = `${name} ${method} ${path}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 500)}`
     if (interaction === 'search-type' || interaction === 'history-type')
-      return assertSearched(answer, example, verdictOf(name, 'ehr:read') === 404, verdict, about)
-    if (verdict !== 'done') assert.equal(answer.status, verdict, about)
+      return assertSearched(answer, example, verdictOf(name, 'ehr:read') === 404, verdict, description)
+    if (verdict !== 'done') assert.equal(answer.status, verdict, description)
     // Rights are checked before the uniqueness of a key.
-    else assert.ok([200, 201, 204, ...(example.isKeyed ? [409] : [])].includes(answer.status), about)
+    else assert.ok([200, 201, 204, ...(example.isKeyed ? [409] : [])].includes(answer.status), description)
     const outcome = REFUSED_OUTCOMES[verdict]
     if (outcome && !OF_USERS.includes(example.type.type))
       assert.ok(
         (await outcomesOf(requestId)).some((one) => one.startsWith(outcome)),
-        about,
+        description,
       )
   }
 

@@ -171,10 +171,10 @@ describe('a resource that a client sends to FHIR', () => {
   })
 
   it('may name resources by the address of this service, but not by that of another one', async () => {
-    const at = (address: string) => ({ subject: { reference: `${address}/Patient/${patient.ehrId}` } })
-    assertStatus(await send(pressure(at(`${service.url}/fhir/R4`))), 201)
+    const subjectAt = (address: string) => ({ subject: { reference: `${address}/Patient/${patient.ehrId}` } })
+    assertStatus(await send(pressure(subjectAt(`${service.url}/fhir/R4`))), 201)
     const elsewhere = {
-      ...at('https://other.example.org/fhir'),
+      ...subjectAt('https://other.example.org/fhir'),
       basedOn: [{ reference: `CarePlan/${planId}` }],
     }
     for (const prefer of ['handling=strict', 'handling=lenient']) {

@@ -99,23 +99,23 @@ describe('medications and immunisations in FHIR', () => {
     const code = { system: atc, code: 'A10BA02' }
     const metformin = await add('medication', { name: 'Metformin', start: '2026-01-01', code })
     const flu = await add('immunisation', { vaccine: 'Flu vaccine', date: '2026-10-12' })
-    const of = `patient=${mine.ehrId}`
+    const patientQuery = `patient=${mine.ehrId}`
     for (const [query, expected] of [
-      [`MedicationStatement?${of}`, [iron, metformin]],
-      [`MedicationStatement?${of}&_sort=effective`, [metformin, iron]],
-      [`MedicationStatement?${of}&status=on-hold`, [iron]],
-      [`MedicationStatement?${of}&code=${atc}|A10BA02`, [metformin]],
-      [`MedicationStatement?${of}&code=A10BA02`, [metformin]],
-      [`MedicationStatement?${of}&code=${atc}|`, [metformin]],
-      [`MedicationStatement?${of}&code=http://snomed.info/sct|`, []],
-      [`MedicationStatement?${of}&code=|A10BA02`, []],
-      [`MedicationStatement?${of}&code:not=|A10BA02`, [iron, metformin]],
+      [`MedicationStatement?${patientQuery}`, [iron, metformin]],
+      [`MedicationStatement?${patientQuery}&_sort=effective`, [metformin, iron]],
+      [`MedicationStatement?${patientQuery}&status=on-hold`, [iron]],
+      [`MedicationStatement?${patientQuery}&code=${atc}|A10BA02`, [metformin]],
+      [`MedicationStatement?${patientQuery}&code=A10BA02`, [metformin]],
+      [`MedicationStatement?${patientQuery}&code=${atc}|`, [metformin]],
+      [`MedicationStatement?${patientQuery}&code=http://snomed.info/sct|`, []],
+      [`MedicationStatement?${patientQuery}&code=|A10BA02`, []],
+      [`MedicationStatement?${patientQuery}&code:not=|A10BA02`, [iron, metformin]],
       // Nobody has ended either.
-      [`MedicationStatement?${of}&effective=ge2026-02`, [iron, metformin]],
-      [`MedicationStatement?${of}&effective=sa2026-01`, [iron]],
-      [`Immunization?${of}&date=2026`, [flu]],
-      [`Immunization?${of}&date=lt2026-10-12`, []],
-      [`Immunization?${of}&status=not-done`, []],
+      [`MedicationStatement?${patientQuery}&effective=ge2026-02`, [iron, metformin]],
+      [`MedicationStatement?${patientQuery}&effective=sa2026-01`, [iron]],
+      [`Immunization?${patientQuery}&date=2026`, [flu]],
+      [`Immunization?${patientQuery}&date=lt2026-10-12`, []],
+      [`Immunization?${patientQuery}&status=not-done`, []],
     ] as const)
       assert.deepEqual(await found(query), expected, query)
   })

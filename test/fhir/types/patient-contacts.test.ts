@@ -53,9 +53,9 @@ describe('contacts and addresses of a Patient', () => {
   ]
 
   it('are shown to the patient, the contacts also to connected users, and nothing to others', async () => {
-    const own = await readFhir(patient, path)
-    assert.deepEqual(own.telecom, telecom)
-    assert.deepEqual(own.address, [
+    const ownAnswer = await readFhir(patient, path)
+    assert.deepEqual(ownAnswer.telecom, telecom)
+    assert.deepEqual(ownAnswer.address, [
       {
         extension: [
           {
@@ -75,7 +75,7 @@ describe('contacts and addresses of a Patient', () => {
       },
       { type: 'postal', city: 'Zürich' },
     ])
-    const [nationality] = own.extension
+    const [nationality] = ownAnswer.extension
     assert.equal(nationality.url, `${EXTENSIONS}/patient-nationality`)
     assert.equal(nationality.extension[0].valueCodeableConcept.coding[0].code, 'NL')
 
@@ -110,8 +110,8 @@ describe('contacts and addresses of a Patient', () => {
   })
 
   it('are found for the ids that all conditions name, at most 100', async () => {
-    const both = await readFhir(patient, `Patient?_id=${patient.ehrId}&_id=unknown`)
-    assert.deepEqual(idsIn(both), [])
+    const answer = await readFhir(patient, `Patient?_id=${patient.ehrId}&_id=unknown`)
+    assert.deepEqual(idsIn(answer), [])
     const ids = Array.from({ length: 101 }, (_, i) => `unknown${i}`)
     const refusal = await callFhir(patient, 'GET', `Patient?_id=${ids}`)
     assert.deepEqual([refusal.status, issuesIn(refusal)], [400, ['too-costly http._id']])

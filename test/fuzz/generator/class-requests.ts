@@ -148,7 +148,7 @@ function generateAccountRequest(world: FuzzContext, actor: Actor): FuzzRequest {
   const { email, password, mvUid = 'x' } = identityOf(actor).facts
   const other = identityOf(random.pick(otherActorsOf(actor, 'PUT'))).facts
   const change = { name: 'Zoë', language: 'nl', email: other.email, username: other.email, password, ACL: {} }
-  const some = Object.fromEntries(random.some(Object.entries(change), 0.4))
+  const fields = Object.fromEntries(random.some(Object.entries(change), 0.4))
   const user = random.chance(0.7) ? mvUid : (other.mvUid ?? 'x')
   const changed = (value: unknown) => (random.chance(0.5) ? mutateValue(value, random) : value)
   return random.weighted<() => FuzzRequest>([
@@ -157,7 +157,8 @@ function generateAccountRequest(world: FuzzContext, actor: Actor): FuzzRequest {
     [1, () => createClassRequest(world, actor, 'GET', '/1/users')],
     [
       4,
-      () => createClassRequest(world, actor, 'PUT', `/1/users/${user}`, changed(some), '/1/users/{objectId}'),
+      () =>
+        createClassRequest(world, actor, 'PUT', `/1/users/${user}`, changed(fields), '/1/users/{objectId}'),
     ],
     [
       4,
@@ -167,7 +168,7 @@ function generateAccountRequest(world: FuzzContext, actor: Actor): FuzzRequest {
           actor,
           'PUT',
           `/1/classes/_User/${user}`,
-          changed(some),
+          changed(fields),
           '/1/classes/_User/{objectId}',
         ),
     ],

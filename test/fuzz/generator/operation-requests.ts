@@ -107,9 +107,9 @@ export const otherActorsOf = (actor: Actor, method: string): Actor[] =>
 
 function createPath(openApi: OpenApi, { path }: FuzzedOperation, facts: RecordIds): string {
   const names = openApi.names(path)
-  let at = 0
+  let position = 0
   return path.replace(/\{\w+\}/g, () => {
-    const name = names[at++] ?? ''
+    const name = names[position++] ?? ''
     return encodeURIComponent(facts[name === 'connectionMvUid' ? 'otherMvUid' : name] ?? 'n4Fq2LxT0a')
   })
 }

@@ -86,10 +86,10 @@ export class SchemaValues {
   #object({ properties = {}, required = [], patternProperties }: Schema): Record<string, unknown> {
     const random = this.#random
     const names = Object.keys(properties).filter((name) => required.includes(name) || random.chance(0.5))
-    const own = names.map((name) => [name, this.of(properties[name], name)])
+    const ownEntries = names.map((name) => [name, this.of(properties[name], name)])
     const free =
       patternProperties || names.length === 0 ? [[`key${random.int(0, 9)}`, this.#text(1, 20)]] : []
-    return Object.fromEntries([...own, ...free])
+    return Object.fromEntries([...ownEntries, ...free])
   }
 
   #string({ format, pattern, examples, minLength = 0, maxLength = 100 }: Schema): string {

@@ -68,11 +68,11 @@ function mutateLeaf(value: unknown, random: Random): unknown {
   if (typeof value === 'number') return random.pick([value + 1, -value, value / 3, value * 1e6])
   if (typeof value === 'boolean') return !value
   if (typeof value !== 'string') return value
-  const at = random.int(0, value.length)
+  const position = random.int(0, value.length)
   return random.pick([
-    value.slice(0, at),
+    value.slice(0, position),
     value + value,
-    `${value.slice(0, at)}0${value.slice(at)}`,
+    `${value.slice(0, position)}0${value.slice(position)}`,
     value.toUpperCase(),
   ])
 }

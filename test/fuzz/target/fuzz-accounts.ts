@@ -90,9 +90,9 @@ export class FuzzAccounts {
   async #mailedToken(address: string): Promise<string> {
     const { mails } = this.#service
     for (let attempt = 0; attempt < 400; attempt++) {
-      const at = mails.findIndex((mail) => mail.includes(address))
-      if (at >= 0) {
-        const [mail = ''] = mails.splice(at, 1)
+      const position = mails.findIndex((mail) => mail.includes(address))
+      if (position >= 0) {
+        const [mail = ''] = mails.splice(position, 1)
         mails.splice(0, mails.length - MAX_MAILS)
         const link = /https?:\/\/\S+/.exec((await PostalMime.parse(mail)).text ?? '')?.[0] ?? ''
         return new URL(link).searchParams.get('token') ?? ''

@@ -26,11 +26,11 @@ export function commandOf(message: Buffer): Document {
   if (opcodeOf(message) === QUERY) return documentAt(message, message.indexOf(0, HEADER + 4) + 1 + 8)
   let command: Document = {}
   let beside: Document = {}
-  for (let at = HEADER + 4; at < message.length; ) {
-    const size = message.readInt32LE(at + 1)
-    if (message[at] === 0) command = documentAt(message, at + 1)
-    else beside = { ...beside, ...sequenceAt(message, at + 5, at + 1 + size) }
-    at += 1 + size
+  for (let position = HEADER + 4; position < message.length; ) {
+    const size = message.readInt32LE(position + 1)
+    if (message[position] === 0) command = documentAt(message, position + 1)
+    else beside = { ...beside, ...sequenceAt(message, position + 5, position + 1 + size) }
+    position += 1 + size
   }
   return { ...command, ...beside }
 }
@@ -38,8 +38,8 @@ export function commandOf(message: Buffer): Document {
 function sequenceAt(message: Buffer, from: number, end: number): Document {
   const name = message.toString('utf8', from, message.indexOf(0, from))
   const documents: Document[] = []
-  for (let at = message.indexOf(0, from) + 1; at < end; at += message.readInt32LE(at))
-    documents.push(documentAt(message, at))
+  for (let position = message.indexOf(0, from) + 1; position < end; position += message.readInt32LE(position))
+    documents.push(documentAt(message, position))
   return { [name]: documents }
 }
 

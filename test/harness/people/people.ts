@@ -74,7 +74,7 @@ let SAMPLE_USER: Promise<User> | undefined
 async function copySampleUser(email: string): Promise<void> {
   SAMPLE_USER ??= createActivatedUser(createAddress())
   const _id = newId()
-  const at = new Date()
+  const time = new Date()
   const copy: User & { _hashed_password: string; _acl: object } = {
     ...(await SAMPLE_USER),
     _id,
@@ -85,10 +85,10 @@ async function copySampleUser(email: string): Promise<void> {
     _rperm: [_id],
     _wperm: [_id],
     _acl: { [_id]: { r: true, w: true } },
-    _created_at: at,
-    _updated_at: at,
-    termsAcceptedAt: at,
-    activatedAt: at,
+    _created_at: time,
+    _updated_at: time,
+    termsAcceptedAt: time,
+    activatedAt: time,
   }
   await usersOf(service.db).insertOne(copy)
 }

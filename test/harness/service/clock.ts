@@ -3,22 +3,22 @@
  * lifetimes on a busy machine.
  */
 export async function withFrozenClock(work: (pass: (ms: number) => void) => Promise<void>): Promise<void> {
-  let at = performance.now()
+  let latest = performance.now()
   await withClock(
-    () => at,
+    () => latest,
     () =>
       work((ms) => {
-        at += ms
+        latest += ms
       }),
   )
 }
 
 /** Runs work with that clock racing: each reading is `ms` later than the one before. */
 export async function withClockAhead<T>(ms: number, work: () => Promise<T>): Promise<T> {
-  let at = performance.now()
+  let latest = performance.now()
   return withClock(() => {
-    at += ms
-    return at
+    latest += ms
+    return latest
   }, work)
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../../harness/people/people.ts'
 import { apiKeys, request, service } from '../../harness/service/service.ts'
 
-const at = (mvUid: string) => `/auth/account/${mvUid}`
+const pathOf = (mvUid: string) => `/auth/account/${mvUid}`
 
 describe('accounts', () => {
   let admin: Person
@@ -26,25 +26,29 @@ describe('accounts', () => {
   })
 
   it('are visible to their owners and administrators only', async () => {
-    const own = await anna.call('GET', at(anna.mvUid))
-    assert.equal(own.status, 200)
-    assert.match(own.headers.get('etag') ?? '', /^"\d+"$/)
-    assert.equal(own.body.state, 'ACTIVE')
-    assert.deepEqual((await admin.call('GET', at(anna.mvUid))).body, own.body)
-    assertProblem(await bob.call('GET', at(anna.mvUid)), 404, 'not-found')
-    assertProblem(await bob.call('PUT', at(anna.mvUid), { name: 'Bob' }), 404, 'not-found')
-    assertProblem(await bob.call('DELETE', at(anna.mvUid), { currentPassword: password }), 404, 'not-found')
-    assertProblem(await call('GET', at(anna.mvUid)), 401, 'unauthenticated')
-    assertProblem(await admin.call('GET', at('nobody')), 404, 'not-found')
+    const ownAnswer = await anna.call('GET', pathOf(anna.mvUid))
+    assert.equal(ownAnswer.status, 200)
+    assert.match(ownAnswer.headers.get('etag') ?? '', /^"\d+"$/)
+    assert.equal(ownAnswer.body.state, 'ACTIVE')
+    assert.deepEqual((await admin.call('GET', pathOf(anna.mvUid))).body, ownAnswer.body)
+    assertProblem(await bob.call('GET', pathOf(anna.mvUid)), 404, 'not-found')
+    assertProblem(await bob.call('PUT', pathOf(anna.mvUid), { name: 'Bob' }), 404, 'not-found')
+    assertProblem(
+      await bob.call('DELETE', pathOf(anna.mvUid), { currentPassword: password }),
+      404,
+      'not-found',
+    )
+    assertProblem(await call('GET', pathOf(anna.mvUid)), 401, 'unauthenticated')
+    assertProblem(await admin.call('GET', pathOf('nobody')), 404, 'not-found')
   })
 
   it("are listed: all for administrators, with filters and pages, otherwise only the caller's own", async () => {
-    const own = await anna.call('GET', '/auth/account?count=true')
+    const ownAnswer = await anna.call('GET', '/auth/account?count=true')
     assert.deepEqual(
-      own.body.items.map(({ mvUid }: { mvUid: string }) => mvUid),
+      ownAnswer.body.items.map(({ mvUid }: { mvUid: string }) => mvUid),
       [anna.mvUid],
     )
-    assert.equal(own.body.page.total, 1)
+    assert.equal(ownAnswer.body.page.total, 1)
     assert.deepEqual((await anna.call('GET', `/auth/account?email=${bob.email}`)).body.items, [])
 
     const found = await admin.call('GET', `/auth/account?email=${anna.email.toUpperCase()}`)
@@ -74,8 +78,8 @@ describe('accounts', () => {
   })
 
   it('change name and language at the version that the client saw', async () => {
-    const etag = (await anna.call('GET', at(anna.mvUid))).headers.get('etag') ?? ''
-    const put = (body: object) => anna.call('PUT', at(anna.mvUid), body, { 'if-match': etag })
+    const etag = (await anna.call('GET', pathOf(anna.mvUid))).headers.get('etag') ?? ''
+    const put = (body: object) => anna.call('PUT', pathOf(anna.mvUid), body, { 'if-match': etag })
     const changed = await put({ name: 'Anna', language: 'nl' })
     assert.equal(changed.status, 200)
     const next = changed.headers.get('etag')
@@ -84,15 +88,15 @@ describe('accounts', () => {
     const stale = await put({ name: 'Bob' })
     assertProblem(stale, 412, 'precondition-failed')
     assert.equal(stale.headers.get('etag'), next)
-    const cleared = await anna.call('PUT', at(anna.mvUid), { name: null })
+    const cleared = await anna.call('PUT', pathOf(anna.mvUid), { name: null })
     assert.equal(cleared.body.name, null)
     assert.equal(cleared.body.language, 'nl')
-    assertProblem(await anna.call('PUT', at(anna.mvUid), { name: 'a\r\nb' }), 400, 'invalid-input')
-    assertProblem(await anna.call('PUT', at(anna.mvUid), { language: 'klingon' }), 400, 'invalid-input')
+    assertProblem(await anna.call('PUT', pathOf(anna.mvUid), { name: 'a\r\nb' }), 400, 'invalid-input')
+    assertProblem(await anna.call('PUT', pathOf(anna.mvUid), { language: 'klingon' }), 400, 'invalid-input')
   })
 
   it('have a new ETag after any change by either family, and after activation', async () => {
-    const etag = async () => (await admin.call('GET', at(anna.mvUid))).headers.get('etag')
+    const etag = async () => (await admin.call('GET', pathOf(anna.mvUid))).headers.get('etag')
     const etags = [await etag()]
     const parse = { ...apiKeys(), 'X-Parse-Session-Token': anna.sessionToken }
     await request().put(`/1/classes/_User/${anna.mvUid}`).set(parse).send({ name: 'Anna' }).expect(200)
@@ -100,7 +104,7 @@ describe('accounts', () => {
     const email = createAddress()
     await request().put(`/1/classes/_User/${anna.mvUid}`).set(parse).send({ email }).expect(200)
     etags.push(await etag())
-    const { body } = await admin.call('GET', at(anna.mvUid))
+    const { body } = await admin.call('GET', pathOf(anna.mvUid))
     assert.deepEqual([body.state, body.email, body.pendingEmail], ['ACTIVE', anna.email, email])
     await followLink((await waitForMail(email)).link)
     etags.push(await etag())
@@ -114,11 +118,11 @@ describe('accounts', () => {
     const theirs = { ...apiKeys(), 'X-Parse-Session-Token': bob.sessionToken }
     await request().get(`/1/classes/_User/${anna.mvUid}`).set(theirs).expect(404)
     await request().put(`/1/classes/_User/${anna.mvUid}`).set(parse).send({ ACL: {} })
-    assert.equal((await anna.call('GET', at(anna.mvUid))).body.state, 'ACTIVE')
+    assert.equal((await anna.call('GET', pathOf(anna.mvUid))).body.state, 'ACTIVE')
   })
 
   it('keep their former versions, without passwords', async () => {
-    await anna.call('PUT', at(anna.mvUid), { name: 'Anna' })
+    await anna.call('PUT', pathOf(anna.mvUid), { name: 'Anna' })
     const changes = await service.db
       .collection('history.changes')
       .find({ _id: { $gte: `_User/${anna.mvUid}/`, $lt: `_User/${anna.mvUid}0` } } as object)
@@ -130,7 +134,7 @@ describe('accounts', () => {
 
   it('change their address when the link mailed to the new one is followed', async () => {
     const email = createAddress()
-    const answer = await anna.call('PUT', at(anna.mvUid), { email })
+    const answer = await anna.call('PUT', pathOf(anna.mvUid), { email })
     assert.equal(answer.body.email, anna.email)
     assert.equal(answer.body.pendingEmail, email)
     assertProblem(await logIn(email), 401, 'invalid-credentials')
@@ -141,17 +145,17 @@ describe('accounts', () => {
     assertProblem(await call('POST', '/auth/account/register/activate', { token }), 410, 'link-expired')
     assert.equal((await logIn(email)).status, 200)
     assertProblem(await logIn(anna.email), 401, 'invalid-credentials')
-    assert.equal((await anna.call('GET', at(anna.mvUid))).body.pendingEmail, null)
+    assert.equal((await anna.call('GET', pathOf(anna.mvUid))).body.pendingEmail, null)
   })
 
   it('cannot take an address in use, and do not learn that it is in use', async () => {
-    const answer = await anna.call('PUT', at(anna.mvUid), { email: bob.email })
+    const answer = await anna.call('PUT', pathOf(anna.mvUid), { email: bob.email })
     assert.equal(answer.status, 200)
     assert.equal(answer.body.pendingEmail, bob.email)
     await waitForMailAbout(bob.email, /already have an account/)
 
     const email = createAddress()
-    await anna.call('PUT', at(anna.mvUid), { email })
+    await anna.call('PUT', pathOf(anna.mvUid), { email })
     const token = tokenInLink(await waitForMail(email))
     await service.db.collection('_User').updateOne({ email: bob.email }, { $set: { email, username: email } })
     assertProblem(await call('POST', '/auth/account/register/activate', { token }), 409, 'conflict')
@@ -162,48 +166,50 @@ describe('accounts', () => {
 
   it('get roles and are disabled by administrators only', async () => {
     for (const change of [{ roles: ['admin'] }, { disabled: true }, { disabled: false }])
-      assertProblem(await anna.call('PUT', at(anna.mvUid), change), 403, 'forbidden')
-    assert.deepEqual((await admin.call('PUT', at(anna.mvUid), { roles: ['admin'] })).body.roles, ['admin'])
-    assert.equal((await anna.call('GET', at(bob.mvUid))).status, 200)
-    await admin.call('PUT', at(anna.mvUid), { roles: [] })
-    assertProblem(await anna.call('GET', at(bob.mvUid)), 404, 'not-found')
-    assertProblem(await admin.call('PUT', at(anna.mvUid), { roles: ['root'] }), 400, 'invalid-input')
+      assertProblem(await anna.call('PUT', pathOf(anna.mvUid), change), 403, 'forbidden')
+    assert.deepEqual((await admin.call('PUT', pathOf(anna.mvUid), { roles: ['admin'] })).body.roles, [
+      'admin',
+    ])
+    assert.equal((await anna.call('GET', pathOf(bob.mvUid))).status, 200)
+    await admin.call('PUT', pathOf(anna.mvUid), { roles: [] })
+    assertProblem(await anna.call('GET', pathOf(bob.mvUid)), 404, 'not-found')
+    assertProblem(await admin.call('PUT', pathOf(anna.mvUid), { roles: ['root'] }), 400, 'invalid-input')
   })
 
   it("cannot lose the last administrator by that administrator's own request", async () => {
     assert.deepEqual(
-      assertProblem(await admin.call('PUT', at(admin.mvUid), { roles: [] }), 422, 'rule-violated'),
+      assertProblem(await admin.call('PUT', pathOf(admin.mvUid), { roles: [] }), 422, 'rule-violated'),
       ['own-account'],
     )
-    assertProblem(await admin.call('PUT', at(admin.mvUid), { disabled: true }), 422, 'rule-violated')
+    assertProblem(await admin.call('PUT', pathOf(admin.mvUid), { disabled: true }), 422, 'rule-violated')
   })
 
   it('have no session when disabled and get none, in either family', async () => {
-    const disabled = await admin.call('PUT', at(anna.mvUid), { disabled: true })
+    const disabled = await admin.call('PUT', pathOf(anna.mvUid), { disabled: true })
     assert.equal(disabled.body.state, 'DISABLED')
-    assertProblem(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
+    assertProblem(await anna.call('GET', pathOf(anna.mvUid)), 401, 'unauthenticated')
     assertProblem(await logIn(anna.email), 401, 'invalid-credentials')
     await request().post('/1/login').set(apiKeys()).send({ username: anna.email, password }).expect(404)
     const answer = await admin.call('GET', `/auth/account?state=DISABLED&email=${anna.email}`)
     assert.equal(answer.body.items.length, 1)
-    assert.equal((await admin.call('PUT', at(anna.mvUid), { disabled: false })).body.state, 'ACTIVE')
+    assert.equal((await admin.call('PUT', pathOf(anna.mvUid), { disabled: false })).body.state, 'ACTIVE')
     assert.equal((await logIn(anna.email)).status, 200)
   })
 
   it('are deleted with the password, with all personal data; the EHR stays', async () => {
     const ehrId = (await service.db.collection('_User').findOne({ _id: anna.mvUid as never }))?.ehrId
-    assert.deepEqual(assertProblem(await anna.call('DELETE', at(anna.mvUid), {}), 422, 'rule-violated'), [
+    assert.deepEqual(assertProblem(await anna.call('DELETE', pathOf(anna.mvUid), {}), 422, 'rule-violated'), [
       'required',
     ])
     assertProblem(
-      await anna.call('DELETE', at(anna.mvUid), { currentPassword: 'not it' }),
+      await anna.call('DELETE', pathOf(anna.mvUid), { currentPassword: 'not it' }),
       403,
       'wrong-password',
     )
-    assert.equal((await anna.call('DELETE', at(anna.mvUid), { currentPassword: password })).status, 204)
-    assertProblem(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
+    assert.equal((await anna.call('DELETE', pathOf(anna.mvUid), { currentPassword: password })).status, 204)
+    assertProblem(await anna.call('GET', pathOf(anna.mvUid)), 401, 'unauthenticated')
     assertProblem(await logIn(anna.email), 401, 'invalid-credentials')
-    assertProblem(await admin.call('GET', at(anna.mvUid)), 404, 'not-found')
+    assertProblem(await admin.call('GET', pathOf(anna.mvUid)), 404, 'not-found')
     assert.ok(await service.db.collection('Ehr').findOne({ _id: ehrId }))
     assert.equal(
       await service.db.collection('_Session').countDocuments({ _p_user: `_User$${anna.mvUid}` }),
@@ -212,9 +218,9 @@ describe('accounts', () => {
   })
 
   it("are deleted by administrators without the owner's password", async () => {
-    assert.equal((await admin.call('DELETE', at(anna.mvUid), {})).status, 204)
-    assertProblem(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
-    assertProblem(await admin.call('DELETE', at(anna.mvUid), {}), 404, 'not-found')
+    assert.equal((await admin.call('DELETE', pathOf(anna.mvUid), {})).status, 204)
+    assertProblem(await anna.call('GET', pathOf(anna.mvUid)), 401, 'unauthenticated')
+    assertProblem(await admin.call('DELETE', pathOf(anna.mvUid), {}), 404, 'not-found')
   })
 
   it("refuse the service's own fields from clients of the class family", async () => {

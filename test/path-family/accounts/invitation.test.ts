@@ -11,7 +11,7 @@ import {
   password,
 } from '../../harness/people/people.ts'
 
-const at = (mvUid: string) => `/auth/account/${mvUid}`
+const pathOf = (mvUid: string) => `/auth/account/${mvUid}`
 
 describe('accounts that an administrator creates', () => {
   let admin: Person
@@ -23,7 +23,7 @@ describe('accounts that an administrator creates', () => {
     const email = createAddress()
     const answer = await admin.call('POST', '/auth/manage/account', { email, name: 'Nora', roles: ['admin'] })
     assert.equal(answer.status, 201)
-    assert.equal(answer.headers.get('location'), at(answer.body.mvUid))
+    assert.equal(answer.headers.get('location'), pathOf(answer.body.mvUid))
     assert.equal(answer.body.state, 'ACTIVATION_PENDING')
     assert.deepEqual(answer.body.roles, ['admin'])
     assert.equal(answer.body.termsVersion, null)
@@ -39,7 +39,7 @@ describe('accounts that an administrator creates', () => {
     assert.deepEqual(assertProblem(await choose({}), 422, 'rule-violated'), ['terms-not-accepted'])
     assert.equal((await choose({ termsAccepted: true })).status, 204)
     const nora = await logInAs(email)
-    const { body } = await nora.call('GET', at(nora.mvUid))
+    const { body } = await nora.call('GET', pathOf(nora.mvUid))
     assert.equal(body.state, 'ACTIVE')
     assert.equal(body.termsVersion, '1')
     assertProblem(await choose({ termsAccepted: true }), 410, 'link-expired')
@@ -63,7 +63,7 @@ describe('accounts that an administrator creates', () => {
     const email = createAddress()
     const answer = await admin.call('POST', '/auth/manage/account', { email, name: 'Nora', invite: false })
     const message = 'Welcome <b>Nora</b>\r\nBcc: everyone@example.org'
-    const invite = () => admin.call('POST', `${at(answer.body.mvUid)}/invite`, { message })
+    const invite = () => admin.call('POST', `${pathOf(answer.body.mvUid)}/invite`, { message })
     assert.equal((await invite()).status, 202)
     const mail = await waitForMail(email)
     assert.ok(mail.text?.includes('Bcc: everyone'))
@@ -80,7 +80,7 @@ describe('accounts that an administrator creates', () => {
     })
     assertProblem(await invite(), 409, 'conflict')
     assertProblem(
-      await (await logInAs(email)).call('POST', `${at(answer.body.mvUid)}/invite`, {}),
+      await (await logInAs(email)).call('POST', `${pathOf(answer.body.mvUid)}/invite`, {}),
       403,
       'forbidden',
     )

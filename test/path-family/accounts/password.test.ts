@@ -11,7 +11,7 @@ import {
 } from '../../harness/people/people.ts'
 import { apiKeys, request, service } from '../../harness/service/service.ts'
 
-const at = (mvUid: string) => `/auth/account/${mvUid}`
+const pathOf = (mvUid: string) => `/auth/account/${mvUid}`
 
 describe('passwords', () => {
   const reset = (email: string) => call('POST', '/auth/account/password/reset', { email })
@@ -32,12 +32,12 @@ describe('passwords', () => {
     assert.deepEqual(assertProblem(await update({ token, newPassword: password }), 422, 'rule-violated'), [
       'password-used-before',
     ])
-    const both = await Promise.all([
+    const answers = await Promise.all([
       update({ token, newPassword: next }),
       update({ token, newPassword: next }),
     ])
-    assert.deepEqual(both.map(({ status }) => status).sort(), [204, 410])
-    assertProblem(await person.call('GET', at(person.mvUid)), 401, 'unauthenticated')
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 410])
+    assertProblem(await person.call('GET', pathOf(person.mvUid)), 401, 'unauthenticated')
     assertProblem(await logIn(person.email), 401, 'invalid-credentials')
     assert.equal((await logIn(person.email, next)).status, 200)
   })
@@ -77,8 +77,8 @@ describe('passwords', () => {
     )
     assertProblem(await update({ currentPassword: password, newPassword: next }), 401, 'unauthenticated')
     assert.equal((await update({ currentPassword: password, newPassword: next }, person)).status, 204)
-    assert.equal((await person.call('GET', at(person.mvUid))).status, 200)
-    assertProblem(await other.call('GET', at(person.mvUid)), 401, 'unauthenticated')
+    assert.equal((await person.call('GET', pathOf(person.mvUid))).status, 200)
+    assertProblem(await other.call('GET', pathOf(person.mvUid)), 401, 'unauthenticated')
     assert.equal((await logIn(person.email, next)).status, 200)
     const { status } = await call('POST', '/auth/login/token', { refreshToken: person.refreshToken })
     assert.equal(status, 200)

@@ -18,20 +18,20 @@ describe('goals', () => {
     ;[patient, stranger] = await Promise.all([createPatient(), createPatient()])
     planId = await createPlan(patient)
   })
-  const at = (goalId = '', plan = planId) =>
+  const pathOf = (goalId = '', plan = planId) =>
     `/med/${patient.ehrId}/careplan/${plan}/goal${goalId && `/${goalId}`}`
 
   it('are added to a plan, and shown alone and in it', async () => {
-    const added = await patient.call('POST', at(), full)
+    const added = await patient.call('POST', pathOf(), full)
     const { id, ...goal } = assertStatus(added, 201)
     const nothing = { achievementDate: null, outcome: null, status: 'ACTIVE', tasks: [] }
     assert.deepEqual(goal, { ...full, ...nothing, ehrId: patient.ehrId, carePlanId: planId, version: 1 })
-    assert.equal(added.headers.get('location'), at(id))
-    const answer = await patient.call('GET', at(id))
+    assert.equal(added.headers.get('location'), pathOf(id))
+    const answer = await patient.call('GET', pathOf(id))
     assert.deepEqual([assertStatus(answer), answer.etag], [added.body, added.etag])
     assert.deepEqual(assertStatus(await patient.call('GET', `careplan/${planId}`)).goals, [added.body])
     assertProblem(
-      await patient.call('POST', at(), { name: 'x', tasks: [], dueDate: '2026-04-31' }),
+      await patient.call('POST', pathOf(), { name: 'x', tasks: [], dueDate: '2026-04-31' }),
       400,
       'invalid-input',
     )
@@ -48,14 +48,14 @@ describe('goals', () => {
     )
     const etag = (await put({ name: 'Run' }, { 'if-match': '"1"' })).etag
     assert.equal(etag, '"2"')
-    const both = await Promise.all([1, 2].map(() => put({ name: 'Swim' }, { 'if-match': etag })))
-    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 412])
+    const answers = await Promise.all([1, 2].map(() => put({ name: 'Swim' }, { 'if-match': etag })))
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 412])
     assertProblem(await put({ name: 'x', id: 'other' }), 400, 'id-mismatch')
     assertProblem(await put({ notes: 'no name' }), 400, 'invalid-input')
   })
 
   it('are closed permanently, with their tasks only on request', async () => {
-    const close = (id: string, body: object) => patient.call('POST', `${at(id)}/close`, body)
+    const close = (id: string, body: object) => patient.call('POST', `${pathOf(id)}/close`, body)
     const id = await createGoal(patient, planId)
     const taskId = await createTask(patient, planId, id)
     const closed = assertStatus(await close(id, { achievementDate: '2026-05-01' }))
@@ -65,17 +65,17 @@ describe('goals', () => {
     )
     assert.deepEqual(closed.open, [{ kind: 'TASK', id: taskId, name: 'Buy shoes' }])
     assert.deepEqual(assertProblem(await close(id, {}), 422, 'rule-violated'), ['closed'])
-    assertProblem(await patient.call('POST', `${at(id)}/task`, { name: 'x' }), 422, 'rule-violated')
-    assertStatus(await patient.call('PUT', at(id), { name: 'Still to be corrected' }))
+    assertProblem(await patient.call('POST', `${pathOf(id)}/task`, { name: 'x' }), 422, 'rule-violated')
+    assertStatus(await patient.call('PUT', pathOf(id), { name: 'Still to be corrected' }))
 
     const other = await createGoal(patient, planId)
     await createTask(patient, planId, other)
     const all = assertStatus(await close(other, { status: 'CANCELLED', closeOpen: true }))
     assert.deepEqual([all.tasks[0].status, all.open], ['CANCELLED', []])
-    const both = await Promise.all(
+    const answers = await Promise.all(
       [await createGoal(patient, planId)].flatMap((id) => [close(id, {}), close(id, {})]),
     )
-    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 422])
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 422])
   })
 
   it('are found only in their own plan of their own EHR', async () => {
@@ -83,8 +83,8 @@ describe('goals', () => {
     const other = await createPlan(patient)
     const theirs = await createPlan(stranger)
     for (const path of [
-      at(id, other),
-      at('doesNotExist'),
+      pathOf(id, other),
+      pathOf('doesNotExist'),
       `/med/${stranger.ehrId}/careplan/${theirs}/goal/${id}`,
       `/med/${stranger.ehrId}/careplan/${planId}/goal/${id}`,
     ]) {
@@ -100,6 +100,6 @@ describe('goals', () => {
       404,
       'not-found',
     )
-    assertProblem(await stranger.call('GET', at(id)), 404, 'not-found')
+    assertProblem(await stranger.call('GET', pathOf(id)), 404, 'not-found')
   })
 })

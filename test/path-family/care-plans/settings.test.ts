@@ -68,8 +68,8 @@ describe('settings of a care plan', () => {
     const late = await save({ b: 1 }, '"0"')
     assertProblem(late, 412, 'precondition-failed')
     assert.equal(late.etag, '"1"')
-    const both = await Promise.all([save({ c: 1 }, '"1"'), save({ d: 1 }, '"1"')])
-    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 412])
+    const answers = await Promise.all([save({ c: 1 }, '"1"'), save({ d: 1 }, '"1"')])
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 412])
     const first = await createPlan(patient)
     const other = `/med/${patient.ehrId}/careplan/${first}/settings`
     const all = await Promise.all([1, 2, 3].map((n) => patient.call('POST', other, { n })))

@@ -32,33 +32,33 @@ describe('tasks', () => {
     planId = await createPlan(patient)
     goalId = await createGoal(patient, planId)
   })
-  const at = (taskId = '', goal = goalId, plan = planId) =>
+  const pathOf = (taskId = '', goal = goalId, plan = planId) =>
     `/med/${patient.ehrId}/careplan/${plan}/goal/${goal}/task${taskId && `/${taskId}`}`
 
   it('are added to a goal, replaced and closed', async () => {
-    const added = await patient.call('POST', at(), full)
+    const added = await patient.call('POST', pathOf(), full)
     const { id, ...task } = assertStatus(added, 201)
     const place = { ehrId: patient.ehrId, carePlanId: planId, goalId }
     const nothing = { achievementDate: null, outcome: null, status: 'ACTIVE' }
     assert.deepEqual(task, { ...full, ...place, ...nothing, version: 1 })
     assert.equal(added.headers.get('location'), null, 'no GET shows a task')
     const replaced = assertStatus(
-      await patient.call('PUT', at(id), { name: 'Weigh', priority: 'LOW', repeat: null }),
+      await patient.call('PUT', pathOf(id), { name: 'Weigh', priority: 'LOW', repeat: null }),
     )
     assert.deepEqual(
       [replaced.name, replaced.priority, replaced.repeat, replaced.version],
       ['Weigh', 'LOW', null, 2],
     )
     assertProblem(
-      await patient.call('PUT', at(id), { name: 'x' }, { 'if-match': '"1"' }),
+      await patient.call('PUT', pathOf(id), { name: 'x' }, { 'if-match': '"1"' }),
       412,
       'precondition-failed',
     )
-    assertProblem(await patient.call('PUT', at(id), { name: 'x', id: goalId }), 400, 'id-mismatch')
-    const close = (body: object, headers = {}) => patient.call('POST', `${at(id)}/close`, body, headers)
+    assertProblem(await patient.call('PUT', pathOf(id), { name: 'x', id: goalId }), 400, 'id-mismatch')
+    const close = (body: object, headers = {}) => patient.call('POST', `${pathOf(id)}/close`, body, headers)
     assertProblem(await close({}, { 'if-match': '"1"' }), 412, 'precondition-failed')
-    const both = await Promise.all([close({ outcome: 'Done' }), close({ outcome: 'Done' })])
-    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 422])
+    const answers = await Promise.all([close({ outcome: 'Done' }), close({ outcome: 'Done' })])
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 422])
     const { goals } = assertStatus(await patient.call('GET', `careplan/${planId}`))
     const [listedTask] = goals[0].tasks
     assert.deepEqual([listedTask.status, listedTask.outcome, listedTask.version], ['COMPLETED', 'Done', 3])
@@ -72,7 +72,7 @@ describe('tasks', () => {
       dueDate: 'soon',
       notes: 'x'.repeat(1001),
     }
-    const answer = await patient.call('POST', at(), wrong)
+    const answer = await patient.call('POST', pathOf(), wrong)
     assertProblem(answer, 400, 'invalid-input')
     const places = ['dueDate', 'notes', 'priority', 'repeat.every', 'repeat.period', 'repeat.until']
     assert.deepEqual(
@@ -84,8 +84,9 @@ describe('tasks', () => {
   })
 
   it('reject an outcome that is too long when they are closed', async () => {
-    const { id } = assertStatus(await patient.call('POST', at(), full), 201)
-    const close = (length: number) => patient.call('POST', `${at(id)}/close`, { outcome: 'x'.repeat(length) })
+    const { id } = assertStatus(await patient.call('POST', pathOf(), full), 201)
+    const close = (length: number) =>
+      patient.call('POST', `${pathOf(id)}/close`, { outcome: 'x'.repeat(length) })
     const answer = await close(1001)
     assertProblem(answer, 400, 'invalid-input')
     assert.deepEqual(placesOfViolations(answer), ['body.outcome'])
@@ -96,12 +97,12 @@ describe('tasks', () => {
     const id = await createTask(patient, planId, goalId)
     const otherGoal = await createGoal(patient, planId)
     const otherPlan = await createPlan(patient)
-    for (const path of [at(id, otherGoal), at(id, goalId, otherPlan), at('doesNotExist')]) {
+    for (const path of [pathOf(id, otherGoal), pathOf(id, goalId, otherPlan), pathOf('doesNotExist')]) {
       assertProblem(await patient.call('PUT', path, { name: 'x' }), 404, 'not-found')
       assertProblem(await patient.call('POST', `${path}/close`, {}), 404, 'not-found')
     }
-    assertProblem(await stranger.call('PUT', at(id), { name: 'x' }), 404, 'not-found')
-    assertProblem(await patient.call('POST', at('', goalId, otherPlan), { name: 'x' }), 404, 'not-found')
+    assertProblem(await stranger.call('PUT', pathOf(id), { name: 'x' }), 404, 'not-found')
+    assertProblem(await patient.call('POST', pathOf('', goalId, otherPlan), { name: 'x' }), 404, 'not-found')
   })
 
   describe('when listed as to do', () => {

@@ -190,7 +190,13 @@ describe('care-plan templates', () => {
     const templatesIn = (path: string) => new CarePlanTemplates(readJsonFiles(path, 'CARE_PLAN_TEMPLATES'))
     const write = (name: string, content: unknown) =>
       writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
-    const own = { id: 'own', name: { fr: 'Plan' }, description: { fr: 'Court' }, durationDays: 7, goals: [] }
+    const ownTemplate = {
+      id: 'own',
+      name: { fr: 'Plan' },
+      description: { fr: 'Court' },
+      durationDays: 7,
+      goals: [],
+    }
     beforeEach(() => {
       folder = mkdtempSync(join(tmpdir(), 'templates-'))
     })
@@ -201,8 +207,8 @@ describe('care-plan templates', () => {
     })
 
     it('extend the built-in ones, or replace one', () => {
-      write('own.json', own)
-      write('asthma.json', { ...own, id: 'asthma' })
+      write('own.json', ownTemplate)
+      write('asthma.json', { ...ownTemplate, id: 'asthma' })
       write('readme.txt', 'no template')
       const templates = templatesIn(folder)
       assert.equal(templates.list('en', { limit: 10 }).items.length, 5)
@@ -210,12 +216,12 @@ describe('care-plan templates', () => {
     })
 
     it('prevent the start if invalid, with all faults named', () => {
-      write('a.json', { ...own, goals: [{ name: { en: 'x' }, tasks: [] }] })
-      write('b.json', { ...own, durationDays: 0, surprise: 1 })
+      write('a.json', { ...ownTemplate, goals: [{ name: { en: 'x' }, tasks: [] }] })
+      write('b.json', { ...ownTemplate, durationDays: 0, surprise: 1 })
       write('c.json', '{')
-      write('d.json', own)
+      write('d.json', ownTemplate)
       mkdirSync(join(folder, 'e.json'))
-      write('f.json', { ...own, id: 'f', goals: [{ name: { fr: ' \u200b' }, tasks: [] }] })
+      write('f.json', { ...ownTemplate, id: 'f', goals: [{ name: { fr: ' \u200b' }, tasks: [] }] })
       assert.throws(
         () => templatesIn(folder),
         (error: Error) => {

@@ -85,10 +85,10 @@ describe('an alert whose owner may no longer write the care plan', () => {
     await escalate(colleague, nurse, doctor)
     const id = await createAlert(patient, planId)
     await waitForOwner(id, colleague)
-    const at = new Date(Date.now() - 31 * 60_000)
+    const time = new Date(Date.now() - 31 * 60_000)
     await service.db
       .collection('Event')
-      .updateOne({ _id: id as never }, { $set: { assignedAt: at, attentionAt: at } })
+      .updateOne({ _id: id as never }, { $set: { assignedAt: time, attentionAt: time } })
     await waitForOwner(id, nurse)
     assert.ok((await archive()).status < 300)
     const next = await waitFor(async () => {

@@ -49,8 +49,8 @@ describe('alert rules of a care plan', () => {
     waitFor(async () => (await assigneeOf(id)) === nurse || undefined, `nurse ${nurse}`)
   /** Lets the time of an assignment pass. */
   const letPass = (id: string, minutes: number) => {
-    const at = minutesAgo(minutes)
-    return collectionOf('Event').updateOne({ _id: id }, { $set: { assignedAt: at, attentionAt: at } })
+    const time = minutesAgo(minutes)
+    return collectionOf('Event').updateOne({ _id: id }, { $set: { assignedAt: time, attentionAt: time } })
   }
   const missedIn = async (plan = planId): Promise<Values[]> => {
     const { items } = assertStatus(

@@ -209,8 +209,8 @@ describe('the graph of an EHR', () => {
 
   it('shows a participant only the values of the plan, and audits it', async () => {
     const nurse = await createPerson()
-    const own = await createPlan(patient)
-    await addParticipant(own, nurse, 'read')
+    const ownPlan = await createPlan(patient)
+    await addParticipant(ownPlan, nurse, 'read')
     assert.deepEqual((await graph('', nurse)).series, [])
     const since = new Date()
     await graph('?measures=bmi', nurse)

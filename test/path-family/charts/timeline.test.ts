@@ -35,7 +35,7 @@ interface Union {
   pipeline: [{ $match: object }]
 }
 
-const at = (day: number, hour = 8) => new Date(Date.UTC(2025, 2, day, hour)).toISOString()
+const timeOf = (day: number, hour = 8) => new Date(Date.UTC(2025, 2, day, hour)).toISOString()
 
 describe('the timeline of an EHR', () => {
   let patient: Patient
@@ -55,17 +55,23 @@ describe('the timeline of an EHR', () => {
       }),
       201,
     ).id
-  const march = `from=${at(1, 0)}&to=${at(31, 0)}`
+  const march = `from=${timeOf(1, 0)}&to=${timeOf(31, 0)}`
 
   before(async () => {
     patient = await createPatient()
     planId = await createPlan(patient, { actualStartDate: '2025-02-01' })
     assertStatus(await patient.call('PUT', `careplan/${planId}/thresholds`, { bloodpressure: 'esc2018' }))
-    await pressure(at(3))
-    await pressure(at(5), 182)
-    const weight = { carePlanId: planId, timestamp: at(4), weight: 160, weightUnit: '[lb_av]' }
+    await pressure(timeOf(3))
+    await pressure(timeOf(5), 182)
+    const weight = { carePlanId: planId, timestamp: timeOf(4), weight: 160, weightUnit: '[lb_av]' }
     assertStatus(await patient.call('POST', 'procedure/bodyweight', weight), 201)
-    const trip = { type: 'trip', title: 'In the mountains', start: at(2), end: at(9), carePlanId: planId }
+    const trip = {
+      type: 'trip',
+      title: 'In the mountains',
+      start: timeOf(2),
+      end: timeOf(9),
+      carePlanId: planId,
+    }
     assertStatus(await patient.call('POST', `/med/${patient.ehrId}/event`, trip), 201)
     const goalId = await createGoal(patient, planId)
     const taskId = await createTask(patient, planId, goalId)
@@ -99,8 +105,8 @@ describe('the timeline of an EHR', () => {
 
   it('marks ongoing and past items, each with a link', async () => {
     const all = await events()
-    const of = (kind: string) => all.find((one) => one.kind === kind) as Event
-    const [plan, goal, task, weight] = ['careplan', 'goal', 'task', 'bodyweight'].map(of) as Event[]
+    const eventOf = (kind: string) => all.find((one) => one.kind === kind) as Event
+    const [plan, goal, task, weight] = ['careplan', 'goal', 'task', 'bodyweight'].map(eventOf) as Event[]
     assert.deepEqual([plan?.start, plan?.end, plan?.ongoing], ['2025-02-01T00:00:00.000Z', null, true])
     assert.equal(goal?.ongoing, true)
     assert.equal(task?.ongoing, false)
@@ -111,7 +117,10 @@ describe('the timeline of an EHR', () => {
       [weight?.code, plan?.compositionId],
       [{ system: 'http://loinc.org', code: '29463-7' }, null],
     )
-    assert.deepEqual([weight?.severity, of('bloodpressure').severity, of('alert').severity], [null, 5, 4])
+    assert.deepEqual(
+      [weight?.severity, eventOf('bloodpressure').severity, eventOf('alert').severity],
+      [null, 5, 4],
+    )
     for (const { href } of [weight, plan, goal] as Event[])
       assertStatus(await patient.call('GET', href ?? ''))
     assert.equal(assertStatus(await patient.call('GET', weight?.href ?? '')).id, weight?.compositionId)
@@ -137,8 +146,12 @@ describe('the timeline of an EHR', () => {
 
   it('is filtered by kinds and by time, with items that overlap it', async () => {
     const kinds = async (query: string) => (await events(query)).map(({ kind }) => kind)
-    assert.deepEqual(await kinds(`?from=${at(4, 0)}&to=${at(5, 0)}`), ['bodyweight', 'event', 'careplan'])
-    assert.deepEqual(await kinds(`?from=${at(10, 0)}&to=${at(11, 0)}`), ['careplan'])
+    assert.deepEqual(await kinds(`?from=${timeOf(4, 0)}&to=${timeOf(5, 0)}`), [
+      'bodyweight',
+      'event',
+      'careplan',
+    ])
+    assert.deepEqual(await kinds(`?from=${timeOf(10, 0)}&to=${timeOf(11, 0)}`), ['careplan'])
     assert.deepEqual(await kinds(`?to=2025-02-02T00:00:00Z`), ['careplan'])
     assert.deepEqual(await kinds(`?from=1000-01-01T00:00:00Z&to=2000-01-01T00:00:00Z`), [])
     assert.deepEqual(await kinds('?kinds=alert'), ['alert'])
@@ -170,7 +183,7 @@ describe('the timeline of an EHR', () => {
   })
 
   it('is paged in either order, without duplicates or gaps', async () => {
-    const more = Array.from({ length: 12 }, (_, i) => pressure(at(20, i % 3)))
+    const more = Array.from({ length: 12 }, (_, i) => pressure(timeOf(20, i % 3)))
     await Promise.all(more)
     for (const order of ['asc', 'desc']) {
       const all = (await events(`?${march}&order=${order}`)).map(({ id }) => id)
@@ -199,7 +212,7 @@ describe('the timeline of an EHR', () => {
       assert.deepEqual([ids(back), back.page.next], [ids(second), second.page.next])
       const start = await show(`${path}&cursor=${back.page.prev}`)
       assert.deepEqual([ids(start), start.page.prev, first.page.prev], [ids(first), null, null])
-      const otherPeriod = `?from=${at(3)}&to=${at(4)}&kinds=bodyweight&order=${order}`
+      const otherPeriod = `?from=${timeOf(3)}&to=${timeOf(4)}&kinds=bodyweight&order=${order}`
       assert.deepEqual(ids(await show(`${otherPeriod}&cursor=${first.page.next}`)), [])
     }
   })
@@ -220,7 +233,7 @@ describe('the timeline of an EHR', () => {
 
   it('is audited with the records that it showed', async () => {
     const since = new Date()
-    await show(`?from=${at(4, 0)}&to=${at(5, 0)}&kinds=bodyweight`)
+    await show(`?from=${timeOf(4, 0)}&to=${timeOf(5, 0)}&kinds=bodyweight`)
     assert.deepEqual(await readAudit(patient.ehrId, since), ['query BodyWeight done'])
   })
 
@@ -256,7 +269,7 @@ describe('the timeline of an EHR', () => {
   it('refuses invalid parameters by name', async () => {
     const refusedPlaces = async (query: string) =>
       assertProblemPlaces(await patient.call('GET', `summary/timeline?${query}`), 400, 'invalid-input')
-    assert.deepEqual(await refusedPlaces(`from=${at(3)}&to=${at(2)}`), ['query.to'])
+    assert.deepEqual(await refusedPlaces(`from=${timeOf(3)}&to=${timeOf(2)}`), ['query.to'])
     assert.deepEqual(await refusedPlaces('from=yesterday&limit=1001&order=up&points=1'), [
       'query.points',
       'query.from',
@@ -264,7 +277,7 @@ describe('the timeline of an EHR', () => {
       'query.order',
     ])
     assert.deepEqual(await refusedPlaces('kinds=shoes,alert,__proto__'), ['query.kinds', 'query.kinds'])
-    const all = `kinds=shoes&limit=0&from=${at(3)}&to=${at(2)}`
+    const all = `kinds=shoes&limit=0&from=${timeOf(3)}&to=${timeOf(2)}`
     assert.deepEqual(await refusedPlaces(all), ['query.kinds', 'query.limit', 'query.to'])
     const list = assertStatus(await patient.call('GET', 'procedure/bloodpressure?limit=1')).page.next
     const { next } = (await show('?limit=1')).page

@@ -45,21 +45,21 @@ describe('a chat', () => {
   })
 
   const first = { title: 'The new tablets', text: 'Do they go with the old ones?' }
-  const at = (path = '', of = `careplan/${carePlanId}`) => `/chat/${of}${path}`
+  const pathOf = (path = '', of = `careplan/${carePlanId}`) => `/chat/${of}${path}`
   const start = async (who: Person = patient, of?: string): Promise<string> =>
-    assertStatus(await who.call('POST', at('', of), first), 201).id
+    assertStatus(await who.call('POST', pathOf('', of), first), 201).id
   const post = (topic: string, text: string, who: Person = nurse, more: object = {}) =>
-    who.call('POST', at(`/${topic}`), { text, ...more })
+    who.call('POST', pathOf(`/${topic}`), { text, ...more })
   const addMessage = async (topic: string, text: string, who: Person = nurse) =>
     assertStatus(await post(topic, text, who), 201).id
   const topicAs = async (who: Person, topic: string, query = '') =>
-    assertStatus(await who.call('GET', at(`/${topic}${query}`)))
+    assertStatus(await who.call('GET', pathOf(`/${topic}${query}`)))
   const textsOf = ({ items }: { items: Shown[] }) => items.map(({ text }) => text)
 
   it('is a topic with its first message, for everyone who may see its subject, even read-only', async () => {
-    const started = await patient.call('POST', at(), first)
+    const started = await patient.call('POST', pathOf(), first)
     const { id, createdAt, lastMessageAt, ...topic } = assertStatus(started, 201)
-    assert.equal(started.headers.get('location'), at(`/${id}`))
+    assert.equal(started.headers.get('location'), pathOf(`/${id}`))
     assert.deepEqual(topic, {
       version: 1,
       title: first.title,
@@ -73,20 +73,20 @@ describe('a chat', () => {
     const nurseView = await topicAs(nurse, id)
     assert.deepEqual(textsOf(nurseView), [first.text, 'Yes, they do.', 'Thanks'])
     assert.equal(nurseView.unread, 2)
-    const [listedTopic] = assertStatus(await reader.call('GET', at())).items
+    const [listedTopic] = assertStatus(await reader.call('GET', pathOf())).items
     assert.deepEqual(
       [listedTopic.id, listedTopic.unread, listedTopic.lastMessageAt],
       [id, 2, nurseView.lastMessageAt],
     )
     for (const [method, path, body] of [
-      ['GET', at(), undefined],
-      ['POST', at(), first],
-      ['GET', at(`/${id}`), undefined],
-      ['POST', at(`/${id}`), { text: 'x' }],
-      ['POST', at(`/${id}/read`), {}],
-      ['POST', at(`/${id}/close`), undefined],
-      ['PUT', at(`/${id}/message/${nurseView.items[0].id}`), { text: 'x' }],
-      ['DELETE', at(`/${id}/message/${nurseView.items[0].id}`), undefined],
+      ['GET', pathOf(), undefined],
+      ['POST', pathOf(), first],
+      ['GET', pathOf(`/${id}`), undefined],
+      ['POST', pathOf(`/${id}`), { text: 'x' }],
+      ['POST', pathOf(`/${id}/read`), {}],
+      ['POST', pathOf(`/${id}/close`), undefined],
+      ['PUT', pathOf(`/${id}/message/${nurseView.items[0].id}`), { text: 'x' }],
+      ['DELETE', pathOf(`/${id}/message/${nurseView.items[0].id}`), undefined],
     ] as const) {
       assertProblem(await stranger.call(method, path, body), 404, 'not-found')
       assertProblem(await call(method, path, body), 401, 'unauthenticated')
@@ -101,34 +101,37 @@ describe('a chat', () => {
     const eventId = assertStatus(await patient.call('POST', `/med/${patient.ehrId}/event`, event), 201).id
     for (const place of [`goal/${goalId}`, `task/${taskId}`, `event/${eventId}`, `ehr/${patient.ehrId}`]) {
       const id = await start(reader, place)
-      const { items } = assertStatus(await nurse.call('GET', at('', place)))
+      const { items } = assertStatus(await nurse.call('GET', pathOf('', place)))
       assert.deepEqual(
         items.map((one: Shown) => one.id),
         [id],
         place,
       )
-      assertProblem(await nurse.call('GET', at(`/${id}`)), 404, 'not-found')
-      assertProblem(await stranger.call('GET', at(`/${id}`, place)), 404, 'not-found')
+      assertProblem(await nurse.call('GET', pathOf(`/${id}`)), 404, 'not-found')
+      assertProblem(await stranger.call('GET', pathOf(`/${id}`, place)), 404, 'not-found')
     }
     assertStatus(await patient.call('DELETE', `/med/${patient.ehrId}/event/${eventId}`), 204)
-    assertProblem(await patient.call('GET', at('', `event/${eventId}`)), 404, 'not-found')
-    assertProblem(await patient.call('GET', at('', 'network/x')), 404, 'not-found')
+    assertProblem(await patient.call('GET', pathOf('', `event/${eventId}`)), 404, 'not-found')
+    assertProblem(await patient.call('GET', pathOf('', 'network/x')), 404, 'not-found')
     assertProblem(await patient.call('GET', '/chat/weather/x'), 400, 'invalid-input')
   })
 
   it('is between two users while they are connected', async () => {
     const [one, two] = await Promise.all([createPerson(), createPerson()])
-    const of = (other: Person) => `network/${other.mvUid}`
-    assertProblem(await one.call('POST', at('', of(two)), first), 404, 'not-found')
+    const networkPath = (other: Person) => `network/${other.mvUid}`
+    assertProblem(await one.call('POST', pathOf('', networkPath(two)), first), 404, 'not-found')
     await connectUsers(one, two)
-    const id = await start(one, of(two))
-    assertStatus(await two.call('POST', at(`/${id}`, of(one)), { text: 'Yes' }), 201)
-    assert.deepEqual(textsOf(assertStatus(await one.call('GET', at(`/${id}`, of(two))))), [first.text, 'Yes'])
-    assertProblem(await stranger.call('GET', at(`/${id}`, of(two))), 404, 'not-found')
+    const id = await start(one, networkPath(two))
+    assertStatus(await two.call('POST', pathOf(`/${id}`, networkPath(one)), { text: 'Yes' }), 201)
+    assert.deepEqual(textsOf(assertStatus(await one.call('GET', pathOf(`/${id}`, networkPath(two))))), [
+      first.text,
+      'Yes',
+    ])
+    assertProblem(await stranger.call('GET', pathOf(`/${id}`, networkPath(two))), 404, 'not-found')
     const attached = { text: 'x', attachments: [{ type: 'Event', id: 'x' }] }
-    assertProblem(await one.call('POST', at(`/${id}`, of(two)), attached), 422, 'rule-violated')
+    assertProblem(await one.call('POST', pathOf(`/${id}`, networkPath(two)), attached), 422, 'rule-violated')
     assertStatus(await one.call('DELETE', `/profile/${one.mvUid}/network/${two.mvUid}`), 204)
-    assertProblem(await two.call('GET', at(`/${id}`, of(one))), 404, 'not-found')
+    assertProblem(await two.call('GET', pathOf(`/${id}`, networkPath(one))), 404, 'not-found')
   })
 
   it('is paged back and forth, the newest last', async () => {
@@ -141,7 +144,7 @@ describe('a chat', () => {
     const oldest = await topicAs(reader, id, `?limit=2&cursor=${before.page.prev}`)
     assert.deepEqual([textsOf(oldest), oldest.page.prev], [[first.text], null])
     assert.deepEqual(textsOf(await topicAs(reader, id, `?limit=2&cursor=${oldest.page.next}`)), ['1', '2'])
-    assertProblem(await reader.call('GET', at(`/${id}?cursor=x`)), 400, 'malformed-request')
+    assertProblem(await reader.call('GET', pathOf(`/${id}?cursor=x`)), 400, 'malformed-request')
   })
 
   it('accepts plain text that is not empty, and existing references', async () => {
@@ -187,18 +190,18 @@ describe('a chat', () => {
 
   it('is posted once for an Idempotency-Key', async () => {
     const key = { 'idempotency-key': randomUUID() }
-    const ids = [0, 1].map(() => patient.call('POST', at(), first, key))
+    const ids = [0, 1].map(() => patient.call('POST', pathOf(), first, key))
     const [one, two] = (await Promise.all(ids)).map((answer) =>
       answer.status === 201 ? answer.body.id : undefined,
     )
-    const retried = assertStatus(await patient.call('POST', at(), first, key), 201).id
+    const retried = assertStatus(await patient.call('POST', pathOf(), first, key), 201).id
     assert.ok([one, two].every((id) => id === undefined || id === retried))
   })
 
   it('is edited by its author for 15 minutes, with a mark; a deletion leaves a tombstone', async () => {
     const id = await start()
     const messageId = await addMessage(id, 'Tomorow')
-    const message = at(`/${id}/message/${messageId}`)
+    const message = pathOf(`/${id}/message/${messageId}`)
     assertProblem(await patient.call('PUT', message, { text: 'x' }), 403, 'forbidden')
     assertProblem(await patient.call('DELETE', message), 403, 'forbidden')
     const edited = assertStatus(await nurse.call('PUT', message, { text: 'Tomorrow' }, { 'if-match': '"1"' }))
@@ -227,9 +230,9 @@ describe('a chat', () => {
   it('shows nobody a text that its author has deleted, in the stream of earlier changes neither', async () => {
     const id = await start()
     const messageId = await addMessage(id, 'sent by mistake')
-    assertStatus(await nurse.call('DELETE', at(`/${id}/message/${messageId}`)), 204)
+    assertStatus(await nurse.call('DELETE', pathOf(`/${id}/message/${messageId}`)), 204)
     const lastId = await addMessage(id, 'sorry')
-    const source = await openEventSource(reader, at(`/${id}/changes?lookBack=5`))
+    const source = await openEventSource(reader, pathOf(`/${id}/changes?lookBack=5`))
     const isLast = ({ data }: { data: Shown }) => data.id === lastId || (data.message as Shown)?.id === lastId
     await waitUntil(() => source.events.some(isLast))
     source.close()
@@ -240,7 +243,7 @@ describe('a chat', () => {
 
   it('reads a message once for many streams that it reaches together', async () => {
     const id = await start()
-    const path = at(`/${id}/changes`)
+    const path = pathOf(`/${id}/changes`)
     const sources = await Promise.all(Array.from({ length: 12 }, () => openEventSource(reader, path)))
     const commands = await recordAllCommands(async () => {
       const messageId = await addMessage(id, 'Hello')
@@ -257,7 +260,7 @@ describe('a chat', () => {
     const two = await addMessage(id, 'two')
     await addMessage(id, 'three')
     const unread = async (who: Person) => (await topicAs(who, id)).unread
-    const read = (who: Person, body: object = {}) => who.call('POST', at(`/${id}/read`), body)
+    const read = (who: Person, body: object = {}) => who.call('POST', pathOf(`/${id}/read`), body)
     assert.deepEqual([await unread(patient), await unread(nurse), await unread(reader)], [2, 1, 3])
     assertStatus(await read(reader, { messageId: two }), 204)
     assert.equal(await unread(reader), 1)
@@ -275,11 +278,11 @@ describe('a chat', () => {
   it('counts messages of the same millisecond one by one', async () => {
     const id = await start()
     const ids = [await addMessage(id, 'two'), await addMessage(id, 'three')].sort()
-    const at = new Date(Date.now() + 1000)
+    const time = new Date(Date.now() + 1000)
     const messages = service.db.collection<{ _id: string }>('ChatMessage')
-    await messages.updateMany({ _id: { $in: ids } }, { $set: { _created_at: at } })
+    await messages.updateMany({ _id: { $in: ids } }, { $set: { _created_at: time } })
     const topics = service.db.collection<{ _id: string }>('ChatTopic')
-    await topics.updateOne({ _id: id }, { $set: { lastMessageAt: at } })
+    await topics.updateOne({ _id: id }, { $set: { lastMessageAt: time } })
     for (const [messageId, unread] of [
       [ids[0], 1],
       [ids[1], 0],
@@ -295,9 +298,9 @@ describe('a chat', () => {
   it('is closed by its starter or by users who may change its subject', async () => {
     const id = await start(reader)
     const other = await start()
-    assertProblem(await reader.call('POST', at(`/${other}/close`)), 403, 'forbidden')
+    assertProblem(await reader.call('POST', pathOf(`/${other}/close`)), 403, 'forbidden')
     for (const _again of [1, 2]) {
-      const { closed, version } = assertStatus(await reader.call('POST', at(`/${id}/close`)))
+      const { closed, version } = assertStatus(await reader.call('POST', pathOf(`/${id}/close`)))
       assert.deepEqual([closed, version], [true, 2])
     }
     assertProblem(await post(id, 'Too late'), 422, 'rule-violated')
@@ -311,7 +314,7 @@ describe('a chat', () => {
     const since = new Date()
     const id = await start(owner, `careplan/${plan}`)
     const posted = assertStatus(
-      await nurse.call('POST', at(`/${id}`, `careplan/${plan}`), { text: 'Hello' }),
+      await nurse.call('POST', pathOf(`/${id}`, `careplan/${plan}`), { text: 'Hello' }),
       201,
     )
     assert.deepEqual((await readAudit(owner.ehrId, since)).sort(), [
@@ -352,7 +355,7 @@ describe('a chat', () => {
       assert.ok([101, 119].includes(answer.body.code), JSON.stringify(answer.body))
     assert.equal((await createClassClient(nurse).get('ChatMessage', posted.id)).body.text, 'Hello')
     assertStatus(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
-    assertProblem(await owner.call('GET', at(`/${id}`, `careplan/${plan}`)), 404, 'not-found')
+    assertProblem(await owner.call('GET', pathOf(`/${id}`, `careplan/${plan}`)), 404, 'not-found')
     assert.deepEqual((await createClassClient(owner).list('ChatMessage', { topicId: id })).body.results, [])
     await createClassClient(patient)
       .delete('CarePlan', await createPlan(patient))
@@ -367,10 +370,10 @@ describe('a chat', () => {
     const { participationId } = assertStatus(await add(reader.mvUid), 201)
     const place = `careplan/${plan}`
     const id = await start(owner, place)
-    assertStatus(await reader.call('POST', at(`/${id}`, place), { text: 'Hello' }), 201)
+    assertStatus(await reader.call('POST', pathOf(`/${id}`, place), { text: 'Hello' }), 201)
     assertStatus(await owner.call('DELETE', `careplan/${plan}/participant/${participationId}`), 204)
-    assertProblem(await reader.call('GET', at(`/${id}`, place)), 404, 'not-found')
-    const { items } = assertStatus(await owner.call('GET', at(`/${id}`, place)))
+    assertProblem(await reader.call('GET', pathOf(`/${id}`, place)), 404, 'not-found')
+    const { items } = assertStatus(await owner.call('GET', pathOf(`/${id}`, place)))
     assert.deepEqual(
       items.map(({ text, author }: { text: string; author: Shown }) => [text, author.name]),
       [
@@ -397,7 +400,7 @@ describe('a chat', () => {
     /** A message of the nurse, written some hours in the future. */
     async function writtenAt(topic: string, place: string, hours: number): Promise<void> {
       const moment = new Date(Date.now() + hours * HOUR_MS)
-      const { id } = assertStatus(await nurse.call('POST', at(`/${topic}`, place), { text: 'More' }), 201)
+      const { id } = assertStatus(await nurse.call('POST', pathOf(`/${topic}`, place), { text: 'More' }), 201)
       const [messages, topics] = ['ChatMessage', 'ChatTopic'].map((name) =>
         service.db.collection<{ _id: string }>(name),
       )
@@ -412,13 +415,13 @@ describe('a chat', () => {
       await service.db.collection('ChatTopic').updateMany({}, { $unset: { remindAt: '' } })
       const place = `careplan/${plan}`
       const id = await start(nurse, place)
-      const both = [patient.mvUid, reader.mvUid].sort()
+      const userIds = [patient.mvUid, reader.mvUid].sort()
       assert.deepEqual(await remind(0.9), [])
-      assert.deepEqual(await remind(1.1), both)
+      assert.deepEqual(await remind(1.1), userIds)
       assert.deepEqual(await remind(1.2), [])
       await writtenAt(id, place, 2)
       assert.deepEqual(await remind(2.5), [])
-      assertStatus(await reader.call('POST', at(`/${id}/read`, place), {}), 204)
+      assertStatus(await reader.call('POST', pathOf(`/${id}/read`, place), {}), 204)
       assert.deepEqual(await remind(3.1), [])
       assert.deepEqual(await remind(26), [patient.mvUid])
       assert.equal(assertStatus(await patient.call('GET', `/auth/account/${patient.mvUid}`)).chatMails, true)

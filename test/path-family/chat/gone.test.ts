@@ -35,7 +35,7 @@ describe('messages about', () => {
   }
   const byClass = (className: string, id: string, owner = patient) =>
     createClassClient(owner).delete(className, id).expect(200)
-  const both = (id: string): [string, string] => [id, id]
+  const twice = (id: string): [string, string] => [id, id]
 
   async function goal(): Promise<[carePlanId: string, goalId: string]> {
     const carePlanId = await planWithBoth()
@@ -57,52 +57,52 @@ describe('messages about', () => {
   const cases: Record<string, () => Promise<Gone>> = {
     'a care plan that is deleted': async () => {
       const id = await planWithBoth()
-      return { about: 'careplan', ids: both(id), go: () => byClass('CarePlan', id) }
+      return { about: 'careplan', ids: twice(id), go: () => byClass('CarePlan', id) }
     },
     'a goal that is deleted': async () => {
       const [, id] = await goal()
-      return { about: 'goal', ids: both(id), go: () => byClass('Goal', id) }
+      return { about: 'goal', ids: twice(id), go: () => byClass('Goal', id) }
     },
     'a task that is deleted': async () => {
       const id = await createTask(patient, ...(await goal()))
-      return { about: 'task', ids: both(id), go: () => byClass('Task', id) }
+      return { about: 'task', ids: twice(id), go: () => byClass('Task', id) }
     },
     'a task whose goal is deleted': async () => {
       const [carePlanId, goalId] = await goal()
       const id = await createTask(patient, carePlanId, goalId)
-      return { about: 'task', ids: both(id), go: () => byClass('Goal', goalId) }
+      return { about: 'task', ids: twice(id), go: () => byClass('Goal', goalId) }
     },
     'an event that the class family deletes': async () => {
       const [id] = await event()
-      return { about: 'event', ids: both(id), go: () => byClass('Event', id) }
+      return { about: 'event', ids: twice(id), go: () => byClass('Event', id) }
     },
     'an event that the path family deletes': async () => {
       const [id, path] = await event()
       return {
         about: 'event',
-        ids: both(id),
+        ids: twice(id),
         go: async () => assertStatus(await patient.call('DELETE', path), 204),
       }
     },
     'an alert whose measurement the class family deletes': async () => {
       const id = await createAlert(patient, await planWithBoth())
-      return { about: 'event', ids: both(id), go: () => byClass('BloodPressure', id) }
+      return { about: 'event', ids: twice(id), go: () => byClass('BloodPressure', id) }
     },
     'an alert whose measurement the path family deletes': async () => {
       const id = await createAlert(patient, await planWithBoth())
       const path = `procedure/bloodpressure/${id}`
       const go = async () => assertStatus(await patient.call('DELETE', path), 204)
       const comeBack = async () => assertStatus(await patient.call('POST', `${path}/restore`, { version: 1 }))
-      return { about: 'event', ids: both(id), go, comeBack }
+      return { about: 'event', ids: twice(id), go, comeBack }
     },
     'an EHR that the class family deletes': async () => {
       const owner = await ehr()
-      return { about: 'ehr', ids: both(owner.ehrId), go: () => byClass('Ehr', owner.ehrId, owner) }
+      return { about: 'ehr', ids: twice(owner.ehrId), go: () => byClass('Ehr', owner.ehrId, owner) }
     },
     'an EHR that the path family deletes': async () => {
       const owner = await ehr()
       const go = async () => assertStatus(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
-      return { about: 'ehr', ids: both(owner.ehrId), go }
+      return { about: 'ehr', ids: twice(owner.ehrId), go }
     },
     'each other by two who are not connected any more': async () => {
       const network = `/profile/${patient.mvUid}/network`

@@ -70,14 +70,14 @@ describe('database work for care plans', () => {
     assertStatus(await patient.call('GET', '/ehr'))
     for (const [path, found] of Object.entries(expected)) {
       const commands = await recordCommands(async () => assertStatus(await patient.call('GET', path)), /./)
-      const own = describeCommands(commands)
-      const reads = own.filter((name) => name !== 'insert audit.entries')
+      const ownCommands = describeCommands(commands)
+      const reads = ownCommands.filter((name) => name !== 'insert audit.entries')
       assert.deepEqual(
         reads,
         found.map((name) => `find ${name}`),
         path,
       )
-      assert.ok(own.length > reads.length, `${path} leaves no entry`)
+      assert.ok(ownCommands.length > reads.length, `${path} leaves no entry`)
     }
   })
 

@@ -50,10 +50,10 @@ const contentsIn = async (...parameters: Parameters<typeof deletedIn>) =>
 /** Deletes a record of a kind. @returns its id */
 async function deleteOne(type: string, patient: Patient, place: Place): Promise<string> {
   if (!isClassName(type)) {
-    const at = `/med/ehr/${patient.ehrId}/composition`
+    const path = `/med/ehr/${patient.ehrId}/composition`
     const composition = createPressureComposition(await getStoredTemplate(), 120)
-    const { compositionId } = assertStatus(await patient.call('POST', `${at}/json`, composition), 201)
-    assertStatus(await patient.call('DELETE', `${at}/${compositionId}`), 204)
+    const { compositionId } = assertStatus(await patient.call('POST', `${path}/json`, composition), 201)
+    assertStatus(await patient.call('DELETE', `${path}/${compositionId}`), 204)
     return compositionId
   }
   const { post, delete: remove } = byClass(patient)

@@ -61,10 +61,10 @@ describe('EHRs', () => {
   })
 
   it('are created about the caller, or about an external person for the creator to write', async () => {
-    const own = await stranger.call('POST', '/ehr', {})
-    assert.equal(assertStatus(own, 201).subjectId, stranger.mvUid)
-    assert.equal(own.etag, '"1"')
-    assert.equal(own.headers.get('location'), null, 'no GET shows an EHR')
+    const ownEhr = await stranger.call('POST', '/ehr', {})
+    assert.equal(assertStatus(ownEhr, 201).subjectId, stranger.mvUid)
+    assert.equal(ownEhr.etag, '"1"')
+    assert.equal(ownEhr.headers.get('location'), null, 'no GET shows an EHR')
     const other = assertStatus(await stranger.call('POST', '/med/ehr', { subjectId: 'patient 12' }), 201)
     assert.ok((await idsOf(stranger)).includes(other.id))
     assertStatus(await stranger.call('POST', `/ehr/${other.id}/careplan`, { name: 'x' }), 201)
@@ -158,8 +158,8 @@ describe('EHRs', () => {
       const many = Array.from({ length: 1100 }, (_, i) => ({ _id: `${ehrId}${i}` as never, ...hidden }))
       await service.db.collection('Event').insertMany(many)
       assertStatus(await owner.call('DELETE', `/med/ehr/${ehrId}`), 204)
-      const at = new Date(Date.now() - 30 * 86_400_000 - 1000)
-      await deletedEhrsOf(service).updateOne({ _id: ehrId }, { $set: { at } })
+      const time = new Date(Date.now() - 30 * 86_400_000 - 1000)
+      await deletedEhrsOf(service).updateOne({ _id: ehrId }, { $set: { at: time } })
       assertProblem(await admin.call('POST', `/med/ehr/${ehrId}/restore`), 404, 'not-found')
       const countIn = async (collection: string, filter: object) =>
         service.db.collection(collection).countDocuments(filter)

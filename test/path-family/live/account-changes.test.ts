@@ -56,8 +56,8 @@ describe('the changes that concern an account', () => {
       ] as const) {
         const { id: _, at: __, ...change } = await dataOf(source)
         assert.ok(Date.now() - sentAt < MAX_DELAY_MS)
-        const about = { type: 'Helper', operation, version: i + 1, href }
-        assert.deepEqual(change, { ...about, userId: by.mvUid, onBehalfOf: null })
+        const helperChange = { type: 'Helper', operation, version: i + 1, href }
+        assert.deepEqual(change, { ...helperChange, userId: by.mvUid, onBehalfOf: null })
       }
     }
   })

@@ -31,8 +31,8 @@ describe('the changes of an EHR', () => {
     for (const one of open.splice(0)) one.close()
   })
 
-  const at = () => `/ehr/${patient.ehrId}/changes`
-  const follow = async (who: Person = patient, after?: string, path = at()) => {
+  const pathOf = () => `/ehr/${patient.ehrId}/changes`
+  const follow = async (who: Person = patient, after?: string, path = pathOf()) => {
     const source = await openEventSource(who, path, { ...(after !== undefined && { after }) })
     open.push(source)
     return source
@@ -51,16 +51,16 @@ describe('the changes of an EHR', () => {
     const id = await weigh(planId)
     const href = `/ehr/${patient.ehrId}/procedure/bodyweight/${id}`
     const { at: when, ...change } = await dataOf(source)
-    const about = { id, type: 'BodyWeight', carePlanId: planId }
-    const by = { userId: patient.mvUid, onBehalfOf: null }
-    assert.deepEqual(change, { ...about, ...by, operation: 'create', version: 1, href })
+    const subject = { id, type: 'BodyWeight', carePlanId: planId }
+    const author = { userId: patient.mvUid, onBehalfOf: null }
+    assert.deepEqual(change, { ...subject, ...author, operation: 'create', version: 1, href })
     assert.ok(Math.abs(Date.parse(when) - Date.now()) < 60_000)
     assert.equal((await createClassClient(patient).put('BodyWeight', id, { weight: 71 })).status, 200)
     const { at: _, ...changed } = await dataOf(source)
-    assert.deepEqual(changed, { ...about, ...by, operation: 'update', version: 2, href })
+    assert.deepEqual(changed, { ...subject, ...author, operation: 'update', version: 2, href })
     assertStatus(await patient.call('DELETE', href), 204)
     const { at: __, ...gone } = await dataOf(source)
-    assert.deepEqual(gone, { ...about, ...by, operation: 'delete', version: 3, href: null })
+    assert.deepEqual(gone, { ...subject, ...author, operation: 'delete', version: 3, href: null })
   })
 
   it('are sent to participants of their own plan only, and to no stranger', async () => {
@@ -68,7 +68,7 @@ describe('the changes of an EHR', () => {
     await weigh(otherPlanId)
     const id = await weigh(planId, 72)
     assert.equal((await dataOf(source)).id, id)
-    assertProblem(await stranger.call('GET', at()), 404, 'not-found')
+    assertProblem(await stranger.call('GET', pathOf()), 404, 'not-found')
   })
 
   it('resume after the last received event, without a gap and in the same order', async () => {
@@ -79,28 +79,28 @@ describe('the changes of an EHR', () => {
     first.close()
     const missedIds = [await weigh(planId, 61), await weigh(otherPlanId, 62), await weigh(planId, 63)]
     const second = await follow(patient, after)
-    const then = await weigh(planId, 64)
+    const laterId = await weigh(planId, 64)
     const ids = []
     for (let i = 0; i < 4; i++) ids.push((await dataOf(second)).id)
-    assert.deepEqual(ids, [...missedIds, then])
+    assert.deepEqual(ids, [...missedIds, laterId])
     const third = await follow(patient, second.events[1]?.id)
-    assert.deepEqual([(await dataOf(third)).id, (await dataOf(third)).id], [missedIds[2], then])
+    assert.deepEqual([(await dataOf(third)).id, (await dataOf(third)).id], [missedIds[2], laterId])
   })
 
   it('begin with those of the last seconds on request, each once', async () => {
     const recent = [await weigh(planId, 66), await weigh(otherPlanId, 67)]
-    const source = await follow(patient, undefined, `${at()}?lookBack=5`)
-    const then = await weigh(planId, 68)
+    const source = await follow(patient, undefined, `${pathOf()}?lookBack=5`)
+    const laterId = await weigh(planId, 68)
     const ids = source.events.map(({ data }) => data.id)
     assert.deepEqual(ids.slice(-2), recent)
     assert.equal(new Set(source.events.map(({ id }) => id)).size, ids.length)
     for (const _ of ids) await source.next()
-    assert.equal((await dataOf(source)).id, then)
-    const ofNurse = await follow(nurse, undefined, `${at()}?lookBack=5`)
+    assert.equal((await dataOf(source)).id, laterId)
+    const ofNurse = await follow(nurse, undefined, `${pathOf()}?lookBack=5`)
     assert.ok(!ofNurse.events.some(({ data }) => data.id === recent[1]))
-    const resumed = await follow(patient, source.events[ids.length - 2]?.id, `${at()}?lookBack=60`)
-    assert.deepEqual([(await dataOf(resumed)).id, (await dataOf(resumed)).id], [recent[1], then])
-    assertProblem(await patient.call('GET', `${at()}?lookBack=61`), 400, 'invalid-input')
+    const resumed = await follow(patient, source.events[ids.length - 2]?.id, `${pathOf()}?lookBack=60`)
+    assert.deepEqual([(await dataOf(resumed)).id, (await dataOf(resumed)).id], [recent[1], laterId])
+    assertProblem(await patient.call('GET', `${pathOf()}?lookBack=61`), 400, 'invalid-input')
   })
 
   it('restart if the last event is too old, and refuse an invalid id', async () => {
@@ -110,7 +110,7 @@ describe('the changes of an EHR', () => {
     assert.equal((await dataOf(source)).id, id)
     for (const nonsense of ['x', '1', '-1-1', `${'9'.repeat(30)}-1`])
       assertProblem(
-        await patient.call('GET', at(), undefined, { 'last-event-id': nonsense }),
+        await patient.call('GET', pathOf(), undefined, { 'last-event-id': nonsense }),
         400,
         'malformed-request',
       )

@@ -254,14 +254,14 @@ describe('login with an external identity', () => {
       const person = await createPerson()
       provider.account = { sub: random(), email: person.email, email_verified: true }
       const claims = decodeJwt(await tokenOf('n'))
-      const own = await importJWK(provider.key, 'RS256')
+      const ownKey = await importJWK(provider.key, 'RS256')
       const { privateKey: other } = await generateKeyPair('RS256')
-      const sign = (changed: object, key = own, header: object = {}) =>
+      const sign = (changed: object, key = ownKey, header: object = {}) =>
         new SignJWT({ ...claims, ...changed })
           .setProtectedHeader({ alg: 'RS256', kid: 'provider-key', ...header })
           .sign(key as never)
       for (const typ of [undefined, 'JWT', 'application/jwt'])
-        loggedInAs(await withToken(await sign({}, own, typ === undefined ? {} : { typ }), 'n'))
+        loggedInAs(await withToken(await sign({}, ownKey, typ === undefined ? {} : { typ }), 'n'))
       loggedInAs(await withToken(await sign({ aud: 'health-record-app' }), 'n'))
       const now = Math.floor(Date.now() / 1000)
       const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -278,8 +278,8 @@ describe('login with an external identity', () => {
         'no expiry': await sign({ exp: undefined }),
         'no subject': await sign({ sub: undefined }),
         'an empty subject': await sign({ sub: '' }),
-        'the type of an access token': await sign({}, own, { typ: 'at+jwt' }),
-        'the type of a logout token': await sign({}, own, { typ: 'logout+jwt' }),
+        'the type of an access token': await sign({}, ownKey, { typ: 'at+jwt' }),
+        'the type of a logout token': await sign({}, ownKey, { typ: 'logout+jwt' }),
         'an event, as a logout token has': await sign({ events: {} }),
         'a verified address in words': await sign({ email_verified: 'true' }),
         nonsense: 'a.b.c',
@@ -395,9 +395,9 @@ describe('login with an external identity', () => {
         assert.equal(await links.countDocuments({ mvUid: person.mvUid }), 0)
         const { refreshToken } = earlier.body
         assertProblem(await call('POST', '/auth/login/token', { refreshToken }), 401, 'unauthenticated')
-        const own = createPersonFor(earlier.body, person.email)
-        assert.equal((await own.call('GET', '/auth/sessions')).status, 401)
-        assert.equal((await request().get('/1/users/me').set(own.headers)).body.code, 209)
+        const ownPerson = createPersonFor(earlier.body, person.email)
+        assert.equal((await ownPerson.call('GET', '/auth/sessions')).status, 401)
+        assert.equal((await request().get('/1/users/me').set(ownPerson.headers)).body.code, 209)
       })
 
     it('is not linked by an address that the account has given up meanwhile', async () => {

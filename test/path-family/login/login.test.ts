@@ -25,8 +25,8 @@ describe('login with a password', () => {
     const unknown = await logIn(createAddress(), 'not the password')
     assertProblem(wrong, 401, 'invalid-credentials')
     assertProblem(unknown, 401, 'invalid-credentials')
-    const about = ({ requestId, ...rest }: Record<string, unknown>) => rest
-    assert.deepEqual(about(wrong.body), about(unknown.body))
+    const withoutRequestId = ({ requestId, ...rest }: Record<string, unknown>) => rest
+    assert.deepEqual(withoutRequestId(wrong.body), withoutRequestId(unknown.body))
   })
 
   it('treats an empty password as a wrong one, in every operation', async () => {

@@ -120,10 +120,10 @@ describe('access tokens', () => {
   it('get a new key by a rotation, whatever the clocks of the instances show', async () => {
     const keys = service.db.collection<{ _id: string; expiresAt?: Date }>('auth.signing_keys')
     const lasting = { expiresAt: { $exists: false } }
-    const here = await otherInstance()
+    const instance = await otherInstance()
     for (const aheadMs of [60_000, 0]) {
       const { rotate } = await otherInstance({ clock: () => new Date(Date.now() + aheadMs) })
-      const { kid } = await here.current()
+      const { kid } = await instance.current()
       // A key of an earlier release has no number.
       if (aheadMs > 0) await keys.updateMany({}, { $unset: { sequence: 1 } })
       await rotate()

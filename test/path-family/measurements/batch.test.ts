@@ -47,19 +47,19 @@ describe('a batch of measurements', () => {
 
   async function storedLikeAlone(bodies: Item[]): Promise<void> {
     const since = new Date()
-    const some = bodies.map((body, i) => ({ kind: MEASUREMENT_KINDS[i] as MeasurementKind, body }))
-    const items = inPlan(some.map(({ kind, body }) => ({ ...body, kind: kind.path })))
+    const batch = bodies.map((body, i) => ({ kind: MEASUREMENT_KINDS[i] as MeasurementKind, body }))
+    const items = inPlan(batch.map(({ kind, body }) => ({ ...body, kind: kind.path })))
     const answer = assertStatus(await send(items))
     assert.deepEqual([answer.stored, answer.known, answer.refused], [items.length, 0, 0])
     const created = (await readAudit(patient.ehrId, since)).filter((entry) => entry.startsWith('create'))
     assert.deepEqual(created.sort(), MEASUREMENT_KINDS.map(({ name }) => `create ${name} done`).sort())
-    for (const [i, { kind, body }] of some.entries()) {
+    for (const [i, { kind, body }] of batch.entries()) {
       const { id, href, warnings } = answer.items[i]
       const record = assertStatus(await patient.call('GET', href))
       const path = `/ehr/${patient.ehrId}/procedure/${kind.path}`
       const alone = assertStatus(await patient.call('POST', path, { ...body, carePlanId }), 201)
-      const own = ['id', 'compositionId', 'links', 'createdAt', 'updatedAt']
-      const values = (record: Item) => Object.entries(record).filter(([name]) => !own.includes(name))
+      const ownFields = ['id', 'compositionId', 'links', 'createdAt', 'updatedAt']
+      const values = (record: Item) => Object.entries(record).filter(([name]) => !ownFields.includes(name))
       assert.deepEqual(values(record), values(alone))
       assert.deepEqual([record.id, record.warnings], [id, warnings])
       assert.equal(assertStatus(await patient.call('GET', `${href}/history`)).items[0].action, 'create')
@@ -131,8 +131,8 @@ describe('a batch of measurements', () => {
   })
 
   it('recognises measurements stored earlier, in any way, also corrected ones', async () => {
-    const own = inPlan([rate(71), rate(71), rate(71, { comment: 'sent again' }), rate(71), rate(71)])
-    const first = assertStatus(await send(own))
+    const ownRecords = inPlan([rate(71), rate(71), rate(71, { comment: 'sent again' }), rate(71), rate(71)])
+    const first = assertStatus(await send(ownRecords))
     assert.deepEqual(statuses(first), ['stored', 'known', 'known', 'known', 'known'])
     assert.equal(new Set(first.items.map(({ id }: Item) => id)).size, 1)
     const spelled = inPlan([
@@ -161,27 +161,27 @@ describe('a batch of measurements', () => {
   })
 
   it('creates one alert for each item beyond its plan’s thresholds', async () => {
-    const own = await createPatient()
-    const watched = await createPlan(own)
-    const other = await createPlan(own)
+    const ownPatient = await createPatient()
+    const watched = await createPlan(ownPatient)
+    const other = await createPlan(ownPatient)
     const limits = {
       heartrate: { heartRateHigh: 100, unit: '/min' },
       bodyweight: { weightLow: 60, unit: 'kg' },
     }
-    assertStatus(await own.call('PUT', `careplan/${watched}/thresholds`, limits))
+    assertStatus(await ownPatient.call('PUT', `careplan/${watched}/thresholds`, limits))
     const weight = { kind: 'bodyweight', timestamp, weight: 55, weightUnit: 'kg', carePlanId: watched }
     const items = [
       ...[99, 101, 101, 1000, 102].map((heartRate) => ({ ...rate(heartRate), carePlanId: watched })),
       { ...rate(103), carePlanId: other },
       weight,
     ]
-    const sendBatch = () => own.call('POST', `/ehr/${own.ehrId}/procedure/batch`, { items })
+    const sendBatch = () => ownPatient.call('POST', `/ehr/${ownPatient.ehrId}/procedure/batch`, { items })
     const first = assertStatus(await sendBatch())
     assert.deepEqual(statuses(first), ['stored', 'stored', 'known', 'refused', 'stored', 'stored', 'stored'])
     const alerts = async () =>
-      assertStatus(await own.call('GET', `/med/${own.ehrId}/event?type=measurement-alert`)).items.map(
-        ({ id, carePlanId, data }: Item) => [id, carePlanId, (data as Item).kind],
-      )
+      assertStatus(
+        await ownPatient.call('GET', `/med/${ownPatient.ehrId}/event?type=measurement-alert`),
+      ).items.map(({ id, carePlanId, data }: Item) => [id, carePlanId, (data as Item).kind])
     const expected = [
       [first.items[1].id, watched, 'heartrate'],
       [first.items[4].id, watched, 'heartrate'],

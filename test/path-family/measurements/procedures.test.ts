@@ -15,9 +15,9 @@ describe('measurements', () => {
     carePlanId = await createPlan(patient)
   })
 
-  const at = (kind: string, id = '') => `/ehr/${patient.ehrId}/procedure/${kind}${id && `/${id}`}`
+  const pathOf = (kind: string, id = '') => `/ehr/${patient.ehrId}/procedure/${kind}${id && `/${id}`}`
   const store = async (kind: string, body: object) =>
-    assertStatus(await patient.call('POST', at(kind), { carePlanId, timestamp, ...body }), 201)
+    assertStatus(await patient.call('POST', pathOf(kind), { carePlanId, timestamp, ...body }), 201)
   const pressure = { systolic: 128, systolicUnit: 'mmHg', diastolic: 82, diastolicUnit: 'mmHg' }
 
   it('are stored as sent, with the value in the unit of their kind next to it', async () => {
@@ -29,13 +29,13 @@ describe('measurements', () => {
     assert.deepEqual([stored.condition, stored.warnings, stored.ehrId], ['normal', [], patient.ehrId])
     assert.equal(stored.compositionId, stored.id)
     assert.deepEqual(stored.links, {
-      self: at('bloodpressure', stored.id),
-      collection: at('bloodpressure'),
-      history: `${at('bloodpressure', stored.id)}/history`,
+      self: pathOf('bloodpressure', stored.id),
+      collection: pathOf('bloodpressure'),
+      history: `${pathOf('bloodpressure', stored.id)}/history`,
       carePlan: `/ehr/${patient.ehrId}/careplan/${carePlanId}`,
     })
     for (const path of Object.values<string>(stored.links)) assertStatus(await patient.call('GET', path))
-    assert.deepEqual(assertStatus(await patient.call('GET', at('bloodpressure', stored.id))), stored)
+    assert.deepEqual(assertStatus(await patient.call('GET', pathOf('bloodpressure', stored.id))), stored)
   })
 
   it('are stored with a warning if unusual, and rejected if impossible', async () => {
@@ -49,7 +49,7 @@ describe('measurements', () => {
       { path: 'heartRate', code: 'unusual', message: 'lies outside of 40 to 180 /min' },
     ])
     const faulty = { ...pressure, systolic: 20, diastolicUnit: 'C', carePlanId, timestamp }
-    const answer = await patient.call('POST', at('bloodpressure'), faulty)
+    const answer = await patient.call('POST', pathOf('bloodpressure'), faulty)
     assertProblem(answer, 422, 'rule-violated')
     assert.deepEqual(
       answer.body.errors.map(({ path }: { path: string }) => path),
@@ -57,7 +57,7 @@ describe('measurements', () => {
     )
     const { diastolic: _, ...half } = pressure
     assertProblem(
-      await patient.call('POST', at('bloodpressure'), { ...half, carePlanId, timestamp }),
+      await patient.call('POST', pathOf('bloodpressure'), { ...half, carePlanId, timestamp }),
       400,
       'invalid-input',
     )
@@ -65,7 +65,7 @@ describe('measurements', () => {
 
   it('are rejected if units, values or times were mixed up', async () => {
     const places = async (kind: string, body: object) => {
-      const answer = await patient.call('POST', at(kind), { carePlanId, timestamp, ...body })
+      const answer = await patient.call('POST', pathOf(kind), { carePlanId, timestamp, ...body })
       assert.ok(answer.status === 400 || answer.status === 422, JSON.stringify(answer.body))
       return answer.body.errors.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`)
     }
@@ -151,7 +151,7 @@ describe('measurements', () => {
 
   it('are corrected: the history keeps the former value, and fields are derived again', async () => {
     const stored = await store('bloodpressure', { ...pressure, systolic: 255 })
-    const path = at('bloodpressure', stored.id)
+    const path = pathOf('bloodpressure', stored.id)
     const right = { ...pressure, timestamp }
     const answer = await patient.call('PUT', path, right, { 'if-match': '"1"' })
     const corrected = assertStatus(answer)
@@ -169,10 +169,10 @@ describe('measurements', () => {
     const other = await createPlan(patient)
     for (const day of ['01', '02', '03']) {
       const body = { weight: 70, weightUnit: 'kg', carePlanId: other, timestamp: `2026-04-${day}T08:00:00Z` }
-      assertStatus(await patient.call('POST', at('bodyweight'), body), 201)
+      assertStatus(await patient.call('POST', pathOf('bodyweight'), body), 201)
     }
     const days = async (query: string) => {
-      const { items } = assertStatus(await patient.call('GET', `${at('bodyweight')}?${query}`))
+      const { items } = assertStatus(await patient.call('GET', `${pathOf('bodyweight')}?${query}`))
       return items.map(({ timestamp }: { timestamp: string }) => timestamp.slice(8, 10))
     }
     assert.deepEqual(await days(`carePlanId=${other}`), ['03', '02', '01'])
@@ -181,22 +181,26 @@ describe('measurements', () => {
     ])
     assert.deepEqual(await days('from=2026-04-01T00:00:00Z&limit=2'), ['03', '02'])
     assert.deepEqual(await days(`carePlanId=${other}&from=2026-04-01&to=2026-04-03`), ['02', '01'])
-    assertProblem(await patient.call('GET', `${at('bodyweight')}?carePlanId=doesNotExist`), 404, 'not-found')
+    assertProblem(
+      await patient.call('GET', `${pathOf('bodyweight')}?carePlanId=doesNotExist`),
+      404,
+      'not-found',
+    )
     const turned = '?from=2026-04-03T00:00:00Z&to=2026-04-02T00:00:00Z'
     assert.deepEqual(
-      assertProblemPlaces(await patient.call('GET', at('bodyweight') + turned), 400, 'invalid-input'),
+      assertProblemPlaces(await patient.call('GET', pathOf('bodyweight') + turned), 400, 'invalid-input'),
       ['query.to'],
     )
   })
 
   it('are paged from either end, back and forth', async () => {
-    const own = await createPatient()
-    const path = `/ehr/${own.ehrId}/procedure/heartrate`
-    const plan = await createPlan(own)
+    const ownPatient = await createPatient()
+    const path = `/ehr/${ownPatient.ehrId}/procedure/heartrate`
+    const plan = await createPlan(ownPatient)
     // Equal times, to test the order of ties.
     for (const heartRate of [61, 62, 63, 64, 65])
       assertStatus(
-        await own.call('POST', path, {
+        await ownPatient.call('POST', path, {
           carePlanId: plan,
           heartRate,
           heartRateUnit: '/min',
@@ -205,14 +209,14 @@ describe('measurements', () => {
         201,
       )
     const ids = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => id)
-    const all = ids(assertStatus(await own.call('GET', path)))
+    const all = ids(assertStatus(await ownPatient.call('GET', path)))
     for (const [order, expected] of [
       ['desc', all],
       ['asc', all.toReversed()],
     ] as const) {
       const get = async (cursor: string) =>
-        assertStatus(await own.call('GET', `${path}?order=${order}&limit=2&cursor=${cursor}`))
-      const first = assertStatus(await own.call('GET', `${path}?order=${order}&limit=2&count=true`))
+        assertStatus(await ownPatient.call('GET', `${path}?order=${order}&limit=2&cursor=${cursor}`))
+      const first = assertStatus(await ownPatient.call('GET', `${path}?order=${order}&limit=2&count=true`))
       const { next, ...page } = first.page
       assert.deepEqual(page, { limit: 2, total: 5, prev: null, order })
       const second = await get(next)
@@ -228,11 +232,14 @@ describe('measurements', () => {
         `${path}?carePlanId=${plan}&order=${order}`,
         `${path}/x/history?`,
       ])
-        assert.ok([400, 404].includes((await own.call('GET', `${where}&cursor=${next}`)).status), where)
+        assert.ok(
+          [400, 404].includes((await ownPatient.call('GET', `${where}&cursor=${next}`)).status),
+          where,
+        )
     }
-    const { headers } = await own.call(
+    const { headers } = await ownPatient.call(
       'GET',
-      `${path}?limit=2&cursor=${(await own.call('GET', `${path}?limit=2`)).body.page.next}`,
+      `${path}?limit=2&cursor=${(await ownPatient.call('GET', `${path}?limit=2`)).body.page.next}`,
     )
     assert.match(headers.get('link') ?? '', /rel="prev", <.*rel="next"$/)
   })
@@ -242,12 +249,12 @@ describe('measurements', () => {
     const nurse = await createPerson()
     const stranger = await createPerson()
     await addParticipant(carePlanId, nurse, 'read')
-    assert.equal(assertStatus(await nurse.call('GET', at('heartrate', id))).id, id)
+    assert.equal(assertStatus(await nurse.call('GET', pathOf('heartrate', id))).id, id)
     const body = { carePlanId, timestamp, heartRate: 70, heartRateUnit: '/min' }
-    assertProblem(await nurse.call('POST', at('heartrate'), body), 403, 'forbidden')
-    for (const path of [at('heartrate', id), at('heartrate')])
+    assertProblem(await nurse.call('POST', pathOf('heartrate'), body), 403, 'forbidden')
+    for (const path of [pathOf('heartrate', id), pathOf('heartrate')])
       assertProblem(await stranger.call('GET', path), 404, 'not-found')
-    assertProblem(await stranger.call('POST', at('heartrate'), body), 404, 'not-found')
+    assertProblem(await stranger.call('POST', pathOf('heartrate'), body), 404, 'not-found')
   })
 
   it('are not read from other plans, for a plan or for participants of some plans', async () => {
@@ -274,7 +281,7 @@ describe('measurements', () => {
         })
       return [heartRates, (await Promise.all(examinedCounts)).reduce((sum, one) => sum + one, 0)]
     }
-    const path = at('heartrate')
+    const path = pathOf('heartrate')
     assert.deepEqual(await rates(path, participant), [[60, 61, 63, 64], 4])
     assert.deepEqual(await rates(`${path}?carePlanId=${alsoSeen}`, participant), [[61, 64], 2])
     assert.deepEqual(await rates(`${path}?carePlanId=${seen}`, patient), [[60, 63], 2])
@@ -290,6 +297,6 @@ describe('measurements', () => {
     const closed = await createPlan(patient)
     assertStatus(await patient.call('POST', `careplan/${closed}/close`, {}))
     const body = { carePlanId: closed, timestamp, heartRate: 70, heartRateUnit: '/min' }
-    assertProblem(await patient.call('POST', at('heartrate'), body), 422, 'rule-violated')
+    assertProblem(await patient.call('POST', pathOf('heartrate'), body), 422, 'rule-violated')
   })
 })

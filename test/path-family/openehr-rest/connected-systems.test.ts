@@ -131,12 +131,12 @@ describe('the connected systems', () => {
   it('create more EHRs than a person may, and see only those that they are responsible for', async () => {
     const [one, other] = [await createRestSystem(), await createRestSystem()] as const
     const subject = randomUUID()
-    const own = await createEhr(one, subjectStatus(subject))
+    const ownEhr = await createEhr(one, subjectStatus(subject))
     const lookup = `/ehr?subject_id=${subject}&subject_namespace=patients`
-    assert.equal(assertStatus(await one.rest('GET', lookup)).ehr_id.value, own)
+    assert.equal(assertStatus(await one.rest('GET', lookup)).ehr_id.value, ownEhr)
     assertStatus(await other.rest('GET', lookup), 404)
     for (const path of ['', '/ehr_status', '/directory', '/contribution/x::1', '/versioned_ehr_status'])
-      assertStatus(await other.rest('GET', `/ehr/${own}${path}`), 404)
+      assertStatus(await other.rest('GET', `/ehr/${ownEhr}${path}`), 404)
     const { rows } = assertStatus(
       await other.rest('POST', '/query/aql', { q: 'SELECT e/ehr_id/value FROM EHR e' }),
     )

@@ -56,14 +56,14 @@ describe('FOLDER in AQL', () => {
 
   it('finds the compositions to which a folder and its folders refer', async () => {
     const [one, two] = uids
-    const of = (name: string) =>
+    const folderOf = (name: string) =>
       rowsOf(
         `SELECT c/uid/value FROM EHR e CONTAINS FOLDER f CONTAINS COMPOSITION c WHERE f/name/value = '${name}' ORDER BY c/uid/value`,
       )
-    assert.deepEqual(await of('ward'), [[two]])
-    assert.deepEqual(await of('letters'), [[one]])
+    assert.deepEqual(await folderOf('ward'), [[two]])
+    assert.deepEqual(await folderOf('letters'), [[one]])
     assert.deepEqual(
-      await of('episodes'),
+      await folderOf('episodes'),
       [one, two].sort().map((uid) => [uid]),
     )
     const values = await rowsOf(
@@ -76,10 +76,10 @@ describe('FOLDER in AQL', () => {
   })
 
   it('finds each composition once beside folders, and those in no folder', async () => {
-    const beside = await rowsOf(
+    const rows = await rowsOf(
       "SELECT c/uid/value FROM EHR e CONTAINS (FOLDER f[name/value='root'] AND COMPOSITION c)",
     )
-    assert.equal(beside.length, 3)
+    assert.equal(rows.length, 3)
     const [count] = await rowsOf('SELECT COUNT(*) FROM EHR e CONTAINS COMPOSITION c')
     assert.deepEqual(count, [3])
     const without = await rowsOf(

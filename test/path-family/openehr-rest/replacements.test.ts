@@ -29,14 +29,14 @@ describe('a DELETE of the openEHR REST API', () => {
     for (const headers of [{}, details]) {
       const first = await commit(fixture, ehrId)
       const latest = await update(fixture, ehrId, first)
-      const at = (uid: string) => `/ehr/${ehrId}/composition/${uid}`
-      const locationOf = (uid: string) => `/openehr/v1${at(uid)}`
-      const stale = await rest('DELETE', at(first), undefined, headers)
+      const pathOf = (uid: string) => `/ehr/${ehrId}/composition/${uid}`
+      const locationOf = (uid: string) => `/openehr/v1${pathOf(uid)}`
+      const stale = await rest('DELETE', pathOf(first), undefined, headers)
       assertStatuses(stale, 409)
       assert.deepEqual([stale.etag, stale.headers.get('location')], [`"${latest}"`, locationOf(latest)])
       const condition = { ...headers, 'if-match': first }
-      assertStatuses(await rest('DELETE', at(latest), undefined, condition), 412)
-      const deleted = await rest('DELETE', at(latest), undefined, { ...headers, 'if-match': latest })
+      assertStatuses(await rest('DELETE', pathOf(latest), undefined, condition), 412)
+      const deleted = await rest('DELETE', pathOf(latest), undefined, { ...headers, 'if-match': latest })
       assertStatuses(deleted, 204)
       const last = withVersion(first, 3)
       assert.deepEqual([deleted.etag, deleted.headers.get('location')], [`"${last}"`, locationOf(last)])

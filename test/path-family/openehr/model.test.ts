@@ -111,16 +111,16 @@ function attributeValue({ type, multiple, name }: RmAttribute, random: Random, d
 
 /** An interval of two values in order, or an open one. */
 function interval(random: Random): RmObject {
-  const of = (magnitude: number) => ({ _type: 'DV_COUNT', magnitude })
+  const countOf = (magnitude: number) => ({ _type: 'DV_COUNT', magnitude })
   return random.pick([
     {
       _type: 'DV_INTERVAL',
-      lower: of(1),
-      upper: of(2),
+      lower: countOf(1),
+      upper: countOf(2),
       ...included(true, false),
       ...unbounded(false, false),
     },
-    { _type: 'DV_INTERVAL', lower: of(1), ...included(true, false), ...unbounded(false, true) },
+    { _type: 'DV_INTERVAL', lower: countOf(1), ...included(true, false), ...unbounded(false, true) },
     { _type: 'DV_INTERVAL', ...included(false, false), ...unbounded(true, true) },
   ])
 }
@@ -165,14 +165,14 @@ describe('the reference model', () => {
       const faults = [`${attribute}.defining_code.code_string code`]
       assert.deepEqual(faultsOf({ ...object, [attribute]: coded('999') }), faults)
     }
-    const of = (magnitude: number) => ({ _type: 'DV_COUNT', magnitude })
+    const countOf = (magnitude: number) => ({ _type: 'DV_COUNT', magnitude })
     const cases: [object, string[]][] = [
-      [{ lower: of(2), upper: of(1) }, ['upper order']],
-      [{ lower: of(1), lower_unbounded: false, upper_unbounded: false }, ['upper required']],
-      [{ lower_unbounded: true, lower_included: true, upper: of(1) }, ['lower_included value']],
-      [{ upper_unbounded: true, upper_included: true, lower: of(1) }, ['upper_included value']],
+      [{ lower: countOf(2), upper: countOf(1) }, ['upper order']],
+      [{ lower: countOf(1), lower_unbounded: false, upper_unbounded: false }, ['upper required']],
+      [{ lower_unbounded: true, lower_included: true, upper: countOf(1) }, ['lower_included value']],
+      [{ upper_unbounded: true, upper_included: true, lower: countOf(1) }, ['upper_included value']],
       [
-        { lower: of(1), upper: { _type: 'DV_ORDINAL' } },
+        { lower: countOf(1), upper: { _type: 'DV_ORDINAL' } },
         ['upper.value required', 'upper.symbol required', 'upper type'],
       ],
     ]

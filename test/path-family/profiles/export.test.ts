@@ -44,8 +44,8 @@ describe("the export of a person's data", () => {
     document: { _id: string; [field: string]: unknown },
     reader: string,
   ) => {
-    const at = new Date()
-    const meta = { version: 1, _created_at: at, _updated_at: at }
+    const time = new Date()
+    const meta = { version: 1, _created_at: time, _updated_at: time }
     const permissions = toStoredPermissions({ read: [reader], write: [reader] })
     return service.db
       .collection<{ _id: string }>(collection)
@@ -118,30 +118,30 @@ describe("the export of a person's data", () => {
 
   it('contains account, sessions, profile, history, EHRs and accesses to them', async () => {
     const lines = await exported(anna)
-    const of = (kind: string) => lines.filter((line) => line.kind === kind).map(({ data }) => data)
-    assert.equal(of('account')[0].email, anna.email)
-    assert.ok(of('session').some(({ device }) => device === 'phone'))
-    assert.equal(of('person')[0].name.displayName, 'Anna')
+    const dataOf = (kind: string) => lines.filter((line) => line.kind === kind).map(({ data }) => data)
+    assert.equal(dataOf('account')[0].email, anna.email)
+    assert.ok(dataOf('session').some(({ device }) => device === 'phone'))
+    assert.equal(dataOf('person')[0].name.displayName, 'Anna')
     assert.deepEqual(
-      of('address').map(({ locality }) => locality),
+      dataOf('address').map(({ locality }) => locality),
       ['Utrecht'],
     )
     assert.deepEqual(
-      of('contact')
+      dataOf('contact')
         .map(({ value }) => value)
         .sort(),
       ['bea.smit', 'is@example.org', 'old@example.org'],
     )
-    assert.equal(of('relation')[0].relationId, 1)
-    assert.equal(of('connection')[0].state, 'CONNECTED')
-    assert.ok(of('history').some(({ before }) => before?.value === 'was@example.org'))
-    const ehrs = of('Ehr').map(({ id }) => id)
+    assert.equal(dataOf('relation')[0].relationId, 1)
+    assert.equal(dataOf('connection')[0].state, 'CONNECTED')
+    assert.ok(dataOf('history').some(({ before }) => before?.value === 'was@example.org'))
+    const ehrs = dataOf('Ehr').map(({ id }) => id)
     assert.ok(ehrs.includes('ehrOfAnna1') && !ehrs.includes('ehrOfBob12'))
     assert.deepEqual(
-      of('CarePlan').map(({ name }) => name),
+      dataOf('CarePlan').map(({ name }) => name),
       ['Diabetes'],
     )
-    assert.ok(of('access').some(({ type, ids }) => type === 'CarePlan' && ids.includes('planOfAnna')))
+    assert.ok(dataOf('access').some(({ type, ids }) => type === 'CarePlan' && ids.includes('planOfAnna')))
   })
 
   it('contains no secrets, and no data of others', async () => {
@@ -151,27 +151,27 @@ describe("the export of a person's data", () => {
 
   it('contains the conversations with other users, and no session of a helper', async () => {
     const lines = await exported(anna)
-    const of = (kind: string) => lines.filter((line) => line.kind === kind).map(({ data }) => data)
+    const dataOf = (kind: string) => lines.filter((line) => line.kind === kind).map(({ data }) => data)
     assert.deepEqual(
-      of('ChatTopic').map(({ title }) => title),
+      dataOf('ChatTopic').map(({ title }) => title),
       ['Tomorrow'],
     )
     const second = ({ mvUid }: Owner) => `second of ${mvUid}`
     assert.deepEqual(
-      of('ChatMessage').map(({ text }) => text),
+      dataOf('ChatMessage').map(({ text }) => text),
       ['At nine?', 'Yes', second(anna), second(bob), ''],
     )
-    assert.ok(of('session').every(({ helper }) => helper === undefined))
+    assert.ok(dataOf('session').every(({ helper }) => helper === undefined))
   })
 
   it('contains former versions of her own messages only, and her read marks', async () => {
     const lines = await exported(anna)
-    const of = (kind: string) => lines.filter((line) => line.kind === kind).map(({ data }) => data)
-    const former = of('history').flatMap(({ before }) => before?.text ?? [])
+    const dataOf = (kind: string) => lines.filter((line) => line.kind === kind).map(({ data }) => data)
+    const former = dataOf('history').flatMap(({ before }) => before?.text ?? [])
     assert.deepEqual(former, [`first of ${anna.mvUid}`, 'withdrawn'])
-    const topicIds = of('ChatTopic').map(({ id }) => id)
+    const topicIds = dataOf('ChatTopic').map(({ id }) => id)
     assert.deepEqual(
-      of('readMark').map(({ topicId }) => topicId),
+      dataOf('readMark').map(({ topicId }) => topicId),
       topicIds,
     )
   })

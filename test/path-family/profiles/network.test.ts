@@ -95,17 +95,17 @@ describe('the network', () => {
       value: '+31206241111',
       primary: true,
     })
-    const at = `/profile/${bob.mvUid}`
+    const profilePath = `/profile/${bob.mvUid}`
     await anna.call('POST', 'network', { mvUid: bob.mvUid })
     for (const path of ['', '/contact', '/picture', `/contact/${phone.contactId}`]) {
-      assertProblemPlaces(await anna.call('GET', at + path), 404, 'not-found')
+      assertProblemPlaces(await anna.call('GET', profilePath + path), 404, 'not-found')
     }
     await bob.call('POST', 'network', { mvUid: anna.mvUid })
-    const { body } = await anna.call('GET', at)
+    const { body } = await anna.call('GET', profilePath)
     assert.deepEqual(Object.keys(body).sort(), ['id', 'name', 'picture'])
     assert.equal(body.name.displayName, 'Bob')
-    assert.deepEqual((await anna.call('GET', `${at}/contact`)).body.items, [phone])
-    assert.deepEqual((await anna.call('GET', `${at}/contact/${phone.contactId}`)).body, phone)
+    assert.deepEqual((await anna.call('GET', `${profilePath}/contact`)).body.items, [phone])
+    assert.deepEqual((await anna.call('GET', `${profilePath}/contact/${phone.contactId}`)).body, phone)
     for (const path of [
       '/address',
       '/relation',
@@ -114,9 +114,17 @@ describe('the network', () => {
       '/relation/1',
       '/relation/1/contact',
     ]) {
-      assertProblemPlaces(await anna.call('GET', at + path), 404, 'not-found')
+      assertProblemPlaces(await anna.call('GET', profilePath + path), 404, 'not-found')
     }
-    assertProblemPlaces(await anna.call('PUT', at, { name: { displayName: 'Eve' } }), 404, 'not-found')
-    assertProblemPlaces(await anna.call('DELETE', `${at}/contact/${phone.contactId}`), 404, 'not-found')
+    assertProblemPlaces(
+      await anna.call('PUT', profilePath, { name: { displayName: 'Eve' } }),
+      404,
+      'not-found',
+    )
+    assertProblemPlaces(
+      await anna.call('DELETE', `${profilePath}/contact/${phone.contactId}`),
+      404,
+      'not-found',
+    )
   })
 })

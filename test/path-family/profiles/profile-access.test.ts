@@ -65,9 +65,9 @@ describe('access to a profile', () => {
     const { body: relation } = await owner.call('POST', 'relation', { name: { displayName: 'SecretBea' } })
     const { body: contact } = await owner.call('POST', 'contact', email)
     const { body: address } = await owner.call('POST', 'address', { usage: 'HOME', locality: 'SecretTown' })
-    const at = `relation/${relation.id}`
-    const { body: hers } = await owner.call('POST', `${at}/contact`, email)
-    const { body: home } = await owner.call('POST', `${at}/address`, {
+    const path = `relation/${relation.id}`
+    const { body: hers } = await owner.call('POST', `${path}/contact`, email)
+    const { body: home } = await owner.call('POST', `${path}/address`, {
       usage: 'HOME',
       locality: 'SecretTown',
     })

@@ -19,9 +19,9 @@ describe('questionnaires', () => {
     carePlanId = await createPlan(patient)
   })
 
-  const at = (kind: string, id = '') => `/ehr/${patient.ehrId}/procedure/${kind}${id && `/${id}`}`
+  const pathOf = (kind: string, id = '') => `/ehr/${patient.ehrId}/procedure/${kind}${id && `/${id}`}`
   const send = (kind: string, body: object) =>
-    patient.call('POST', at(kind), { carePlanId, timestamp, ...body })
+    patient.call('POST', pathOf(kind), { carePlanId, timestamp, ...body })
   const store = async (kind: string, body: object) => assertStatus(await send(kind, body), 201)
   const acq = (day: string, answers: (number | null)[], more: object = {}) =>
     store('acq', {
@@ -38,7 +38,7 @@ describe('questionnaires', () => {
       [6, [2, 1, 2, 1, 1, 2], 1.5, 9, 6, 'not-well-controlled', null],
     )
     assert.equal(one.compositionId, one.id)
-    assert.deepEqual(assertStatus(await patient.call('GET', at('acq', one.id))), one)
+    assert.deepEqual(assertStatus(await patient.call('GET', pathOf('acq', one.id))), one)
     const facts = { version: 7, answers: [1, 1, 0, 1, 0], relieverPuffs: 0, fev1PercentPredicted: 92 }
     const seven = await store('acq', facts)
     assert.deepEqual([seven.score, seven.sum, seven.relieverPuffs], [0.57, 4, 0])
@@ -67,21 +67,21 @@ describe('questionnaires', () => {
   it('are scored again after a correction or restore, by either family', async () => {
     const { id } = await acq('01', [0, 0, 0, 0, 0])
     const corrected = { timestamp, version: 6, answers: [3, 3, 3, 3, 3, 3] }
-    assert.equal(assertStatus(await patient.call('PUT', at('acq', id), corrected)).score, 3)
+    assert.equal(assertStatus(await patient.call('PUT', pathOf('acq', id), corrected)).score, 3)
     const { body: object } = await byClass(patient)
       .put('Acq', id, { answers: [1, 1, 1, 1, 1, 1] })
       .expect(200)
     assert.equal(object.score, 1)
-    const answer = await patient.call('GET', at('acq', id))
+    const answer = await patient.call('GET', pathOf('acq', id))
     assert.deepEqual(
       [assertStatus(answer).score, assertStatus(answer).control, answer.etag],
       [1, 'borderline', '"3"'],
     )
     assert.equal(
-      assertStatus(await patient.call('POST', `${at('acq', id)}/restore`, { version: 1 })).score,
+      assertStatus(await patient.call('POST', `${pathOf('acq', id)}/restore`, { version: 1 })).score,
       0,
     )
-    const { items } = assertStatus(await patient.call('GET', `${at('acq', id)}/history`))
+    const { items } = assertStatus(await patient.call('GET', `${pathOf('acq', id)}/history`))
     const [restored, , first] = items
     assert.deepEqual(restored.changed.toSorted(), ['answers', 'timestamp', 'version'])
     assert.deepEqual([first.before.version, first.before.score], [5, 0])
@@ -90,7 +90,7 @@ describe('questionnaires', () => {
     const { body } = await byClass(patient)
       .post('Dsmq', { ...place, answers: DSMQ })
       .expect(201)
-    assert.equal(assertStatus(await patient.call('GET', at('dsmq', body.objectId))).scales.SS.score, 6.9)
+    assert.equal(assertStatus(await patient.call('GET', pathOf('dsmq', body.objectId))).scales.SS.score, 6.9)
     const ticked = { answers: null, optionIndex: Array(14).fill(3) }
     const { objectId } = (
       await byClass(patient)
@@ -103,7 +103,7 @@ describe('questionnaires', () => {
   it('are data points of IEEE 1752.1 if about asthma, with our own labels for the questions', async () => {
     const { id } = await store('acq', { version: 6, answers: [2, 1, 2, null, 1], relieverPuffs: 3 })
     const [{ header, body }] = assertStatus(
-      await patient.call('GET', `${at('acq')}/omh?carePlanId=${carePlanId}`),
+      await patient.call('GET', `${pathOf('acq')}/omh?carePlanId=${carePlanId}`),
     )
     assert.deepEqual(header.schema_id, { namespace: 'ieee', name: 'survey', version: '1.0' })
     assert.match(header.acquisition_provenance.source_data_point_id, new RegExp(`^${id}::.*::1$`))
@@ -117,19 +117,22 @@ describe('questionnaires', () => {
   })
 
   it('are accepted in batches, too', async () => {
-    const then = '2026-05-01T08:30:00.000Z'
-    const of = (kind: string, body: object) => ({ kind, carePlanId, timestamp: then, ...body })
+    const answeredAt = '2026-05-01T08:30:00.000Z'
+    const answersOf = (kind: string, body: object) => ({ kind, carePlanId, timestamp: answeredAt, ...body })
     const items = [
-      of('acq', { version: 5, answers: [2, 2, 2, 2, 2] }),
-      of('dsmq', { answers: DSMQ }),
-      of('acq', { version: 6, answers: [2, 2, 2, 2, 2] }),
+      answersOf('acq', { version: 5, answers: [2, 2, 2, 2, 2] }),
+      answersOf('dsmq', { answers: DSMQ }),
+      answersOf('acq', { version: 6, answers: [2, 2, 2, 2, 2] }),
     ]
-    const answer = assertStatus(await patient.call('POST', at('batch'), { items }))
+    const answer = assertStatus(await patient.call('POST', pathOf('batch'), { items }))
     assert.deepEqual([answer.stored, answer.refused], [2, 1])
     assert.equal(answer.items[2].errors[0].path, 'body.items.2.answers')
     const [{ id, status }] = answer.items
-    assert.deepEqual([status, assertStatus(await patient.call('GET', at('acq', id))).version], ['stored', 5])
-    assert.equal(assertStatus(await patient.call('POST', at('batch'), { items })).known, 2)
+    assert.deepEqual(
+      [status, assertStatus(await patient.call('GET', pathOf('acq', id))).version],
+      ['stored', 5],
+    )
+    assert.equal(assertStatus(await patient.call('POST', pathOf('batch'), { items })).known, 2)
   })
 
   it('never accept a score from a client', async () => {
@@ -222,10 +225,10 @@ describe('questionnaires', () => {
   })
 
   describe('about asthma', () => {
-    const changeOf = async (id: string) => assertStatus(await patient.call('GET', at('acq', id))).change
+    const changeOf = async (id: string) => assertStatus(await patient.call('GET', pathOf('acq', id))).change
     const listDeltas = async (query = '') => {
       const { items } = assertStatus(
-        await patient.call('GET', `${at('acq')}?carePlanId=${carePlanId}${query}`),
+        await patient.call('GET', `${pathOf('acq')}?carePlanId=${carePlanId}${query}`),
       )
       return items.map(({ change }: { change: Json | null }) => change?.delta ?? null)
     }
@@ -250,7 +253,7 @@ describe('questionnaires', () => {
     it('show the change after corrections, additions and deletions at once, and with another ETag', async () => {
       const first = await acq('01', [2, 2, 2, 2, 2])
       const last = await acq('09', [1, 1, 1, 1, 1])
-      const look = () => patient.call('GET', at('acq', last.id))
+      const look = () => patient.call('GET', pathOf('acq', last.id))
       const etags = [(await look()).etag]
       const changed = async (delta: number | null) => {
         const answer = await look()
@@ -259,15 +262,17 @@ describe('questionnaires', () => {
         etags.push(answer.etag)
       }
       const corrected = { version: 5, answers: [3, 3, 3, 3, 3], timestamp: first.timestamp }
-      assertStatus(await patient.call('PUT', at('acq', first.id), corrected))
+      assertStatus(await patient.call('PUT', pathOf('acq', first.id), corrected))
       await changed(-2)
       const between = await acq('05', [1, 1, 1, 1, 2])
       await changed(-0.2)
-      assertStatus(await patient.call('DELETE', at('acq', between.id)), 204)
-      assertStatus(await patient.call('DELETE', at('acq', first.id)), 204)
+      assertStatus(await patient.call('DELETE', pathOf('acq', between.id)), 204)
+      assertStatus(await patient.call('DELETE', pathOf('acq', first.id)), 204)
       await changed(null)
       assert.equal(etags.at(-1), '"1"')
-      assertStatus(await patient.call('PUT', at('acq', last.id), corrected, { 'if-match': etags[1] ?? '' }))
+      assertStatus(
+        await patient.call('PUT', pathOf('acq', last.id), corrected, { 'if-match': etags[1] ?? '' }),
+      )
     })
 
     it('show the change to everybody who sees the plan', async () => {
@@ -275,7 +280,7 @@ describe('questionnaires', () => {
       const { id } = await acq('02', [1, 1, 1, 1, 1])
       const nurse = await createPerson()
       await addParticipant(carePlanId, nurse, 'read')
-      assert.equal(assertStatus(await nurse.call('GET', at('acq', id))).change.delta, -1)
+      assert.equal(assertStatus(await nurse.call('GET', pathOf('acq', id))).change.delta, -1)
     })
   })
 })

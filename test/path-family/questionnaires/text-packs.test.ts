@@ -13,10 +13,10 @@ import { assertProblem, assertStatus, call } from '../../harness/clients/path-cl
 type Json = Record<string, unknown>
 
 describe('the definition of a questionnaire', () => {
-  const at = (id: string, query = '') => `/ehr/procedure/${id}/${id}.wizard.json${query}`
+  const pathOf = (id: string, query = '') => `/ehr/procedure/${id}/${id}.wizard.json${query}`
 
   it('is public: texts, options, and the address for answers', async () => {
-    const dsmq = assertStatus(await call('GET', at('dsmq')))
+    const dsmq = assertStatus(await call('GET', pathOf('dsmq')))
     assert.deepEqual([dsmq.id, dsmq.instrument, dsmq.language], ['dsmq', 'DSMQ', 'en'])
     assert.deepEqual([dsmq.textPack.id, dsmq.textPack.licensed], ['neutral', false])
     assert.deepEqual(dsmq.recallPeriod, { duration: 'P8W', label: 'The past 8 weeks' })
@@ -49,17 +49,17 @@ describe('the definition of a questionnaire', () => {
   })
 
   it('exists in Dutch, and for the other two questionnaires', async () => {
-    const dutch = assertStatus(await call('GET', at('dsmq', '?language=nl')))
+    const dutch = assertStatus(await call('GET', pathOf('dsmq', '?language=nl')))
     assert.deepEqual([dutch.language, dutch.pages[0].items[0].label], ['nl', 'Glucose meten'])
-    assert.equal(assertStatus(await call('GET', at('dsmq', '?language=fr'))).language, 'en')
-    assertProblem(await call('GET', at('dsmq', '?language=dutch')), 400, 'invalid-input')
-    const acq = assertStatus(await call('GET', at('acq')))
+    assert.equal(assertStatus(await call('GET', pathOf('dsmq', '?language=fr'))).language, 'en')
+    assertProblem(await call('GET', pathOf('dsmq', '?language=dutch')), 400, 'invalid-input')
+    const acq = assertStatus(await call('GET', pathOf('acq')))
     assert.deepEqual(
       acq.pages[0].items.map(({ required }: Json) => required),
       [true, true, true, true, true, false, false],
     )
     assert.deepEqual([acq.scale.length, acq.notRequired, acq.submit.body.version], [7, null, '{version}'])
-    const hads = assertStatus(await call('GET', at('hads')))
+    const hads = assertStatus(await call('GET', pathOf('hads')))
     const labels = hads.pages.flatMap(({ items }: { items: Json[] }) => items.map(({ label }) => label))
     assert.deepEqual(labels.slice(0, 4), ['A-1', 'D-1', 'A-2', 'D-2'])
   })

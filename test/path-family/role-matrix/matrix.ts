@@ -129,12 +129,12 @@ function matrix<Name>(
   async function idsFor({ kind, path }: Operation, once: boolean): Promise<Ids> {
     // A measurement's id parameter is also called compositionId.
     const isOwn = (name: string) => !(name in shared) || (name === 'compositionId' && isClassName(kind))
-    const own = pathParameterNames(path).find(isOwn)
-    if (own === undefined || !isClassName(kind))
+    const ownId = pathParameterNames(path).find(isOwn)
+    if (ownId === undefined || !isClassName(kind))
       return once ? cast.replaceRecord(shared, pathParameterNames(path).at(-1) ?? '') : shared
-    const record = (!once && records.get(kind)) || newRecord(kind, own)
+    const record = (!once && records.get(kind)) || newRecord(kind, ownId)
     if (!once) records.set(kind, record)
-    return { ...shared, [own]: await record }
+    return { ...shared, [ownId]: await record }
   }
 
   /** A record with a former version. @returns the parameter of its path: its id, or a natural key */

@@ -30,8 +30,8 @@ describe('refusals of operations whose path names no EHR', () => {
     const { patient } = own
     const topicId = assertStatus(await patient.call('POST', chat, { title: 'x', text: 'y' }), 201).id
     const messageId = assertStatus(await patient.call('POST', `${chat}/${topicId}`, { text: 'z' }), 201).id
-    const about = { type: 'careplan', id: place.carePlanId, topicId, messageId }
-    ids = { ...about, mvUid: patient.mvUid, eventId: 'fall' }
+    const values = { type: 'careplan', id: place.carePlanId, topicId, messageId }
+    ids = { ...values, mvUid: patient.mvUid, eventId: 'fall' }
   })
 
   function bodyOf({ body }: Operation): unknown {

@@ -20,13 +20,13 @@ describe('a type that was deleted', () => {
   })
 
   const newName = () => `t-${randomUUID()}`
-  const at = (type: string, family = 'data') => `/data/type/${family}/${type}`
+  const pathOf = (type: string, family = 'data') => `/data/type/${family}/${type}`
   const add = async (type: string, more: object, family = 'data'): Promise<Shown> => {
     const body = { type, name: 'Of a test', ...more }
     return assertStatus(await modeller.call('POST', `/data/type/${family}`, body), 201)
   }
   const remove = async (type: string, family = 'data') =>
-    assertStatus(await modeller.call('DELETE', at(type, family)), 204)
+    assertStatus(await modeller.call('DELETE', pathOf(type, family)), 204)
   const measurement = (dataType: string, value: unknown, more: object = {}) => ({
     carePlanId,
     dataType,
@@ -44,12 +44,12 @@ describe('a type that was deleted', () => {
     await remove(type)
     const again = await add(type, { ...number, unit: 'g' })
     assert.equal(again.version, 3)
-    assertProblem(await modeller.call('GET', `${at(type)}?version=2`), 404, 'not-found')
+    assertProblem(await modeller.call('GET', `${pathOf(type)}?version=2`), 404, 'not-found')
     const href = await storeOne(measurement(type, 5))
     const next = { type, name: 'Weight', ...number, unit: 'g' }
-    assertStatus(await modeller.call('PUT', at(type), next, { 'if-match': '"3"' }))
+    assertStatus(await modeller.call('PUT', pathOf(type), next, { 'if-match': '"3"' }))
     assertProblem(
-      await modeller.call('PUT', at(type), next, { 'if-match': '"1"' }),
+      await modeller.call('PUT', pathOf(type), next, { 'if-match': '"1"' }),
       412,
       'precondition-failed',
     )
@@ -70,7 +70,7 @@ describe('a type that was deleted', () => {
       .collection<{ _id: string }>('types.data')
       .updateOne({ _id: type }, { $set: { version: 1 } })
     const href = await storeOne(measurement(type, 5))
-    assertStatus(await modeller.call('PUT', at(type), { type, name: 'Another', ...number }))
+    assertStatus(await modeller.call('PUT', pathOf(type), { type, name: 'Another', ...number }))
     assert.equal(assertStatus(await patient.call('PUT', href, measurement(type, 6))).value, 6)
   })
 
@@ -103,11 +103,11 @@ describe('a type that was deleted', () => {
     await add(type, { ...number, unit: 'kg' })
     const thresholds = { [type]: { valueHigh: 80, unit: 'kg' } }
     assertStatus(await patient.call('PUT', `careplan/${plan}/thresholds`, thresholds))
-    const unchanged = await modeller.call('GET', at(type), undefined, { 'if-none-match': '"1"' })
+    const unchanged = await modeller.call('GET', pathOf(type), undefined, { 'if-none-match': '"1"' })
     assert.equal(assertStatus(unchanged).used, true)
-    assertProblem(await modeller.call('DELETE', at(type)), 409, 'conflict')
+    assertProblem(await modeller.call('DELETE', pathOf(type)), 409, 'conflict')
     const next = { type, name: 'Another', ...number, unit: 'kg' }
-    const put = await modeller.call('PUT', at(type), next, { 'if-match': String(unchanged.etag) })
+    const put = await modeller.call('PUT', pathOf(type), next, { 'if-match': String(unchanged.etag) })
     assert.equal(assertStatus(put).version, 2)
   })
 
@@ -121,8 +121,8 @@ describe('a type that was deleted', () => {
       .collection<{ _id: string }>('plan.thresholds')
       .updateOne({ _id: plan }, { $set: { json: JSON.stringify({ [type]: { valueHigh: 80, unit: 'kg' } }) } })
     const steps = measurement('steps', 100, { carePlanId: plan })
-    const own = measurement(type, 90, { carePlanId: plan })
-    assert.equal(assertStatus(await store([steps, own])).items.length, 2)
+    const ownMeasurement = measurement(type, 90, { carePlanId: plan })
+    assert.equal(assertStatus(await store([steps, ownMeasurement])).items.length, 2)
     const graph = assertStatus(await patient.call('GET', `summary/medgraph?measures=${type}`))
     assert.deepEqual([graph.series.length, graph.series[0].bands], [1, []])
   })
@@ -136,10 +136,10 @@ describe('a type that was deleted', () => {
     const replace = async (device: object) =>
       assertStatus(await patient.call('PUT', href, measurement('steps', 100, { timestamp, device })))
     await replace(device)
-    assert.equal(assertStatus(await modeller.call('GET', at(type, 'device'))).used, true)
-    assertProblem(await modeller.call('DELETE', at(type, 'device')), 409, 'conflict')
+    assert.equal(assertStatus(await modeller.call('GET', pathOf(type, 'device'))).used, true)
+    assertProblem(await modeller.call('DELETE', pathOf(type, 'device')), 409, 'conflict')
     const retired = { type, name: 'Retired', retired: true }
-    assertStatus(await modeller.call('PUT', at(type, 'device'), retired))
+    assertStatus(await modeller.call('PUT', pathOf(type, 'device'), retired))
     const answer = await store(measurement('steps', 101, { device }))
     assert.deepEqual(assertProblemPlaces(answer, 422, 'rule-violated'), ['body.device.type'])
     await replace(device)

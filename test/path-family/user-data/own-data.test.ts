@@ -105,8 +105,8 @@ describe('a user’s own data', () => {
       const { objectId } = (await createClassClient(patient).post('Measurement', object).expect(201)).body
       const read = assertStatus(await patient.call('GET', `/ehr/${patient.ehrId}/measurement/${objectId}`))
       assert.deepEqual([read.value, read.name], [value, 'Of a test'])
-      const both = await createClassClient(patient).post('Measurement', { ...object, value: 1 })
-      assert.match(both.body.error, /value must be sent in exactly one field/)
+      const answer = await createClassClient(patient).post('Measurement', { ...object, value: 1 })
+      assert.match(answer.body.error, /value must be sent in exactly one field/)
     }
     const unknown = {
       dataType: 'nothing',
@@ -239,28 +239,28 @@ describe('a user’s own data', () => {
 
   it('are limited to the daily quota of their type, in both families: then 429 with the alternative', async () => {
     const dataType = await newType({ perDay: 3 })
-    const at = (hour: number, day = 10) =>
+    const timeOf = (hour: number, day = 10) =>
       steps({ dataType, value: hour, timestamp: `2026-06-${day}T0${hour}:00:00Z` })
-    assert.deepEqual(statuses(assertStatus(await store([at(0), at(1), at(0, 11)]))), [
+    assert.deepEqual(statuses(assertStatus(await store([timeOf(0), timeOf(1), timeOf(0, 11)]))), [
       'stored',
       'stored',
       'stored',
     ])
-    assert.deepEqual(statuses(assertStatus(await store([at(0), at(2), at(3), at(1, 11)]))), [
+    assert.deepEqual(statuses(assertStatus(await store([timeOf(0), timeOf(2), timeOf(3), timeOf(1, 11)]))), [
       'known',
       'stored',
       'refused',
       'stored',
     ])
-    const alone = await store(at(4))
+    const alone = await store(timeOf(4))
     assertProblem(alone, 429, 'too-many-requests')
     assert.match(alone.body.detail, /aggregates/)
     const object = { dataType, carePlanId, timestamp: parseDate('2026-06-10T05:00:00.000Z'), value: 1 }
     const { body } = await createClassClient(patient).post('Measurement', object)
     assert.deepEqual([body.code, /aggregates/.test(body.error)], [155, true])
-    const single = await patient.call('POST', `/ehr/${patient.ehrId}/measurement`, at(4))
+    const single = await patient.call('POST', `/ehr/${patient.ehrId}/measurement`, timeOf(4))
     assertProblem(single, 429, 'too-many-requests')
-    assertStatus(await store(at(4, 12)), 201)
+    assertStatus(await store(timeOf(4, 12)), 201)
   })
 
   it('stay within the quota in concurrent requests to the class family, like occurrences', async () => {

@@ -23,7 +23,8 @@ describe('types of data', () => {
   })
 
   const newName = () => `t-${randomUUID()}`
-  const at = (family: string, type?: string) => `/data/type/${family}${type === undefined ? '' : `/${type}`}`
+  const pathOf = (family: string, type?: string) =>
+    `/data/type/${family}${type === undefined ? '' : `/${type}`}`
   const dataType = (more: object = {}) => ({
     type: newName(),
     name: 'Peak flow at home',
@@ -31,7 +32,7 @@ describe('types of data', () => {
     unit: 'L/min',
     ...more,
   })
-  const add = (body: object, family = 'data', who = modeller) => who.call('POST', at(family), body)
+  const add = (body: object, family = 'data', who = modeller) => who.call('POST', pathOf(family), body)
 
   it('are not found by an unknown name, whatever the operation that names one in its path', async () => {
     const patient = await createPatient()
@@ -40,22 +41,22 @@ describe('types of data', () => {
     assert.ok(typeOperations.length > 10)
     for (const { id, method, path, body } of typeOperations) {
       const type = newName()
-      const at = path.replace('{mvUid}', patient.mvUid).replace(/\{\w+\}$/, type)
+      const typePath = path.replace('{mvUid}', patient.mvUid).replace(/\{\w+\}$/, type)
       const requestBody =
         method === 'post' ? occurrence : body && { ...(exampleOf(body as TSchema) as Shown), type }
       const caller = path.includes('{mvUid}') ? patient : modeller
-      const answer = await caller.call(method.toUpperCase(), at, requestBody)
+      const answer = await caller.call(method.toUpperCase(), typePath, requestBody)
       assert.equal(answer.status, 404, `${id}: ${JSON.stringify(answer.body)}`)
     }
   })
 
   it('include a dozen common built-in ones', async () => {
-    const { items } = assertStatus(await reader.call('GET', `${at('data')}?limit=1000`))
+    const { items } = assertStatus(await reader.call('GET', `${pathOf('data')}?limit=1000`))
     const usual = items.map(({ type }: Shown) => type)
     for (const type of ['steps', 'sleep', 'activity', 'pain', 'mood', 'peakflow', 'inr', 'waist'])
       assert.ok(usual.includes(type), type)
     assert.ok(usual.length >= 12)
-    const steps = assertStatus(await reader.call('GET', at('data', 'steps')))
+    const steps = assertStatus(await reader.call('GET', pathOf('data', 'steps')))
     const { createdAt, updatedAt, used, ...stepsType } = steps
     assert.deepEqual(stepsType, {
       type: 'steps',
@@ -72,8 +73,8 @@ describe('types of data', () => {
       version: 1,
     })
     for (const family of ['event', 'device'])
-      assert.ok(assertStatus(await reader.call('GET', at(family))).items.length >= 3, family)
-    assertProblem(await modeller.call('DELETE', at('data', 'steps')), 409, 'conflict')
+      assert.ok(assertStatus(await reader.call('GET', pathOf(family))).items.length >= 3, family)
+    assertProblem(await modeller.call('DELETE', pathOf('data', 'steps')), 409, 'conflict')
   })
 
   for (const [family, body] of [
@@ -87,26 +88,30 @@ describe('types of data', () => {
       const added = await add(definition, family)
       const storedType = assertStatus(added, 201)
       for (const [name, value] of Object.entries(definition)) assert.deepEqual(storedType[name], value, name)
-      assert.equal(added.headers.get('location'), at(family, definition.type))
+      assert.equal(added.headers.get('location'), pathOf(family, definition.type))
       assert.equal(added.etag, '"1"')
       assertProblem(await add(definition, family), 409, 'conflict')
-      assertProblem(await reader.call('PUT', at(family, definition.type), definition), 403, 'forbidden')
+      assertProblem(await reader.call('PUT', pathOf(family, definition.type), definition), 403, 'forbidden')
       const change = { ...definition, name: 'Another', texts: { nl: { name: 'Een andere' } } }
       const put = (ifMatch: string) =>
-        modeller.call('PUT', at(family, definition.type), change, { 'if-match': ifMatch })
+        modeller.call('PUT', pathOf(family, definition.type), change, { 'if-match': ifMatch })
       assert.equal(assertStatus(await put('"1"')).version, 2)
       assertProblem(await put('"1"'), 412, 'precondition-failed')
-      assertProblem(await modeller.call('PUT', at(family, 'other'), definition), 400, 'id-mismatch')
+      assertProblem(await modeller.call('PUT', pathOf(family, 'other'), definition), 400, 'id-mismatch')
       const read = async (query: string) =>
-        assertStatus(await reader.call('GET', at(family, definition.type) + query)).name
+        assertStatus(await reader.call('GET', pathOf(family, definition.type) + query)).name
       assert.deepEqual(
         [await read(''), await read('?version=1'), await read('?version=2')],
         ['Another', body.name, 'Another'],
       )
-      assertProblem(await reader.call('GET', `${at(family, definition.type)}?version=3`), 404, 'not-found')
-      assertProblem(await reader.call('DELETE', at(family, definition.type)), 403, 'forbidden')
-      assertStatus(await modeller.call('DELETE', at(family, definition.type)), 204)
-      assertProblem(await reader.call('GET', at(family, definition.type)), 404, 'not-found')
+      assertProblem(
+        await reader.call('GET', `${pathOf(family, definition.type)}?version=3`),
+        404,
+        'not-found',
+      )
+      assertProblem(await reader.call('DELETE', pathOf(family, definition.type)), 403, 'forbidden')
+      assertStatus(await modeller.call('DELETE', pathOf(family, definition.type)), 204)
+      assertProblem(await reader.call('GET', pathOf(family, definition.type)), 404, 'not-found')
     })
 
   it('are created once by concurrent requests, and for an Idempotency-Key', async () => {
@@ -115,13 +120,13 @@ describe('types of data', () => {
     assert.deepEqual(twice.map(({ status }) => status).sort(), [201, 409])
     const other = dataType()
     const key = { 'idempotency-key': randomUUID() }
-    for (let i = 0; i < 2; i++) assertStatus(await modeller.call('POST', at('data'), other, key), 201)
+    for (let i = 0; i < 2; i++) assertStatus(await modeller.call('POST', pathOf('data'), other, key), 201)
   })
 
   it('keep their unit and whether they are numeric, and limit only numeric values', async () => {
     const body = dataType()
     assertStatus(await add(body), 201)
-    const replace = (next: { type: string } & Shown) => modeller.call('PUT', at('data', next.type), next)
+    const replace = (next: { type: string } & Shown) => modeller.call('PUT', pathOf('data', next.type), next)
     for (const unit of ['L', undefined]) {
       const other = await replace({ ...body, unit })
       assert.deepEqual(assertProblemPlaces(other, 422, 'rule-violated'), ['body.unit'])
@@ -157,9 +162,9 @@ describe('types of data', () => {
         'body.type',
       ])
     for (const type of ['__proto__', 'X', 'a'.repeat(65)])
-      assertProblem(await reader.call('GET', at('data', type)), 400, 'invalid-input')
+      assertProblem(await reader.call('GET', pathOf('data', type)), 400, 'invalid-input')
     for (const type of ['constructor', 'tostring'])
-      assertProblem(await reader.call('GET', at('data', type)), 404, 'not-found')
+      assertProblem(await reader.call('GET', pathOf('data', type)), 404, 'not-found')
   })
 
   const doubled = Object.fromEntries(
@@ -209,7 +214,7 @@ describe('types of data', () => {
         places.every((place) => place.startsWith('body.schema')) && places.includes(`body.${path}`),
         String(places),
       )
-      assertProblem(await reader.call('GET', at('data', body.type)), 404, 'not-found')
+      assertProblem(await reader.call('GET', pathOf('data', body.type)), 404, 'not-found')
     })
 
   it('require a schema that is an object', async () => {

@@ -7,8 +7,8 @@ import { verifyAudit } from '../../../records/store/audit/verifier.ts'
 import { runTransaction } from '../../../records/store/documents/database.ts'
 
 const KEYS = ['the first', 'the second', 'the third'] as const
-const at = new Date('2026-01-01')
-const clock = () => at
+const time = new Date('2026-01-01')
+const clock = () => time
 
 const access: AuditedAccess = {
   requestId: '',
@@ -36,7 +36,7 @@ describe('records/audit across key changes', () => {
   }
   const change = (auditKey: string, formerAuditKey: string | undefined) =>
     runTransaction(engine, (session) =>
-      recordKeyChange(engine.db, session, { variables: ['AUDIT_KEY'], auditKey, formerAuditKey }, at),
+      recordKeyChange(engine.db, session, { variables: ['AUDIT_KEY'], auditKey, formerAuditKey }, time),
     )
   const verify = (key: string, ...before: string[]) => verifyAudit(engine.db, key, undefined, before)
 

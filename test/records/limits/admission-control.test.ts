@@ -151,8 +151,8 @@ describe('admission control', () => {
     }
     assert.ok((await workUntil(1_000)) >= 1_000)
     const other = async () => (await control.admit('other')).release()
-    const beside = await workUntil(3_000, other)
-    assert.ok(beside > 450 && beside < 600, `${beside}`)
+    const sharedWork = await workUntil(3_000, other)
+    assert.ok(sharedWork > 450 && sharedWork < 600, `${sharedWork}`)
     clock.nowMs += 1_000
     assert.equal(await step(), 0)
     await other()

@@ -30,15 +30,15 @@ describe('the store', () => {
   describe('create', () => {
     it('writes the document in Parse’s format', async () => {
       const note = await notes.create(subject, { ehrId: 'e', text: 't', dueDate: '2026-03-01' }, permissions)
-      const at = new Date(note.createdAt)
+      const time = new Date(note.createdAt)
       assert.deepEqual(await stored(note.id), {
         _id: note.id,
         ehrId: 'e',
         text: 't',
         dueDate: new Date('2026-03-01'),
         version: 1,
-        _created_at: at,
-        _updated_at: at,
+        _created_at: time,
+        _updated_at: time,
         _rperm: ['subject', 'role:plan-1-read'],
         _wperm: ['subject'],
       })

@@ -115,11 +115,11 @@ describe('npm run audit -- rekey', function suite() {
     await withDatabase(env.MONGODB_URI, async (db) => {
       const entries = await entriesOf(db).find({ type: 'audit.keys' }).sort({ _id: 1 }).toArray()
       const rekeyEntries = entries.map(({ _id, action, ids }) => ({ _id, action, ids }))
-      const both = { action: 'update', ids: ['AUDIT_KEY', 'KEY_ENCRYPTION_KEY'] }
+      const entry = { action: 'update', ids: ['AUDIT_KEY', 'KEY_ENCRYPTION_KEY'] }
       const last = ['2-0-000000000001', '3-0-000000000001']
       assert.deepEqual(
         rekeyEntries,
-        last.map((_id) => ({ _id, ...both })),
+        last.map((_id) => ({ _id, ...entry })),
       )
     })
   })

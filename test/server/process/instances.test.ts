@@ -92,9 +92,9 @@ describe('instances on one database', function suite() {
   })
 
   it('send the changes of all in the order of their writes, and resume where the other one stopped', async () => {
-    const at = `/ehr/${patient.ehrId}/changes`
-    const here = await openEventSource(patient, at, { url: one.url })
-    const there = await openEventSource(patient, at, { url: other.url })
+    const path = `/ehr/${patient.ehrId}/changes`
+    const ownStream = await openEventSource(patient, path, { url: one.url })
+    const otherStream = await openEventSource(patient, path, { url: other.url })
     const live = [
       await subscribeBySdk(nurse, 'BodyWeight', (query) => query, one.url),
       await subscribeBySdk(nurse, 'BodyWeight', (query) => query, other.url),
@@ -111,11 +111,11 @@ describe('instances on one database', function suite() {
     for (const { next } of live)
       for (const weight of weights) assert.equal((await next())[1].get('weight'), weight)
     const ids: unknown[] = []
-    for (const _ of weights) ids.push((await here.next()).id)
-    for (const id of ids) assert.equal((await there.next()).id, id)
-    const resumed = await openEventSource(patient, at, { url: other.url, after: String(ids[0]) })
+    for (const _ of weights) ids.push((await ownStream.next()).id)
+    for (const id of ids) assert.equal((await otherStream.next()).id, id)
+    const resumed = await openEventSource(patient, path, { url: other.url, after: String(ids[0]) })
     for (const id of ids.slice(1)) assert.equal((await resumed.next()).id, id)
-    for (const source of [here, there, resumed, ...live]) source.close()
+    for (const source of [ownStream, otherStream, resumed, ...live]) source.close()
   })
 
   it('warn in the log that there are others, if nobody has told them', async () => {
@@ -148,9 +148,9 @@ describe('instances on one database', function suite() {
     other.child.kill('SIGTERM')
     assert.equal(await other.ended, 0)
     for (const one of [source, { close }]) one.close()
-    const about = { ehrId: patient.ehrId, type: 'BodyWeight', action: 'read', ids: { $in: writtenIds } }
+    const filter = { ehrId: patient.ehrId, type: 'BodyWeight', action: 'read', ids: { $in: writtenIds } }
     for (const { mvUid: userId } of [patient, nurse]) {
-      const entries = service.db.collection('audit.entries').find({ ...about, userId })
+      const entries = service.db.collection('audit.entries').find({ ...filter, userId })
       const heard = (await entries.toArray())
         .flatMap(({ ids }) => ids)
         .filter((id) => writtenIds.includes(id))

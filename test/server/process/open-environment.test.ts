@@ -229,8 +229,8 @@ describe('the open test environment', function suite() {
     const where = encodeURIComponent(JSON.stringify({ subjectId }))
     const [ehr, ...others] = (await send('GET', `/1/classes/Ehr?where=${where}`)).body.results ?? []
     assert.deepEqual([ehr, others.length], [{ ...(ehr as Json), subjectId, pending: false, version: 1 }, 0])
-    const own = (await send('GET', `/1/users/${subjectId}`, undefined, sessionOf(signUp.body))).body
-    assert.equal(own.ehrId, (ehr as Json).objectId)
+    const ownUser = (await send('GET', `/1/users/${subjectId}`, undefined, sessionOf(signUp.body))).body
+    assert.equal(ownUser.ehrId, (ehr as Json).objectId)
     const login = await send('POST', '/Login', account)
     assert.equal(login.status, 200)
     assert.match(login.body.sessionToken ?? '', /^r:/)

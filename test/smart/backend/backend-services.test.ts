@@ -129,22 +129,22 @@ describe('a backend service', () => {
   })
 
   it('loses its tokens with the key of its system, with its scopes, and with its registration', async () => {
-    const own = await createBackendService(['system/Patient.rs', 'system/Observation.rs'])
-    const { admin, id } = own.app
-    const as = await own.logIn('system/Patient.rs system/Observation.rs')
+    const ownService = await createBackendService(['system/Patient.rs', 'system/Observation.rs'])
+    const { admin, id } = ownService.app
+    const as = await ownService.logIn('system/Patient.rs system/Observation.rs')
     const registration = assertStatus(await admin.call('GET', `/auth/app/${id}`))
     const { id: _, createdAt: __, ...fields } = registration
     const fewer = { ...fields, scopes: ['system/Observation.rs'] }
     assertStatus(await admin.call('PUT', `/auth/app/${id}`, fewer))
     assertStatus(await as('GET', '/fhir/R4/Patient'), 403)
     assertStatus(await as('GET', '/fhir/R4/Observation'))
-    assertStatus(await admin.call('POST', `/auth/system/${own.system.id}/key`))
+    assertStatus(await admin.call('POST', `/auth/system/${ownService.system.id}/key`))
     assertStatus(await as('GET', '/fhir/R4/Observation'), 401)
-    const again = await own.logIn('system/Observation.rs')
+    const again = await ownService.logIn('system/Observation.rs')
     assertStatus(await again('GET', '/fhir/R4/Observation'))
-    assertStatus(await admin.call('POST', `/auth/system/${own.system.id}/revoke`), 204)
+    assertStatus(await admin.call('POST', `/auth/system/${ownService.system.id}/revoke`), 204)
     assertStatus(await again('GET', '/fhir/R4/Observation'), 401)
-    assert.equal((await own.requestToken('system/Observation.rs')).body.error, 'unauthorized_client')
+    assert.equal((await ownService.requestToken('system/Observation.rs')).body.error, 'unauthorized_client')
     const as2 = await backend.logIn('system/Patient.rs')
     assertStatus(await as2('GET', '/fhir/R4/Patient'))
     const removed = await createBackendService(['system/Patient.rs'])

@@ -21,8 +21,8 @@ describe('indexes', () => {
 
   it('count the keys of a range without reading documents', async () => {
     await things.createIndex({ group: 1, at: -1 })
-    const at = (i: number) => new Date(i * 1000)
-    await things.insertMany(Array.from({ length: 500 }, (_, i) => ({ group: i % 5, at: at(i), n: i })))
+    const timeOf = (i: number) => new Date(i * 1000)
+    await things.insertMany(Array.from({ length: 500 }, (_, i) => ({ group: i % 5, at: timeOf(i), n: i })))
     const explainCount = async (query: Document, more: Document = {}) => {
       const count = { count: 'things', query, ...more }
       const { queryPlanner, executionStats } = await engine.db.command({ explain: count })
@@ -33,7 +33,7 @@ describe('indexes', () => {
       const { totalKeysExamined, totalDocsExamined } = executionStats
       return [winningPlan.inputStage?.stage, n, totalKeysExamined, totalDocsExamined]
     }
-    const range = { group: 3, at: { $gte: at(100), $lt: at(400) } }
+    const range = { group: 3, at: { $gte: timeOf(100), $lt: timeOf(400) } }
     assert.deepEqual(await explainCount(range), ['COUNT_SCAN', 60, 60, 0])
     assert.deepEqual(await explainCount({ group: { $gt: 1 } }), ['COUNT_SCAN', 300, 300, 0])
     assert.deepEqual(await explainCount({ group: { $in: [1, 4, 9] } }), ['COUNT_SCAN', 200, 200, 0])
@@ -115,14 +115,14 @@ describe('indexes', () => {
       n: i % 7,
     }))
     await things.insertMany(documents)
-    const of = (id: number) => documents.filter(({ who }) => who.id === id)
+    const documentsOf = (id: number) => documents.filter(({ who }) => who.id === id)
     assert.deepEqual(await plan({ 'who.id': 1 }), ['c', 20])
     assert.deepEqual(await plan({ 'who.id': 1, at: { $gte: new Date(50_000) } }), ['c', 3])
     for (const direction of [1, -1] as const) {
       const { queryPlanner } = await things.find({ 'who.id': 2 }).sort({ at: direction }).explain()
       assert.equal(queryPlanner.winningPlan.stage, 'FETCH')
       const found = await things.find({ 'who.id': 2 }).sort({ at: direction }).toArray()
-      const times = of(2)
+      const times = documentsOf(2)
         .map(({ at }) => at.getTime())
         .sort((a, b) => (a - b) * direction)
       assert.deepEqual(
@@ -186,13 +186,13 @@ describe('indexes', () => {
 
   it('answer covered queries from keys alone, except ambiguous keys', async () => {
     await things.createIndex({ who: 1, at: -1, n: 1 })
-    const at = new Date(1000)
+    const time = new Date(1000)
     await things.insertMany([
-      { who: 'a', at, n: 1, name: 'x' },
+      { who: 'a', at: time, n: 1, name: 'x' },
       { who: 'a', at: new Date(0), n: -2.5 },
       { who: 'a', at: new Date(-1), n: 2 ** 40 },
-      { who: 'b', at, n: 3 },
-      { who: 'c', at },
+      { who: 'b', at: time, n: 3 },
+      { who: 'c', at: time },
     ])
     const projection = { _id: 0, at: 1, n: 1 }
     const planOf = async (filter: Document, fields: Document = projection) => {
@@ -201,12 +201,12 @@ describe('indexes', () => {
       return [queryPlanner.winningPlan.stage, executionStats.totalDocsExamined, await cursor.toArray()]
     }
     const newest = [
-      { at, n: 1 },
+      { at: time, n: 1 },
       { at: new Date(0), n: -2.5 },
       { at: new Date(-1), n: 2 ** 40 },
     ]
     assert.deepEqual(await planOf({ who: 'a' }), ['PROJECTION_COVERED', 0, newest])
-    assert.deepEqual(await planOf({ who: 'a', at: { $gte: at } }), [
+    assert.deepEqual(await planOf({ who: 'a', at: { $gte: time } }), [
       'PROJECTION_COVERED',
       0,
       newest.slice(0, 1),
@@ -214,18 +214,18 @@ describe('indexes', () => {
     assert.deepEqual(await planOf({ who: { $in: ['a', 'b'] } }), [
       'PROJECTION_COVERED',
       0,
-      [...newest, { at, n: 3 }],
+      [...newest, { at: time, n: 3 }],
     ])
-    assert.deepEqual(await planOf({ who: 'c' }), ['PROJECTION_COVERED', 1, [{ at }]])
+    assert.deepEqual(await planOf({ who: 'c' }), ['PROJECTION_COVERED', 1, [{ at: time }]])
     const renamed = { _id: 0, t: '$at', v: '$n' }
     const newestRenamed = newest.map((one) => ({ t: one.at, v: one.n }))
     assert.deepEqual(await planOf({ who: 'a' }, renamed), ['PROJECTION_COVERED', 0, newestRenamed])
-    assert.deepEqual(await planOf({ who: 'c' }, renamed), ['PROJECTION_COVERED', 1, [{ t: at }]])
+    assert.deepEqual(await planOf({ who: 'c' }, renamed), ['PROJECTION_COVERED', 1, [{ t: time }]])
     assert.deepEqual((await planOf({ who: 'a' }, { _id: 0, v: '$n', t: '$at' }))[0], 'FETCH')
     assert.deepEqual((await planOf({ who: 'a' }, { _id: 0, t: { $toLong: '$at' } }))[0], 'FETCH')
     assert.deepEqual((await planOf({ who: 'a' }, { _id: 0, name: 1 }))[0], 'FETCH')
     assert.deepEqual((await planOf({ who: 'a' }, { at: 1 }))[0], 'FETCH')
-    await things.insertOne({ who: 'a', at, n: new Double(7) })
+    await things.insertOne({ who: 'a', at: time, n: new Double(7) })
     await engine.restart()
     things = engine.db.collection('things')
     const exact = await things.find({ who: 'a', n: 7 }, { projection, promoteValues: false }).toArray()

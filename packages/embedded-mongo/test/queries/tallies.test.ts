@@ -5,7 +5,7 @@ import type { Collection, Document } from 'mongodb'
 import { engineOfBlock } from '../../testing.ts'
 
 const who = ['ann', 'ben', 'carol', 'dave', 'eve', 'finn']
-const some = (seed: number): string[] => who.filter((_, i) => (seed >> i) & 1)
+const selection = (seed: number): string[] => who.filter((_, i) => (seed >> i) & 1)
 
 describe('counts by the array with which an index begins', function suite() {
   this.timeout(60_000)
@@ -16,7 +16,7 @@ describe('counts by the array with which an index begins', function suite() {
     things = engine.db.collection('things')
     await things.createIndex({ who: 1, at: -1 })
     await things.insertMany(
-      Array.from({ length: 300 }, (_, i) => ({ _id: i, who: some((i % 62) + 1), at: i % 7 })),
+      Array.from({ length: 300 }, (_, i) => ({ _id: i, who: selection((i % 62) + 1), at: i % 7 })),
     )
   })
 
@@ -24,7 +24,7 @@ describe('counts by the array with which an index begins', function suite() {
   const assertCounts = async () => {
     const all = await things.find({}, { hint: { $natural: 1 }, projection: { who: 1 } }).toArray()
     for (let seed = 1; seed < 64; seed += 3) {
-      const names = [...some(seed), null, 'nobody']
+      const names = [...selection(seed), null, 'nobody']
       const found = all.filter((thing) => [thing.who ?? null].flat().some((name) => names.includes(name)))
       const filter = { who: { $in: names } }
       assert.equal(await things.countDocuments(filter), found.length, JSON.stringify(filter))
@@ -90,7 +90,7 @@ describe('counts by the array with which an index begins', function suite() {
   it('are right for an index that is built later, also with concurrent writes', async () => {
     await things.dropIndexes()
     const some500 = (from: number) =>
-      Array.from({ length: 500 }, (_, i) => ({ _id: from + i, who: some(((from + i) % 62) + 1), at: i }))
+      Array.from({ length: 500 }, (_, i) => ({ _id: from + i, who: selection(((from + i) % 62) + 1), at: i }))
     await things.insertMany(some500(1000))
     await things.createIndex({ who: 1, at: -1 })
     await things.deleteMany({ at: 5 })

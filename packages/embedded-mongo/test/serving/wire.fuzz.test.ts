@@ -153,9 +153,9 @@ describe(`wire protocol (SEED=${seed})`, () => {
 
   it('survives every single changed byte of a command', async () => {
     const find = command({ find: 'kept', filter: { n: { $in: [1, 'x'] } }, limit: 1, $db: 'test' })
-    for (let at = 0; at < find.length; at++) {
+    for (let position = 0; position < find.length; position++) {
       const socket = await dial(engine)
-      socket.write(find.map((byte, index) => (index === at ? byte ^ 0xff : byte)))
+      socket.write(find.map((byte, index) => (index === position ? byte ^ 0xff : byte)))
       await Promise.race([answerOf(socket), once(socket, 'close'), sleep(20)])
       socket.destroy()
     }
@@ -191,9 +191,10 @@ describe(`wire protocol (SEED=${seed})`, () => {
     it(`refuses BSON's undefined in ${where}`, async () => {
       const bytes = command({ ...commandBody, $db: 'test' })
       // The only null in the message: its type, then its name.
-      const at = ['a', '0', 'b'].map((name) => bytes.indexOf(`\n${name}\0`)).find((found) => found > 0) ?? -1
-      assert.ok(at > 0)
-      bytes[at] = 6
+      const position =
+        ['a', '0', 'b'].map((name) => bytes.indexOf(`\n${name}\0`)).find((found) => found > 0) ?? -1
+      assert.ok(position > 0)
+      bytes[position] = 6
       const socket = await dial(engine)
       socket.write(bytes)
       const { code, writeErrors } = await answerOf(socket)

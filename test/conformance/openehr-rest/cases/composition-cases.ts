@@ -277,12 +277,12 @@ const read: ConformanceCase[] = [
     run: async (fixture) => {
       const { ehrId, uid, versioned } = await createComposition(fixture)
       const [first] = (await fixture.rest('GET', `${versioned}/revision_history`)).body.items
-      const at = first.audits[0].time_committed.value
+      const committedAt = first.audits[0].time_committed.value
       await update(fixture, ehrId, uid)
       for (const headers of [{}, { accept: asXml.accept }]) {
         assertStatuses(await fixture.rest('GET', atTime(versioned, inDays(-1)), undefined, headers), 404)
         for (const [time, of] of [
-          [at, uid],
+          [committedAt, uid],
           [inDays(0), withVersion(uid, 2)],
         ]) {
           const found = await fixture.rest('GET', atTime(versioned, time), undefined, headers)

@@ -153,17 +153,17 @@ const reads: ConformanceCase[] = [
     does: 'shows the directory at a time; an empty time means now',
     run: async (fixture) => {
       const { ehrId, path, uid } = await createDirectory(fixture)
-      const at = (time: string, of = path) =>
+      const readAt = (time: string, of = path) =>
         fixture.rest('GET', `${of}?version_at_time=${encodeURIComponent(time)}`)
       const between = new Date().toISOString()
       await new Promise((resolve) => setTimeout(resolve, 5))
       assertStatuses(await put(fixture, ehrId, tree(), uid), 200)
       const now = new Date(Date.now() + 1000).toISOString()
-      assert.equal((await at(between)).body.uid.value, uid)
-      for (const time of [now, '']) assert.equal((await at(time)).body.uid.value, withVersion(uid, 2))
+      assert.equal((await readAt(between)).body.uid.value, uid)
+      for (const time of [now, '']) assert.equal((await readAt(time)).body.uid.value, withVersion(uid, 2))
       const empty = `/ehr/${await createEhr(fixture)}/directory`
-      for (const time of [now, '']) assertStatuses(await at(time, empty), 404)
-      assertStatuses(await at(now, `/ehr/${randomUUID()}/directory`), 404)
+      for (const time of [now, '']) assertStatuses(await readAt(time, empty), 404)
+      assertStatuses(await readAt(now, `/ehr/${randomUUID()}/directory`), 404)
     },
   },
   {
@@ -183,7 +183,7 @@ const reads: ConformanceCase[] = [
     does: 'shows the folder at a path of names',
     run: async (fixture) => {
       const { path, uid } = await createDirectory(fixture, tree())
-      const at = (folderPath: string) =>
+      const pathOf = (folderPath: string) =>
         fixture.rest('GET', `${path}/${uid}?path=${encodeURIComponent(folderPath)}`)
       const expected: [string, string][] = [
         ['/', 'root'],
@@ -196,9 +196,10 @@ const reads: ConformanceCase[] = [
         ['/hospital/summary_z', 'summary_z'],
         [`/${SPECIAL}`, SPECIAL],
       ]
-      for (const [folderPath, name] of expected) assert.equal((await at(folderPath)).body.name.value, name)
+      for (const [folderPath, name] of expected)
+        assert.equal((await pathOf(folderPath)).body.name.value, name)
       for (const unknown of ['/unknown', '/emergency/unknown', `/${randomUUID()}`])
-        assertStatuses(await at(unknown), 404)
+        assertStatuses(await pathOf(unknown), 404)
     },
   },
 ]

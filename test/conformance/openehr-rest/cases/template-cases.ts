@@ -6,7 +6,7 @@ import { assertStatuses, type ConformanceArea, type ConformanceCase, createEhr }
 
 const TEMPLATES = '/definition/template/adl1.4'
 const FLAT = 'application/openehr.wt.flat+json'
-const at = (template: string, more = '') => `${TEMPLATES}/${encodeURIComponent(template)}${more}`
+const pathOf = (template: string, more = '') => `${TEMPLATES}/${encodeURIComponent(template)}${more}`
 const newTemplate = () => Buffer.from(createTemplateXml(`Pressure ${randomUUID()}`))
 
 const templates: ConformanceCase[] = [
@@ -47,12 +47,12 @@ const templates: ConformanceCase[] = [
         { accept: 'application/xml' },
         { 'content-type': 'application/xml' },
       ]) {
-        const { status, body } = await rest('GET', at(template), undefined, headers)
+        const { status, body } = await rest('GET', pathOf(template), undefined, headers)
         assert.equal(status, 200)
         assert.match(body, /<template/)
       }
       for (const accept of ['application/json', 'application/openehr.wt+json']) {
-        const { status, body } = await rest('GET', at(template), undefined, { accept })
+        const { status, body } = await rest('GET', pathOf(template), undefined, { accept })
         assert.deepEqual([status, body.templateId], [200, template])
       }
     },
@@ -79,11 +79,11 @@ const templates: ConformanceCase[] = [
     does: 'generates example compositions in each format, which it accepts',
     run: async (fixture) => {
       const { rest, template } = fixture
-      const json = await rest('GET', at(template, '/example'), undefined, { accept: 'application/json' })
+      const json = await rest('GET', pathOf(template, '/example'), undefined, { accept: 'application/json' })
       assert.equal(json.body.archetype_details.template_id.value, template)
-      const xml = await rest('GET', at(template, '/example'), undefined, { accept: 'application/xml' })
+      const xml = await rest('GET', pathOf(template, '/example'), undefined, { accept: 'application/xml' })
       assert.ok(xml.body.includes(template))
-      const flat = await rest('GET', at(template, '/example'), undefined, { accept: FLAT })
+      const flat = await rest('GET', pathOf(template, '/example'), undefined, { accept: FLAT })
       assert.ok(Object.keys(flat.body).some((key) => key.endsWith('category|code')))
       const ehrId = await createEhr(fixture)
       assertStatuses(await rest('POST', `/ehr/${ehrId}/composition`, json.body), 201)

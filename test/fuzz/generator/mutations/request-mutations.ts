@@ -187,10 +187,10 @@ const withHeaders = (ask: FuzzRequest, more: Headers): FuzzRequest => ({
 
 function mutatePath(path: string, random: Random): string {
   const parts = path.split('/')
-  const at = random.int(1, parts.length - 1)
+  const position = random.int(1, parts.length - 1)
   const paths = [`/${path}`, `${path}/`, path.toUpperCase(), `${path}%20`, `/.${path}`, `${path};a=b`]
   if (random.chance(0.3)) return random.pick(paths)
-  return parts.map((part, i) => (i === at ? random.pick(PATH_SEGMENTS) : part)).join('/')
+  return parts.map((part, i) => (i === position ? random.pick(PATH_SEGMENTS) : part)).join('/')
 }
 
 /** Compresses the body, or only claims to. */

@@ -80,8 +80,8 @@ export function mutateValue(value: unknown, random: Random): unknown {
   if (isFields(value) && Object.keys(value).length > 0 && random.chance(0.9))
     return mutateFields(value, random)
   if (Array.isArray(value) && value.length > 0 && random.chance(0.7)) {
-    const at = random.int(0, value.length - 1)
-    return value.map((item, i) => (i === at ? mutateValue(item, random) : item))
+    const position = random.int(0, value.length - 1)
+    return value.map((item, i) => (i === position ? mutateValue(item, random) : item))
   }
   return random.weighted<() => unknown>([
     [6, () => pickNaughtyValue(random)],

@@ -38,8 +38,11 @@ export const exampleObject = (name: ClassName): Json =>
 /** The same with another natural key, since an EHR has each natural key once. */
 export function withOtherKey(name: ClassName, values: Json): Json {
   const { naturalKey } = classKindOf(name)
-  const own = (naturalKey?.fields ?? []).filter((field) => field in values)
-  return { ...values, ...Object.fromEntries(own.map((field) => [field, `${values[field]} ${++others}`])) }
+  const keyFields = (naturalKey?.fields ?? []).filter((field) => field in values)
+  return {
+    ...values,
+    ...Object.fromEntries(keyFields.map((field) => [field, `${values[field]} ${++others}`])),
+  }
 }
 let others = 0
 

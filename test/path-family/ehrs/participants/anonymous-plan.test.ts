@@ -51,9 +51,9 @@ describe('an anonymous care plan', function suite() {
     assertStatus(await patient.call('PUT', `/profile/${patient.mvUid}`, profile))
     const black = sharp({ create: { width: 8, height: 8, channels: 3, background: 'black' } })
     const png = { 'content-type': 'image/png' }
-    const at = `/profile/${patient.mvUid}/picture`
-    assertStatus(await patient.call('POST', at, await black.png().toBuffer(), png), 201)
-    picture = assertStatus(await patient.call('GET', at))
+    const path = `/profile/${patient.mvUid}/picture`
+    assertStatus(await patient.call('POST', path, await black.png().toBuffer(), png), 201)
+    picture = assertStatus(await patient.call('GET', path))
     const careplanId = await createPlan(patient, { anonymous: true })
     const goalId = await createGoal(patient, careplanId)
     const taskId = await createTask(patient, careplanId, goalId)
@@ -80,11 +80,11 @@ describe('an anonymous care plan', function suite() {
 
   /** The ids for an operation; the patient creates records that do not exist yet. */
   async function idsFor({ kind, path }: Operation): Promise<Ids> {
-    const own = pathParameterNames(path).find((name) => !(name in ids) && name !== 'mvUid')
-    if (own === undefined || !isClassName(kind)) return ids
+    const ownId = pathParameterNames(path).find((name) => !(name in ids) && name !== 'mvUid')
+    if (ownId === undefined || !isClassName(kind)) return ids
     const object: Body = withOtherKey(kind, { ...parentIdsOf(kind, ids), ...exampleObject(kind) })
     const { objectId } = (await byClass(patient).post(kind, object).expect(201)).body
-    return { ...ids, [own]: own in object ? encodeURIComponent(String(object[own])) : objectId }
+    return { ...ids, [ownId]: ownId in object ? encodeURIComponent(String(object[ownId])) : objectId }
   }
 
   function bodyOf({ body, path }: Operation): unknown {

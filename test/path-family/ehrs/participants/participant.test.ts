@@ -18,7 +18,7 @@ import { waitUntil } from '../../../harness/wait.ts'
 const classesFor = ({ sessionToken }: Person) =>
   createClassClient({ headers: { ...apiKeys(), 'X-Parse-Session-Token': sessionToken } })
 
-const at = (ms: number): string => new Date(Date.now() + ms).toISOString()
+const timeOf = (ms: number): string => new Date(Date.now() + ms).toISOString()
 
 describe('participants', () => {
   let patient: Patient
@@ -106,16 +106,16 @@ describe('participants', () => {
     const added = await add(named, { access: 'WRITE' })
     assert.equal(added.name, NAME)
     await add(manager, { access: 'MANAGE' })
-    const own = `${path()}/${added.participationId}`
+    const ownPath = `${path()}/${added.participationId}`
     for (const [who, name] of [
       [patient, NAME],
       [manager, NAME],
       [named, null],
     ] as const) {
       const [first] = assertStatus(await who.call('GET', path())).items
-      assert.deepEqual([first.name, assertStatus(await who.call('GET', own)).name], [name, name])
+      assert.deepEqual([first.name, assertStatus(await who.call('GET', ownPath)).name], [name, name])
     }
-    assert.equal(assertStatus(await patient.call('PUT', own, { access: 'READ' })).name, NAME)
+    assert.equal(assertStatus(await patient.call('PUT', ownPath, { access: 'READ' })).name, NAME)
     const plan = assertStatus(await patient.call('GET', planPath()))
     assertStatus(await patient.call('PUT', planPath(), { name: plan.name, anonymous: true }))
     for (const who of [patient, manager])
@@ -132,20 +132,20 @@ describe('participants', () => {
     const body = { mvUid: colleague.mvUid, access: 'READ' }
     assertProblem(await nurse.call('POST', `${planPath()}/goal`, goal), 403, 'forbidden')
     assertProblem(await nurse.call('POST', path(), body), 403, 'forbidden')
-    const own = `${path()}/${participationId}`
-    assertProblem(await nurse.call('PUT', own, { access: 'WRITE' }), 403, 'forbidden')
-    assertProblem(await nurse.call('DELETE', own), 403, 'forbidden')
+    const ownPath = `${path()}/${participationId}`
+    assertProblem(await nurse.call('PUT', ownPath, { access: 'WRITE' }), 403, 'forbidden')
+    assertProblem(await nurse.call('DELETE', ownPath), 403, 'forbidden')
     assertStatus(await nurse.call('GET', path()))
 
-    assertStatus(await patient.call('PUT', own, { access: 'WRITE' }))
+    assertStatus(await patient.call('PUT', ownPath, { access: 'WRITE' }))
     assertStatus(await nurse.call('POST', `${planPath()}/goal`, goal), 201)
     await classesFor(nurse)
       .post('Goal', { ehrId: patient.ehrId, carePlanId: planId, ...goal })
       .expect(201)
     assertProblem(await nurse.call('POST', path(), body), 403, 'forbidden')
-    assertProblem(await nurse.call('PUT', own, { access: 'MANAGE' }), 403, 'forbidden')
+    assertProblem(await nurse.call('PUT', ownPath, { access: 'MANAGE' }), 403, 'forbidden')
 
-    assertStatus(await patient.call('PUT', own, { access: 'MANAGE' }))
+    assertStatus(await patient.call('PUT', ownPath, { access: 'MANAGE' }))
     assertStatus(await nurse.call('POST', `${planPath()}/goal`, goal), 201)
     await classesFor(nurse).put('CarePlan', planId, { name: 'Other' }).expect(200)
     const added = assertStatus(await nurse.call('POST', path(), body), 201).participationId
@@ -156,10 +156,10 @@ describe('participants', () => {
     assertProblem(await nurse.call('POST', `/ehr/${patient.ehrId}/careplan`, { name: 'x' }), 403, 'forbidden')
     assertProblem(await nurse.call('DELETE', `/med/ehr/${patient.ehrId}`), 403, 'forbidden')
 
-    assertStatus(await nurse.call('PUT', own, { access: 'WRITE' }))
+    assertStatus(await nurse.call('PUT', ownPath, { access: 'WRITE' }))
     assertStatus(await nurse.call('POST', `${planPath()}/goal`, goal), 201)
     assertProblem(await nurse.call('POST', path(), body), 403, 'forbidden')
-    assertStatus(await patient.call('PUT', own, { access: 'READ' }))
+    assertStatus(await patient.call('PUT', ownPath, { access: 'READ' }))
     assertProblem(await nurse.call('POST', `${planPath()}/goal`, goal), 403, 'forbidden')
   })
 
@@ -177,11 +177,13 @@ describe('participants', () => {
   })
 
   it('have access from the start to the end of their participation', async () => {
-    const { participationId } = await add(nurse, { start: at(2500) })
+    const { participationId } = await add(nurse, { start: timeOf(2500) })
     assertProblem(await nurse.call('GET', planPath()), 404, 'not-found')
     await waitUntil(async () => (await nurse.call('GET', planPath())).status === 200)
     await classesFor(nurse).get('CarePlan', planId).expect(200)
-    assertStatus(await patient.call('PUT', `${path()}/${participationId}`, { access: 'READ', end: at(1000) }))
+    assertStatus(
+      await patient.call('PUT', `${path()}/${participationId}`, { access: 'READ', end: timeOf(1000) }),
+    )
     await waitUntil(async () => (await nurse.call('GET', planPath())).status === 404)
     assert.equal((await classesFor(nurse).get('CarePlan', planId)).status, 404)
     const participation = assertStatus(await patient.call('GET', `${path()}/${participationId}`))
@@ -191,8 +193,8 @@ describe('participants', () => {
     assertStatus(
       await patient.call('PUT', `${path()}/${participationId}`, {
         access: 'READ',
-        end: at(-1000),
-        start: at(-9000),
+        end: timeOf(-1000),
+        start: timeOf(-9000),
       }),
     )
     assertProblem(await nurse.call('GET', planPath()), 404, 'not-found')
@@ -211,7 +213,7 @@ describe('participants', () => {
     const codes = async (body: object) =>
       assertProblem(await patient.call('POST', path(), { access: 'READ', ...body }), 422, 'rule-violated')
     assert.deepEqual(await codes({ mvUid: patient.mvUid }), ['subject'])
-    const backwards = { start: at(2000), end: at(1000) }
+    const backwards = { start: timeOf(2000), end: timeOf(1000) }
     assert.deepEqual(await codes({ mvUid: 'nobody1234', ...backwards }), ['order', 'user'])
     assert.deepEqual(await codes({ mvUid: nurse.mvUid, ...backwards }), ['order'])
     assert.deepEqual(await codes({ mvUid: patient.mvUid, ...backwards }), ['order', 'subject'])
@@ -219,7 +221,7 @@ describe('participants', () => {
     assert.deepEqual(await codes({ mvUid: nurse.mvUid }), ['twice'])
     const wrong = await patient.call('PUT', `${path()}/${participationId}`, {
       access: 'READ',
-      end: at(-60_000),
+      end: timeOf(-60_000),
     })
     assert.deepEqual(assertProblem(wrong, 422, 'rule-violated'), ['order'])
     assertProblem(
@@ -231,14 +233,14 @@ describe('participants', () => {
   })
 
   it('have one participation at a time, also when an old one is changed', async () => {
-    const old = await add(nurse, { start: at(-2000), end: at(-1000) })
+    const old = await add(nurse, { start: timeOf(-2000), end: timeOf(-1000) })
     const { participationId } = await add(nurse)
     const change = (id: string, body: object) =>
       patient.call('PUT', `${path()}/${id}`, { access: 'WRITE', ...body })
     const answer = await change(old.participationId, { end: null, mvUid: 'other' })
     assert.deepEqual(assertProblem(answer, 422, 'rule-violated'), ['fixed', 'twice'])
     assert.deepEqual(placesOfViolations(answer), ['body.mvUid', 'body.mvUid'])
-    assertStatus(await change(old.participationId, { end: at(-500) }))
+    assertStatus(await change(old.participationId, { end: timeOf(-500) }))
     assertStatus(await patient.call('DELETE', `${path()}/${participationId}`), 204)
     assertProblem(await nurse.call('GET', planPath()), 404, 'not-found')
     assertStatus(await change(old.participationId, { end: null }))

@@ -145,11 +145,11 @@ describe('events', () => {
   it('are listed page by page, whatever their duration, without reading past ones', async () => {
     const person = await createPatient()
     const base = `/med/${person.ehrId}/event`
-    const at = (day: number, ms = 0) => new Date(Date.UTC(2026, 0, 1 + day) + ms).toISOString()
+    const timeOf = (day: number, ms = 0) => new Date(Date.UTC(2026, 0, 1 + day) + ms).toISOString()
     const events: { title: string; start: string; end: string }[] = []
     for (const [i, day] of [0, 10, 10, 45, 60, 90, 100].entries())
       for (const [j, length] of [0, 1, 31, 32, 200].entries())
-        events.push({ title: `${i}${j}`, start: at(day, j), end: at(day + length, j + 1) })
+        events.push({ title: `${i}${j}`, start: timeOf(day, j), end: timeOf(day + length, j + 1) })
     for (const event of events)
       assertStatus(await person.call('POST', base, { type: 'visit', ...event }), 201)
     const paged = async (query: string): Promise<string[]> => {
@@ -172,8 +172,8 @@ describe('events', () => {
       [76, 90],
       [300, 301],
     ] as const) {
-      const within = events.filter((one) => one.start < at(to) && one.end > at(from))
-      const found = await paged(`&from=${at(from)}&to=${at(to)}`)
+      const within = events.filter((one) => one.start < timeOf(to) && one.end > timeOf(from))
+      const found = await paged(`&from=${timeOf(from)}&to=${timeOf(to)}`)
       assert.deepEqual(
         found.map((one) => one.slice(0, 24)),
         within.map(({ start }) => start).sort(),
@@ -182,10 +182,10 @@ describe('events', () => {
     }
     assert.equal((await paged('')).length, events.length)
 
-    const commands = await recordCommands(() => paged(`&from=${at(100)}&to=${at(101)}`))
+    const commands = await recordCommands(() => paged(`&from=${timeOf(100)}&to=${timeOf(101)}`))
     const finds = commands.filter(({ commandName, find }) => commandName === 'find' && find === 'Event')
     assert.ok(finds.length > 2)
-    for (const { filter } of finds) if (!filter.long.$eq) assert.ok(filter.start.$gte >= new Date(at(69)))
+    for (const { filter } of finds) if (!filter.long.$eq) assert.ok(filter.start.$gte >= new Date(timeOf(69)))
   })
 
   it('are visible to those who see their plan, without a plan to those who see the EHR', async () => {

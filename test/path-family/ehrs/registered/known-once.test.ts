@@ -20,9 +20,9 @@ describe('records with a natural key', () => {
     patient = await createPatient()
   })
 
-  const at = (substance: string) => `adversereaction/${encodeURIComponent(substance)}`
+  const pathOf = (substance: string) => `adversereaction/${encodeURIComponent(substance)}`
   const putReaction = (substance: string, body: object = {}, headers: Record<string, string> = {}) =>
-    patient.call('PUT', at(substance), body, headers)
+    patient.call('PUT', pathOf(substance), body, headers)
   const putDevice = (body: object, headers: Record<string, string> = {}) =>
     patient.call('PUT', 'device', body, headers)
   const listValues = async (path: string, field: string): Promise<string[]> =>
@@ -44,10 +44,13 @@ describe('records with a natural key', () => {
         [second.id, second.version, second.substance, second.criticality, second.category],
         [id, 2, 'PENICILLIN g', null, 'medication'],
       )
-      assert.equal(assertStatus(await patient.call('GET', at('peniCILLIN\u00a0G'))).id, id)
-      assert.equal(assertStatus(await patient.call('GET', `${at('PENICILLIN G')}/history`)).items.length, 2)
+      assert.equal(assertStatus(await patient.call('GET', pathOf('peniCILLIN\u00a0G'))).id, id)
       assert.equal(
-        assertStatus(await patient.call('POST', `${at('penicillin g')}/restore`, { version: 1 })).version,
+        assertStatus(await patient.call('GET', `${pathOf('PENICILLIN G')}/history`)).items.length,
+        2,
+      )
+      assert.equal(
+        assertStatus(await patient.call('POST', `${pathOf('penicillin g')}/restore`, { version: 1 })).version,
         3,
       )
       assertProblem(await putReaction('Penicillin G', { substance: 'Aspirin' }), 400, 'id-mismatch')
@@ -65,8 +68,8 @@ describe('records with a natural key', () => {
       assertStatus(await putReaction('latex', {}, { 'if-match': answer.etag }))
       assertProblem(await putReaction('Nickel', {}, { 'if-match': '"1"' }), 412, 'precondition-failed')
       assertProblem(await putReaction('Nickel', {}, { 'if-none-match': '"1"' }), 400, 'malformed-request')
-      assertStatus(await patient.call('DELETE', at('lateX'), undefined, { 'if-match': '"2"' }), 204)
-      assertProblem(await patient.call('GET', at('Latex')), 404, 'not-found')
+      assertStatus(await patient.call('DELETE', pathOf('lateX'), undefined, { 'if-match': '"2"' }), 204)
+      assertProblem(await patient.call('GET', pathOf('Latex')), 404, 'not-found')
       assertStatus(await putReaction('Latex', {}, onlyNew), 201)
     })
 
@@ -172,10 +175,10 @@ describe('records with a natural key', () => {
       assert.equal(answer.headers.get('location'), `/ehr/${patient.ehrId}/device/${id}`)
       assert.equal(assertStatus(await putDevice({ name: ' THERMOMETER', model: 'T-1' })).id, id)
       const labelled = assertStatus(await putDevice({ name: 'Thermometer', serial: 'SN 1' }), 201)
-      const both = assertStatus(
+      const record = assertStatus(
         await putDevice({ name: 'Ear thermometer', serial: 'sn  1', udi: '(01)0950' }),
       )
-      assert.deepEqual([both.id, both.version, both.name], [labelled.id, 2, 'Ear thermometer'])
+      assert.deepEqual([record.id, record.version, record.name], [labelled.id, 2, 'Ear thermometer'])
       assert.equal(assertStatus(await putDevice({ name: 'Any', udi: '(01)0950' })).id, labelled.id)
       const other = assertStatus(await putDevice({ name: 'Ear thermometer', serial: 'SN 2' }), 201)
       assertProblem(await putDevice({ name: 'x', serial: 'SN 2', udi: '(01)0950' }), 409, 'conflict')
@@ -217,15 +220,19 @@ describe('records with a natural key', () => {
     const nuts = byClasses.find(({ status }) => status === 201)?.body.objectId
     assertError(await put('AdverseReaction', nuts, { substance: 'Aspirin' }), 137)
     await put('AdverseReaction', nuts, { substance: 'Hazelnuts' }).expect(200)
-    assert.equal(assertStatus(await patient.call('GET', at('hazelnuts'))).id, nuts)
-    assertProblem(await patient.call('GET', at('nuts')), 404, 'not-found')
+    assert.equal(assertStatus(await patient.call('GET', pathOf('hazelnuts'))).id, nuts)
+    assertProblem(await patient.call('GET', pathOf('nuts')), 404, 'not-found')
     assert.deepEqual(
       (await listValues('adversereaction', 'substance')).map((one) => one.toLowerCase()),
       ['aspirin', 'hazelnuts'],
     )
     assertStatus(await putReaction('Nuts', {}), 201)
     // Its former name belongs to another record now.
-    assertProblem(await patient.call('POST', `${at('hazelnuts')}/restore`, { version: 1 }), 409, 'conflict')
+    assertProblem(
+      await patient.call('POST', `${pathOf('hazelnuts')}/restore`, { version: 1 }),
+      409,
+      'conflict',
+    )
   })
 
   it('reveal nothing to a stranger, whatever the conditions', async () => {
@@ -235,7 +242,7 @@ describe('records with a natural key', () => {
         string,
         string
       >[]) {
-        const path = `/ehr/${patient.ehrId}/${at(substance)}`
+        const path = `/ehr/${patient.ehrId}/${pathOf(substance)}`
         assertProblem(await stranger.call('PUT', path, {}, headers), 404, 'not-found')
         assertProblem(await stranger.call('GET', path), 404, 'not-found')
       }

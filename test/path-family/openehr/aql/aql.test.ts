@@ -207,15 +207,15 @@ describe('AQL', () => {
     const other = await createPatient()
     await addParticipant(plan, nurse, 'read')
     assertStatus(await add(other, 99), 201)
-    const own = `SELECT ${SYSTOLIC} FROM EHR e[ehr_id/value='${patient.ehrId}'] CONTAINS ${OBSERVATION}`
-    const sorted = async (by: Person) => (await rowsOf(by, own)).flat().sort()
+    const ownQuery = `SELECT ${SYSTOLIC} FROM EHR e[ehr_id/value='${patient.ehrId}'] CONTAINS ${OBSERVATION}`
+    const sorted = async (by: Person) => (await rowsOf(by, ownQuery)).flat().sort()
     assert.deepEqual(await sorted(stranger), [])
     assert.deepEqual(await sorted(nurse), await sorted(patient))
     assert.deepEqual(await sorted(analyst), [118, 142, 185])
-    const both = `SELECT COUNT(DISTINCT e/ehr_id/value) FROM EHR e CONTAINS ${OBSERVATION} WHERE e/ehr_id/value matches {$ehrs}`
+    const countQuery = `SELECT COUNT(DISTINCT e/ehr_id/value) FROM EHR e CONTAINS ${OBSERVATION} WHERE e/ehr_id/value matches {$ehrs}`
     const query_parameters = { ehrs: [patient.ehrId, other.ehrId] }
-    assert.deepEqual(await rowsOf(patient, both, { query_parameters }), [[1]])
-    assert.deepEqual(await rowsOf(analyst, both, { query_parameters }), [[2]])
+    assert.deepEqual(await rowsOf(patient, countQuery, { query_parameters }), [[1]])
+    assert.deepEqual(await rowsOf(analyst, countQuery, { query_parameters }), [[2]])
     const counting = `SELECT COUNT(*) FROM EHR e CONTAINS ${OBSERVATION}`
     assert.ok((await rowsOf(analyst, counting))[0][0] >= 4)
     const auditEntries = assertStatus(await other.call('GET', `/ehr/${other.ehrId}/audit?limit=50`)).items
@@ -224,7 +224,7 @@ describe('AQL', () => {
     assert.match(entries[0].asked, /^aql: SELECT COUNT \( \* \)/)
     assert.match(entries[1].asked, /^aql: SELECT COUNT \( DISTINCT e/)
     assertStatus(await other.call('DELETE', `/med/ehr/${other.ehrId}`), 204)
-    assert.deepEqual(await rowsOf(analyst, both, { query_parameters }), [[1]])
+    assert.deepEqual(await rowsOf(analyst, countQuery, { query_parameters }), [[1]])
     const ownEntries: { asked?: string }[] = assertStatus(
       await patient.call('GET', `/ehr/${patient.ehrId}/audit?limit=100`),
     ).items
@@ -293,8 +293,8 @@ describe('AQL', () => {
     const other = await createPatient()
     const observation = { archetype: 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1', event: 'at0002' }
     const composition = createPressuresComposition(template, observation, [[120, 80], [130], [140, 90]])
-    const at = `/med/ehr/${other.ehrId}/composition/json`
-    assertStatus(await other.call('POST', at, composition), 201)
+    const path = `/med/ehr/${other.ehrId}/composition/json`
+    assertStatus(await other.call('POST', path, composition), 201)
     const diastolic = SYSTOLIC.replace('at0004', 'at0005')
     const from = `FROM ${OBSERVATION}`
     assert.deepEqual(await rowsOf(other, `SELECT ${diastolic} AS d ${from} ORDER BY d`), [[80], [90]])
@@ -308,7 +308,7 @@ describe('AQL', () => {
       [140, 90],
     ])
     assertStatus(
-      await other.call('POST', at, createPressuresComposition(template, observation, [[150]])),
+      await other.call('POST', path, createPressuresComposition(template, observation, [[150]])),
       201,
     )
     assert.deepEqual(await rowsOf(other, `SELECT ${diastolic} AS d ${from} ORDER BY d DESC`), [
@@ -346,15 +346,15 @@ describe('the status of an EHR', () => {
     const subject = { _type: 'PARTY_SELF', external_ref }
     const ehr = assertStatus(await person.call('POST', '/med/ehr', { status: status({ subject }) }), 201)
     assert.equal(ehr.subjectId, 'family 55175056')
-    const at = `/med/ehr/${ehr.id}/status`
-    const first = await person.call('GET', at)
+    const path = `/med/ehr/${ehr.id}/status`
+    const first = await person.call('GET', path)
     const { uid, ...fields } = assertStatus(first)
     assert.deepEqual([fields, first.etag], [status({ subject }), '"1"'])
-    const next = await person.call('PUT', at, status({ is_queryable: false }), { 'if-match': '"1"' })
+    const next = await person.call('PUT', path, status({ is_queryable: false }), { 'if-match': '"1"' })
     assert.equal(assertStatus(next).uid.value, uid.value.replace(/1$/, '2'))
-    assertProblem(await person.call('PUT', at, status(), { 'if-match': '"1"' }), 412, 'precondition-failed')
+    assertProblem(await person.call('PUT', path, status(), { 'if-match': '"1"' }), 412, 'precondition-failed')
     assertProblemPlaces(
-      await person.call('PUT', at, { ...status(), is_queryable: 'no' }, { 'if-match': '"1"' }),
+      await person.call('PUT', path, { ...status(), is_queryable: 'no' }, { 'if-match': '"1"' }),
       400,
       'invalid-input',
     )
@@ -392,26 +392,30 @@ describe('stored queries', () => {
       201,
     )
     const name = `pressures.${patient.ehrId}`
-    const at = `/med/query/${name}`
+    const path = `/med/query/${name}`
     const q = `SELECT ${SYSTOLIC} AS systolic FROM ${OBSERVATION} WHERE ${SYSTOLIC} > $limit AND o/name/value LIKE $name`
-    assertProblem(await patient.call('PUT', at, { q }), 403, 'forbidden')
-    assertProblemPlaces(await modeller.call('PUT', at, { q: 'SELECT' }), 400, 'invalid-input')
-    const answer = await modeller.call('PUT', at, { q })
+    assertProblem(await patient.call('PUT', path, { q }), 403, 'forbidden')
+    assertProblemPlaces(await modeller.call('PUT', path, { q: 'SELECT' }), 400, 'invalid-input')
+    const answer = await modeller.call('PUT', path, { q })
     assert.deepEqual(assertStatus(answer, 201).parameters, ['limit', 'name'])
-    const next = await modeller.call('PUT', at, { q, description: 'High ones' }, { 'if-match': '"1"' })
+    const next = await modeller.call('PUT', path, { q, description: 'High ones' }, { 'if-match': '"1"' })
     assert.equal(assertStatus(next).version, 2)
-    assertProblem(await modeller.call('PUT', at, { q }, { 'if-none-match': '*' }), 412, 'precondition-failed')
-    assert.equal(assertStatus(await patient.call('GET', at)).description, 'High ones')
+    assertProblem(
+      await modeller.call('PUT', path, { q }, { 'if-none-match': '*' }),
+      412,
+      'precondition-failed',
+    )
+    assert.equal(assertStatus(await patient.call('GET', path)).description, 'High ones')
     const query_parameters = { limit: 140, name: 'Blood*' }
-    const run = await patient.call('POST', `${at}/run`, { query_parameters })
+    const run = await patient.call('POST', `${path}/run`, { query_parameters })
     assert.deepEqual(assertStatus(run).rows, [[142]])
-    const link = `${at}/run?query_parameters=${encodeURIComponent(JSON.stringify(query_parameters))}`
+    const link = `${path}/run?query_parameters=${encodeURIComponent(JSON.stringify(query_parameters))}`
     assert.deepEqual(assertStatus(await patient.call('GET', link)).rows, [[142]])
-    const unknown = await patient.call('POST', `${at}/run`, { query_parameters: { limit: 1, high: 2 } })
+    const unknown = await patient.call('POST', `${path}/run`, { query_parameters: { limit: 1, high: 2 } })
     assert.deepEqual(assertProblemPlaces(unknown, 400, 'invalid-input'), ['body.query_parameters.high'])
-    assertProblemPlaces(await patient.call('POST', `${at}/run`, {}), 400, 'invalid-input')
-    assertStatus(await modeller.call('DELETE', at), 204)
-    assertProblem(await patient.call('GET', at), 404, 'not-found')
+    assertProblemPlaces(await patient.call('POST', `${path}/run`, {}), 400, 'invalid-input')
+    assertStatus(await modeller.call('DELETE', path), 204)
+    assertProblem(await patient.call('GET', path), 404, 'not-found')
   })
 
   it('stores queries that are sent at once, or refuses them', async () => {

@@ -34,13 +34,13 @@ const views = [pressures, immunisations]
 const archetype = (type: string, name: string) => `openEHR-EHR-${type}.${name}`
 
 const text = (value: string): RmObject => ({ _type: 'DV_TEXT', value })
-const at = fc.constantFrom(
+const arbitraryTime = fc.constantFrom(
   '2026-03-01T08:30:00Z',
   '2026-03-01T10:30:00+02:00',
   '2026-03-02',
   '2025-12-31T23:00:00Z',
 )
-const moment = at.map((value): RmObject => ({ _type: 'DV_DATE_TIME', value }))
+const moment = arbitraryTime.map((value): RmObject => ({ _type: 'DV_DATE_TIME', value }))
 
 const value: fc.Arbitrary<RmObject> = fc.oneof(
   fc.integer({ min: 0, max: 4 }).map((magnitude) => ({ _type: 'DV_QUANTITY', magnitude, units: 'mm[Hg]' })),
@@ -107,12 +107,18 @@ const composition = rooted(
 )
 
 const measured = fc
-  .record({ at, systolicMmHg: fc.nat(4), diastolicMmHg: fc.nat(4) }, { requiredKeys: ['at'] })
+  .record({ at: arbitraryTime, systolicMmHg: fc.nat(4), diastolicMmHg: fc.nat(4) }, { requiredKeys: ['at'] })
   .map(({ at: time, ...values }) => ({ timestamp: new Date(time), ...values }))
 
 const immunised = fc
   .record(
-    { recorded: at, day: at, doseNumber: fc.nat(4), seriesDoses: fc.nat(4), primarySource: fc.boolean() },
+    {
+      recorded: arbitraryTime,
+      day: arbitraryTime,
+      doseNumber: fc.nat(4),
+      seriesDoses: fc.nat(4),
+      primarySource: fc.boolean(),
+    },
     { requiredKeys: ['recorded'] },
   )
   .map(({ recorded, day, ...values }) => ({
@@ -170,8 +176,8 @@ const predicateOf = (type: string, pick: number): string => {
   if (pick % 3 > 0) return ''
   const archetypes = ARCHETYPES.map((name) => `[${archetype(type, name)}]`)
   const nodes = NODES
-  const some = ROOTED.includes(type) ? archetypes : nodes
-  return some[Math.floor(pick / 3) % some.length] as string
+  const predicates = ROOTED.includes(type) ? archetypes : nodes
+  return predicates[Math.floor(pick / 3) % predicates.length] as string
 }
 
 /** A query without its variables: `$` is replaced by one of the variables in FROM. */
@@ -253,7 +259,7 @@ const questions = fc
         fc.nat(5),
         fc.constantFrom('=', '<', '<=', '>', '>=', '!='),
         fc.integer({ min: -1, max: 5 }),
-        at,
+        arbitraryTime,
         fc.boolean(),
       ),
       { minLength: 1, maxLength: 3 },
@@ -367,13 +373,13 @@ const groups = source.chain(({ keys, from }) =>
     })
     .map(({ key, columns, byEhr, where }) => {
       const filled = (text: string) => text.replaceAll('?', key)
-      const about = from.replace("[ehr_id/value='ehr-1']", where.includes('ehr-2') ? '' : '$&')
+      const fromClause = from.replace("[ehr_id/value='ehr-1']", where.includes('ehr-2') ? '' : '$&')
       const isAbout = /\?/.test(columns.join() + where)
       return {
         columns,
         byEhr,
-        q: `SELECT ${[...(byEhr ? ['e/ehr_id/value'] : []), ...columns].map(filled).join(', ')} ${about}${filled(where)}`,
-        values: `SELECT e/ehr_id/value, ${isAbout ? key : 'v1/archetype_node_id'} ${about}${filled(where)}`,
+        q: `SELECT ${[...(byEhr ? ['e/ehr_id/value'] : []), ...columns].map(filled).join(', ')} ${fromClause}${filled(where)}`,
+        values: `SELECT e/ehr_id/value, ${isAbout ? key : 'v1/archetype_node_id'} ${fromClause}${filled(where)}`,
       }
     }),
 )
@@ -451,7 +457,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
   async function planned(q: string, roles: string[]): Promise<string[] | undefined> {
     const result = queries.run(createCaller('somebody', roles), { q, parameters: {} }, () => false)
     const rows: string[] = []
-    for await (const some of result.rows()) rows.push(...some.map((cells) => `[${cells.join(',')}]`))
+    for await (const batch of result.rows()) rows.push(...batch.map((cells) => `[${cells.join(',')}]`))
     return result.hasMore() ? undefined : rows
   }
 
@@ -580,7 +586,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
   async function pageOf(q: string, roles: string[]): Promise<string[]> {
     const result = queries.run(createCaller('somebody', roles), { q, parameters: {} }, () => false)
     const rows: string[] = []
-    for await (const some of result.rows()) rows.push(...some.map((cells) => `[${cells.join(',')}]`))
+    for await (const batch of result.rows()) rows.push(...batch.map((cells) => `[${cells.join(',')}]`))
     return rows
   }
 
@@ -598,8 +604,11 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
       )
       const ids = byEhr ? [...new Set(rows.map(([id]) => id))].sort() : ['']
       const plain = ids.map((id) => {
-        const own = rows.filter(([ehr]) => !byEhr || ehr === id)
-        return JSON.stringify([...(byEhr ? [id] : []), ...columns.map((column) => aggregated(column, own))])
+        const ownRows = rows.filter(([ehr]) => !byEhr || ehr === id)
+        return JSON.stringify([
+          ...(byEhr ? [id] : []),
+          ...columns.map((column) => aggregated(column, ownRows)),
+        ])
       })
       found += plain.length
       for (const roles of [[], ['analyst']]) assert.deepEqual((await pageOf(q, roles)).sort(), plain, q)

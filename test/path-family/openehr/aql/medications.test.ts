@@ -7,7 +7,7 @@ import { createPerson, createRoleHolder, type Person } from '../../../harness/pe
 const atc = 'http://www.whocc.no/atc'
 const MEDICATION = 'EVALUATION m[openEHR-EHR-EVALUATION.hrs_medication.v1]'
 const IMMUNISATION = 'EVALUATION i[openEHR-EHR-EVALUATION.hrs_immunisation.v1]'
-const at = (node: string) => `data[at0001]/items[${node}]/value`
+const pathOf = (node: string) => `data[at0001]/items[${node}]/value`
 
 describe('medications and immunisations in AQL', () => {
   let patient: Patient
@@ -46,15 +46,15 @@ describe('medications and immunisations in AQL', () => {
 
   it('are evaluations, with an element for each field that has a value', async () => {
     const columns = ['value', 'defining_code/code_string', 'defining_code/terminology_id/value'].map(
-      (path) => `m/${at('at0002')}/${path}`,
+      (path) => `m/${pathOf('at0002')}/${path}`,
     )
-    const start = `m/${at('at0009')}/value`
-    const q = `SELECT ${columns}, m/${at('at0006')}/value, ${start} ${inEhr(MEDICATION)} WHERE ${start} < '2025'`
+    const start = `m/${pathOf('at0009')}/value`
+    const q = `SELECT ${columns}, m/${pathOf('at0006')}/value, ${start} ${inEhr(MEDICATION)} WHERE ${start} < '2025'`
     assert.deepEqual(await rowsOf(q), [['Metformin', 'A10BA02', atc, false, '2024-11-01']])
     assert.deepEqual(await rowsOf(q, stranger), [])
     const names = await rowsOf(`SELECT n/name/value ${inEhr(`${IMMUNISATION} CONTAINS ELEMENT n`)}`)
     assert.deepEqual(names.flat(), ['Vaccine', 'Date', 'Status', 'Number of the dose', 'Recommended doses'])
-    const dose = `i/${at('at0007')}/magnitude`
+    const dose = `i/${pathOf('at0007')}/magnitude`
     assert.deepEqual(await rowsOf(`SELECT ${dose} ${inEhr(IMMUNISATION)} WHERE ${dose} >= 2`), [[2]])
     assert.deepEqual(await rowsOf(`SELECT ${dose} ${inEhr(IMMUNISATION)} WHERE ${dose} > 2`), [])
     assert.deepEqual(await rowsOf(`SELECT MAX(${dose}), COUNT(*) ${inEhr(IMMUNISATION)}`), [[2, 1]])
@@ -91,7 +91,7 @@ describe('medications and immunisations in AQL', () => {
     const next = { vaccine: 'Hepatitis B vaccine', doseNumber: 2 }
     const changed = await patient.call('PUT', path, next, { 'if-match': etag })
     assertStatus(changed)
-    const q = `SELECT v/uid/value, i/${at('at0007')}/magnitude FROM EHR e[ehr_id/value='${patient.ehrId}'] CONTAINS VERSION v[ALL_VERSIONS] CONTAINS COMPOSITION c CONTAINS ${IMMUNISATION} WHERE c/uid/value LIKE '${id}*'`
+    const q = `SELECT v/uid/value, i/${pathOf('at0007')}/magnitude FROM EHR e[ehr_id/value='${patient.ehrId}'] CONTAINS VERSION v[ALL_VERSIONS] CONTAINS COMPOSITION c CONTAINS ${IMMUNISATION} WHERE c/uid/value LIKE '${id}*'`
     const versions = [
       [`${id}::hrs.local::1`, 1],
       [`${id}::hrs.local::2`, 2],

@@ -80,8 +80,8 @@ const changed = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
     )
     .map(([query, edits]) =>
       edits.reduce((now, [from, length, piece]) => {
-        const at = from % (now.length + 1)
-        return `${now.slice(0, at)} ${piece} ${now.slice(at + length)}`
+        const position = from % (now.length + 1)
+        return `${now.slice(0, position)} ${piece} ${now.slice(position + length)}`
       }, query),
     )
 

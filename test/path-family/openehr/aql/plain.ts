@@ -148,8 +148,8 @@ function steps(paths: readonly Path[], variables: ReadonlyMap<string, RmObject>)
   const all = new Map(paths.flatMap(beginnings).map((one) => [one.key, one]))
   const reaches = (key: string, member: unknown): boolean =>
     paths.some((path) => {
-      const at = beginnings(path).findIndex((one) => one.key === key)
-      return at >= 0 && leads(member, path.parts.slice(at + 1))
+      const position = beginnings(path).findIndex((one) => one.key === key)
+      return position >= 0 && leads(member, path.parts.slice(position + 1))
     })
   let rows: Steps[] = [new Map()]
   for (const { key, before, part, variable } of all.values())
@@ -214,20 +214,20 @@ function truth(
   row: Steps,
   variables: ReadonlyMap<string, RmObject>,
 ): boolean | undefined {
-  const of = (one: Condition) => truth(one, row, variables)
+  const truthOf = (one: Condition) => truth(one, row, variables)
   const value = (operand: Operand) => termOf(operand, row, variables)
   switch (condition.kind) {
     case 'and': {
-      const all = condition.terms.map(of)
+      const all = condition.terms.map(truthOf)
       return all.includes(false) ? false : all.includes(undefined) ? undefined : true
     }
     case 'or': {
-      const all = condition.terms.map(of)
+      const all = condition.terms.map(truthOf)
       return all.includes(true) ? true : all.includes(undefined) ? undefined : false
     }
     case 'not': {
-      const is = of(condition.term)
-      return is === undefined ? undefined : !is
+      const operandTruth = truthOf(condition.term)
+      return operandTruth === undefined ? undefined : !operandTruth
     }
     case 'exists': {
       const { variable, parts } = condition.path

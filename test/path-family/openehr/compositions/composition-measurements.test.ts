@@ -151,8 +151,8 @@ describe('measurements in compositions', () => {
         preceding: `${id}::hrs.local::${i + 1}`,
       }),
     )
-    const at = `/openehr/v1/ehr/${toRestEhrId(patient.ehrId)}/contribution`
-    assertStatus(await patient.call('POST', at, contributionOf(...steps)), 201)
+    const path = `/openehr/v1/ehr/${toRestEhrId(patient.ehrId)}/contribution`
+    assertStatus(await patient.call('POST', path, contributionOf(...steps)), 201)
     const { items } = assertStatus(await patient.call('GET', `procedure/bloodpressure/${later.id}/history`))
     assert.deepEqual(
       items.map(({ version, action }: Shown) => [version, action]),

@@ -20,7 +20,7 @@ describe('former versions of compositions', () => {
     ;[modeller, patient] = await Promise.all([createRoleHolder('modeller'), createPatient()])
   })
 
-  const at = (more = '') => `/med/ehr/${patient.ehrId}/composition${more}`
+  const pathOf = (more = '') => `/med/ehr/${patient.ehrId}/composition${more}`
   const addTemplate = async (template: string, observation = TEST_OBSERVATION) =>
     assertStatus(
       await sendXml(
@@ -34,16 +34,16 @@ describe('former versions of compositions', () => {
   const removeTemplate = (template: string) =>
     modeller.call('DELETE', `/med/knowledge/template/${encodeURIComponent(template)}`)
   const commit = async (composition: object, place = ''): Promise<string> =>
-    assertStatus(await patient.call('POST', at(`/json${place}`), composition), 201).compositionId
+    assertStatus(await patient.call('POST', pathOf(`/json${place}`), composition), 201).compositionId
   const replace = async (id: string, composition: object) => {
-    const { etag } = await patient.call('GET', at(`/${id}/json`))
-    assertStatus(await patient.call('PUT', at(`/${id}/json`), composition, { 'if-match': etag }))
+    const { etag } = await patient.call('GET', pathOf(`/${id}/json`))
+    assertStatus(await patient.call('PUT', pathOf(`/${id}/json`), composition, { 'if-match': etag }))
   }
-  const remove = async (id: string) => assertStatus(await patient.call('DELETE', at(`/${id}`)), 204)
+  const remove = async (id: string) => assertStatus(await patient.call('DELETE', pathOf(`/${id}`)), 204)
   const restore = (id: string, version: number, by: Pick<Person, 'call'> = patient, headers = {}) =>
-    by.call('POST', at(`/${id}/restore`), { version }, headers)
+    by.call('POST', pathOf(`/${id}/restore`), { version }, headers)
   const read = async (id: string) => {
-    const { uid, ...content } = assertStatus(await patient.call('GET', at(`/${id}/json`)))
+    const { uid, ...content } = assertStatus(await patient.call('GET', pathOf(`/${id}/json`)))
     return { uid: uid.value, content }
   }
 
@@ -65,12 +65,12 @@ describe('former versions of compositions', () => {
     assertStatus(await restore(id, 2))
     const { uid, content } = await read(id)
     assert.deepEqual([uid, content], [`${id}::hrs.local::5`, createPressureComposition(template, 150)])
-    const { items } = assertStatus(await patient.call('GET', at(`/${id}/history`)))
+    const { items } = assertStatus(await patient.call('GET', pathOf(`/${id}/history`)))
     assert.deepEqual(
       items.map(({ action }: { action: string }) => action),
       ['update', 'delete', 'update', 'update', 'create'],
     )
-    const { items: compositions } = assertStatus(await patient.call('GET', at()))
+    const { items: compositions } = assertStatus(await patient.call('GET', pathOf()))
     assert.ok(compositions.some(({ compositionId }: { compositionId: string }) => compositionId === id))
   })
 
@@ -109,7 +109,7 @@ describe('former versions of compositions', () => {
         [sent, id],
         [id, id.toUpperCase()],
       ]) {
-        const { etag } = await patient.call('GET', at(`/${path}/json`))
+        const { etag } = await patient.call('GET', pathOf(`/${path}/json`))
         const version = Number(etag.split('::')[2]?.replace('"', ''))
         const condition = (more: number) => ({ 'if-match': `"${tag}::hrs.local::${version + more}"` })
         const call = (
@@ -117,7 +117,7 @@ describe('former versions of compositions', () => {
           more: string,
           body: object | undefined,
           headers: Record<string, string>,
-        ) => patient.call(method, at(`/${path}${more}`), body, headers)
+        ) => patient.call(method, pathOf(`/${path}${more}`), body, headers)
         assertStatus(await call('PUT', '/json', next, condition(0)))
         assertProblem(await call('DELETE', '', undefined, condition(0)), 412, 'precondition-failed')
         assertStatus(await call('DELETE', '', undefined, condition(1)), 204)
@@ -167,7 +167,7 @@ describe('former versions of compositions', () => {
       const id = await commit(createPressureComposition(template, 142))
       await remove(id)
       const restoring = restore(id, 1)
-      for (let i = 0; i < round; i++) await patient.call('GET', at(`/${id}/history`))
+      for (let i = 0; i < round; i++) await patient.call('GET', pathOf(`/${id}/history`))
       const removed = await removeTemplate(template)
       const { status } = await restoring
       assert.ok([200, 409, 422].includes(status), String(status))

@@ -43,9 +43,9 @@ describe('compositions', () => {
     assertStatus(await sendXml(modeller, 'POST', '/med/knowledge/template', createTemplateXml(template)), 201)
   })
 
-  const at = (more = '') => `/med/ehr/${patient.ehrId}/composition${more}`
+  const pathOf = (more = '') => `/med/ehr/${patient.ehrId}/composition${more}`
   const add = (systolic: number, more = {}) =>
-    patient.call('POST', at('/json'), createPressureComposition(template, systolic, more))
+    patient.call('POST', pathOf('/json'), createPressureComposition(template, systolic, more))
   const systolicOf = (composition: ReturnType<typeof createPressureComposition>): number =>
     // biome-ignore lint/suspicious/noExplicitAny: the test reads a nested value
     (composition as any).content[0].data.events[0].data.items[0].value.magnitude
@@ -54,36 +54,39 @@ describe('compositions', () => {
     const answer = await add(142)
     const { compositionId, uid, ehrId } = assertStatus(answer, 201)
     assert.deepEqual([ehrId, uid, answer.etag], [patient.ehrId, `${compositionId}::hrs.local::1`, `"${uid}"`])
-    assert.equal(answer.headers.get('location'), at(`/${compositionId}`))
-    const json = assertStatus(await patient.call('GET', at(`/${compositionId}/json`)))
+    assert.equal(answer.headers.get('location'), pathOf(`/${compositionId}`))
+    const json = assertStatus(await patient.call('GET', pathOf(`/${compositionId}/json`)))
     const { uid: version, ...rest } = json
     assert.equal(version.value, uid)
     assert.deepEqual(rest, createPressureComposition(template, 142))
-    const xml: string = assertStatus(await patient.call('GET', at(`/${compositionId}/xml`)))
+    const xml: string = assertStatus(await patient.call('GET', pathOf(`/${compositionId}/xml`)))
     const second = assertStatus(
-      await sendXml(patient, 'POST', at('/xml'), xml.replace(/<uid.*?<\/uid>/, '')),
+      await sendXml(patient, 'POST', pathOf('/xml'), xml.replace(/<uid.*?<\/uid>/, '')),
       201,
     )
     const { uid: other, ...same } = assertStatus(
-      await patient.call('GET', at(`/${second.compositionId}/json`)),
+      await patient.call('GET', pathOf(`/${second.compositionId}/json`)),
     )
     assert.deepEqual(same, rest)
     assert.equal(other.value, second.uid)
     assert.equal(
-      assertStatus(await patient.call('GET', at(`/${second.compositionId}/xml`))).replaceAll(second.uid, uid),
+      assertStatus(await patient.call('GET', pathOf(`/${second.compositionId}/xml`))).replaceAll(
+        second.uid,
+        uid,
+      ),
       xml,
     )
   })
 
   it('are rejected with all violations at once', async () => {
-    const unknown = await patient.call('POST', at('/json'), createPressureComposition('none', 142))
+    const unknown = await patient.call('POST', pathOf('/json'), createPressureComposition('none', 142))
     assert.deepEqual(assertProblemPlaces(unknown, 422, 'rule-violated'), [
       'body.archetype_details.template_id.value',
     ])
     const high = createPressureComposition(template, 2000)
     Object.assign(high.content[0] as object, { archetype_node_id: 'at0009' })
     assert.deepEqual(
-      assertProblemPlaces(await patient.call('POST', at('/json'), high), 422, 'rule-violated'),
+      assertProblemPlaces(await patient.call('POST', pathOf('/json'), high), 422, 'rule-violated'),
       ['body.content.0'],
     )
     const magnitude = 'body.content.0.data.events.0.data.items.0.value.magnitude'
@@ -102,22 +105,24 @@ describe('compositions', () => {
     const incomplete = createPressureComposition(template, 120)
     Object.assign(incomplete.content[0] as object, { data: { _type: 'HISTORY' } })
     const places = assertProblemPlaces(
-      await patient.call('POST', at('/json'), incomplete),
+      await patient.call('POST', pathOf('/json'), incomplete),
       400,
       'invalid-input',
     )
     assert.equal(new Set(places).size, places.length, places.join())
-    const text = await patient.call('POST', at('/json'), Buffer.from('{}'), { 'content-type': 'text/plain' })
+    const text = await patient.call('POST', pathOf('/json'), Buffer.from('{}'), {
+      'content-type': 'text/plain',
+    })
     assertProblem(text, 415, 'unsupported-media-type')
     assert.match(text.body.detail, /application\/json or application\/openehr\.wt\.flat\+json/)
     for (const xml of ['<composition/>', '<a/>', '<!DOCTYPE a><composition/>'])
-      assert.equal((await sendXml(patient, 'POST', at('/xml'), xml)).status, 400, xml)
+      assert.equal((await sendXml(patient, 'POST', pathOf('/xml'), xml)).status, 400, xml)
   })
 
   it('are in the namespace of openEHR, or in none', async () => {
     const xml = createPressureXml(template, 120).toString()
     const namespace = 'http://schemas.openehr.org/v1'
-    const create = (one: string) => sendXml(patient, 'POST', at('/xml'), one)
+    const create = (one: string) => sendXml(patient, 'POST', pathOf('/xml'), one)
     const prefixed = xml.replaceAll(/<(\/?)(?=[a-z])/g, '<$1v1:').replace('xmlns=', 'xmlns:v1=')
     for (const accepted of [xml, prefixed, xml.replace(`xmlns="${namespace}"`, '')])
       assertStatus(await create(accepted), 201)
@@ -141,7 +146,7 @@ describe('compositions', () => {
 
   it('keep every version, also the deletion', async () => {
     const { compositionId, uid } = assertStatus(await add(142), 201)
-    const one = at(`/${compositionId}`)
+    const one = pathOf(`/${compositionId}`)
     const next = createPressureComposition(template, 150)
     assertProblem(await patient.call('PUT', `${one}/json`, next), 428, 'precondition-required')
     const etag = { 'if-match': `"${uid}"` }
@@ -157,13 +162,17 @@ describe('compositions', () => {
       [systolicOf(first), systolicOf(assertStatus(await patient.call('GET', `${one}/json`)))],
       [142, 150],
     )
-    assertProblem(await patient.call('DELETE', at(`/${uid}`)), 409, 'conflict')
-    assertStatus(await patient.call('DELETE', at(`/${second.body.uid}`)), 204)
-    for (const path of [one, at(`/${compositionId}::hrs.local::3`)]) {
+    assertProblem(await patient.call('DELETE', pathOf(`/${uid}`)), 409, 'conflict')
+    assertStatus(await patient.call('DELETE', pathOf(`/${second.body.uid}`)), 204)
+    for (const path of [one, pathOf(`/${compositionId}::hrs.local::3`)]) {
       assertProblem(await patient.call('DELETE', path), 404, 'not-found')
       assertProblem(await patient.call('GET', path), 404, 'not-found')
     }
-    assert.deepEqual(assertStatus(await patient.call('GET', at(`/${uid}`))).links, [], 'of a former version')
+    assert.deepEqual(
+      assertStatus(await patient.call('GET', pathOf(`/${uid}`))).links,
+      [],
+      'of a former version',
+    )
     assert.equal((await patient.call('GET', `${one}/json`)).status, 204)
     assertProblem(await patient.call('PUT', `${one}/json`, next, { 'if-match': '"3"' }), 404, 'not-found')
     assert.equal(
@@ -193,8 +202,8 @@ describe('compositions', () => {
     )
     for (const [path, place] of [
       [`${one}/json?version_uid=${uid}&version_at_time=2030-01-01T00:00:00Z`, 'query.version_at_time'],
-      [at(`/${uid}/json?version_at_time=2030-01-01T00:00:00Z`), 'query.version_at_time'],
-      [at(`/${uid}/json?version_uid=${second.body.uid}`), 'query.version_uid'],
+      [pathOf(`/${uid}/json?version_at_time=2030-01-01T00:00:00Z`), 'query.version_at_time'],
+      [pathOf(`/${uid}/json?version_uid=${second.body.uid}`), 'query.version_uid'],
     ] as const)
       assert.deepEqual(assertProblemPlaces(await patient.call('GET', path), 400, 'invalid-input'), [place])
   })
@@ -203,18 +212,21 @@ describe('compositions', () => {
     const { compositionId } = assertStatus(await add(142), 201)
     const place = `/med/knowledge/template/${encodeURIComponent(template)}`
     assertProblem(await modeller.call('DELETE', place), 409, 'conflict')
-    assertStatus(await patient.call('DELETE', at(`/${compositionId}`)), 204)
+    assertStatus(await patient.call('DELETE', pathOf(`/${compositionId}`)), 204)
     assertStatus(await modeller.call('DELETE', place), 204)
     assertProblem(await add(142), 422, 'rule-violated')
   })
 
   it('never lose their template, even if it is deleted while they are being stored', async () => {
     for (let head = 0; head < 4; head++) {
-      const own = `Pressure ${randomUUID()}`
-      const place = `/med/knowledge/template/${encodeURIComponent(own)}`
-      assertStatus(await sendXml(modeller, 'POST', '/med/knowledge/template', createTemplateXml(own)), 201)
+      const templateId = `Pressure ${randomUUID()}`
+      const place = `/med/knowledge/template/${encodeURIComponent(templateId)}`
+      assertStatus(
+        await sendXml(modeller, 'POST', '/med/knowledge/template', createTemplateXml(templateId)),
+        201,
+      )
       const storing = Array.from({ length: 8 }, (_, i) =>
-        patient.call('POST', at('/json'), createPressureComposition(own, 100 + i)),
+        patient.call('POST', pathOf('/json'), createPressureComposition(templateId, 100 + i)),
       )
       for (let i = 0; i < head; i++) assertStatus(await modeller.call('GET', place))
       const { status } = await modeller.call('DELETE', place)
@@ -247,7 +259,7 @@ describe('compositions', () => {
   it('are replaced by only one of several clients that saw the same version', async () => {
     const { uid, compositionId } = assertStatus(await add(142), 201)
     const replacing = Array.from({ length: 6 }, (_, i) =>
-      patient.call('PUT', at(`/${compositionId}/json`), createPressureComposition(template, 100 + i), {
+      patient.call('PUT', pathOf(`/${compositionId}/json`), createPressureComposition(template, 100 + i), {
         'if-match': `"${uid}"`,
       }),
     )
@@ -266,11 +278,11 @@ describe('compositions', () => {
     const follow = assertStatus(await add(120, { links: [link] }), 201)
     const linkFields = { meaning: 'follow-up', type: 'issue', target: link.target.value }
     const end = { templateId: template, name: 'Encounter' }
-    const outgoing = assertStatus(await patient.call('GET', at(`/${follow.compositionId}`)))
+    const outgoing = assertStatus(await patient.call('GET', pathOf(`/${follow.compositionId}`)))
     assert.deepEqual(outgoing.links, [
       { direction: 'outgoing', ...linkFields, composition: { uid: to.uid, ...end } },
     ])
-    const incoming = assertStatus(await patient.call('GET', at(`/${to.compositionId}`)))
+    const incoming = assertStatus(await patient.call('GET', pathOf(`/${to.compositionId}`)))
     assert.deepEqual(incoming.links, [
       { direction: 'incoming', ...linkFields, composition: { uid: follow.uid, ...end } },
     ])
@@ -326,22 +338,22 @@ describe('compositions', () => {
     const inPlan = assertStatus(
       await patient.call(
         'POST',
-        at(`/json?carePlanId=${carePlanId}`),
+        pathOf(`/json?carePlanId=${carePlanId}`),
         createPressureComposition(template, 142),
       ),
       201,
     )
-    assertStatus(await nurse.call('GET', at(`/${inPlan.compositionId}/json`)))
+    assertStatus(await nurse.call('GET', pathOf(`/${inPlan.compositionId}/json`)))
     const write = await nurse.call(
       'POST',
-      at(`/json?carePlanId=${carePlanId}`),
+      pathOf(`/json?carePlanId=${carePlanId}`),
       createPressureComposition(template, 142),
     )
     assertProblem(write, 403, 'forbidden')
     for (const path of ['', '/json', '/xml', '/history'])
-      assertProblem(await stranger.call('GET', at(`/${inPlan.compositionId}${path}`)), 404, 'not-found')
+      assertProblem(await stranger.call('GET', pathOf(`/${inPlan.compositionId}${path}`)), 404, 'not-found')
     assertProblem(
-      await stranger.call('POST', at('/json'), createPressureComposition(template, 142)),
+      await stranger.call('POST', pathOf('/json'), createPressureComposition(template, 142)),
       404,
       'not-found',
     )
@@ -353,8 +365,8 @@ describe('compositions', () => {
     assertProblem(await add(142, { uid }), 409, 'conflict')
     const key = { 'idempotency-key': randomUUID() }
     const composition = createPressureComposition(template, 142)
-    const one = await patient.call('POST', at('/json'), composition, key)
-    const other = await patient.call('POST', at('/json'), composition, key)
+    const one = await patient.call('POST', pathOf('/json'), composition, key)
+    const other = await patient.call('POST', pathOf('/json'), composition, key)
     assert.equal(assertStatus(one, 201).uid, assertStatus(other, 201).uid)
   })
 
@@ -364,7 +376,7 @@ describe('compositions', () => {
     const add = (value: string) =>
       patient.call(
         'POST',
-        at('/json'),
+        pathOf('/json'),
         createPressureComposition(template, 142, { uid: { _type: 'HIER_OBJECT_ID', value } }),
       )
     assert.equal(assertStatus(await add(inCapitals), 201).compositionId, id)
@@ -374,7 +386,11 @@ describe('compositions', () => {
       `/${inCapitals}::hrs.local::1/json`,
       `/${id}/json?version_uid=${inCapitals}::hrs.local::1`,
     ])
-      assert.equal(assertStatus(await patient.call('GET', at(path))).uid.value, `${id}::hrs.local::1`, path)
+      assert.equal(
+        assertStatus(await patient.call('GET', pathOf(path))).uid.value,
+        `${id}::hrs.local::1`,
+        path,
+      )
     const link = {
       _type: 'LINK',
       meaning: { _type: 'DV_TEXT', value: 'cause' },
@@ -382,8 +398,8 @@ describe('compositions', () => {
       target: { _type: 'DV_EHR_URI', value: `ehr://${patient.ehrId}/${inCapitals}` },
     }
     const linking = createPressureComposition(template, 142, { links: [link] })
-    const { uid } = assertStatus(await patient.call('POST', at('/json'), linking), 201)
-    const { links } = assertStatus(await patient.call('GET', at(`/${inCapitals}`)))
+    const { uid } = assertStatus(await patient.call('POST', pathOf('/json'), linking), 201)
+    const { links } = assertStatus(await patient.call('GET', pathOf(`/${inCapitals}`)))
     assert.deepEqual(
       links.map(({ direction, composition }: { direction: string; composition: { uid: string } }) => [
         direction,
@@ -397,10 +413,12 @@ describe('compositions', () => {
     // As an earlier version of the service stored it.
     await compositions.deleteOne({ _id: id })
     await compositions.insertOne({ ...stored, _id: inCapitals })
-    const earlier = assertStatus(await patient.call('GET', at(`/${inCapitals}/json`)))
+    const earlier = assertStatus(await patient.call('GET', pathOf(`/${inCapitals}/json`)))
     assert.equal(earlier.uid.value, `${inCapitals}::hrs.local::1`)
     assertStatus(
-      await patient.call('PUT', at(`/${inCapitals}/json`), earlier, { 'if-match': `"${earlier.uid.value}"` }),
+      await patient.call('PUT', pathOf(`/${inCapitals}/json`), earlier, {
+        'if-match': `"${earlier.uid.value}"`,
+      }),
     )
   })
 
@@ -454,7 +472,7 @@ describe('compositions', () => {
     const withPeriod = (value: string) => {
       const composition = createPressureComposition(template, 142)
       Object.assign(composition.content[0]!.data, { period: { _type: 'DV_DURATION', value } })
-      return patient.call('POST', at('/json'), composition)
+      return patient.call('POST', pathOf('/json'), composition)
     }
     for (const value of ['P1.5Y2.5M', 'P1.5DT2H', 'PT1,5S', 'P1,5D']) {
       const answer = await withPeriod(value)

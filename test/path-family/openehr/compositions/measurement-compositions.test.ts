@@ -50,29 +50,29 @@ describe('measurements in AQL', () => {
       await rowsOf(`SELECT COUNT(*) FROM EHR e[ehr_id/value='${ehrId}'] CONTAINS COMPOSITION c`),
       [[2]],
     )
-    const both = `SELECT ${VALUE} FROM EHR e[ehr_id/value='${ehrId}'] CONTAINS (COMPOSITION c[openEHR-EHR-COMPOSITION.encounter_of_tests.v1] AND ${OBSERVATION})`
-    assert.equal((await rowsOf(both)).length, 1)
+    const query = `SELECT ${VALUE} FROM EHR e[ehr_id/value='${ehrId}'] CONTAINS (COMPOSITION c[openEHR-EHR-COMPOSITION.encounter_of_tests.v1] AND ${OBSERVATION})`
+    assert.equal((await rowsOf(query)).length, 1)
     const [[composition]] = await rowsOf(
       `SELECT c FROM COMPOSITION c WHERE c/uid/value = '${measurement.id}'`,
     )
     assert.deepEqual(readCanonicalJson(composition, 'COMPOSITION').violations, [])
-    const at = `/med/ehr/${ehrId}/composition/${measurement.id}`
-    const answer = await patient.call('GET', `${at}/json`)
+    const path = `/med/ehr/${ehrId}/composition/${measurement.id}`
+    const answer = await patient.call('GET', `${path}/json`)
     assert.deepEqual([assertStatus(answer), answer.etag], [composition, `"${measurement.id}::hrs.local::1"`])
-    const earlier = `${at}/json?version_at_time=2020-01-01T00:00:00Z`
+    const earlier = `${path}/json?version_at_time=2020-01-01T00:00:00Z`
     assertProblem(await patient.call('GET', earlier), 404, 'not-found')
     assert.match(
-      assertStatus(await patient.call('GET', `${at}/xml`)),
+      assertStatus(await patient.call('GET', `${path}/xml`)),
       /<value>openEHR-EHR-OBSERVATION.blood_pressure.v2</,
     )
-    assertProblem(await stranger.call('GET', `${at}/json`), 404, 'not-found')
+    assertProblem(await stranger.call('GET', `${path}/json`), 404, 'not-found')
     const change = createPressureComposition(template, 120)
     assertProblem(
-      await patient.call('PUT', `${at}/json`, change, { 'if-match': answer.etag }),
+      await patient.call('PUT', `${path}/json`, change, { 'if-match': answer.etag }),
       409,
       'conflict',
     )
-    assertProblem(await patient.call('DELETE', at), 409, 'conflict')
+    assertProblem(await patient.call('DELETE', path), 409, 'conflict')
     const found = async (by: { call: typeof patient.call }, q: string) =>
       assertStatus(await by.call('POST', '/med/aql/explain', { q })).measurements
     assert.deepEqual(await found(patient, one), [{ name: 'BloodPressure', index: 'typed_in', candidates: 1 }])

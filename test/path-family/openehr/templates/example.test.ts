@@ -14,14 +14,14 @@ describe('example compositions', () => {
     const [template, patient] = await Promise.all([getStoredTemplate(), createPatient()])
     const example = (more: string) =>
       patient.call('GET', `/med/knowledge/template/${encodeURIComponent(template)}/example${more}`)
-    const at = `/med/ehr/${patient.ehrId}/composition`
+    const path = `/med/ehr/${patient.ehrId}/composition`
     for (const level of ['required', 'medium']) {
       assertStatus(
-        await patient.call('POST', `${at}/json`, assertStatus(await example(`?detail_level=${level}`))),
+        await patient.call('POST', `${path}/json`, assertStatus(await example(`?detail_level=${level}`))),
         201,
       )
       const xml = assertStatus(await example(`?detail_level=${level}&format=xml`))
-      assertStatus(await sendXml(patient, 'POST', `${at}/xml`, xml), 201)
+      assertStatus(await sendXml(patient, 'POST', `${path}/xml`, xml), 201)
     }
     const flat = assertStatus(await example('?detail_level=medium&format=flat'))
     assert.equal(flat['encounter/blood_pressure:0/any_event:0/systolic|unit'], 'mm[Hg]')

@@ -23,7 +23,7 @@ describe('operational templates', () => {
   })
 
   const newId = () => `Pressure ${randomUUID()}`
-  const at = (templateId: string) => `${PATH}/${encodeURIComponent(templateId)}`
+  const pathOf = (templateId: string) => `${PATH}/${encodeURIComponent(templateId)}`
   const upload = (xml: string | Buffer, who = modeller) => sendXml(who, 'POST', PATH, xml)
 
   it('are stored and deleted by modellers, and read by everybody who is logged in', async () => {
@@ -37,17 +37,17 @@ describe('operational templates', () => {
       concept: 'Pressure',
       archetype_id: 'openEHR-EHR-COMPOSITION.encounter_of_tests.v1',
     })
-    assert.equal(stored.headers.get('location'), at(templateId))
+    assert.equal(stored.headers.get('location'), pathOf(templateId))
     const templates: { template_id: string }[] = assertStatus(await reader.call('GET', `${PATH}?limit=1000`))
     assert.ok(templates.some(({ template_id }) => template_id === templateId))
-    const original = await reader.call('GET', at(templateId), undefined, { accept: 'application/xml' })
+    const original = await reader.call('GET', pathOf(templateId), undefined, { accept: 'application/xml' })
     assert.equal(assertStatus(original), xml)
-    const asText = await reader.call('GET', at(templateId), undefined, { accept: 'text/xml' })
+    const asText = await reader.call('GET', pathOf(templateId), undefined, { accept: 'text/xml' })
     assert.equal(assertStatus(asText), xml)
     assert.equal(asText.headers.get('content-type'), 'application/xml')
-    assertProblem(await reader.call('DELETE', at(templateId)), 403, 'forbidden')
-    assertStatus(await modeller.call('DELETE', at(templateId)), 204)
-    assertProblem(await reader.call('GET', at(templateId)), 404, 'not-found')
+    assertProblem(await reader.call('DELETE', pathOf(templateId)), 403, 'forbidden')
+    assertStatus(await modeller.call('DELETE', pathOf(templateId)), 204)
+    assertProblem(await reader.call('GET', pathOf(templateId)), 404, 'not-found')
     assertStatus(await upload(xml), 201)
   })
 
@@ -60,7 +60,10 @@ describe('operational templates', () => {
       409,
       'conflict',
     )
-    assert.equal(assertStatus(await reader.call('GET', at(templateId.toLowerCase()))).templateId, templateId)
+    assert.equal(
+      assertStatus(await reader.call('GET', pathOf(templateId.toLowerCase()))).templateId,
+      templateId,
+    )
     const twice = await Promise.all([0, 1].map(() => upload(createTemplateXml(`${templateId} twice`))))
     assert.deepEqual(twice.map(({ status }) => status).sort(), [201, 409])
   })
@@ -74,30 +77,30 @@ describe('operational templates', () => {
     const head = templates.find(({ template_id }) => template_id === templateId)
     assert.equal(head?.concept, concept)
     for (const name of [head?.template_id ?? '', head?.concept ?? '']) {
-      assert.equal(assertStatus(await reader.call('GET', at(name))).templateId, templateId)
-      const original = await reader.call('GET', at(name), undefined, { accept: 'application/xml' })
+      assert.equal(assertStatus(await reader.call('GET', pathOf(name))).templateId, templateId)
+      const original = await reader.call('GET', pathOf(name), undefined, { accept: 'application/xml' })
       assert.match(assertStatus(original), new RegExp(templateId))
-      assertStatus(await reader.call('GET', `${at(name)}/example`))
+      assertStatus(await reader.call('GET', `${pathOf(name)}/example`))
     }
     for (const id of [newId(), newId()]) assertStatus(await upload(createTemplateXml(id, shared)), 201)
     for (const [method, path] of [
-      ['GET', at(shared)],
-      ['GET', `${at(shared)}/example`],
-      ['DELETE', at(shared)],
+      ['GET', pathOf(shared)],
+      ['GET', `${pathOf(shared)}/example`],
+      ['DELETE', pathOf(shared)],
     ] as const)
       assertProblem(await modeller.call(method, path), 409, 'conflict')
     // The id of a template comes before the concept of another one.
     assertStatus(await upload(createTemplateXml(shared, 'Another')), 201)
-    assert.equal(assertStatus(await reader.call('GET', at(shared))).templateId, shared)
-    assertStatus(await modeller.call('DELETE', at(concept)), 204)
-    assertProblem(await reader.call('GET', at(templateId)), 404, 'not-found')
+    assert.equal(assertStatus(await reader.call('GET', pathOf(shared))).templateId, shared)
+    assertStatus(await modeller.call('DELETE', pathOf(concept)), 204)
+    assertProblem(await reader.call('GET', pathOf(templateId)), 404, 'not-found')
   })
 
   it('are shown as web templates, with the AQL path of each value', async () => {
     const templateId = newId()
     assertStatus(await upload(createTemplateXml(templateId)), 201)
     const { tree } = assertStatus(
-      await reader.call('GET', at(templateId), undefined, { accept: 'application/json' }),
+      await reader.call('GET', pathOf(templateId), undefined, { accept: 'application/json' }),
     )
     const [observation] = tree.children
     const [event] = observation.children
@@ -129,7 +132,7 @@ describe('operational templates', () => {
       .replace('<node_id>at0005</node_id>', (node) => `${node}${nameConstraint}`)
     assertStatus(await upload(changed), 201)
     const { tree } = assertStatus(
-      await reader.call('GET', at(templateId), undefined, { accept: 'application/json' }),
+      await reader.call('GET', pathOf(templateId), undefined, { accept: 'application/json' }),
     )
     const forms: WebNode[] = tree.children[0].children[0].children
     const rows = forms.map(({ id, rmType, aqlPath, inputs = [] }) => [
@@ -292,10 +295,10 @@ describe('operational templates', () => {
     const opt = gzipSync(stored).toString('base64')
     await service.db.collection('openehr.template_files').updateOne({ _id: head._id }, { $set: { opt } })
     const webTemplate = assertStatus(
-      await reader.call('GET', at(templateId), undefined, { accept: 'application/json' }),
+      await reader.call('GET', pathOf(templateId), undefined, { accept: 'application/json' }),
     )
     assert.deepEqual([webTemplate.defaultLanguage, webTemplate.tree.children[0].id], ['en', 'blood_pressure'])
-    const example = assertStatus(await reader.call('GET', `${at(templateId)}/example`))
+    const example = assertStatus(await reader.call('GET', `${pathOf(templateId)}/example`))
     const patient = await createPatient()
     assertStatus(await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, example), 201)
   })
@@ -306,13 +309,13 @@ describe('operational templates', () => {
     for (const id of ['hrs.bloodpressure.v1', 'hrs.acq.v1', 'hrs.bloodglucose.v1'])
       assert.ok(ids.includes(id), id)
     const { tree } = assertStatus(
-      await reader.call('GET', at('hrs.bloodpressure.v1'), undefined, { accept: 'application/json' }),
+      await reader.call('GET', pathOf('hrs.bloodpressure.v1'), undefined, { accept: 'application/json' }),
     )
     assert.equal(tree.nodeId, 'openEHR-EHR-COMPOSITION.encounter.v1')
     assertProblem(await upload(createTemplateXml('HRS.bloodpressure.v1')), 409, 'conflict')
-    assertProblem(await modeller.call('DELETE', at('hrs.bloodpressure.v1')), 403, 'forbidden')
+    assertProblem(await modeller.call('DELETE', pathOf('hrs.bloodpressure.v1')), 403, 'forbidden')
     const example = assertStatus(
-      await reader.call('GET', `${at('hrs.bloodpressure.v1')}/example?detail_level=medium`),
+      await reader.call('GET', `${pathOf('hrs.bloodpressure.v1')}/example?detail_level=medium`),
     )
     const patient = await createPatient()
     assertStatus(await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, example), 201)
@@ -331,8 +334,8 @@ describe('operational templates', () => {
     assert.deepEqual(assertStatus(await admin.call('PUT', account, { roles: ['modeller'] })).roles, [
       'modeller',
     ])
-    const own = await person.call('PUT', account, { roles: ['modeller', 'admin'] })
-    assertProblem(own, 403, 'forbidden')
+    const ownAnswer = await person.call('PUT', account, { roles: ['modeller', 'admin'] })
+    assertProblem(ownAnswer, 403, 'forbidden')
   })
 })
 

@@ -82,8 +82,8 @@ describe('texts of codes', () => {
 
   it('come from the template if they belong to other terminologies', async () => {
     const templateId = await store(POSITION)
-    const at = `${TEMPLATES}/${encodeURIComponent(templateId)}`
-    const { tree } = assertStatus(await patient.call('GET', at, undefined, { accept: 'application/json' }))
+    const path = `${TEMPLATES}/${encodeURIComponent(templateId)}`
+    const { tree } = assertStatus(await patient.call('GET', path, undefined, { accept: 'application/json' }))
     const [, position] = tree.children[0].children[0].children
     assert.deepEqual(
       position.inputs[0].list.map(({ value, label }: Record<string, string>) => [value, label]),
@@ -92,7 +92,7 @@ describe('texts of codes', () => {
         ['10904000', '10904000'],
       ],
     )
-    const example = assertStatus(await patient.call('GET', `${at}/example?detail_level=medium`))
+    const example = assertStatus(await patient.call('GET', `${path}/example?detail_level=medium`))
     assert.match(JSON.stringify(example), /"value":"Sitting position"/)
     assertStatus(await commit(templateId, coded('Sitting position', '33586001')), 201)
     assertStatus(await commit(templateId, coded('Upright', '10904000')), 201)
@@ -123,8 +123,8 @@ describe('texts of codes', () => {
   })
 
   it('are the rubrics of openEHR for its own codes', async () => {
-    const at = `${TEMPLATES}/hrs.bloodpressure.v1`
-    const { tree } = assertStatus(await patient.call('GET', at, undefined, { accept: 'application/json' }))
+    const path = `${TEMPLATES}/hrs.bloodpressure.v1`
+    const { tree } = assertStatus(await patient.call('GET', path, undefined, { accept: 'application/json' }))
     const category = tree.children.find(({ id }: { id: string }) => id === 'category')
     assert.deepEqual(
       category.inputs[0].list.map(({ value, label }: Record<string, string>) => [value, label]),

@@ -26,11 +26,11 @@ describe('addresses', () => {
     relation = (await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })).body.id
   })
 
-  for (const of of ['a person', 'a relation']) {
-    describe(`of ${of}`, () => {
+  for (const ownerName of ['a person', 'a relation']) {
+    describe(`of ${ownerName}`, () => {
       let at: string
       beforeEach(() => {
-        at = of === 'a person' ? 'address' : `relation/${relation}/address`
+        at = ownerName === 'a person' ? 'address' : `relation/${relation}/address`
       })
 
       it('are added, listed, replaced and deleted', async () => {

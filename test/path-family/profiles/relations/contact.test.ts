@@ -37,37 +37,37 @@ describe('contacts', () => {
 
   it('are replaced: omitted fields become null', async () => {
     const { body, etag } = await add({ ...phone, label: 'Office', note: '<p>ring <b>twice</b></p>' })
-    const at = `contact/${body.contactId}`
+    const path = `contact/${body.contactId}`
     const { contactId } = body
-    const put = await anna.call('PUT', at, { ...phone, contactId, usage: 'WORK' }, { 'if-match': etag })
+    const put = await anna.call('PUT', path, { ...phone, contactId, usage: 'WORK' }, { 'if-match': etag })
     assert.equal(put.status, 200)
     assert.equal(put.etag, '"2"')
     const nothing = { availability: null, label: null, note: null, internationalNumber: '+31206241111' }
     assert.deepEqual(put.body, { ...phone, contactId, usage: 'WORK', ...nothing })
-    assert.deepEqual((await anna.call('GET', at)).body, put.body)
+    assert.deepEqual((await anna.call('GET', path)).body, put.body)
   })
 
   it('are only replaced at the version that the client saw', async () => {
     const { body, etag } = await add(phone)
-    const at = `contact/${body.contactId}`
-    assertProblemPlaces(await anna.call('PUT', at, body), 428, 'precondition-required')
-    const put = () => anna.call('PUT', at, body, { 'if-match': etag })
+    const path = `contact/${body.contactId}`
+    assertProblemPlaces(await anna.call('PUT', path, body), 428, 'precondition-required')
+    const put = () => anna.call('PUT', path, body, { 'if-match': etag })
     assert.equal((await put()).etag, '"2"')
     const stale = await put()
     assertProblemPlaces(stale, 412, 'precondition-failed')
     assert.equal(stale.etag, '"2"')
-    const late = await anna.call('DELETE', at, undefined, { 'if-match': '"1"' })
+    const late = await anna.call('DELETE', path, undefined, { 'if-match': '"1"' })
     assertProblemPlaces(late, 412, 'precondition-failed')
-    assert.equal((await anna.call('DELETE', at, undefined, { 'if-match': '"2"' })).status, 204)
-    assertProblemPlaces(await anna.call('GET', at), 404, 'not-found')
+    assert.equal((await anna.call('DELETE', path, undefined, { 'if-match': '"2"' })).status, 204)
+    assertProblemPlaces(await anna.call('GET', path), 404, 'not-found')
   })
 
   it('require the id of the path in the body', async () => {
     const { body, etag } = await add(phone)
-    const at = `contact/${body.contactId}`
-    const other = await anna.call('PUT', at, { ...body, contactId: 'another1' }, { 'if-match': etag })
+    const path = `contact/${body.contactId}`
+    const other = await anna.call('PUT', path, { ...body, contactId: 'another1' }, { 'if-match': etag })
     assert.deepEqual(assertProblemPlaces(other, 400, 'id-mismatch'), ['body.contactId'])
-    const none = await anna.call('PUT', at, phone, { 'if-match': etag })
+    const none = await anna.call('PUT', path, phone, { 'if-match': etag })
     assert.deepEqual(assertProblemPlaces(none, 400, 'invalid-input'), ['body.contactId'])
   })
 
@@ -218,13 +218,13 @@ describe('contacts', () => {
 
   it('may belong to a relation, with a primary one of its own', async () => {
     const { body } = await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })
-    const at = `relation/${body.id}/contact`
-    const own = await add(phone)
-    const hers = await add(phone, at)
-    assert.deepEqual(await primaries(), [own.body.contactId])
-    assert.deepEqual(await primaries(at), [hers.body.contactId])
+    const path = `relation/${body.id}/contact`
+    const ownContact = await add(phone)
+    const hers = await add(phone, path)
+    assert.deepEqual(await primaries(), [ownContact.body.contactId])
+    assert.deepEqual(await primaries(path), [hers.body.contactId])
     assertProblemPlaces(await anna.call('GET', `contact/${hers.body.contactId}`), 404, 'not-found')
-    assertProblemPlaces(await anna.call('GET', `${at}/${own.body.contactId}`), 404, 'not-found')
+    assertProblemPlaces(await anna.call('GET', `${path}/${ownContact.body.contactId}`), 404, 'not-found')
     assertProblemPlaces(await add(phone, 'relation/999/contact'), 404, 'not-found')
     assertProblemPlaces(await anna.call('GET', 'relation/999/contact'), 404, 'not-found')
   })

@@ -13,11 +13,11 @@ describe('the watch over alerts', () => {
   const opened = useTestStore()
   const documents = (name: string) => opened.db.collection<ParseDocument>(name)
   const meta = () => {
-    const at = new Date()
+    const time = new Date()
     return {
       version: 1,
-      _created_at: at,
-      _updated_at: at,
+      _created_at: time,
+      _updated_at: time,
       _rperm: ['nurse', 'doctor'],
       _wperm: ['nurse', 'doctor'],
     }

@@ -12,22 +12,25 @@ const access: AuditedAccess = {
   ids: ['1'],
   outcome: 'done',
 }
-const at = new Date()
+const time = new Date()
 
 describe('the audit chain pool', () => {
   it('links each entry to the one before, and advances the head only after a successful write', async () => {
     const chains = createChainPool(3, 'key')
     const chain = await chains.acquire()
-    const [undone] = chain.link([access], at)
+    const [undone] = chain.link([access], time)
     chains.release(chain, 'not written')
     assert.deepEqual(chains.heads(), [])
 
     const sameChain = await chains.acquire()
-    const [first, second] = sameChain.link([access, access], at)
+    const [first, second] = sameChain.link([access, access], time)
     chains.release(sameChain, 'written')
     assert.equal(first?._id, undone?._id)
     assert.equal(first?._id, '3-0-000000000001')
-    assert.equal(second?.mac, macOfEntry('key', first?.mac ?? '', { ...access, _id: second?._id ?? '', at }))
+    assert.equal(
+      second?.mac,
+      macOfEntry('key', first?.mac ?? '', { ...access, _id: second?._id ?? '', at: time }),
+    )
     assert.deepEqual(chains.heads(), [{ chain: '3-0', sequence: 2, mac: second?.mac }])
   })
 
@@ -48,7 +51,7 @@ describe('the audit chain pool', () => {
     const use = async (i: number): Promise<string> => {
       const chain: AuditChain = await chains.acquire()
       most = Math.max(most, ++holding)
-      const [entry] = chain.link([access], at)
+      const [entry] = chain.link([access], time)
       await new Promise(setImmediate)
       holding -= 1
       chains.release(chain, i % 3 === 0 ? 'in doubt' : 'written')

@@ -13,10 +13,10 @@ describe('a batched lookup', () => {
   let fails = false
   const lookup = createBatchedLookup<TestRecord>(async (ids) => {
     lookups.push(ids)
-    const at = ++now
+    const queryNumber = ++now
     await setImmediate()
     if (fails) throw new Error('no database')
-    return ids.filter((id) => id !== 'none').map((_id) => ({ _id, at }))
+    return ids.filter((id) => id !== 'none').map((_id) => ({ _id, at: queryNumber }))
   })
 
   beforeEach(() => {

@@ -66,15 +66,15 @@ describe('the Parse format', () => {
   })
 
   it('stores date fields as BSON dates, and Parse Dates within JSON at any depth', () => {
-    const at = { __type: 'Date', iso: '2026-03-01T10:00:00.000Z' }
-    const date = new Date(at.iso)
+    const encodedDate = { __type: 'Date', iso: '2026-03-01T10:00:00.000Z' }
+    const date = new Date(encodedDate.iso)
     const object = {
       name: 'n',
       dueDate: '2026-03-01',
       start: '2026-03-01T10:00:00+02:00',
-      steps: [{ label: 's', found: { at } }],
-      answers: [at, 1],
-      payload: { moments: [{ at }] },
+      steps: [{ label: 's', found: { at: encodedDate } }],
+      answers: [encodedDate, 1],
+      payload: { moments: [{ at: encodedDate }] },
     }
     assert.deepEqual(format.toStored(object), {
       name: 'n',

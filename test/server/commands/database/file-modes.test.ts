@@ -32,11 +32,11 @@ function assertPrivate(directory: string, ...names: string[]): void {
 
 /** Starts a child process with this mask, which it inherits. */
 function withMask<T>(mask: number, start: () => T): T {
-  const own = process.umask(mask)
+  const formerMask = process.umask(mask)
   try {
     return start()
   } finally {
-    process.umask(own)
+    process.umask(formerMask)
   }
 }
 

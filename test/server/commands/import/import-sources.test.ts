@@ -36,9 +36,9 @@ describe('npm run import, for files of other programs,', function () {
       location: 'left-wrist',
     }
     const fever = { temperature: 101, temperatureUnit: '[degF]', location: 'ear', basal: true }
-    const at = { carePlanId: from.carePlanId, timestamp: '2026-03-01T08:30:00Z' }
-    assertStatus(await from.call('POST', 'procedure/bodytemperature', { ...at, ...fever }), 201)
-    assertStatus(await from.call('POST', 'procedure/bloodpressure', { ...at, ...pressure }), 201)
+    const fields = { carePlanId: from.carePlanId, timestamp: '2026-03-01T08:30:00Z' }
+    assertStatus(await from.call('POST', 'procedure/bodytemperature', { ...fields, ...fever }), 201)
+    assertStatus(await from.call('POST', 'procedure/bloodpressure', { ...fields, ...pressure }), 201)
     const points = [
       ...assertStatus(await from.call('GET', 'procedure/bloodpressure/omh')),
       ...assertStatus(await from.call('GET', 'procedure/bodytemperature/omh')),
@@ -270,8 +270,8 @@ describe('npm run import, for files of other programs,', function () {
 
   it('skips an oxygen saturation of another method, and codes of other systems', async () => {
     const place = await newPlace()
-    const at = { carePlanId: place.carePlanId, timestamp: '2026-03-01T08:30:00Z' }
-    const measured = { ...at, oxygenSaturation: 97, oxygenSaturationUnit: '%' }
+    const fields = { carePlanId: place.carePlanId, timestamp: '2026-03-01T08:30:00Z' }
+    const measured = { ...fields, oxygenSaturation: 97, oxygenSaturationUnit: '%' }
     assertStatus(await place.call('POST', 'procedure/oxygensaturation', measured), 201)
     const [point] = assertStatus(await place.call('GET', 'procedure/oxygensaturation/omh'))
     const { measurement_method: _, ...rest } = point.body
@@ -290,7 +290,7 @@ describe('npm run import, for files of other programs,', function () {
       resourceType: 'Observation',
       status: 'final',
       code: { coding: [{ system, code: '8867-4' }] },
-      effectiveDateTime: at.timestamp,
+      effectiveDateTime: fields.timestamp,
       valueQuantity: { value, code: '/min' },
     })
     const fhir = await run(
@@ -315,14 +315,14 @@ describe('npm run import, for files of other programs,', function () {
       flu({ abatementDateTime: '2025-03-02' }),
       flu({}),
     )
-    const both = await Promise.all([run(place, file), run(place, file)])
-    const counts = both.map(({ output }) =>
+    const results = await Promise.all([run(place, file), run(place, file)])
+    const counts = results.map(({ output }) =>
       /Stored: (\d), already known: (\d), rejected: 0/.exec(output)?.slice(1).map(Number),
     )
     assert.deepEqual(
       counts.map((count) => (count?.[0] ?? 0) + (count?.[1] ?? 0)),
       [5, 5],
-      both.map(({ output }) => output).join(),
+      results.map(({ output }) => output).join(),
     )
     assert.deepEqual(await totals(place, 'diagnosis'), { diagnosis: 5 })
     const [latest] = assertStatus(await place.call('GET', 'diagnosis')).items
@@ -470,9 +470,13 @@ describe('npm run import, for files of other programs,', function () {
     const rows = vitals.filter(({ patient }) => people.includes(patient))
     const place = await newPlace()
     const { output } = await run(place, fileOf(csvOf(rows)), '--map', map)
-    const of = (code: string) =>
+    const countOf = (code: string) =>
       new Set(rows.filter(({ loinc }) => loinc === code).map((row) => Object.values(row).join())).size
-    const expected = { bloodpressure: of('55284-4'), bmi: of('39156-5'), bodyweight: of('29463-7') }
+    const expected = {
+      bloodpressure: countOf('55284-4'),
+      bmi: countOf('39156-5'),
+      bodyweight: countOf('29463-7'),
+    }
     assert.deepEqual(await totals(place, ...Object.keys(expected)), expected, output)
   })
 

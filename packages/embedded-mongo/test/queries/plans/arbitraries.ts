@@ -139,8 +139,8 @@ const operators = (of: fc.Arbitrary<unknown>): fc.Arbitrary<Document> =>
   )
 
 const condition = (name: string): fc.Arbitrary<Document> => {
-  const of = paths[name] ?? value
-  const plain = fc.oneof(sometimes(3, of), sometimes(1, fc.constant(null)), sometimes(1, value))
+  const valueOfPath = paths[name] ?? value
+  const plain = fc.oneof(sometimes(3, valueOfPath), sometimes(1, fc.constant(null)), sometimes(1, value))
   return fc.oneof(
     sometimes(
       2,

@@ -117,11 +117,11 @@ async function compare({ indexed, bare }: Pair, query: Query) {
     if (hint && query.kind === 'distinct') continue
     const found = await answer(indexed, query, hint)
     if (text(found) === text(expected)) continue
-    const at = expected.findIndex((line, place) => line !== found[place])
+    const position = expected.findIndex((line, place) => line !== found[place])
     assert.fail(
       `SEED=${seed} ${text(query)}\n with hint ${text(hint ?? 'none')}:\n` +
         ` missing: ${shorten(difference(expected, found))}\n not expected: ${shorten(difference(found, expected))}\n` +
-        ` from place ${at} of ${expected.length}:\n ${shorten(found.slice(at))}\n instead of\n ${shorten(expected.slice(at))}`,
+        ` from place ${position} of ${expected.length}:\n ${shorten(found.slice(position))}\n instead of\n ${shorten(expected.slice(position))}`,
     )
   }
 }
@@ -183,9 +183,11 @@ async function found(collection: Collection, query: Query, hint?: string | Docum
 function ordered(found: Document[], sort: Query['sort']): string[] {
   if (!sort) return lines(found)
   if ('_id' in sort) return found.map(text)
-  const at = (document: Document, path: string) =>
+  const valueAt = (document: Document, path: string) =>
     path.split('.').reduce((value, part) => value?.[part], document)
-  return found.map((document) => text(alike(Object.keys(sort).map((path) => at(document, path) ?? null))))
+  return found.map((document) =>
+    text(alike(Object.keys(sort).map((path) => valueAt(document, path) ?? null))),
+  )
 }
 
 /** A covered query returns fields in the order of the index. */

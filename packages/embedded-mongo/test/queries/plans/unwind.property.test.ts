@@ -119,9 +119,9 @@ const pipelines = fc
   })
   .map(({ k, v, head, o, n, following: rest, dropping: last }) => {
     const element = { k, ...(v !== undefined && { v }) }
-    const of = { same: element, none: undefined, other: { k: 'b' }, wide: { k } }[head]
+    const condition = { same: element, none: undefined, other: { k: 'b' }, wide: { k } }[head]
     const filter = {
-      ...(of && { e: { $elemMatch: of } }),
+      ...(condition && { e: { $elemMatch: condition } }),
       ...(o !== undefined && { o }),
       ...(n !== undefined && { n }),
     }
@@ -155,11 +155,14 @@ describe(`elements of arrays by their keys (SEED=${seed})`, () => {
   it(`are sorted and grouped as by reading each document, in ${runs * pipelinesPerRound} pipelines`, async function () {
     this.timeout(240_000)
     let run = 0
-    const some = fc.array(fc.oneof({ weight: 6, arbitrary: pipelines }, { weight: 1, arbitrary: plain }), {
-      minLength: pipelinesPerRound,
-      maxLength: pipelinesPerRound,
-    })
-    const property = fc.asyncProperty(documents, some, async (docs, all) => {
+    const requests = fc.array(
+      fc.oneof({ weight: 6, arbitrary: pipelines }, { weight: 1, arbitrary: plain }),
+      {
+        minLength: pipelinesPerRound,
+        maxLength: pipelinesPerRound,
+      },
+    )
+    const property = fc.asyncProperty(documents, requests, async (docs, all) => {
       const indexed = engine.db.collection(`run${++run}_indexed`)
       const bare = engine.db.collection(`run${run}_bare`)
       await indexed.createIndexes(indexes.map((index) => ({ ...index })))

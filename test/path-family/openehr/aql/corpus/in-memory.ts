@@ -59,11 +59,11 @@ export class InMemory implements Store {
     const json = readCorpusFile<Record<string, unknown>>(this.#test, `openehr/aql/data/compositions/${file}`)
     const { object } = readCanonicalJson(json, 'COMPOSITION')
     const { uid, ...rest } = object as RmObject
-    const own = (uid as { value: string } | undefined)?.value.split('::')[0]
-    const id = own ?? `00000000-0000-4000-8000-${String(++this.#compositions).padStart(12, '0')}`
-    const of = this.ehrs.get(this.names.filled(ehr)) as { documents: DocumentVersion[] }
+    const objectId = (uid as { value: string } | undefined)?.value.split('::')[0]
+    const id = objectId ?? `00000000-0000-4000-8000-${String(++this.#compositions).padStart(12, '0')}`
+    const storedEhr = this.ehrs.get(this.names.filled(ehr)) as { documents: DocumentVersion[] }
     const composition = toRmObject({ id, version: 1, json: JSON.stringify(rest) })
-    of.documents.push({ record: id, object: composition, latest: true })
+    storedEhr.documents.push({ record: id, object: composition, latest: true })
     this.names.add(as, { id, uid: `${id}::${SYSTEM}::1` })
   }
 

@@ -78,8 +78,8 @@ export class Served implements Store {
       composition.uid.value = `${own.slice(0, -12)}${randomUUID().slice(-12)}`
       this.names.add(own, { '': composition.uid.value })
     }
-    const at = `/med/ehr/${this.names.filled(ehr)}/composition/json`
-    const { compositionId, uid } = assertStatus(await this.#person.call('POST', at, composition), 201)
+    const jsonPath = `/med/ehr/${this.names.filled(ehr)}/composition/json`
+    const { compositionId, uid } = assertStatus(await this.#person.call('POST', jsonPath, composition), 201)
     this.names.add(as, { id: compositionId, uid })
   }
 

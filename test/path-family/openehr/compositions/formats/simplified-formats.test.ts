@@ -27,11 +27,11 @@ describe('compositions in simplified formats', () => {
     ;[patient, templateId] = await Promise.all([createPatient(), getStoredTemplate()])
   })
 
-  const at = (more: string) => `/med/ehr/${patient.ehrId}/composition${more}`
+  const pathOf = (more: string) => `/med/ehr/${patient.ehrId}/composition${more}`
   const send = (type: string, body: object, query = `?templateId=${encodeURIComponent(templateId)}`) =>
-    patient.call('POST', at(`/json${query}`), body, { 'content-type': type })
+    patient.call('POST', pathOf(`/json${query}`), body, { 'content-type': type })
   const get = async (id: string, accept: string) =>
-    assertStatus(await patient.call('GET', at(`/${id}/json`), undefined, { accept }))
+    assertStatus(await patient.call('GET', pathOf(`/${id}/json`), undefined, { accept }))
 
   const event = 'encounter/blood_pressure:0/any_event'
   const flat = {
@@ -121,7 +121,7 @@ describe('compositions in simplified formats', () => {
 
   it('say in which format they are', async () => {
     const { compositionId: id } = assertStatus(await send(FLAT, flat), 201)
-    const reply = await patient.call('GET', at(`/${id}/json`), undefined, { accept: STRUCTURED })
+    const reply = await patient.call('GET', pathOf(`/${id}/json`), undefined, { accept: STRUCTURED })
     assert.equal(reply.headers.get('content-type'), STRUCTURED)
     assert.match(reply.headers.get('vary') ?? '', /accept/i)
   })
@@ -131,7 +131,7 @@ describe('compositions in simplified formats', () => {
     const { encounter } = await get(id, STRUCTURED)
     encounter.blood_pressure[0].any_event[0].systolic = [{ '|magnitude': 99, '|unit': 'mm[Hg]' }]
     const headers = { 'content-type': STRUCTURED, 'if-match': `"${uid}"` }
-    assertStatus(await patient.call('PUT', at(`/${id}/json`), { encounter }, headers))
+    assertStatus(await patient.call('PUT', pathOf(`/${id}/json`), { encounter }, headers))
     assert.equal((await get(id, FLAT))[`${event}:0/systolic|magnitude`], 99)
   })
 

@@ -14,11 +14,11 @@ describe('the times of compositions', () => {
     ;[patient, template] = await Promise.all([createPatient(), getStoredTemplate()])
   })
 
-  const at = (more = '') => `/med/ehr/${patient.ehrId}/composition${more}`
+  const pathOf = (more = '') => `/med/ehr/${patient.ehrId}/composition${more}`
   const add = (startTime: string) => {
     const composition = createPressureComposition(template, 120)
     composition.context.start_time = { _type: 'DV_DATE_TIME', value: startTime }
-    return patient.call('POST', at('/json'), composition)
+    return patient.call('POST', pathOf('/json'), composition)
   }
 
   it('are in the years 1 to 9999 of UTC, as all other times', async () => {
@@ -40,7 +40,7 @@ describe('the times of compositions', () => {
   it('may be at the edges of the calendar, and at the end of a day', async () => {
     const times = ['9999-12-31T23:59:59.999Z', '2026-03-01T24:00:00Z', '0001-01-01T00:00:00Z']
     for (const time of times) assertStatus(await add(time), 201)
-    const { items } = assertStatus(await patient.call('GET', at()))
+    const { items } = assertStatus(await patient.call('GET', pathOf()))
     assert.deepEqual(
       items.slice(0, 3).map(({ start }: { start: string }) => start),
       ['9999-12-31T23:59:59.999Z', '2026-03-02T00:00:00.000Z', '0001-01-01T00:00:00.000Z'],
@@ -52,7 +52,7 @@ describe('the times of compositions', () => {
     const compositions = service.db.collection<{ _id: string }>('openehr.compositions')
     for (const start of [AFTER_THE_CALENDAR_MS, YEAR_0_MS]) {
       await compositions.updateOne({ _id: compositionId }, { $set: { start } })
-      const { items } = assertStatus(await patient.call('GET', at()))
+      const { items } = assertStatus(await patient.call('GET', pathOf()))
       const found = items.find((one: { compositionId: string }) => one.compositionId === compositionId)
       assert.equal(found.start, null)
       assertStatus(await patient.call('GET', `/fhir/R4/DocumentReference?patient=${patient.ehrId}`))
