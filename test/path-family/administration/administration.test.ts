@@ -51,7 +51,7 @@ describe('the operations of administrators', () => {
     try {
       const { mailsAbandoned, oldestMailAt } = assertStatus(await admin.call('GET', '/health/status'))
       assert.equal(mailsAbandoned, before.mailsAbandoned + 1)
-      assert.equal(oldestMailAt, at.toISOString())
+      assert.equal(oldestMailAt, time.toISOString())
     } finally {
       await mails.deleteMany({ _id: { $in: Object.values(insertedIds) } })
     }
