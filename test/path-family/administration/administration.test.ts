@@ -41,7 +41,13 @@ describe('the operations of administrators', () => {
     assert.ok(before.databaseBytes === null || before.databaseBytes > 0)
     assert.equal(before.lastBackupAt, null)
     const time = new Date('2020-01-01T00:00:00Z')
-    const mail = { to: 'somebody@example.org', template: 'pending-ehr', data: {}, attempts: 1, createdAt: time }
+    const mail = {
+      to: 'somebody@example.org',
+      template: 'pending-ehr',
+      data: {},
+      attempts: 1,
+      createdAt: time,
+    }
     const later = new Date(Date.now() + 600_000)
     const mails = service.db.collection('mails')
     const { insertedIds } = await mails.insertMany([
