@@ -9,6 +9,7 @@ import {
   isInputErrorName,
   ServiceError,
 } from '../../schemas/errors.ts'
+import { violationSchema } from '../../schemas/validation/violation-schema.ts'
 import { isConditional, type Operation } from '../operation/operation.ts'
 import { etagOf } from '../reply/etag.ts'
 import type { RenderedResponse } from './rendered-response.ts'
@@ -62,13 +63,10 @@ export const ProblemDocument = closedObject('Problem', 'A problem document', {
   errors: Type.Array(
     Type.Object(
       {
+        ...violationSchema.properties,
         path: textSchema(
           'Path of the invalid value: `body.name.displayName`, `query.limit`, `path.mvUid`, `header.If-Match`',
         ),
-        code: textSchema('Code of the violation, for programs'),
-        message: textSchema('Explanation in a sentence'),
-        line: Type.Optional(Type.Integer({ description: 'Line in an AQL query, counted from 1' })),
-        column: Type.Optional(Type.Integer({ description: 'Column in an AQL query, counted from 1' })),
       },
       { additionalProperties: false },
     ),

@@ -1,4 +1,4 @@
-import type { Violation } from '../../schemas/validation/violations.ts'
+import { choiceViolation, type Violation } from '../../schemas/validation/violations.ts'
 import { type FhirJson, joinElements } from './element-paths.ts'
 import type { FhirCoding } from './elements.ts'
 import type { FhirElement, FieldValues } from './fhir-element.ts'
@@ -81,8 +81,7 @@ export function elementPathOf({ type, elements }: FhirMapping, fieldPath: string
 export function locateAtElement(mapping: FhirMapping, violation: Violation): Violation {
   const path = elementPathOf(mapping, violation.path)
   const codes = mapping.elements.flatMap((element) => element.codes?.[violation.path] ?? [])
-  if (violation.code === 'enum' && codes.length > 0)
-    return { ...violation, path, message: `must be one of ${[...new Set(codes)].join(', ')}` }
+  if (violation.code === 'enum' && codes.length > 0) return choiceViolation(path, [...new Set(codes)])
   const element = mapping.elements.find(({ paths }) => Object.hasOwn(paths, violation.path))
   const message = element?.rephrase?.(violation.message) ?? violation.message
   if (path !== mapping.type || violation.path === '') return { ...violation, path, message }

@@ -8,7 +8,7 @@ import {
   roundKeepingDigits,
 } from '../../schemas/measurements/units.ts'
 import { MeasurementForms as forms, VALUE_FIELD_NAMES } from '../../schemas/user-data/user-data.ts'
-import type { Violation } from '../../schemas/validation/violations.ts'
+import { choiceViolation, rangeViolation, type Violation } from '../../schemas/validation/violations.ts'
 import { defineKind, type Rules, type Values } from '../ehr-records/kind.ts'
 import { payloadViolations } from '../ehr-records/refusals/payload-violations.ts'
 import type { TimelineContent } from '../ehr-records/timeline-definition.ts'
@@ -70,13 +70,11 @@ function schemaViolations(type: ResolvedType, values: Values): Violation[] {
 
 function unitViolations({ unit: typeUnit }: ResolvedType, { unit }: Values): Violation[] {
   if (unit === undefined || unit === null) return []
-  const message =
-    typeUnit === undefined
-      ? 'must be left out because the data type has no unit'
-      : `must be one of ${convertibleUnitNames(typeUnit).join(', ')}`
-  return typeof unit === 'string' && typeUnit !== undefined && isConvertible(unit, typeUnit)
+  if (typeUnit === undefined)
+    return [{ path: 'unit', code: 'unit', message: 'must be left out because the data type has no unit' }]
+  return typeof unit === 'string' && isConvertible(unit, typeUnit)
     ? []
-    : [{ path: 'unit', code: 'unit', message }]
+    : [choiceViolation('unit', convertibleUnitNames(typeUnit), 'unit')]
 }
 
 const isOutside = (amount: Fraction, { min, max }: { min?: number; max?: number }): boolean =>
@@ -91,7 +89,7 @@ function formatRange({ min, max }: { min?: number; max?: number }, unit = ''): s
 function rangeViolations({ ranges, unit }: ResolvedType, amount: Fraction | undefined): Violation[] {
   const hard = ranges?.hard
   if (!hard || amount === undefined || !isOutside(amount, hard)) return []
-  return [{ path: 'value', code: 'range', message: `must be within ${formatRange(hard, unit)}` }]
+  return [rangeViolation('value', hard, unit)]
 }
 
 function rangeWarnings({ ranges, unit }: ResolvedType, amount: Fraction | undefined): Violation[] {
@@ -112,7 +110,7 @@ function deviceViolations(
   if (!deviceType) return violation('unknown', 'must be the name of a device type')
   if (deviceType.retired) return violation('retired', RETIRED_MESSAGE)
   if (deviceTypes.length > 0 && !deviceTypes.includes(type))
-    return violation('enum', `must be one of ${deviceTypes.join(', ')}`)
+    return [choiceViolation('device.type', deviceTypes)]
   const { dataTypes = [] } = deviceType
   if (dataTypes.length === 0 || dataTypes.includes(dataType)) return []
   return violation('enum', `must be a device type for ${dataType}: ${type} has ${dataTypes.join(', ')}`)

@@ -1,16 +1,16 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { closedObject, pathField } from '../common.ts'
 import { nullable } from '../forms/nullable.ts'
+import { violationSchema } from '../validation/violation-schema.ts'
 
-const violationField = (description: string) =>
-  Type.Object(
-    {
-      path: Type.String({ description: 'Path of the property', examples: ['body.items.1.systolic'] }),
-      code: Type.String({ description: 'Code for programs', examples: ['range'] }),
-      message: Type.String({ description: 'Explanation in a sentence' }),
-    },
-    { additionalProperties: false, description },
-  )
+const warningField = Type.Object(
+  {
+    path: Type.String({ description: 'Path of the property', examples: ['systolic'] }),
+    code: Type.String({ description: 'Code for programs', examples: ['unusual'] }),
+    message: Type.String({ description: 'Explanation in a sentence' }),
+  },
+  { additionalProperties: false, description: 'An unusual value' },
+)
 
 /** Accepts any value: an invalid item, even one that is not an object, fails alone. */
 const batchItemField = Type.Unknown({
@@ -50,12 +50,12 @@ const itemOutcomeField = Type.Object(
     }),
     id: nullable(Type.String({ description: 'Id of the record', examples: ['m4RtYu78Io'] })),
     href: nullable(pathField('Path of the record', '/ehr/e5RtGb81Xz/procedure/heartrate/m4RtYu78Io')),
-    warnings: Type.Array(violationField('An unusual value'), {
+    warnings: Type.Array(warningField, {
       description: 'Warnings about unusual values',
       examples: [[]],
     }),
     code: nullable(Type.String({ description: 'Problem code of the refusal', examples: ['rule-violated'] })),
-    errors: Type.Array(violationField('A violation'), {
+    errors: Type.Array(violationSchema, {
       description: 'All violations',
       examples: [[]],
     }),

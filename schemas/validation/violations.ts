@@ -1,6 +1,8 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { withArticle } from '../common.ts'
 
+const MAX_NAMED_CHOICES = 50
+
 /** A violation: where, which rule, and an explanation. */
 export interface Violation {
   /** Property path with dots, `answers.2`; empty for the whole value. */
@@ -9,6 +11,13 @@ export interface Violation {
   code: string
   /** The valid form: 'must be a number'. */
   message: string
+  /** The least and the greatest number that are allowed: of the value, or of its characters, items or properties. */
+  minimum?: number
+  maximum?: number
+  /** Unit of both, as UCUM code. */
+  unit?: string
+  /** The allowed values; of many, the first ones. */
+  choices?: string[]
   /** Position in a multi-line text, counted from 1. */
   line?: number
   column?: number
@@ -71,9 +80,45 @@ function violationFromAjv(error: ErrorObject): Violation {
         code: error.keyword,
         message: `is required together with ${error.params.property}`,
       }
+    case 'enum':
+      return choiceViolation(path, error.params.allowedValues, error.keyword)
     default:
-      return { path, code: error.keyword, message: describeAjvError(error) }
+      return { path, code: error.keyword, message: describeAjvError(error), ...limitIn(error) }
   }
+}
+
+/** The limit of a keyword such as `maximum` or `minItems`. */
+function limitIn({ keyword, params: { limit } }: ErrorObject): Pick<Violation, 'minimum' | 'maximum'> {
+  if (typeof limit !== 'number') return {}
+  return /min/i.test(keyword) ? { minimum: limit } : { maximum: limit }
+}
+
+/** The violation of a number outside of its limits. */
+export function rangeViolation(
+  path: string,
+  { min, max }: { min?: number | undefined; max?: number | undefined },
+  unit?: string,
+): Violation {
+  const ends =
+    max === undefined ? `at least ${min}` : min === undefined ? `at most ${max}` : `from ${min} to ${max}`
+  return {
+    path,
+    code: 'range',
+    message: unit === undefined ? `must be ${ends}` : `must be ${ends} ${unit}`,
+    ...(min !== undefined && { minimum: min }),
+    ...(max !== undefined && { maximum: max }),
+    ...(unit !== undefined && { unit }),
+  }
+}
+
+/** The violation of a value that is none of its choices. */
+export function choiceViolation(path: string, choices: readonly unknown[], code = 'enum'): Violation {
+  const names = choices
+    .slice(0, MAX_NAMED_CHOICES)
+    .map((choice) => (typeof choice === 'string' ? choice : JSON.stringify(choice)))
+  const more = choices.length - names.length
+  const message = `must be one of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  return { path, code, message, choices: names }
 }
 
 /** Messages that mention often forgotten details. */
@@ -93,7 +138,6 @@ const createCountMessage =
 /** Messages by keyword of JSON Schema; ajv's own ones name other keywords or speak of schemas. */
 const MESSAGES: Readonly<Record<string, (params: AjvParams) => string>> = {
   type: ({ type }) => `must be ${withArticle([type].flat().join(' or '))}`,
-  enum: ({ allowedValues }) => `must be one of ${listChoices(allowedValues)}`,
   const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
   not: () => 'must not have the excluded form',
   'false schema': () => 'is not allowed',
@@ -121,16 +165,6 @@ const MESSAGES: Readonly<Record<string, (params: AjvParams) => string>> = {
   oneOf: () => 'must have exactly one of the allowed forms',
 }
 
-const MAX_NAMED_CHOICES = 50
-
-function listChoices(choices: readonly unknown[]): string {
-  const names = choices
-    .slice(0, MAX_NAMED_CHOICES)
-    .map((choice) => (typeof choice === 'string' ? choice : JSON.stringify(choice)))
-  const more = choices.length - names.length
-  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-}
-
 const describeAjvError = ({ keyword, params, message }: ErrorObject): string =>
   MESSAGES[keyword]?.(params) ?? message ?? `breaks the rule ${keyword}`
 
@@ -149,6 +183,7 @@ export const shortenViolation = (violation: Violation): Violation => ({
   ...violation,
   path: shortenName(violation.path),
   message: shortenText(violation.message),
+  ...(violation.choices && { choices: violation.choices.map(shortenName) }),
 })
 
 /** Limit of violations in a response: a client may send a hundred thousand invalid values. */

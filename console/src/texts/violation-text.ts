@@ -11,32 +11,38 @@ export type FormViolation = Violation & {
   entry?: string
 }
 
-const NUMBER = '-?\\d+(?:\\.\\d+)?'
-/** `must be between 0.5 and 60 mmol/L, the possible values.`, `must be at least 1.` */
-const LIMITS = new RegExp(
-  `must be (?:between|from|within|at least|at most) (${NUMBER})(?: (?:and|to) (${NUMBER})(?: ([^ ,]+))?)?`,
-)
-const CHOICES = /must be one of (.+)/
+const limitText = (limit: number | undefined, unit: string): string =>
+  limit === undefined ? '' : [formatNumber(limit, 9), unit].join(' ').trim()
 
-const withoutDot = (text = ''): string => text.replace(/\.$/, '')
+/** The limits or choices of a violation for its text. */
+function detailsOf({
+  minimum,
+  maximum,
+  unit = '',
+  choices,
+}: FormViolation): Record<string, string> | undefined {
+  if (choices) return { choices: choices.join(', ') }
+  if (minimum === undefined && maximum === undefined) return undefined
+  const unitText = unitName(unit)
+  // The unit follows the last limit.
+  return { min: limitText(minimum, maximum === undefined ? unitText : ''), max: limitText(maximum, unitText) }
+}
 
-/** The limits or choices in a message of the service. */
-function detailsIn(message: string): Record<string, string> | undefined {
-  const [, choices] = CHOICES.exec(message) ?? []
-  if (choices !== undefined) return { choices: withoutDot(choices) }
-  const [, first, second = first, unit] = LIMITS.exec(message) ?? []
-  if (first === undefined) return undefined
-  const [min, max] = [first, second].map((one) => formatNumber(Number(one), 9))
-  return { min: min ?? '', max: [max, unitName(withoutDot(unit))].join(' ').trim() }
+/** A range without one of its ends is a limit. */
+function ruleOf({ code, minimum, maximum }: FormViolation): string {
+  if (code !== 'range' || (minimum === undefined) === (maximum === undefined)) return code
+  return minimum === undefined ? 'maximum' : 'minimum'
 }
 
 /** A rule says different things of different fields: a text of the field comes first, then one with the details. */
-export function violationText({ code, path, message, entry }: FormViolation): string {
+export function violationText(violation: FormViolation): string {
+  const { code, path, message, entry } = violation
   if (code === FOUND_HERE) return message
   const field = path.split('.').at(-1) ?? ''
-  const details = detailsIn(message)
-  const other = translateName(`violation.${code}`, translate('violation.other', { code, message }), { field })
-  const general = details ? translateName(`violation.${code}.details`, other, details) : other
-  const text = translateName(`violation.${code}.${field}`, general)
+  const rule = ruleOf(violation)
+  const details = detailsOf(violation)
+  const other = translateName(`violation.${rule}`, translate('violation.other', { code, message }), { field })
+  const general = details ? translateName(`violation.${rule}.details`, other, details) : other
+  const text = translateName(`violation.${rule}.${field}`, general)
   return entry === undefined ? text : translate('violation.entry', { entry, text })
 }

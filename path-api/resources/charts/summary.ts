@@ -6,6 +6,7 @@ import { CLASS_NAMES, classKindOf, MEASUREMENT_KINDS } from '../../../records/ki
 import { typeOfMeasure } from '../../../records/user-data/graph-sources.ts'
 import { VALUE_SERIES } from '../../../records/user-data/typed-measurement.ts'
 import { MedGraph, Timeline } from '../../../schemas/charts/timeline-and-medgraph.ts'
+import { choiceViolation } from '../../../schemas/validation/violations.ts'
 import { appendQuery, createLinkHead, createOrderParameter } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import type { Services } from '../../operation/services.ts'
@@ -43,9 +44,8 @@ async function requireMeasures(measures: readonly string[] = [], types: Services
   const others = measures.filter((name) => !GRAPH_MEASURES.includes(name))
   const existing = await types.data.filterExisting(others.map(typeOfMeasure))
   const knownMeasures = [...GRAPH_MEASURES, ...existing.flatMap((type) => [type, `${type}.${VALUE_SERIES}`])]
-  const message = `must be one of ${knownMeasures.join(', ')}`
   const violations = measures.flatMap((name) =>
-    knownMeasures.includes(name) ? [] : [{ path: 'measures', code: 'enum', message }],
+    knownMeasures.includes(name) ? [] : [choiceViolation('measures', knownMeasures)],
   )
   if (violations.length > 0) throw new InvalidInput(violations.map(locateViolation('query')))
 }

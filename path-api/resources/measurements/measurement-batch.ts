@@ -96,9 +96,9 @@ export function toItemOutcome(
     return { index, status, id, href: hrefOf(id), warnings, code: null, errors: [] }
   }
   const { error } = outcome
-  const errors = itemViolations(error).map(({ path, code, message }) => ({
+  const errors = itemViolations(error).map(({ path, message, ...violation }) => ({
+    ...violation,
     path: `${place}.${index}${path && `.${path}`}`,
-    code,
     message: `${path || 'The item'} ${message}.`,
   }))
   return { index, status, id: null, href: null, warnings: [], code: errorCode(error.error), errors }

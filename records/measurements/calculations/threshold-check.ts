@@ -13,6 +13,8 @@ import {
 } from '../../../schemas/measurements/units.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import {
+  choiceViolation,
+  rangeViolation,
   type ValidPart,
   type Violation,
   withoutInvalidProperties,
@@ -43,14 +45,14 @@ export function createThresholdCheck(thresholdTarget: ThresholdTarget, path = ''
     byForm(thresholds).map((one) => ({ ...one, path: [path, one.path].filter(Boolean).join('.') }))
 }
 
-const unknownPresetViolation = (presetNames: readonly string[]): Violation => ({
-  path: '',
-  code: 'enum',
-  message:
-    presetNames.length > 0
-      ? `must be one of ${presetNames.join(', ')}`
-      : 'must be limits or a set with bands, because there are no presets',
-})
+const unknownPresetViolation = (presetNames: readonly string[]): Violation =>
+  presetNames.length > 0
+    ? choiceViolation('', presetNames)
+    : {
+        path: '',
+        code: 'enum',
+        message: 'must be limits or a set with bands, because there are no presets',
+      }
 
 const unknownFormViolation: Violation = {
   path: '',
@@ -76,13 +78,7 @@ function validPartOfSet(thresholdSet: ThresholdSet, bySchema: readonly Violation
 const unitViolations = (targetUnit: string, unit: string | undefined): Violation[] =>
   unit === undefined || isConvertible(unit, targetUnit)
     ? []
-    : [
-        {
-          path: 'unit',
-          code: 'unit',
-          message: `must be one of ${convertibleUnitNames(targetUnit).join(', ')}`,
-        },
-      ]
+    : [choiceViolation('unit', convertibleUnitNames(targetUnit), 'unit')]
 
 function limitViolations(thresholdTarget: ThresholdTarget, limits: ValidPart<PersonalLimits>): Violation[] {
   const { names, unit: targetUnit } = thresholdTarget
@@ -95,13 +91,12 @@ function limitViolations(thresholdTarget: ThresholdTarget, limits: ValidPart<Per
   const outside = names.flatMap((name): Violation[] => {
     const [min, max] = rangeInUnit(thresholdTarget, name, limits.unit)
     const { [`${name}Low` as const]: low = NO_LOWER_LIMIT, [`${name}High` as const]: high = max } = limits
-    const message = `must be between ${roundTo(min, 2)} and ${roundTo(max, 2)} ${limits.unit}, the possible values`
-    return [
-      ...(low !== NO_LOWER_LIMIT && (low < min || low > max)
-        ? [{ path: `${name}Low`, code: 'range', message }]
-        : []),
-      ...(high < min || high > max ? [{ path: `${name}High`, code: 'range', message }] : []),
+    const range = { min: roundTo(min, 2), max: roundTo(max, 2) }
+    const sides = [
+      ...(low !== NO_LOWER_LIMIT && (low < min || low > max) ? ['Low'] : []),
+      ...(high < min || high > max ? ['High'] : []),
     ]
+    return sides.map((side) => rangeViolation(name + side, range, limits.unit))
   })
   return [...unitViolations(targetUnit, limits.unit), ...crossedLimits, ...outside]
 }

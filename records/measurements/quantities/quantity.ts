@@ -11,7 +11,7 @@ import {
   unitNames,
   widestRange,
 } from '../../../schemas/measurements/units.ts'
-import type { Violation } from '../../../schemas/validation/violations.ts'
+import { choiceViolation, rangeViolation, type Violation } from '../../../schemas/validation/violations.ts'
 import type { Values } from '../../ehr-records/kind.ts'
 
 /** A measured quantity: the unit in which it is compared, and its possible values. */
@@ -73,11 +73,10 @@ export function quantityViolations(
 ): Violation[] {
   if (typeof unitName !== 'string') return []
   const { kind, unit, hard } = quantity
-  if (!isUnitOf(kind, unitName))
-    return [{ path: unitProperty, code: 'unit', message: `must be one of ${unitNames(kind).join(', ')}` }]
+  if (!isUnitOf(kind, unitName)) return [choiceViolation(unitProperty, unitNames(kind), 'unit')]
   const convertedValue = toOwnUnit(quantity, sentValue, unitName)
   if (convertedValue === undefined || isWithinRange(convertedValue, hard)) return []
-  return [{ path: name, code: 'range', message: `must be from ${hard[0]} to ${hard[1]} ${unit}` }]
+  return [rangeViolation(name, { min: hard[0], max: hard[1] }, unit)]
 }
 
 /** The warnings about a valid but unusual quantity. */

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { type JsonLimits, walkJson } from '../../../schemas/json/walk-json.ts'
 import type { Validator } from '../../../schemas/validation/validators.ts'
-import { type Violation, violationsFromAjv } from '../../../schemas/validation/violations.ts'
+import { choiceViolation, type Violation, violationsFromAjv } from '../../../schemas/validation/violations.ts'
 import { createValueKeywords } from './value-keywords.ts'
 import { compilePattern, patternFault } from './value-patterns.ts'
 
@@ -206,8 +206,9 @@ function boundsViolations(schema: ValueSchema): Violation[] {
 /** The violations of a subschema, without those of its own subschemas. */
 function subschemaViolations(path: string, schema: ValueSchema, definitions: object): Violation[] {
   const violations: Violation[] = []
+  const pathOf = (keyword: string) => (path === '' ? keyword : `${path}.${keyword}`)
   const fault = (keyword: string, code: string, message: string) =>
-    violations.push({ path: path === '' ? keyword : `${path}.${keyword}`, code, message })
+    violations.push({ path: pathOf(keyword), code, message })
   for (const keyword of Object.keys(schema))
     if (!KEYWORDS.has(keyword)) fault(keyword, 'unknown', 'is not a supported keyword of JSON Schema')
   const { $ref, $schema, $defs, pattern, patternProperties, format } = schema
@@ -216,7 +217,7 @@ function subschemaViolations(path: string, schema: ValueSchema, definitions: obj
   if ($ref !== undefined && !Object.hasOwn(definitions, REFERENCE_PATTERN.exec(String($ref))?.[1] ?? ''))
     fault('$ref', 'reference', 'must name one of the definitions of this schema: #/$defs/<name>')
   if (format !== undefined && !FORMATS.includes(format as never))
-    fault('format', 'enum', `must be one of ${FORMATS.join(', ')}`)
+    violations.push(choiceViolation(pathOf('format'), FORMATS))
   for (const keyword of ['enum', 'examples'])
     if (Array.isArray(schema[keyword]) && schema[keyword].length > MAX_CHOICES)
       fault(keyword, 'maxItems', `must have at most ${MAX_CHOICES} items`)

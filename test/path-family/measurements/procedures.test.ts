@@ -63,6 +63,36 @@ describe('measurements', () => {
     )
   })
 
+  it('are rejected with the limits and choices as fields, also in a batch and in thresholds', async () => {
+    const faulty = { ...pressure, systolic: 20, diastolicUnit: 'C', carePlanId, timestamp }
+    const { errors } = assertStatus(await patient.call('POST', pathOf('bloodpressure'), faulty), 422)
+    const [range, unit] = errors
+    assert.deepEqual(range, {
+      path: 'body.systolic',
+      code: 'range',
+      message: 'systolic must be from 40 to 300 mm[Hg].',
+      minimum: 40,
+      maximum: 300,
+      unit: 'mm[Hg]',
+    })
+    assert.equal(unit.message, `diastolicUnit must be one of ${unit.choices.join(', ')}.`)
+    const items = [{ kind: 'bloodpressure', ...faulty }]
+    const batch = assertStatus(await patient.call('POST', 'procedure/batch', { items }))
+    assert.deepEqual(batch.items[0].errors, [
+      { ...range, path: 'body.items.0.systolic' },
+      { ...unit, path: 'body.items.0.diastolicUnit' },
+    ])
+    const limits = { bloodglucose: { unit: 'mg/dL', bloodGlucoseHigh: 5000 } }
+    const thresholds = await patient.call('PUT', `careplan/${carePlanId}/thresholds`, limits)
+    const [{ message, minimum, maximum }] = assertStatus(thresholds, 422).errors
+    assert.equal(message, `bloodglucose.bloodGlucoseHigh must be from ${minimum} to ${maximum} mg/dL.`)
+    const { errors: ofQuery } = assertStatus(
+      await patient.call('GET', `${pathOf('bloodpressure')}?limit=0`),
+      400,
+    )
+    assert.equal(ofQuery[0].minimum, 1)
+  })
+
   it('are rejected if units, values or times were mixed up', async () => {
     const places = async (kind: string, body: object) => {
       const answer = await patient.call('POST', pathOf(kind), { carePlanId, timestamp, ...body })
