@@ -65,7 +65,8 @@ export class KindResources implements ResourceSource {
     const after = await this.#findVersion(caller, stream, record, version)
     if (after && stream.isIn(after))
       return record.version === version ? renderStream(stream, after) : renderFormer(stream, after)
-    const isDeletion = after !== undefined || (isDeleted && record.version + 1 === version)
+    // A deletion has no record after it; the last one of a deleted record follows its version.
+    const isDeletion = after !== undefined || version <= (isDeleted ? record.version + 1 : record.version)
     const before = isDeletion ? await this.#findVersion(caller, stream, record, version - 1) : undefined
     throw new ServiceError(before && stream.isIn(before) ? 'Gone' : 'NotFound')
   }

@@ -112,6 +112,15 @@ describe('the history of a type, and of all types, in FHIR', () => {
     await readFhir(mine, rate, 410)
   })
 
+  it('shows the deletion of a record that has returned', async () => {
+    const mine = await createPatient()
+    const { id } = assertStatus(await mine.call('POST', 'diagnosis', { name: 'Asthma' }), 201)
+    assertStatus(await callFhir(mine, 'DELETE', `Condition/${id}`), 204)
+    assertStatus(await mine.call('POST', `diagnosis/${id}/restore`, { version: 1 }))
+    await readFhir(mine, `Condition/${id}/_history/2`, 410)
+    await readFhir(mine, `Condition/${id}/_history/4`, 404)
+  })
+
   it('shows all types, and only what is newer than a time', async () => {
     await sleep(2)
     const since = new Date().toISOString()
