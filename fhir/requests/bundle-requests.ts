@@ -99,7 +99,7 @@ export class BundleRequests {
 
   async #executeAll(request: BundleRequest, entries: readonly BundleEntry[]): Promise<EntryResponse[]> {
     const preparedEntries = await this.#resolve(request, entries)
-    requireDistinct(preparedEntries)
+    requireDistinct(preparedEntries, (type, condition) => this.#resources.conditionKey(type, condition))
     if (request.isRetry && (await this.#isDone(request.caller, preparedEntries)))
       return this.#repeatResponses(request, preparedEntries)
     const responses = new Map<number, EntryResponse>()
@@ -417,12 +417,15 @@ const CREATED_MEANWHILE =
 const isConditional = ({ method, id }: BundleEntry): boolean => method !== 'GET' && id === undefined
 
 /** @throws RuleViolated when two entries write the same resource, or create one under the same condition */
-function requireDistinct(preparedEntries: readonly PreparedEntry[]): void {
+function requireDistinct(
+  preparedEntries: readonly PreparedEntry[],
+  keyOf: (type: string, condition: SearchParameters) => string,
+): void {
   const keys = new Set<string>()
   const violations: Violation[] = []
   for (const { entry, id, found } of preparedEntries.filter((one) => one.entry.method !== 'GET')) {
     const condition = found ? undefined : conditionOf(entry)
-    const key = condition ? `${entry.type}?${JSON.stringify(condition)}` : `${entry.type}/${id}`
+    const key = condition ? keyOf(entry.type, condition) : `${entry.type}/${id}`
     const message = 'must not write a resource that another entry writes'
     if (keys.has(key))
       violations.push({ path: `Bundle.entry[${entry.position}]`, code: 'duplicate', message })

@@ -255,7 +255,7 @@ export class FhirResources {
   ): Promise<WrittenResource> {
     const { resourceType: type } = resource
     const createIn = async (tx: Transaction): Promise<WrittenResource> => {
-      await lockCondition(this.#context, tx, JSON.stringify([type, Object.entries(condition).sort()]))
+      await lockCondition(this.#context, tx, this.conditionKey(type, condition))
       const found = await this.findOne(caller, type, condition)
       if (found) return { resource: found, created: false }
       return this.create(caller, resource, id, { ...options, tx })
@@ -416,6 +416,14 @@ export class FhirResources {
         : this.update(caller, targetId, requireResource(resource), options)
     }
     return operationOutcome(await validateWrite(this.#context, write, isLenient))
+  }
+
+  /** The same text for the same condition, in whatever order and request a client sends it. @throws InvalidInput */
+  conditionKey(type: string, query: SearchParameters): string {
+    const { description } = this.#methodOf(type, 'search-type', 'search')
+    const { criteria } = parseSearch(description, query, { strict: true, base: this.base })
+    const texts = criteria.map(({ values, ...one }) => JSON.stringify({ ...one, values: [...values].sort() }))
+    return JSON.stringify([type, ...texts.sort()])
   }
 
   /** The only resource that a search finds. @throws PreconditionFailed when it has no criteria, or finds several */

@@ -53,6 +53,21 @@ describe('a creation under a condition in FHIR', () => {
     assert.equal(Number(observation.meta.versionId), notes.length)
   })
 
+  it('creates one resource, whether requests create or update under the condition, in any order', async () => {
+    const day = '2025-01-06'
+    const inOtherOrder = conditionOf(day).split('&').reverse().join('&')
+    const answers = await Promise.all([
+      callFhir(patient, 'POST', 'Observation', pressure(day), { 'if-none-exist': conditionOf(day) }),
+      callFhir(patient, 'POST', 'Observation', pressure(day), {
+        'if-none-exist': `${inOtherOrder}&_format=json`,
+      }),
+      callFhir(patient, 'PUT', `Observation?${conditionOf(day)}`, pressure(day)),
+      callFhir(patient, 'PUT', `Observation?${inOtherOrder}`, pressure(day)),
+    ])
+    assert.equal((await idsOf(day)).length, 1)
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 201])
+  })
+
   it('creates one resource in simultaneous Bundles, and none twice in one', async () => {
     const entryOf = (day: string) => ({
       resource: pressure(day),
@@ -79,5 +94,9 @@ describe('a creation under a condition in FHIR', () => {
     const twice = await send('transaction', [entryOf('2025-01-05'), entryOf('2025-01-05')])
     assert.deepEqual([twice.status, ...issuesIn(twice)], [422, 'duplicate Bundle.entry[1]'])
     assert.deepEqual(await idsOf('2025-01-05'), [])
+    const url = `Observation?${conditionOf('2025-01-05').split('&').reverse().join('&')}`
+    const update = { resource: pressure('2025-01-05'), request: { method: 'PUT', url } }
+    const inTwoOrders = await send('transaction', [entryOf('2025-01-05'), update])
+    assert.deepEqual([inTwoOrders.status, ...issuesIn(inTwoOrders)], [422, 'duplicate Bundle.entry[1]'])
   })
 })
