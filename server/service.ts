@@ -243,12 +243,7 @@ async function openInfrastructure(
     onStop(await startSettingsCheck(db, { ...config, publicUrl: publicUrlOf(config) }, log))
   observeGauge(metrics, DATABASE_UP_GAUGE, async () => Number(await isResponding(db)))
   observeGauge(metrics, DATABASE_SIZE_GAUGE, () => engine.size(db))
-  if (config.mongodbUri === undefined)
-    observeGauge(
-      metrics,
-      LAST_BACKUP_GAUGE,
-      async () => ((await findLastBackup(db, config))?.getTime() ?? 0) / 1000,
-    )
+  observeGauge(metrics, LAST_BACKUP_GAUGE, () => findLastBackupSeconds(db, config))
   const consume = await openConfiguredRateLimits(db, config)
   const mails = await openMailQueue(db, {
     transport: state.sharesEngine ? undefined : createMailTransport(config, log),
@@ -268,6 +263,12 @@ const LAST_BACKUP_GAUGE = {
   name: 'last_backup_timestamp_seconds',
   help: 'Time of the last backup of the embedded database, in seconds since 1970; 0 without one',
 }
+/** 0 lets an alert notice that there has never been a backup. The backups of a MongoDB are unknown. */
+async function findLastBackupSeconds(db: Db, config: Config): Promise<number | undefined> {
+  if (config.mongodbUri !== undefined) return undefined
+  return ((await findLastBackup(db, config))?.getTime() ?? 0) / 1000
+}
+
 const DATABASE_SIZE_GAUGE = { name: 'database_size_bytes', help: 'Size of the database on disk in bytes' }
 
 /** Looks up the addresses and languages of mail recipients. */

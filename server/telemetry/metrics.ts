@@ -110,7 +110,7 @@ const GAUGE_TIMEOUT_MS = 3_000
 export function observeGauge(
   { registry }: Metrics,
   description: { name: string; help: string },
-  look: () => Promise<number>,
+  look: () => Promise<number | undefined>,
 ): void {
   new Gauge({
     ...description,
