@@ -2,14 +2,13 @@
 import { operationTable } from '../dist/path-api/operation-table.js'
 import { htmlBody } from '../dist/path-api/pages/page.js'
 import { ServiceError } from '../dist/schemas/errors.js'
-import { mailTemplates } from '../dist/server/mail/mail-templates.js'
+import { appNameIn, mailTemplates } from '../dist/server/mail/mail-templates.js'
 import { renderMail } from '../dist/server/mail/render-mail.js'
 
 const LANGUAGES = ['en', 'nl']
 const ADDRESS = 'ann@example.org'
 
 const MAIL_VALUES = {
-  appName: 'Health Record Service',
   link: 'https://example.org/link',
   message: 'Welcome to our clinic.',
   newEmail: ADDRESS,
@@ -20,7 +19,7 @@ const MAIL_VALUES = {
 
 const renderMails = (language) =>
   Object.keys(mailTemplates).map((name) => {
-    const { subject, text } = renderMail(name, language, MAIL_VALUES)
+    const { subject, text } = renderMail(name, language, { ...MAIL_VALUES, appName: appNameIn(language) })
     return { name: `mail ${name} (${language})`, text: `${subject}\n\n${text}`, language }
   })
 

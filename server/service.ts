@@ -46,7 +46,7 @@ import { openAdmissionControl } from './limits/open-admission-control.ts'
 import { openConfiguredRateLimits } from './limits/rate-limits.ts'
 import { openLiveQueries } from './live/open-live-queries.ts'
 import { openMailQueue, toSendMail } from './mail/mail-queue.ts'
-import { APP_NAME } from './mail/mail-templates.ts'
+import { APP_NAME, appNameIn } from './mail/mail-templates.ts'
 import { createMailTransport } from './mail/mail-transport.ts'
 import { createParseMailAdapter } from './mail/parse-mail-adapter.ts'
 import { openPathFamily, type PathFamilyDependencies } from './open-path-family.ts'
@@ -285,7 +285,7 @@ function createMailValues(config: Config) {
   const { newPassword } = createMailLinks(publicUrl)
   const { contactEmail: contact = publicUrl, appUrl = consoleUrlOf(publicUrl) } = config
   return (language: string | undefined) => ({
-    appName: APP_NAME,
+    appName: appNameIn(language),
     contact,
     appUrl,
     link: newPassword(language),

@@ -38,8 +38,9 @@ const PAGE_STYLE_HASH = createHash('sha256').update(PAGE_STYLE).digest('base64')
  */
 const LOCAL_TIME_SCRIPT = `for(const time of document.querySelectorAll('time.utc')){
 const at=new Date(time.dateTime),day=new Date(time.dataset.day);
-const dateStyle=at.toDateString()===day.toDateString()?undefined:'medium';
-time.textContent=new Intl.DateTimeFormat(document.documentElement.lang,{dateStyle,timeStyle:'short'}).format(at)}`
+const dateStyle=at.toDateString()===day.toDateString()?undefined:'long';
+const lang=document.documentElement.lang;
+time.textContent=new Intl.DateTimeFormat(lang==='en'?'en-GB':lang,{dateStyle,timeStyle:'short'}).format(at)}`
 const LOCAL_TIME_SCRIPT_HASH = createHash('sha256').update(LOCAL_TIME_SCRIPT).digest('base64')
 
 const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${PAGE_STYLE_HASH}'; script-src 'sha256-${LOCAL_TIME_SCRIPT_HASH}'; base-uri 'none'; frame-ancestors 'none'`
@@ -133,9 +134,9 @@ export function renderMoment(at: Date, { language, timeZone }: PageView, day?: D
   if (timeZone === undefined)
     return markup`<time class="utc" datetime="${iso}"${day ? markup` data-day="${day.toISOString()}"` : ''}>${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
   const format = (style: Intl.DateTimeFormatOptions, moment = at) =>
-    new Intl.DateTimeFormat(language, { ...style, timeZone }).format(moment)
-  const isSameDay = day && format({ dateStyle: 'medium' }) === format({ dateStyle: 'medium' }, day)
-  return markup`<time datetime="${iso}">${format({ timeStyle: 'short', ...(!isSameDay && { dateStyle: 'medium' }) })}</time>`
+    new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { ...style, timeZone }).format(moment)
+  const isSameDay = day && format({ dateStyle: 'long' }) === format({ dateStyle: 'long' }, day)
+  return markup`<time datetime="${iso}">${format({ timeStyle: 'short', ...(!isSameDay && { dateStyle: 'long' }) })}</time>`
 }
 
 export function renderPage(

@@ -67,6 +67,7 @@ const TimelineEvent = closedObject(
     values: measuredValuesField,
     compositionId: nullable(chartText('Id of the measurement or questionnaire', 'm4RtYu78Io')),
     href: recordLinkField('Path of the record; null if it has none'),
+    history: recordLinkField('Path of the history of the record; null if it has none'),
   },
 )
 

@@ -12,8 +12,12 @@ import pendingEhr from './templates/pending-ehr.json' with { type: 'json' }
 import resetPassword from './templates/reset-password.json' with { type: 'json' }
 import verifyEmail from './templates/verify-email.json' with { type: 'json' }
 
-/** Name of the service in its mails. */
+/** Name of the service. */
 export const APP_NAME = 'Health Record Service'
+
+/** Its name in mails and pages of a language; English replaces a missing language. */
+export const appNameIn = (language: string | undefined): string =>
+  /^nl\b/i.test(language ?? '') ? 'Gezondheidsdossier' : APP_NAME
 
 /**
  * Text of a mail in one language; `{{name}}` is replaced by a value. The link is between `before` and

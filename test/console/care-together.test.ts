@@ -235,7 +235,7 @@ describe('a care plan in the console', () => {
     assert.equal(await page.getByRole('button', { name: /^Done/ }).count(), 1)
     const rules = page.getByRole('link', { name: /^(Thresholds|Alerts) of/ })
     await rules.nth(1).waitFor()
-    const measurement = page.getByLabel('What do you measure?')
+    const measurement = page.getByLabel('Which measurement?')
     await measurement.waitFor()
 
     const reader = { access: 'READ' }

@@ -197,7 +197,7 @@ describe('the console', () => {
     const page = await opened.open()
     const heldRoute = new Promise<Route>((resolve) => void page.route('**/ehr/*/changes?*', resolve))
     await logInOn(page, patient)
-    await page.getByText('You have not measured anything yet.').waitFor()
+    await page.getByText('Nothing has been measured yet.').waitFor()
     const stream = await heldRoute
     await createWeight(patient, planId, 72.5)
     await stream.continue()
@@ -208,7 +208,7 @@ describe('the console', () => {
   it('shows what others change within a moment, and leaves a form alone', async () => {
     const { patient, page } = await openLoggedIn()
     const planId = await createPlan(patient)
-    await page.getByText('You have not measured anything yet.').waitFor()
+    await page.getByText('Nothing has been measured yet.').waitFor()
     await createWeight(patient, planId, 71.5)
     await page.getByText('71.5 kilograms').waitFor()
 

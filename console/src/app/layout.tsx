@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { useFocusRescue } from '../browser/focus-rescue.ts'
 import { Link, serviceUrl } from '../browser/router.tsx'
-import type { Me } from '../model/me.ts'
+import { type Me, textFor } from '../model/me.ts'
 import { LogOutButton } from '../patient/queue/log-out-button.tsx'
 import { RefusalNote } from '../patient/queue/queued-measurements.tsx'
 import { useSession } from '../session/user-session.ts'
@@ -42,7 +42,7 @@ export function Layout({ me, pages, current, children }: LayoutProps) {
               menu ? (
                 <li key={path}>
                   <Link to={path} aria-current={path === current ? 'page' : undefined}>
-                    {t(menu)}
+                    {textFor(me, menu)}
                   </Link>
                 </li>
               ) : (

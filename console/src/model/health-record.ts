@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Client, components } from 'health-record-client'
 import { api } from '../session/user-session.ts'
+import { isolate, translate } from '../texts/translate.ts'
 import { ehrKey, readAll } from './queries.ts'
 
 type Schemas = components['schemas']
@@ -66,6 +67,12 @@ export const participantsQuery = (ehrId: string, careplanId: string) =>
     queryKey: ehrKey(ehrId, 'participants', careplanId),
     queryFn: () => readParticipants(ehrId, careplanId),
   })
+
+/** The name of a participant and their role, as far as they are known: `Bo Smith (Nurse)`. */
+export function participantText({ name, role }: Participation): string {
+  if (name === null) return role ?? translate('access.helper')
+  return role ? `${isolate(name)} (${isolate(role)})` : name
+}
 
 /** Whether a person may change a plan that they read: who reads it without taking part in it owns the EHR. */
 export const mayWrite = (participants: readonly Participation[], person: { mvUid: string }): boolean =>

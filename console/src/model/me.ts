@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { createContext, useContext } from 'react'
 import { api, type HelpedPerson, type HelperAct, ownApi } from '../session/user-session.ts'
+import { type TextId, translate, translateName } from '../texts/translate.ts'
 import { accountKey, READ_ON_RETURN } from './queries.ts'
 
 export type Role = 'admin' | 'modeller' | 'analyst'
@@ -23,6 +24,10 @@ export interface Me {
 
 /** Whether the pages may offer something that a helper needs a grant for. */
 export const mayAct = ({ acts }: Me, act: HelperAct): boolean => !acts || acts.includes(act)
+
+/** A text of pages about one's own record; somebody who acts for a person finds no "my" or "your" there. */
+export const textFor = ({ acts }: Pick<Me, 'acts'>, id: TextId): string =>
+  acts ? translateName(`${id}.helped`, translate(id)) : translate(id)
 
 export const MeContext = createContext<Me | undefined>(undefined)
 

@@ -14,6 +14,11 @@ export function SignedOut() {
   const { path } = useAddress()
   return (
     <div className="narrow">
+      <header>
+        <p>
+          <strong>{t('product')}</strong>
+        </p>
+      </header>
       <main>
         {path === '/register' ? (
           <Later key={path} show={registerPage} props={{}} />

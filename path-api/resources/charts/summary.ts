@@ -50,13 +50,11 @@ async function requireMeasures(measures: readonly string[] = [], types: Services
   if (violations.length > 0) throw new InvalidInput(violations.map(locateViolation('query')))
 }
 
-type RecordPathOf = (className: string, record: object) => string | undefined
-
 const MEASUREMENT_CLASSES = new Set(MEASUREMENT_KINDS.map(({ name }) => name))
 
 const toTimelineEvent = (
   line: TimelineEntry,
-  recordPathOf: RecordPathOf,
+  { recordPathOf, historyPathOf }: Pick<Services, 'recordPathOf' | 'historyPathOf'>,
 ): Static<typeof Timeline>['events'][number] => {
   const { id, kind, group, content, start, end, ongoing, values, className, record } = line
   return {
@@ -74,6 +72,7 @@ const toTimelineEvent = (
     values: measuredValuesIn(values),
     compositionId: MEASUREMENT_CLASSES.has(className) ? record.id : null,
     href: recordPathOf(className, record) ?? null,
+    history: historyPathOf(className, record) ?? null,
   }
 }
 
@@ -108,7 +107,8 @@ const timelineOperation = defineOperation({
     ...createOrderParameter('desc'),
   },
   reply: [200, Timeline],
-  handle: async ({ params: { ehrId }, query }, { caller, timelines, recordPathOf }) => {
+  handle: async ({ params: { ehrId }, query }, context) => {
+    const { caller, timelines } = context
     const { from = null, to = null, limit = 100, order = 'desc' } = query
     const { lines, next, prev } = await timelines.read(caller, ehrId, { ...query, limit, order })
     const path = `/ehr/${ehrId}/summary/timeline`
@@ -117,7 +117,7 @@ const timelineOperation = defineOperation({
       from,
       to,
       groups: Object.entries(TIMELINE_GROUPS).map(([id, content], i) => ({ id, content, order: i + 1 })),
-      events: lines.map((line) => toTimelineEvent(line, recordPathOf)),
+      events: lines.map((line) => toTimelineEvent(line, context)),
       page: { limit, next, prev, order },
       links: { self: appendQuery(path, query), graph: `/ehr/${ehrId}/summary/medgraph` },
     }

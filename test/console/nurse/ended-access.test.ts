@@ -74,7 +74,7 @@ describe('the end of access to a record', () => {
     const reply = await openTab(page.context(), `/messages/${topicId}`)
     await reply.getByLabel('Your reply').fill('Then with water')
     const side = await openTab(page.context(), '')
-    await side.getByLabel('What do you measure?').selectOption('heartrate')
+    await side.getByLabel('Which measurement?').selectOption('heartrate')
     await side.getByLabel('Heart rate', { exact: true }).fill('77')
     await goTo(page, 'worklist?all=true')
     await page.getByRole('link', { name: /Anna de Vries/ }).waitFor()

@@ -48,7 +48,7 @@ describe('the pages of a patient', () => {
 
   it('keep the focus in the section of a form that closes after it is saved', async () => {
     await goTo(page, `patients/${patient.ehrId}`)
-    await page.getByLabel('What do you measure?').selectOption('heartrate')
+    await page.getByLabel('Which measurement?').selectOption('heartrate')
     await page.getByLabel('Heart rate', { exact: true }).fill('72')
     await page.keyboard.press('Enter')
     await page.getByText('Saved').waitFor()

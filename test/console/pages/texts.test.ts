@@ -72,6 +72,12 @@ describe('the texts of the console', () => {
     assertTexts(quantities.map(({ unit }) => `unit.${unit}`))
   })
 
+  it('name the lines of all measurements and questionnaires, and their units', () => {
+    const lines = measurementKinds.flatMap(({ series }) => Object.entries(series))
+    assert.ok(lines.length > 10)
+    assertTexts(lines.flatMap(([name, { unit }]) => [`quantity.${name}`, `unit.${unit}`]))
+  })
+
   it('explain all faults that the schemas of sent forms can find', async () => {
     const { paths, components } = (await call('GET', '/openapi.json')).body
     const sources = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter((path) =>

@@ -50,7 +50,7 @@ describe('the first day of a patient', () => {
     await register(page, email)
     await activate(page, email)
     await logInOn(page, { email, password })
-    await page.getByText('You have not measured anything yet.').waitFor()
+    await page.getByText('Nothing has been measured yet.').waitFor()
 
     await page.getByRole('link', { name: 'Enter a measurement' }).click()
     await page.getByRole('link', { name: 'Blood pressure' }).click()
@@ -141,7 +141,7 @@ describe('the first day of a patient', () => {
     const goalId = await createGoal(patient, planId)
     const page = await opened.open()
     await logInOn(page, patient)
-    await page.getByText('You have nothing to do today.').waitFor()
+    await page.getByText('There is nothing to do today.').waitFor()
     const dateIn = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10)
     const late = Array.from({ length: 11 }, (_, i) => ({ name: `Late ${i}`, dueDate: dateIn(-2 - i) }))
     const later = ['Later', 'Much later'].map((name, i) => ({ name, dueDate: dateIn(2 + i) }))

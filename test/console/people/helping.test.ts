@@ -80,7 +80,7 @@ describe('a helper in the console', () => {
     await piets.getByRole('heading', { name: 'Record of Anna de Vries' }).waitFor()
     assert.match((await banner(piets).textContent()) ?? '', /You act for Anna de Vries/)
     const items = await piets.locator('nav li').allTextContents()
-    assert.deepEqual(items, ['Home', 'Measure', 'Overview', 'My plan', 'My record'])
+    assert.deepEqual(items, ['Home', 'Measure', 'Overview', 'Care plans', 'Record'])
     assert.equal(await button(piets, 'Done Buy shoes').count(), 0)
 
     await piets.reload()
@@ -185,7 +185,7 @@ describe('a helper in the console', () => {
     await otherTab.goBack()
     await isAnnas(otherTab)
 
-    await menu(page, 'My plan').click()
+    await menu(page, 'Care plans').click()
     await button(page, 'Stop').click()
     await menu(page, 'Account').waitFor()
     for (const path of ['plan', 'for/']) assert.ok(!page.url().includes(path), page.url())

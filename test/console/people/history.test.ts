@@ -123,7 +123,7 @@ describe('the history in the console', () => {
     await goTo(readers, `patients/${patient.ehrId}/history/${path}`)
     const helpers = await openAs(helper)
     await helpers.getByRole('button', { name: /^Act for/ }).click()
-    await menu(helpers, 'My plan').click()
+    await menu(helpers, 'Care plans').click()
     await helpers.getByRole('link', { name: 'History Walk' }).click()
     const patients = await openAs(patient)
     await goTo(patients, `history/${path}`)

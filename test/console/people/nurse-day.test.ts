@@ -109,7 +109,7 @@ describe('the first day of a nurse', () => {
     await button(page, 'All').click()
     await page.locator('.plot canvas').first().waitFor()
 
-    await page.getByLabel('What do you measure?').selectOption('bloodpressure')
+    await page.getByLabel('Which measurement?').selectOption('bloodpressure')
     await page.getByLabel('Upper pressure', { exact: true }).fill('138')
     await page.getByLabel('Lower pressure', { exact: true }).fill('84')
     assert.ok(await page.locator('.plot canvas').first().isVisible())
@@ -292,7 +292,7 @@ describe('the first day of a nurse', () => {
     await page.getByRole('link', { name: 'Anna de Vries' }).click()
     await page.getByRole('link', { name: 'Alerts of “Lower blood pressure”' }).click()
 
-    await page.getByLabel('What do you measure?').selectOption({ label: 'Weight' })
+    await page.getByLabel('Which measurement?').selectOption({ label: 'Weight' })
     await page.getByLabel('Every how many days?').fill('often')
     await button(page, 'Expect this measurement').click()
     await page.getByRole('alert').waitFor()

@@ -7,9 +7,11 @@ import {
   createPlan,
   createTask,
   createWeight,
+  letTakePart,
   type Patient,
 } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson, nameProfile } from '../../harness/people/people.ts'
 import { assertNoFaults, button, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 
 const dateIn = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10)
@@ -75,6 +77,45 @@ describe('the pages of a record', () => {
     await goTo(page, 'plan')
     await page.getByText('by 1 March 2099').waitFor()
     await page.getByText('was due on 1 January 2026').waitFor()
+  })
+
+  it('name the people who take part in a plan', async () => {
+    const nurse = await createPerson()
+    await nameProfile(nurse, 'Bo Smith')
+    const planId = await createPlan(patient, { name: 'Together' })
+    await letTakePart(patient, planId, nurse, { access: 'WRITE', role: 'Nurse' })
+    await goTo(page, 'plan')
+    await page.getByText('Taking part: Bo Smith (Nurse).').waitFor()
+  })
+
+  it('show all records by date in the language of the reader, each with its history', async () => {
+    const dutch = await opened.open({ language: 'nl' })
+    const reader = await createPatient()
+    const carePlanId = await createPlan(reader)
+    await createTask(reader, carePlanId, await createGoal(reader, carePlanId), { name: 'Wandelen' })
+    const timestamp = '2026-03-01T08:30:00Z'
+    const pressure = { systolic: 126, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' }
+    const answersFrom = (first: number) => Array.from({ length: 14 }, (_, i) => (i < first ? null : 1))
+    for (const [kind, body] of [
+      ['bloodpressure', pressure],
+      ['hads', { answers: answersFrom(0) }],
+      ['hads', { timestamp: '2026-03-02T08:30:00Z', answers: answersFrom(10) }],
+    ] as const)
+      assertStatus(await reader.call('POST', `procedure/${kind}`, { carePlanId, timestamp, ...body }), 201)
+    await logInOn(dutch, reader)
+    await goTo(dutch, 'record/timeline')
+    const contentsOf = async (kind: string) =>
+      await dutch.getByRole('row').filter({ hasText: kind }).locator('td:nth-child(3)').allTextContents()
+    assert.deepEqual(await contentsOf('Bloeddruk'), ['126/80 mmHg'])
+    assert.deepEqual(await contentsOf('Vragenlijst angst'), ['geen score', 'Angst 7, Depressie 7 punten'])
+    for (const row of await dutch
+      .getByRole('row')
+      .filter({ has: dutch.getByRole('cell') })
+      .all())
+      assert.equal(await row.getByRole('link', { name: /^Geschiedenis/ }).count(), 1)
+    await dutch.getByRole('link', { name: 'Geschiedenis Wandelen' }).click()
+    await dutch.getByRole('heading', { name: 'Wandelen' }).waitFor()
+    assertNoFaults(dutch)
   })
 
   it('lead to the older messages of a conversation, and say new ones', async () => {

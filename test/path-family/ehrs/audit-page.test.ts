@@ -217,8 +217,8 @@ describe("the page with accesses to a patient's record", () => {
     const english = await pageWith()
     assert.match(english, /<html lang="en">/)
     const [, iso = '', local = ''] = /<time datetime="([^"]+)">([^<]+)</.exec(english) ?? []
-    const expected = new Intl.DateTimeFormat('en', {
-      ...({ dateStyle: 'medium', timeStyle: 'short', timeZone: 'Asia/Tokyo' } as const),
+    const expected = new Intl.DateTimeFormat('en-GB', {
+      ...({ dateStyle: 'long', timeStyle: 'short', timeZone: 'Asia/Tokyo' } as const),
     })
     assert.equal(local, expected.format(new Date(iso)))
     for (const header of ['nl', 'de', '*'])

@@ -40,10 +40,10 @@ export function AlertForm({ mvUid, selection }: AlertFormProps) {
           more={
             <>
               <button type="button" onClick={() => start('TAKE')}>
-                {t('alert.takeAll')}
+                {t('alert.takeAll', { count })}
               </button>
               <button type="button" onClick={() => start('RELEASE')}>
-                {t('alert.release')}
+                {t('alert.release', { count })}
               </button>
             </>
           }

@@ -20,14 +20,26 @@ const nodeName = (path: string): string =>
     .map((part) => part.replace(/:0$/, '').replace(/[_:]/g, ' ').trim())
     .join(', ')
 
+type Content = Pick<TimelineEvent, 'values'> & { content: string | null }
+type MeasuredValue = TimelineEvent['values'][number]
+
+const SCORE = '{score}'
+const QUESTIONNAIRES = ['acq', 'hads', 'dsmq']
+
 /** The content of a record as a line: measured values in the reader's language, of others their own words. */
-export const contentText = ({
-  values,
-  content,
-}: Pick<TimelineEvent, 'values'> & { content: string | null }) =>
-  values.length === 0
-    ? (content ?? '–')
-    : values.map(({ value, unit }) => `${formatNumber(value)} ${unitName(unit)}`).join(', ')
+export function contentText({ values, content }: Content, kind: string): string {
+  if (values.length === 0)
+    return QUESTIONNAIRES.includes(kind) ? translate('timeline.noScore') : (content ?? '–')
+  const groups = Map.groupBy(values, ({ unit }) => unit)
+  return [...groups].map(([unit, group]) => `${numbersText(group)} ${unitName(unit)}`).join(', ')
+}
+
+/** `126/80`; scores have names: `Anxiety 12, Depression 8`. */
+function numbersText(values: readonly MeasuredValue[]): string {
+  if (values.length === 1 || values[0]?.unit !== SCORE)
+    return values.map(({ value }) => formatNumber(value)).join('/')
+  return values.map(({ name, value }) => `${quantityName(name, name)} ${formatNumber(value)}`).join(', ')
+}
 
 /** A value of a record. @param words the group of texts that explains its codes, such as `planStatus` */
 export function valueText(value: unknown, words = ''): string {

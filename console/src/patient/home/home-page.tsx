@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
 import { graphQuery, tasksQuery, visitorsQuery } from '../../model/health-record.ts'
-import { mayAct } from '../../model/me.ts'
+import { mayAct, textFor } from '../../model/me.ts'
 import { newestValues } from '../../model/newest-values.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
@@ -40,7 +40,7 @@ export default function HomePage({ me }: PageProps) {
       </section>
       {partCount > 1 && (
         <section aria-labelledby="newest">
-          <h2 id="newest">{t('home.newest')}</h2>
+          <h2 id="newest">{textFor(me, 'home.newest')}</h2>
           <Loaded query={graph}>{({ series }) => <NewestList values={newestValues(series)} />}</Loaded>
         </section>
       )}

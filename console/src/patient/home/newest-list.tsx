@@ -1,15 +1,7 @@
 import { Link } from '../../browser/router.tsx'
 import type { NewestValue } from '../../model/newest-values.ts'
-import {
-  formatAge,
-  formatMoment,
-  formatNumber,
-  kindName,
-  quantityName,
-  spokenUnit,
-  unitName,
-} from '../../texts/format.ts'
-import { useText } from '../../texts/translate.ts'
+import { formatAge, formatMoment, formatNumber, spokenUnit, unitName } from '../../texts/format.ts'
+import { translateName, useText } from '../../texts/translate.ts'
 import { BandBadge } from '../../ui/band-badge.tsx'
 import { Sparkline } from '../../ui/chart/sparkline.tsx'
 
@@ -44,9 +36,7 @@ export function NewestList({ values, overview = '/overview' }: NewestListProps) 
         <li key={measure}>
           <h3>
             <Link to={`${overview}?kind=${measure}`}>
-              {values.length > 1
-                ? kindName(measure)
-                : quantityName(values[0]?.name ?? '', values[0]?.label ?? '')}
+              {translateName(`kind.${measure}`, values[0]?.label ?? measure)}
             </Link>
           </h3>
           <p>

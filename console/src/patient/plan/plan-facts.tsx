@@ -1,6 +1,6 @@
 import kinds, { type MeasurementKind } from 'virtual:measurement-kinds'
 import { useQuery } from '@tanstack/react-query'
-import { participantsQuery } from '../../model/health-record.ts'
+import { participantsQuery, participantText } from '../../model/health-record.ts'
 import { formatList, formatNumber, kindName, quantityName, unitName } from '../../texts/format.ts'
 import { translate, translateName, useText } from '../../texts/translate.ts'
 import { type Limits, type Thresholds, thresholdsQuery } from './thresholds-query.ts'
@@ -10,7 +10,7 @@ export function PlanFacts({ ehrId, planId }: { ehrId: string; planId: string }) 
   const t = useText()
   const { data: participants = [] } = useQuery(participantsQuery(ehrId, planId))
   const { data: planThresholds } = useQuery(thresholdsQuery(ehrId, planId))
-  const names = participants.map(({ role }) => role ?? t('access.helper'))
+  const names = participants.map((one) => participantText(one))
   const alerts = kinds.flatMap((kind) => alertText(kind, planThresholds?.thresholds[kind.path]) ?? [])
   return (
     <>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
 import { plansQuery } from '../../model/health-record.ts'
-import { mayAct } from '../../model/me.ts'
+import { mayAct, textFor } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
@@ -14,7 +14,7 @@ export default function PlanPage({ me }: PageProps) {
   const plans = useQuery(plansQuery(me.ehrId))
   return (
     <>
-      <Heading title={t('plan.title')} />
+      <Heading title={textFor(me, 'plan.title')} />
       {mayAct(me, 'PLAN') && (
         <div className="actions">
           <Link to="/plan/new" className="button">

@@ -75,14 +75,16 @@ function DeletedTable({ me, items }: { me: Me; items: readonly DeletedRecord[] }
       rows={items.map((record) => {
         const { type, id, deletedAt, history } = record
         const path = pathInEhr(me.ehrId, history)
+        const kind = findRecord(me.ehrId, path)?.kind.name ?? type
+        const content = contentText(record, kind)
         return {
           key: `${type} ${id}`,
           cells: [
             formatMoment(deletedAt),
             authorText(me, names, record),
-            kindName(findRecord(me.ehrId, path)?.kind.name ?? type),
-            contentText(record),
-            <HistoryLink key="history" me={me} path={path} name={contentText(record)} />,
+            kindName(kind),
+            content,
+            <HistoryLink key="history" me={me} path={path} name={content} />,
           ],
         }
       })}

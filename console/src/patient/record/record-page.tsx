@@ -1,6 +1,6 @@
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
-import { atPatient, type Me, recordPath } from '../../model/me.ts'
+import { atPatient, type Me, recordPath, textFor } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey, readAll } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
@@ -141,7 +141,7 @@ export default function RecordPage({ me: self, params }: PageProps) {
   const record = useQuery(recordQuery(me.ehrId))
   return (
     <>
-      <RecordHeading me={me} title={t(me.isPatient ? 'record.title' : 'patient.record')} />
+      <RecordHeading me={me} title={me.isPatient ? textFor(me, 'record.title') : t('patient.record')} />
       <p className="links">
         {!me.isPatient && <Link to={recordPath(me)}>{t('back')}</Link>}
         <Link to={`${recordPath(me)}/record/timeline`}>{t('timeline.title')}</Link>

@@ -67,8 +67,8 @@ const EventTable = memo(function EventTable({ me, events }: { me: Me; events: re
       heads={HEADS.map((head) => t(head))}
       nameColumn={1}
       rows={events.map((event, at) => {
-        const path = pathWithHistory(me.ehrId, event.href)
-        const content = contentText(event)
+        const path = pathWithHistory(me.ehrId, event.history)
+        const content = contentText(event, event.kind)
         return {
           // Rows that stay and change their texts take half the time of new ones.
           key: at,
