@@ -95,8 +95,8 @@ describe('the facts about a patient in the console', () => {
       )
     assert.deepEqual(await signs(), {
       'Blood sugar': '◆ Low',
-      Oxygen: '◆ Low',
-      Temperature: '▲ Raised',
+      'Oxygen in the blood': '◆ Low',
+      'Body temperature': '▲ Raised',
       'Blood pressure': '✓ Normal',
     })
     await button(page, 'All').click()

@@ -16,7 +16,7 @@ import { waitUntil } from '../../harness/wait.ts'
 import { assertNoFaults, button, goTo, logInOn, useConsoleBrowser } from '../open-console.ts'
 
 /** What others change appears without any event of the browser. */
-const SOON = { timeout: 8_000 }
+const SOON = { timeout: 25_000 }
 const ENDED = 'You can no longer see this'
 
 /** What the record says; none of it may stay on a page. */
