@@ -98,11 +98,18 @@ export function useDraft<T extends object>(key: string, initial: () => T) {
     change(part: Partial<T>) {
       update((before) => ({ key, draft: { ...before.draft, ...part }, isKept: true }))
     },
-    /** After it was saved, or thrown away. */
-    clear() {
+    /**
+     * After it was saved, or thrown away. What was typed meanwhile is kept.
+     * @param continueFrom changes a draft that is kept
+     */
+    clear(continueFrom = (typed: T): T => typed) {
       // A page that leaves now runs no effect any more.
-      tabStorage.remove(PREFIX + key)
-      update(() => ({ key, draft: initial(), isKept: false }))
+      if (tabStorage.get(PREFIX + key) === JSON.stringify(draft)) tabStorage.remove(PREFIX + key)
+      update((before) =>
+        before.draft === draft
+          ? { key, draft: initial(), isKept: false }
+          : { ...before, draft: continueFrom(before.draft) },
+      )
     },
   }
 }
@@ -118,7 +125,7 @@ export function useMergeDraft<T extends object, V extends object>(key: string, s
   const values = isKept ? draft : fresh()
   return {
     draft: values,
-    clear,
+    clear: () => clear((typed) => ({ ...typed, base: values.mine })),
     edit: (part: Partial<T>) => change({ ...values, mine: { ...values.mine, ...part } }),
     /** Continues from the stored values. */
     merge: (mine: Partial<T>) => change({ ...fresh(), mine: { ...values.mine, ...mine } }),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { DAY_MS } from '../../../schemas/time/durations.ts'
 import {
   createGoal,
@@ -135,6 +135,23 @@ describe('the pages of a record', () => {
     await log.getByText(arabic).waitFor()
     const direction = "getComputedStyle(document.querySelector('.messages li:last-child .text')).direction"
     assert.equal(await page.evaluate(direction), 'rtl')
+  })
+
+  it('keep what is typed while the former text is stored', async () => {
+    await goTo(page, `messages/${topicId}`)
+    const reply = page.getByLabel('Your reply')
+    const heldRoute = new Promise<Route>((resolve) => void page.route(`**/chat/ehr/*/${topicId}`, resolve))
+    await reply.fill('Thank you')
+    await button(page, 'Send').click()
+    const route = await heldRoute
+    await reply.fill('One more question')
+    await page.unroute(`**/chat/ehr/*/${topicId}`)
+    await route.continue()
+    await page.getByRole('log').getByText('Thank you').waitFor()
+    assert.equal(await reply.inputValue(), 'One more question')
+    await button(page, 'Send').click()
+    await page.getByRole('log').getByText('One more question').waitFor()
+    assert.equal(await reply.inputValue(), '')
   })
 
   it('keep the focus in the list when a task is done, and say so', async () => {
