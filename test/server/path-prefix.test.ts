@@ -81,7 +81,7 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
   let session = { authToken: '', sessionToken: '', ehrId: '' }
 
   before(async () => {
-    service = await startServiceProcess({ PUBLIC_URL, TRUST_PROXY: 'loopback' })
+    service = await startServiceProcess({ PUBLIC_URL, TRUST_PROXY: 'loopback', ADDRESS_RATE: '5000' })
     const client = createClient(service.url)
     const registered = { ...ADDRESS, termsAccepted: true }
     assert.equal((await client.post('/auth/account/register/password', registered)).status, 202)
