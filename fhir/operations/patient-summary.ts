@@ -14,6 +14,8 @@ interface SummarySection {
   code: string
   type: string
   query?: Readonly<Record<string, string>>
+  /** Has only this many of each code, the newest. */
+  newestOfCode?: number
 }
 
 /** Nobody has what was refuted or entered in error. */
@@ -35,7 +37,8 @@ const SECTIONS: readonly SummarySection[] = [
     title: 'Vital signs',
     code: '8716-3',
     type: 'Observation',
-    query: { category: 'vital-signs', _sort: '-date', _count: '20' },
+    query: { category: 'vital-signs' },
+    newestOfCode: 3,
   },
   { title: 'Plan of care', code: '18776-5', type: 'CarePlan', query: { status: 'active' } },
 ]
@@ -94,13 +97,19 @@ interface SectionEntries {
   hasMore: boolean
 }
 
+/** What a section leaves out. */
+function noteOf({ type, newestOfCode }: SummarySection, count: number, hasMore: boolean): string {
+  if (newestOfCode !== undefined)
+    return `The newest ${newestOfCode} of each kind at most. Search for ${type} to find all.`
+  return hasMore ? `The record has more than these ${count}. Search for ${type} to find all.` : ''
+}
+
 /** @param found undefined: the app of the caller may not search them */
-function sectionOf({ title, code, type }: SummarySection, found: SectionEntries | undefined) {
+function sectionOf(section: SummarySection, found: SectionEntries | undefined) {
+  const { title, code } = section
   const { code: reason, text } = found ? NO_ENTRIES : NO_SCOPE
   const { resources = [], hasMore = false } = found ?? {}
-  const note = hasMore
-    ? `The record has more than these ${resources.length}. Search for ${type} to find all.`
-    : ''
+  const note = noteOf(section, resources.length, hasMore)
   return {
     title,
     code: { coding: [{ system: LOINC, code, display: title }] },
@@ -117,8 +126,15 @@ interface SummarySources {
   base: string
   /** @throws NotFound */
   readPatient(): Promise<FhirResource>
-  /** @returns undefined if the app of the caller may not search the type */
-  search(type: string, query: Readonly<Record<string, string>>): Promise<FoundResources | undefined>
+  /**
+   * @param newestOfCode finds only this many of each code, the newest
+   * @returns undefined if the app of the caller may not search the type
+   */
+  search(
+    type: string,
+    query: Readonly<Record<string, string>>,
+    newestOfCode?: number,
+  ): Promise<FoundResources | undefined>
 }
 
 /**
@@ -133,8 +149,8 @@ export async function patientSummary(
   const patient = await readPatient()
   const found: (SectionEntries | undefined)[] = []
   const limits = new BundleLimits('Search for the resources of each type.')
-  for (const { type, query } of SECTIONS) {
-    const page = await search(type, { patient: id, _count: MAX_ENTRIES, ...query })
+  for (const { type, query, newestOfCode } of SECTIONS) {
+    const page = await search(type, { patient: id, _count: MAX_ENTRIES, ...query }, newestOfCode)
     found.push(page && { resources: limits.countFound(page.resources), hasMore: page.next !== undefined })
   }
   const documentId = randomUUID()

@@ -367,9 +367,11 @@ export class FhirResources {
 
   /** The International Patient Summary, with what the caller may read. @throws NotFound */
   summarise(caller: Caller, id: string): Promise<FhirResource> {
-    const search = async (type: string, query: SearchParameters) => {
+    const search = async (type: string, query: SearchParameters, newestOfCode?: number) => {
       const { description } = this.#methodOf(type, 'search-type', 'search')
       if (!mayFind(caller, description)) return undefined
+      if (newestOfCode !== undefined)
+        return { resources: await this.#findLast(caller, type, { ...query, max: String(newestOfCode) }) }
       return this.#find(caller, type, parseSearch(description, query, { strict: true }))
     }
     const sources = { base: this.base, readPatient: () => this.read(caller, 'Patient', id), search }
@@ -388,11 +390,15 @@ export class FhirResources {
 
   /** The newest resources of each code, as a Bundle. @throws InvalidInput */
   async lastOfEachCode(caller: Caller, type: string, parameters: SearchParameters): Promise<FhirResource> {
+    const resources = await this.#findLast(caller, type, parameters)
+    return this.#resultBundle(`${type}/$lastn`, parameters, { resources })
+  }
+
+  #findLast(caller: Caller, type: string, parameters: SearchParameters): Promise<FhirResource[]> {
     const { description } = this.#methodOf(type, 'search-type', 'search')
-    const resources = await findLastOfEachCode({ description, base: this.base }, parameters, (search) =>
+    return findLastOfEachCode({ description, base: this.base }, parameters, (search) =>
       this.#find(caller, type, search),
     )
-    return this.#resultBundle(`${type}/$lastn`, parameters, { resources })
   }
 
   #resultBundle(path: string, parameters: SearchParameters, found: FoundResources): FhirResource {
