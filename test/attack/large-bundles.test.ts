@@ -95,7 +95,7 @@ describe('attack: FHIR requests with large responses', function suite() {
     const weightId = assertStatus(await callFhir(patient, 'POST', 'Observation', body), 201).id
     const problemId = assertStatus(await callFhir(patient, 'POST', 'Condition', problem), 201).id
     await copyDocument('BodyWeight', weightId, 10, () => ({ comment }))
-    await copyDocument('Diagnosis', problemId, 10, () => ({ comment }))
+    await copyDocument('Diagnosis', problemId, 16, () => ({ comment }))
     const refused = await callFhir(patient, 'GET', `${path}&max=10`)
     assertStatus(refused, 413)
     assert.equal(refused.body.issue[0].code, 'too-costly')
