@@ -12,8 +12,9 @@ const VARYING: readonly [RegExp, string][] = [
   [/user-[\w-]+@/g, 'user@'],
   [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'ID'],
   [/(?<=\/)[A-Za-z0-9]{10}(?=[/?]|$)/gm, 'ID'],
-  // A word has no digit, and no capital after a small letter.
-  [/\b(?=\w*\d|\w*[a-z]\w*[A-Z])(?=\w*[A-Za-z])\w{10}\b/g, 'ID'],
+  [/(?<=\bsystem-)\w{10}\b/g, 'ID'],
+  // A word has no digit, and no second capital beside small letters.
+  [/\b(?=\w*\d|\w*[a-z]\w*[A-Z]|\w*[A-Z]\w*[A-Z]\w*[a-z])(?=\w*[A-Za-z])\w{10}\b/g, 'ID'],
   [new RegExp(`\\b(${MONTHS})\\b`, 'g'), 'MONTH'],
   [/\d+([.,:]\d+)*/g, '#'],
   [/this minute|# \w+ ago|last \w+|yesterday|now$/g, 'AGE'],
