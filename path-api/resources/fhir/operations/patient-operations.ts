@@ -24,7 +24,7 @@ export const fhirPatientOperations: readonly Operation[] = [
     params: { id: resourceIdField('Patient', 'e5RtGb81Xz') },
     summary: 'Get the International Patient Summary of a patient',
     description:
-      'Returns a document with the sections of medications, allergies, problems, immunizations, devices, vital signs and plans. A section has at most 1,000 entries, that of vital signs the newest 20. Its text says whether the record has more.',
+      'Returns a document with the sections of medications, allergies, problems, immunizations, devices, vital signs and plans. A section has at most 1,000 entries, that of vital signs the newest three of each kind. Its text says when the record may have more.',
     access: 'record',
     reply: [200, resourceBody('Bundle')],
     errors: ['ContentTooLarge'],
