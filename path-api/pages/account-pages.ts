@@ -4,6 +4,7 @@ import type { InterfaceLanguage } from '../../schemas/code-lists.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { defineOperation } from '../operation/operation.ts'
 import { formBody } from '../reply/body-media.ts'
+import { renderPasswordField } from './login-form.ts'
 import {
   createPageView,
   htmlBody,
@@ -262,8 +263,7 @@ interface ActivationRequest {
 
 const renderRegistrationPassword = ({ language }: PageView) =>
   markup`<p>${translate(language, 'registeredAgain')}</p>
-<label>${translate(language, 'password')}
-<input type="password" name="password" autocomplete="current-password" required></label>
+${renderPasswordField(language, 'password', 'password', 'current-password')}
 <p><a href="../../link?${new URLSearchParams({ lang: language }).toString()}">${translate(language, 'newPasswordLink')}</a></p>`
 
 function renderActivationPage(
@@ -290,8 +290,7 @@ function renderPasswordPage(token: string, view: PageView, terms: boolean | unde
     'chooseTitle',
     markup`${renderViolations(faults)}
 <form method="post" action="choice">${renderHiddenInput('token', token)}${renderHiddenInput('lang', language)}
-<label>${translate(language, 'newPassword')}
-<input type="password" name="newPassword" autocomplete="new-password" required></label>
+${renderPasswordField(language, 'newPassword', 'newPassword', 'new-password')}
 ${renderAgreement(view, terms)}
 <button>${translate(language, 'save')}</button></form>`,
   )

@@ -1,3 +1,4 @@
+import type { InterfaceLanguage } from '../../schemas/code-lists.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { markup, type PageText, type PageView, translate } from './page.ts'
 
@@ -15,11 +16,20 @@ export interface FailedLogin {
 export const renderLoginFailure = ({ language }: PageView, failed: FailedLogin | undefined) =>
   failed ? markup`<p role="alert">${translate(language, 'notLoggedIn')}</p>` : ''
 
+/** A field for a password. With scripts, a button shows what is typed. */
+export const renderPasswordField = (
+  language: InterfaceLanguage,
+  name: string,
+  label: PageText,
+  autocomplete: 'current-password' | 'new-password',
+) => markup`<label>${translate(language, label)}
+<input type="password" name="${name}" autocomplete="${autocomplete}" autocapitalize="none" spellcheck="false"
+data-show="${translate(language, 'showPassword')}" required></label>`
+
 export function renderLoginFields({ language }: PageView, failed: FailedLogin | undefined) {
   const say = (text: PageText) => translate(language, text)
   return markup`<label>${say('email')}
 <input type="email" name="email" autocomplete="username" value="${failed?.email ?? ''}" required></label>
-<label>${say('password')}
-<input type="password" name="password" autocomplete="current-password" required></label>
+${renderPasswordField(language, 'password', 'password', 'current-password')}
 <button>${say('logIn')}</button>`
 }

@@ -20,17 +20,17 @@ const PAGE_STYLE = `:root{color-scheme:light dark;--text:#111;--back:#fff;--line
 @media(prefers-color-scheme:dark){:root{--text:#eee;--back:#161616;--line:#555;--link:#7db8ff;--on:#111;--bad:#ff9a9a}}
 body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:6vh auto;padding:0 1rem;color:var(--text);
 background:var(--back);overflow-wrap:anywhere}a{color:var(--link)}h1{font-size:1.5rem}h2{font-size:1.2rem}
-label{display:block;margin:1rem 0}input[type=password],input[type=email]{display:block;width:100%;font:inherit;
+label{display:block;margin:1rem 0}input[type=email],input[data-show]{display:block;width:100%;font:inherit;
 padding:.4rem;box-sizing:border-box}table{border-collapse:collapse;margin:1rem 0;width:100%}th,td{text-align:left;
 vertical-align:top;padding:.3rem 1rem .3rem 0;border-bottom:1px solid var(--line);font-weight:normal}
 thead th{font-weight:bold}button{font:inherit;padding:.5rem 1.5rem;background:var(--link);color:var(--on);border:0;
 border-radius:.3rem;margin-right:.5rem}button.second{background:none;color:var(--link);
-box-shadow:inset 0 0 0 1px}li,[role=alert]{color:var(--bad)}footer{margin-top:3rem;border-top:1px solid var(--line);
+box-shadow:inset 0 0 0 1px}button.reveal{display:block;margin-top:-.6rem;padding:.2rem .8rem;font-size:.95rem}
+button[aria-pressed=true]{background:var(--link);color:var(--on)}li,[role=alert]{color:var(--bad)}footer{margin-top:3rem;border-top:1px solid var(--line);
 padding-top:.5rem;font-size:.9rem}.top{float:right;margin-left:1rem}th,.cards td{overflow-wrap:break-word}
 @media(max-width:479px){.cards thead{position:absolute;clip-path:inset(50%)}.cards tr{display:block;
 border:1px solid var(--line);border-radius:.3rem;margin:.8rem 0;padding:.4rem .6rem}.cards td,.cards th{display:block;
 border:0;padding:.1rem 0}.cards [data-head]::before{content:attr(data-head) ": ";font-weight:bold}}`
-const PAGE_STYLE_HASH = createHash('sha256').update(PAGE_STYLE).digest('base64')
 
 /**
  * Converts times to the time zone of the reader; without scripts they stay in UTC. A time on the day of
@@ -41,11 +41,28 @@ const at=new Date(time.dateTime),day=new Date(time.dataset.day);
 const dateStyle=at.toDateString()===day.toDateString()?undefined:'long';
 const lang=document.documentElement.lang;
 time.textContent=new Intl.DateTimeFormat(lang==='en'?'en-GB':lang,{dateStyle,timeStyle:'short'}).format(at)}`
-const LOCAL_TIME_SCRIPT_HASH = createHash('sha256').update(LOCAL_TIME_SCRIPT).digest('base64')
 
-const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${PAGE_STYLE_HASH}'; script-src 'sha256-${LOCAL_TIME_SCRIPT_HASH}'; base-uri 'none'; frame-ancestors 'none'`
+/** Adds a button to each password that shows what is typed. It is hidden again before it is sent. */
+const SHOW_PASSWORD_SCRIPT = `for(const input of document.querySelectorAll('input[data-show]')){
+const button=document.createElement('button');
+const show=(isShown)=>{input.type=isShown?'text':'password';button.setAttribute('aria-pressed',isShown)};
+Object.assign(button,{type:'button',className:'second reveal',textContent:input.dataset.show});
+button.addEventListener('click',()=>show(input.type==='password'));
+input.form.addEventListener('submit',()=>show(false));
+show(false);input.labels[0].after(button)}`
 
-/** Forbids other scripts, frames and sites. Keeps the URL, which contains a token, out of the Referer. */
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+/** The scripts of pages, each with the markup that needs it. */
+const PAGE_SCRIPTS = [
+  { marker: '<time class="utc"', script: LOCAL_TIME_SCRIPT },
+  { marker: ' data-show="', script: SHOW_PASSWORD_SCRIPT },
+].map((one) => ({ ...one, hash: hashOf(one.script) }))
+
+/** Forbids other scripts, frames and sites. */
+const PAGE_POLICY = `default-src 'none'; style-src ${hashOf(PAGE_STYLE)}; script-src ${PAGE_SCRIPTS.map(({ hash }) => hash).join(' ')}; base-uri 'none'; frame-ancestors 'none'`
+
+/** Keeps the URL, which contains a token, out of the Referer. */
 const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `${PAGE_POLICY}; form-action 'self'`,
@@ -148,13 +165,14 @@ export function renderPage(
   const foot = terms
     ? markup`<footer><a href="${terms.url}">${translate(language, 'termsOfService')}</a></footer>`
     : ''
+  const scripts = PAGE_SCRIPTS.filter(({ marker }) => content.some(({ source }) => source.includes(marker)))
   const { source } = markup`<!doctype html>
 <html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${heading}</title><style>${new Markup(PAGE_STYLE)}</style></head>
 <body><main><h1>${heading}</h1>
 ${content}
 </main>${foot}
-${content.some(({ source }) => source.includes('<time class="utc"')) ? markup`<script>${new Markup(LOCAL_TIME_SCRIPT)}</script>` : ''}</body></html>
+${scripts.map(({ script }) => markup`<script>${new Markup(script)}</script>`)}</body></html>
 `
   return replyWith(source, {
     headers: {

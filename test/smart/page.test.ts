@@ -35,9 +35,9 @@ describe('the page on which a person admits an app', () => {
   })
   afterEach(() => page.close())
 
-  for (const [language, logIn, allow] of [
-    ['en', 'Log in', 'Allow'],
-    ['nl', 'Inloggen', 'Toestaan'],
+  for (const [language, logIn, allow, reveal] of [
+    ['en', 'Log in', 'Allow', 'Show password'],
+    ['nl', 'Inloggen', 'Toestaan', 'Wachtwoord tonen'],
   ] as const)
     it(`is accessible and leads to the app: ${language}`, async () => {
       const verifier = newVerifier()
@@ -46,6 +46,11 @@ describe('the page on which a person admits an app', () => {
       assert.deepEqual(await findAccessibilityViolations(page), [])
       await page.locator('input[type=email]').fill(patient.email)
       await page.locator('input[type=password]').fill(patient.password)
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Space')
+      await page.getByRole('button', { name: reveal, pressed: true }).waitFor()
+      assert.equal(await page.locator('input[name=password]').getAttribute('type'), 'text')
+      assert.deepEqual(await findAccessibilityViolations(page), [])
       await page.getByRole('button', { name: logIn }).click()
       await page.getByRole('button', { name: allow }).waitFor()
       const text = (await page.locator('main').textContent()) ?? ''

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Link } from '../browser/router.tsx'
 import { logIn, useSession } from '../session/user-session.ts'
 import { useText } from '../texts/translate.ts'
-import { TextField } from '../ui/form/field.tsx'
+import { PasswordField } from '../ui/form/field.tsx'
 import { Form, useSubmit } from '../ui/form/form.tsx'
 import { Heading } from '../ui/heading.tsx'
 import { EmailField } from './email-field.tsx'
@@ -20,10 +20,9 @@ export function LoginPage() {
       {session.status === 'out' && session.isPending && <p role="alert">{t('login.pending')}</p>}
       <Form form={form} submit={t('login.submit')}>
         <EmailField form={form} value={email} onChange={setEmail} />
-        <TextField
+        <PasswordField
           {...form.field('password')}
           label={t('login.password')}
-          type="password"
           autoComplete="current-password"
           value={password}
           onChange={setPassword}

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Link } from '../browser/router.tsx'
 import { api } from '../session/user-session.ts'
 import { useLanguage, useText } from '../texts/translate.ts'
-import { CheckField, TextField } from '../ui/form/field.tsx'
+import { CheckField, PasswordField, TextField } from '../ui/form/field.tsx'
 import { Form, useSubmit } from '../ui/form/form.tsx'
 import { Heading } from '../ui/heading.tsx'
 import { EmailField } from './email-field.tsx'
@@ -37,11 +37,10 @@ export default function RegisterPage() {
           onChange={setName}
         />
         <EmailField form={form} value={email} onChange={setEmail} />
-        <TextField
+        <PasswordField
           {...form.field('password')}
           label={t('login.password')}
           help={t('register.passwordHelp')}
-          type="password"
           autoComplete="new-password"
           value={password}
           onChange={setPassword}

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { api, logOut } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
-import { TextField } from '../../ui/form/field.tsx'
+import { PasswordField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { QuestionDialog, useQuestion } from '../../ui/form/question-dialog.tsx'
 
@@ -19,10 +19,9 @@ export function AccountRemoval({ mvUid }: { mvUid: string }) {
       <summary>{t('removal.title')}</summary>
       <p>{t('removal.help')}</p>
       <Form form={{ ...form, submit: ask }} submit={t('removal.submit')}>
-        <TextField
+        <PasswordField
           {...form.field('currentPassword')}
           label={t('removal.password')}
-          type="password"
           autoComplete="current-password"
           value={currentPassword}
           onChange={setPassword}

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
-import { TextField } from '../../ui/form/field.tsx'
+import { PasswordField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 
 /** Chooses a new password; all other sessions end. A password is no draft. */
@@ -16,19 +16,17 @@ export function PasswordForm() {
   })
   return (
     <Form form={form} submit={t('password.change')} saved={t('password.changed')}>
-      <TextField
+      <PasswordField
         {...form.field('currentPassword')}
         label={t('password.current')}
-        type="password"
         autoComplete="current-password"
         value={currentPassword}
         onChange={setCurrent}
       />
-      <TextField
+      <PasswordField
         {...form.field('newPassword')}
         label={t('password.new')}
         help={t('register.passwordHelp')}
-        type="password"
         autoComplete="new-password"
         value={newPassword}
         onChange={setNew}

@@ -1,4 +1,5 @@
-import { type ReactNode, useId } from 'react'
+import { type ReactNode, useId, useState } from 'react'
+import { useText } from '../../texts/translate.ts'
 
 export interface FieldProps {
   label: string
@@ -23,7 +24,9 @@ export const describedBy = (id: string, { help, error }: FieldProps) => ({
 /** A label above an input, with its help and what is wrong beside it. */
 export const FieldFrame = ({ id, label, help, error, children }: FrameProps) => (
   <div className={error ? 'field invalid' : 'field'}>
-    <label htmlFor={id}>{label}</label>
+    <label id={`${id}-label`} htmlFor={id}>
+      {label}
+    </label>
     {help && (
       <p id={`${id}-help`} className="help">
         {help}
@@ -41,7 +44,7 @@ export const FieldFrame = ({ id, label, help, error, children }: FrameProps) => 
 interface TextFieldProps extends FieldProps {
   value: string
   onChange: (value: string) => void
-  type?: 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'time' | 'search'
+  type?: 'text' | 'email' | 'date' | 'datetime-local' | 'time' | 'search'
   autoComplete?: string
   lines?: number
   required?: boolean
@@ -65,6 +68,44 @@ export function TextField({
       ) : (
         <input {...common} type={type} onChange={(event) => onChange(event.target.value)} />
       )}
+    </FieldFrame>
+  )
+}
+
+interface PasswordFieldProps extends FieldProps {
+  value: string
+  onChange: (value: string) => void
+  autoComplete: 'current-password' | 'new-password'
+}
+
+/** A password, with a button that shows what is typed. */
+export function PasswordField({ value, onChange, autoComplete, name, ...field }: PasswordFieldProps) {
+  const t = useText()
+  const id = useId()
+  const [isShown, setShown] = useState(false)
+  return (
+    <FieldFrame id={id} {...field}>
+      <input
+        id={id}
+        name={name}
+        type={isShown ? 'text' : 'password'}
+        autoComplete={autoComplete}
+        autoCapitalize="none"
+        spellCheck={false}
+        required
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        {...describedBy(id, field)}
+      />
+      <button
+        type="button"
+        className="reveal"
+        aria-pressed={isShown}
+        aria-describedby={`${id}-label`}
+        onClick={() => setShown(!isShown)}
+      >
+        {t('form.showPassword')}
+      </button>
     </FieldFrame>
   )
 }
