@@ -24,7 +24,12 @@ import {
   requireFew,
   violationsError,
 } from './bundle-entries.ts'
-import { type FhirResources, requireCreatableByUpdate, type WrittenResource } from './fhir-resources.ts'
+import {
+  type FhirResources,
+  ifMissing,
+  requireCreatableByUpdate,
+  type WrittenResource,
+} from './fhir-resources.ts'
 
 /** The most creations at the same time. Their checks take some milliseconds, in which no other request is served. */
 const MAX_CONCURRENT_CREATIONS = 20
@@ -267,7 +272,7 @@ export class BundleRequests {
     const found = condition && (await this.#resources.findOne(caller, entry.type, condition))
     limits.count({ resource: found })
     limits.requireBudget()
-    return { entry, id: entry.id ?? (found ? String(found.id) : newId), found }
+    return { entry, id: entry.id ?? (found ? String(found.id) : newId), newId, found }
   }
 
   async #execute(
@@ -306,23 +311,45 @@ export class BundleRequests {
 
   async #write(
     caller: Caller,
-    { entry, id, found }: PreparedEntry,
+    preparedEntry: PreparedEntry,
     options: ResourceWrite,
   ): Promise<WrittenResource> {
+    const { entry, id, found } = preparedEntry
     const { method, type, resource, patch } = entry
     if (method === 'PATCH') return this.#resources.patch(caller, { type, id }, patch ?? [], options)
     if (method === 'POST' && found) return { resource: found, created: false }
     const isNew = method === 'POST' || (entry.id === undefined && !found)
     if (isNew && method === 'PUT') requireCreatableByUpdate(type, resource?.id, options)
     const resourceWithId = { ...resource, id: resource?.id ?? id } as FhirResource
-    if (!isNew) return this.#resources.update(caller, id, resourceWithId, options)
     const condition = conditionOf(entry)
+    if (!isNew) {
+      const update = this.#resources.update(caller, id, resourceWithId, options)
+      return condition
+        ? update.catch(this.#ifDeletedMeanwhile(caller, preparedEntry, condition, options))
+        : update
+    }
     if (!condition) return this.#resources.create(caller, resourceWithId, id, options)
     const result = await this.#resources.createUnlessFound(caller, resourceWithId, id, condition, options)
     // Other entries name it by the id that it did not get.
     if (!result.created && options.tx) throw new ServiceError('Conflict', { detail: CREATED_MEANWHILE })
     return result
   }
+
+  /** Updates or creates a resource if another request has deleted the one that its condition matched. */
+  #ifDeletedMeanwhile = (
+    caller: Caller,
+    { entry, id, newId }: PreparedEntry,
+    condition: SearchParameters,
+    options: ResourceWrite,
+  ) =>
+    ifMissing(async (error) => {
+      const resource = entry.resource as FhirResource
+      if (!options.tx)
+        return this.#resources.updateFound(caller, resource, condition, newId, options, { id, error })
+      const found = await this.#resources.findOne(caller, entry.type, condition)
+      // Other entries name it by the id of the deleted resource.
+      throw found?.id === id ? error : new ServiceError('Conflict', { detail: DELETED_MEANWHILE })
+    })
 
   async #read(caller: Caller, entry: BundleEntry): Promise<EntryResponse> {
     const resources = this.#resources
@@ -387,6 +414,8 @@ interface PreparedEntry {
   entry: BundleEntry
   /** The id of the resource that it writes. */
   id: string
+  /** The id that a new resource gets. */
+  newId: string
   /** The resource that its condition matches. */
   found: FhirResource | undefined
 }
@@ -413,6 +442,9 @@ function conditionOf(entry: BundleEntry): SearchParameters | undefined {
 
 const CREATED_MEANWHILE =
   'Another request has created a resource that matches a condition. Send the Bundle again.'
+
+const DELETED_MEANWHILE =
+  'Another request has deleted the resource that a condition matches. Send the Bundle again.'
 
 const isConditional = ({ method, id }: BundleEntry): boolean => method !== 'GET' && id === undefined
 

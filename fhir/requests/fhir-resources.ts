@@ -31,6 +31,7 @@ import {
   usedParameters,
 } from '../search/parse-search.ts'
 import { mayFind, permitTypes } from '../sources/app-limits.ts'
+import { conditionKeyOf } from '../sources/condition-key.ts'
 import { limitToApp, type SourceMethod } from '../sources/limited-source.ts'
 import type { ResourceSearch } from '../sources/resource-search.ts'
 import type {
@@ -53,6 +54,20 @@ export interface WrittenResource {
   resource: FhirResource
   created: boolean
 }
+
+/** An update of a resource that was missing. */
+interface FailedUpdate {
+  id: string
+  error: ServiceError
+}
+
+/** Handles the failure of a write because a resource is missing, maybe since another request has deleted it. */
+export const ifMissing =
+  <T>(handle: (error: ServiceError) => Promise<T>) =>
+  (error: unknown): Promise<T> => {
+    if (error instanceof ServiceError && ['NotFound', 'Gone'].includes(error.error)) return handle(error)
+    throw error
+  }
 
 /** A write to be tried. */
 interface ValidationRequest {
@@ -296,20 +311,29 @@ export class FhirResources {
     return { resource: await perform(caller, id, local, options), created: false }
   }
 
-  /** Updates the only resource that a search finds, or creates it, unless a version is expected. @throws as create and update */
+  /**
+   * Updates the only resource that a search finds, or creates it, unless a version is expected.
+   * @param failure of an update of a resource that the search has found
+   * @throws as create and update, but not when another request deletes what the search has found
+   */
   async updateFound(
     caller: Caller,
     resource: FhirResource,
     query: SearchParameters,
     newId: string,
     options: ResourceWrite,
+    failure?: FailedUpdate,
   ): Promise<WrittenResource> {
     const found = await this.findOne(caller, resource.resourceType, query)
+    // The resource exists: something else is missing.
+    if (failure && found?.id === failure.id) throw failure.error
     if (!found) requireCreatableByUpdate(resource.resourceType, resource.id, options)
     const result = found ? undefined : await this.createUnlessFound(caller, resource, newId, query, options)
     if (result?.created) return result
     const id = String((found ?? result?.resource)?.id)
-    return this.update(caller, id, { ...resource, id: resource.id ?? id }, options)
+    return this.update(caller, id, { ...resource, id: resource.id ?? id }, options).catch(
+      ifMissing((error) => this.updateFound(caller, resource, query, newId, options, { id, error })),
+    )
   }
 
   /** Changes a resource by a JSON Patch. @throws as update */
@@ -424,12 +448,11 @@ export class FhirResources {
     return operationOutcome(await validateWrite(this.#context, write, isLenient))
   }
 
-  /** The same text for the same condition, in whatever order and request a client sends it. @throws InvalidInput */
+  /** The same text for the same condition, however a client spells it. @throws InvalidInput */
   conditionKey(type: string, query: SearchParameters): string {
     const { description } = this.#methodOf(type, 'search-type', 'search')
     const { criteria } = parseSearch(description, query, { strict: true, base: this.base })
-    const texts = criteria.map(({ values, ...one }) => JSON.stringify({ ...one, values: [...values].sort() }))
-    return JSON.stringify([type, ...texts.sort()])
+    return conditionKeyOf(description, criteria)
   }
 
   /** The only resource that a search finds. @throws PreconditionFailed when it has no criteria, or finds several */

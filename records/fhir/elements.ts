@@ -165,6 +165,9 @@ export const extensionElement = (field: string, url: string, valueType: string):
 
 const REFERENCE = /^([A-Za-z]+)\/([A-Za-z0-9.-]{1,64})(?:\/_history\/\d+)?$/
 
+/** The id in a relative reference to a resource of any type; undefined for other texts. */
+export const idInReference = (text: string): string | undefined => REFERENCE.exec(text)?.[2]
+
 /** The id in a relative reference to a resource of this type; undefined for others, such as those of other servers. */
 export function referencedId(reference: unknown, type: string): string | undefined {
   if (typeof reference !== 'string') return undefined

@@ -87,15 +87,22 @@ export class KindWrites {
     }
     const ehrRecords = this.#source.recordsOf(kind)
     const write = () => ehrRecords.update(caller, id, { apply, closes }, { expected, tx })
-    return renderStream(stream, await this.#locateFaults(kind, write))
+    const update = this.#locateFaults(kind, write)
+    return renderStream(stream, await update.catch(this.#goneIfDeleted(caller, resourceId)))
   }
 
-  async remove(
+  async remove(caller: Caller, resourceId: string, options: ResourceWrite): Promise<void> {
+    const { stream, record } = await this.#finder.find(caller, resourceId)
+    const removal = this.#removeFound(caller, stream, record, options)
+    await removal.catch(this.#goneIfDeleted(caller, resourceId))
+  }
+
+  async #removeFound(
     caller: Caller,
-    resourceId: string,
+    stream: ResourceStream,
+    record: RecordWithMetadata,
     { expected, tx, isValidation }: ResourceWrite,
   ): Promise<void> {
-    const { stream, record } = await this.#finder.find(caller, resourceId)
     if (stream.suffix !== '') return this.#removePart(caller, stream, record, { expected, tx })
     const { id, ehrId } = record as RecordWithMetadata & { ehrId: string }
     const ehrRecords = this.#source.recordsOf(stream.kind)
@@ -104,6 +111,15 @@ export class KindWrites {
     if (tx) await ehrRecords.store.remove(caller, { id } as never, { expected, tx })
     else await ehrRecords.remove(caller, { id, ehrId }, { expected })
   }
+
+  /** A record that another request deletes between its read and its write is gone, like one deleted before. */
+  #goneIfDeleted =
+    (caller: Caller, resourceId: string) =>
+    async (error: unknown): Promise<never> => {
+      if (error instanceof ServiceError && error.error === 'NotFound')
+        await this.#finder.find(caller, resourceId)
+      throw error
+    }
 
   /** Deletes the fields of a part. @throws RuleViolated if the record needs them */
   async #removePart(

@@ -68,6 +68,57 @@ describe('a creation under a condition in FHIR', () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 201])
   })
 
+  it('creates one resource, however requests spell the condition', async () => {
+    const day = '2025-01-07'
+    const base = (await readFhir(patient, 'metadata')).implementation.url
+    const patients = [
+      `patient=${patient.ehrId}`,
+      `patient=Patient/${patient.ehrId}`,
+      `subject=${base}/Patient/${patient.ehrId}`,
+      `subject:Patient=${patient.ehrId}`,
+      `subject=Patient%2F${patient.ehrId}&patient=${patient.ehrId}`,
+    ]
+    const dates = [`date=${day}`, `date=eq${day}`, `dat%65=${day}`]
+    const conditions = patients.flatMap((one, i) => [
+      `${one}&${dates[i % 3]}&code=85354-9`,
+      `code=85354-9&${dates[(i + 1) % 3]}&${one}&${one}`,
+    ])
+    const answers = await Promise.all(
+      conditions.map((condition, i) =>
+        i % 2
+          ? callFhir(patient, 'PUT', `Observation?${condition}`, pressure(day))
+          : callFhir(patient, 'POST', 'Observation', pressure(day), { 'if-none-exist': condition }),
+      ),
+    )
+    assert.equal((await idsOf(day)).length, 1)
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [...conditions.slice(1).map(() => 200), 201])
+  })
+
+  it('updates or creates a resource that others delete at the same time', async () => {
+    const day = '2025-01-08'
+    const update = {
+      resource: pressure(day),
+      request: { method: 'PUT', url: `Observation?${conditionOf(day)}` },
+    }
+    const bundle = (type: string) => ({ resourceType: 'Bundle', type, entry: [update] })
+    const remove = async () =>
+      callFhir(patient, 'DELETE', `Observation/${(await idsOf(day))[0] ?? 'unknown'}`)
+    for (let i = 0; i < 12; i++) {
+      await callFhir(patient, 'PUT', `Observation?${conditionOf(day)}`, pressure(day))
+      const [deletion, other, direct, batch, transaction] = await Promise.all([
+        remove(),
+        remove(),
+        callFhir(patient, 'PUT', `Observation?${conditionOf(day)}`, pressure(day)),
+        callFhir(nurse, 'POST', '', bundle('batch')),
+        callFhir(nurse, 'POST', '', bundle('transaction')),
+      ])
+      assert.deepEqual([deletion.status, other.status], [204, 204])
+      assert.ok([200, 201].includes(direct.status), JSON.stringify(direct.body))
+      assert.match(batch.body.entry[0].response.status, /^20[01]$/)
+      assert.ok([200, 409].includes(transaction.status), JSON.stringify(transaction.body))
+    }
+  })
+
   it('creates one resource in simultaneous Bundles, and none twice in one', async () => {
     const entryOf = (day: string) => ({
       resource: pressure(day),
