@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { WebSocket } from 'ws'
 import { ServiceError } from '../../schemas/errors.ts'
+import { parseUnambiguousJson, RepeatedNamesError } from '../../schemas/json/repeated-names.ts'
 import { parseErrorCode, Refusal } from '../http/request/parse-request.ts'
 
 type Message = Record<string, unknown>
@@ -148,9 +149,11 @@ export class LiveConnection {
 
 function parseMessage(text: string): Message {
   try {
-    const message = JSON.parse(text)
-    if (typeof message === 'object' && message !== null && !Array.isArray(message)) return message
-  } catch {
+    const message = parseUnambiguousJson(text)
+    if (typeof message === 'object' && message !== null && !Array.isArray(message)) return message as Message
+  } catch (error) {
+    if (error instanceof RepeatedNamesError)
+      throw new Refusal(400, parseErrorCode.invalidJson, `The message has ${error.message}.`)
     // Handled below like other invalid messages.
   }
   throw new Refusal(400, parseErrorCode.invalidJson, 'A message must be a JSON object.')

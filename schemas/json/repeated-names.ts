@@ -1,3 +1,5 @@
+import { walkJson } from './walk-json.ts'
+
 /** Counts the names of the objects in a JSON value, while walkJson visits each value. */
 export class NameCounter {
   /** Every value but the root and the items of lists has a name. */
@@ -5,6 +7,32 @@ export class NameCounter {
   readonly add = (value: unknown): void => {
     this.count += Array.isArray(value) ? 1 - value.length : 1
   }
+}
+
+/** JSON in which a name occurs repeatedly in an object. */
+export class RepeatedNamesError extends SyntaxError {
+  /** As {@link findRepeatedNames} returns them. */
+  readonly paths: readonly string[]
+  constructor(paths: readonly string[]) {
+    const names = paths.slice(0, MAX_LISTED_NAMES).join(', ')
+    super(`several values of ${names || 'one name'}`)
+    this.paths = paths
+  }
+}
+
+const MAX_LISTED_NAMES = 10
+
+/**
+ * Parses JSON from outside the service, and refuses several values of one name.
+ * @throws SyntaxError; RepeatedNamesError
+ */
+export function parseUnambiguousJson(text: string, maxSearchedNames?: number): unknown {
+  const value: unknown = JSON.parse(text)
+  const names = new NameCounter()
+  walkJson(value, { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY }, names.add)
+  const paths = findRepeatedNames(text, names.count, maxSearchedNames)
+  if (paths.length > 0) throw new RepeatedNamesError(paths)
+  return value
 }
 
 /** The end of a name: a colon after a quote that no single backslash precedes. */
@@ -19,12 +47,23 @@ const TEXT = /("[^"\\]*(?:\\.[^"\\]*)*)"([ \t\n\r]*:)?/g
  * @param count number of names in the parsed value
  * @returns the paths of some of them; only '', that of the whole value, if they are many or deeply nested
  */
-export function findRepeatedNames(text: string, count: number): string[] {
-  // Texts with quotes can look like names.
-  const likelyNames = text.match(NAME_END)?.length ?? 0
+export function findRepeatedNames(
+  text: string,
+  count: number,
+  maxSearchedNames = MAX_SEARCHED_NAMES,
+): string[] {
+  const likelyNames = countLikelyNames(text)
   if (likelyNames === count || !hasMoreNames(text, count)) return []
-  const paths = likelyNames > MAX_SEARCHED_NAMES ? [] : findInNumbered(JSON.parse(numberNames(text)))
+  const paths = likelyNames > maxSearchedNames ? [] : findInNumbered(JSON.parse(numberNames(text)))
   return paths.length > 0 ? paths : ['']
+}
+
+/** Counts names, and texts with quotes that look like names. Large files have too many for a list. */
+function countLikelyNames(text: string): number {
+  let count = 0
+  NAME_END.lastIndex = 0
+  while (NAME_END.test(text)) count++
+  return count
 }
 
 function hasMoreNames(text: string, count: number): boolean {

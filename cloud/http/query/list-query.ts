@@ -1,3 +1,4 @@
+import { parseUnambiguousJson, RepeatedNamesError } from '../../../schemas/json/repeated-names.ts'
 import { checkJson } from '../request/json-validation.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
 import {
@@ -84,8 +85,9 @@ export function readListQuery(
 
 function parseJsonParameter(text: string): unknown {
   try {
-    return JSON.parse(text)
-  } catch {
-    throw new Refusal(400, parseErrorCode.invalidJson, 'where must be valid JSON.')
+    return parseUnambiguousJson(text)
+  } catch (error) {
+    const fault = error instanceof RepeatedNamesError ? `has ${error.message}` : 'must be valid JSON'
+    throw new Refusal(400, parseErrorCode.invalidJson, `where ${fault}.`)
   }
 }

@@ -1,5 +1,5 @@
 import express, { type Express, type Request, type RequestHandler } from 'express'
-import { findRepeatedNames, NameCounter } from '../../../schemas/json/repeated-names.ts'
+import { findRepeatedNames, NameCounter, RepeatedNamesError } from '../../../schemas/json/repeated-names.ts'
 import { walkJson } from '../../../schemas/json/walk-json.ts'
 import { JSON_LIMITS } from './json-validation.ts'
 import { parseErrorCode } from './parse-request.ts'
@@ -23,12 +23,9 @@ const parseUnambiguousBody: RequestHandler = (request, response, next) =>
     const names = error === undefined ? findNamesIn(request) : []
     texts.delete(request)
     if (names.length === 0) return next(error)
-    const listed = names.slice(0, MAX_LISTED_NAMES).join(', ')
-    const message = `The body has several values of ${listed}.`
+    const message = `The body has ${new RepeatedNamesError(names).message}.`
     response.status(400).json({ code: parseErrorCode.invalidJson, error: message })
   })
-
-const MAX_LISTED_NAMES = 10
 
 /** Later checks refuse a body that exceeds the limits. */
 function findNamesIn(request: Request): string[] {

@@ -1,3 +1,4 @@
+import { parseUnambiguousJson } from '../../../schemas/json/repeated-names.ts'
 import { findRmClass, isSubclassOf, withoutTypeParameters } from '../../../schemas/openehr/rm-classes.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
 import type { SimpleNode } from '../simple-tree.ts'
@@ -37,10 +38,10 @@ function moveIdentifiers(node: SimpleNode): void {
   }
 }
 
-/** Canonical JSON in a text. */
+/** Canonical JSON in a text. Another text stays, and does not fit the value's class. */
 export function readRaw(raw: unknown): unknown {
   try {
-    return JSON.parse(String(raw).replaceAll('"@class"', '"_type"'))
+    return parseUnambiguousJson(String(raw).replaceAll('"@class"', '"_type"'))
   } catch {
     return raw
   }

@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream'
 import type { Queries, QueryRequest, QueryResult } from '../../../openehr/aql/queries.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
+import { parseUnambiguousJson, RepeatedNamesError } from '../../../schemas/json/repeated-names.ts'
 import { AqlExplanation, AqlQuery, aqlQueryParameter, runLinkFields } from '../../../schemas/openehr/aql.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { rawBody } from '../../reply/body-media.ts'
 import { InvalidInput, locateViolation } from '../../reply/invalid-input.ts'
@@ -89,18 +91,25 @@ async function streamCsv({ columns, rows }: QueryResult): Promise<Readable> {
   )
 }
 
+const inParameters = (code: string, message: string): Violation => ({
+  path: 'query_parameters',
+  code,
+  message,
+})
+
 /** @throws InvalidInput */
 export function parseQueryParameters(text: string | undefined): Record<string, unknown> {
   if (text === undefined) return {}
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseUnambiguousJson(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>
-  } catch {
+  } catch (error) {
+    if (error instanceof RepeatedNamesError)
+      throw new InvalidInput([locateViolation('query')(inParameters('repeated', `has ${error.message}`))])
     // Handled below like a value that is not an object.
   }
-  const violation = { path: 'query_parameters', code: 'type', message: 'must be a JSON object' }
-  throw new InvalidInput([locateViolation('query')(violation)])
+  throw new InvalidInput([locateViolation('query')(inParameters('type', 'must be a JSON object'))])
 }
 
 export const aqlOperations = [

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { newId } from '../../../records/store/documents/ids.ts'
 import type { AppCreate } from '../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { parseJsonFile } from '../../../schemas/json/json-file.ts'
 import type { OpenAccounts } from '../../accounts/open-accounts.ts'
 import { checkOptions, describeOptionFaults, requireClient } from './option-faults.ts'
 
@@ -25,7 +26,7 @@ const words = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
 
 function readKeys(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    return parseJsonFile(readFileSync(file))
   } catch (error) {
     throw new Error(`--jwks must be a JSON file with public keys: ${(error as Error).message}`)
   }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { bloodPressureOf } from '../../fhir/fhir-client.ts'
 import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { createConnectMessage, openRawSocket } from '../../harness/clients/live-client.ts'
 import { assertProblem } from '../../harness/clients/path-client.ts'
 import { createPressureComposition, getStoredTemplate } from '../../harness/openehr-samples.ts'
+import { createRoleHolder } from '../../harness/people/people.ts'
 import { request } from '../../harness/service/service.ts'
 
 describe('a name that occurs twice in a JSON object', () => {
@@ -66,6 +68,54 @@ describe('a name that occurs twice in a JSON object', () => {
       assert.deepEqual([status, body.code], [400, 107], JSON.stringify(body))
       assert.match(body.error, /^The body has several values of .*name\.$/)
     }
+  })
+
+  it('is refused in JSON within a URL, a form or a text of a body', async () => {
+    const where = encodeURIComponent('{"weight":{"$gt":71,"$gt":17}}')
+    const headers = { ...patient.headers, 'content-type': 'application/x-www-form-urlencoded' }
+    for (const { status, body } of [
+      await request().get(`/1/classes/BodyWeight?where=${where}`).set(patient.headers),
+      await request().post('/1/classes/BodyWeight').set(headers).send(`_method=GET&where=${where}`),
+    ]) {
+      assert.deepEqual([status, body.code], [400, 107], JSON.stringify(body))
+      assert.equal(body.error, 'where has several values of weight.$gt.')
+    }
+    const parameters = encodeURIComponent('{"a":1,"a":2}')
+    const answer = await patient.call(
+      'GET',
+      `/med/aql?q=SELECT%201%20FROM%20EHR%20e&query_parameters=${parameters}`,
+    )
+    assert.deepEqual(assertProblem(answer, 400, 'invalid-input'), ['repeated'])
+    const event = 'encounter/blood_pressure:0/any_event:0/systolic'
+    const raw = '{"_type":"DV_QUANTITY","magnitude":128,"magnitude":182,"units":"mm[Hg]"}'
+    const templateId = encodeURIComponent(await getStoredTemplate())
+    const flat = JSON.stringify({ 'ctx/language': 'en', 'ctx/territory': 'NL', [`${event}|raw`]: raw })
+    const path = `/med/ehr/${patient.ehrId}/composition/json?templateId=${templateId}`
+    const sent = await post(path, flat, 'application/openehr.wt.flat+json')
+    assert.equal(sent.status, 400, JSON.stringify(sent.body))
+    assert.match(JSON.stringify(sent.body), /items\.0\.value must be an object/)
+  })
+
+  it('is refused in a query that a modeller stores', async () => {
+    const modeller = await createRoleHolder('modeller')
+    const json = Buffer.from('{"q":"SELECT 1 FROM EHR e","q":"SELECT 2 FROM EHR e"}')
+    const path = '/openehr/v1/definition/query/org.example::repeated'
+    const answer = await modeller.call('PUT', path, json, { 'content-type': 'application/json' })
+    assert.equal(answer.status, 400, JSON.stringify(answer.body))
+    assert.match(JSON.stringify(answer.body), /several values of q/)
+  })
+
+  it('is refused in messages of live queries', async () => {
+    const { socket, answer } = await openRawSocket()
+    const { sessionToken } = patient
+    assert.equal((await answer(createConnectMessage({ sessionToken }))).op, 'connected')
+    const query = '{"className":"BodyWeight","where":{"weight":71,"weight":17}}'
+    const { op, code, error } = await answer(`{"op":"subscribe","requestId":1,"query":${query}}`)
+    assert.deepEqual(
+      [op, code, error],
+      ['error', 107, 'The message has several values of query.where.weight.'],
+    )
+    socket.close()
   })
 
   it('is no name in a text, and no name of another object', async () => {

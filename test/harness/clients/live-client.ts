@@ -20,8 +20,9 @@ export async function openRawSocket(url = service.url) {
     closed ??= 0
   })
   await waitUntil(() => socket.readyState === socket.OPEN || closed !== undefined)
-  const send = (message: object) => socket.send(JSON.stringify(message))
-  const answer = async (message: object): Promise<Message> => {
+  const send = (message: object | string) =>
+    socket.send(typeof message === 'string' ? message : JSON.stringify(message))
+  const answer = async (message: object | string): Promise<Message> => {
     const before = heard.length
     send(message)
     return waitFor(() => heard[before], 'an answer')

@@ -1,9 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import { closedObject } from '../../../../schemas/common.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
+import { parseUnambiguousJson, RepeatedNamesError } from '../../../../schemas/json/repeated-names.ts'
 import type { Context } from '../../../operation/context.ts'
 import { defineOperation } from '../../../operation/operation.ts'
 import { type RawContent, rawBody } from '../../../reply/body-media.ts'
+import { malformedInput } from '../../../reply/invalid-input.ts'
 import { replyWith } from '../../../reply/reply.ts'
 import { REST_PATH, restOperation } from '../shared/rest-operation.ts'
 import {
@@ -49,9 +51,11 @@ function sentQuery({ type, bytes }: RawContent): string {
   const text = bytes.toString()
   if (type !== 'application/json') return text
   try {
-    const { q } = JSON.parse(text)
+    const { q } = parseUnambiguousJson(text) as { q: unknown }
     if (typeof q === 'string') return q
-  } catch {
+  } catch (error) {
+    if (error instanceof RepeatedNamesError)
+      throw malformedInput('body', '', 'repeated', `has ${error.message}`)
     // Handled below like JSON without a query.
   }
   throw new ServiceError('InvalidInput', {

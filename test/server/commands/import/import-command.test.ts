@@ -253,6 +253,12 @@ describe('npm run import', function () {
       [join(directory, 'nowhere.csv'), [], /ENOENT/],
       [directory, [], /--file must be a file: .* is a directory/],
       [fileOf('{"', 'json'), [], /not valid JSON/],
+      [fileOf('[{"a":[{"b":1,"b":2}]}]', 'json'), [], /not valid JSON: several values of 0\.a\.0\.b/],
+      [
+        fileOf('a,b\n1,2'),
+        ['--map', fileOf('[{"kind":"a","kind":"b"}]', 'json')],
+        /several values of 0\.kind/,
+      ],
       [fileOf({ a: 1 }), [], /neither/],
       [fileOf('a,b,a\n1,2,3'), [], /has the column a twice/],
       [fileOf('a,b\n1,2'), ['--map', fileOf([{ kind: 'pulse' }])], /an unknown kind/],
