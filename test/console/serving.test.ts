@@ -8,7 +8,7 @@ import { request } from '../harness/service/service.ts'
 const page = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
 describe('the files of the console', () => {
-  it('are led to from the address of the service, for browsers', async () => {
+  it('are led to from the URL of the service, for browsers', async () => {
     const led = await request().get('/').set(page).expect(303)
     assert.equal(led.headers.location, '/console/')
     await request().get('/?lang=nl').set(page).expect(200)

@@ -152,7 +152,7 @@ describe('the console', () => {
     }
   })
 
-  it('stores measurements and creates plans at an address without https, where browsers offer no UUID', async () => {
+  it('stores measurements and creates plans at a URL without https, where browsers offer no UUID', async () => {
     const patient = await createPatient()
     const planId = await createPlan(patient)
     const page = await opened.open()
@@ -234,7 +234,7 @@ describe('the console', () => {
     assertNoFaults(page)
   })
 
-  it('says that there is no page at an address that cannot be decoded', async () => {
+  it('says that there is no page at a URL that cannot be decoded', async () => {
     const page = await opened.open()
     await logInOn(page, await createPatient())
     await goTo(page, 'messages/%E0%A4%A')

@@ -1,7 +1,7 @@
 import { type AnchorHTMLAttributes, type MouseEvent, useSyncExternalStore } from 'react'
 import { base } from './storage.ts'
 
-/** Address of the service: the console lies directly below it. */
+/** URL of the service: the console lies directly below it. */
 export const serviceUrl = new URL(/* @vite-ignore */ '../..', import.meta.url).href.replace(/\/$/, '')
 
 const listeners = new Set<() => void>()
@@ -12,32 +12,32 @@ const notify = () => {
 }
 window.addEventListener('popstate', notify)
 
-/** Whether the user has gone to a control since the address changed. A page that loads late leaves the focus there. */
+/** Whether the user has gone to a control since the URL changed. A page that loads late leaves the focus there. */
 export function hasFocusMoved(): boolean {
   const { activeElement, body } = document
   return activeElement !== body && activeElement !== focusAtNavigation
 }
 
-/** Begins the addresses of pages about somebody whom the user helps, so that others of these pages are the user's own. */
+/** Begins the URLs of pages about somebody whom the user helps, so that others of these pages are the user's own. */
 const PERSON = /^\/for\/([\w-]+)(?=\/|$)/
 const pathOfPerson = (id: string | undefined): string => (id === undefined ? '' : `/for/${id}`)
 const pathInConsole = () => location.pathname.slice(base.length)
 
-/** The person whom the address names; undefined: the user. */
-export const personOfAddress = (): string | undefined => PERSON.exec(pathInConsole())?.[1]
+/** The person whom the URL names; undefined: the user. */
+export const personIdInUrl = (): string | undefined => PERSON.exec(pathInConsole())?.[1]
 
 /** The path of the current page, such as `/measure`. */
 export const currentPath = (): string => pathInConsole().replace(PERSON, '') || '/'
-export const currentAddress = (): string => currentPath() + location.search
+export const currentRoute = (): string => currentPath() + location.search
 
 /** Goes to a path of the console, such as `/measure?kind=bloodpressure`, about the same person. */
 export const navigate = (to: string, options?: { replace?: boolean }): void =>
-  navigateFor(personOfAddress(), to, options)
+  navigateFor(personIdInUrl(), to, options)
 
 /** Goes to a path about a person; undefined: the user. */
 export function navigateFor(personId: string | undefined, to: string, { replace = false } = {}): void {
   const path = pathOfPerson(personId)
-  if (path + to === pathOfPerson(personOfAddress()) + currentAddress()) return
+  if (path + to === pathOfPerson(personIdInUrl()) + currentRoute()) return
   history[replace ? 'replaceState' : 'pushState'](null, '', base + path + to)
   notify()
 }
@@ -47,15 +47,15 @@ function subscribe(listener: () => void) {
   return () => listeners.delete(listener)
 }
 
-export interface Address {
+export interface Route {
   path: string
   query: URLSearchParams
 }
 
-/** The current address; filters of lists are in its query, so that they can be shared. */
-export function useAddress(): Address {
-  const address = useSyncExternalStore(subscribe, currentAddress)
-  const [path = '/', query] = address.split('?')
+/** The current URL; filters of lists are in its query, so that they can be shared. */
+export function useRoute(): Route {
+  const route = useSyncExternalStore(subscribe, currentRoute)
+  const [path = '/', query] = route.split('?')
   return { path, query: new URLSearchParams(query) }
 }
 
@@ -99,5 +99,5 @@ export function Link({ to, ...rest }: LinkProps) {
     navigate(to)
     window.scrollTo(0, 0)
   }
-  return <a {...rest} href={base + pathOfPerson(personOfAddress()) + to} onClick={follow} />
+  return <a {...rest} href={base + pathOfPerson(personIdInUrl()) + to} onClick={follow} />
 }

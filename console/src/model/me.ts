@@ -96,7 +96,7 @@ export const meQuery = (mvUid: string) =>
     ...READ_ON_RETURN,
   })
 
-/** The person at work on the record of the patient whom the address names, if it names one. */
+/** The person at work on the record of the patient whom the URL names, if it names one. */
 export const atPatient = (me: Me, { ehrId }: Readonly<Record<string, string>>): Me =>
   ehrId === undefined ? me : { ...me, ehrId, isPatient: false }
 

@@ -13,7 +13,7 @@ declare module 'virtual:measurement-kinds' {
     units: QuantityUnit[]
   }
   export interface MeasurementKind {
-    /** Its name in addresses: `bloodpressure`. */
+    /** Its name in URLs: `bloodpressure`. */
     path: string
     quantities: MeasuredQuantity[]
     /** The values for which a care plan can have thresholds, and the presets by name. */

@@ -8,7 +8,7 @@ import {
 } from 'health-record-client'
 import { useSyncExternalStore } from 'react'
 import { forgetDrafts } from '../browser/drafts.ts'
-import { currentAddress, navigateFor, personOfAddress, serviceUrl } from '../browser/router.tsx'
+import { currentRoute, navigateFor, personIdInUrl, serviceUrl } from '../browser/router.tsx'
 import { nameHere } from '../browser/storage.ts'
 import { createHelperClient } from './helper-client.ts'
 import {
@@ -30,7 +30,7 @@ export interface HelpedPerson {
 }
 
 /**
- * `helpedPerson`: the pages show this person's record. `ended`: they did until a moment ago. `isRefused`: the address named
+ * `helpedPerson`: the pages show this person's record. `ended`: they did until a moment ago. `isRefused`: the URL named
  * somebody for whom the user may not act. `isOther`: the page showed another user until a moment ago.
  */
 export type Session =
@@ -88,7 +88,7 @@ function keep(next: Tokens): void | Promise<void> {
   // The cookie of the former session is gone.
   if (isLoggingIn) unmarkLogOut()
   if (mvUid !== servedUser) return startAnew()
-  if (isLoggingIn && personOfAddress() !== undefined) return reload()
+  if (isLoggingIn && personIdInUrl() !== undefined) return reload()
   memory.save(next)
   if (current.status === 'in') return
   tabs.postMessage(mvUid)
@@ -101,7 +101,7 @@ function startAnew(): Promise<void> {
   return reload()
 }
 
-/** The restored session finds out about the person of the address. */
+/** The restored session finds out about the person of the URL. */
 function reload(): Promise<void> {
   location.reload()
   return new Promise(() => {})
@@ -118,7 +118,7 @@ api = ownApi
 export const clientFor = (mvUid: string, helpedPerson: HelpedPerson | undefined): Client =>
   helpedPerson ? createHelperClient({ ownApi, mvUid, personId: helpedPerson.mvUid }) : ownApi
 
-/** Shows the record of somebody whom the user helps, at the page of the address. */
+/** Shows the record of somebody whom the user helps, at the page of the URL. */
 export function startHelping(helpedPerson: HelpedPerson): void {
   if (current.status !== 'in') return
   const { mvUid } = current
@@ -126,9 +126,9 @@ export function startHelping(helpedPerson: HelpedPerson): void {
   change({ status: 'in', mvUid, helpedPerson })
 }
 
-/** The agreement of the user with the person whom the address names. */
-async function findAddressedPerson(mvUid: string): Promise<HelpedPerson | undefined> {
-  const personId = personOfAddress()
+/** The agreement of the user with the person whom the URL names. */
+async function findPersonInUrl(mvUid: string): Promise<HelpedPerson | undefined> {
+  const personId = personIdInUrl()
   if (personId === undefined || personId === mvUid) return undefined
   const params = { path: { mvUid }, query: { limit: 100 } }
   const { items } = (await ownApi.GET('/profile/{mvUid}/helping', { params })).data
@@ -136,19 +136,19 @@ async function findAddressedPerson(mvUid: string): Promise<HelpedPerson | undefi
   return agreement && { mvUid: personId, name: agreement.name ?? '', acts: agreement.acts }
 }
 
-/** Shows the user's own record. The address of somebody else leads home, and the page says why. */
+/** Shows the user's own record. The URL of somebody else leads home, and the page says why. */
 function showOwn(mvUid: string): void {
-  const personId = personOfAddress()
+  const personId = personIdInUrl()
   const isRefused = personId !== undefined && personId !== mvUid
-  navigateFor(undefined, isRefused ? '/' : currentAddress(), { replace: true })
+  navigateFor(undefined, isRefused ? '/' : currentRoute(), { replace: true })
   if (isRefused && current.status === 'in') change({ ...current, isRefused })
 }
 
-// Back and forward, too, show the record of the person in the address.
+// Back and forward, too, show the record of the person in the URL.
 window.addEventListener(
   'popstate',
   () => {
-    const personId = personOfAddress()
+    const personId = personIdInUrl()
     if (current.status !== 'in' || personId === current.helpedPerson?.mvUid) return
     if (personId === undefined) return stopHelping()
     change({ status: 'starting' })
@@ -167,7 +167,7 @@ export function changeHelperActs(acts: readonly HelperAct[]): void {
 export function stopHelping(isEnded = false): void {
   if (current.status !== 'in' || !current.helpedPerson) return
   api = ownApi
-  navigateFor(undefined, currentAddress(), { replace: true })
+  navigateFor(undefined, currentRoute(), { replace: true })
   change({ status: 'in', mvUid: current.mvUid, ...(isEnded && { ended: current.helpedPerson }) })
 }
 
@@ -194,7 +194,7 @@ export async function restoreSession(): Promise<void> {
     const { data } = await ownApi.POST('/auth/login/token', { body: {} })
     const mvUid = userOf(data.authToken)
     memory.save(data)
-    const helpedPerson = await findAddressedPerson(mvUid)
+    const helpedPerson = await findPersonInUrl(mvUid)
     tokens.save(data)
     if (helpedPerson) startHelping(helpedPerson)
     else showOwn(mvUid)
@@ -226,7 +226,7 @@ function endHere(): void {
   forgetDrafts()
   memory.save(undefined)
   api = ownApi
-  navigateFor(undefined, currentAddress(), { replace: true })
+  navigateFor(undefined, currentRoute(), { replace: true })
   const isPending = isLogOutPending()
   change({ status: 'out', ended: false, isPending })
   if (isPending) restoreLater()

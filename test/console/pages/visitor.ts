@@ -3,11 +3,11 @@ import type { Person } from '../../harness/people/people.ts'
 /** A person who has something on each page of a role. */
 export interface Visitor {
   who: Person
-  /** The values of the braces in addresses and searches. */
+  /** The values of the braces in routes and searches. */
   ids: Readonly<Record<string, string>>
 }
 
-/** The name of a page, its address, and what to look for on it. */
+/** The name of a page, its route, and what to look for on it. */
 export type PageOfRole = readonly [name: string, path: string, search?: string]
 
 /** Fills in the ids that a text names in braces. */

@@ -165,19 +165,19 @@ describe('a helper in the console', () => {
     assertNoFaults(page)
   })
 
-  it('finds the person in the address, in another tab, after a login and on the way back', async () => {
+  it('finds the person in the URL, in another tab, after a login and on the way back', async () => {
     await createHelper(anna, piet, ['READ'])
     const page = await opened.open()
     await logInOn(page, piet)
     await button(page, 'Act for Anna de Vries').click()
     await menu(page, 'Overview').click()
-    const address = page.url()
-    assert.equal(address, `${service.url}/console/for/${anna.mvUid}/overview`)
-    assert.equal(service.url + (await menu(page, 'Overview').getAttribute('href')), address)
+    const url = page.url()
+    assert.equal(url, `${service.url}/console/for/${anna.mvUid}/overview`)
+    assert.equal(service.url + (await menu(page, 'Overview').getAttribute('href')), url)
     const isAnnas = (one: Page) => banner(one).getByText('You act for Anna de Vries').waitFor()
 
     const otherTab = await opened.open({}, page.context())
-    await otherTab.goto(address)
+    await otherTab.goto(url)
     await isAnnas(otherTab)
     await otherTab.goto(`${service.url}/console/overview`)
     await menu(otherTab, 'Account').waitFor()
@@ -192,19 +192,19 @@ describe('a helper in the console', () => {
     // Two of its own pages, then those about Anna.
     for (const _ of [1, 2]) await page.goBack()
     await isAnnas(page)
-    assert.equal(page.url(), address)
+    assert.equal(page.url(), url)
 
     await page.context().clearCookies()
     await page.reload()
     await logInOn(page, piet)
     await isAnnas(page)
-    assert.equal(page.url(), address)
+    assert.equal(page.url(), url)
 
     const ended = await anna.call('DELETE', `/profile/${anna.mvUid}/helper/${piet.mvUid}`)
     assertStatus(ended, 204)
     await page.getByText('You can no longer act for Anna de Vries.').waitFor(SOON)
     assert.equal(page.url(), `${service.url}/console/overview`)
-    await otherTab.goto(address)
+    await otherTab.goto(url)
     await otherTab.getByText('You may not act for this person.').waitFor()
     await otherTab.getByRole('heading', { name: 'Hello Piet de Vries' }).waitFor()
     assert.equal(otherTab.url(), `${service.url}/console/`)

@@ -185,7 +185,7 @@ describe('the first day of a nurse', () => {
     assertNoFaults(page)
   })
 
-  it('keeps filters in the address and saves views of them', async () => {
+  it('keeps filters in the URL and saves views of them', async () => {
     const { planId } = await createAlarmingPatient()
     const nurse = await createPerson()
     await addParticipant(planId, nurse, 'write')

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Link, navigate, useAddress } from '../../browser/router.tsx'
+import { Link, navigate, useRoute } from '../../browser/router.tsx'
 import type { PageProps } from '../../model/page-props.ts'
 import { personName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -16,7 +16,7 @@ import { NewAccount } from './new-account.tsx'
 /** Finds accounts, and makes new ones. */
 export default function AccountsPage({ me }: PageProps) {
   const t = useText()
-  const { query } = useAddress()
+  const { query } = useRoute()
   const state = STATES.find((one) => one === query.get('state'))
   const [email, setEmail] = useState('')
   const filter = { ...(state && { state }), ...(email !== '' && { email }) }

@@ -16,7 +16,7 @@ const EXAMPLE = `SELECT c/name/value AS document, c/context/start_time/value AS 
 FROM EHR e CONTAINS COMPOSITION c
 ORDER BY time DESC`
 
-/** Asks questions in AQL about all records that the user may query. The text is never in an address. */
+/** Asks questions in AQL about all records that the user may query. The text is never in a URL. */
 export default function QueryPage({ me: { mvUid, roles } }: PageProps) {
   const t = useText()
   const queries = useQueryClient()

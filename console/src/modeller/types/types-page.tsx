@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, navigate, useAddress } from '../../browser/router.tsx'
+import { Link, navigate, useRoute } from '../../browser/router.tsx'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
@@ -10,7 +10,7 @@ import { FAMILIES, type Family, familyOf, type TypeDefinition, typesQuery } from
 /** The types of data, events and devices for which the service has no classes. */
 export default function TypesPage() {
   const t = useText()
-  const { query } = useAddress()
+  const { query } = useRoute()
   const family = familyOf(query.get('family'))
   return (
     <>

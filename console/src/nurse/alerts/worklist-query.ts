@@ -17,7 +17,7 @@ const PAGE_SIZE = 25
 const oneOf = <T extends string>(values: readonly T[], text: string | null): T | undefined =>
   values.find((value) => value === text)
 
-/** The filter in the address, so that it can be shared. */
+/** The filter in the URL, so that it can be shared. */
 export function filterOf(query: URLSearchParams): WorklistFilter {
   const reason = oneOf(REASONS, query.get('reason'))
   const severity = oneOf(SEVERITIES, query.get('severity'))
@@ -29,7 +29,7 @@ export function filterOf(query: URLSearchParams): WorklistFilter {
   }
 }
 
-export const addressOf = ({ reason, severity, mine, all }: WorklistFilter): string => {
+export const worklistRouteOf = ({ reason, severity, mine, all }: WorklistFilter): string => {
   const query = new URLSearchParams({
     ...(reason && { reason }),
     ...(severity && { severity }),

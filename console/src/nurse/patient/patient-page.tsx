@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useAddress } from '../../browser/router.tsx'
+import { Link, useRoute } from '../../browser/router.tsx'
 import { graphQuery, plansQuery } from '../../model/health-record.ts'
 import { useLiveWorklist } from '../../model/live.ts'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
@@ -23,7 +23,7 @@ export default function PatientPage({ me: self, params }: PageProps) {
   const me = atPatient(self, params)
   useLiveWorklist()
   const graph = useQuery(graphQuery(me.ehrId))
-  const kind = useAddress().query.get('kind')
+  const kind = useRoute().query.get('kind')
   return (
     <>
       <PatientBanner ehrId={me.ehrId} isHeading />

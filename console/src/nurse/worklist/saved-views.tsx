@@ -7,7 +7,12 @@ import { FailureNote } from '../../ui/failure-note.tsx'
 import { TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { addressOf, viewsQuery, type WorklistFilter, type WorklistView } from '../alerts/worklist-query.ts'
+import {
+  viewsQuery,
+  type WorklistFilter,
+  type WorklistView,
+  worklistRouteOf,
+} from '../alerts/worklist-query.ts'
 
 /** Reads, changes and writes the views, which may have changed in another tab. */
 function useChangeViews(mvUid: string) {
@@ -50,7 +55,7 @@ function SavedView({ mvUid, view }: { mvUid: string; view: WorklistView }) {
   const removing = useSubmit(() => change((views) => views.filter(({ name }) => name !== view.name)))
   return (
     <li>
-      <Link className="grow" to={addressOf(view)}>
+      <Link className="grow" to={worklistRouteOf(view)}>
         {view.name}
       </Link>
       <button type="button" onClick={removing.submit}>

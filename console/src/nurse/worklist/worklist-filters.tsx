@@ -1,14 +1,20 @@
 import { navigate } from '../../browser/router.tsx'
 import { useText } from '../../texts/translate.ts'
 import { CheckField, SelectField } from '../../ui/form/field.tsx'
-import { addressOf, filterOf, REASONS, SEVERITIES, type WorklistFilter } from '../alerts/worklist-query.ts'
+import {
+  filterOf,
+  REASONS,
+  SEVERITIES,
+  type WorklistFilter,
+  worklistRouteOf,
+} from '../alerts/worklist-query.ts'
 
-/** Chooses which patients are shown. The address holds the choice. */
+/** Chooses which patients are shown. The URL holds the choice. */
 export function WorklistFilters({ filter }: { filter: WorklistFilter }) {
   const t = useText()
   const choose = (part: Record<string, string>) => {
-    const before = new URL(addressOf(filter), 'http://x').searchParams
-    navigate(addressOf(filterOf(new URLSearchParams({ ...Object.fromEntries(before), ...part }))), {
+    const before = new URL(worklistRouteOf(filter), 'http://x').searchParams
+    navigate(worklistRouteOf(filterOf(new URLSearchParams({ ...Object.fromEntries(before), ...part }))), {
       replace: true,
     })
   }

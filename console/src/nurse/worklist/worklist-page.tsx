@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useAddress } from '../../browser/router.tsx'
+import { useRoute } from '../../browser/router.tsx'
 import { useLiveWorklist } from '../../model/live.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
@@ -18,7 +18,7 @@ import { WorklistFilters } from './worklist-filters.tsx'
 export default function WorklistPage({ me }: PageProps) {
   const t = useText()
   useLiveWorklist()
-  const filter = filterOf(useAddress().query)
+  const filter = filterOf(useRoute().query)
   return (
     <>
       <Heading title={t('worklist.title')} />

@@ -1,5 +1,5 @@
 import kinds from 'virtual:measurement-kinds'
-import { Link, useAddress } from '../../browser/router.tsx'
+import { Link, useRoute } from '../../browser/router.tsx'
 import type { PageProps } from '../../model/page-props.ts'
 import { kindName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -13,7 +13,7 @@ import { MeasureForm } from './measure-form.tsx'
 /** Chooses what to measure, then asks for the values. */
 export default function MeasurePage({ me }: PageProps) {
   const t = useText()
-  const { query } = useAddress()
+  const { query } = useRoute()
   const refusedMeasurement = useRefused(me)
   const kind = kinds.find(({ path }) => path === query.get('kind'))
   if (refusedMeasurement === null) return <Skeleton />

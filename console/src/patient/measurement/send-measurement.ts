@@ -7,7 +7,7 @@ export interface MeasurementToSend {
   /** Idempotency-Key: however often it is sent, it is stored once. */
   key: string
   ehrId: string
-  /** The kind's name in addresses: `bloodpressure`. */
+  /** The kind's name in URLs: `bloodpressure`. */
   kind: string
   body: Readonly<Record<string, unknown>> & { timestamp: string; carePlanId?: string | undefined }
 }

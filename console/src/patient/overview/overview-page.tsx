@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useAddress } from '../../browser/router.tsx'
+import { Link, useRoute } from '../../browser/router.tsx'
 import { graphQuery } from '../../model/health-record.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
@@ -11,7 +11,7 @@ import { Charts, PeriodChoice, usePeriod } from './period-charts.tsx'
 /** All kinds over the same time, one below the other. */
 export default function OverviewPage({ me }: PageProps) {
   const t = useText()
-  const { query } = useAddress()
+  const { query } = useRoute()
   const graph = useQuery(graphQuery(me.ehrId))
   const period = usePeriod()
   const kind = query.get('kind')

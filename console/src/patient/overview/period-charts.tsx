@@ -1,5 +1,5 @@
 import { memo, useDeferredValue, useMemo } from 'react'
-import { navigate, useAddress } from '../../browser/router.tsx'
+import { navigate, useRoute } from '../../browser/router.tsx'
 import type { GraphSeries } from '../../model/health-record.ts'
 import { kindName, quantityName, unitName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -11,16 +11,16 @@ type Period = keyof typeof PERIODS
 
 const isPeriod = (name: string | null): name is Period => name !== null && name in PERIODS
 
-/** The period in the address. */
+/** The period in the URL. */
 export function usePeriod(): Period {
-  const period = useAddress().query.get('period')
+  const period = useRoute().query.get('period')
   return isPeriod(period) ? period : 'month'
 }
 
-/** Buttons for the period, which is in the address. */
+/** Buttons for the period, which is in the URL. */
 export function PeriodChoice() {
   const t = useText()
-  const { path, query } = useAddress()
+  const { path, query } = useRoute()
   const period = usePeriod()
   const choose = (name: Period) =>
     navigate(`${path}?${new URLSearchParams({ ...Object.fromEntries(query), period: name })}`, {
@@ -44,7 +44,7 @@ interface ChartsProps {
   kind: string | null
 }
 
-/** All kinds over the period of the address, one below the other. */
+/** All kinds over the period of the URL, one below the other. */
 export function Charts({ series, kind }: ChartsProps) {
   const t = useText()
   // The buttons show the choice before the graphs are ready.

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useDraft } from '../../browser/drafts.ts'
-import { Link, navigate, useAddress } from '../../browser/router.tsx'
+import { Link, navigate, useRoute } from '../../browser/router.tsx'
 import type { Me } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { kindName } from '../../texts/format.ts'
@@ -20,7 +20,7 @@ import {
   questionnaireQuery,
 } from './questionnaire-query.ts'
 
-/** Asks one question after the other, each at its own address, and then shows all answers. */
+/** Asks one question after the other, each at its own URL, and then shows all answers. */
 export default function QuestionnairePage({ me, params }: PageProps) {
   const id = QUESTIONNAIRES.find((one) => one === params.questionnaire)
   return id ? <Answering key={id} me={me} id={id} /> : <NotFound />
@@ -44,7 +44,7 @@ interface QuestionsProps {
 }
 
 function Questions({ me, questionnaire, onSaved }: QuestionsProps) {
-  const { path, query } = useAddress()
+  const { path, query } = useRoute()
   const { draft, change, clear } = useDraft<{ answers: Answers }>(
     [me.mvUid, 'questionnaire', me.ehrId, questionnaire.id].join(':'),
     () => ({ answers: {} }),

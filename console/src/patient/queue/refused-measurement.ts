@@ -1,4 +1,4 @@
-import { useAddress } from '../../browser/router.tsx'
+import { useRoute } from '../../browser/router.tsx'
 import type { Me } from '../../model/me.ts'
 import { isQueueOn, type QueuedMeasurement, useQueue, useQueueAccount } from './measurement-queue.ts'
 
@@ -13,9 +13,9 @@ export function correctionPath({ mvUid, acts }: Me, measurement: QueuedMeasureme
   return helped?.mvUid === (acts && mvUid) ? `/measure?kind=${kind}&queued=${key}` : undefined
 }
 
-/** The refused measurement that the address names; null until it is known. */
+/** The refused measurement that the URL names; null until it is known. */
 export function useRefused(me: Me): QueuedMeasurement | null | undefined {
-  const key = useAddress().query.get('queued')
+  const key = useRoute().query.get('queued')
   const account = useQueueAccount()
   const queue = useQueue()
   if (key === null || !isQueueOn(account)) return undefined

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { navigate, useAddress } from '../../browser/router.tsx'
+import { navigate, useRoute } from '../../browser/router.tsx'
 import { useText } from '../../texts/translate.ts'
 import { TextField } from '../form/field.tsx'
 
@@ -7,14 +7,14 @@ const FIND = 'find'
 
 /** A search field for a list that is on the page as a whole. */
 export function useFind(): (...texts: (string | undefined)[]) => boolean {
-  const found = (useAddress().query.get(FIND) ?? '').toLowerCase()
+  const found = (useRoute().query.get(FIND) ?? '').toLowerCase()
   return (...texts) => texts.some((text) => text?.toLowerCase().includes(found))
 }
 
-/** Searches while somebody types. The address holds the search. */
+/** Searches while somebody types. The URL holds the search. */
 export function FindField() {
   const t = useText()
-  const { path, query } = useAddress()
+  const { path, query } = useRoute()
   const [text, setText] = useState(query.get(FIND) ?? '')
   const find = (next: string) => {
     setText(next)
