@@ -223,6 +223,15 @@ describe('the console', () => {
     assert.equal(await page.getByLabel('Description', { exact: true }).inputValue(), 'An hour')
     for (const text of ['Before: Half an hour', 'Theirs: Twenty minutes', 'Yours: An hour'])
       await page.getByText(text).waitFor()
+
+    const kept = String(await page.evaluate('JSON.stringify(sessionStorage)'))
+    for (const typed of ['An hour', 'With the dog']) assert.ok(kept.includes(typed), kept)
+    // Nothing of the record stays in the browser.
+    for (const stored of ['Half an hour', 'Twenty minutes', 'Walk']) assert.ok(!kept.includes(stored), kept)
+    await page.reload()
+    await page.getByLabel('Yours: An hour').waitFor()
+    assert.equal(await page.getByText('Before:').count(), 0)
+    assert.equal(await page.getByLabel('Description', { exact: true }).inputValue(), 'An hour')
     await page.getByLabel('Theirs: Twenty minutes').check()
     await button(page, 'Use this in my form').click()
     await button(page, 'Save').click()

@@ -70,9 +70,16 @@ interface OpenDraft<T> {
   isKept: boolean
 }
 
-function openDraft<T extends object>(key: string, initial: () => T): OpenDraft<T> {
-  const storedDraft = readDraft<T>(key)
-  return { key, draft: { ...initial(), ...storedDraft }, isKept: storedDraft !== undefined }
+/** How a draft is stored: whole, by default. */
+interface DraftFormat<T> {
+  /** JSON; undefined if there is nothing to store. */
+  write(draft: T): string | undefined
+  read(json: string): T
+}
+
+function openDraft<T extends object>(key: string, initial: () => T, { read }: DraftFormat<T>): OpenDraft<T> {
+  const json = tabStorage.get(PREFIX + key)
+  return { key, draft: { ...initial(), ...(json !== null && read(json)) }, isKept: json !== null }
 }
 
 /**
@@ -80,15 +87,20 @@ function openDraft<T extends object>(key: string, initial: () => T): OpenDraft<T
  * @param key names the user, the form and the record that it is about; another user or record never shows it. If it
  * changes, the form shows the draft of the new key
  */
-export function useDraft<T extends object>(key: string, initial: () => T) {
-  const [last, setOpen] = useState(() => openDraft(key, initial))
-  const open = last.key === key ? last : openDraft(key, initial)
+export function useDraft<T extends object>(
+  key: string,
+  initial: () => T,
+  format: DraftFormat<T> = { write: JSON.stringify, read: JSON.parse },
+) {
+  const [last, setOpen] = useState(() => openDraft(key, initial, format))
+  const open = last.key === key ? last : openDraft(key, initial, format)
   if (open !== last) setOpen(open)
   const { draft, isKept } = open
+  const json = isKept ? format.write(draft) : undefined
   useEffect(() => {
-    if (isKept) tabStorage.set(PREFIX + key, JSON.stringify(draft))
-    else tabStorage.remove(PREFIX + key)
-  }, [key, draft, isKept])
+    if (json === undefined) tabStorage.remove(PREFIX + key)
+    else tabStorage.set(PREFIX + key, json)
+  }, [key, json])
   /** A form that now shows another draft leaves it as it is. */
   const update = (next: (before: OpenDraft<T>) => OpenDraft<T>) =>
     setOpen((now) => (now.key === key ? next(now) : now))
@@ -104,7 +116,7 @@ export function useDraft<T extends object>(key: string, initial: () => T) {
      */
     clear(continueFrom = (typed: T): T => typed) {
       // A page that leaves now runs no effect any more.
-      if (tabStorage.get(PREFIX + key) === JSON.stringify(draft)) tabStorage.remove(PREFIX + key)
+      if (json !== undefined && tabStorage.get(PREFIX + key) === json) tabStorage.remove(PREFIX + key)
       update((before) =>
         before.draft === draft
           ? { key, draft: initial(), isKept: false }
@@ -114,20 +126,64 @@ export function useDraft<T extends object>(key: string, initial: () => T) {
   }
 }
 
+/** What was stored when the typing began, and what is typed. A base without a field does not know its value. */
+interface MergeDraft<T> {
+  base: Partial<T>
+  mine: T
+}
+
+/** Of a draft, only what the user changed is stored, so that no other part of the record stays in the browser. */
+interface StoredChanges<T> {
+  changes: Partial<T>
+  /** Tells whether the record is still the one with which the typing began. */
+  baseHash: number
+}
+
+/** FNV-1a. */
+function hashOf(values: object): number {
+  let hash = 0x811c9dc5
+  for (const unit of JSON.stringify(values)) hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193)
+  return hash >>> 0
+}
+
+/** The fields whose values differ from the other ones. */
+const differingFields = <T extends object>(values: Partial<T>, others: Partial<T>): Partial<T> =>
+  Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => value !== others[name as keyof T]),
+  ) as Partial<T>
+
+/** Changes are stored without the values that they replace. If others changed the record meanwhile, these are unknown. */
+const changesFormat = <T extends object, V extends object>(
+  storedValues: T,
+): DraftFormat<V & MergeDraft<T>> => ({
+  write({ base, mine, ...version }) {
+    const changes = differingFields<T>(mine, base)
+    const stored = { ...version, changes, baseHash: hashOf(base) }
+    return Object.keys(changes).length === 0 ? undefined : JSON.stringify(stored)
+  },
+  read(json) {
+    const { changes, baseHash, ...version } = JSON.parse(json) as V & StoredChanges<T>
+    const base: Partial<T> = { ...storedValues }
+    if (baseHash !== hashOf(storedValues))
+      for (const name of Object.keys(differingFields(changes, storedValues))) delete base[name as keyof T]
+    return { ...version, base, mine: { ...storedValues, ...changes } } as V & MergeDraft<T>
+  },
+})
+
 /**
- * The draft of a form about a record that others may change, too: what was stored when the typing began (`base`), and what is
- * typed (`mine`). A form that nobody has touched shows what is stored now.
+ * The draft of a form about a record that others may change, too. A form that nobody has touched shows what is stored now.
  * @param version of what is stored; the draft keeps the one with which it began
  */
 export function useMergeDraft<T extends object, V extends object>(key: string, storedValues: T, version: V) {
-  const fresh = () => ({ ...version, base: storedValues, mine: storedValues })
-  const { draft, isKept, change, clear } = useDraft(key, fresh)
+  const fresh = (): V & MergeDraft<T> => ({ ...version, base: storedValues, mine: storedValues })
+  const { draft, isKept, change, clear } = useDraft(key, fresh, changesFormat<T, V>(storedValues))
   const values = isKept ? draft : fresh()
+  const keep = (next: V & MergeDraft<T>) => change(next)
   return {
     draft: values,
     clear: () => clear((typed) => ({ ...typed, base: values.mine })),
-    edit: (part: Partial<T>) => change({ ...values, mine: { ...values.mine, ...part } }),
+    edit: (part: Partial<T>) => keep({ ...values, mine: { ...values.mine, ...part } }),
     /** Continues from the stored values. */
-    merge: (mine: Partial<T>) => change({ ...fresh(), mine: { ...values.mine, ...mine } }),
+    merge: (mine: Partial<T>) => keep({ ...fresh(), mine: { ...values.mine, ...mine } }),
   }
 }

@@ -83,7 +83,7 @@ const limitLabels = ({ thresholds: { names } }: MeasurementKind, { unit = '' }: 
     ),
   )
 
-const isSame = (one: Texts, other: Texts): boolean => JSON.stringify(one) === JSON.stringify(other)
+const isSame = (one: Texts, other: Partial<Texts>): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 /** Chooses the thresholds of a kind. What somebody else saves meanwhile is shown, and never overwritten unseen. */
 export function ThresholdsForm(props: ThresholdsFormProps) {
@@ -92,8 +92,9 @@ export function ThresholdsForm(props: ThresholdsFormProps) {
   const { draft, form, edit, merge } = useThresholdsDraft(props)
   const { base, mine } = draft
   const { presets } = kind.thresholds
-  const choices = [NONE, ...presets, LIMITS, ...(base.choice === BANDS ? [BANDS] : [])]
   const theirs = textsOf(kind, thresholds)
+  const hasBands = base.choice === BANDS || theirs.choice === BANDS
+  const choices = [NONE, ...presets, LIMITS, ...(hasBands ? [BANDS] : [])]
   const labels = limitLabels(kind, mine)
   const names = mine.choice === LIMITS ? limitNames(kind) : []
   const fieldNames = names.map((name) => fieldNameOf(kind, name))
@@ -129,7 +130,7 @@ const choiceName = (choice: string): string => translateName(`thresholds.${choic
 
 interface ThresholdsConflictProps {
   kind: MeasurementKind
-  base: Texts
+  base: Partial<Texts>
   mine: Texts
   theirs: Texts
   onMerge(mine: Texts): void

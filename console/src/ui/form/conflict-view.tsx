@@ -5,8 +5,8 @@ type Texts<Name extends string> = Readonly<Record<Name, string>>
 
 interface ConflictViewProps<Name extends string> {
   labels: Texts<Name>
-  /** The value when the form was opened. */
-  base: Texts<Name>
+  /** The value when the form was opened. After a reload it is not known. */
+  base: Partial<Texts<Name>>
   /** The typed value. */
   mine: Texts<Name>
   /** The value that somebody else saved meanwhile. */
@@ -49,7 +49,7 @@ export function ConflictView<Name extends string>({
       {names.map((name) => (
         <fieldset key={name}>
           <legend>{labels[name]}</legend>
-          <p className="help">{t('conflict.base', { text: textOf(name, base[name]) || '–' })}</p>
+          <BaseText text={base[name] === undefined ? undefined : textOf(name, base[name])} />
           {(['theirs', 'mine'] as const).map((side) => (
             <label key={side} className="radio">
               <input
@@ -68,4 +68,9 @@ export function ConflictView<Name extends string>({
       </button>
     </section>
   )
+}
+
+function BaseText({ text }: { text: string | undefined }) {
+  const t = useText()
+  return text === undefined ? null : <p className="help">{t('conflict.base', { text: text || '–' })}</p>
 }
