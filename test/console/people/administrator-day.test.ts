@@ -128,9 +128,16 @@ describe('the day of an administrator', () => {
   it('sees the queues, and checks the audit by keyboard', async () => {
     const page = await opened.open()
     await logInOn(page, admin)
+    const lastBackupAt = new Date(Date.now() - 3 * 86_400_000).toISOString()
+    await page.route('**/health/status', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), lastBackupAt } })
+    })
     await tabTo(page, 'Service')
     await page.keyboard.press('Enter')
     await page.getByText('Waiting mails').waitFor()
+    await page.getByText('3 days ago').waitFor()
+    await page.getByText('Check why no newer backup was made').waitFor()
     await page.getByText('Jobs in the background').waitFor()
     await tabTo(page, 'Start a check')
     await page.keyboard.press('Enter')

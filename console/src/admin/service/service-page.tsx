@@ -1,4 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { api } from '../../session/user-session.ts'
 import { formatAge, formatMoment, formatNumber } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -8,6 +9,8 @@ import { AuditCheck } from './audit-check.tsx'
 
 const STATUS_POLL_MS = 10_000
 const BYTES_PER_MB = 1_000_000
+/** As in the rules for Prometheus. */
+const MAX_BACKUP_AGE_MS = 2 * 86_400_000
 
 const statusQuery = queryOptions({
   queryKey: ['service status'],
@@ -23,7 +26,7 @@ export default function ServicePage() {
     <>
       <Heading title={t('service.title')} />
       <Loaded query={status} lines={6}>
-        {({ version, startedAt, databaseBytes, ...queues }) => (
+        {({ version, startedAt, databaseBytes, lastBackupAt, ...queues }) => (
           <>
             <p>{t('service.version', { version, at: formatMoment(startedAt) })}</p>
             <dl className="facts">
@@ -39,6 +42,7 @@ export default function ServicePage() {
                   value={`${formatNumber(databaseBytes / BYTES_PER_MB)} MB`}
                 />
               )}
+              <Backup at={lastBackupAt} />
             </dl>
           </>
         )}
@@ -48,7 +52,25 @@ export default function ServicePage() {
   )
 }
 
-function Fact({ name, value, children }: { name: string; value: string; children?: string | null }) {
+/** Backups of a MongoDB are made outside the service, which does not know them. */
+function Backup({ at }: { at: string | null }) {
+  const t = useText()
+  if (at === null)
+    return (
+      <Fact name={t('service.backup')} value={t('service.noBackup')}>
+        {t('service.noBackupHelp')}
+      </Fact>
+    )
+  const isOld = Date.now() - Date.parse(at) > MAX_BACKUP_AGE_MS
+  return (
+    <Fact name={t('service.backup')} value={formatAge(at)}>
+      {formatMoment(at)}
+      {isOld && <strong className="error">{t('service.oldBackup')}</strong>}
+    </Fact>
+  )
+}
+
+function Fact({ name, value, children }: { name: string; value: string; children?: ReactNode }) {
   return (
     <div>
       <dt>{name}</dt>
