@@ -60,6 +60,20 @@ const measurementKinds: Plugin = {
   },
 }
 
+const SERVICE_NAME_MODULE = 'virtual:service-name'
+
+const importServiceNames = async (): Promise<Record<string, string>> =>
+  (await import(join(compiledDirectory, 'schemas/text/service-name.js'))).SERVICE_NAMES
+
+/** The name of the service, from the service's own definition. */
+const serviceName: Plugin = {
+  name: 'service-name',
+  resolveId: (id) => (id === SERVICE_NAME_MODULE ? id : undefined),
+  load: async (id) =>
+    id === SERVICE_NAME_MODULE ? `export default ${JSON.stringify(await importServiceNames())}` : undefined,
+  transformIndexHtml: async (html) => html.replace('%SERVICE_NAME%', (await importServiceNames()).en ?? ''),
+}
+
 /** The files with which the first page starts. The entry itself is small, so that the texts and the pages load at the same time. */
 const START = 'src/app/start-app.tsx'
 
@@ -89,9 +103,9 @@ const preloadStart: Plugin = {
 
 export default defineConfig({
   root: import.meta.dirname,
-  // Relative addresses work below any path.
+  // Relative URLs work below any path.
   base: './',
-  plugins: [compileTexts, measurementKinds, preloadStart],
+  plugins: [compileTexts, measurementKinds, serviceName, preloadStart],
   build: {
     outDir: '.build',
     emptyOutDir: true,

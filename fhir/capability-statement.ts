@@ -1,4 +1,5 @@
 import type { FhirResource } from '../records/fhir/mapping.ts'
+import { SERVICE_NAME } from '../schemas/text/service-name.ts'
 import { type Include, includeName, knownIncludes } from './search/includes.ts'
 import type { Interaction, ResourceDescription } from './sources/resource-source.ts'
 
@@ -91,8 +92,8 @@ export const capabilityStatement = (
   date: since,
   publisher: 'The operator of this service',
   kind: 'instance',
-  software: { name: 'Health Record Service', version },
-  implementation: { description: 'FHIR R4 API of the Health Record Service', url: base },
+  software: { name: SERVICE_NAME, version },
+  implementation: { description: `FHIR R4 API of the ${SERVICE_NAME}`, url: base },
   fhirVersion: '4.0.1',
   format: ['application/fhir+json', 'json'],
   patchFormat: ['application/json-patch+json'],

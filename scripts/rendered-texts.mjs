@@ -2,7 +2,7 @@
 import { operationTable } from '../dist/path-api/operation-table.js'
 import { htmlBody } from '../dist/path-api/pages/page.js'
 import { ServiceError } from '../dist/schemas/errors.js'
-import { appNameIn, mailTemplates } from '../dist/server/mail/mail-templates.js'
+import { serviceNameIn, mailTemplates } from '../dist/server/mail/mail-templates.js'
 import { renderMail } from '../dist/server/mail/render-mail.js'
 
 const LANGUAGES = ['en', 'nl']
@@ -19,7 +19,7 @@ const MAIL_VALUES = {
 
 const renderMails = (language) =>
   Object.keys(mailTemplates).map((name) => {
-    const { subject, text } = renderMail(name, language, { ...MAIL_VALUES, appName: appNameIn(language) })
+    const { subject, text } = renderMail(name, language, { ...MAIL_VALUES, appName: serviceNameIn(language) })
     return { name: `mail ${name} (${language})`, text: `${subject}\n\n${text}`, language }
   })
 

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import packageJson from '../package.json' with { type: 'json' }
+import { SERVICE_NAME } from '../schemas/text/service-name.ts'
 import { type Config, ConfigError, createConfigurationRows } from './config/config.ts'
 import { localUrlOf } from './config/service-urls.ts'
 import type { Service } from './service.ts'
@@ -100,7 +101,7 @@ function formatWelcome(config: Config, { url, place }: Service, notice: StartNot
   const body = `{"username":"ann@example.org","email":"ann@example.org","password":"a long password"${terms}}`
   const secret = (name: string, value: string) => (config.production ? `$${name}` : value)
   return `
-Health Record Service${config.open ? ': OPEN TEST ENVIRONMENT, no sessions, no validation, no patient data' : ''}
+${SERVICE_NAME}${config.open ? ': OPEN TEST ENVIRONMENT, no sessions, no validation, no patient data' : ''}
   class family   ${url}/1${config.open ? '' : `\n  path family    ${url}`}
   documentation  ${url}/docs
   data           ${place}

@@ -26,6 +26,7 @@ import { startEhrMaintenance } from '../records/ehrs/maintenance.ts'
 import { ChangeFeed } from '../records/live/change-feed.ts'
 import { findLanguage } from '../records/profiles/person/language.ts'
 import { LogicalClock } from '../records/store/clocks/logical-clock.ts'
+import { SERVICE_NAME } from '../schemas/text/service-name.ts'
 import { createMailLinks } from './accounts/mail-links.ts'
 import type { OpenAccounts } from './accounts/open-accounts.ts'
 import { createApp } from './app.ts'
@@ -46,7 +47,7 @@ import { openAdmissionControl } from './limits/open-admission-control.ts'
 import { openConfiguredRateLimits } from './limits/rate-limits.ts'
 import { openLiveQueries } from './live/open-live-queries.ts'
 import { openMailQueue, toSendMail } from './mail/mail-queue.ts'
-import { APP_NAME, appNameIn } from './mail/mail-templates.ts'
+import { serviceNameIn } from './mail/mail-templates.ts'
 import { createMailTransport } from './mail/mail-transport.ts'
 import { createParseMailAdapter } from './mail/parse-mail-adapter.ts'
 import { openPathFamily, type PathFamilyDependencies } from './open-path-family.ts'
@@ -285,7 +286,7 @@ function createMailValues(config: Config) {
   const { newPassword } = createMailLinks(publicUrl)
   const { contactEmail: contact = publicUrl, appUrl = consoleUrlOf(publicUrl) } = config
   return (language: string | undefined) => ({
-    appName: appNameIn(language),
+    appName: serviceNameIn(language),
     contact,
     appUrl,
     link: newPassword(language),
@@ -310,7 +311,7 @@ const createClassFamilyOptions = (
   { context, services, recordsOf }: Omit<RecordServices, 'close'>,
   database: DatabaseConnection,
 ) => ({
-  appName: APP_NAME,
+  appName: SERVICE_NAME,
   routes: open ? allowedRoutes : [...allowedRoutes, ...disabledRoutes],
   definitions: open ? [] : classDefinitions,
   cloud: (Parse: typeof ParseSdk) => {

@@ -3,6 +3,7 @@ import { elementAt } from '../../records/fhir/element-paths.ts'
 import { TERMINOLOGY } from '../../records/fhir/elements.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { escapeMarkup } from '../../schemas/text/escape-markup.ts'
+import { SERVICE_NAME } from '../../schemas/text/service-name.ts'
 import { BundleLimits } from '../bundles/bundle-limits.ts'
 import type { FoundResources } from '../sources/resource-source.ts'
 
@@ -161,7 +162,7 @@ export async function patientSummary(
     type: { coding: [{ system: LOINC, code: '60591-5', display: 'Patient summary Document' }] },
     subject: { reference: `Patient/${id}` },
     date: createdAt,
-    author: [{ display: 'Health Record Service' }],
+    author: [{ display: SERVICE_NAME }],
     title: 'Patient summary',
     section: SECTIONS.map((section, i) => sectionOf(section, found[i])),
   }

@@ -1,3 +1,4 @@
+import { SERVICE_NAME } from '../../schemas/text/service-name.ts'
 import { escapeText } from '../formats/xml.ts'
 import { ENCOUNTER_ARCHETYPE } from './composition-parts.ts'
 import type { CompositionHead } from './composition-view.ts'
@@ -126,7 +127,7 @@ const languageXml = xmlElement('language', codePhraseXml('ISO_639-1', xmlElement
 const descriptionXml = (name: string): string =>
   xmlElement(
     'description',
-    '<original_author id="name">Health Record Service</original_author>',
+    `<original_author id="name">${SERVICE_NAME}</original_author>`,
     '<lifecycle_state>published</lifecycle_state>',
     xmlElement('details', languageXml, xmlElement('purpose', `Records ${escapeText(name.toLowerCase())}.`)),
   )

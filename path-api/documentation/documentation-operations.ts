@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Type } from '@sinclair/typebox'
 import { ServiceError } from '../../schemas/errors.ts'
+import { SERVICE_NAME } from '../../schemas/text/service-name.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'
 import { defineOperation, type Operation } from '../operation/operation.ts'
 import { rawBody } from '../reply/body-media.ts'
@@ -18,7 +19,7 @@ const createDocsPage = (pathPrefix: string) => `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Health Record Service</title>
+<title>${SERVICE_NAME}</title>
 <link rel="icon" href="${pathPrefix}/docs/favicon-32x32.png">
 <link rel="stylesheet" href="${pathPrefix}/docs/swagger-ui.css">
 <link rel="stylesheet" href="${pathPrefix}/docs/readable.css">

@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { type ErrorName, errorCatalogue, errorCode } from '../../schemas/errors.ts'
+import { SERVICE_NAME } from '../../schemas/text/service-name.ts'
 import { accessRules } from '../operation/access.ts'
 import { type BodyLimits, isConditional, type Operation } from '../operation/operation.ts'
 import { FormBody, RawBody } from '../reply/body-media.ts'
@@ -66,7 +67,7 @@ export function createOpenApiDocument(
   return {
     openapi: '3.1.0',
     info: {
-      title: 'Health Record Service',
+      title: SERVICE_NAME,
       version,
       description: API_DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { Request } from 'express'
 import type { InterfaceLanguage } from '../../schemas/code-lists.ts'
 import { escapeMarkup } from '../../schemas/text/escape-markup.ts'
+import { SERVICE_NAMES } from '../../schemas/text/service-name.ts'
 import type { Context } from '../operation/context.ts'
 import type { Terms } from '../operation/services.ts'
 import { rawBody } from '../reply/body-media.ts'
@@ -115,7 +116,10 @@ export const translate = (
   language: InterfaceLanguage,
   text: PageText,
   values: Readonly<Record<string, string>> = {},
-): string => texts[language][text].replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '')
+): string =>
+  texts[language][text].replace(/\{(\w+)\}/g, (_, name: string) =>
+    name === 'service' ? SERVICE_NAMES[language] : (values[name] ?? ''),
+  )
 
 /** Returns the text for a name, or the name itself if there is none. */
 export const translateName = (
@@ -162,14 +166,16 @@ export function renderPage(
   ...content: Markup[]
 ): ReplyWithHead<string, { headers: Record<string, string> }> {
   const heading = translate(language, title)
+  // The heading of the start page is the name itself.
+  const name = title === 'start' ? '' : SERVICE_NAMES[language]
   const foot = terms
     ? markup`<footer><a href="${terms.url}">${translate(language, 'termsOfService')}</a></footer>`
     : ''
   const scripts = PAGE_SCRIPTS.filter(({ marker }) => content.some(({ source }) => source.includes(marker)))
   const { source } = markup`<!doctype html>
 <html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${heading}</title><style>${new Markup(PAGE_STYLE)}</style></head>
-<body><main><h1>${heading}</h1>
+<title>${name ? `${heading} – ${name}` : heading}</title><style>${new Markup(PAGE_STYLE)}</style></head>
+<body>${name && markup`<header><strong>${name}</strong></header>`}<main><h1>${heading}</h1>
 ${content}
 </main>${foot}
 ${scripts.map(({ script }) => markup`<script>${new Markup(script)}</script>`)}</body></html>

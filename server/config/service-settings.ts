@@ -1,3 +1,4 @@
+import { SERVICE_NAME } from '../../schemas/text/service-name.ts'
 import {
   accountAddress,
   applicationId,
@@ -70,7 +71,7 @@ export const SETTINGS = {
   },
   mailFrom: {
     kind: mailbox,
-    default: 'Health Record Service <no-reply@localhost>',
+    default: `${SERVICE_NAME} <no-reply@localhost>`,
     description: 'Sender of the mails',
   },
   appUrl: {

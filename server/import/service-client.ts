@@ -1,4 +1,5 @@
 import { type Client, createClient, type Problem } from 'health-record-client'
+import { SERVICE_NAME } from '../../schemas/text/service-name.ts'
 
 export interface ImportLogin {
   url: string
@@ -43,7 +44,6 @@ export async function connectToService(
         : `The login failed: ${problem.title}.`,
     )
   })
-  if (!grant?.authToken)
-    throw new Error(`The server at ${url} is not a Health Record Service. Another URL: --url`)
+  if (!grant?.authToken) throw new Error(`The server at ${url} is not a ${SERVICE_NAME}. Another URL: --url`)
   return client
 }

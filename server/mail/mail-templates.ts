@@ -1,3 +1,4 @@
+import { SERVICE_NAMES } from '../../schemas/text/service-name.ts'
 import accountExists from './templates/account-exists.json' with { type: 'json' }
 import addressChanged from './templates/address-changed.json' with { type: 'json' }
 import alert from './templates/alert.json' with { type: 'json' }
@@ -12,12 +13,9 @@ import pendingEhr from './templates/pending-ehr.json' with { type: 'json' }
 import resetPassword from './templates/reset-password.json' with { type: 'json' }
 import verifyEmail from './templates/verify-email.json' with { type: 'json' }
 
-/** Name of the service. */
-export const APP_NAME = 'Health Record Service'
-
-/** Its name in mails and pages of a language; English replaces a missing language. */
-export const appNameIn = (language: string | undefined): string =>
-  /^nl\b/i.test(language ?? '') ? 'Gezondheidsdossier' : APP_NAME
+/** The name of the service in a language; English replaces a missing one. */
+export const serviceNameIn = (language: string | undefined): string =>
+  SERVICE_NAMES[/^nl\b/i.test(language ?? '') ? 'nl' : 'en']
 
 /**
  * Text of a mail in one language; `{{name}}` is replaced by a value. The link is between `before` and

@@ -1,22 +1,22 @@
-import { serviceUrl, useAddress } from '../browser/router.tsx'
-import { chooseLanguage, useLanguage, useText } from '../texts/translate.ts'
+import { serviceUrl, useRoute } from '../browser/router.tsx'
+import { chooseLanguage, serviceName, useLanguage, useText } from '../texts/translate.ts'
 import { Later, loadLater } from '../ui/later.tsx'
 import { LoginPage } from './login-page.tsx'
 
 const registerPage = loadLater(() => import('./register-page.tsx'))
 const forgottenPage = loadLater(() => import('./forgotten-page.tsx'))
 
-/** The pages for people without a session. Any other address asks for a login, and then leads there. */
+/** The pages for people without a session. Any other URL asks for a login, and then leads there. */
 export function SignedOut() {
   const t = useText()
   const language = useLanguage()
   const other = language === 'en' ? 'nl' : 'en'
-  const { path } = useAddress()
+  const { path } = useRoute()
   return (
     <div className="narrow">
       <header>
         <p>
-          <strong>{t('product')}</strong>
+          <strong>{serviceName()}</strong>
         </p>
       </header>
       <main>

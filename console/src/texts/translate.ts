@@ -1,3 +1,4 @@
+import serviceNames from 'virtual:service-name'
 import { type MessageDescriptor, setupI18n } from '@lingui/core'
 import { useSyncExternalStore } from 'react'
 import type english from './console.en.json'
@@ -37,6 +38,8 @@ export const translateName = (id: string, fallback: string, values: Values = {})
 const subscribe = (listener: () => void) => i18n.on('change', listener)
 
 export const currentLanguage = (): Language => i18n.locale as Language
+
+export const serviceName = (): string => serviceNames[currentLanguage()]
 
 /** The current language; a change of it renders the component again. */
 export const useLanguage = (): Language => useSyncExternalStore(subscribe, currentLanguage)

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 import { hasFocusMoved } from '../browser/router.tsx'
-import { translate } from '../texts/translate.ts'
+import { serviceName } from '../texts/translate.ts'
 
 let isFirst = true
 
@@ -8,7 +8,7 @@ let isFirst = true
 export function Heading({ title }: { title: string }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    document.title = `${title} – ${translate('product')}`
+    document.title = `${title} – ${serviceName()}`
   }, [title])
   useEffect(() => {
     if (!isFirst && !hasFocusMoved()) heading.current?.focus()

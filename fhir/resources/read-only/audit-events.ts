@@ -9,6 +9,7 @@ import type { Profiles } from '../../../records/profiles/profiles.ts'
 import type { AuditEntry } from '../../../records/store/audit/audit-log.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { SERVICE_NAME } from '../../../schemas/text/service-name.ts'
 import { matchesPeriod } from '../../search/search-period.ts'
 import { matchByTests, searchWithin } from '../../search/search-within.ts'
 import { mayFindAll } from '../../sources/app-limits.ts'
@@ -87,7 +88,7 @@ function auditEventOf(ehrId: string, entry: AuditEntry): FhirResource {
       ...(entry.onBehalfOf === undefined ? [] : [{ who: userReference(entry.onBehalfOf), requestor: false }]),
       { name: entry.application, requestor: false },
     ],
-    source: { observer: { display: 'Health Record Service' } },
+    source: { observer: { display: SERVICE_NAME } },
     entity: [
       {
         what: { reference: `Patient/${ehrId}` },

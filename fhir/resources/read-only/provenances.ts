@@ -4,6 +4,7 @@ import { userIdOfSearch } from '../../../records/fhir/search/search-parameters.t
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { Page, PageRequest } from '../../../records/store/reading/pages.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { SERVICE_NAME } from '../../../schemas/text/service-name.ts'
 import { parameterError } from '../../outcome/issue.ts'
 import { matchesPeriod } from '../../search/search-period.ts'
 import { matchByTests, searchWithin } from '../../search/search-within.ts'
@@ -41,7 +42,7 @@ const provenanceOf = (change: ResourceVersion): FhirResource => {
     agent: [
       // Changes that follow from others are the service's own.
       userId === ''
-        ? agentOf('performer', { display: 'Health Record Service' })
+        ? agentOf('performer', { display: SERVICE_NAME })
         : agentOf('author', userReference(userId)),
       agentOf('assembler', { display: application ?? 'unknown' }),
     ],

@@ -42,7 +42,7 @@ describe('the pages of a patient', () => {
       await goTo(page, `${planPath}/${path}`)
       await page.getByRole('region', { name: 'Patient' }).getByText('Anna de Vries').waitFor()
       assert.equal(await readTitle(), title)
-      assert.equal(await page.title(), `${title} – Health record`)
+      assert.equal(await page.title(), `${title} – Health Record Service`)
     }
   })
 
@@ -73,7 +73,7 @@ describe('the pages of a patient', () => {
         return isTold && (await page.evaluate('document.activeElement.tagName')) === 'H1'
       })
       assert.equal(await readTitle(), 'This page does not exist', path)
-      assert.equal(await page.title(), 'This page does not exist – Health record')
+      assert.equal(await page.title(), 'This page does not exist – Health Record Service')
       assert.equal(await page.locator('form, section').count(), 0, path)
     }
   })

@@ -26,7 +26,7 @@ const USUAL_SIZE = { width: 1280, height: 720 }
 /** 320 px are a screen of 1280 px at a zoom of 400 %, and 3840 px are 4K. */
 const WIDTHS = [360, 320, 1440, 3840]
 
-const PRODUCT = { en: 'Health record', nl: 'Gezondheidsdossier' }
+const PRODUCT = { en: 'Health Record Service', nl: 'Gezondheidsdossier' }
 
 const PAGES = {
   patient: PATIENT_PAGES,
@@ -101,7 +101,7 @@ async function assertForcedColours(page: Page): Promise<void> {
   await page.emulateMedia({ forcedColors: 'none' })
 }
 
-/** Loads a page anew. @returns the addresses of the service that it reads more than once */
+/** Loads a page anew. @returns the URLs of the service that it reads more than once */
 async function findRepeatedReads(page: Page, path: string): Promise<string[]> {
   const reads: string[] = []
   // The page before may still read.
