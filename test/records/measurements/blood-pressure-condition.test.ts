@@ -52,6 +52,30 @@ describe('bloodPressureCondition', () => {
     })
   })
 
+  it('calls a pressure isolated systolic from 140 and below 90 mmHg', () => {
+    const pressures = [
+      [139, 89],
+      [140, 89],
+      [140, 90],
+    ] as const
+    assert.deepEqual(
+      pressures.map(([high, low]) => conditionOf(high, low, 'esc2018').isolatedSystolic),
+      [false, true, false],
+    )
+  })
+
+  it('calls a crisis of aha2017 only what lies above 180 or 120 mmHg', () => {
+    const pressures = [
+      [180, 120],
+      [181, 120],
+      [180, 121],
+    ] as const
+    assert.deepEqual(
+      pressures.map(([high, low]) => conditionOf(high, low, 'aha2017').condition),
+      ['stage2', 'crisis', 'crisis'],
+    )
+  })
+
   it("uses a person's own limits; a value on a limit is normal, and high outweighs low", () => {
     const limits = {
       systolicLow: 100,
@@ -97,6 +121,8 @@ describe('bloodPressureCondition', () => {
     assert.deepEqual(paths([]), ['thresholds'])
     assert.deepEqual(paths({ unit: 'mmHg' }), ['thresholds'])
     assert.deepEqual(paths({ unit: 'mmHg', systolicLow: 140, systolicHigh: 90 }), ['thresholds.systolicHigh'])
+    assert.deepEqual(paths({ unit: 'mmHg', systolicLow: 90, systolicHigh: 90 }), ['thresholds.systolicHigh'])
+    assert.deepEqual(paths({ unit: 'mmHg', systolicLow: 301 }), ['thresholds.systolicLow'])
     assert.deepEqual(paths({ unit: 'psi', systolicLow: 90 }), ['thresholds.unit'])
     assert.deepEqual(paths(set()), ['thresholds.bands'])
     assert.deepEqual(paths(set(band, { ...band, code: 'b' })), ['thresholds.bands.1.severity'])

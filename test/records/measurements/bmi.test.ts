@@ -51,6 +51,10 @@ describe('bmi', () => {
   it('has no adult category below the age of 20', () => {
     const child = calculateBmi({ weight: 30, weightUnit: 'kg', height: 130, heightUnit: 'cm', age: 8 })
     assert.deepEqual(child, { bmi: 17.8, unit: 'kg/m2', category: null, classification: null })
+    assert.deepEqual(
+      [19, 20].map((age) => adultCategoryOf(Fraction.of(22), age)),
+      [null, 'normal'],
+    )
   })
 
   it('rises with the weight and falls with the height', () => {

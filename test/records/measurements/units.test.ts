@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { temperature } from '../../../records/measurements/kinds/body-temperature.ts'
 import { diastolic, height, systolic, weight } from '../../../records/measurements/quantities/quantities.ts'
 import { quantityViolations } from '../../../records/measurements/quantities/quantity.ts'
-import { convertUnit, isUnitOf, unitNames } from '../../../schemas/measurements/units.ts'
+import { convertUnit, isUnitOf, omhUnitOf, unitNames } from '../../../schemas/measurements/units.ts'
 import { readCorpusFile } from '../../harness/corpus.ts'
 
 interface Vectors {
@@ -23,6 +23,11 @@ describe('units', () => {
     for (const { from, value, to, expect } of readCorpusFile<Vectors>(this, 'vectors/scoring-vectors.json')
       .units)
       assert.ok(Math.abs(convertUnit(value, from, to) - expect) < 0.006, `${value} ${from} -> ${to}`)
+  })
+
+  it('have the names of Open mHealth', () => {
+    const names = ['Cel', '°F', 'K', 'mm[Hg]', 'kPa', 'lbs', '/min'].map(omhUnitOf)
+    assert.deepEqual(names, ['C', 'F', 'K', 'mmHg', undefined, 'lb', 'beats/min'])
   })
 
   it('are converted at known points', () => {
@@ -91,6 +96,13 @@ describe('ranges', () => {
     }
     assert.deepEqual(paths('systolic', 39.9, 'mm[Hg]'), ['systolic range'])
     assert.deepEqual(paths('systolic', 300.1, 'mm[Hg]'), ['systolic range'])
+  })
+
+  it('include their bounds in every unit, although a conversion rounds them', () => {
+    for (const [name, { kind, unit, hard }] of Object.entries({ height, weight, temperature }))
+      for (const other of unitNames(kind))
+        for (const bound of hard)
+          assert.deepEqual(paths(name as 'height', convertUnit(bound, unit, other), other), [], other)
   })
 
   it('name the property with the wrong unit', () => {
