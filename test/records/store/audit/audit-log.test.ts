@@ -3,6 +3,7 @@ import { engineOfBlock } from '@health-record-service/embedded-mongo/testing'
 import { listAccesses } from '../../../../records/store/audit/audit-log.ts'
 import { removeEntriesBefore } from '../../../../records/store/audit/checkpoints.ts'
 import { type VerificationProgress, verifyAudit } from '../../../../records/store/audit/verifier.ts'
+import type { PendingWrites } from '../../../../records/store/batching/pending-writes.ts'
 import { newId } from '../../../../records/store/documents/ids.ts'
 import { recordAllCommands } from '../../../harness/service/database-commands.ts'
 import {
@@ -16,6 +17,15 @@ import {
 const subject = createCaller('subject')
 const stranger = createCaller('stranger')
 const permissions = { read: ['subject'], write: ['subject'] }
+const listing = {
+  requestId: 'r',
+  userId: 'subject',
+  application: 'tests',
+  action: 'query' as const,
+  type: 'Note',
+  ids: [],
+  outcome: 'done' as const,
+}
 
 interface StoredEntry {
   _id: string
@@ -123,6 +133,13 @@ describe('the audit log', () => {
       assert.ok(Math.max(...longest) <= 500, `${Math.max(...longest)} ids`)
     })
 
+    it('keep the outcomes of one request apart', async () => {
+      const outcomes = ['done', 'denied', 'refused', 'done'] as const
+      await opened.audit.record(...outcomes.map((outcome) => ({ ...listing, ehrId: 'e', outcome })))
+      const { items } = await listAccesses(opened.db, { ehrId: 'e' }, { limit: 5 })
+      assert.deepEqual(items.map(({ outcome }) => outcome).sort(), ['denied', 'done', 'refused'])
+    })
+
     it('contain the fields of a query without their values', async () => {
       const where = { ehrId: 'e', text: 'secret', dueDate: { from: '2026-01-01' } }
       await opened.notes.list(subject, 'newest', { where, limit: 5 }).catch(() => {})
@@ -177,6 +194,19 @@ describe('the audit log', () => {
       assert.equal(verdict.entries, await entries().countDocuments())
     })
 
+    it('is shared by no two transactions, also after one whose repetition has no accesses', async () => {
+      const chains: string[] = []
+      const note = (_: unknown, [entry]: StoredEntry[]) => chains.push(entry?._id.slice(0, -13) ?? '')
+      const pending = { insert: note } as unknown as PendingWrites
+      const repeated = opened.audit.joinTransaction()
+      for (const accesses of [[{ ...listing, ehrId: 'e' }], []]) await repeated.write(accesses, pending)
+      repeated.settle('written')
+      const others = [opened.audit.joinTransaction(), opened.audit.joinTransaction()]
+      for (const one of others) await one.write([{ ...listing, ehrId: 'e' }], pending)
+      assert.notEqual(chains[1], chains[2])
+      for (const one of others) one.settle('not written')
+    })
+
     it('verifies while entries are written and old ones are removed', async () => {
       let busy = true
       const writing = (async () => {
@@ -218,8 +248,11 @@ describe('the audit log', () => {
       'an instance with malformed heads': () => instances().updateOne({ _id: 1 }, { $set: { heads: 5 } }),
       'a removed instance': () => instances().deleteOne({ _id: 1 }),
       'reset heads': () => instances().updateOne({ _id: 1 }, { $set: { heads: [] } }),
+      'a changed set of EHRs': () => scopes().updateOne({}, { $set: { ehrIds: ['e'] } }),
+      'a removed set of EHRs': () => scopes().deleteMany({}),
     }
     const instances = () => opened.db.collection<{ _id: number }>('audit.instances')
+    const scopes = () => opened.db.collection('audit.scopes')
     const copy = async (from: string, _id: string) =>
       entries().insertOne({ ...(await entries().findOne({ _id: from })), _id })
 
@@ -229,6 +262,7 @@ describe('the audit log', () => {
     async function ended(): Promise<[chain: string, ids: string[]]> {
       await work()
       for (let i = 0; i < 4; i++) await note()
+      await opened.audit.record({ ...listing, ehrId: await opened.audit.saveScope(['e', 'f']) })
       await opened.audit.close()
       await opened.reopen()
       const chains = new Map<string, string[]>()
