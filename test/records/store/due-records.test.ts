@@ -48,6 +48,18 @@ describe('records whose step is due', () => {
     await run(due, async () => assert.fail('nothing is due'))
   })
 
+  it('end although more of them fail than it remembers', async () => {
+    const broken = Array.from({ length: 1_020 }, (_, i) => ({ _id: `broken ${i}`, dueAt: minutesAgo(1) }))
+    await steps().insertMany(broken)
+    let tries = 0
+    const step = () => {
+      tries += 1
+      return Promise.reject(new Error('broken'))
+    }
+    await assert.rejects(run(new DueRecords(opened, 'steps', 'dueAt'), step), AggregateError)
+    assert.ok(tries >= 1_000 && tries < 1_100, `${tries}`)
+  })
+
   it('come in the order of their times, and each by itself', async () => {
     await steps().insertMany(
       [3, 1, 2].map((minutes) => ({ _id: String(minutes), dueAt: minutesAgo(minutes) })),

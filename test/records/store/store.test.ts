@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { MongoServerError } from 'mongodb'
 import { newId } from '../../../records/store/documents/ids.ts'
+import type { Job } from '../../../records/store/documents/job.ts'
 import { encodeCursor, qualifiedListName } from '../../../records/store/reading/cursor.ts'
 import type { Store } from '../../../records/store/store.ts'
-import { runStoreTransaction } from '../../../records/store/writing/transaction.ts'
+import { runStoreTransaction, type StoreContext } from '../../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { createCaller, type Note, useTestStore } from '../../harness/test-store.ts'
 
@@ -259,6 +261,18 @@ describe('the store', () => {
         (await notes.list(subject, 'newest', { where: { ehrId: 'undone' }, limit: 1, count: true })).total,
         0,
       )
+    })
+
+    it('start the jobs of the attempt that is committed, and of no other one', async () => {
+      const started: string[] = []
+      const jobs = { ...opened.context.jobs, startJob: ({ _id }: Job) => started.push(_id) }
+      let attempts = 0
+      await runStoreTransaction({ ...opened.context, jobs } as StoreContext, async ({ queuedJobs }) => {
+        attempts += 1
+        queuedJobs.push({ _id: `job ${attempts}` } as Job)
+        if (attempts === 1) throw new MongoServerError({ message: 'conflict', code: 112 })
+      })
+      assert.deepEqual(started, ['job 2'])
     })
   })
 
