@@ -155,6 +155,7 @@ describe('login with an external identity', () => {
 
     const wrongClaims: Record<string, object> = {
       'another audience': { aud: 'another-client' },
+      'the audience of an app': { aud: 'health-record-app' },
       'another issuer': { iss: 'https://accounts.google.com' },
       'an expiry in the past': { exp: 1 },
       'no expiry': { exp: undefined },
@@ -274,6 +275,10 @@ describe('login with an external identity', () => {
         'another issuer': await sign({ iss: 'https://accounts.google.com' }),
         'another audience': await sign({ aud: 'another-client' }),
         'another authorised party': await sign({ aud: [client.id, 'another'], azp: 'another' }),
+        'several audiences without an authorised party': await sign({
+          aud: [client.id, 'another'],
+          azp: undefined,
+        }),
         expired: await sign({ exp: now - 10 }),
         'no expiry': await sign({ exp: undefined }),
         'no subject': await sign({ sub: undefined }),

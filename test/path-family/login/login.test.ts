@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { assertProblem, call } from '../../harness/clients/path-client.ts'
 import { createAddress, createPerson, logIn } from '../../harness/people/people.ts'
-import { request } from '../../harness/service/service.ts'
+import { config, request } from '../../harness/service/service.ts'
 import { bySize } from '../../harness/test-size.ts'
 
 describe('login with a password', () => {
@@ -60,6 +60,17 @@ describe('login with a password', () => {
     assert.equal(knownCodes[0], 'invalid-credentials null')
     assert.equal(knownCodes.at(-1), 'account-locked 300')
     assertProblem(await logIn(person.email), 429, 'account-locked')
+  })
+
+  it('refuses the right password after as many wrong ones as are configured, and no fewer', async () => {
+    const { email } = await createPerson()
+    const guess = async (times: number) => {
+      for (let i = 0; i < times; i++) await logIn(email, 'not the password')
+    }
+    await guess(config.lockoutAttempts - 1)
+    assert.equal((await logIn(email)).status, 200)
+    await guess(config.lockoutAttempts)
+    assertProblem(await logIn(email), 429, 'account-locked')
   })
 
   const many = bySize(40, 200)
