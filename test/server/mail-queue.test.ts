@@ -90,6 +90,22 @@ describe('mail queue', () => {
     assert.equal(smtp.received.length, 1)
   })
 
+  it('retries a mail that the server refuses for now, also by a 5xx, for about two days', async () => {
+    const smtp = await startServer(() => 503)
+    const database = `mail-${randomUUID()}`
+    const waiting = { createdAt: new Date(), dueAt: new Date() }
+    await service.client
+      .db(database)
+      .collection('mails')
+      .insertMany([
+        { ...mail('ann@example.org'), ...waiting, attempts: 56 },
+        { ...mail('bob@example.org'), ...waiting, attempts: 57 },
+      ])
+    const { count, mails } = await open(smtp.url, database)
+    await waitUntil(async () => (await count('failed')) === 1 && (await count('abandoned')) === 1)
+    assert.equal((await mails.findOne({ abandonedAt: { $exists: true } }))?.to, 'bob@example.org')
+  })
+
   it('gives up a mail at the first 5xx answer to it, and keeps the others', async () => {
     const smtp = await startServer((text) => (text.includes('gone@example.org') ? 550 : 'accept'))
     const { queue, count, waiting, mails } = await open(smtp.url, `mail-${randomUUID()}`)
