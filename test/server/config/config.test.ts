@@ -176,6 +176,13 @@ describe('configuration', () => {
     assert.deepEqual(faultsOf({ ...secrets, INTERNAL_KEY_HOSTS: 'a.example, b.example' }), [])
   })
 
+  it('refuses networks of proxies that are longer than an address', () => {
+    for (const TRUST_PROXY of ['10.0.0.0/33', '2001:db8::/129', '10.0.0.0/8/8', '10.0.0.0/x'])
+      assert.match(faultsOf({ ...secrets, TRUST_PROXY }).join(), /^TRUST_PROXY must be /, TRUST_PROXY)
+    for (const TRUST_PROXY of ['10.0.0.0/32', '2001:db8::/128'])
+      assert.deepEqual(faultsOf({ ...secrets, TRUST_PROXY }), [])
+  })
+
   it('refuses lists with empty entries', () => {
     const lists = {
       AUDIT_KEYS_BEFORE: 'x'.repeat(16),
@@ -204,7 +211,8 @@ describe('configuration', () => {
 
   it('refuses a user and a password in public addresses and origins', () => {
     for (const name of ['PUBLIC_URL', 'APP_URL', 'TERMS_URL', 'CORS_ORIGINS'])
-      for (const address of ['https://ann@example.org', 'https://ann:secret@example.org']) {
+      for (const user of ['ann', 'ann:secret', ':secret']) {
+        const address = `https://${user}@example.org`
         const faults = faultsOf({ ...secrets, [name]: address }).join()
         assert.match(faults, new RegExp(`^${name} must be `))
         assert.doesNotMatch(faults, /secret/)
