@@ -96,8 +96,9 @@ describe('an alert whose owner may no longer write the care plan', () => {
       return assignedTo === nurse.mvUid ? undefined : assignedTo
     }, 'the next user')
     assert.equal(next, doctor.mvUid)
+    await letTakePart(patient, planId, nurse, { access: 'WRITE' })
     assertStatus(await patient.call('DELETE', `careplan/${planId}/participant/${ofDoctor}`), 204)
-    await waitForOwner(id, colleague)
+    await waitForOwner(id, nurse)
   })
 
   it('stays with the owner who loses another right', async () => {

@@ -201,6 +201,8 @@ describe('alert rules of a care plan', () => {
     await save({ escalation: escalation(), mutes: [{ kind: 'bmi', until, reason: 'In hospital' }] })
     await waitForAssignee(id, 0)
     assert.equal((await readAlert(id)).mutedUntil, null)
+    await save({ escalation: escalation(), mutes: [{ until, reason: 'On holiday' }] })
+    await waitFor(async () => ((await readAlert(id)).mutedUntil === until ? true : undefined), 'the mute')
   })
 
   it('raise an alert for an expected measurement that is missing, once, and it escalates', async () => {

@@ -59,6 +59,8 @@ describe('the periods of an expected measurement', () => {
     assert.equal(lastEndedPeriod(one, undefined, since, new Date('2026-03-04T19:00:00Z')), undefined)
     const ended = lastEndedPeriod(one, undefined, since, new Date('2026-03-05T21:00:00Z'))
     assert.equal(ended?.due.toISOString(), '2026-03-05T20:00:00.000Z')
+    const due = ended?.due ?? since
+    assert.deepEqual(lastEndedPeriod(one, undefined, due, due), ended)
   })
 })
 
