@@ -142,6 +142,7 @@ describe('class family: lists', () => {
     'a regex that is an object': { where: { modelClassName: { $regex: { $gt: '' } } } },
     'bad regex options': { where: { modelClassName: { $regex: 'a', $options: 'z' } } },
     '$in without a list': { where: { modelClassName: { $in: 'x' } } },
+    '$in with 1,001 values': { where: { modelClassName: { $in: Array(1001).fill('x') } } },
     '$or without a list': { where: { $or: 'x' } },
     'an empty $or': { where: { $or: [] } },
     '$exists without a boolean': { where: { modelClassName: { $exists: 'x' } } },

@@ -71,6 +71,15 @@ describe('the changes of an EHR', () => {
     assertProblem(await stranger.call('GET', pathOf()), 404, 'not-found')
   })
 
+  it('are sent to at most 20 streams of a user at a time', async () => {
+    const owner = await createPatient()
+    const path = `/ehr/${owner.ehrId}/changes`
+    await Promise.all(Array.from({ length: 20 }, () => follow(owner, undefined, path)))
+    assertProblem(await owner.call('GET', path), 429, 'too-many-requests')
+    open.at(-1)?.close()
+    await waitUntil(() => follow(owner, undefined, path).then(Boolean, () => false))
+  })
+
   it('resume after the last received event, without a gap and in the same order', async () => {
     const first = await follow()
     const heard = await weigh(planId, 60)

@@ -48,7 +48,7 @@ const contributions: ConformanceCase[] = [
   },
   {
     cases: 4,
-    does: 'stores nothing if one version is faulty, or there is none',
+    does: 'stores nothing if one version is faulty, or there are none or too many',
     run: async (fixture) => {
       const ehrId = await createEhr(fixture)
       const valid = versionOf(compositionOf(fixture.template, 142))
@@ -58,6 +58,7 @@ const contributions: ConformanceCase[] = [
         [valid, versionOf(incomplete)],
         [valid, versionOf(compositionOf('unknown', 142))],
         [],
+        Array(101).fill(valid),
       ])
         assertStatuses((await commitAll(fixture, ehrId, ...versions)).answer, 400)
       const { body } = await fixture.rest('POST', '/query/aql', {

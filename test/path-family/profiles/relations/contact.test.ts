@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createOwner, type Owner } from '../../../harness/care/owners.ts'
-import { type Answer, assertProblemPlaces } from '../../../harness/clients/path-client.ts'
+import { type Answer, assertProblemPlaces, assertStatus } from '../../../harness/clients/path-client.ts'
+import { service } from '../../../harness/service/service.ts'
 
 const phone = { type: 'PHONE', value: '+31 20 624 1111', primary: true }
 
@@ -200,6 +201,19 @@ describe('contacts', () => {
     assert.deepEqual(labels, ['number 0', 'number 1', 'number 2', 'number 3', 'number 4'])
     assertProblemPlaces(await anna.call('GET', 'contact?limit=1001'), 400, 'invalid-input')
     assertProblemPlaces(await anna.call('GET', 'contact?cursor=abc'), 400, 'malformed-request')
+  })
+
+  it('are at most 100 for a person, and as many for each relation', async () => {
+    assertStatus(await add(phone), 201)
+    const contacts = service.db.collection<{ _id: string }>('profile.contacts')
+    const stored = await contacts.findOne({ owner: anna.mvUid })
+    const copies = Array.from({ length: 99 }, (_, i) => ({ ...stored, _id: `${stored?._id}-${i}` }))
+    await contacts.insertMany(copies.slice(1))
+    assertStatus(await add(phone), 201)
+    const full = await add(phone)
+    assert.deepEqual([full.status, full.body.errors[0].code], [422, 'full'])
+    const { body } = await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })
+    assertStatus(await add(phone, `relation/${body.id}/contact`), 201)
   })
 
   it('are created once for a repeated Idempotency-Key', async () => {
