@@ -21,6 +21,7 @@ describe('the files of the console', () => {
       const policy = headers['content-security-policy'] ?? ''
       assert.equal(headers['cache-control'], 'no-store')
       assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; /)
+      assert.match(policy, /; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; /)
       assert.match(policy, /; require-trusted-types-for 'script'; trusted-types 'none'$/)
       assert.doesNotMatch(policy, /unsafe|nonce|https?:/)
       assert.doesNotMatch(text, /<script>|<style|%[A-Z]+%/)

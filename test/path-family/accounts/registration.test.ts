@@ -219,7 +219,7 @@ describe('registration', () => {
     assert.doesNotMatch(page, /<script|\son\w+=/i)
     const policy = response.headers.get('content-security-policy') ?? ''
     assert.match(policy, /default-src 'none'/)
-    assert.match(policy, /form-action 'self'/)
+    assert.match(policy, /base-uri 'none'; frame-ancestors 'none'; form-action 'self'/)
     assert.equal(response.headers.get('referrer-policy'), 'no-referrer')
     assertProblem(await logIn(email), 401, 'invalid-credentials')
     assert.match(await followLink(link), /is bevestigd/)

@@ -101,6 +101,7 @@ describe("the page with accesses to a patient's record", () => {
         .send(path === '/ehr/audit' ? form : {})
     const foreign: Record<string, string>[] = [
       { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
       { origin: 'https://evil.example' },
       { origin: 'null' },
     ]
