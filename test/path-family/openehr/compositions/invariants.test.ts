@@ -33,6 +33,7 @@ const proportion = (more: object) => ({
 })
 const value = (one: object) => ({ value: one })
 const performer = { _type: 'PARTY_SELF' }
+const normal = code('openehr_normal_statuses', 'N')
 
 /** Elements that break a rule of the reference model: the rule, the element, where it is broken. */
 const FAULTY_ELEMENTS: readonly [rule: string, element: object, place: string][] = [
@@ -54,6 +55,14 @@ const FAULTY_ELEMENTS: readonly [rule: string, element: object, place: string][]
     value(quantity({ normal_range: range(1, 9), normal_status: code('openehr_normal_statuses', 'H') })),
     '.value.normal_status',
   ],
+  ...[
+    { ...range(5, 9), lower_included: false, upper_included: true },
+    { ...range(1, 5), lower_included: true, upper_included: false },
+  ].map((normal_range): [string, object, string] => [
+    'Normal_range_and_status_consistency',
+    value(quantity({ normal_range, normal_status: normal })),
+    '.value.normal_status',
+  ]),
   [
     'Range_is_simple',
     value(
@@ -154,6 +163,11 @@ describe('the invariants of the reference model', () => {
     const high = code('openehr_normal_statuses', 'H')
     assertStatus(
       await commitElement(value(quantity({ normal_range: range(1, 4), normal_status: high }))),
+      201,
+    )
+    const including = { ...range(5, 5), lower_included: true, upper_included: true }
+    assertStatus(
+      await commitElement(value(quantity({ normal_range: including, normal_status: normal }))),
       201,
     )
   })
