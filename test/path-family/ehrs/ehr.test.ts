@@ -77,13 +77,17 @@ describe('EHRs', () => {
     assertStatus(await patient.call('DELETE', `/med/ehr/${theirs.id}`), 204)
   })
 
-  it('are created once for an Idempotency-Key', async () => {
+  it('are created once for an Idempotency-Key, which can be used again after a day', async () => {
     const person = await createPatient()
     const key = { 'idempotency-key': crypto.randomUUID() }
     const first = await person.call('POST', '/ehr', {}, key)
     const second = await person.call('POST', '/ehr', {}, key)
     assert.equal(assertStatus(first, 201).id, assertStatus(second, 201).id)
     assert.equal((await idsOf(person)).length, 2)
+    const keys = service.db.collection('idempotency_keys')
+    await keys.updateMany({}, { $set: { expiresAt: new Date(Date.now() - 1) } })
+    const later = assertStatus(await person.call('POST', '/ehr', { subjectId: 'another' }, key), 201)
+    assert.ok((await idsOf(person)).includes(later.id))
   })
 
   it('are listed for the participants of a care plan', async () => {
