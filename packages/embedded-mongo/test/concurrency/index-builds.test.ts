@@ -114,6 +114,7 @@ describe('index builds', function suite() {
     for (let round = 0; round < 10; round++) {
       for (const name of 'abcd') await engine.db.createCollection(name)
       await Promise.all([engine.db.dropDatabase(), engine.db.dropDatabase()])
+      assert.deepEqual(await engine.db.listCollections().toArray(), [])
     }
   })
 
