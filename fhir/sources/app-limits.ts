@@ -70,6 +70,10 @@ function findReachIn(
   return reach?.isInCompartment && ehrId !== app.patient ? undefined : reach
 }
 
+/** Whether the app of a caller, if there is one, has a scope to read resources of a type. */
+export const mayRead = ({ app }: Caller, description: ResourceDescription): boolean =>
+  app === undefined || findReach(app, description, 'read') !== undefined
+
 export const scopeError = (detail: string) =>
   new ServiceError('Forbidden', { detail, tokenFault: 'insufficient_scope' })
 

@@ -8,6 +8,7 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { MAX_SEARCHED_PATIENTS, searchedEhrIds } from '../resources/patients-of-caller.ts'
+import { mayFind, requireScope } from '../sources/app-limits.ts'
 import { limitToApp } from '../sources/limited-source.ts'
 import { criterionOf, type SearchCriterion } from '../sources/resource-search.ts'
 import type {
@@ -177,14 +178,25 @@ export class SubscriptionEvents {
     }))
   }
 
-  /** Creates a check whether a change may become an event of a subscription. @throws InvalidInput for too many patients */
+  /** Whether the app of the caller, if there is one, has a scope for the search of a subscription. */
+  maySearch(caller: Caller, subscription: StoredSubscription): boolean {
+    const { type } = parseCriteria(this.#descriptions, subscription)
+    return mayFind(caller, this.#typeOf(type).description)
+  }
+
+  /**
+   * Creates a check whether a change may become an event of a subscription.
+   * @throws InvalidInput for too many patients; Forbidden for an app without a scope
+   */
   async watch(
     caller: Caller,
     subscription: StoredSubscription,
   ): Promise<{ ehrCollections: EhrCollections; concerns(change: ChangedRecord): boolean }> {
     const { type, criteria } = parseCriteria(this.#descriptions, subscription)
+    const { description, source } = this.#typeOf(type)
+    requireScope(caller, description, 'search-type')
     const ehrIds = await searchedEhrIds(this.#context, caller, criteria)
-    const { collections = [] } = this.#typeOf(type).source
+    const { collections = [] } = source
     return {
       ehrCollections: { ehrIds, collections },
       concerns: ({ ehrId, collection }) =>

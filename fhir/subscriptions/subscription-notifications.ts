@@ -5,7 +5,7 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import { versionEntry } from '../bundles/result-bundles.ts'
 import { parameterError } from '../outcome/issue.ts'
 import type { SearchParameters } from '../search/parse-search.ts'
-import { requireScope } from '../sources/app-limits.ts'
+import { mayRead, requireScope } from '../sources/app-limits.ts'
 import type { FhirServices, ResourceType } from '../sources/resource-source.ts'
 import type { SubscriptionEvent } from './subscription-events.ts'
 import { FhirSubscriptions, subscriptionType } from './subscription-type.ts'
@@ -70,7 +70,8 @@ export class SubscriptionNotifications {
   async topicOf(caller: Caller, id: string): Promise<SubscriptionTopic> {
     const subscription = await this.#subscriptions.find(caller, id)
     const { concerns } = await this.#subscriptions.events.watch(caller, subscription)
-    const isReachable = (currentCaller: Caller) => this.#subscriptions.isActive(currentCaller, id)
+    const isReachable = async (currentCaller: Caller) =>
+      mayRead(currentCaller, this.#type) && this.#subscriptions.isActive(currentCaller, id)
     return { concerns, isReachable, isAuditedByListener: true }
   }
 

@@ -80,10 +80,12 @@ export class FhirSubscriptions implements ResourceSource {
     return this.#store.get(asOwner(caller), this.#keyOf(caller, id))
   }
 
-  /** Whether there are events to come. */
+  /** Whether there are events to come. An app may have lost its scope meanwhile. */
   async isActive(caller: Caller, id: string): Promise<boolean> {
     const found = await this.#store.find(asOwner(caller), this.#keyOf(caller, id))
-    return found !== undefined && isActive(found, this.#context.clock())
+    return (
+      found !== undefined && isActive(found, this.#context.clock()) && this.events.maySearch(caller, found)
+    )
   }
 
   async read(caller: Caller, id: string): Promise<FhirResource> {

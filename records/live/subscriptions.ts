@@ -220,11 +220,11 @@ class Subscription implements FeedSubscriber {
   }
 
   async #isAllowed(forAccess: boolean): Promise<boolean> {
-    const { sid, until } = this.#subscriber
-    const rights = await this.#holders.findRights(this.#caller, sid)
+    const { caller, sid, until } = this.#subscriber
+    const rights = await this.#holders.findRights(caller, sid)
     if (!rights || until.getTime() <= Date.now()) return false
-    const { roles, helper } = rights
-    this.#caller = { ...this.#caller, roles, helper }
+    const { roles, helper, app } = rights
+    this.#caller = { ...caller, roles, helper, app }
     return !forAccess || this.#topic.isReachable(this.#caller)
   }
 

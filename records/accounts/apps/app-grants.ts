@@ -20,7 +20,7 @@ import {
   type AppRequestLogin,
   CODE_LIFETIME_MS,
 } from './app-authorizations.ts'
-import { reduceScopes, resourceScopesOf } from './app-scopes.ts'
+import { reduceResourceScopes, reduceScopes, resourceScopesOf } from './app-scopes.ts'
 import { appsOf, type RegisteredApps } from './registered-apps.ts'
 
 /** The claims of the access token of an app. */
@@ -281,18 +281,19 @@ export class AppGrants {
   }
 
   /**
-   * The rights of the holder of a token that was verified earlier, such as that of an open stream.
+   * The rights of the holder of a token that was verified earlier, such as that of an open stream. An app has fewer scopes
+   * once its registration has.
    * @returns undefined once the session, the key of the system or the app is gone
    */
   async findRights(
     { userId, app }: Pick<Caller, 'userId' | 'app'>,
     sid: string,
-  ): Promise<Pick<Caller, 'roles' | 'helper'> | undefined> {
+  ): Promise<Pick<Caller, 'roles' | 'helper' | 'app'> | undefined> {
     const { sessions, apps } = this.#parts
     if (!app) return sessions.facts(sid)
     const registeredApp = await apps.find(app.id)
     const holder = registeredApp && (await this.#findHolder({ sub: userId, sid }, registeredApp))
-    return holder && { roles: withoutAccountRoles(holder.roles) }
+    return holder && { roles: withoutAccountRoles(holder.roles), app: limitPermit(app, registeredApp) }
   }
 
   /** The user or the connected system for which an app acts, while the session or the key of its token is valid. */
@@ -381,6 +382,13 @@ export class AppGrants {
     await this.#grants.deleteMany({ mvUid }, { session })
   }
 }
+
+/** What an app may still do of what it was granted. */
+const limitPermit = (permit: AppPermit, { scopes }: App): AppPermit => ({
+  ...permit,
+  scopes: reduceResourceScopes(permit.scopes, scopes),
+  userEhr: scopes.includes('fhirUser') ? permit.userEhr : undefined,
+})
 
 /** Whether an app may still act: its grant has not ended, or the backend service and its system are not locked out. */
 export async function isGrantActive(

@@ -93,6 +93,12 @@ export function reduceScopes(requestedScopes: string, permittedScopes: readonly 
   return [...new Set(grantedScopes)]
 }
 
+/** Reduces granted scopes to those that the app may still have. */
+export const reduceResourceScopes = (
+  scopes: readonly ResourceScope[],
+  permittedScopes: readonly string[],
+): ResourceScope[] => resourceScopesOf(reduceScopes(scopes.map(formatScope).join(' '), permittedScopes))
+
 /** Whether the app gets a patient: that of the launch, or one that the person chooses. */
 export const needsPatient = (scopes: readonly string[]): boolean =>
   scopes.includes('launch') ||

@@ -88,4 +88,23 @@ describe('the subscriptions of a backend service', () => {
       assertStatus(await app.admin.call(method, place), 204)
       await source.ended()
     })
+
+  for (const lost of SCOPES)
+    it(`end when the registration of the app loses the scope ${lost}`, async () => {
+      const { ehrId, caller, follow, app, system, signer } = await start(['system/*.cruds'])
+      const id = await createSubscription(caller, subscriptionOf(`Observation?patient=${ehrId}`))
+      const source = await follow(id)
+      await source.next()
+      const scopes = SCOPES.filter((one) => one !== lost)
+      const registration = {
+        name: app.name,
+        authentication: 'key',
+        systemId: system.id,
+        jwks: { keys: [signer.jwk] },
+        scopes,
+      }
+      assertStatus(await app.admin.call('PUT', `/auth/app/${app.id}`, registration))
+      await source.ended()
+      assertStatus(await caller.call('GET', `/fhir/R4/events/${id}`), 403)
+    })
 })
