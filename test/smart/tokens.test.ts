@@ -208,6 +208,22 @@ describe('the tokens of apps', () => {
     assertStatus(await readPatient(), 401)
   })
 
+  it('are not renewed without a scope for that, and have at least one scope', async () => {
+    const granted = ['launch/patient', 'patient/Observation.rs', 'offline_access']
+    const ownApp = await createSmartApp([...granted, 'patient/Goal.rs'])
+    const { tokens } = await authorizeApp(patient, ownApp, granted.join(' '), patient.ehrId)
+    const { id: client_id, name, redirectUri } = ownApp
+    for (const [scopes, error] of [
+      [['launch/patient', 'patient/Observation.rs'], 'invalid_grant'],
+      [['patient/Goal.rs'], 'invalid_scope'],
+    ] as const) {
+      const registration = { name, authentication: 'public', redirectUris: [redirectUri], scopes }
+      assertStatus(await ownApp.admin.call('PUT', `/auth/app/${client_id}`, registration))
+      const answer = await refresh(tokens.refresh_token, { client_id })
+      assert.deepEqual([answer.status, answer.body.error], [400, error])
+    }
+  })
+
   it('end with a new password', async () => {
     const person = await createPatient()
     const { tokens } = await authorizeApp(person, app, SCOPES, person.ehrId)

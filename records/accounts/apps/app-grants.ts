@@ -183,19 +183,19 @@ export class AppGrants {
       redeemedCode.validUntil > clock() &&
       fitsChallenge(verifier, redeemedCode.challenge)
     const grant = fits ? await this.#grants.findOne({ _id: redeemedCode.sid }) : null
-    const limits = this.#limitsFor(grant?.scopes ?? [])
-    if (!grant || !(await sessions.extend(grant._id, limits))) {
+    const scopes = permittedScopesOf(grant, app)
+    const limits = this.#limitsFor(scopes)
+    if (!grant || scopes.length === 0 || !(await sessions.extend(grant._id, limits))) {
       await sessions.revoke(redeemedCode.sid)
       throw grantRefused(
         'invalid_grant',
         'The code was used before, has expired or been revoked, or does not fit client_id, redirect_uri and code_verifier',
       )
     }
-    const isRefreshable = ['offline_access', 'online_access'].some((one) => grant.scopes.includes(one))
-    const refreshToken = isRefreshable
+    const refreshToken = isRenewable(scopes)
       ? await refreshTokens.issue(grant._id, sessions.maxExpiry(limits))
       : undefined
-    return this.#issue(app, grant, grant.scopes, refreshToken)
+    return this.#issue(app, grant, scopes, refreshToken)
   }
 
   /** The id of the app to which a refresh token belongs. */
@@ -209,18 +209,20 @@ export class AppGrants {
     const { refreshTokens, sessions } = this.#parts
     const sid = await refreshTokens.findSid(refreshToken)
     const grant = sid === undefined ? null : await this.#grants.findOne({ _id: sid, appId: app.id })
-    const grantedScopes = grant?.scopes ?? []
-    const scopes = scope === undefined ? grantedScopes : reduceScopes(scope, grantedScopes)
+    const permittedScopes = permittedScopesOf(grant, app)
+    const scopes = scope === undefined ? permittedScopes : reduceScopes(scope, permittedScopes)
     // Checked first, so that the token stays valid.
     if (grant && scopes.length === 0)
       throw grantRefused('invalid_scope', 'The app was not given these scopes')
+    if (grant && !isRenewable(permittedScopes))
+      throw grantRefused('invalid_grant', 'The app may no longer renew its access')
     const redemption = await refreshTokens.redeem(refreshToken)
     if (redemption && (!grant || 'reused' in redemption)) await sessions.revoke(redemption.sid)
     if (
       !grant ||
       !redemption ||
       'reused' in redemption ||
-      !(await sessions.extend(redemption.sid, this.#limitsFor(grant.scopes)))
+      !(await sessions.extend(redemption.sid, this.#limitsFor(permittedScopes)))
     )
       throw grantRefused('invalid_grant', 'The refresh token is invalid or has expired')
     return this.#issue(app, grant, scopes, redemption.next)
@@ -229,11 +231,10 @@ export class AppGrants {
   async #issue(
     app: App,
     { _id: sid, mvUid: sub, patient, nonce }: StoredGrant,
-    grantedScopes: readonly string[],
+    scopes: readonly string[],
     refreshToken: string | undefined,
   ): Promise<AppTokenGrant> {
     const { appTokens } = this.#parts
-    const scopes = reduceScopes(grantedScopes.join(' '), app.scopes)
     const clientId = app.id
     const userEhr = scopes.includes('fhirUser') ? await this.#findUserEhr(sub) : undefined
     const fhirUser = userEhr && this.#patientUrl(userEhr)
@@ -382,6 +383,13 @@ export class AppGrants {
     await this.#grants.deleteMany({ mvUid }, { session })
   }
 }
+
+/** The scopes of a grant that the app may still have. */
+const permittedScopesOf = (grant: StoredGrant | null, { scopes }: App): string[] =>
+  grant ? reduceScopes(grant.scopes.join(' '), scopes) : []
+
+const isRenewable = (scopes: readonly string[]): boolean =>
+  scopes.includes('offline_access') || scopes.includes('online_access')
 
 /** What an app may still do of what it was granted. */
 const limitPermit = (permit: AppPermit, { scopes }: App): AppPermit => ({
