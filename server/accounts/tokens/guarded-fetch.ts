@@ -27,20 +27,8 @@ const INTERNAL_NETWORKS = {
     '203.0.113.0/24',
     '224.0.0.0/3',
   ],
-  ipv6: [
-    '::/96',
-    '::ffff:0:0/96',
-    '64:ff9b::/96',
-    '64:ff9b:1::/48',
-    '100::/64',
-    '2001::/23',
-    '2001:db8::/32',
-    '2002::/16',
-    'fc00::/7',
-    'fe80::/10',
-    'fec0::/10',
-    'ff00::/8',
-  ],
+  // All but 2000::/3, of which the public Internet is a part; and what is not public of that.
+  ipv6: ['::/3', '4000::/2', '8000::/1', '2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 } as const
 
 type Family = keyof typeof INTERNAL_NETWORKS
