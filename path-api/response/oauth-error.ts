@@ -15,6 +15,7 @@ export const OAuthError = closedObject('OAuthError', 'An error of OAuth 2.0', {
 
 /** Errors whose violation has the code of OAuth. */
 const OAUTH_CODES: readonly string[] = [
+  'invalid_request',
   'invalid_grant',
   'invalid_scope',
   'unsupported_grant_type',

@@ -125,6 +125,25 @@ describe('the registration of apps', () => {
     )
   })
 
+  it('refuses an app that authenticates in two ways, or with two ids', async () => {
+    const app = await createSmartApp(SCOPES, { authentication: 'secret' })
+    const other = await createSmartApp(SCOPES)
+    const client_secret = app.clientSecret ?? ''
+    const headers = {
+      authorization: `Basic ${Buffer.from(`${app.id}:${client_secret}`).toString('base64')}`,
+    }
+    const ask = (path: string, more: Record<string, string>) =>
+      postForm(path, { grant_type: 'refresh_token', refresh_token: 'any', token: 'any', ...more }, headers)
+    for (const path of ['/auth/smart/token', '/auth/smart/introspect', '/auth/smart/revoke'])
+      for (const more of [{ client_secret }, { client_assertion: 'any' }, { client_id: other.id }]) {
+        const { status, body } = await ask(path, more)
+        assert.deepEqual([status, body.error], [400, 'invalid_request'], path)
+      }
+    assertStatus(await ask('/auth/smart/introspect', { client_id: app.id }))
+    const system = await ask('/auth/token', { grant_type: 'client_credentials', client_secret })
+    assert.deepEqual([system.status, system.body.error], [400, 'invalid_request'])
+  })
+
   describe('with keys', () => {
     for (const algorithm of ['ES384', 'RS384'])
       it(`lets an app prove who it is by an assertion, each once: ${algorithm}`, async () => {

@@ -11,6 +11,7 @@ import { defineOperation } from '../../operation/operation.ts'
 import { createRecordIdSchema } from '../../operation/path-parameters.ts'
 import { formBody } from '../../reply/body-media.ts'
 import { replyWith } from '../../reply/reply.ts'
+import { readClientCredentials } from '../apps/client-credentials.ts'
 
 const common = { source: 'Operations of our own: connected systems', extra: true } as const
 const systemPath = '/auth/system/{systemId}'
@@ -85,11 +86,11 @@ export const systemOperations = [
     body: formBody(ClientCredentials),
     reply: [200, ClientToken],
     errors: ['ClientRefused', 'GrantRefused'],
-    handle: async ({ body: { grant_type, client_id, client_secret } }, { systems, basicCredentials }) => {
-      if (grant_type !== 'client_credentials')
+    handle: async ({ body }, { systems, basicCredentials }) => {
+      if (body.grant_type !== 'client_credentials')
         throw grantRefused('unsupported_grant_type', 'This grant is not supported')
-      const { name = client_id, secret = client_secret } = basicCredentials ?? {}
-      const { token, lifetime } = await systems.issueToken(name ?? '', secret ?? '')
+      const { clientId = '', secret = '' } = readClientCredentials(body, basicCredentials)
+      const { token, lifetime } = await systems.issueToken(clientId, secret)
       return { access_token: token, token_type: 'Bearer', expires_in: lifetime }
     },
   }),

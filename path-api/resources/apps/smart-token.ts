@@ -8,6 +8,7 @@ import { defineOperation } from '../../operation/operation.ts'
 import { formBody } from '../../reply/body-media.ts'
 import { SMART_PATHS } from '../smart-urls.ts'
 import { openForm, textField } from './authorization/authorization-request.ts'
+import { readClientCredentials } from './client-credentials.ts'
 
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
@@ -80,12 +81,14 @@ const Introspection = closedObject('Introspection', 'State of a token (RFC 7662)
 
 type ClientFields = { [K in keyof typeof clientFields]?: string | undefined }
 
-/** @throws ClientRefused */
-function identifyApp(body: ClientFields, { appClients, basicCredentials }: Context<'public'>): Promise<App> {
+/** @throws ClientRefused; GrantRefused for an ambiguous request */
+async function identifyApp(
+  body: ClientFields,
+  { appClients, basicCredentials }: Context<'public'>,
+): Promise<App> {
   const isAssertion = body.client_assertion_type === ASSERTION_TYPE
   const proof: ClientProof = {
-    clientId: basicCredentials?.name ?? body.client_id,
-    secret: basicCredentials?.secret ?? body.client_secret,
+    ...readClientCredentials(body, basicCredentials),
     assertion: isAssertion ? (body.client_assertion ?? '') : undefined,
   }
   return appClients.identify(proof)
@@ -157,7 +160,7 @@ export const smartTokenOperations = [
     description: 'Tokens of other apps look like unknown ones.',
     body: formBody(TokenForm),
     reply: [200, Introspection],
-    errors: ['ClientRefused'],
+    errors: ['ClientRefused', 'GrantRefused'],
     handle: async ({ body }, context) => {
       const { appGrants, publicUrl } = context
       const { id } = await identifyApp(body, context)
