@@ -2,7 +2,7 @@
 import { operationTable } from '../dist/path-api/operation-table.js'
 import { htmlBody } from '../dist/path-api/pages/page.js'
 import { ServiceError } from '../dist/schemas/errors.js'
-import { serviceNameIn, mailTemplates } from '../dist/server/mail/mail-templates.js'
+import { mailTemplates, serviceNameIn } from '../dist/server/mail/mail-templates.js'
 import { renderMail } from '../dist/server/mail/render-mail.js'
 
 const LANGUAGES = ['en', 'nl']
