@@ -336,7 +336,7 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (context: RecordOperationsContext
       one,
       access: access.write,
       reply: kind.resource,
-      errors: conflictErrorsOf(kind),
+      errors: restoreErrorsOf(kind),
       restore: async (params, version, context) => {
         const { caller, ifMatch } = context
         return replyWithVersion(
@@ -355,6 +355,10 @@ const followsFromOthers = ({ fields, rules }: ClassKind, name: string): boolean 
 /** A replacement can conflict with the natural key of another record, or with data that it depends on. */
 const conflictErrorsOf = ({ naturalKey, refuseChange }: ClassKind) =>
   naturalKey || refuseChange ? (['Conflict'] as const) : []
+
+/** The plan or the goal of a deleted record may be deleted, too. */
+const restoreErrorsOf = (kind: ClassKind) =>
+  'carePlanId' in kind.schema.properties ? (['Conflict'] as const) : conflictErrorsOf(kind)
 
 /** Filter parameters of the list operation. */
 export function createRangeParameters({ parentType, lists, fields, filters = {} }: ClassKind) {

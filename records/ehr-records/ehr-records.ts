@@ -2,6 +2,7 @@ import type { Static, TObject } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { fromPathNames, markedFieldNames } from '../../schemas/forms/fields.ts'
+import { requireNoDeletedParent } from '../ehrs/deletion/deleted-parents.ts'
 import { findParticipantPlans } from '../ehrs/rights/read-scope.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
@@ -399,7 +400,7 @@ export class EhrRecords<S extends TObject, L extends string> {
 
   /**
    * Restores a former version; a deleted record returns with its contents.
-   * @throws as replace; NotFound for an unknown version, and for a deleted record without its parent
+   * @throws as replace; NotFound for an unknown version; Conflict for a deleted record whose plan or goal is deleted
    */
   async restore(
     caller: Caller,
@@ -446,7 +447,10 @@ export class EhrRecords<S extends TObject, L extends string> {
       ({ ...(former as object), ...this.#unchangeableFields(record) }) as Static<S>
     const key = { collection: kind.collection, id, ehrId }
     const returnRecord = async (tx: Transaction) => {
-      const parent = await returnTargetFor(parentFinderIn(this.#context, tx.session), kind, id, record)
+      await this.store.auditRefusal(caller, 'update', storeKeyOf({ id, ehrId }), () =>
+        requireNoDeletedParent(this.#context, record, tx.session),
+      )
+      const parent = returnTargetFor(kind, id, record)
       const options = { parent, tx, expected }
       const returnedRecord = await this.store.returnDeleted(caller, deletedRecord, version, rule, options)
       const audit = this.#auditRefusedUpdate(caller, record)

@@ -5,6 +5,7 @@ import {
   type TimelineContent,
   type TimelineValue,
 } from '../ehr-records/timeline-definition.ts'
+import { type DeletedParent, findDeletedParents } from '../ehrs/deletion/deleted-parents.ts'
 import { scopedQueryAccesses } from '../ehrs/rights/query-accesses.ts'
 import { createReadLimits, readDocuments } from '../limits/read-limits.ts'
 import { type Caller, permissionFilter } from '../store/documents/caller.ts'
@@ -24,6 +25,8 @@ export interface DeletedRecord extends Pick<HistoryEntry, 'userId' | 'applicatio
   type: string
   deletedAt: string
   onBehalfOf: string | null
+  /** The deleted care plan or goal to which it belongs, and which returns first. */
+  deletedParent: DeletedParent | null
   record: SavedRecord<Record<string, unknown>>
   /** Its content as a line of text. */
   content: string | null
@@ -87,8 +90,12 @@ export class DeletedRecords {
       ? await this.#findDeletions(caller, ehrId, { limit, from, type })
       : { found: [], next: undefined }
     await this.#reportAccesses(caller, ehrId, found)
+    const parents = await findDeletedParents(
+      this.#context,
+      found.map(({ before }) => before ?? {}),
+    )
     return {
-      items: found.map((deletion) => this.#toDeletedRecord(deletion)),
+      items: found.map((deletion, i) => this.#toDeletedRecord(deletion, parents[i])),
       next: next ? encodeCursor(DELETED_LIST, next) : null,
     }
   }
@@ -142,7 +149,10 @@ export class DeletedRecords {
     return ofKinds.filter(({ _id }) => !earlier.has(_id))
   }
 
-  #toDeletedRecord({ _id, at, userId, onBehalfOf, application, before }: HistoryEntry): DeletedRecord {
+  #toDeletedRecord(
+    { _id, at, userId, onBehalfOf, application, before }: HistoryEntry,
+    deletedParent: DeletedParent | undefined,
+  ): DeletedRecord {
     const { type, kind, format } = this.#kinds.get(parseChangeId(_id).collection) as NamedKind
     const record = format.fromStored(before as NonNullable<typeof before>)
     const { content, values }: Partial<TimelineContent> = kind.timeline?.describe(record) ?? {}
@@ -154,6 +164,7 @@ export class DeletedRecords {
       userId,
       application,
       onBehalfOf: onBehalfOf ?? null,
+      deletedParent: deletedParent ?? null,
       content: typeof text === 'string' ? text : null,
       values: measuredValuesIn(values),
     }

@@ -4,6 +4,15 @@ import { measuredValuesField } from '../charts/timeline-and-medgraph.ts'
 import { closedObject, idField, pathField } from '../common.ts'
 import { nullable } from '../forms/nullable.ts'
 
+const DeletedParent = closedObject(
+  'DeletedParent',
+  'The deleted record to which a deleted record belongs. It must be restored first',
+  {
+    type: Type.String({ description: 'Kind of the record', examples: ['CarePlan'] }),
+    id: idField('the record', 'k2LwQa91Zp'),
+  },
+)
+
 /** A record that was deleted from an EHR, and who deleted it. */
 export const DeletedRecordResource = closedObject(
   'DeletedRecordResource',
@@ -25,6 +34,7 @@ export const DeletedRecordResource = closedObject(
     onBehalfOf: onBehalfOfField,
     ...changeAuthorNames,
     application: Type.String({ description: 'Application that the user used', examples: ['path family'] }),
+    deletedParent: nullable(DeletedParent),
     history: pathField('Path of the history of the record', '/ehr/e5RtGb81Xz/diagnosis/m4RtYu78Io/history'),
   },
 )

@@ -79,6 +79,7 @@ function defineHistoryOperations<W>({
         id: `restore${idInfix}${name}`,
         path: `${base}/{ehrId}${path}/restore`,
         description: 'The status is not restored: a closed record stays closed.',
+        errors: ['Conflict'],
         restore: async (params, version, { caller, carePlans, ifMatch }) =>
           kind.toReply(
             await kind

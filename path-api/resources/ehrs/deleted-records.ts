@@ -9,7 +9,7 @@ export const deletedRecordOperations = [
     path: '/ehr/{ehrId}/deleted',
     summary: 'List the deleted records of an EHR',
     description:
-      'Returns the records whose history the caller may read, the last deleted one first. Restored records are not in the list, nor are measurements of compositions, which go with these. A page may have fewer records than `limit` although there is a next page.',
+      'Returns the records whose history the caller may read, the last deleted one first. Restored records are not in the list, nor are measurements of compositions, which go with these. A record whose care plan or goal was deleted later names it as its `deletedParent`: restore that first. A page may have fewer records than `limit` although there is a next page.',
     source: 'EHR data: who changed what, and the way back',
     extra: true,
     access: 'ehr:read',

@@ -140,17 +140,12 @@ export const planInsertTarget = ({ ehrId, carePlanId }: PlanParentIds): RecordPa
   },
 })
 
-/**
- * The parent of a record that returns: also a closed plan, since the record was there before.
- * @throws NotFound when its goal is gone
- */
-export async function returnTargetFor(
-  find: FindParent,
+/** The parent of a record that returns: also a closed plan, since the record was there before. */
+export function returnTargetFor(
   kind: Pick<ClassKind, 'permissions'>,
   id: string,
-  { goalId, ...parentIds }: ParentIds,
-): Promise<RecordParent> {
-  if (goalId !== undefined && !(await find('Goal', goalId))) throw new ServiceError('NotFound')
+  parentIds: ParentIds,
+): RecordParent {
   const target = insertTargetFor(kind, id, parentIds)
   return parentIds.carePlanId === undefined ? target : { ...target, permissions: fromStoredPermissions }
 }

@@ -20,7 +20,8 @@ export const CONTAINER_ID_FIELDS = {
 
 export type ContainerClass = keyof typeof CONTAINER_ID_FIELDS
 
-const CONTAINER_CLASSES = Object.keys(CONTAINER_ID_FIELDS) as ContainerClass[]
+/** The outermost first. */
+export const CONTAINER_CLASSES = Object.keys(CONTAINER_ID_FIELDS) as ContainerClass[]
 
 export const isContainerClass = (className: string): className is ContainerClass =>
   Object.hasOwn(CONTAINER_ID_FIELDS, className)

@@ -101,6 +101,7 @@ describe('the deleted records of an EHR', () => {
           userName: 'Ann Jansen',
           onBehalfOf: null,
           onBehalfOfName: null,
+          deletedParent: null,
           application: rest.application,
         })
         assert.ok(Math.abs(Date.now() - Date.parse(deletedAt)) < DAY_MS)
@@ -155,6 +156,47 @@ describe('the deleted records of an EHR', () => {
       found.map(({ id }) => id),
       [returning, first],
     )
+  })
+
+  it('name the deleted plan or goal to which they belong, which must return first', async () => {
+    const { patient, place } = await newPlace()
+    const { carePlanId, goalId } = place
+    const { delete: remove } = byClass(patient)
+    const ids = {
+      BodyWeight: await createWeight(patient, carePlanId),
+      Task: await createTask(patient, carePlanId, goalId),
+      Goal: goalId,
+      CarePlan: carePlanId,
+    }
+    for (const [type, id] of Object.entries(ids)) await remove(type, id).expect(200)
+    const found = async () => (await deletedIn(patient, patient)).items
+    const parents = async () => (await found()).map(({ type, deletedParent }) => [type, deletedParent])
+    const inPlan = { type: 'CarePlan', id: carePlanId }
+    const all = await found()
+    assert.deepEqual(await parents(), [
+      ['CarePlan', null],
+      ['Goal', inPlan],
+      ['Task', inPlan],
+      ['BodyWeight', inPlan],
+    ])
+    const [plan, goal, task, weight] = all
+    const refuse = async (record: DeletedRecordResource | undefined, detail: RegExp) => {
+      assert.ok(record)
+      const answer = await patient.call('POST', restorationOf(record), { version: record.version })
+      assertProblem(answer, 409, 'conflict')
+      assert.match(answer.body.detail, detail)
+    }
+    const restorePlanFirst = new RegExp(`care plan ${carePlanId}.*Restore the care plan first`)
+    for (const one of [goal, task, weight]) await refuse(one, restorePlanFirst)
+    await restore(patient, plan)
+    assert.deepEqual(await parents(), [
+      ['Goal', null],
+      ['Task', { type: 'Goal', id: goalId }],
+      ['BodyWeight', null],
+    ])
+    await refuse(task, new RegExp(`goal ${goalId}.*Restore the goal first`))
+    for (const one of [weight, goal, task]) await restore(patient, one)
+    assert.deepEqual(await found(), [])
   })
 
   it('are filtered by kind', async () => {
