@@ -51,6 +51,7 @@ import { serviceNameIn } from './mail/mail-templates.ts'
 import { createMailTransport } from './mail/mail-transport.ts'
 import { createParseMailAdapter } from './mail/parse-mail-adapter.ts'
 import { openPathFamily, type PathFamilyDependencies } from './open-path-family.ts'
+import { readJsonFiles } from './records/json-files.ts'
 import { findLastBackup } from './records/last-backup.ts'
 import { openRecords, type RecordServices } from './records/open-records.ts'
 import { startClockCheck } from './telemetry/clock-check.ts'
@@ -241,7 +242,7 @@ async function openInfrastructure(
   onStop(startAbandonedTransactionCheck(config, client, log))
   onStop(startClockCheck(db, log))
   if (!state.sharesEngine && config.mongodbUri !== undefined)
-    onStop(await startSettingsCheck(db, { ...config, publicUrl: publicUrlOf(config) }, log))
+    onStop(await startSettingsCheck(db, comparableSettings(config), log))
   observeGauge(metrics, DATABASE_UP_GAUGE, async () => Number(await isResponding(db)))
   observeGauge(metrics, DATABASE_SIZE_GAUGE, () => engine.size(db))
   observeGauge(metrics, LAST_BACKUP_GAUGE, () => findLastBackupSeconds(db, config))
@@ -276,6 +277,14 @@ const DATABASE_SIZE_GAUGE = { name: 'database_size_bytes', help: 'Size of the da
 const createMailReaders = (db: Db) => ({
   mailboxOf: (mvUid: string) => findMailbox(db, mvUid),
   languageOf: (email: string) => findLanguage(db, { email }),
+})
+
+/** The settings that instances compare: directories of files by their content, since machines may mount them elsewhere. */
+const comparableSettings = (config: Config) => ({
+  ...config,
+  publicUrl: publicUrlOf(config),
+  carePlanTemplates: JSON.stringify(readJsonFiles(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES')),
+  textPacks: JSON.stringify(readJsonFiles(config.textPacks, 'TEXT_PACKS')),
 })
 
 const publicUrlOf = (config: Config): string => config.publicUrl ?? urlOf(config)

@@ -17,6 +17,8 @@ const SHARED_SETTINGS = [
   'termsVersion',
   'termsUrl',
   'auditDays',
+  'carePlanTemplates',
+  'textPacks',
   'oidcIssuer',
   'oidcClientId',
   'applicationId',
@@ -36,6 +38,7 @@ interface InstanceReport {
 
 /**
  * Compares the settings of this instance with those of the others on the database, and warns once until they are alike.
+ * @param config names the content of files in place of their directory
  * @returns a function that ends it
  */
 export async function startSettingsCheck(

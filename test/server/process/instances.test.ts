@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { verifyAudit } from '../../../records/store/audit/verifier.ts'
 import { createPatient, createPlan, createWeight, type Patient } from '../../harness/care/patients.ts'
 import { openEventSource } from '../../harness/clients/event-source.ts'
@@ -77,9 +80,16 @@ describe('instances on one database', function suite() {
       PUBLIC_URL: 'https://elsewhere.example.org',
       TERMS_VERSION: 'seventh',
       REST_API_KEY: 'another-key-of-the-tests',
+      CARE_PLAN_TEMPLATES: mkdtempSync(join(tmpdir(), 'templates-')),
     }
+    const file = join(settings.CARE_PLAN_TEMPLATES, 'walking.json')
+    const name = { en: 'Walk', nl: 'Lopen' }
+    const goals = [{ name, dueDay: 7, tasks: [{ name, dueDay: 3, priority: 'HIGH' }] }]
+    const template = { id: 'walking', name, description: name, durationDays: 14, goals }
+    writeFileSync(file, JSON.stringify(template))
     const different = await startSecondInstance({ INSTANCES: 'several', ...settings })
-    const warning = /Another instance .* has other values of PUBLIC_URL, TERMS_VERSION, .*REST_API_KEY/
+    const warning =
+      /Another instance .* has other values of PUBLIC_URL, TERMS_VERSION, CARE_PLAN_TEMPLATES, .*REST_API_KEY/
     await waitUntil(() => warning.test(different.output()))
     await stopProcess(different)
     const lines = different
@@ -88,7 +98,7 @@ describe('instances on one database', function suite() {
       .filter((line) => warning.test(line))
     assert.equal(lines.length, 1)
     for (const value of Object.values(settings)) assert.ok(!lines[0]?.includes(value), lines[0])
-    assert.doesNotMatch(lines[0] ?? '', /OPENEHR_SYSTEM_ID|MASTER_KEY/)
+    assert.doesNotMatch(lines[0] ?? '', /OPENEHR_SYSTEM_ID|MASTER_KEY|TEXT_PACKS/)
   })
 
   it('send the changes of all in the order of their writes, and resume where the other one stopped', async () => {

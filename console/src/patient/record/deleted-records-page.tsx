@@ -73,7 +73,7 @@ function DeletedTable({ me, items }: { me: Me; items: readonly DeletedRecord[] }
       heads={HEADS.map((head) => t(head))}
       nameColumn={3}
       rows={items.map((record) => {
-        const { type, id, deletedAt, history } = record
+        const { type, id, deletedAt, deletedParent, history } = record
         const path = pathInEhr(me.ehrId, history)
         const kind = findRecord(me.ehrId, path)?.kind.name ?? type
         const content = contentText(record, kind)
@@ -83,7 +83,9 @@ function DeletedTable({ me, items }: { me: Me; items: readonly DeletedRecord[] }
             formatMoment(deletedAt),
             authorText(me, names, record),
             kindName(kind),
-            content,
+            deletedParent
+              ? t('deletedRecords.ofDeleted', { content, kind: kindName(deletedParent.type.toLowerCase()) })
+              : content,
             <HistoryLink key="history" me={me} path={path} name={content} />,
           ],
         }
