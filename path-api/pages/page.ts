@@ -57,7 +57,7 @@ const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(
 /** The scripts of pages, each with the markup that needs it. */
 const PAGE_SCRIPTS = [
   { marker: '<time class="utc"', script: LOCAL_TIME_SCRIPT },
-  { marker: ' data-show="', script: SHOW_PASSWORD_SCRIPT },
+  { marker: 'data-show="', script: SHOW_PASSWORD_SCRIPT },
 ].map((one) => ({ ...one, hash: hashOf(one.script) }))
 
 /** Forbids other scripts, frames and sites. */
