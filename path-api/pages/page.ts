@@ -26,7 +26,7 @@ padding:.4rem;box-sizing:border-box}table{border-collapse:collapse;margin:1rem 0
 vertical-align:top;padding:.3rem 1rem .3rem 0;border-bottom:1px solid var(--line);font-weight:normal}
 thead th{font-weight:bold}button{font:inherit;padding:.5rem 1.5rem;background:var(--link);color:var(--on);border:0;
 border-radius:.3rem;margin-right:.5rem}button.second{background:none;color:var(--link);
-box-shadow:inset 0 0 0 1px}button.reveal{display:block;margin-top:-.6rem;padding:.2rem .8rem;font-size:.95rem}
+box-shadow:inset 0 0 0 1px}button.reveal{display:block;margin:-.6rem 0 1.2rem;padding:.2rem .8rem;font-size:.95rem}
 button[aria-pressed=true]{background:var(--link);color:var(--on)}li,[role=alert]{color:var(--bad)}footer{margin-top:3rem;border-top:1px solid var(--line);
 padding-top:.5rem;font-size:.9rem}.top{float:right;margin-left:1rem}th,.cards td{overflow-wrap:break-word}
 @media(max-width:479px){.cards thead{position:absolute;clip-path:inset(50%)}.cards tr{display:block;

@@ -49,6 +49,7 @@ describe('the console', () => {
     await task.waitFor()
     await page.emulateMedia({ media: 'print' })
     assert.ok(await task.isVisible())
+    assert.ok(await page.getByText(/^Printed by .+ on \d/).isVisible())
     for (const hidden of ['nav', 'footer', 'button', 'main a'])
       for (const one of await page.locator(hidden).all()) assert.equal(await one.isVisible(), false, hidden)
     const plan = (await page.pdf({ tagged: true })).toString('latin1')

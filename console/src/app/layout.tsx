@@ -5,6 +5,7 @@ import { type Me, textFor } from '../model/me.ts'
 import { LogOutButton } from '../patient/queue/log-out-button.tsx'
 import { RefusalNote } from '../patient/queue/queued-measurements.tsx'
 import { useSession } from '../session/user-session.ts'
+import { formatDate } from '../texts/format.ts'
 import { useText } from '../texts/translate.ts'
 import { HelpedPersons, HelpingBanner } from './helping.tsx'
 import type { PageEntry } from './page-table.ts'
@@ -53,6 +54,7 @@ export function Layout({ me, pages, current, children }: LayoutProps) {
         </nav>
       </header>
       <main id="content" tabIndex={-1}>
+        <p className="help paper-only">{t('printed', { name: me.name, date: formatDate(Date.now()) })}</p>
         {current !== '/' && <RefusalNote me={me} />}
         {children}
       </main>

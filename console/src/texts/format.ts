@@ -125,6 +125,9 @@ export function toTypedTime(text: string): string {
 }
 
 export const kindName = (path: string): string => translateName(`kind.${path}`, path)
+/** The name at the beginning of a line. */
+export const kindHeading = (path: string): string =>
+  kindName(path).replace(/^./u, (first) => first.toLocaleUpperCase(currentLanguage()))
 export const quantityName = (name: string, fallback: string): string =>
   translateName(`quantity.${name}`, fallback)
 export const unitName = (unit: string): string => translateName(`unit.${unit}`, unit)

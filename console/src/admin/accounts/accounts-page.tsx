@@ -33,7 +33,7 @@ export default function AccountsPage({ me }: PageProps) {
   )
 }
 
-/** The address holds the state, but no e-mail address: the browser remembers it. */
+/** The URL holds the state, but no e-mail address: the browser remembers it. */
 function Filters({ filter, onFind }: { filter: AccountFilter; onFind: (email: string) => void }) {
   const t = useText()
   const queries = useQueryClient()

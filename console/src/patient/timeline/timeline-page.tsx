@@ -7,7 +7,7 @@ import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey, pageOf } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { certaintyWord, isRetracted } from '../../texts/certainty.ts'
-import { formatMoment, kindName } from '../../texts/format.ts'
+import { formatMoment, kindHeading } from '../../texts/format.ts'
 import { type TextId, useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { PageButtons, useTurnedPages } from '../../ui/table/page-buttons.tsx'
@@ -74,7 +74,7 @@ const EventTable = memo(function EventTable({ me, events }: { me: Me; events: re
           key: at,
           cells: [
             formatMoment(event.start),
-            kindName(event.kind),
+            kindHeading(event.kind),
             isRetracted(event.summary) ? (
               <>
                 <s>{content}</s> ({certaintyWord(event.summary)})
