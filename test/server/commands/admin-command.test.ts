@@ -183,7 +183,7 @@ describe('npm run admin, without data', function suite() {
     const uri = databaseUri('wrong')
     const remote = await list({ MONGODB_URI: uri })
     assert.equal(remote.code, 1, remote.output)
-    assert.match(remote.output, /^There is no data of the service in the database of MONGODB_URI/)
+    assert.match(remote.output, /^There is no data of the service in the database of MONGODB_URI/m)
     const client = await MongoClient.connect(uri)
     assert.deepEqual(await client.db().listCollections().toArray(), [])
     await client.close()

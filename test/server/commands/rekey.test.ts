@@ -158,7 +158,7 @@ describe('npm run audit -- rekey', function suite() {
       ...newEnvironment,
       KEY_ENCRYPTION_KEYS_BEFORE: keyEncryptionKey,
     })
-    assert.match(output, /^KEY_ENCRYPTION_KEY changed\./)
+    assert.match(output, /^KEY_ENCRYPTION_KEY changed\./m)
     assert.deepEqual(await startWithKeys(newEnvironment), signing)
     await assertIntact(newEnvironment)
   })

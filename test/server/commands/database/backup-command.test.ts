@@ -51,7 +51,7 @@ describe('npm run backup and npm run restore', function suite() {
     await restoreBackup(copy, join(interrupted, 'database'))
     const { code, output } = await run('restore', copy, interrupted)
     assert.equal(code, 0, output)
-    assert.match(output, /^Restored and verified/)
+    assert.match(output, /^Restored and verified/m)
     appendFileSync(join(interrupted, 'database', 'data.mdb'), 'x')
     assert.match((await run('restore', copy, interrupted)).output, /is not empty/)
   })
