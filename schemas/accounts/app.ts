@@ -33,7 +33,8 @@ const appScopesField = Type.Array(
 
 const redirectUrisField = Type.Array(urlField('Redirect URI', 'https://app.example.org/callback'), {
   maxItems: 20,
-  description: 'URLs to which the app is sent back: https, an own scheme, or http on this machine',
+  description:
+    'URLs to which the app is sent back: https, an own scheme, or http on this machine. The port of 127.0.0.1 and [::1] is free',
 })
 
 /** A public key of an app. */

@@ -85,6 +85,28 @@ describe('the authorization of apps', () => {
     }
   })
 
+  it('sends a program to any port of its own computer, and only there', async () => {
+    const redirectUris = [
+      'http://127.0.0.1/callback',
+      'http://[::1]:3000/callback',
+      'http://localhost:3000/x',
+    ]
+    const program = await createSmartApp(SCOPES, { redirectUris })
+    for (const redirectUri of ['http://127.0.0.1:51004/callback', 'http://[::1]/callback'])
+      await authorizeApp(patient, { ...program, redirectUri }, SCOPES.join(' '), patient.ehrId)
+    for (const redirect_uri of [
+      'http://127.0.0.1:51004/other',
+      'http://127.0.0.1:99999/callback',
+      'http://127.0.0.1:80@evil.example.org/callback',
+      'http://127.0.0.2:51004/callback',
+      'https://127.0.0.1:51004/callback',
+      'http://localhost:51004/x',
+    ])
+      assert.match(assertStatus(await startWith({ redirect_uri }, program)), /not registered/, redirect_uri)
+    const web = { redirect_uri: app.redirectUri.replace('org/', 'org:8443/') }
+    assert.match(assertStatus(await startWith(web)), /not registered/)
+  })
+
   it('tells the app what is wrong with its request, and gives back the state', async () => {
     for (const [change, error] of [
       [{ response_type: 'token' }, 'unsupported_response_type'],

@@ -20,6 +20,7 @@ import {
   type AppRequestLogin,
   CODE_LIFETIME_MS,
 } from './app-authorizations.ts'
+import { hasRedirectUri } from './app-rules.ts'
 import { reduceResourceScopes, reduceScopes, resourceScopesOf } from './app-scopes.ts'
 import { appsOf, type RegisteredApps } from './registered-apps.ts'
 
@@ -179,7 +180,7 @@ export class AppGrants {
       !redeemedCode.isReused &&
       redeemedCode.appId === app.id &&
       redeemedCode.redirectUri === redirectUri &&
-      app.redirectUris?.includes(redirectUri) &&
+      hasRedirectUri(app, redirectUri) &&
       redeemedCode.validUntil > clock() &&
       fitsChallenge(verifier, redeemedCode.challenge)
     const grant = fits ? await this.#grants.findOne({ _id: redeemedCode.sid }) : null

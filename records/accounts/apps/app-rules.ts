@@ -141,6 +141,15 @@ export function requireValidApp(app: AppCreate): void {
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
 }
 
+const FREE_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=\/|\?|$)/
+const withoutFreePort = (uri: string): string => uri.replace(FREE_PORT, '$1')
+
+/** Whether an app may receive codes at a URI. On the machine of the person it may listen at any port (RFC 8252, 7.3). */
+export const hasRedirectUri = (
+  { redirectUris = [] }: Pick<AppCreate, 'redirectUris'>,
+  uri: string,
+): boolean => redirectUris.some((one) => withoutFreePort(one) === withoutFreePort(uri)) && URL.canParse(uri)
+
 /** The origins of pages from which the app runs in browsers. */
 export const originsOf = ({ redirectUris = [] }: Pick<AppCreate, 'redirectUris'>): string[] => [
   ...new Set(

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { AppRequest, AppRequestLogin } from '../../../../records/accounts/apps/app-authorizations.ts'
+import { hasRedirectUri } from '../../../../records/accounts/apps/app-rules.ts'
 import { needsPatient, resourceScopesOf } from '../../../../records/accounts/apps/app-scopes.ts'
 import type { FhirResource } from '../../../../records/fhir/mapping.ts'
 import type { Caller } from '../../../../records/store/documents/caller.ts'
@@ -159,7 +160,7 @@ export const authorizationPages = [
       const request = await appAuthorizations.take(secret)
       const app = request && (await apps.find(request.appId))
       // An administrator may have removed the app or the URL meanwhile.
-      if (!request || !app?.redirectUris?.includes(request.redirectUri))
+      if (!request || !app || !hasRedirectUri(app, request.redirectUri))
         return renderNotice(await createPageView(lang, context), 'authorizeExpired')
       const { redirectUri, state, patient: patientId = patient } = request
       const respond = (parameters: Readonly<Record<string, string>>) =>

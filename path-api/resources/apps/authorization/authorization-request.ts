@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { AppRequest } from '../../../../records/accounts/apps/app-authorizations.ts'
+import { hasRedirectUri } from '../../../../records/accounts/apps/app-rules.ts'
 import { isSystemScope, reduceScopes } from '../../../../records/accounts/apps/app-scopes.ts'
 import type { RegisteredApps } from '../../../../records/accounts/apps/registered-apps.ts'
 import type { App } from '../../../../schemas/accounts/app.ts'
@@ -102,7 +103,7 @@ export async function checkAuthorizationRequest(
 ): Promise<CheckedRequest> {
   const { client_id = '', redirect_uri: redirectUri = '', scope = '', state, nonce } = parameters
   const app = await apps.find(client_id)
-  if (!app?.redirectUris?.includes(redirectUri)) return undefined
+  if (!app || !hasRedirectUri(app, redirectUri)) return undefined
   // System scopes are for services that act without a person.
   const scopes = reduceScopes(scope, app.scopes).filter((one) => !isSystemScope(one))
   const names = Object.keys(authorizationFields)
