@@ -128,6 +128,7 @@ describe('bundles in FHIR', () => {
       { resourceType: 'Parameters', parameter: [] },
       { resourceType: 'Binary', data: base64([1, { op: 'add', path: 5 }]) },
       { resourceType: 'Binary', data: base64([{ op: 'merge', from: '/title', path: '/description' }]) },
+      { resourceType: 'Binary', data: base64([{ op: 'add', path: '/note', value: { toString: 1 } }]) },
       { resourceType: 'Binary', data: base64(Array(1001).fill({ op: 'remove', path: '/note' })) },
     ]) {
       const request = { method: 'PATCH', url: 'CarePlan/unknown123' }

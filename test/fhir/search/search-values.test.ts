@@ -26,6 +26,7 @@ describe('the values of a search in FHIR', () => {
       title: 'Walk',
       start: '2026-03-01T08:30:00Z',
     })
+    assertStatus(await patient.call('POST', 'medication', { name: 'Former', end: '2026-01-15' }), 201)
   })
   const count = async (query: string) =>
     idsIn(await readFhir(patient, `${query}${query.includes('?') ? '&' : '?'}patient=${patient.ehrId}`))
@@ -43,6 +44,11 @@ describe('the values of a search in FHIR', () => {
       ['CarePlan?status=http://hl7.org/fhir/request-status|active', 1],
       ['Observation?value-quantity=70|http://unitsofmeasure.org|kg', 1],
       ['Observation?value-quantity=70|http://example.org/units|kg', 0],
+      ['Observation?value-quantity=ap75', 2],
+      ['Observation?value-quantity=ap60', 0],
+      ['Observation?code:not=29463-7,8480-6', 0],
+      ['MedicationStatement?effective=lt2026-01-10', 1],
+      ['MedicationStatement?effective=gt2026-01-15', 0],
       ['Observation?_profile=http://hl7.org/fhir/StructureDefinition/bodyweight', 2],
       ['Observation?_profile=http://hl7.org/fhir/StructureDefinition/bp', 0],
       ['Observation?patient:missing=false', 2],
@@ -69,6 +75,7 @@ describe('the values of a search in FHIR', () => {
       ['Observation?patient:missing=perhaps', 'patient:missing'],
       ['Observation?code:in=http://example.org/set', 'code:in'],
       ['Observation?code:text=weight', 'code:text'],
+      ['Condition?code:not=http://snomed.info/sct|', 'code'],
     ] as const) {
       const answer = await callFhir(patient, 'GET', path)
       assert.equal(answer.status, 400, path)
