@@ -311,6 +311,8 @@ describe('AQL', () => {
       await other.call('POST', path, createPressuresComposition(template, observation, [[150]])),
       201,
     )
+    assert.deepEqual(await rowsOf(other, `SELECT DISTINCT o/name/value ${from} LIMIT 5 OFFSET 1`), [])
+    assert.deepEqual(await rowsOf(other, `SELECT COUNT(*) ${from} WHERE NOT ${SYSTOLIC} < 'text'`), [[4]])
     assert.deepEqual(await rowsOf(other, `SELECT ${diastolic} AS d ${from} ORDER BY d DESC`), [
       [null],
       [90],
