@@ -368,6 +368,8 @@ describe('compositions', () => {
     const one = await patient.call('POST', pathOf('/json'), composition, key)
     const other = await patient.call('POST', pathOf('/json'), composition, key)
     assert.equal(assertStatus(one, 201).uid, assertStatus(other, 201).uid)
+    const elsewhere = await patient.call('POST', pathOf('/json?carePlanId=unknown123'), composition, key)
+    assertProblem(elsewhere, 422, 'idempotency-key-reused')
   })
 
   it('have one UUID, in capitals or in small letters', async () => {
