@@ -112,7 +112,11 @@ describe('EHRs', () => {
       const nurse = await createPerson()
       await addParticipant(planId, nurse, 'write')
       const before = assertStatus(await nurse.call('GET', path))
+      const gone = `careplan/${await createPlan(owner)}`
+      assertStatus(await owner.call('DELETE', gone), 204)
+      assertStatus(await owner.call('GET', `${gone}/history`))
       assertStatus(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
+      assertProblem(await owner.call('GET', `${gone}/history`), 404, 'not-found')
       for (const person of [owner, nurse, stranger, admin]) {
         assertProblem(await person.call('GET', path), 404, 'not-found')
         assertProblem(await person.call('GET', `/ehr/${owner.ehrId}/careplan`), 404, 'not-found')
