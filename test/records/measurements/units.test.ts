@@ -3,7 +3,13 @@ import fc from 'fast-check'
 import { temperature } from '../../../records/measurements/kinds/body-temperature.ts'
 import { diastolic, height, systolic, weight } from '../../../records/measurements/quantities/quantities.ts'
 import { quantityViolations } from '../../../records/measurements/quantities/quantity.ts'
-import { convertUnit, isUnitOf, omhUnitOf, unitNames } from '../../../schemas/measurements/units.ts'
+import {
+  convertUnit,
+  isUnitOf,
+  omhUnitOf,
+  roundKeepingDigits,
+  unitNames,
+} from '../../../schemas/measurements/units.ts'
 import { readCorpusFile } from '../../harness/corpus.ts'
 
 interface Vectors {
@@ -63,6 +69,14 @@ describe('units', () => {
       fc.property(unitPair, number, number, ([from, to], a, b) => {
         assert.equal(convertUnit(a, from, to) < convertUnit(b, from, to), a < b)
       }),
+    )
+  })
+
+  it('keep the digits of small values', () => {
+    const values = [0.00012345, 0.012345, 1.2345, 123.45, 0, -0.00012345]
+    assert.deepEqual(
+      values.map((value) => roundKeepingDigits(value, 2)),
+      [0.00012, 0.012, 1.23, 123.45, 0, -0.00012],
     )
   })
 
