@@ -357,6 +357,19 @@ describe('a helper', () => {
     assert.equal(new Set(ids).size, 2)
   })
 
+  it('uses up a limit of requests of its own, not that of the person', async () => {
+    const [person, other] = await Promise.all([createPatient(), createPerson()])
+    await createHelper(person, other, ['READ'])
+    const acting = await actFor(person, other)
+    const leftFor = async (who: Person): Promise<number> => {
+      const { headers } = await who.call('GET', `/ehr/${person.ehrId}/careplan`)
+      return Number(/^"account";r=(\d+);/.exec(headers.get('ratelimit') ?? '')?.[1])
+    }
+    const before = await leftFor(person)
+    assert.equal((await leftFor(acting)) - (await leftFor(acting)), 1)
+    assert.equal(await leftFor(person), before - 1)
+  })
+
   it('uses up limits of streams and live queries of its own, not those of the person', async () => {
     const [person, other] = await Promise.all([createPatient(), createPerson()])
     await createHelper(person, other, ['READ'])
