@@ -28,10 +28,14 @@ describe('attack: searching for data of a deleted account', () => {
       .find({ _p_user: `_User$${mvUid}` })
       .toArray()
     assert.equal(sids.length, 1)
+    assertStatus(await leaver.call('PUT', `/auth/account/${mvUid}`, { name: 'Anna' }))
+    const ofAccount = { _id: { $gte: `_User/${mvUid}/`, $lt: `_User/${mvUid}0` }, action: { $ne: 'delete' } }
+    assert.ok((await countIn('history.changes', ofAccount)) > 0)
 
     await deleteAccount(leaver).expect(200)
     const left: [collection: string, filter: object][] = [
       ['_User', { _id: mvUid }],
+      ['history.changes', ofAccount],
       ['_Session', { _p_user: `_User$${mvUid}` }],
       ['auth.refresh_tokens', { sid: { $in: sids.map(({ _id }) => _id) } }],
       ['auth.email_changes', { _id: mvUid }],
