@@ -88,6 +88,25 @@ describe('AQL', () => {
     assert.deepEqual(await rowsOf(other, q), [[name], [name]])
   })
 
+  it('orders by a second path as many rows as are equal by the first', async () => {
+    const other = await createPatient()
+    const carePlanId = await createPlan(other)
+    const items = Array.from({ length: 60 }, (_, i) => ({
+      kind: 'bloodpressure',
+      carePlanId,
+      timestamp: '2026-03-01T08:30:00Z',
+      systolic: 150,
+      systolicUnit: 'mm[Hg]',
+      diastolic: 140 - i,
+      diastolicUnit: 'mm[Hg]',
+    }))
+    assertStatus(await other.call('POST', 'procedure/batch', { items }))
+    const diastolic = 'o/data[at0001]/events[at0006]/data[at0003]/items[at0005]/value/magnitude'
+    const from = 'FROM COMPOSITION c CONTAINS OBSERVATION o[openEHR-EHR-OBSERVATION.blood_pressure.v2]'
+    const q = `SELECT ${diastolic} AS d ${from} ORDER BY c/context/start_time, d LIMIT 2`
+    assert.deepEqual(await rowsOf(other, q), [[81], [82]])
+  })
+
   it('does not distinguish upper and lower case in variables and aliases', async () => {
     const q = `SELECT C/uid/value, ${SYSTOLIC} AS Systolic FROM EHR e CONTAINS COMPOSITION c CONTAINS ${OBSERVATION} WHERE E/ehr_id/value = '${patient.ehrId}' ORDER BY SYSTOLIC DESC`
     assert.deepEqual((await rowsOf(patient, q))[0], [uids[2], 185])
