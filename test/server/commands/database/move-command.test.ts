@@ -72,15 +72,23 @@ describe('npm run move', function suite() {
     const unfinished = /A move into this database is not finished\. Run the command move again/
     assert.match(await findStartRefusal(env), unfinished)
     assert.match((await runCommand(runAuditCommand, ['verify'], env)).output, unfinished)
+    const marks = db.collection('copy.underway')
+    const mark = await marks.findOne()
+    await marks.updateOne({}, { $set: { of: 'another' } })
+    assert.match((await run()).output, /a copy of another database/)
+    await marks.updateOne({}, { $set: { of: mark?.of } })
     sampleInserts.length = 0
     proxy.findFault = (command) => void count(command)
+    await db.collection('Samples').updateOne({}, { $set: { isChanged: true } })
+    assert.match((await run()).output, /The collection Samples differs in the target/)
+    await db.collection('Samples').deleteOne({ isChanged: true })
     // Without --to no other user of the machine can read a password of the address.
     const { code, output } = await runCommandProcess(['move'], { DATA_DIR: dataDir, MONGODB_URI: to() })
     assert.equal(code, 0, output)
     assert.match(output, /^Samples: 2500 documents, digest [0-9a-f]{64}$/m)
     assert.deepEqual(
       sampleInserts.map(({ documents }) => documents.length),
-      [1000, 500],
+      [1000, 500, 1],
     )
     assert.equal(await db.collection('_User').countDocuments({ email: EMAIL }), 1)
     await assertSameIndexes()
