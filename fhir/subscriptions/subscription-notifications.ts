@@ -54,9 +54,18 @@ export class SubscriptionNotifications {
     return notificationOf(await this.#read(caller, id, 'query-event', { from, to }))
   }
 
-  /** The first notification in a stream. @throws NotFound */
-  async handshake(caller: Caller, id: string): Promise<FhirResource> {
-    return notificationOf(await this.#read(caller, id, 'handshake', { from: 1, to: 0 }))
+  /**
+   * The first notification in a stream, which continues after a number: at most that of the last event, since a restored
+   * database has fewer events than its clients.
+   * @throws NotFound
+   */
+  async handshake(
+    caller: Caller,
+    id: string,
+    after: number,
+  ): Promise<{ bundle: FhirResource; last: number }> {
+    const read = await this.#read(caller, id, 'handshake', { from: 1, to: 0 })
+    return { bundle: notificationOf(read), last: Math.min(after, read.count) }
   }
 
   /** The next events after a number. @throws NotFound */
@@ -95,6 +104,7 @@ export class SubscriptionNotifications {
     const statusId = randomUUID()
     const resource = { resourceType: 'Parameters', id: statusId, parameter }
     return {
+      count,
       events,
       status: { fullUrl: `urn:uuid:${statusId}`, resource, url: `${url}/$status` },
       changes: events.flatMap(({ focus }) => (focus ? [versionEntry(this.#base, focus)] : [])),

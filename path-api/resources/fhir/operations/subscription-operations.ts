@@ -50,7 +50,8 @@ async function streamEvents(id: string, context: Context<'account'>) {
   const { caller, principal, lastEventId = '', subscriptions, fhirNotifications } = context
   const topic = await fhirNotifications.topicOf(caller, id)
   const events = new EventStreamWriter()
-  let last = parsePosition(lastEventId)?.batch ?? 0
+  const handshake = await fhirNotifications.handshake(caller, id, parsePosition(lastEventId)?.batch ?? 0)
+  let { last } = handshake
   const pump = createPump(
     async (currentCaller) => {
       while (!events.destroyed) {
@@ -63,7 +64,7 @@ async function streamEvents(id: string, context: Context<'account'>) {
     },
     () => events.finish(),
   )
-  events.sendEvent('notification', await fhirNotifications.handshake(caller, id), eventIdOf(last))
+  events.sendEvent('notification', handshake.bundle, eventIdOf(last))
   const { sessionId: sid, validUntil: until } = principal
   const unsubscribe = await subscriptions.subscribe({ caller, sid, until }, topic, {
     onChange: (_, currentCaller) => pump(currentCaller),
