@@ -45,7 +45,7 @@ export interface ChangeListener {
   onEnd(): void
 }
 
-/** Maximum number of subscriptions on one instance: per account, and in total. */
+/** Maximum number of subscriptions on one instance: per account, and per app to which it gave access; and in total. */
 const MAX_SUBSCRIPTIONS_PER_USER = 20
 const MAX_SUBSCRIPTIONS = 5_000
 /** Maximum backlog of a subscription; a slower subscriber is disconnected. */
@@ -85,8 +85,8 @@ export class Subscriptions {
     topic: SubscriptionTopic,
     listener: ChangeListener,
   ): Promise<() => void> {
-    const { userId } = authorOf(subscriber.caller)
-    const subscriptionCount = [...this.#open].filter((one) => one.authorId === userId).length
+    const holder = holderOf(subscriber.caller)
+    const subscriptionCount = [...this.#open].filter((one) => one.holder === holder).length
     if (subscriptionCount >= MAX_SUBSCRIPTIONS_PER_USER || this.#open.size >= MAX_SUBSCRIPTIONS)
       throw new ServiceError('TooManyRequests', {
         retryAfter: 60,
@@ -122,6 +122,9 @@ export class Subscriptions {
   }
 }
 
+/** Whose subscriptions are counted together: an app must not use up those of its user. */
+const holderOf = (caller: Caller): string => `${authorOf(caller).userId} ${caller.app?.id ?? ''}`
+
 class Subscription implements FeedSubscriber {
   readonly #topic: SubscriptionTopic
   readonly #listener: ChangeListener
@@ -152,8 +155,8 @@ class Subscription implements FeedSubscriber {
     this.#auditLog = subscriptionAudit.open()
   }
 
-  get authorId(): string {
-    return authorOf(this.#caller).userId
+  get holder(): string {
+    return holderOf(this.#caller)
   }
 
   concerns(change: ChangedRecord): boolean {

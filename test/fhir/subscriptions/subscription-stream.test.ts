@@ -86,6 +86,14 @@ describe('the events of a subscription in FHIR', function () {
     ])
   })
 
+  it('are sent to a client that has seen a number which a restored database does not have yet', async () => {
+    const id = await createSubscription(patient, weights())
+    await weigh()
+    const source = await follow(patient, id, { after: '500-0' })
+    const focus = await weigh()
+    assert.deepEqual(await next(source, 1), [[2, focus]])
+  })
+
   it('are the same on each instance, also while both are asked', async () => {
     const id = await createSubscription(patient, weights())
     const sources = [await follow(patient, id), await follow(patient, id, { url: neighbour.url })] as const
@@ -223,6 +231,18 @@ describe('the events of a subscription in FHIR', function () {
       for (const { id: admissionId } of items)
         assertStatus(await nurse.call('DELETE', `/auth/admitted-app/${admissionId}`), 204)
       await source.ended()
+    })
+
+    it('have 20 streams of their own, and leave those of the user', async () => {
+      const grant = await authorizeApp(patient, await createSmartApp(SCOPES), SCOPES.join(' '), patient.ehrId)
+      const { id } = assertStatus(
+        await call(grant, 'POST', 'Subscription', subscriptionOf('Observation')),
+        201,
+      )
+      const asApp = { ...patient, authToken: grant.tokens.access_token }
+      for (let i = 0; i < 20; i++) await follow(asApp, id)
+      assertStatus(await call(grant, 'GET', `events/${id}`), 429)
+      await follow(patient, await createSubscription(patient, weights()))
     })
 
     it('need the scopes of the subscription and of what it looks for', async () => {
