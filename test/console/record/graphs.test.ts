@@ -106,6 +106,10 @@ describe('the graphs of the console', () => {
     assert.match((await page.locator('figure').textContent()) ?? '', /Lowest 36\.95, highest 36\.98/)
   })
 
+  it('have their unit at the axis', async () => {
+    assert.ok((await readDrawn(page)).some(({ text }) => text === '°C'))
+  })
+
   it('show a value that is ahead of the clock', async () => {
     assert.match((await page.locator('figure').textContent()) ?? '', /4 values/)
   })

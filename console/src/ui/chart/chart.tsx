@@ -101,8 +101,9 @@ function Summary({ series, unit }: Pick<ChartProps, 'series' | 'unit'>) {
   })
 }
 
-const plotOptions = (series: readonly PlotSeries[]): PlotOptions => ({
+const plotOptions = (series: readonly PlotSeries[], unit: string): PlotOptions => ({
   series,
+  unit,
   areas: (series[0]?.bands ?? []).map((band) => ({
     ...band,
     label: bandName(band.code, band.label),
@@ -122,7 +123,7 @@ function Graph({ title, unit, series, visibleSeries, from, to }: GraphProps) {
     async function draw() {
       const { createPlot } = await plotModule
       if (target.current && plot.current?.series !== series) {
-        const next = await createPlot(target.current, plotOptions(series))
+        const next = await createPlot(target.current, plotOptions(series, unit))
         if (isGone) return next.destroy()
         plot.current?.destroy()
         plot.current = next
@@ -133,7 +134,7 @@ function Graph({ title, unit, series, visibleSeries, from, to }: GraphProps) {
     return () => {
       isGone = true
     }
-  }, [series, from, to])
+  }, [series, unit, from, to])
   useEffect(() => () => plot.current?.destroy(), [])
   return (
     <>

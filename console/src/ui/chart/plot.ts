@@ -19,6 +19,8 @@ interface PlotArea {
 export interface PlotOptions {
   series: readonly PlotSeries[]
   areas: readonly PlotArea[]
+  /** Stands above the axis of values. */
+  unit: string
   /** Formats the times and numbers of the axes. Times are `stepMs` apart. */
   formatTime: (ms: number, stepMs: number) => string
   /** @param digits after the decimal point at most */
@@ -40,13 +42,17 @@ const DASHES = [[], [8, 4], [2, 4], [12, 4, 2, 4]]
 const HEIGHT_PX = 220
 /** One line of text below its ticks. */
 const TIME_AXIS_PX = 30
+/** One line of text above the graph. */
+const UNIT_PX = 20
+/** From the edge of the graph to its lines, in places without an axis. */
+const EDGE_PX = 8
 /** So faint that lines keep a contrast of 3 to 1 before them, in both themes. */
 const AREA_FILLS = {
   good: 'rgba(0, 158, 115, 0.1)',
   warn: 'rgba(230, 159, 0, 0.1)',
   bad: 'rgba(213, 94, 0, 0.13)',
 }
-const AREA_FONT_PX = 11
+const FONT_PX = 11
 
 const drawLine = UPlot.paths.linear?.()
 
@@ -89,7 +95,7 @@ function drawAreas({ ctx, bbox, scales, valToPos }: UPlot, areas: readonly PlotA
   const place = (value: number | null, open: number) =>
     value === null ? open : Math.min(bottom, Math.max(bbox.top, valToPos(value, 'y', true)))
   ctx.save()
-  ctx.font = `${AREA_FONT_PX * scale}px sans-serif`
+  ctx.font = `${FONT_PX * scale}px sans-serif`
   ctx.textBaseline = 'top'
   // The axes have changed the alignment.
   ctx.textAlign = 'left'
@@ -101,8 +107,20 @@ function drawAreas({ ctx, bbox, scales, valToPos }: UPlot, areas: readonly PlotA
     ctx.fillStyle = text
     // The line tells neighbours of the same colour apart.
     if (high > bbox.top) ctx.fillRect(bbox.left, high, bbox.width, scale)
-    if (low - high > (AREA_FONT_PX + 4) * scale) ctx.fillText(label, bbox.left + 4 * scale, high + 3 * scale)
+    if (low - high > (FONT_PX + 4) * scale) ctx.fillText(label, bbox.left + 4 * scale, high + 3 * scale)
   }
+  ctx.restore()
+}
+
+/** Writes the unit above the axis of values. */
+function drawUnit({ ctx, bbox }: UPlot, unit: string, text: string): void {
+  const scale = devicePixelRatio
+  ctx.save()
+  ctx.font = `${FONT_PX * scale}px sans-serif`
+  ctx.textBaseline = 'top'
+  ctx.textAlign = 'left'
+  ctx.fillStyle = text
+  ctx.fillText(unit, 0, bbox.top - UNIT_PX * scale)
   ctx.restore()
 }
 
@@ -185,7 +203,7 @@ function createUPlot(options: UPlot.Options): { plot: UPlot; start: () => void }
  * its own, and so is the first drawing of each line.
  */
 export async function createPlot(target: HTMLElement, options: PlotOptions): Promise<Plot> {
-  const { series, areas } = options
+  const { series, areas, unit } = options
   await nextTask()
   const colour = createTextColour(target)
   const width = target.clientWidth
@@ -200,7 +218,11 @@ export async function createPlot(target: HTMLElement, options: PlotOptions): Pro
     ...sizeOf(width),
     ms: 1,
     legend: { show: false },
-    hooks: { drawClear: [(one) => drawAreas(one, areas, colour.current())] },
+    padding: [UNIT_PX, EDGE_PX, 0, 0],
+    hooks: {
+      drawClear: [(one) => drawAreas(one, areas, colour.current())],
+      drawAxes: [(one) => drawUnit(one, unit, colour.current())],
+    },
     axes: createAxes(colour.current, options),
     series: [{}, ...series.map((one, at) => ({ ...seriesOptions(one, at), paths }))],
   })
