@@ -134,6 +134,13 @@ describe('attack: find out values by queries that leave no trace', () => {
       assert.deepEqual(await tracesOf(() => read(`/data/${owner.mvUid}/measurement${query}`)), entries)
   })
 
+  it('leaves an entry without an EHR when the caller may read none', async () => {
+    const nobody = await createPatient()
+    assertStatus(await nobody.call('DELETE', `/med/ehr/${nobody.ehrId}`), 204)
+    const ask = () => nobody.call('POST', '/med/aql', { q: pressures('COUNT(*)', 0) })
+    assert.deepEqual(await tracesOfPerson(nobody, ask), ['null query done'])
+  })
+
   it('leaves a refused entry for an EHR that the caller may not read', async () => {
     const other = await createPatient()
     const pressureQuery = pressures(SYSTOLIC, 0, `AND e/ehr_id/value = '${other.ehrId}'`)
