@@ -331,6 +331,7 @@ describe('AQL', () => {
       201,
     )
     assert.deepEqual(await rowsOf(other, `SELECT DISTINCT o/name/value ${from} LIMIT 5 OFFSET 1`), [])
+    assert.deepEqual(await rowsOf(other, `SELECT COUNT(*) ${from} WHERE ${diastolic} != 80`), [[1]])
     assert.deepEqual(await rowsOf(other, `SELECT COUNT(*) ${from} WHERE NOT ${SYSTOLIC} < 'text'`), [[4]])
     assert.deepEqual(await rowsOf(other, `SELECT ${diastolic} AS d ${from} ORDER BY d DESC`), [
       [null],
