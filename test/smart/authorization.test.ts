@@ -270,6 +270,18 @@ describe('the authorization of apps', () => {
     assertStatus(await withToken(access_token)('GET', path), 401)
   })
 
+  it('exchanges a code within a minute', async () => {
+    const ownApp = await createSmartApp(SCOPES)
+    const verifier = newVerifier()
+    const page = await openRequest(patient, authorizationOf(ownApp, SCOPES.join(' '), verifier))
+    const code = (await decide(page, 'admit', patient.ehrId)).get('code') ?? ''
+    const codes = service.db.collection('auth.app_codes')
+    const stored = await codes.findOne({ appId: ownApp.id })
+    assert.ok(stored && stored.validUntil.getTime() - Date.now() <= 60_000)
+    await codes.updateOne({ appId: ownApp.id }, { $set: { validUntil: new Date() } })
+    assert.equal((await redeemCode(ownApp, code, verifier)).body.error, 'invalid_grant')
+  })
+
   const moveApp = async ({ id, admin }: SmartApp) => {
     const registration = assertStatus(await admin.call('GET', `/auth/app/${id}`))
     const { id: _, createdAt: __, ...fields } = registration
