@@ -28,6 +28,8 @@ export interface CommandContext {
   /** The session and transaction that own the command's cursors. */
   owner: string | undefined
   inTransaction: boolean
+  /** Ends the transaction; undefined outside one. */
+  abortTransaction?: () => void
   /** A retryable write, and whether this is a retry. */
   retryable?: { write: WriteId; isRetry: boolean }
   connectionId: number

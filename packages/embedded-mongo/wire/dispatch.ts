@@ -169,17 +169,18 @@ export class Dispatcher {
       : engine.transactions.active(id, number)
     transaction.connectionId = context.connectionId
     transaction.usedAt = Date.now()
-    try {
-      return await command.run({
-        ...context,
-        ...insideOf(engine, context, transaction),
-        owner: transactionOwner(id, number),
-      })
-    } catch (error) {
+    const owner = transactionOwner(id, number)
+    const abortTransaction = () => {
       // A command cannot read the snapshot of a transaction that has ended meanwhile.
       checkActive(transaction)
       engine.transactions.abort(transaction)
-      engine.cursors.killOwned(transactionOwner(id, number))
+      engine.cursors.killOwned(owner)
+    }
+    try {
+      const inside = insideOf(engine, context, transaction)
+      return await command.run({ ...context, ...inside, owner, abortTransaction })
+    } catch (error) {
+      abortTransaction()
       throw error
     }
   }

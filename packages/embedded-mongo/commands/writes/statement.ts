@@ -195,7 +195,7 @@ type RunStatement = (view: WritableView, index: number) => StatementResult | und
 
 /**
  * Runs the statements of a batch, as many in one job as fit into a time slice. The first error ends an
- * ordered batch.
+ * ordered batch, and any batch of a transaction, with the transaction.
  */
 export const runBatch = async (
   context: CommandContext,
@@ -203,18 +203,19 @@ export const runBatch = async (
   runOne: RunStatement,
   runSlowly: (index: number) => Promise<StatementResult>,
 ): Promise<Outcome[]> => {
-  const isOrdered = context.command.ordered !== false
+  const endsAtError = context.inTransaction || context.command.ordered !== false
   const outcomes: Outcome[] = []
-  const hasFailed = () => isOrdered && outcomes.some(({ error }) => error)
+  const hasFailed = () => endsAtError && outcomes.some(({ error }) => error)
   while (outcomes.length < count && !hasFailed()) {
     const from = outcomes.length
     const newOutcomes = await context.write((view) =>
-      runInOneJob(context, view, from, count, runOne, isOrdered),
+      runInOneJob(context, view, from, count, runOne, endsAtError),
     )
-    if (newOutcomes.length === 0) newOutcomes.push(await toOutcome(context, from, () => runSlowly(from)))
+    if (newOutcomes.length === 0) newOutcomes.push(await toOutcome(from, () => runSlowly(from)))
     outcomes.push(...newOutcomes)
     if (outcomes.length < count) await context.timer.pause()
   }
+  if (hasFailed()) context.abortTransaction?.()
   return outcomes
 }
 
@@ -224,7 +225,7 @@ const runInOneJob = (
   from: number,
   count: number,
   runOne: RunStatement,
-  isOrdered: boolean,
+  endsAtError: boolean,
 ): Outcome[] => {
   const outcomes: Outcome[] = []
   for (let index = from; index < count; index++) {
@@ -235,8 +236,8 @@ const runInOneJob = (
       if (!result) break
       outcomes.push({ index, result, ...(before && { isRepeat: true }) })
     } catch (error) {
-      outcomes.push({ index, error: statementFault(context, error) })
-      if (isOrdered) break
+      outcomes.push({ index, error: statementFault(error) })
+      if (endsAtError) break
     }
   }
   const newResults = outcomes.map(({ result, isRepeat }) => (isRepeat ? undefined : result))
@@ -244,26 +245,22 @@ const runInOneJob = (
   return outcomes
 }
 
-const toOutcome = async (
-  context: CommandContext,
-  index: number,
-  run: () => Promise<StatementResult>,
-): Promise<Outcome> => {
+const toOutcome = async (index: number, run: () => Promise<StatementResult>): Promise<Outcome> => {
   try {
     return { index, result: await run() }
   } catch (error) {
-    return { index, error: statementFault(context, error) }
+    return { index, error: statementFault(error) }
   }
 }
 
 /**
- * Throws an error that ends the whole command or begins the job again: any error in a transaction, a block by a
- * claim, a missing collection, or an expired time limit. Returns any other error, which concerns only the statement.
+ * Throws an error that ends the whole command or begins the job again: a block by a claim, a missing collection, an
+ * expired time limit, or an error after which the transaction can run again. Returns any other error, which concerns
+ * only the statement.
  */
-const statementFault = (context: CommandContext, error: unknown): CommandError => {
-  const isRepeated = error instanceof BlockedByTransaction || error instanceof MissingCollection
-  if (context.inTransaction || isRepeated) throw error
+const statementFault = (error: unknown): CommandError => {
+  if (error instanceof BlockedByTransaction || error instanceof MissingCollection) throw error
   const fault = toCommandError(error)
-  if (fault.code === 50) throw fault
+  if (fault.code === 50 || fault.extra.errorLabels) throw fault
   return fault
 }

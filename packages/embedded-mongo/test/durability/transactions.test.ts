@@ -173,6 +173,20 @@ describe('transactions', () => {
     assert.equal(await balance(2), 100)
   })
 
+  it('report a failed statement as outside, and carry out no other one', async () => {
+    const documents = [{ _id: 1 }, { _id: 3 }]
+    for (const ordered of [true, false]) {
+      const session = begin()
+      const reply = await engine.db.command({ insert: 'accounts', documents, ordered }, { session })
+      assert.deepEqual(
+        [reply.ok, reply.n, reply.writeErrors.length, reply.writeErrors[0].code],
+        [1, 0, 1, 11000],
+      )
+      await assert.rejects(accounts.findOne({ _id: 2 }, { session }), { code: 251 })
+    }
+    assert.equal(await accounts.countDocuments(), 2)
+  })
+
   it('make a writer outside wait until they end', async () => {
     const session = begin()
     await add(1, 1, session)

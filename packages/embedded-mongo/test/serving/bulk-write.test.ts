@@ -96,6 +96,26 @@ describe('bulkWrite', () => {
     await Promise.all([first.endSession(), second.endSession()])
   })
 
+  it('ends its transaction at a duplicate key, which its reply names like one outside', async () => {
+    for (const ordered of [true, false]) {
+      const session = engine.client.startSession()
+      session.startTransaction()
+      const repeated = castModels([
+        { namespace: inNamespace('b'), name: 'insertOne', document: { _id: 'x' } },
+        { namespace: inNamespace('a'), name: 'insertOne', document: { _id: 1 } },
+        { namespace: inNamespace('b'), name: 'insertOne', document: { _id: 'y' } },
+      ])
+      const error = await engine.client
+        .bulkWrite(repeated, { session, ordered })
+        .catch((one: unknown) => one as MongoClientBulkWriteError)
+      assert.ok(error instanceof MongoClientBulkWriteError)
+      assert.deepEqual([[...error.writeErrors.keys()], error.writeErrors.get(1)?.code], [[1], 11_000])
+      await assert.rejects(session.commitTransaction(), { code: 251 })
+      await session.endSession()
+    }
+    assert.deepEqual(await all('b'), [])
+  })
+
   it('refuses several databases, unknown operations and other databases than admin', async () => {
     const send = (command: object, db = 'admin') =>
       engine.client.db(db).command({ bulkWrite: 1, nsInfo: [{ ns: inNamespace('a') }], ...command })
