@@ -8,6 +8,7 @@ import {
 } from '@health-record-service/embedded-mongo'
 import type { Db } from 'mongodb'
 import { newerDataError } from '../../records/store/backfill/backfill.ts'
+import { listCollectionNames } from '../../records/store/documents/database.ts'
 import type { Config } from '../config/config.ts'
 import { checkKeys, requireDatabase } from '../keys/key-check.ts'
 import { checkServer, createStartClient } from './client-options.ts'
@@ -55,7 +56,7 @@ export async function openDatabase(config: Config, use: DatabaseUse = {}): Promi
     const storeKeys = await inDatabase(database.uri, async (db) => {
       if (await hasUnfinishedCopy(db))
         throw new Error('A move into this database is not finished. Run the command move again.')
-      if (requiresData && (await db.listCollections({}, { nameOnly: true }).toArray()).length === 0)
+      if (requiresData && (await listCollectionNames(db)).length === 0)
         throw noDataError('There is no data of the service in the database of MONGODB_URI.')
       return check(db, config)
     })
@@ -161,8 +162,7 @@ async function claimDatabase(uri: string, kind: EnvironmentKind, readOnly: boole
   try {
     await checkServer(client)
     const db = client.db()
-    const collections = await db.listCollections({}, { nameOnly: true }).toArray()
-    const empty = collections.every(({ name }) => name === 'environment')
+    const empty = (await listCollectionNames(db)).every((name) => name === 'environment')
     const environments = db.collection<Environment>('environment')
     const found = readOnly
       ? await environments.findOne({ _id: 'kind' })

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Db } from 'mongodb'
 import { isAuditKey } from '../../records/store/audit/chains/instances.ts'
+import { listCollectionNames } from '../../records/store/documents/database.ts'
 import { type Config, environmentVariableOf } from '../config/config.ts'
 import { type Keys, readStoredKeys, storeKeys } from '../config/stored-keys.ts'
 import { canDecryptSigningKeys, signingKeyEncryption } from './signing-keys.ts'
@@ -49,11 +50,11 @@ export function requireDatabase({ keyFile, newDatabase }: Config, exists: boolea
  * @throws Error a sentence that names the keys or their file, and the remedy
  */
 export async function checkKeys(db: Db, config: Config): Promise<() => void> {
-  const collections = await db.listCollections({}, { nameOnly: true }).toArray()
+  const collections = await listCollectionNames(db)
   requireDatabase(config, collections.length > 0)
   // The database of the other environment is refused for that reason, whatever its keys are.
   if (await isOfOtherKind(db, config)) return () => {}
-  if (config.newDatabase && collections.some(({ name }) => name !== 'environment'))
+  if (config.newDatabase && collections.some((name) => name !== 'environment'))
     throw new Error('--new needs an empty database, but this one contains data. Start without --new.')
   const faults: KeyFault[] = []
   for (const name of dataKeys) {

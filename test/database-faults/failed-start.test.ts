@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Document } from 'mongodb'
+import { type Document, Long } from 'mongodb'
 import { createServingOptions, createStartOptions } from '../../server/database/client-options.ts'
 import { createPatient, createPlan } from '../harness/care/patients.ts'
 import { startFaultyMongoForBlock } from '../harness/faulty-mongo/faulty-mongo.ts'
@@ -45,6 +45,17 @@ describe('a service and its replica set', function suite() {
     )
     assert.equal(createServingOptions(uri).heartbeatFrequencyMS, 500)
     assert.equal(createStartOptions(`${uri}?serverSelectionTimeoutMS=9`).serverSelectionTimeoutMS, undefined)
+  })
+
+  it('starts with a new database whose server has collections of its own in it', async () => {
+    const withProfile = ({ cursor, ...answer }: Document): Document => {
+      const firstBatch = [{ name: 'system.profile', type: 'collection' }, ...cursor.firstBatch]
+      return { ...answer, cursor: { ...cursor, id: Long.ZERO, firstBatch } }
+    }
+    faulty.findFault = (command) => ('listCollections' in command ? { change: withProfile } : undefined)
+    const instance = await startProcess({ MONGODB_URI: `${faulty.uri}/profiled` })
+    await instance.ready
+    await stopProcess(instance)
   })
 
   it('writes to the journals of a majority and reads from the primary, unless the address says otherwise', async () => {

@@ -42,6 +42,12 @@ export async function canRead(
   return (await documentCollection(database, name).findOne(readable, { projection: { _id: 1 } })) !== null
 }
 
+/** The names of the collections, without those that a server adds itself, such as `system.profile`. */
+export async function listCollectionNames(db: Db): Promise<string[]> {
+  const collections = await db.listCollections({}, { nameOnly: true }).toArray()
+  return collections.map(({ name }) => name).filter((name) => !name.startsWith('system.'))
+}
+
 /** A write violated a unique index. */
 export const isDuplicateKeyError = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && error.code === 11_000
