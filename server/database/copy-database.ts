@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { BSON, type Collection, type Db, type Document, type IndexDescriptionInfo } from 'mongodb'
-import { createCollection } from '../../records/store/documents/indexes.ts'
+import { listCollectionNames } from '../../records/store/documents/database.ts'
+import { createCollection, INDEX_BUILD_OPTIONS } from '../../records/store/documents/indexes.ts'
 
 /** Progress of copying one collection. */
 export interface CopyProgress {
@@ -75,8 +76,7 @@ export async function copyDatabase(
 }
 
 async function collectionsOf(db: Db): Promise<string[]> {
-  const found = await db.listCollections({}, { nameOnly: true }).toArray()
-  const names = found.map(({ name }) => name).filter((name) => !name.startsWith('system.'))
+  const names = await listCollectionNames(db)
   return [
     ...names.filter((name) => name !== LAST_COLLECTION).sort(),
     ...names.filter((name) => name === LAST_COLLECTION),
@@ -177,5 +177,5 @@ function withIdFirst(document: Uint8Array): Uint8Array {
 async function copyIndexes(collection: Collection, indexes: readonly IndexDescriptionInfo[]): Promise<void> {
   // Drops fields that the source adds itself.
   const descriptions = indexes.map(({ v: _, ns: __, ...index }: Document) => index)
-  if (descriptions.length > 0) await collection.createIndexes(descriptions as never[])
+  if (descriptions.length > 0) await collection.createIndexes(descriptions as never[], INDEX_BUILD_OPTIONS)
 }

@@ -112,6 +112,17 @@ describe('the records of an earlier version', () => {
       assert.ok(created.includes(replacement), `${created}`)
     })
 
+  it('let a majority finish a build, since another member of the replica set may be down', async () => {
+    await hadOtherwise()
+    const quorums = new Set<unknown>()
+    faulty.findFault = (command) => {
+      if (command.createIndexes === 'Event') quorums.add(command.commitQuorum)
+      return undefined
+    }
+    await begin(first)
+    assert.deepEqual([...quorums], ['majority'])
+  })
+
   it('report once for which index the start waits, and its number of documents', async () => {
     await hadOtherwise()
     const log = createLog(config)

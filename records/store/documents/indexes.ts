@@ -5,6 +5,9 @@ import { type Collection, type Db, type IndexDescription, MongoServerError } fro
 type IndexedCollection = Pick<Collection, 'listIndexes' | 'createIndexes' | 'dropIndex'>
 type NamedIndex = IndexDescription & { name: string }
 
+/** By default a build, and so the start, would wait for a member of the replica set that is down. */
+export const INDEX_BUILD_OPTIONS = { commitQuorum: 'majority' } as const
+
 /** Codes of conflicts with another instance that starts at the same time and changes the same index. */
 const CONCURRENT_CHANGE_CODES = new Set<unknown>([27, 85, 86, 276, 12_587])
 const MAX_RETRIES = 10
@@ -41,7 +44,7 @@ async function syncIndexesOnce(
   // A missing collection has no indexes; creating the first index creates it.
   const present = (await collection.listIndexes().toArray().catch(ignoreErrorCode(26))) ?? []
   if (present.length === 0 && declarations.length > 0) {
-    await collection.createIndexes([...declarations])
+    await collection.createIndexes([...declarations], INDEX_BUILD_OPTIONS)
     return
   }
   // MongoDB also lists an index that another instance is still building. Creating it again waits for that.
@@ -49,7 +52,7 @@ async function syncIndexesOnce(
     const found = present.find((one) => hasNameOfIndex(one.name, index) && isSameIndex(one, index))
     return found ? [{ ...index, name: found.name }] : []
   })
-  if (current.length > 0) await collection.createIndexes(current)
+  if (current.length > 0) await collection.createIndexes(current, INDEX_BUILD_OPTIONS)
   const foreign = present.filter(({ name }) => !declarations.some((index) => hasNameOfIndex(name, index)))
   for (const index of declarations) {
     const versions = present.filter(({ name }) => hasNameOfIndex(name, index))
@@ -101,12 +104,12 @@ async function createOrReplaceIndex(
   others: readonly NamedIndex[],
 ): Promise<void> {
   try {
-    await collection.createIndexes([index])
+    await collection.createIndexes([index], INDEX_BUILD_OPTIONS)
   } catch (error) {
     const sameKey = others.filter((one) => isDeepStrictEqual(keyFieldsOf(one), keyFieldsOf(index)))
     if (!(error instanceof MongoServerError && error.code === 85) || sameKey.length === 0) throw error
     for (const { name } of sameKey) await dropIndexIfPresent(collection, name)
-    await collection.createIndexes([index])
+    await collection.createIndexes([index], INDEX_BUILD_OPTIONS)
   }
 }
 
