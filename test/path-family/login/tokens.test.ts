@@ -10,6 +10,7 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose'
+import { createAccessTokens } from '../../../server/accounts/tokens/access-tokens.ts'
 import { createKeyEncryption } from '../../../server/keys/key-encryption.ts'
 import { openSigningKeys, type SigningKeyOptions } from '../../../server/keys/signing-keys.ts'
 import { assertProblem, call } from '../../harness/clients/path-client.ts'
@@ -115,6 +116,16 @@ describe('access tokens', () => {
     const after = await keySet()
     assert.equal(after.keys[0].kid, kid)
     assert.equal(after.keys.length, before.keys.length + 1)
+  })
+
+  it('end after a quarter of an hour, also for an instance that has verified them', async () => {
+    let aheadMs = 0
+    const clock = () => new Date(Date.now() + aheadMs)
+    const tokens = createAccessTokens(await otherInstance(), service.url, clock)
+    const token = await tokens.sign({ sub: person.mvUid, sid: 'session' })
+    assert.equal((await tokens.verify(token))?.sub, person.mvUid)
+    aheadMs = 900_000
+    assert.equal(await tokens.verify(token), undefined)
   })
 
   it('get a new key by a rotation, whatever the clocks of the instances show', async () => {
