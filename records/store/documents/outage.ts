@@ -40,17 +40,24 @@ const OUTAGE_LABELS = ['RetryableWriteError', 'RetryableError', 'PoolRequestedRe
 const TRANSIENT_TRANSACTION_LABEL = 'TransientTransactionError'
 
 const DISK_FULL_CODE = 14031
-/** Codes of a server that cannot reach others, shuts down, steps down or recovers, or has lost its majority. */
+/**
+ * Codes of a server that cannot reach others, shuts down, steps down or recovers, or has lost its majority; or that has
+ * ended a cursor (43, 237), a query whose index was dropped (175) or a long transaction (290). The same request can succeed.
+ */
 const OUTAGE_CODES = new Set<unknown>([
   6,
   7,
+  43,
   64,
   89,
   91,
   133,
   134,
+  175,
   189,
+  237,
   262,
+  290,
   9001,
   10_058,
   10_107,

@@ -184,7 +184,9 @@ describe('errorKindOf', () => {
 
   it('classifies replies of the database by their codes', () => {
     const codesOf: Record<ErrorKind, number[]> = {
-      outage: [6, 7, 64, 89, 91, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436, 14_031],
+      outage: [
+        6, 7, 43, 64, 89, 91, 175, 189, 237, 262, 290, 9001, 10_107, 11_600, 11_602, 13_435, 13_436, 14_031,
+      ],
       conflict: [112],
       limit: [50],
       fault: [2, 9, 11_000, 10_334, 51_091],
