@@ -71,12 +71,15 @@ export const aggregate: Command = {
   },
 }
 
-/** @throws 263 for a stage that transactions do not allow */
-const checkInTransaction = (pipeline: Document[]): void => {
-  for (const stage of pipeline)
+/** @throws 263 for a stage that transactions do not allow, also within other stages */
+const checkInTransaction = (pipeline: unknown): void => {
+  for (const stage of Array.isArray(pipeline) ? pipeline : []) {
     for (const name of ['$unionWith', '$currentOp'])
       if (name in stage)
         fail(263, `Operation not permitted in transaction :: caused by :: Aggregation stage ${name}`)
+    checkInTransaction(stage.$lookup?.pipeline)
+    for (const nested of Object.values(stage.$facet ?? {})) checkInTransaction(nested)
+  }
 }
 
 /** Replaces `$currentOp` by the only operations it shows: transactions that wait for their clients. */

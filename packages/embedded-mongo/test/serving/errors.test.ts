@@ -264,6 +264,19 @@ describe('errors', () => {
       assert.equal(await things.countDocuments({ late: 1 }), 0)
     })
 
+    it('are 263 for $unionWith, also within another stage', async () => {
+      const union = [{ $unionWith: 'others' }]
+      for (const pipeline of [
+        union,
+        [{ $lookup: { from: 'others', pipeline: union, as: 'found' } }],
+        [{ $facet: { found: union } }],
+      ]) {
+        const session = begin()
+        await assert.rejects(things.aggregate(pipeline, { session }).toArray(), { code: 263 })
+        await session.endSession()
+      }
+    })
+
     it('are 263 for a command that transactions do not allow', async () => {
       const session = begin()
       await assert.rejects(engine.db.command({ listCollections: 1 }, { session }), { code: 263 })
