@@ -47,6 +47,20 @@ describe('the console', () => {
     assertNoFaults(page)
   })
 
+  it('says that it takes longer when the service asks to wait', async () => {
+    const { page } = await openLoggedIn('record')
+    const headers = { 'retry-after': '20' }
+    await page.route('**/graph**', (route) => route.fulfill({ status: 429, headers, body: '{}' }))
+    await page.clock.install()
+    await menu(page, 'Overview').click()
+    await page.getByText('Loading …').waitFor()
+    await page.clock.fastForward(8000)
+    await page.getByText('This takes longer than usual. Wait a moment.').waitFor()
+    await page.unroute('**/graph**')
+    await page.clock.fastForward(20_000)
+    await page.getByText('Nothing has been measured yet.').waitFor()
+  })
+
   it('keeps what was typed when the session ends, and shows it after the next login', async () => {
     const { patient, page } = await openLoggedIn('measure?kind=bloodpressure')
     await upper(page).fill('132')

@@ -13,6 +13,7 @@ import { usePath } from '../../browser/router.tsx'
 import { translate, useText } from '../../texts/translate.ts'
 import { type FormViolation, violationText } from '../../texts/violation-text.ts'
 import { FailureNote } from '../failure-note.tsx'
+import { LongWaitNote } from '../skeleton.tsx'
 import {
   type FieldFault,
   fieldsProblem,
@@ -167,6 +168,7 @@ export function Form({ form, submit, children, more, saved, isPrinted }: FormPro
         </button>
         {more}
       </div>
+      {form.isBusy && <LongWaitNote />}
       {saved && <p role="status">{form.isSaved && saved}</p>}
     </form>
   )
