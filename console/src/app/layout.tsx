@@ -7,6 +7,7 @@ import { RefusalNote } from '../patient/queue/queued-measurements.tsx'
 import { useSession } from '../session/user-session.ts'
 import { formatDate } from '../texts/format.ts'
 import { useText } from '../texts/translate.ts'
+import { PageFailureNote } from '../ui/failure-note.tsx'
 import { HelpedPersons, HelpingBanner } from './helping.tsx'
 import type { PageEntry } from './page-table.ts'
 
@@ -55,6 +56,7 @@ export function Layout({ me, pages, current, children }: LayoutProps) {
       </header>
       <main id="content" tabIndex={-1}>
         <p className="help paper-only">{t('printed', { name: me.name, date: formatDate(Date.now()) })}</p>
+        <PageFailureNote />
         {current !== '/' && <RefusalNote me={me} />}
         {children}
       </main>

@@ -10,6 +10,7 @@ import { PatientAccess } from '../patient/banner/patient-access.tsx'
 import { isQueueOn, useQueueAccount } from '../patient/queue/measurement-queue.ts'
 import { useSendQueue } from '../patient/queue/send-queue.ts'
 import { type HelpedPerson, useSession } from '../session/user-session.ts'
+import { PageFailureNote } from '../ui/failure-note.tsx'
 import { Later } from '../ui/later.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { NotFound } from '../ui/not-found.tsx'
@@ -50,7 +51,12 @@ function Start({ mvUid, helpedPerson }: { mvUid: string; helpedPerson?: HelpedPe
   const me = useQuery(helpedPerson ? helpedQuery(helpedPerson) : meQuery(mvUid))
   useLiveAccount(mvUid)
   const acts = helpedPerson && { acts: helpedPerson.acts }
-  return <Loaded query={me}>{(data) => <Pages me={{ ...data, ...acts }} />}</Loaded>
+  return (
+    <>
+      {!me.data && <PageFailureNote />}
+      <Loaded query={me}>{(data) => <Pages me={{ ...data, ...acts }} />}</Loaded>
+    </>
+  )
 }
 
 /**

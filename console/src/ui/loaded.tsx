@@ -3,7 +3,7 @@ import { type ReactNode, useDeferredValue, useState } from 'react'
 import { readTypedTexts } from '../browser/drafts.ts'
 import { isDenied } from '../model/queries.ts'
 import { useText } from '../texts/translate.ts'
-import { FailureNote } from './failure-note.tsx'
+import { PartFailure } from './failure-note.tsx'
 import { Heading } from './heading.tsx'
 import { Skeleton } from './skeleton.tsx'
 
@@ -18,12 +18,19 @@ interface LoadedProps<T> {
  * long as the reader may see it. The first time it renders as a transition, which React cuts into short tasks.
  */
 export function Loaded<T>({ query, lines, children }: LoadedProps<T>) {
+  const t = useText()
   const { data, error, refetch } = query
   const isReady = useDeferredValue(data !== undefined)
   return (
     <>
-      {error !== null && <FailureNote error={error} onRetry={() => refetch()} />}
-      {data === undefined || !isReady ? error === null && <Skeleton lines={lines ?? 3} /> : children(data)}
+      {error !== null && <PartFailure error={error} retry={refetch} />}
+      {data !== undefined && isReady ? (
+        children(data)
+      ) : error === null ? (
+        <Skeleton lines={lines ?? 3} />
+      ) : (
+        <p className="help">{t('notLoaded')}</p>
+      )}
     </>
   )
 }
@@ -86,7 +93,7 @@ function FailedPage({ query: { error, refetch } }: { query: UseQueryResult<unkno
   return (
     <>
       <Heading title={t(error === null || isDenied(error) ? 'notFound.title' : 'failure.title')} />
-      {error !== null && <FailureNote error={error} onRetry={() => refetch()} />}
+      {error !== null && <PartFailure error={error} retry={refetch} />}
     </>
   )
 }

@@ -114,6 +114,22 @@ describe('the console without a network', () => {
     await page.getByRole('heading', { name: 'My record' }).waitFor()
   })
 
+  it('says once on a page that there is no connection, and loads all its parts again', async () => {
+    const page = await opened.open()
+    const parts = /\/ehr\/\w+\//
+    await page.route(parts, (route) => route.abort())
+    await logInOn(page, await createPatient())
+    await page.getByText('There is no connection. Check your internet, then try again.').waitFor()
+    await waitUntil(async () => (await page.getByText('This is not loaded yet.').count()) === 4)
+    assert.equal(await page.getByRole('alert').count(), 1)
+    assert.deepEqual(await findAccessibilityViolations(page), [])
+    await page.unroute(parts)
+    await button(page, 'Try again').click()
+    await page.getByText('Nothing has been measured yet.').waitFor()
+    await page.getByText('This is not loaded yet.').first().waitFor({ state: 'detached' })
+    assert.equal(await page.getByRole('alert').count(), 0)
+  })
+
   it('keeps measurements over a closed tab, and sends each once with its time', async () => {
     const patient = await createPatient()
     const page = await openLoggedIn(patient)
