@@ -3,6 +3,7 @@ import type { Page, Route } from 'playwright-core'
 import { sessionsOf } from '../../records/accounts/login/sessions.ts'
 import { createGoal, createPatient, createPlan, createWeight } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
+import { endOtherSessions } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
 import { assertNoFaults, button, logInOn, menu, useConsoleBrowser } from './open-console.ts'
 
@@ -50,24 +51,34 @@ describe('the console', () => {
   it('says that it takes longer when the service asks to wait', async () => {
     const { page } = await openLoggedIn('record')
     const headers = { 'retry-after': '20' }
-    await page.route('**/graph**', (route) => route.fulfill({ status: 429, headers, body: '{}' }))
+    await page.route('**/medgraph**', (route) => route.fulfill({ status: 429, headers, body: '{}' }))
     await page.clock.install()
     await menu(page, 'Overview').click()
     await page.getByText('Loading …').waitFor()
     await page.clock.fastForward(8000)
     await page.getByText('This takes longer than usual. Wait a moment.').waitFor()
-    await page.unroute('**/graph**')
+    await page.unroute('**/medgraph**')
     await page.clock.fastForward(20_000)
     await page.getByText('Nothing has been measured yet.').waitFor()
+  })
+
+  it('says that the session ended while no page was open, and says so once', async () => {
+    const { patient, page } = await openLoggedIn()
+    await page.goto('about:blank')
+    await endOtherSessions(patient)
+    await page.goto(`${service.url}/console`)
+    const note = page.getByText('You were logged out since your last visit. Log in to continue.')
+    await note.waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    assert.equal(await note.count(), 0)
   })
 
   it('keeps what was typed when the session ends, and shows it after the next login', async () => {
     const { patient, page } = await openLoggedIn('measure?kind=bloodpressure')
     await upper(page).fill('132')
     await page.getByLabel('Lower pressure', { exact: true }).fill('85')
-    const { items } = assertStatus(await patient.call('GET', '/auth/sessions'))
-    for (const { sid, current } of items)
-      if (!current) assertStatus(await patient.call('DELETE', `/auth/sessions/${sid}`), 204)
+    await endOtherSessions(patient)
     await button(page, 'Save').click()
     await page.getByText('You were logged out. Log in to continue. Your entries are kept.').waitFor()
     await logInOn(page, patient)

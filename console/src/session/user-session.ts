@@ -43,8 +43,11 @@ export type Session =
       isRefused?: boolean
       isOther?: boolean
     }
-  /** `ended`: the service ended the session, so that drafts remain. `isPending`: it has not heard of the log-out yet. */
-  | { status: 'out'; ended: boolean; isPending?: boolean }
+  /**
+   * `ended`: the service ended the session, so that drafts remain. `isExpired`: it had ended before the page was opened.
+   * `isPending`: the service has not heard of the log-out yet.
+   */
+  | { status: 'out'; ended: boolean; isExpired?: boolean; isPending?: boolean }
   /** There may be a session, and the service does not answer. */
   | { status: 'failed'; problem: Problem }
 
@@ -203,8 +206,9 @@ export async function restoreSession(): Promise<void> {
       change({ status: 'failed', problem: error })
       return restoreLater()
     }
-    if (isProblem(error) && error.status === 401) unmarkLoggedIn()
-    change({ status: 'out', ended: false })
+    const isExpired = isProblem(error) && error.status === 401
+    if (isExpired) unmarkLoggedIn()
+    change({ status: 'out', ended: false, isExpired })
   }
 }
 

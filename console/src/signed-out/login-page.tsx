@@ -17,6 +17,7 @@ export function LoginPage() {
     <>
       <Heading title={t('login.title')} />
       {session.status === 'out' && session.ended && <p role="status">{t('login.ended')}</p>}
+      {session.status === 'out' && session.isExpired && <p role="status">{t('login.expired')}</p>}
       {session.status === 'out' && session.isPending && <p role="alert">{t('login.pending')}</p>}
       <Form form={form} submit={t('login.submit')}>
         <EmailField form={form} value={email} onChange={setEmail} />

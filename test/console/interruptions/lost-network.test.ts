@@ -4,7 +4,7 @@ import { findAccessibilityViolations } from '../../harness/browser/axe.ts'
 import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createHelper } from '../../harness/people/helper-invitations.ts'
-import { createPerson, nameProfile, type Person } from '../../harness/people/people.ts'
+import { createPerson, endOtherSessions, nameProfile, type Person } from '../../harness/people/people.ts'
 import { waitUntil } from '../../harness/wait.ts'
 import { button, goTo, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
 import { readRates } from './stored-rates.ts'
@@ -71,12 +71,6 @@ async function assertSent(page: Page, patient: Patient, rates: readonly number[]
   await waiting(page).waitFor({ state: 'detached' })
   const stored = (await readRates(patient)).map(({ heartRate }) => heartRate)
   assert.deepEqual(stored.sort(), [...rates].sort())
-}
-
-async function endSessions(person: Person): Promise<void> {
-  const { items } = assertStatus(await person.call('GET', '/auth/sessions'))
-  for (const { sid, current } of items)
-    if (!current) assertStatus(await person.call('DELETE', `/auth/sessions/${sid}`), 204)
 }
 
 describe('the console without a network', () => {
@@ -254,7 +248,7 @@ describe('the console without a network', () => {
     const page = await openLoggedIn(patient)
     await turnOn(page)
     await queueRate(page, 76)
-    await endSessions(patient)
+    await endOtherSessions(patient)
     await page.context().setOffline(false)
     await page.getByText('You were logged out. Log in to continue. Your entries are kept.').waitFor()
     await logInOn(page, other)
@@ -286,7 +280,7 @@ describe('the console without a network', () => {
     })
     await page.context().setOffline(false)
     const first = (await heldRoute).request()
-    await endSessions(patient)
+    await endOtherSessions(patient)
     await page.getByText('You were logged out. Log in to continue. Your entries are kept.').waitFor()
     await waitUntil(async () => first.failure() !== null)
     await logInOn(page, other)

@@ -99,6 +99,13 @@ export async function logInAs(email: string, secret = password): Promise<Person>
   return createPersonFor(body, email, secret)
 }
 
+/** Ends the sessions of a person, except that of the person's calls. */
+export async function endOtherSessions(person: Person): Promise<void> {
+  const { items } = assertStatus(await person.call('GET', '/auth/sessions'))
+  for (const { sid, current } of items)
+    if (!current) assertStatus(await person.call('DELETE', `/auth/sessions/${sid}`), 204)
+}
+
 export const createAdmin = (): Promise<Person> => createRoleHolder('admin')
 
 /** A person with a role of the whole service. */
