@@ -55,7 +55,9 @@ export function Layout({ me, pages, current, children }: LayoutProps) {
         </nav>
       </header>
       <main id="content" tabIndex={-1}>
-        <p className="help paper-only">{t('printed', { name: me.name, date: formatDate(Date.now()) })}</p>
+        <p className="help paper-only">
+          {t(me.acts ? 'printed.helper' : 'printed', { name: me.name, date: formatDate(Date.now()) })}
+        </p>
         <PageFailureNote />
         {current !== '/' && <RefusalNote me={me} />}
         {children}
