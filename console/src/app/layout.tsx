@@ -1,6 +1,6 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { useFocusRescue } from '../browser/focus-rescue.ts'
-import { Link, serviceUrl } from '../browser/router.tsx'
+import { Link, serviceUrl, usePath } from '../browser/router.tsx'
 import { type Me, textFor } from '../model/me.ts'
 import { LogOutButton } from '../patient/queue/log-out-button.tsx'
 import { RefusalNote } from '../patient/queue/queued-measurements.tsx'
@@ -38,21 +38,7 @@ export function Layout({ me, pages, current, children }: LayoutProps) {
         <p className="person">{me.name}</p>
         <HelpedPersons />
         <LogOutButton />
-        <nav aria-label={t('menu')}>
-          <ul>
-            {pages.flatMap(({ path, menu }) =>
-              menu ? (
-                <li key={path}>
-                  <Link to={path} aria-current={path === current ? 'page' : undefined}>
-                    {textFor(me, menu)}
-                  </Link>
-                </li>
-              ) : (
-                []
-              ),
-            )}
-          </ul>
-        </nav>
+        <Menu me={me} pages={pages} current={current} />
       </header>
       <main id="content" tabIndex={-1}>
         <p className="help paper-only">
@@ -66,5 +52,40 @@ export function Layout({ me, pages, current, children }: LayoutProps) {
         <a href={`${serviceUrl}/docs`}>{t('forProgrammers')}</a>
       </footer>
     </>
+  )
+}
+
+/** As many as a phone shows in three rows. */
+const MAX_VISIBLE_ENTRIES = 8
+
+/** A button opens a longer menu on a phone. Going to another page closes it. */
+function Menu({ me, pages, current }: Omit<LayoutProps, 'children'>) {
+  const t = useText()
+  const id = useId()
+  const path = usePath()
+  const [openedAt, setOpenedAt] = useState<string>()
+  const isOpen = openedAt === path
+  const entries = pages.flatMap(({ path: to, menu }) => (menu ? { to, name: textFor(me, menu) } : []))
+  return (
+    <nav aria-label={t('menu')} className={entries.length > MAX_VISIBLE_ENTRIES ? 'foldable' : undefined}>
+      <button
+        type="button"
+        className="unfold"
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setOpenedAt(isOpen ? undefined : path)}
+      >
+        {t('menu')}
+      </button>
+      <ul id={id}>
+        {entries.map(({ to, name }) => (
+          <li key={to}>
+            <Link to={to} aria-current={to === current ? 'page' : undefined}>
+              {name}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
   )
 }

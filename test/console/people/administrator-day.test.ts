@@ -52,6 +52,19 @@ describe('the day of an administrator', () => {
     assertNoFaults(page)
   })
 
+  it('opens the menu on a phone by keyboard, and finds it closed on the next page', async () => {
+    const page = await opened.open()
+    await page.setViewportSize({ width: 360, height: 800 })
+    await logInOn(page, admin)
+    assert.equal(await menu(page, 'Apps').count(), 0)
+    await button(page, 'Menu').focus()
+    await page.keyboard.press('Enter')
+    await tabTo(page, 'Apps')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Apps', level: 1 }).waitFor()
+    assert.equal(await menu(page, 'Apps').count(), 0)
+  })
+
   it('keeps a role that another administrator has given meanwhile', async () => {
     const person = await createPerson()
     const page = await opened.open()
