@@ -85,6 +85,10 @@ describe('the operations of administrators', () => {
       left.some(({ id }: { id: string }) => id === first.ehrId),
       false,
     )
+    const account = { _id: second.mvUid as never }
+    await service.db.collection('_User').updateOne(account, { $set: { ehrId: 'newer' } })
+    assertStatus(await admin.call('POST', `/med/ehr/${second.ehrId}/restore`))
+    assert.equal((await service.db.collection('_User').findOne(account))?.ehrId, 'newer')
   })
 
   it('verify the audit, and name the first entry that was changed', async () => {

@@ -162,6 +162,9 @@ describe('the connected systems', () => {
     assertStatus(await person.call('POST', `/ehr/${ehrId}/accept`))
     assertStatus(await asPerson('GET', ''))
     assertStatus(await system.rest('GET', `/ehr/${ehrId}`))
+    assertStatus(await person.call('DELETE', `/med/ehr/${ehrId}`), 204)
+    await createEhr(system, statusAboutUser(person.mvUid))
+    assertStatus(await admin.call('POST', `/med/ehr/${ehrId}/restore`), 409)
   })
 
   it('leave each access in the audit, with their name', async () => {
