@@ -39,22 +39,24 @@ describe('attack: claiming the address of somebody else', () => {
     const late = createAddress()
     const recent = createAddress()
     const used = createAddress()
-    for (const email of [late, recent, used]) {
+    const invited = createAddress()
+    for (const email of [late, recent, used, invited]) {
       await register(email)
       await waitForMail(email)
     }
     const users = service.db.collection('_User')
     const eightDaysAgo = new Date(Date.now() - 8 * 86_400_000)
-    await users.updateMany({ email: { $in: [late, used] } }, { $set: { _created_at: eightDaysAgo } })
+    await users.updateMany({ email: { $in: [late, used, invited] } }, { $set: { _created_at: eightDaysAgo } })
     await users.updateOne({ email: used }, { $set: { activatedAt: eightDaysAgo } })
+    await users.updateOne({ email: invited }, { $set: { invitedAt: new Date() } })
     const commands = await recordCommands(async () =>
       service.accounts?.services.accountDeletion.removeExpiredAccounts(),
     )
     const looked = commands.filter(({ find }) => find === '_User')
     assert.ok(looked.some(({ filter }) => '_created_at' in filter))
     await assertNoScan(looked)
-    const remainingUsers = await users.find({ email: { $in: [late, recent, used] } }).toArray()
-    assert.deepEqual(remainingUsers.map(({ email }) => email).sort(), [recent, used].sort())
+    const remainingUsers = await users.find({ email: { $in: [late, recent, used, invited] } }).toArray()
+    assert.deepEqual(remainingUsers.map(({ email }) => email).sort(), [recent, used, invited].sort())
   })
 
   it('allows a different kind of name, which reveals nobody’s address', async () => {

@@ -195,6 +195,8 @@ describe('attack: searching for data of a deleted account', () => {
       ])
       assert.ok(statuses.includes(201), 'no write reached the other instance in time')
 
+      const session = { _p_user: `_User$${mvUid}`, _session_token: `r:${mvUid}`, expiresAt: new Date(9e12) }
+      await service.db.collection('_Session').insertOne(session)
       const deletedAccounts = service.db.collection<{ _id: string }>('auth.deleted_accounts')
       await deletedAccounts.updateOne({ _id: mvUid }, { $set: { deletedAt: new Date(0) } })
       await waitUntil(async () => (await deletedAccounts.countDocuments({ _id: mvUid })) === 0)
@@ -202,6 +204,7 @@ describe('attack: searching for data of a deleted account', () => {
       for (const collection of ['persons', 'contacts', 'connections', 'ledger'])
         assert.equal(await countIn(`profile.${collection}`, { _id: ofLeaver }), 0, collection)
       assert.equal(await countIn('auth.helpers', { mvUid }), 0)
+      assert.equal(await countIn('_Session', { _p_user: session._p_user }), 0)
       for (const list of ['network', 'helping'])
         assert.deepEqual(
           assertStatus(await other.call('GET', `/profile/${other.mvUid}/${list}`)).items,
