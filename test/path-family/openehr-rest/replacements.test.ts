@@ -198,6 +198,9 @@ describe('a PUT of the openEHR REST API', () => {
   it('refuses what a version cannot keep, and the state of a deletion for content', async () => {
     const { rest, template } = fixture
     const ehrId = await createEhr(fixture)
+    const details = { 'openehr-audit-details': 'description.value="Too high"' }
+    const high = compositionOf(template, 2000)
+    assertStatuses(await rest('POST', `/ehr/${ehrId}/composition`, high, details), 422)
     const content = compositionOf(template, 150)
     const version = versionOf(content)
     const deleted = { defining_code: { terminology_id: { value: 'openehr' }, code_string: '523' } }

@@ -154,6 +154,10 @@ const contributions: ConformanceCase[] = [
       await assertCommitted(fixture, ehrId, versionOf(compositionOf(fixture.template, 142)))
       assertStatuses(await fixture.rest('GET', `/ehr/${ehrId}/contribution/${unknown}`), 404)
       assertStatuses(await fixture.rest('GET', `/ehr/${randomUUID()}/contribution/${unknown}`), 404)
+      const uid = { _type: 'HIER_OBJECT_ID', value: unknown }
+      const sent = { ...contributionOf(versionOf(compositionOf(fixture.template, 143))), uid }
+      for (const status of [201, 409])
+        assertStatuses(await fixture.rest('POST', `/ehr/${ehrId}/contribution`, sent), status)
     },
   },
 ]

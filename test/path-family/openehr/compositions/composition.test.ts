@@ -119,6 +119,38 @@ describe('compositions', () => {
       assert.equal((await sendXml(patient, 'POST', pathOf('/xml'), xml)).status, 400, xml)
   })
 
+  it('may say that their precision is unknown, and name openEHR’s codes in their language', async () => {
+    const between = `${createTemplateXml('').match(/<magnitude>(.*?)<\/magnitude>/)?.[1]}`
+    const precision = `<precision>${between.replace('1000', '1')}</precision>`
+    const category =
+      '<attributes xsi:type="C_SINGLE_ATTRIBUTE"><rm_attribute_name>category</rm_attribute_name>' +
+      '<children xsi:type="C_COMPLEX_OBJECT"><rm_type_name>DV_CODED_TEXT</rm_type_name><node_id/>' +
+      '<attributes xsi:type="C_SINGLE_ATTRIBUTE"><rm_attribute_name>defining_code</rm_attribute_name>' +
+      '<children xsi:type="C_CODE_PHRASE"><rm_type_name>CODE_PHRASE</rm_type_name><node_id/>' +
+      '<terminology_id><value>openehr</value></terminology_id><code_list>433</code_list>' +
+      '</children></attributes></children></attributes>'
+    template = `Precise ${randomUUID()}`
+    const xml = createTemplateXml(template)
+      .replaceAll('</magnitude>', `</magnitude>${precision}`)
+      .replace('<node_id>at0000</node_id>', `$&${category}`)
+    assertStatus(await sendXml(modeller, 'POST', '/med/knowledge/template', xml), 201)
+    const addWith = (precision: number, code: string) => {
+      const defining_code = { terminology_id: { value: 'openehr' }, code_string: code }
+      const sent = createPressureComposition(template, 142, {
+        category: { _type: 'DV_CODED_TEXT', value: 'gebeurtenis', defining_code },
+      })
+      // biome-ignore lint/suspicious/noExplicitAny: the test changes a nested value
+      const [{ value }] = (sent as any).content[0].data.events[0].data.items
+      value.precision = precision
+      return patient.call('POST', pathOf('/json'), sent)
+    }
+    assertStatus(await addWith(-1, '433'), 201)
+    assert.deepEqual(assertProblemPlaces(await addWith(2, '431'), 422, 'rule-violated').sort(), [
+      'body.category.defining_code.code_string',
+      'body.content.0.data.events.0.data.items.0.value.precision',
+    ])
+  })
+
   it('are in the namespace of openEHR, or in none', async () => {
     const xml = createPressureXml(template, 120).toString()
     const namespace = 'http://schemas.openehr.org/v1'
