@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { hashSecret } from '../../../records/accounts/user/secret.ts'
 import { assertProblem, call } from '../../harness/clients/path-client.ts'
 import { createAddress, createPerson, logIn } from '../../harness/people/people.ts'
-import { config, request } from '../../harness/service/service.ts'
+import { config, request, service } from '../../harness/service/service.ts'
 import { bySize } from '../../harness/test-size.ts'
 
 describe('login with a password', () => {
@@ -71,6 +72,10 @@ describe('login with a password', () => {
     assert.equal((await logIn(email)).status, 200)
     await guess(config.lockoutAttempts)
     assertProblem(await logIn(email), 429, 'account-locked')
+    const _id = hashSecret(email) as never
+    const counter = await service.db.collection('auth.failed_logins').findOne({ _id })
+    const endsInMs = counter?.expiresAt.getTime() - Date.now()
+    assert.ok(endsInMs > 86_000_000 && endsInMs <= 86_400_000, String(endsInMs))
   })
 
   const many = bySize(40, 200)

@@ -116,6 +116,12 @@ describe('access tokens', () => {
     const after = await keySet()
     assert.equal(after.keys[0].kid, kid)
     assert.equal(after.keys.length, before.keys.length + 1)
+    const isPublishedAfter = async (ms: number) => {
+      const { publicKeys } = await otherInstance({ clock: () => new Date(Date.now() + ms) })
+      return (await publicKeys()).some((one) => one.kid === header().kid)
+    }
+    // A token that another instance signed with a cached key lives for a quarter of an hour.
+    assert.deepEqual([await isPublishedAfter(1_000_000), await isPublishedAfter(1_100_000)], [true, false])
   })
 
   it('end after a quarter of an hour, also for an instance that has verified them', async () => {
