@@ -305,6 +305,9 @@ describe('an app', () => {
     const files = await readFiles(app, (await waitForExport(app, exported)).body)
     assert.deepEqual(idsOf(files.get('Observation')), idsOf(found))
     assertStatus(await fhir(app, 'GET', `Observation/${found[0]?.id}`))
+    const wide = await authorizeApp(patient, app.app, 'launch/patient patient/Observation.rs', patient.ehrId)
+    assert.match(wide.tokens.scope, /patient\/Observation\.rs\?category=vital-signs/)
+    assert.deepEqual(idsOf(await findOf(wide, typeOf('Observation'), patient.ehrId)), idsOf(found))
     const day = { ...inPlan(), effectiveDateTime: '2024-06-01T08:00:00Z' }
     assertStatus(await fhir(app, 'POST', 'Observation', bloodPressureOf(patient.ehrId, day)), 201)
   })

@@ -169,7 +169,8 @@ describe('the bulk export in FHIR', function suite() {
     const exports = service.db.collection('fhir.exports')
     const former = await exports.findOne({ userId: mine.mvUid })
     const copies = Array.from({ length: 8 }, (_, i) => ({ ...former, _id: `${former?._id}${i}` as never }))
-    await exports.insertMany(copies)
+    const over = { ...former, _id: `${former?._id}over` as never, expiresAt: new Date(Date.now() - 1000) }
+    await exports.insertMany([...copies, over])
     const start = () => callFhir(mine, 'GET', 'Patient/$export?_type=Patient', undefined, ASYNC)
     const answers = await Promise.all(Array.from({ length: 5 }, start))
     assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 429, 429, 429, 429])

@@ -28,6 +28,7 @@ describe('the values of a search in FHIR', () => {
     })
     assertStatus(await patient.call('POST', 'medication', { name: 'Former', end: '2026-01-15' }), 201)
   })
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
   const count = async (query: string) =>
     idsIn(await readFhir(patient, `${query}${query.includes('?') ? '&' : '?'}patient=${patient.ehrId}`))
       .length
@@ -57,6 +58,8 @@ describe('the values of a search in FHIR', () => {
       ['Observation?_count=99999999999', 2],
     ] as const)
       assert.equal(await count(query), found, query)
+    assertStatus(await patient.call('POST', 'diagnosis', { name: 'Gout', onset: yesterday }), 201)
+    assert.equal(await count(`Condition?onset-date=ap${yesterday}T12:00Z`), 1)
     const ofPersons = async (query: string) => idsIn(await readFhir(patient, `Patient?${query}`)).length
     assert.equal(await ofPersons('_id:missing=false'), 1)
     assert.equal(await ofPersons('birthdate:missing=false'), 0)
