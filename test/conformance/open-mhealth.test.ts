@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { MEASUREMENT_KINDS } from '../../records/kinds.ts'
+import { uuidFromText } from '../../records/store/documents/ids.ts'
 import type { DataPoint } from '../../schemas/measurements/data-point.ts'
 import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
 import { arbitraryMeasurement } from '../harness/care/samples/arbitrary-measurements.ts'
-import { findAddOperation } from '../harness/care/samples/examples.ts'
+import { exampleBody, findAddOperation } from '../harness/care/samples/examples.ts'
 import { createClassClient, parseDate } from '../harness/clients/class-client.ts'
 import { assertProblem, assertStatus } from '../harness/clients/path-client.ts'
 import { listCorpusFiles, readCorpusFile } from '../harness/corpus.ts'
@@ -101,6 +102,19 @@ describe('measurements as data points', () => {
     assert.equal(second.body.diastolic_blood_pressure.value, 79)
     assert.equal(second.header.uuid, header.uuid)
     assert.match(second.header.acquisition_provenance.source_data_point_id, /::2$/)
+    assert.equal(header.uuid, uuidFromText(`${ownPatient.ehrId}/BloodPressure/${id}`))
+    const { source: _, ...score } = exampleBody('Acq')
+    for (const source of [undefined, 'sensed'])
+      assertStatus(
+        await ownPatient.call('POST', 'procedure/acq', {
+          ...score,
+          ...(source && { source, timestamp }),
+          carePlanId: commonFields.carePlanId,
+        }),
+        201,
+      )
+    const points: DataPoint[] = assertStatus(await ownPatient.call('GET', 'procedure/acq/omh'))
+    assert.deepEqual(points.map((point) => point.header.modality).sort(), ['self-reported', 'sensed'])
   })
 
   it('leave out data that the schema cannot express, and are listed like measurements', async () => {

@@ -90,6 +90,7 @@ describe('acq', () => {
   })
 
   it('answers items 6 and 7 from reliever use and FEV1', () => {
+    assert.deepEqual([95.1, 95, 90, 89.9, 50, 49.9].map(fev1Item), [0, 1, 1, 2, 5, 6])
     const facts = { relieverPuffs: 5, fev1PercentPredicted: 85 }
     assert.equal(scoreAcq({ version: 7, answers: [1, 1, 1, 1, 1], ...facts }).sum, 10)
     assert.equal(scoreAcq({ version: 7, answers: [1, 1, 1, 1, 1, null, null], ...facts }).sum, 10)
