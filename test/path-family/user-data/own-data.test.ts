@@ -261,6 +261,14 @@ describe('a user’s own data', () => {
     const single = await patient.call('POST', `/ehr/${patient.ehrId}/measurement`, timeOf(4))
     assertProblem(single, 429, 'too-many-requests')
     assertStatus(await store(timeOf(4, 12)), 201)
+    const path = `/ehr/${patient.ehrId}/measurement`
+    const key = { 'idempotency-key': randomUUID() }
+    assertProblem(await patient.call('POST', path, timeOf(4), key), 429, 'too-many-requests')
+    const { items } = assertStatus(
+      await patient.call('GET', `${path}?dataType=${dataType}&order=asc&limit=1`),
+    )
+    assertStatus(await patient.call('DELETE', `${path}/${items[0].id}`), 204)
+    assertStatus(await patient.call('POST', path, timeOf(4), key), 201)
   })
 
   it('stay within the quota in concurrent requests to the class family, like occurrences', async () => {

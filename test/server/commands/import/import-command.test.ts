@@ -124,6 +124,8 @@ describe('npm run import', function () {
       weight(2, { body_weight: { value: deep, unit: 'kg' } }),
       weight(3, { body_weight: { value: 70, unit: '\ud800' } }),
       weight(4, {}),
+      weight(5, { body_weight: { value: 70, unit: 'x'.repeat(600_000) } }),
+      weight(6, { body_weight: { value: 70, unit: 'x'.repeat(600_000) } }),
     ]
     const { code, output } = await run(place, fileOf(points))
     assert.equal(code, 1, output)
@@ -132,7 +134,7 @@ describe('npm run import', function () {
       output,
       /Rejected, entry 3: .* must be a finite number, or a text of valid Unicode without NUL/,
     )
-    assert.match(output, /Stored: 2, already known: 0, rejected: 2/)
+    assert.match(output, /Stored: 2, already known: 0, rejected: 4/)
     const allergy = (substance: string) => ({
       resource: { resourceType: 'AllergyIntolerance', code: { text: substance } },
     })
