@@ -15,16 +15,17 @@ interface PatientEntryProps {
 export function PatientEntry({ mvUid, entry, selection }: PatientEntryProps) {
   const t = useText()
   const { ehrId, name, birthDate, since, openAlerts } = entry
+  const facts = [
+    birthDate && t('patient.born', { date: formatDate(birthDate) }),
+    since && t('worklist.since', { at: formatMoment(since) }),
+  ]
   return (
     <li>
       <div className="grow">
         <h2>
           <Link to={`/patients/${ehrId}`}>{name ?? t('patient.unnamed', { ehrId })}</Link>
         </h2>
-        <p className="help">
-          {birthDate && `${t('patient.born', { date: formatDate(birthDate) })}. `}
-          {since && t('worklist.since', { at: formatMoment(since) })}
-        </p>
+        <p className="help">{facts.filter(Boolean).join('. ')}</p>
         <Counts entry={entry} />
         {openAlerts.length > 0 && (
           <ul className="alerts">

@@ -33,8 +33,8 @@ export function SavedViews({ mvUid, filter }: SavedViewsProps) {
   const t = useText()
   const views = useQuery(viewsQuery(mvUid))
   return (
-    <details className="panel">
-      <summary>{t('views.title')}</summary>
+    <section className="panel" aria-labelledby="views">
+      <h2 id="views">{t('views.title')}</h2>
       <Loaded query={views} lines={1}>
         {(items) => (
           <ul className="rows">
@@ -44,8 +44,11 @@ export function SavedViews({ mvUid, filter }: SavedViewsProps) {
           </ul>
         )}
       </Loaded>
-      <SaveView mvUid={mvUid} filter={filter} />
-    </details>
+      <details>
+        <summary>{t('views.save')}</summary>
+        <SaveView mvUid={mvUid} filter={filter} />
+      </details>
+    </section>
   )
 }
 
@@ -76,7 +79,7 @@ function SaveView({ mvUid, filter }: SavedViewsProps) {
     clear()
   })
   return (
-    <Form form={form} submit={t('views.save')} saved={t('form.added')}>
+    <Form form={form} submit={t('save')} saved={t('form.added')}>
       <TextField
         {...form.field('views')}
         label={t('views.name')}
