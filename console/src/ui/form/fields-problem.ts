@@ -32,13 +32,32 @@ export function parseWholeNumber(text: string, { field, min, max }: WholeNumberF
   throw fieldsProblem([{ field, message: translate('violation.whole', { min, max }) }])
 }
 
-/** The value of a field in which people write JSON. @throws Problem that names the field */
+/** Each text in JSON, with the colon that makes it a name. */
+const JSON_TEXTS = /"(?:[^"\\]|\\.)*"[ \t\n\r]*(:?)/g
+
+const countWrittenNames = (text: string): number =>
+  [...text.matchAll(JSON_TEXTS)].filter(([, colon]) => colon).length
+
+function countNames(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const ownNames = Array.isArray(value) ? 0 : Object.keys(value).length
+  return Object.values(value).reduce((sum: number, one) => sum + countNames(one), ownNames)
+}
+
+/**
+ * The value of a field in which people write JSON. Of a name that occurs twice in an object, the parser drops the first.
+ * @throws Problem that names the field
+ */
 export function parseJson(text: string, field: string): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
     throw fieldsProblem([{ field, message: translate('violation.json') }])
   }
+  if (countWrittenNames(text) > countNames(value))
+    throw fieldsProblem([{ field, message: translate('violation.repeated') }])
+  return value
 }
 
 /** Whether a violation is about the value at a path, or a part of it. */
