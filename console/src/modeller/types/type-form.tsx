@@ -59,7 +59,7 @@ export function TypeForm(props: TypeFormProps) {
               error={nameField.error ?? (further && form.field(further).error)}
               label={labels[name]}
               help={name === 'schema' || name === 'more' ? t(`types.${name}Help`) : undefined}
-              required={name === 'name'}
+              required={name === 'name' || (name === 'schema' && family === 'data')}
               {...(lines[name] && { lines: Number(lines[name]) })}
               value={mine[name]}
               onChange={(text) => edit({ [name]: text })}

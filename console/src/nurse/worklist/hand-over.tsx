@@ -142,7 +142,13 @@ function HandOverForm({ mvUid, colleagues }: { mvUid: string; colleagues: readon
         options={colleagues.map(({ mvUid: value, name }) => ({ value, label: personName(name) }))}
         onChange={(to) => change({ to })}
       />
-      <TextField {...field('from')} label={t('handover.from')} type="datetime-local" required={false} />
+      <TextField
+        {...field('from')}
+        label={t('handover.from')}
+        help={t('handover.fromHelp')}
+        type="datetime-local"
+        required={false}
+      />
       <TextField {...field('until')} label={t('handover.until')} type="datetime-local" />
       <TextField {...field('reason')} label={t('handover.reason')} required={false} />
     </Form>

@@ -58,6 +58,7 @@ export function ParticipantForm(props: ParticipantFormProps) {
         {...form.field('end')}
         type="date"
         label={t('participant.until')}
+        help={t('participant.untilHelp')}
         value={until}
         onChange={(next) => change({ until: next })}
         required={false}

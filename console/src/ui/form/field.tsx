@@ -1,5 +1,5 @@
 import { type ReactNode, useId, useState } from 'react'
-import { useText } from '../../texts/translate.ts'
+import { translate, useText } from '../../texts/translate.ts'
 
 export interface FieldProps {
   label: string
@@ -8,6 +8,8 @@ export interface FieldProps {
   error?: string | undefined
   /** Path of the value in the body, by which the form finds the field. */
   name?: string
+  /** The label says so. */
+  isOptional?: boolean
 }
 
 interface FrameProps extends FieldProps {
@@ -16,17 +18,27 @@ interface FrameProps extends FieldProps {
 }
 
 /** The ids that describe an input, for readers of the screen. */
-export const describedBy = (id: string, { help, error }: FieldProps) => ({
-  'aria-describedby': [help && `${id}-help`, error && `${id}-error`].filter(Boolean).join(' ') || undefined,
+export const describedBy = (id: string, { help, error, isOptional }: FieldProps) => ({
+  'aria-describedby':
+    [isOptional && `${id}-optional`, help && `${id}-help`, error && `${id}-error`]
+      .filter(Boolean)
+      .join(' ') || undefined,
   'aria-invalid': error ? true : undefined,
 })
 
 /** A label above an input, with its help and what is wrong beside it. */
-export const FieldFrame = ({ id, label, help, error, children }: FrameProps) => (
+export const FieldFrame = ({ id, label, help, error, isOptional, children }: FrameProps) => (
   <div className={error ? 'field invalid' : 'field'}>
-    <label id={`${id}-label`} htmlFor={id}>
-      {label}
-    </label>
+    <div className="label">
+      <label id={`${id}-label`} htmlFor={id}>
+        {label}
+      </label>
+      {isOptional && (
+        <span id={`${id}-optional`} className="help">
+          {translate('form.optional')}
+        </span>
+      )}
+    </div>
     {help && (
       <p id={`${id}-help`} className="help">
         {help}
@@ -58,7 +70,9 @@ export function TextField({
   required = true,
   ...rest
 }: TextFieldProps) {
-  const { autoComplete, name, ...field } = rest
+  const { autoComplete, name, ...shown } = rest
+  // Nobody expects that a search needs a text.
+  const field = { ...shown, isOptional: !required && type !== 'search' }
   const id = useId()
   const common = { id, name, value, required, autoComplete, ...describedBy(id, field) }
   return (
