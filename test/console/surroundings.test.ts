@@ -23,7 +23,7 @@ const leftsOf = `(texts) => texts.map((text) => {
   const nodes = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
   while (nodes.nextNode()) {
     const start = nodes.currentNode.data.indexOf(text)
-    if (start < 0 || nodes.currentNode.parentNode.closest('h1')) continue
+    if (start < 0 || nodes.currentNode.parentNode.closest('h1, .paper-only')) continue
     const range = document.createRange()
     range.setStart(nodes.currentNode, start)
     range.setEnd(nodes.currentNode, start + text.length)
