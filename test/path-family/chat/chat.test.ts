@@ -225,6 +225,11 @@ describe('a chat', () => {
       [null, true, nurse.mvUid, 3],
     )
     assertProblem(await nurse.call('PUT', message, { text: 'x' }), 422, 'rule-violated')
+    const other = pathOf(`/${id}/message/${await addMessage(id, 'At once')}`)
+    assertStatus(await nurse.call('DELETE', other), 204)
+    assert.deepEqual(assertProblem(await nurse.call('PUT', other, { text: 'x' }), 422, 'rule-violated'), [
+      'deleted',
+    ])
   })
 
   it('shows nobody a text that its author has deleted, in the stream of earlier changes neither', async () => {
@@ -267,8 +272,10 @@ describe('a chat', () => {
     assertStatus(await read(reader), 204)
     assertStatus(await read(reader, { messageId: two }), 204)
     assert.equal(await unread(reader), 0)
-    await addMessage(id, 'four', patient)
+    const four = await addMessage(id, 'four', patient)
     assert.equal(await unread(reader), 1)
+    assertStatus(await patient.call('DELETE', pathOf(`/${id}/message/${four}`)), 204)
+    assert.equal(await unread(reader), 0)
     assert.deepEqual(
       assertProblemPlaces(await read(reader, { messageId: 'of-the-future' }), 422, 'rule-violated'),
       ['body.messageId'],
@@ -381,6 +388,11 @@ describe('a chat', () => {
         ['Hello', null],
       ],
     )
+    const profile = { name: { displayName: 'Ann' } }
+    assertStatus(await owner.call('PUT', `/profile/${owner.mvUid}`, profile))
+    const goal = `goal/${await createGoal(owner, plan)}`
+    const ofGoal = assertStatus(await owner.call('GET', pathOf(`/${await start(owner, goal)}`, goal)))
+    assert.equal(ofGoal.items[0].author.name, null)
   })
 
   describe('with reminders by mail', () => {
@@ -415,6 +427,11 @@ describe('a chat', () => {
       await service.db.collection('ChatTopic').updateMany({}, { $unset: { remindAt: '' } })
       const place = `careplan/${plan}`
       const id = await start(nurse, place)
+      const remindAt = async () =>
+        (await service.db.collection('ChatTopic').findOne({ _id: id as never }))?.remindAt
+      const due = await remindAt()
+      assertStatus(await nurse.call('POST', pathOf(`/${id}`, place), { text: 'Soon after' }), 201)
+      assert.deepEqual(await remindAt(), due)
       const userIds = [patient.mvUid, reader.mvUid].sort()
       assert.deepEqual(await remind(0.9), [])
       assert.deepEqual(await remind(1.1), userIds)
