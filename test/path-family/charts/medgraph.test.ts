@@ -130,6 +130,8 @@ describe('the graph of an EHR', () => {
   it('has the bands of the plan’s thresholds, with alerts, events and diagnoses', async () => {
     const thresholds = { bloodpressure: { systolicHigh: 17, diastolicLow: 8, unit: 'kPa' } }
     const other = await createPlan(patient)
+    const former = { bloodpressure: { ...thresholds.bloodpressure, systolicHigh: 19 } }
+    assertStatus(await patient.call('PUT', `careplan/${planId}/thresholds`, former))
     assertStatus(await patient.call('PUT', `careplan/${other}/thresholds`, thresholds))
     const pressure = { systolic: 140, systolicUnit: 'mmHg', diastolic: 90, diastolicUnit: 'mmHg' }
     const timestamp = new Date(start + 9 * HOUR).toISOString()

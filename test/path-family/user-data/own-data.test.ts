@@ -405,6 +405,10 @@ describe('a user’s own data', () => {
     assert.deepEqual(await sums('aggregate=month'), [['2026-03-01', 5, 10, 300, 96, 20]])
     assert.deepEqual((await sums('aggregate=day&timeZone=UTC')).length, 4)
     assert.deepEqual(await sums('aggregate=day&from=2026-03-20T00:00:00Z'), byDay.slice(0, 1))
+    assert.deepEqual(await sums('aggregate=day&to=2026-03-28T23:00:00Z'), byDay.slice(1))
+    const firstDays = `${data('measurement', owner)}?dataType=steps&aggregate=day&order=asc&limit=2`
+    const { next } = assertStatus(await owner.call('GET', firstDays)).page
+    assert.deepEqual(await sums(`aggregate=day&order=asc&limit=2&cursor=${next}`), byDay.slice(0, 1))
     assertProblem(
       await stranger.call('GET', `${data('measurement', owner)}?dataType=steps&aggregate=day`),
       404,
