@@ -112,7 +112,8 @@ describe('contacts', () => {
       const { body } = await add({ type: 'PHONE', value, primary: false })
       assert.deepEqual([body.value, body.internationalNumber], [value, internationalNumber])
     }
-    assert.equal((await anna.call('POST', 'address', { usage: 'HOME', country: 'NL' })).status, 201)
+    for (const address of [{ usage: 'POSTAL' }, { usage: 'HOME', country: 'NL' }])
+      assert.equal((await anna.call('POST', 'address', address)).status, 201)
     const { body, etag } = await add({ type: 'PHONE', value: '020 624 1111', primary: false })
     assert.deepEqual([body.value, body.internationalNumber], ['020 624 1111', '+31206241111'])
     const again = await anna.call('PUT', `contact/${body.contactId}`, body, { 'if-match': etag ?? '' })
@@ -161,6 +162,7 @@ describe('contacts', () => {
       assert.equal((await put(ids[2], { primary: false })).body.primary, false)
       assert.deepEqual(await primaries(), [])
       await put(ids[1], { primary: true })
+      await add({ ...phone, type: 'MOBILE' })
       await put(ids[1], { type: 'MOBILE' })
       assert.deepEqual(await primaries(), [ids[1]])
       await anna.call('DELETE', `contact/${ids[1]}`)
