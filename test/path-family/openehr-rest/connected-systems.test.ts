@@ -187,6 +187,8 @@ describe('the lookup of an EHR by its subject', () => {
     const rest = withToken(nurse.authToken)
     await addParticipant(await createPlan(patient, { anonymous: true }), nurse, 'write')
     assertStatus(await rest('GET', `/ehr/${patient.ehrId}`))
+    const status = assertStatus(await rest('GET', `/ehr/${patient.ehrId}/ehr_status`))
+    assert.ok(!JSON.stringify(status).includes(patient.mvUid))
     assertStatus(await rest('GET', lookup), 404)
     assertStatus(await rest('POST', '/ehr', statusAboutUser(patient.mvUid)), 201)
     await addParticipant(await createPlan(patient), nurse, 'read')

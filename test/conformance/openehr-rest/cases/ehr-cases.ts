@@ -245,6 +245,8 @@ const refusals: ConformanceCase[] = [
           { ...external_ref, id: undefined },
           { ...external_ref, id: { ...external_ref.id, value: undefined } },
           { ...external_ref, namespace: undefined },
+          { ...external_ref, namespace: '' },
+          { ...external_ref, id: { ...external_ref.id, value: 'x'.repeat(201) } },
         ])
           assertStatuses(await create(fixture, false, switches(first, second, { external_ref: faulty })), 400)
         if (first !== 0)
