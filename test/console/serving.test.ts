@@ -41,6 +41,7 @@ describe('the files of the console', () => {
       assert.match(headers['content-type'] ?? '', /^text\/(javascript|css); charset=utf-8$/)
       const plain = await request().get(path).set('Accept-Encoding', 'identity').expect(200)
       assert.equal(plain.headers['content-encoding'], undefined)
+      assert.match(plain.headers.vary ?? '', /Accept-Encoding/)
     }
   })
 

@@ -137,6 +137,10 @@ describe('seen from outside', () => {
     assert.equal(plainIdResponse.headers['x-request-id'], 'trace-12345678')
     const oddIdResponse = await request().get('/health/live').set('X-Request-Id', 'a b;c')
     assert.notEqual(oddIdResponse.headers['x-request-id'], 'a b;c')
+    for (const id of ['1234567', 'a'.repeat(65)]) {
+      const { headers } = await request().get('/health/live').set('X-Request-Id', id)
+      assert.notEqual(headers['x-request-id'], id)
+    }
   })
 
   it('sends security headers to browsers', async () => {

@@ -303,7 +303,9 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
     })
     const { type } = (await raw.json()) as { type: string }
     assert.deepEqual([raw.status, type], [400, `${PREFIX}/problems/malformed-request`])
-    const metrics = await (await fetch(`${service.url}/metrics`)).text()
+    const answer = await fetch(`${service.url}/metrics`)
+    assert.equal(answer.headers.get('cache-control'), 'no-store')
+    const metrics = await answer.text()
     assert.match(metrics, /route="\/1\/classes\/CarePlan"/)
     assert.doesNotMatch(metrics, /route="\/health\/(1|ehr)/)
   })

@@ -31,6 +31,7 @@ describe('the OpenAPI document as it is served', () => {
   it('is compressed as the client accepts it, and revalidated in that coding', async () => {
     const plain = await get({ 'accept-encoding': 'identity' })
     assert.equal(plain.headers['content-encoding'], undefined)
+    assert.equal(plain.headers['cache-control'], 'no-cache')
     const etags = new Set([plain.headers.etag])
     for (const [accepted, coding, decode] of [
       ['gzip, deflate, br', 'br', brotliDecompressSync],

@@ -12,13 +12,18 @@ describe('the log', () => {
   ] as { err(error: unknown): { errors?: { name: string; message?: string }[] } }
 
   it('names the causes of a run in which several steps failed, without quoting documents', () => {
-    const causes = [new TypeError('no plan'), new MongoError('dup key: { email: "ann@example.org" }')]
+    const causes = [
+      new TypeError('no plan'),
+      new MongoError('dup key: { email: "ann@example.org" }'),
+      new SyntaxError('Unexpected "ann"'),
+    ]
     const { errors } = err(new AggregateError([...causes, ...Array(100).fill(causes[0])], 'Some failed.'))
     assert.deepEqual(
-      errors?.slice(0, 2).map(({ name, message }) => [name, message]),
+      errors?.slice(0, 3).map(({ name, message }) => [name, message]),
       [
         ['TypeError', 'no plan'],
         ['MongoError', undefined],
+        ['SyntaxError', undefined],
       ],
     )
     assert.equal(errors?.length, 5)
