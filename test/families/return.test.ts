@@ -279,16 +279,13 @@ describe('a deletion', () => {
     const body = { mvUid: nurse.mvUid, access: 'WRITE', role: 'NURSE' }
     assertStatus(await patient.call('POST', `${path}/participant`, body), 201)
     const weight = await createWeight(patient, place.carePlanId)
-    const goalHistory = `${path}/goal/${place.goalId}/history`
+    const goalRestoration = `${path}/goal/${place.goalId}/restore`
     await byClass(patient).delete('Goal', place.goalId).expect(200)
     assertStatus(await patient.call('DELETE', path), 204)
     for (const one of [path, `/ehr/${place.ehrId}/procedure/bodyweight/${weight}`, `${path}/history`])
       assertProblem(await nurse.call('GET', one), 404, 'not-found')
-    assertProblem(
-      await patient.call('POST', goalHistory.replace('history', 'restore'), { version: 1 }),
-      404,
-      'not-found',
-    )
+    assertProblem(await nurse.call('POST', goalRestoration, { version: 1 }), 404, 'not-found')
+    assertProblem(await patient.call('POST', goalRestoration, { version: 1 }), 409, 'conflict')
     const restore = async () => assertStatus(await patient.call('POST', `${path}/restore`, { version: 1 }))
     const commands = await recordCommands(restore, /./)
     // The commands of its transactions. In those, MongoDB refuses these on sharded collections.
@@ -299,7 +296,7 @@ describe('a deletion', () => {
     )
     assertStatus(await nurse.call('GET', `/ehr/${place.ehrId}/procedure/bodyweight/${weight}`))
     assert.deepEqual(assertStatus(await nurse.call('GET', path)).goals, [], 'the goal was deleted before')
-    assertStatus(await nurse.call('POST', goalHistory.replace('history', 'restore'), { version: 1 }))
+    assertStatus(await nurse.call('POST', goalRestoration, { version: 1 }))
     assert.equal(assertStatus(await nurse.call('GET', path)).goals.length, 1)
 
     assertStatus(await patient.call('DELETE', path), 204)
