@@ -6,7 +6,7 @@ import { isCrashSignal } from './storage/disk/data-directory.ts'
 import { freeBytesOf, NEW_DATABASE_BYTES } from './storage/disk/file-access.ts'
 
 export { restoreBackup } from './storage/disk/backup.ts'
-export { runningUriOf } from './storage/disk/data-directory.ts'
+export { runningUriOf } from './storage/disk/directory-lock.ts'
 export { makeDirectory, UNWRITABLE_DISK_EXIT_CODE } from './storage/disk/file-access.ts'
 
 export interface EmbeddedMongo {

@@ -1,4 +1,4 @@
-/** The data directory: one process at a time, one format. Damaged files are never recreated. */
+/** The data directory: one format, and one process at a time. Damaged files are never recreated. */
 import {
   chmodSync,
   closeSync,
@@ -13,8 +13,8 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
+import { lockSockets, takeLock } from './directory-lock.ts'
 import {
   checkAccess,
   explainNoAccess,
@@ -31,8 +31,6 @@ export const DATA_FILE = 'data.mdb'
 const READERS_FILE = 'data.mdb-lock'
 const READERS_BYTES = 700_000
 const STATE_FILE = 'data.mdb.state'
-const LOCK_SOCKET = 'lock.sock'
-const URI_KNOWN = 'address'
 /** This file exists until the data file has been verified. */
 const UNVERIFIED_FILE = 'data.mdb.unverified'
 
@@ -83,18 +81,17 @@ export const openDataDirectory = async (directory: string, below: Buffer): Promi
     reserveReaderTable()
     const release = () => {
       ignoreFullDisk(() => writeState(false))
-      lock.close()
+      lock.release()
     }
-    const publishUri = (uri: string) => lock.emit(URI_KNOWN, uri)
     return {
       file: join(process.cwd(), DATA_FILE),
       doubt,
       confirm: () => confirmDataFile(isConfirmed),
-      publishUri,
+      publishUri: lock.publishUri,
       release,
     }
   } catch (error) {
-    lock.close()
+    lock.release()
     throw error
   }
 }
@@ -110,7 +107,7 @@ const enterDirectory = (directory: string): void => {
       STATE_FILE,
       UNVERIFIED_FILE,
       MARKER_FILE,
-      LOCK_SOCKET,
+      ...lockSockets(),
     ])
     for (const name of [DATA_FILE, READERS_FILE]) restrictToOwner(name)
   } catch (error) {
@@ -124,108 +121,6 @@ const restrictToOwner = (path: string): void => {
   try {
     chmodSync(path, statSync(path).mode & 0o700)
   } catch {}
-}
-
-/**
- * The lock is a listening socket in the directory. It disappears with its process, and depends on no process
- * ids, which could be reused. The path is relative, since socket paths must be short.
- */
-const takeLock = async (directory: string): Promise<Server> => {
-  for (let attempt = 0; attempt < 3; attempt++) {
-    const lock = await listen()
-    if (lock) return lock
-    const owner = await askOwner(LOCK_SOCKET)
-    if (owner !== undefined) throw new StartFault(`data directory ${directory} is in use by ${nameOf(owner)}`)
-    clearStale()
-  }
-  throw new StartFault(`data directory ${directory} is being opened by another embedded-mongo`)
-}
-
-/** The description that a lock gives of its process. */
-interface LockOwner {
-  process: number
-  /** The directory in which the process was started, and the time. */
-  startedIn?: string
-  startedAt?: string
-  /** The engine's URI, once it listens. */
-  address?: string
-}
-
-const nameOf = ({ process: id, startedIn, startedAt }: LockOwner): string =>
-  startedIn === undefined
-    ? `another embedded-mongo, process ${id}. Stop it first.`
-    : `process ${id}, which was started in ${startedIn} at ${startedAt}. Stop it first.`
-
-/** Remembered because the engine changes into its data directory. */
-const startedIn = process.cwd()
-
-const listen = (): Promise<Server | undefined> =>
-  new Promise((resolve, reject) => {
-    // A forked engine gives its parent's id: that is the process people know.
-    const owner: LockOwner = {
-      process: process.send ? process.ppid : process.pid,
-      startedIn,
-      startedAt: new Date().toISOString().slice(0, 19).concat('Z'),
-    }
-    const server = createServer((socket) => socket.end(JSON.stringify(owner)))
-    server.on(URI_KNOWN, (uri: string) => {
-      owner.address = uri
-    })
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'EADDRINUSE'
-        ? resolve(undefined)
-        : reject(new StartFault(`cannot lock: ${error.message}`)),
-    )
-    server.listen(LOCK_SOCKET, () => {
-      server.unref()
-      resolve(server)
-    })
-  })
-
-/** Asks the process that holds a lock; undefined if the process is dead. */
-const askOwner = (path: string): Promise<LockOwner | undefined> =>
-  new Promise((resolve) => {
-    let answer = ''
-    const socket = connect(path)
-    socket.setTimeout(2000, () => socket.destroy())
-    socket.on('data', (chunk) => {
-      answer += chunk
-    })
-    socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (['ECONNREFUSED', 'ENOENT'].includes(error.code ?? '')) resolve(undefined)
-    })
-    socket.on('close', () => resolve(parseLockOwner(answer)))
-  })
-
-/** A busy engine may not answer, and still holds the lock. */
-function parseLockOwner(answer: string): LockOwner {
-  try {
-    return JSON.parse(answer)
-  } catch {
-    return { process: Number.NaN }
-  }
-}
-
-/** The URI of the engine that has this directory open; undefined if there is no such engine. */
-export const runningUriOf = async (directory: string): Promise<string | undefined> => {
-  const workingDirectory = process.cwd()
-  if (!existsSync(directory)) return undefined
-  // Socket paths must be short. The relative path is resolved before the call returns.
-  process.chdir(directory)
-  const question = askOwner(LOCK_SOCKET)
-  process.chdir(workingDirectory)
-  return (await question)?.address
-}
-
-/** Renames the dead lock before removing it: if two processes find it, only one gets it. */
-const clearStale = (): void => {
-  const away = `${LOCK_SOCKET}.${process.pid}`
-  try {
-    renameSync(LOCK_SOCKET, away)
-  } catch {
-    return
-  }
-  rmSync(away, { force: true })
 }
 
 /** Returns true if the directory contains a database of this format. */
