@@ -36,7 +36,7 @@ describe("the page with accesses to a patient's record", () => {
     await page.goto(`${service.url}/ehr/audit?lang=${lang}`)
     await page.fill('input[name=email]', patient.email)
     await page.fill('input[name=password]', secret)
-    await page.click('button')
+    await page.press('input[name=password]', 'Enter')
     await page.waitForLoadState()
   }
   const rows = async () =>
@@ -247,7 +247,7 @@ describe("the page with accesses to a patient's record", () => {
       if (await page.locator('input[name=password]').count()) {
         await page.fill('input[name=email]', patient.email)
         await page.fill('input[name=password]', password)
-        await page.click('button')
+        await page.press('input[name=password]', 'Enter')
         await page.waitForLoadState()
       }
       const width = await page.evaluate('document.documentElement.scrollWidth')
