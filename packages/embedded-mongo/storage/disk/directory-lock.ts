@@ -119,11 +119,13 @@ const nameOf = ({ process: id, startedIn, startedAt }: LockOwner): string =>
     ? `another embedded-mongo, process ${id}. Stop it first.`
     : `process ${id}, which was started in ${startedIn} at ${startedAt}. Stop it first.`
 
+const cannotLock = (error: unknown) => new StartFault(`cannot lock: ${(error as Error).message}`)
+
 /** Creates a claim. It gets its name when it listens: others take a socket that does not listen for a dead process's. */
 const claim = (owner: LockOwner): Promise<{ name: string; server: Server }> =>
   new Promise((resolve, reject) => {
     const name = `lock-${randomUUID()}.sock`
-    const fail = (error: unknown) => reject(new StartFault(`cannot lock: ${(error as Error).message}`))
+    const fail = (error: unknown) => reject(cannotLock(error))
     const server = createServer((socket) => socket.on('error', () => {}).end(JSON.stringify(owner)))
     server.once('error', fail)
     // Relative, since socket paths must be short.
@@ -146,7 +148,7 @@ const publish = (name: string): void => {
     symlinkSync(name, `${LOCK_SOCKET}.new`)
     renameSync(`${LOCK_SOCKET}.new`, LOCK_SOCKET)
   } catch (error) {
-    throw new StartFault(`cannot lock: ${(error as Error).message}`)
+    throw cannotLock(error)
   }
 }
 
