@@ -40,7 +40,20 @@ describe('the day of a modeller', () => {
     const type = page.getByLabel('Name for programs')
     await page.locator('[name=type][aria-invalid]').waitFor()
     await type.fill('mood_of_tests')
-    await page.getByLabel('Everything else, as JSON').fill('{"perDay": 5}')
+    const more = page.getByLabel('Everything else, as JSON')
+    for (const [text, fault] of [
+      ['5', 'This must be an object, such as { "perDay": 5 }.'],
+      [
+        '{"name": "Mood", "perDay": 5, "retired": true}',
+        'The form has fields for this: name and retired. Type it there, and take it out here.',
+      ],
+    ] as const) {
+      await more.fill(text)
+      await button(page, 'Save').click()
+      await page.locator('[name=more][aria-invalid]').waitFor()
+      await page.locator('p.error', { hasText: fault }).waitFor()
+    }
+    await more.fill('{"perDay": 5}')
     await button(page, 'Save').click()
     await page.getByRole('link', { name: 'Mood of tests', exact: true }).click()
     const { name, ranges, perDay, schema, version } = await read('mood_of_tests')

@@ -1,4 +1,4 @@
-import { decimalText, parseDecimal } from '../../texts/format.ts'
+import { decimalText, formatList, parseDecimal } from '../../texts/format.ts'
 import { translate } from '../../texts/translate.ts'
 import { fieldsProblem, parseJson } from '../../ui/form/fields-problem.ts'
 import type { Family, TypeDefinition } from './types-query.ts'
@@ -52,8 +52,7 @@ export function textsOf(definition: TypeDefinition): TypeTexts {
 export function bodyOf(family: Family, texts: TypeTexts): object {
   const { type, name, description, unit, schema, retired, more } = texts
   const ranges = family === 'data' ? rangesOf(texts) : {}
-  return {
-    ...(more.trim() && (parseJson(more, 'more') as object)),
+  const typed = {
     type: type.trim(),
     name: name.trim(),
     retired: retired !== '',
@@ -62,6 +61,18 @@ export function bodyOf(family: Family, texts: TypeTexts): object {
     ...(schema.trim() && { schema: parseJson(schema, 'schema') }),
     ...(Object.keys(ranges).length > 0 && { ranges }),
   }
+  return { ...furtherProperties(more, typed), ...typed }
+}
+
+/** The properties without fields. @throws Problem that names those that are typed in fields, too: one value would be lost */
+function furtherProperties(text: string, typed: object): object {
+  const value = text.trim() === '' ? {} : parseJson(text, 'more')
+  const refuse = (message: string) => fieldsProblem([{ field: 'more', message }])
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw refuse(translate('violation.object'))
+  const names = Object.keys(value).filter((name) => Object.hasOwn(typed, name))
+  if (names.length > 0) throw refuse(translate('violation.ownField', { names: formatList(names, 'and') }))
+  return value
 }
 
 function rangesOf(texts: TypeTexts): object {
