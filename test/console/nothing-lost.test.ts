@@ -146,6 +146,27 @@ describe('the console', () => {
     assert.equal(goal.tasks.length, 1)
   })
 
+  it('sends a message about another plan after a lost answer', async () => {
+    const { patient, page } = await openLoggedIn('messages/new')
+    const plans = [await createPlan(patient, { name: 'Asthma' }), await createPlan(patient, { name: 'Gout' })]
+    await page.route('**/chat/careplan/*', async (route) => {
+      await route.fetch()
+      return route.abort('connectionreset')
+    })
+    const plan = page.getByLabel('Does it belong to a plan?')
+    await plan.selectOption('Asthma')
+    await page.getByLabel('What is it about?').fill('The new tablets')
+    await page.getByLabel('Your message').fill('When do I take them?')
+    await button(page, 'Send').click()
+    await page.getByText('There is no connection.').waitFor()
+    await page.unroute('**/chat/careplan/*')
+    await plan.selectOption('Gout')
+    await button(page, 'Send').click()
+    await page.getByRole('heading', { name: 'The new tablets' }).waitFor()
+    for (const id of plans)
+      assert.equal(assertStatus(await patient.call('GET', `/chat/careplan/${id}`)).items.length, 1)
+  })
+
   it('keeps the field for the time while it is empty, and asks for a time', async () => {
     const { patient, page } = await openLoggedIn('measure?kind=heartrate')
     await page.getByLabel('Heart rate', { exact: true }).fill('72')

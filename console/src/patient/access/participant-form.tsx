@@ -77,7 +77,7 @@ function useParticipantDraft({ mvUid, ehrId, plans }: ParticipantFormProps) {
     until: '',
   }))
   const plan = plans.find(({ id }) => id === draft.planId) ?? plans[0]
-  const create = useCreation()
+  const create = useCreation(plan?.id)
   const form = useSubmit(async () => {
     const { code, role, right: access, until } = draft
     const params = { path: { ehrId, careplanId: plan?.id ?? '' } }

@@ -21,7 +21,7 @@ export default function NewTopicPage({ me: self, params }: PageProps) {
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft(`${me.mvUid}:topic:${me.ehrId}`, () => NEW_TOPIC)
   const plans = useQuery(plansQuery(me.ehrId)).data ?? []
-  const create = useCreation()
+  const create = useCreation(draft.planId)
   const form = useSubmit(async () => {
     const { planId, ...message } = draft
     const topicParams = { path: subjectOf(me.ehrId, planId || undefined) }

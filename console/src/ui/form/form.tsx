@@ -105,9 +105,10 @@ export interface Creation<B> {
 
 /**
  * Sends what a form creates: the same content has one key until there is an answer, so that a retry creates it once.
+ * @param parentId the record in which it is created, if the form lets people choose it
  */
-export function useCreation() {
-  const slot = `creation:${usePath()}`
+export function useCreation(parentId = '') {
+  const slot = `creation:${usePath()}:${parentId}`
   return async <B extends object, R>(body: B, send: (request: Creation<B>) => Promise<R>): Promise<R> => {
     const text = JSON.stringify(body)
     const key = requestOf(slot, text, createIdempotencyKey)
