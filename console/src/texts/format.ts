@@ -74,13 +74,15 @@ const AGES: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60_000],
 ]
 
-const ages = perLanguage((language) => new Intl.RelativeTimeFormat(language, { numeric: 'auto' }))
+const ages = perLanguage((language) => new Intl.RelativeTimeFormat(language))
+const presentTime = perLanguage((language) => new Intl.RelativeTimeFormat(language, { numeric: 'auto' }))
 
-/** The time since a moment, in words: `3 days ago`. */
+/** The time since a moment, in words: `3 days ago`. Never "yesterday" or "last year": 47 hours or 23 months are more. */
 export function formatAge(at: string | number, now = Date.now()): string {
   const past = new Date(at).getTime() - now
   const [unit, size] = AGES.find(([, length]) => Math.abs(past) >= length) ?? (['minute', 60_000] as const)
-  return ages().format(Math.trunc(past / size), unit)
+  const count = Math.trunc(past / size)
+  return (count === 0 ? presentTime : ages)().format(count, unit)
 }
 
 const exactNumbers = perLanguage(
