@@ -15,7 +15,10 @@ export function useTurnedPages<P>(): TurnedPages<P> {
   const show = (next: P[]) => startTransition(() => setPositions(next))
   return {
     position: positions.at(-1),
-    turn: (next) => show([...positions, next]),
+    turn(next) {
+      // The button is that of the page before until the next one has arrived.
+      if (next !== positions.at(-1)) show([...positions, next])
+    },
     turnBack: positions.length > 0 ? () => show(positions.slice(0, -1)) : undefined,
   }
 }
