@@ -20,4 +20,13 @@ describe('the form for a measurement', () => {
     assert.deepEqual([items[0].height, items[0].heightUnit], [175, 'cm'])
     assertNoFaults(page)
   })
+
+  it('gives the focus to the field for another time', async () => {
+    const page = await opened.open()
+    await logInOn(page, await createPatient())
+    await goTo(page, 'measure?kind=bodyweight')
+    await button(page, 'Another time').press('Enter')
+    await page.locator('[name=timestamp]:focus').waitFor()
+    assertNoFaults(page)
+  })
 })

@@ -1,10 +1,12 @@
 import type { MeasurementKind } from 'virtual:measurement-kinds'
 import { type ReactNode, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { useDraft } from '../../browser/drafts.ts'
 import type { Me } from '../../model/me.ts'
 import { toLocalTime } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { TextField } from '../../ui/form/field.tsx'
+import { findField } from '../../ui/form/fields-problem.ts'
 import { Form, type SubmitState, useSubmit } from '../../ui/form/form.tsx'
 import { NumberField } from '../../ui/form/number-field.tsx'
 import { QuestionDialog } from '../../ui/form/question-dialog.tsx'
@@ -112,11 +114,16 @@ interface TimeFieldProps {
 
 function TimeField({ draft, change, submit }: TimeFieldProps) {
   const t = useText()
+  const showField = () => {
+    // The field takes the place of the button, and its focus.
+    flushSync(() => change({ time: toLocalTime(new Date()), isTimed: true }))
+    findField(submit.element.current, 'timestamp')?.focus()
+  }
   if (!isTimed(draft))
     return (
       <p>
         {t('measure.now')}{' '}
-        <button type="button" onClick={() => change({ time: toLocalTime(new Date()), isTimed: true })}>
+        <button type="button" onClick={showField}>
           {t('measure.otherTime')}
         </button>
       </p>
