@@ -205,7 +205,8 @@ describe('the console', () => {
       createPatient(),
       ...Array.from({ length: 3 }, () => createPerson()),
     ])
-    const planId = await createPlan(patient)
+    const planId = await createPlan(patient, { description: 'דנה!' })
+    assertStatus(await patient.call('POST', 'diagnosis', { name: 'דנה!' }), 201)
     const roles = ['גלי', 'רון', 'נעם']
     for (const [i, role] of roles.entries()) {
       const body = { mvUid: nurses[i]?.mvUid, role, access: 'WRITE' }
@@ -213,7 +214,7 @@ describe('the console', () => {
     }
     const nurse = nurses[0] as Person
     await nameProfile(nurse, 'דנה')
-    const topic = { title: 'Tablets', text: 'One a day' }
+    const topic = { title: 'דנה!', text: 'One a day' }
     const { id } = assertStatus(await nurse.call('POST', `/chat/careplan/${planId}`, topic), 201)
     const page = await opened.open()
     await logInOn(page, patient)
@@ -228,10 +229,33 @@ describe('the console', () => {
     await goTo(page, 'plan')
     await page.getByText(/^Taking part/).waitFor()
     await assertOrder(['Taking part', ...roles])
+    const assertReversed = async () => {
+      await page.getByText('דנה!').first().waitFor()
+      await assertOrder(['!', 'דנה'])
+    }
+    await assertReversed()
+    await goTo(page, 'messages')
+    await assertReversed()
+    await goTo(page, 'record/timeline')
+    await assertReversed()
+    await page.setViewportSize({ width: 320, height: 640 })
+    await assertReversed()
     await goTo(page, `messages/${planId}/${id}`)
     await page.getByText('One a day').waitFor()
     const year = String(new Date().getFullYear())
     await assertOrder(['דנה', `${new Date().getDate()} `, year])
+    assertNoFaults(page)
+  })
+
+  it('breaks a word that is longer than a card of a phone', async () => {
+    const patient = await createPatient()
+    assertStatus(await patient.call('POST', 'diagnosis', { name: 'x'.repeat(100) }), 201)
+    const page = await opened.open()
+    await page.setViewportSize({ width: 320, height: 640 })
+    await logInOn(page, patient)
+    await goTo(page, 'record/timeline')
+    await page.locator('td', { hasText: 'xx' }).waitFor()
+    assert.equal(await page.evaluate("document.querySelector('.scroll').scrollWidth > innerWidth"), false)
     assertNoFaults(page)
   })
 

@@ -6,7 +6,7 @@ import { LogOutButton } from '../patient/queue/log-out-button.tsx'
 import { RefusalNote } from '../patient/queue/queued-measurements.tsx'
 import { useSession } from '../session/user-session.ts'
 import { formatDate } from '../texts/format.ts'
-import { useText } from '../texts/translate.ts'
+import { isolate, useText } from '../texts/translate.ts'
 import { PageFailureNote } from '../ui/failure-note.tsx'
 import { HelpedPersons, HelpingBanner } from './helping.tsx'
 import type { PageEntry } from './page-table.ts'
@@ -35,7 +35,7 @@ export function Layout({ me, pages, current, children }: LayoutProps) {
       )}
       <HelpingBanner />
       <header className="top">
-        <p className="person">{me.name}</p>
+        <p className="person">{isolate(me.name)}</p>
         <HelpedPersons />
         <LogOutButton />
         <Menu me={me} pages={pages} current={current} />

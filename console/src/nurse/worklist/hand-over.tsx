@@ -4,7 +4,7 @@ import { useDraft } from '../../browser/drafts.ts'
 import { readAll, WORKLIST_KEY } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, personName, toTypedTime } from '../../texts/format.ts'
-import { useText } from '../../texts/translate.ts'
+import { isolate, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
@@ -92,7 +92,7 @@ function HandoverRow({ mvUid, handover }: { mvUid: string; handover: Handover })
         <strong>{t(isOwn ? 'handover.given' : 'handover.received', { who })}</strong>
         <p className="help">
           {t('handover.period', { from: formatMoment(from), until: formatMoment(until) })}
-          {reason && `. ${reason}`}
+          {reason && `. ${isolate(reason)}`}
         </p>
         {ending.problem && <FailureNote error={ending.problem} />}
         <HandoverHistory mvUid={mvUid} id={id} about={who} />

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { certaintyWord, isRetracted } from '../../texts/certainty.ts'
 import { ageInYears, formatDate } from '../../texts/format.ts'
-import { translateName, useText } from '../../texts/translate.ts'
+import { isolate, translateName, useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { type BannerReaction, bannerQuery } from './banner-query.ts'
@@ -58,7 +58,7 @@ function Reactions({ reactions }: { reactions: readonly BannerReaction[] }) {
         return (
           <li key={reaction.id}>
             <span className={`band ${levelOf(reaction)}`}>
-              {reaction.substance}
+              {isolate(reaction.substance)}
               {facts.length > 0 && ` (${facts.join(', ')})`}
             </span>
           </li>

@@ -6,7 +6,7 @@ import { ehrKey, readAll } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { certaintyWord, isRetracted } from '../../texts/certainty.ts'
 import { formatDate } from '../../texts/format.ts'
-import { type TextId, translate, translateName, useText } from '../../texts/translate.ts'
+import { isolate, type TextId, translate, translateName, useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { reactionsQuery } from '../banner/banner-query.ts'
 import { RecordHeading } from '../banner/record-heading.tsx'
@@ -167,7 +167,7 @@ function Lines({ me, title, lines }: { me: Me; title: string; lines: readonly Re
           <li key={path}>
             <div className="grow">
               {isStruck ? <s>{name}</s> : <strong>{name}</strong>}
-              <p className="help">{facts.join(', ')}</p>
+              <p className="help">{facts.map(isolate).join(', ')}</p>
             </div>
             <HistoryLink me={me} path={path} name={name} />
           </li>

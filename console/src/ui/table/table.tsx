@@ -1,4 +1,5 @@
 import type { Key, ReactElement, ReactNode } from 'react'
+import { isolate } from '../../texts/translate.ts'
 
 /** A row, with a cell for each heading. */
 export interface TableRow {
@@ -14,6 +15,8 @@ interface TableProps {
   /** Position of the column that names the rows. */
   nameColumn?: number
 }
+
+const cellContent = (cell: ReactNode) => (typeof cell === 'string' ? isolate(cell) : cell)
 
 /** A table. In a narrow place each row is a card, and each cell says its heading. */
 export const Table = ({ heads, caption, rows, nameColumn = 0 }: TableProps) => (
@@ -35,11 +38,11 @@ export const Table = ({ heads, caption, rows, nameColumn = 0 }: TableProps) => (
             {heads.map((head, at) =>
               at === nameColumn ? (
                 <th key={head} scope="row">
-                  {cells[at]}
+                  {cellContent(cells[at])}
                 </th>
               ) : (
                 <td key={head} data-head={head}>
-                  {cells[at]}
+                  {cellContent(cells[at])}
                 </td>
               ),
             )}
