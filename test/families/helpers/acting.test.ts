@@ -129,6 +129,7 @@ describe('what a helper does for a person', () => {
     assert.equal((await patient.call('PUT', `${path}/message/${id}`, changed)).status, 403)
     assertStatus(await acting.call('PUT', `${path}/message/${id}`, changed))
     assertStatus(await acting.call('POST', `${path}/read`, {}), 204)
+    assert.equal(assertStatus(await acting.call('GET', path)).unread, 0, 'the helper has read them')
     assert.equal(assertStatus(await patient.call('GET', path)).unread, 2, 'the person has not read them')
   })
 
