@@ -89,6 +89,13 @@ async function createPatientOf(
 const addOverdueTask = async (patient: Patient, planId: string, dueDate = YESTERDAY) =>
   createTask(patient, planId, await createGoal(patient, planId), { dueDate })
 
+/** Adds an overdue task that is done. */
+async function addClosedTask(patient: Patient, planId: string): Promise<void> {
+  const goalId = await createGoal(patient, planId)
+  const taskId = await createTask(patient, planId, goalId, { dueDate: YESTERDAY })
+  assertStatus(await patient.call('POST', `careplan/${planId}/goal/${goalId}/task/${taskId}/close`, {}))
+}
+
 const say = (who: Person, planId: string, text: string) =>
   who.call('POST', `/chat/careplan/${planId}`, { title: 'A question', text })
 
@@ -105,6 +112,7 @@ for (const family of ['path', 'class'] as const)
       await say(nurse, quiet.planId, 'My own message')
       for (const dueDate of ['2999-01-01', new Date().toISOString().slice(0, 10)])
         await addOverdueTask(quiet.patient, quiet.planId, dueDate)
+      await addClosedTask(quiet.patient, quiet.planId)
       for (const text of ['Hello?', 'Are you there?']) await say(calling.patient, calling.planId, text)
       await addOverdueTask(late.patient, late.planId)
       for (let i = 0; i < 2; i++) await createAlert(alarming.patient, alarming.planId)
@@ -135,6 +143,10 @@ for (const family of ['path', 'class'] as const)
         (await read(who)).items.map(({ alerts, assigned, taken }) => [alerts, assigned, taken])
       await waitFor(async () => ((await numbers(nurse))[0]?.[1] === 1 ? true : undefined), 'the assignment')
       assert.deepEqual([await numbers(nurse), await numbers(colleague)], [[[1, 1, 0]], [[1, 0, 0]]])
+      assert.deepEqual(
+        [(await read(nurse, { mine: true })).items.length, (await read(colleague, { mine: true })).items],
+        [1, []],
+      )
       const handle = async (step: Values) =>
         assertStatus(await nurse.call('POST', `/ehr/${ehrId}/alert/${id}/handle`, step))
       await handle({ action: 'TAKE' })
@@ -343,6 +355,30 @@ describe('a worklist', () => {
     )
   })
 
+  it('sorts by the worst alert of each patient, and begins with it', async () => {
+    const nurse = await createPerson()
+    const [mild, severe] = [await createPatientOf(nurse), await createPatientOf(nurse)]
+    for (const { patient, planId } of [severe, mild]) {
+      const pressure = { systolic: 145, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' }
+      assertStatus(await patient.call('PUT', `careplan/${planId}/thresholds`, { bloodpressure: 'esc2018' }))
+      const body = { carePlanId: planId, timestamp: '2026-02-01T08:30:00Z', ...pressure }
+      assertStatus(await patient.call('POST', 'procedure/bloodpressure', body), 201)
+    }
+    await createAlert(severe.patient, severe.planId)
+    const { items } = await READ.path(nurse)
+    assert.deepEqual(
+      items.map(({ ehrId, severity, openAlerts }) => [
+        ehrId,
+        severity,
+        (openAlerts as Values[]).map((alert) => alert.severity),
+      ]),
+      [
+        [severe.ehrId, 'CRITICAL', ['CRITICAL', 'MODERATE']],
+        [mild.ehrId, 'MODERATE', ['MODERATE']],
+      ],
+    )
+  })
+
   it('reads only what waits, by indexes', async () => {
     const nurse = await createPerson()
     const { patient, planId } = await createPatientOf(nurse)
@@ -367,6 +403,8 @@ describe('a worklist', () => {
     const none = await nurse.call('GET', '/worklist/views')
     assert.deepEqual([assertStatus(none), none.etag], [{ views: [] }, '"0"'])
     const views = [{ name: 'Urgent', reason: 'ALERT', severity: 'HIGH', mine: true }]
+    const unknown = await nurse.call('PUT', '/worklist/views', { views }, { 'if-match': '"1"' })
+    assertProblem(unknown, 412, 'precondition-failed')
     const response = await nurse.call('PUT', '/worklist/views', { views }, { 'if-match': '"0"' })
     assert.deepEqual([assertStatus(response), response.etag], [{ views }, '"1"'])
     const stale = await nurse.call('PUT', '/worklist/views', { views: [] }, { 'if-match': '"0"' })
