@@ -132,6 +132,7 @@ describe('bloodPressureCondition', () => {
     assert.deepEqual(paths(set({ code: 'a', label: 'A', severity: 1, combine: 'all' })), [
       'thresholds.bands.0',
     ])
+    assert.deepEqual(paths(set({ ...band, systolic: { gte: 100, lte: 100 } })), [], 'a band of one value')
   })
 
   it('has a condition for every pressure, worse for higher ones', () => {
