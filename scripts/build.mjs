@@ -2,14 +2,14 @@
  * Compiles changed files and reports the result. The compiler writes files in place, so it writes them into `.build`. When
  * every project compiles, the script moves them into `dist`. So a process that runs from there never reads half a file.
  */
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { buildConsole } from './console.mjs'
 import { lockBuilds } from './lock.mjs'
+import { runTool } from './run-tool.mjs'
 import { answerHelp } from './usage.mjs'
 
 answerHelp(`Usage: npm run build [-- --no-check]
@@ -38,13 +38,6 @@ async function isUpToDate() {
     ({ stdout }) => !stdout.includes('A non-dry build would build'),
     () => false,
   )
-}
-
-/** Writes to standard error only: standard output belongs to the program that starts next. */
-async function compile() {
-  const stdio = ['ignore', process.stderr, process.stderr]
-  const [code] = await once(spawn(process.execPath, compilation, { stdio }), 'exit')
-  return code === 0
 }
 
 function moveCompiled(project) {
@@ -84,7 +77,7 @@ async function build() {
   const start = Date.now()
   if (await isUpToDate()) return
   say('building …')
-  const isCompiled = await compile()
+  const isCompiled = await runTool(...compilation)
   for (const project of isCompiled ? projects() : []) {
     moveCompiled(project)
     removeStale(project)
@@ -97,7 +90,7 @@ async function build() {
 const unlock = await lockBuilds()
 try {
   await build()
-  if (!process.exitCode && !buildConsole({ checks })) process.exitCode = 1
+  if (!process.exitCode && !(await buildConsole({ checks }))) process.exitCode = 1
 } finally {
   unlock()
 }

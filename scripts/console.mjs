@@ -1,10 +1,10 @@
 /** Builds the console if its sources have changed: checks its types and its sizes, then replaces `dist/console`. */
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { runTool } from './run-tool.mjs'
 
 const BUILT = 'console/.build'
 const TARGET = 'dist/console'
@@ -42,8 +42,18 @@ function fingerprint() {
 /** The mark of a build without a type check. The next build with a type check starts anew if it exists. */
 const unchecked = (mark) => `${mark} unchecked`
 
-const run = (module, ...args) =>
-  execFileSync(process.execPath, [fileURLToPath(module), ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+const run = (module, ...options) => runTool(fileURLToPath(module), ...options)
+
+const checkTypes = () =>
+  run(new URL('bin/tsc', import.meta.resolve('@typescript/native/package.json')), '-p', 'console')
+const bundle = () =>
+  run(
+    new URL('bin/vite.js', import.meta.resolve('vite/package.json')),
+    'build',
+    'console',
+    '--logLevel',
+    'warn',
+  )
 
 const sizeOf = (name) => gzipSync(readFileSync(join(BUILT, name)), { level: 9 }).length
 
@@ -82,29 +92,16 @@ const say = (sentence) => process.stderr.write(`${sentence}\n`)
 
 /**
  * @param options.checks whether to check the types
- * @returns whether the console is up to date now
+ * @returns a promise of whether the console is up to date now
  */
-export function buildConsole({ checks }) {
+export async function buildConsole({ checks }) {
   if (!existsSync('console/package.json')) return true
   const mark = join(TARGET, 'fingerprint')
   const current = fingerprint()
   const built = existsSync(mark) ? readFileSync(mark, 'utf8') : ''
   if (built === current || (!checks && built === unchecked(current))) return true
   say('building the console …')
-  try {
-    if (checks)
-      run(new URL('bin/tsc', import.meta.resolve('@typescript/native/package.json')), '-p', 'console')
-    run(
-      new URL('bin/vite.js', import.meta.resolve('vite/package.json')),
-      'build',
-      'console',
-      '--logLevel',
-      'warn',
-    )
-  } catch (error) {
-    say(String(error.stdout ?? error))
-    return false
-  }
+  if ((checks && !(await checkTypes())) || !(await bundle())) return false
   const sizes = measureSizes()
   const excess = sizes.filter(({ size, budget }) => size > budget)
   for (const { name, size, budget } of excess)

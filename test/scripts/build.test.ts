@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -14,7 +15,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { isFullSize } from '../harness/test-size.ts'
 import { waitUntil } from '../harness/wait.ts'
@@ -52,6 +54,41 @@ const build = (project: string, ...options: string[]): Promise<string> =>
     ({ stderr }) => stderr,
     ({ code, stderr }) => `${code}: ${stderr}`,
   )
+
+/** What a killed build leaves behind. */
+function addDeadLock(project: string): void {
+  const file = join(project, 'dist/build-lock/killed')
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, '')
+  utimesSync(file, 0, 0)
+}
+
+/** Creates a program that locks the builds for a while. It takes its time between a look at a lock and its removal. */
+function lockUser(project: string): string {
+  const path = join(project, 'lock-user.mjs')
+  writeFileSync(
+    path,
+    `import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { setTimeout } from 'node:timers/promises'
+const [, , name, log] = process.argv
+const { rmSync } = fs
+fs.rmSync = (...args) => {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300 * Number(name))
+  rmSync(...args)
+}
+syncBuiltinESMExports()
+const { lockBuilds } = await import(${JSON.stringify(pathToFileURL(resolve('scripts/lock.mjs')))})
+process.chdir(${JSON.stringify(project)})
+const unlock = await lockBuilds()
+fs.appendFileSync(log, name + ' in\\n')
+await setTimeout(1000)
+fs.appendFileSync(log, name + ' out\\n')
+unlock()
+`,
+  )
+  return path
+}
 
 /** Builds, and returns the time at which the compiler started. */
 async function buildAndTime(project: string): Promise<Date> {
@@ -131,12 +168,17 @@ describe('the scripts', function suite() {
 
   it('build after a build was killed', async () => {
     const project = newProject()
-    const lock = join(project, 'dist/build.lock')
-    mkdirSync(join(project, 'dist'))
-    writeFileSync(lock, '')
-    utimesSync(lock, 0, 0)
+    addDeadLock(project)
     assert.match(await build(project), /^building …\nbuilt/)
-    assert.equal(existsSync(lock), false)
+    assert.deepEqual(readdirSync(join(project, 'dist/build-lock')), [])
+  })
+
+  it('build one after the other after a build was killed, when both find its lock', async () => {
+    const project = newProject()
+    addDeadLock(project)
+    const log = join(project, 'log')
+    await Promise.all(['1', '2', '3'].map((name) => run(process.execPath, [lockUser(project), name, log])))
+    assert.match(readFileSync(log, 'utf8'), /^(\d in\n\d out\n){3}$/)
   })
 
   it('move the output that a build had compiled before it was killed', async () => {
