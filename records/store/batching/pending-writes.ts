@@ -10,7 +10,7 @@ import {
   type OptionalId,
 } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { isOutage } from '../documents/outage.ts'
+import { isOutage, unavailableError } from '../documents/outage.ts'
 import { groupBy } from './group-by.ts'
 
 interface PendingWrite {
@@ -55,7 +55,10 @@ export class PendingWrites {
     if (this.#writes.some(({ collection }) => collection.collectionName === name)) await this.flush()
   }
 
-  /** Sends the writes. @throws Conflict when one affects no document; MongoServerError */
+  /**
+   * Sends the writes.
+   * @throws Conflict when one affects no document; Unavailable when the transaction has to run again; MongoServerError
+   */
   async flush(): Promise<void> {
     const writes = this.#writes.splice(0)
     if (writes.length === 0) return
@@ -83,7 +86,10 @@ export class PendingWrites {
     try {
       return countAffected(await this.#server.client.bulkWrite(models, { session: this.#session }))
     } catch (error) {
-      throw serverErrorOf(error)
+      const serverError = serverErrorOf(error)
+      // The refused command may have ended the transaction.
+      if (this.#server.bulkWrites.forgetWhenRefused(serverError)) throw unavailableError(serverError)
+      throw serverError
     }
   }
 
@@ -118,6 +124,9 @@ function serverErrorOf(error: unknown): unknown {
 
 const NO_ID = '' as never
 
+/** CommandNotFound, and CommandNotSupported in the mode of an earlier version. */
+const UNKNOWN_COMMAND_CODES: readonly unknown[] = [59, 115]
+
 /**
  * Finds out whether the server has the command `bulkWrite`, as MongoDB 8 and the embedded engine do. It asks, since a new
  * server refuses the command while it runs in the mode of an earlier version.
@@ -128,6 +137,13 @@ export class BulkWriteSupport {
   has(client: MongoClient, namespace: string): Promise<boolean> {
     this.#answer ??= this.#ask(client, namespace)
     return this.#answer
+  }
+
+  /** Asks again after a downgrade of the server. @returns whether the server refused the command for this reason */
+  forgetWhenRefused(error: unknown): boolean {
+    const isRefusal = error instanceof MongoServerError && UNKNOWN_COMMAND_CODES.includes(error.code)
+    if (isRefusal) this.#answer = undefined
+    return isRefusal
   }
 
   async #ask(client: MongoClient, namespace: string): Promise<boolean> {

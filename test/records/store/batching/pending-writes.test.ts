@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { MongoServerError } from 'mongodb'
+import { type MongoClient, MongoServerError } from 'mongodb'
 import { type AuditedAccess, auditEntryCollection } from '../../../../records/store/audit/audit-log.ts'
 import { verifyAudit } from '../../../../records/store/audit/verifier.ts'
 import { BulkWriteSupport } from '../../../../records/store/batching/pending-writes.ts'
@@ -24,6 +24,22 @@ interface Document {
 /** A server before MongoDB 8. */
 class NoBulkWrite extends BulkWriteSupport {
   override has = async () => false
+}
+
+/** A client of a server that was downgraded: it refuses the command `bulkWrite` after the first one. */
+function downgrade(client: MongoClient, code: number): MongoClient {
+  let commands = 0
+  const bulkWrite: MongoClient['bulkWrite'] = (...args) => {
+    commands += 1
+    if (commands === 1) return client.bulkWrite(...args)
+    return Promise.reject(new MongoServerError({ code, message: 'no such command' }))
+  }
+  const get = (_: object, key: keyof MongoClient) => {
+    if (key === 'bulkWrite') return bulkWrite
+    const value: unknown = client[key]
+    return typeof value === 'function' ? value.bind(client) : value
+  }
+  return new Proxy(client, { get } as ProxyHandler<MongoClient>)
 }
 
 describe('the pending writes of a transaction', () => {
@@ -117,5 +133,16 @@ describe('the pending writes of a transaction', () => {
         assert.equal(await historyCollection(opened.db).countDocuments({ _id: new RegExp(`^${server}/`) }), 1)
         assert.equal(await auditEntryCollection(opened.db).countDocuments({ ehrId: server }), 1)
       })
+    })
+  for (const code of [59, 115])
+    it(`are sent in another way after a downgrade of the server (${code})`, async () => {
+      const client = downgrade(opened.context.client, code)
+      context = { ...opened.context, client, bulkWrites: new BulkWriteSupport() }
+      for (const id of ['one', 'two'])
+        await runStoreTransaction(context, async ({ pending }) => {
+          pending.insert(first(), [{ _id: id, n: 1 }])
+          pending.insert(second(), [{ _id: id, n: 2 }])
+        })
+      assert.deepEqual(await documents(), [3, 2])
     })
 })
