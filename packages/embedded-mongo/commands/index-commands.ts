@@ -5,7 +5,7 @@ import { buildIndex, type Index } from '../storage/collections/indexes.ts'
 import { fillIndexes } from '../storage/collections/records.ts'
 import { canTally } from '../storage/collections/tallies.ts'
 import type { WritableView } from '../storage/disk/overlay.ts'
-import { findIndex } from '../storage/queries/planner.ts'
+import { findOnlyIndex } from '../storage/queries/planner.ts'
 import { encode, isNullish, isObject, isTruthy } from '../values/bson-values.ts'
 import { fail } from '../values/errors.ts'
 import { readInteger } from '../values/numbers.ts'
@@ -153,13 +153,8 @@ const indexesToDrop = (collection: Collection, selection: unknown): Index[] => {
     fail(14, "BSON field 'dropIndexes.index' is the wrong type, expected types '[string, object]'")
   if (new Set(names).size < names.length) fail(27, 'two indexes have the same name')
   return names.map((name) => {
-    if (
-      isObject(name) &&
-      collection.indexes.filter(({ spec }) => findIndex({ indexes: [{ spec } as Index] }, name)).length > 1
-    )
-      fail(181, 'several indexes have this key pattern; drop one by its name')
     const index =
-      findIndex(collection, name) ??
+      findOnlyIndex(collection, name) ??
       fail(27, `index not found with name [${typeof name === 'string' ? name : JSON.stringify(name)}]`)
     if (index.name === '_id_') fail(72, 'cannot drop _id index')
     return index

@@ -3,7 +3,7 @@ import { type Document, Long } from 'bson'
 import type { Collection } from '../../storage/collections/catalog.ts'
 import type { Index } from '../../storage/collections/indexes.ts'
 import type { WritableView } from '../../storage/disk/overlay.ts'
-import { findIndex } from '../../storage/queries/planner.ts'
+import { findOnlyIndex } from '../../storage/queries/planner.ts'
 import { isNullish, isTruthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { roundToWhole } from '../../values/numbers.ts'
@@ -34,7 +34,7 @@ export const collMod: Command = {
     let answer: Document = {}
     const change = (view: WritableView, collection: Collection) => {
       const index =
-        findIndex(collection, requestedChange.name ?? requestedChange.keyPattern) ??
+        findOnlyIndex(collection, requestedChange.name ?? requestedChange.keyPattern) ??
         fail(
           27,
           `cannot find index ${requestedChange.name ?? JSON.stringify(requestedChange.keyPattern)} for ns ${ns}`,

@@ -95,20 +95,33 @@ const planByHint = (
 ): Plan => {
   const { hint } = shape
   if (isObject(hint) && '$natural' in hint) return collectionScan(shape, toNumber(hint.$natural) < 0)
-  const index = findIndex(collection, hint)
-  if (!index?.ready || index.spec.hidden === true)
-    return fail(2, 'hint provided does not correspond to an existing index')
+  const index =
+    findHintedIndex(collection, hint) ?? fail(2, 'hint provided does not correspond to an existing index')
   const candidate = considerIndex(index, shape, conditions, true)
   return candidate ? candidate.plan() : fullScan(index, shape)
 }
 
-/** The index with that name or that key; undefined if none exists. */
-export const findIndex = (collection: IndexedCollection, nameOrKey: unknown): Index | undefined =>
-  collection.indexes.find(({ name, spec }) =>
+/** The indexes with that name or that key: indexes with different options can have the same key. */
+const findIndexes = (collection: IndexedCollection, nameOrKey: unknown): Index[] =>
+  collection.indexes.filter(({ name, spec }) =>
     typeof nameOrKey === 'string'
       ? name === nameOrKey
       : isObject(nameOrKey) && sameShape(spec.key, nameOrKey),
   )
+
+/** The index with that name or that key that a command changes or drops; undefined if none exists. */
+export const findOnlyIndex = (collection: IndexedCollection, nameOrKey: unknown): Index | undefined => {
+  const found = findIndexes(collection, nameOrKey)
+  if (found.length > 1) fail(181, 'several indexes have this key pattern: give the name of one')
+  return found[0]
+}
+
+/** The index that a hint means, if queries may use it. */
+export const findHintedIndex = (collection: IndexedCollection, hint: unknown): Index | undefined => {
+  const found = findIndexes(collection, hint).filter(({ ready, spec }) => ready && spec.hidden !== true)
+  if (found.length > 1) fail(27, 'Hint matched multiple indexes, must hint by index name')
+  return found[0]
+}
 
 const sameShape = (a: Document, b: Document): boolean =>
   isEqual(Object.keys(a), Object.keys(b)) && isEqual(a, b)

@@ -126,6 +126,23 @@ describe('commands', () => {
       assert.deepEqual(await ids({}, { hint: { $natural: -1 } }), [3, 2, 1])
       await assert.rejects(ids({}, { hint: 'nope' }), { code: 2 })
     })
+
+    it('refuses a key that several indexes have, but uses the index that queries can use', async () => {
+      await things.createIndex({ n: 1 }, { name: 'by_n' })
+      await things.createIndex({ n: 1 }, { name: 'some_n', partialFilterExpression: { n: { $gt: 1 } } })
+      const unwind = [{ $unwind: '$tags' }, { $match: { tags: 'x' } }]
+      await assert.rejects(ids({}, { hint: { n: 1 } }), { code: 27, codeName: 'IndexNotFound' })
+      await assert.rejects(things.aggregate(unwind, { hint: { n: 1 } }).toArray(), { code: 27 })
+      await assert.rejects(things.updateMany({}, { $set: { m: 1 } }, { hint: { n: 1 } }), { code: 27 })
+      const hide = (index: object) =>
+        things.db.command({ collMod: things.collectionName, index: { ...index, hidden: true } })
+      await assert.rejects(hide({ keyPattern: { n: 1 } }), {
+        code: 181,
+        codeName: 'AmbiguousIndexKeyPattern',
+      })
+      await hide({ name: 'some_n' })
+      assert.deepEqual(await ids({}, { hint: { n: 1 } }), [2, 3, 1])
+    })
   })
 
   it('accepts options that have no effect here', async () => {

@@ -30,7 +30,7 @@ import {
   rootFieldsOf,
 } from '../index-conditions.ts'
 import {
-  findIndex,
+  findHintedIndex,
   isPlain,
   isUsable,
   isWholeRange,
@@ -69,7 +69,7 @@ export const planUnwind = (
   if (root === undefined || !isObject(matchFilter) || shape.collation) return undefined
   const conditions = collectConditions(matchFilter)
   if (countConditions(conditions) !== countClauses(matchFilter)) return undefined
-  const candidates = isNullish(shape.hint) ? indexes : [findIndex({ indexes }, shape.hint)]
+  const candidates = isNullish(shape.hint) ? indexes : [findHintedIndex({ indexes }, shape.hint)]
   for (const index of candidates) {
     const fit =
       index && isSuited(index, root)
