@@ -5,7 +5,7 @@ import { isDuplicateKeyError } from '../../store/documents/database.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type PageRequest } from '../../store/reading/pages.ts'
-import { runStoreTransaction, type StoreContext } from '../../store/writing/transaction.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
 import type { SendMail } from '../user/mails.ts'
 import { hashSecret } from '../user/secret.ts'
 import {
@@ -117,25 +117,46 @@ export class Identities {
   async unlink(mvUid: string, id: string, keptSid: string): Promise<boolean> {
     const links = await this.#links.find({ mvUid }).toArray()
     const link = links.find((one) => toLinkedIdentity(one).id === id)
-    if (!link || (await this.#links.deleteOne({ _id: link._id, mvUid })).deletedCount === 0) return false
-    await this.#sessions.endOfIdentities(mvUid, keptSid)
-    return true
+    if (!link) return false
+    return this.#endLinks({ _id: link._id, mvUid }, { keptSid })
   }
 
   /**
-   * Unlinks all identities of an account in the transaction of a change of it, and then ends the sessions that they began,
+   * Unlinks all identities of an account in the transaction of a change of it, and ends the sessions that they began,
    * except a kept one. A first login at the same time links its identity before, or finds the changed account.
    */
   async unlinkAll(
     mvUid: string,
     { change, keptSid }: { change?: (session: ClientSession) => Promise<void>; keptSid?: string } = {},
   ): Promise<void> {
-    await runStoreTransaction(this.#context, async (tx) => {
-      await lockAccount(this.#context, tx, mvUid)
-      await change?.(tx.session)
-      await this.#links.deleteMany({ mvUid }, { session: tx.session })
+    await this.#endLinks(
+      { mvUid },
+      {
+        keptSid,
+        change: async (tx) => {
+          await lockAccount(this.#context, tx, mvUid)
+          await change?.(tx.session)
+        },
+      },
+    )
+  }
+
+  /** @returns whether there were such links */
+  async #endLinks(
+    links: Pick<IdentityLink, 'mvUid'> & Partial<IdentityLink>,
+    { change, keptSid }: { change?: (tx: Transaction) => Promise<void>; keptSid: string | undefined },
+  ): Promise<boolean> {
+    const { mvUid } = links
+    const isLinked = await runStoreTransaction(this.#context, async (tx) => {
+      const { session } = tx
+      await change?.(tx)
+      const { deletedCount } = await this.#links.deleteMany(links, { session })
+      await this.#sessions.endOfIdentities(mvUid, keptSid, session)
+      return deletedCount > 0
     })
+    // A login may have begun meanwhile, and found its link.
     await this.#sessions.endOfIdentities(mvUid, keptSid)
+    return isLinked
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Collection, Db } from 'mongodb'
+import type { ClientSession, Collection, Db } from 'mongodb'
 import type { ActingHelper } from '../../../schemas/accounts/helper.ts'
 import type { Session } from '../../../schemas/accounts/login.ts'
 import { MINUTE_MS } from '../../../schemas/time/durations.ts'
@@ -327,10 +327,10 @@ export class Sessions {
   }
 
   /** Ends the sessions that an external identity began, except a kept one. */
-  async endOfIdentities(mvUid: string, keptSid?: string): Promise<void> {
+  async endOfIdentities(mvUid: string, keptSid?: string, session?: ClientSession): Promise<void> {
     const began = { 'createdWith.authProvider': IDENTITY_LOGIN }
     const others = keptSid === undefined ? {} : { _id: { $ne: keptSid } }
-    await this.#end({ _p_user: userPointer(mvUid), ...began, ...others })
+    await this.#end({ _p_user: userPointer(mvUid), ...began, ...others }, session ? { session } : {})
   }
 
   /** Runs work that ends all of a person's sessions, and then restores one of them. */
@@ -340,13 +340,14 @@ export class Sessions {
     if (session) await this.#sessions.replaceOne({ _id: sid }, session, { upsert: true })
   }
 
-  async #end(filter: object): Promise<number> {
-    const sessions = await this.#sessions.find(filter, { projection: { _id: 1 } }).toArray()
-    const { deletedCount } = await this.#sessions.deleteMany(filter)
+  async #end(filter: object, options: { session?: ClientSession } = {}): Promise<number> {
+    const sessions = await this.#sessions.find(filter, { projection: { _id: 1 }, ...options }).toArray()
+    const ended = { $in: sessions.map(({ _id }) => _id) }
+    const { deletedCount } = await this.#sessions.deleteMany(filter, options)
     this.invalidateCache()
     // Parse Server may end a session without these. They are void all the same, see #readHelper.
-    await this.#sessions.deleteMany({ 'helper.sid': { $in: sessions.map(({ _id }) => _id) } })
-    await refreshTokensOf(this.#database.db).deleteMany({ sid: { $in: sessions.map(({ _id }) => _id) } })
+    await this.#sessions.deleteMany({ 'helper.sid': ended }, options)
+    await refreshTokensOf(this.#database.db).deleteMany({ sid: ended }, options)
     await this.#credentials.forgetSessions()
     return deletedCount
   }
