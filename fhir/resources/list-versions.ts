@@ -2,7 +2,13 @@ import { findSearchedEhrs, queryAccesses } from '../../records/ehrs/rights/query
 import { type ChangePlace, type ListedChange, listChanges } from '../../records/history/listed-changes.ts'
 import { helperActOf } from '../../records/kinds.ts'
 import { type Caller, isReadableByHelper } from '../../records/store/documents/caller.ts'
-import { decodeCursorParts, encodeCursorParts } from '../../records/store/reading/cursor.ts'
+import {
+  decodeCursorParts,
+  decodeTimeCursor,
+  encodeCursor,
+  encodeCursorParts,
+  qualifiedListName,
+} from '../../records/store/reading/cursor.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import { accessesByEhr } from '../../records/store/resource.ts'
 import type { HistoryKey } from '../../records/store/writing/history.ts'
@@ -155,10 +161,12 @@ export async function listHiddenHistory(
   { collection, id, ehrId }: HistoryKey & { ehrId: string },
   { limit, cursor }: PageRequest,
 ): Promise<{ changes: ListedChange[]; next: string | null }> {
-  const from = cursor === undefined ? undefined : decodePosition(cursor)
+  const list = qualifiedListName(collection, 'hiddenHistory')
+  const position = cursor === undefined ? undefined : decodeTimeCursor(list, cursor)
+  const from = position && { at: position.value, changeId: position.id }
   const query = { ehrIds: [ehrId], collections: [collection], id, since: undefined, from, limit: limit + 1 }
   const found = await listChanges(db, caller, query)
   const following = found[limit]
-  const next = following ? encodePosition({ ...following, offset: 0 }) : null
+  const next = following ? encodeCursor(list, { value: following.at, id: following.changeId }) : null
   return { changes: found.slice(0, limit), next }
 }

@@ -112,6 +112,22 @@ describe('the history of a type, and of all types, in FHIR', () => {
     await readFhir(mine, rate, 410)
   })
 
+  it('has cursors of its own for a record that is hidden with its plan', async () => {
+    const mine = await createPatient()
+    const ownPlanId = await createPlan(mine)
+    const id = await createWeight(mine, ownPlanId)
+    const weight = await readFhir(mine, `Observation/${id}`)
+    for (const text of ['Before breakfast', 'After breakfast'])
+      assertStatus(await callFhir(mine, 'PUT', `Observation/${id}`, { ...weight, note: [{ text }] }))
+    assertStatus(await mine.call('DELETE', `/ehr/${mine.ehrId}/careplan/${ownPlanId}`), 204)
+    const path = `Observation/${id}/_history`
+    assert.deepEqual(await readHistory(mine, `${path}?_count=1`), await readHistory(mine, path))
+    const { link } = await readFhir(mine, 'Observation/_history?_count=1')
+    const next = link.find(({ relation }: Json) => relation === 'next').url
+    const cursor = new URL(next).searchParams.get('_cursor')
+    await readFhir(mine, `${path}?_count=1&_cursor=${cursor}`, 400)
+  })
+
   it('shows the deletion of a record that has returned', async () => {
     const mine = await createPatient()
     const { id } = assertStatus(await mine.call('POST', 'diagnosis', { name: 'Asthma' }), 201)
