@@ -157,6 +157,21 @@ describe('the tokens of apps', () => {
       assert.deepEqual(await ask(app.id, token), { active: false })
   })
 
+  it('are described with the scopes that are left, and as inactive without any', async () => {
+    const ownApp = await createSmartApp(['launch/patient', 'patient/Observation.rs', 'patient/Patient.r'])
+    const { id: client_id, name, redirectUri } = ownApp
+    const scope = 'launch/patient patient/Observation.rs'
+    const { tokens } = await authorizeApp(patient, ownApp, scope, patient.ehrId)
+    const permit = async (scopes: readonly string[]) => {
+      const registration = { name, authentication: 'public', redirectUris: [redirectUri], scopes }
+      assertStatus(await ownApp.admin.call('PUT', `/auth/app/${client_id}`, registration))
+      const token = tokens.access_token
+      return assertStatus(await postForm('/auth/smart/introspect', { client_id, token }))
+    }
+    assert.equal((await permit(['patient/Observation.rs'])).scope, 'patient/Observation.rs')
+    assert.deepEqual(await permit(['patient/Patient.r']), { active: false })
+  })
+
   it('end when the app revokes one of them', async () => {
     for (const kind of ['access_token', 'refresh_token'] as const) {
       const { tokens } = await authorize()

@@ -157,7 +157,7 @@ export const smartTokenOperations = [
     id: 'introspectAppToken',
     path: SMART_PATHS.introspect,
     summary: 'Introspect an access token',
-    description: 'Tokens of other apps look like unknown ones.',
+    description: 'Tokens of other apps look like unknown ones, as do those whose scopes the app has lost.',
     body: formBody(TokenForm),
     reply: [200, Introspection],
     errors: ['ClientRefused', 'GrantRefused'],
@@ -165,7 +165,7 @@ export const smartTokenOperations = [
       const { appGrants, publicUrl } = context
       const { id } = await identifyApp(body, context)
       const access = await appGrants.findAccess(body.token)
-      if (access?.app.id !== id) return { active: false }
+      if (access?.app.id !== id || access.scopes.length === 0) return { active: false }
       const { sub, exp, scopes, patient } = access
       const fhirUser = scopes.includes('fhirUser') ? await appGrants.findFhirUser(sub) : undefined
       return {
