@@ -150,7 +150,18 @@ function limitResponse(
   const { user } = req.auth
   if (!open && isReadOnlyEndpoint(req)) narrowResponse(res, serves)
   else if (findNamedClass(req, parts)) setVersionHeader(res, etagOf)
-  if (!open && user) convertObjects(res, (object) => hideOtherUsers(object, user.id))
+  if (!open)
+    convertObjects(res, (object) => {
+      const fields = withoutClassName(object)
+      return user ? hideOtherUsers(fields, user.id) : fields
+    })
+}
+
+/** Parse Server adds the name of the class to an Ehr, since the class has a trigger after queries. */
+function withoutClassName(object: object): object {
+  if (!('objectId' in object && 'className' in object)) return object
+  const { className: _, ...fields } = object
+  return fields
 }
 
 function respondToError(error: unknown, res: Response, next: NextFunction): void {

@@ -33,6 +33,8 @@ describe('Ehr', () => {
       const { body } = await createClassClient(user).get('Ehr', ehrId).expect(200)
       assert.deepEqual([body.subjectId, body.version], [user.mvUid, 1])
       assert.deepEqual(body.ACL[user.mvUid], { read: true, write: true })
+      const [listed] = (await createClassClient(user).list('Ehr').expect(200)).body.results
+      for (const object of [body, listed]) assert.ok(!('className' in object), 'as objects of other classes')
       assertError(await createClassClient(stranger).get('Ehr', ehrId), 101)
       await login(user.email).expect(200)
       assert.equal((await ehrsAbout(user.mvUid)).length, 1)
