@@ -1,11 +1,12 @@
 import type { Static, TObject } from '@sinclair/typebox'
-import type { IndexDescription } from 'mongodb'
+import type { Filter, IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { fromPathNames, markedFieldNames } from '../../schemas/forms/fields.ts'
 import { requireNoDeletedParent } from '../ehrs/deletion/deleted-parents.ts'
+import { findHiddenRecords } from '../ehrs/deletion/hidden-contents.ts'
 import { findParticipantPlans } from '../ehrs/rights/read-scope.ts'
 import type { Caller } from '../store/documents/caller.ts'
-import { documentCollection } from '../store/documents/database.ts'
+import { canRead, documentCollection } from '../store/documents/database.ts'
 import type { ParseDocument, SavedRecord } from '../store/documents/parse-format.ts'
 import type { ListDefinition, Page, PageQuery, PageRequest } from '../store/reading/pages.ts'
 import type { Resource } from '../store/resource.ts'
@@ -400,7 +401,7 @@ export class EhrRecords<S extends TObject, L extends string> {
 
   /**
    * Restores a former version; a deleted record returns with its contents.
-   * @throws as replace; NotFound for an unknown version; Conflict for a deleted record whose plan or goal is deleted
+   * @throws as replace; NotFound for an unknown version; Conflict for a record whose plan or goal is deleted
    */
   async restore(
     caller: Caller,
@@ -421,6 +422,7 @@ export class EhrRecords<S extends TObject, L extends string> {
           return this.restore(caller, key, version, { expected }, onReturn)
         if (!(await this.store.find(caller, storeKeyOf(key)))) throw error
       }
+    else await this.#requireNotHidden(caller, key)
     const kind = await this.#kindFor(key)
     const rule = (current: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) =>
       this.validateChange(
@@ -432,6 +434,16 @@ export class EhrRecords<S extends TObject, L extends string> {
     const restore = (checkedRule: typeof rule, tx?: Transaction) =>
       this.store.restore(caller, storeKeyOf(key), version, checkedRule, { expected, tx })
     return this.#writeWithinQuota(rule, restore, { audit: this.#auditRefusedUpdate(caller, key) })
+  }
+
+  /** @throws Conflict for a record that is hidden with a deleted parent, if the caller could read it and may read the EHR */
+  async #requireNotHidden(caller: Caller, { id, ...parentIds }: EhrRecordKey): Promise<void> {
+    const filter = { _id: id, ...withoutNulls(parentIds) } as Filter<ParseDocument>
+    const [hidden] = await findHiddenRecords(this.#context.db, caller, this.kind.collection, filter)
+    if (!hidden || !(await canRead(this.#context, caller, 'Ehr', { _id: hidden.ehrId }))) return
+    await this.store.auditRefusal(caller, 'update', storeKeyOf({ id, ehrId: hidden.ehrId }), () =>
+      requireNoDeletedParent(this.#context, hidden.document),
+    )
   }
 
   #returnDeleted(

@@ -286,6 +286,12 @@ describe('a deletion', () => {
       assertProblem(await nurse.call('GET', one), 404, 'not-found')
     assertProblem(await nurse.call('POST', goalRestoration, { version: 1 }), 404, 'not-found')
     assertProblem(await patient.call('POST', goalRestoration, { version: 1 }), 409, 'conflict')
+    const weightRestoration = `/ehr/${place.ehrId}/procedure/bodyweight/${weight}/restore`
+    for (const one of [nurse, await createPerson()])
+      assertProblem(await one.call('POST', weightRestoration, { version: 1 }), 404, 'not-found')
+    const hidden = await patient.call('POST', weightRestoration, { version: 1 })
+    assertProblem(hidden, 409, 'conflict')
+    assert.match(hidden.body.detail, new RegExp(`care plan ${place.carePlanId}.*Restore the care plan first`))
     const restore = async () => assertStatus(await patient.call('POST', `${path}/restore`, { version: 1 }))
     const commands = await recordCommands(restore, /./)
     // The commands of its transactions. In those, MongoDB refuses these on sharded collections.

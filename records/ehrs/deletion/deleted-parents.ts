@@ -46,7 +46,7 @@ const NOUNS: Readonly<Record<ContainerClass, string>> = {
 export async function requireNoDeletedParent(
   database: Pick<Database, 'db'>,
   record: ParentIdFields,
-  session: ClientSession,
+  session?: ClientSession,
 ): Promise<void> {
   const [parent] = await findDeletedParents(database, [record], session)
   if (!parent) return
