@@ -66,6 +66,10 @@ function* withNames(value: unknown, name: string): Generator<string> {
 const isObjectAt = (value: unknown, place: Place): boolean =>
   typeof place.reduce((one, key) => (one as Json)[key], value) === 'object'
 
+/** The items for each name; at the usual size, each item gets one of the names. */
+const inTurn = <T>(itemsOf: (name: string) => Iterable<T>): T[] =>
+  NAMES.flatMap((name, turn) => [...itemsOf(name)].filter((_, i) => isFullSize || i % NAMES.length === turn))
+
 /**
  * The same in as few bodies as reach each place: one with all places that fit the schema, so that the operation is
  * carried out, and one with all others, since a refusal names every violation.
@@ -198,7 +202,9 @@ describe('attack: names that every object inherits', function suite() {
   })
 
   it('cause no fault in templates, their forms, examples and compositions', async () => {
-    const places: [string, RegExp][] = [
+    const primitive = (name: string) =>
+      `<children xsi:type="C_PRIMITIVE_OBJECT"><rm_type_name>${name}</rm_type_name><node_id>${name}</node_id><item xsi:type="${name}"><list>${name}</list><pattern>${name}</pattern></item></children>`
+    const places: [place: string, pattern: string | RegExp, replacementOf?: (name: string) => string][] = [
       ['template_id', /(?<=<template_id><value>)[^<]*/],
       ['concept', /(?<=<concept>)[^<]*/],
       ['an attribute', /(?<=<rm_attribute_name>)(?:value|items|data)(?=<)/],
@@ -212,57 +218,44 @@ describe('attack: names that every object inherits', function suite() {
       ['types of constraints', /(?<=xsi:type=")C_DV_QUANTITY/g],
       ['all types of constraints', /(?<=xsi:type=")[^"]*/g],
       ['units', /(?<=<units>)[^<]*/g],
+      ['element', '<concept>', (name) => `<${name}>x</${name}><concept>`],
+      ['xml attribute', '<concept>', (name) => `<concept ${name}="x">`],
+      ['primitive', /<children xsi:type="C_DV_QUANTITY">[\s\S]*?<\/children>/g, primitive],
     ]
-    const primitive = (name: string) =>
-      `<children xsi:type="C_PRIMITIVE_OBJECT"><rm_type_name>${name}</rm_type_name><node_id>${name}</node_id><item xsi:type="${name}"><list>${name}</list><pattern>${name}</pattern></item></children>`
-    for (const [turn, name] of NAMES.entries()) {
-      // At the usual size, each place gets one of the names.
-      const chosenPlaces = places.filter((_, i) => isFullSize || i % NAMES.length === turn)
-      const documents = chosenPlaces.map(([place, pattern]) => {
-        const xml = createTemplateXml(`Names ${randomUUID()}`).replace(pattern, name)
-        return [place, xml] as const
-      })
-      const other = createTemplateXml(`Names ${randomUUID()}`)
-      documents.push(
-        ['element', other.replace('<concept>', `<${name}>x</${name}><concept>`)],
-        ['xml attribute', other.replace('<concept>', `<concept ${name}="x">`)],
-        [
-          'primitive',
-          other.replace(/<children xsi:type="C_DV_QUANTITY">[\s\S]*?<\/children>/g, primitive(name)),
-        ],
+    const documents = inTurn((name) =>
+      places.map(([place, pattern, replacementOf]) => ({
+        name,
+        description: `${place} ${name}`,
+        xml: createTemplateXml(`Names ${randomUUID()}`).replace(pattern, replacementOf?.(name) ?? name),
+      })),
+    )
+    for (const { name, description, xml } of documents) {
+      const stored = await sendXml(modeller, 'POST', '/med/knowledge/template', xml)
+      noteFault(stored, description)
+      const id = /<template_id><value>([^<]*)/.exec(xml)?.[1] ?? ''
+      const path = `/med/knowledge/template/${encodeURIComponent(id)}`
+      const json = { accept: 'application/json' }
+      noteFault(await patient.call('GET', path, undefined, json), `${description}: web template`)
+      for (const level of ['required', 'medium', 'complete'])
+        for (const format of isFullSize || level === 'complete' ? ['json', 'xml', 'flat'] : ['json']) {
+          const example = await patient.call('GET', `${path}/example?detail_level=${level}&format=${format}`)
+          noteFault(example, `${description}: ${level} example in ${format}`)
+          if (format !== 'json' || example.status !== 200) continue
+          const response = await patient.call(
+            'POST',
+            `/med/ehr/${patient.ehrId}/composition/json`,
+            example.body,
+          )
+          noteFault(response, `${description}: the ${level} example stored`)
+        }
+      const composition = createPressureComposition(id, 120)
+      noteFault(
+        await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, composition),
+        `${description}: composition`,
       )
-      for (const [place, xml] of documents) {
-        const description = `${place} ${name}`
-        const stored = await sendXml(modeller, 'POST', '/med/knowledge/template', xml)
-        noteFault(stored, description)
-        const id = /<template_id><value>([^<]*)/.exec(xml)?.[1] ?? ''
-        const path = `/med/knowledge/template/${encodeURIComponent(id)}`
-        const json = { accept: 'application/json' }
-        noteFault(await patient.call('GET', path, undefined, json), `${description}: web template`)
-        for (const level of ['required', 'medium', 'complete'])
-          for (const format of isFullSize || level === 'complete' ? ['json', 'xml', 'flat'] : ['json']) {
-            const example = await patient.call(
-              'GET',
-              `${path}/example?detail_level=${level}&format=${format}`,
-            )
-            noteFault(example, `${description}: ${level} example in ${format}`)
-            if (format !== 'json' || example.status !== 200) continue
-            const response = await patient.call(
-              'POST',
-              `/med/ehr/${patient.ehrId}/composition/json`,
-              example.body,
-            )
-            noteFault(response, `${description}: the ${level} example stored`)
-          }
-        const composition = createPressureComposition(id, 120)
-        noteFault(
-          await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, composition),
-          `${description}: composition`,
-        )
-        const archetype = `/med/knowledge/archetype/${encodeURIComponent(name)}`
-        noteFault(await patient.call('GET', archetype), `${description}: archetype`)
-        if (stored.status === 201) noteFault(await modeller.call('DELETE', path), `${description}: removal`)
-      }
+      const archetype = `/med/knowledge/archetype/${encodeURIComponent(name)}`
+      noteFault(await patient.call('GET', archetype), `${description}: archetype`)
+      if (stored.status === 201) noteFault(await modeller.call('DELETE', path), `${description}: removal`)
     }
   })
 
@@ -270,14 +263,11 @@ describe('attack: names that every object inherits', function suite() {
     const template = await getStoredTemplate()
     const path = `/med/ehr/${patient.ehrId}/composition`
     const json = JSON.parse(JSON.stringify(createPressureComposition(template, 120)))
-    for (const name of NAMES.slice(0, bySize(3, NAMES.length)))
-      for (const text of withNames(json, name))
-        noteFault(
-          await patient.call('POST', `${path}/json`, Buffer.from(text), {
-            'content-type': 'application/json',
-          }),
-          text,
-        )
+    for (const text of inTurn((name) => withNames(json, name)))
+      noteFault(
+        await patient.call('POST', `${path}/json`, Buffer.from(text), { 'content-type': 'application/json' }),
+        text,
+      )
     const xml = createPressureXml(template, 120).toString()
     for (const name of NAMES)
       for (const changed of [
@@ -338,20 +328,20 @@ describe('attack: names that every object inherits', function suite() {
           await request().get('/1/classes/CarePlan').set(patient.headers).query(query),
           JSON.stringify(query),
         )
-      const plan = { ehrId: ids.ehrId, name: 'x', ACL: { '*': { read: true } } }
-      const custom = {
-        ehrId: ids.ehrId,
-        carePlanId: ids.careplanId,
-        modelClassName: 'x',
-        payload: { a: { b: 1 } },
-      }
-      const bodies = [
-        ['CarePlan', plan],
-        ['Custom', custom],
-      ] as const
-      for (const [className, text] of bodies.flatMap(([of, body]) =>
-        [...withNames(body, name)].map((one) => [of, one] as const),
-      ))
+    }
+    const plan = { ehrId: ids.ehrId, name: 'x', ACL: { '*': { read: true } } }
+    const custom = {
+      ehrId: ids.ehrId,
+      carePlanId: ids.careplanId,
+      modelClassName: 'x',
+      payload: { a: { b: 1 } },
+    }
+    const bodies = [
+      ['CarePlan', plan],
+      ['Custom', custom],
+    ] as const
+    for (const [className, body] of bodies)
+      for (const text of inTurn((name) => withNames(body, name)))
         noteFault(
           await request()
             .post(`/1/classes/${className}`)
@@ -359,7 +349,6 @@ describe('attack: names that every object inherits', function suite() {
             .send(text),
           text,
         )
-    }
     assertStatus(await patient.call('GET', '/ehr'))
   })
 })
