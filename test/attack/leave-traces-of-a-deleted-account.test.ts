@@ -6,7 +6,7 @@ import { termsOf } from '../harness/people/helper-invitations.ts'
 import { createPerson, type Person } from '../harness/people/people.ts'
 import { startSecondInstance } from '../harness/service/second-instance.ts'
 import { request, service } from '../harness/service/service.ts'
-import { stopProcess } from '../harness/service/service-process.ts'
+import { type ServiceProcess, stopProcess } from '../harness/service/service-process.ts'
 import { waitUntil } from '../harness/wait.ts'
 
 const deleteAccount = ({ mvUid, headers }: Person) =>
@@ -101,40 +101,6 @@ describe('attack: searching for data of a deleted account', () => {
     await waitUntil(async () => (await countIn('history.changes', { 'before._rperm': third.mvUid })) === 0)
   })
 
-  it('finds no conversation that an earlier version left behind, after a start', async () => {
-    const [one, two] = await Promise.all([createPerson(), createPerson()])
-    const insert = (name: string, document: { _id: string; [field: string]: unknown }) => {
-      const time = new Date()
-      const meta = { version: 1, _created_at: time, _updated_at: time }
-      return service.db
-        .collection<{ _id: string }>(name)
-        .insertOne({ ...document, ...meta } as { _id: string })
-    }
-    const insertTopic = async (topicId: string, both: [string, string]) => {
-      const _rperm = [`role:network-${both.toSorted().join('-')}`]
-      const topic = { about: 'network', aboutId: both.toSorted().join('-'), title: 'x', _rperm, _wperm: both }
-      await insert('ChatTopic', { _id: topicId, ...topic })
-      await insert('ChatMessage', { _id: `m${topicId}`, topicId, text: 'x', createdBy: both[0], _rperm })
-    }
-    await insertTopic('bothDeleted', ['deletedOne', 'deletedTwo'])
-    await insertTopic('oneDeleted', [one.mvUid, 'deletedOne'])
-    await insertTopic('noneDeleted', [one.mvUid, two.mvUid])
-    const left = async () => {
-      const topics = await countIn('ChatTopic', { _id: { $in: ['bothDeleted', 'oneDeleted'] } })
-      const messages = await countIn('ChatMessage', { topicId: { $in: ['bothDeleted', 'oneDeleted'] } })
-      return topics + messages + (await countIn('auth.deleted_accounts', { _id: /^deleted/ }))
-    }
-    const neighbour = await startSecondInstance({})
-    try {
-      await waitUntil(async () => (await left()) === 0)
-      const named = { 'before._rperm': { $in: ['deletedOne', 'deletedTwo'] } }
-      await waitUntil(async () => (await countIn('history.changes', named)) === 0)
-      assert.equal(await countIn('ChatMessage', { topicId: 'noneDeleted' }), 1)
-    } finally {
-      await stopProcess(neighbour)
-    }
-  })
-
   it('ends participations with history and audit', async () => {
     const [patient, leaver] = await Promise.all([createPatient(), createPerson()])
     const path = `/ehr/${patient.ehrId}/careplan/${await createPlan(patient)}/participant`
@@ -174,15 +140,55 @@ describe('attack: searching for data of a deleted account', () => {
     }
   })
 
-  it('finds nothing later that another instance stored while it still knew the session', async () => {
-    const neighbour = await startSecondInstance({})
-    try {
+  describe('while another instance runs', () => {
+    let neighbour: ServiceProcess | undefined
+    after(() => neighbour && stopProcess(neighbour))
+
+    it('finds no conversation that an earlier version left behind, after a start', async () => {
+      const [one, two] = await Promise.all([createPerson(), createPerson()])
+      const insert = (name: string, document: { _id: string; [field: string]: unknown }) => {
+        const time = new Date()
+        const meta = { version: 1, _created_at: time, _updated_at: time }
+        return service.db
+          .collection<{ _id: string }>(name)
+          .insertOne({ ...document, ...meta } as { _id: string })
+      }
+      const insertTopic = async (topicId: string, both: [string, string]) => {
+        const _rperm = [`role:network-${both.toSorted().join('-')}`]
+        const topic = {
+          about: 'network',
+          aboutId: both.toSorted().join('-'),
+          title: 'x',
+          _rperm,
+          _wperm: both,
+        }
+        await insert('ChatTopic', { _id: topicId, ...topic })
+        await insert('ChatMessage', { _id: `m${topicId}`, topicId, text: 'x', createdBy: both[0], _rperm })
+      }
+      await insertTopic('bothDeleted', ['deletedOne', 'deletedTwo'])
+      await insertTopic('oneDeleted', [one.mvUid, 'deletedOne'])
+      await insertTopic('noneDeleted', [one.mvUid, two.mvUid])
+      const left = async () => {
+        const topics = await countIn('ChatTopic', { _id: { $in: ['bothDeleted', 'oneDeleted'] } })
+        const messages = await countIn('ChatMessage', { topicId: { $in: ['bothDeleted', 'oneDeleted'] } })
+        return topics + messages + (await countIn('auth.deleted_accounts', { _id: /^deleted/ }))
+      }
+      neighbour = await startSecondInstance({})
+      await waitUntil(async () => (await left()) === 0)
+      const named = { 'before._rperm': { $in: ['deletedOne', 'deletedTwo'] } }
+      await waitUntil(async () => (await countIn('history.changes', named)) === 0)
+      assert.equal(await countIn('ChatMessage', { topicId: 'noneDeleted' }), 1)
+    })
+
+    it('finds nothing later that another instance stored while it still knew the session', async () => {
+      neighbour ??= await startSecondInstance({})
+      const { url } = neighbour
       const [leaver, other] = await Promise.all([createPerson(), createPerson()])
       const { mvUid, authToken } = leaver
       const headers = { authorization: `Bearer ${authToken}`, 'content-type': 'application/json' }
       const callNeighbour = async (method: string, path: string, body?: object) => {
         const content = body && { body: JSON.stringify(body) }
-        return (await fetch(neighbour.url + path, { method, headers, ...content })).status
+        return (await fetch(url + path, { method, headers, ...content })).status
       }
       const profile = `/profile/${mvUid}`
       assert.equal(await callNeighbour('GET', profile), 200)
@@ -211,8 +217,6 @@ describe('attack: searching for data of a deleted account', () => {
           [],
           list,
         )
-    } finally {
-      await stopProcess(neighbour)
-    }
+    })
   })
 })
