@@ -189,12 +189,12 @@ export async function benchmarkAql(sizes: string, directory?: string): Promise<v
   const scratch = mkdtempSync(join(tmpdir(), 'bench-'))
   const data = directory ?? scratch
   // The largest size comes first, since the others are compared with the first one.
-  const all: Size[] = []
+  const measuredSizes: Size[] = []
   for (const items of numbers.reverse())
-    all.push(await startSize(join(data, `aql-v2-${items}`), scratch, items))
-  const table = await measureSizes(all)
+    measuredSizes.push(await startSize(join(data, `aql-v2-${items}`), scratch, items))
+  const table = await measureSizes(measuredSizes)
   process.stdout.write('\n')
-  for (const [i, size] of all.entries()) {
+  for (const [i, size] of measuredSizes.entries()) {
     writeAims(table, i, size)
     await writeMemory(size)
     await stopSide(size.service)
@@ -205,7 +205,7 @@ export async function benchmarkAql(sizes: string, directory?: string): Promise<v
     const [last, before] = table.get(name) ?? []
     if (last && before) writeGrowth(name, 1 / before.ratio)
   }
-  for (const [i, { items }] of all.entries()) {
+  for (const [i, { items }] of measuredSizes.entries()) {
     const [few, many] = [NEWEST_OF_FEW, NEWEST_OF_MANY].map((name) => table.get(name)?.[i])
     if (few && many) writeGrowth(`${items}: newest 10, of 10 to 10,000`, few.rate / many.rate)
   }

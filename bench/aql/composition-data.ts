@@ -64,7 +64,7 @@ export async function loadCompositions(uri: string, subjectId: string, items: nu
   const [template] = await db.collection('openehr.templates').find({ templateId }).toArray()
   const templateFields = { template: String(template?._id), templateId, name }
   const ehrs = planEhrs(items)
-  const found: LoadedEhrs = { small: [], large: undefined }
+  const loadedEhrs: LoadedEhrs = { small: [], large: undefined }
   let compositions: ParseDocument[] = []
   let compositionCount = 0
   for (const { ehrId, count } of ehrs) {
@@ -74,18 +74,18 @@ export async function loadCompositions(uri: string, subjectId: string, items: nu
       const own = { ...searchFieldsOf(composition as never), json: JSON.stringify(composition) }
       const compositionId = newUuid()
       compositions.push(createDocument(compositionId, ehrId, subjectId, { ehrId, ...templateFields, ...own }))
-      if (nth === 0 && count === COMPOSITIONS_OF_SMALL) found.small.push({ ehrId, compositionId })
+      if (nth === 0 && count === COMPOSITIONS_OF_SMALL) loadedEhrs.small.push({ ehrId, compositionId })
       if (compositions.length < COMPOSITIONS_PER_BATCH) continue
       await insertDocuments(db, Composition.collection, compositions)
       compositions = []
       process.stderr.write(`\r${compositionCount} of ${items} compositions`)
     }
-    if (count === COMPOSITIONS_OF_LARGE) found.large = ehrId
+    if (count === COMPOSITIONS_OF_LARGE) loadedEhrs.large = ehrId
   }
   if (compositions.length > 0) await insertDocuments(db, Composition.collection, compositions)
   process.stderr.write('\n')
   await client.close()
-  return found
+  return loadedEhrs
 }
 
 const insertDocuments = (db: Db, collection: string, documents: ParseDocument[]) =>

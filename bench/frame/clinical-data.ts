@@ -110,7 +110,10 @@ function createPlanRecords(carePlanId: string, ehrId: string, subjectId: string)
 }
 
 /** At most `SAMPLE_SIZE` elements, evenly spread. */
-const takeSample = <T>(all: readonly T[]): T[] => {
-  const every = Math.max(1, all.length / SAMPLE_SIZE)
-  return Array.from({ length: Math.min(SAMPLE_SIZE, all.length) }, (_, i) => all[Math.floor(i * every)] as T)
+const takeSample = <T>(items: readonly T[]): T[] => {
+  const every = Math.max(1, items.length / SAMPLE_SIZE)
+  return Array.from(
+    { length: Math.min(SAMPLE_SIZE, items.length) },
+    (_, i) => items[Math.floor(i * every)] as T,
+  )
 }

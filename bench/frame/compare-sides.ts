@@ -163,8 +163,8 @@ export async function compareSides<S extends Side>(
     for (let round = 0; round < ROUNDS; round++)
       for (const [i, side] of sides.entries()) {
         const measured = await measure(side, requests(side), load)
-        const first = figures[0]?.[round] ?? measured
-        figures[i]?.push({ ...measured, ratio: first.rate / measured.rate })
+        const firstFigures = figures[0]?.[round] ?? measured
+        figures[i]?.push({ ...measured, ratio: firstFigures.rate / measured.rate })
       }
     const medians = figures.map(medianOf)
     measured.set(name, medians)
@@ -279,13 +279,13 @@ export async function measureGrowth<F>(
   writeAims: (figures: F) => void,
   writeGrowth: (least: F, most: F) => void,
 ): Promise<void> {
-  const all: F[] = []
+  const allFigures: F[] = []
   for (const items of sizes) {
     const figures = await measure(items)
     writeAims(figures)
-    all.push(figures)
+    allFigures.push(figures)
   }
-  const first = all[0]
-  const last = all.at(-1)
-  if (first && last && all.length > 1) writeGrowth(first, last)
+  const firstFigures = allFigures[0]
+  const last = allFigures.at(-1)
+  if (firstFigures && last && allFigures.length > 1) writeGrowth(firstFigures, last)
 }

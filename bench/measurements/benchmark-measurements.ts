@@ -112,10 +112,10 @@ type Table = Map<string, { ours: Figures[]; others: Figures[] }>
 
 async function compareInTurn(
   ours: readonly MeasuringSide[],
-  others: readonly MeasuringSide[],
+  otherSides: readonly MeasuringSide[],
   workloads: Record<string, Workload<MeasuringSide>>,
 ): Promise<Table> {
-  const measured = await compareSides([...ours, ...others], workloads)
+  const measured = await compareSides([...ours, ...otherSides], workloads)
   const split = (figures: Figures[]) => ({
     ours: figures.slice(0, ours.length),
     others: figures.slice(ours.length),
@@ -124,7 +124,7 @@ async function compareInTurn(
 }
 
 /** Typical first queries of an SDK's client: of the patient, then of a nurse. */
-async function classQueries(all: readonly StartedSides[]): Promise<Table> {
+async function classQueries(started: readonly StartedSides[]): Promise<Table> {
   const alone = (name: string): Workload<MeasuringSide> => ({
     requests: ({ patient }) => [createQueryRequests(patient)[name] as Request],
     connections: 1,
@@ -134,7 +134,7 @@ async function classQueries(all: readonly StartedSides[]): Promise<Table> {
   const names = Object.keys(createQueryRequests({ userId: '', ehrId: '', carePlanId: '' }))
   const nursed = names.filter((name) => /^newest|^systolic|^count/.test(name))
   const by = async (who: 'ours' | 'nurse', those: readonly string[], labelOf: (name: string) => string) => {
-    const sides = all.map((one) => createClassSide(one[who], one.patients.ours))
+    const sides = started.map((one) => createClassSide(one[who], one.patients.ours))
     return compareInTurn(sides, [], Object.fromEntries(those.map((name) => [labelOf(name), alone(name)])))
   }
   const ofPatient = await by('ours', names, (name) => name)
@@ -142,25 +142,25 @@ async function classQueries(all: readonly StartedSides[]): Promise<Table> {
 }
 
 /** The path family compared with the handwritten service. */
-async function pathFamily(all: readonly StartedSides[]): Promise<Table> {
-  const ours = await Promise.all(all.map(createOurPathSide))
-  for (const { express } of all) await signIn(express, '/login', account)
-  const others = all.map(({ express, patients }) =>
+async function pathFamily(started: readonly StartedSides[]): Promise<Table> {
+  const ours = await Promise.all(started.map(createOurPathSide))
+  for (const { express } of started) await signIn(express, '/login', account)
+  const otherSides = started.map(({ express, patients }) =>
     createPathSide(express, `/med/${patients.express.userId}`, patients.express),
   )
-  return compareInTurn(ours, others, {
+  return compareInTurn(ours, otherSides, {
     'list of 100': { requests: ({ list }) => list },
     'store one': { requests: ({ store }) => store },
   })
 }
 
-async function storeInOnePlan(all: readonly StartedSides[]): Promise<Table> {
-  const ours = all.map((one) => createClassSide(one.ours, one.patients.ours))
-  const others = all.map((one) => createClassSide(one.parse, one.patients.parse))
-  return compareInTurn(ours, others, { 'store in one plan': { requests: ({ store }) => store } })
+async function storeInOnePlan(started: readonly StartedSides[]): Promise<Table> {
+  const ours = started.map((one) => createClassSide(one.ours, one.patients.ours))
+  const otherSides = started.map((one) => createClassSide(one.parse, one.patients.parse))
+  return compareInTurn(ours, otherSides, { 'store in one plan': { requests: ({ store }) => store } })
 }
 
-async function batches(all: readonly StartedSides[]): Promise<Table> {
+async function batches(started: readonly StartedSides[]): Promise<Table> {
   // A device of this run, since a measurement that is already there would not be stored again.
   const deviceId = `device ${Date.now()}`
   let sentCount = 0
@@ -180,7 +180,7 @@ async function batches(all: readonly StartedSides[]): Promise<Table> {
     const setupRequest = (request: Request) => ({ ...request, body: JSON.stringify(batch(carePlanId)) })
     return [{ ...createRequest('POST', `/ehr/${ehrId}/procedure/batch`, {}), setupRequest, onResponse }]
   }
-  const ours = await Promise.all(all.map(createOurPathSide))
+  const ours = await Promise.all(started.map(createOurPathSide))
   return compareInTurn(ours, [], { batches: { requests, connections: 4, warmUp: 8, each: 20 } })
 }
 
@@ -277,13 +277,13 @@ export async function benchmarkMeasurements(
   const data = directory ?? mkdtempSync(join(tmpdir(), 'bench-'))
   if (partNames.includes('charts')) writeTable(await charts(join(data, 'charts')), [CHARTED_POINTS])
   const selectedParts = Object.entries(parts).filter(([name]) => partNames.includes(name))
-  const all: StartedSides[] = []
+  const started: StartedSides[] = []
   for (const items of selectedParts.length > 0 ? numbers : [])
-    all.push(await startSides(join(data, String(items)), items))
+    started.push(await startSides(join(data, String(items)), items))
   const table: Table = new Map()
   for (const [, measure] of selectedParts)
-    for (const [what, figures] of await measure(all)) table.set(what, figures)
+    for (const [what, figures] of await measure(started)) table.set(what, figures)
   writeTable(table, numbers)
-  for (const one of all) await one.stop()
+  for (const one of started) await one.stop()
   if (directory === undefined) rmSync(data, { recursive: true, force: true })
 }

@@ -37,15 +37,15 @@ export async function loadMeasurements(
 ): Promise<Patient> {
   const client = await MongoClient.connect(uri)
   const db = client.db()
-  const all = Array.from({ length: people }, (_, i) => ({
+  const patients = Array.from({ length: people }, (_, i) => ({
     userId: i === 0 ? asks.userId : newId(),
     ehrId: newId(),
     carePlanId: newId(),
   }))
-  await insertDocuments(db, 'Ehr', all.map(createEhr))
-  await insertDocuments(db, 'CarePlan', all.map(createPlan))
-  if (asks.nurseId) await addNurse(db, asks.nurseId, all.slice(0, NURSED_PATIENTS))
-  const measured = createPatientPicker(all, Math.min(people, Math.max(1, items / MIN_OF_FIRST_PATIENT)))
+  await insertDocuments(db, 'Ehr', patients.map(createEhr))
+  await insertDocuments(db, 'CarePlan', patients.map(createPlan))
+  if (asks.nurseId) await addNurse(db, asks.nurseId, patients.slice(0, NURSED_PATIENTS))
+  const measured = createPatientPicker(patients, Math.min(people, Math.max(1, items / MIN_OF_FIRST_PATIENT)))
   for (let i = 0; i < items; i += RECORDS_PER_BATCH) {
     process.stderr.write(`\r${i} of ${items} blood pressures`)
     const some = Array.from({ length: Math.min(RECORDS_PER_BATCH, items - i) }, (_, at) =>
@@ -55,7 +55,7 @@ export async function loadMeasurements(
   }
   process.stderr.write('\n')
   await client.close()
-  return all[0] as Patient
+  return patients[0] as Patient
 }
 
 /** The ids of the newest blood pressures of a patient. */

@@ -75,8 +75,8 @@ async function measureRate(side: Side, people: readonly BenchPerson[], capacity:
   const perSecond = (capacity * percent) / 100
   const callOf = (nth: number) =>
     ordinaryCall(people[nth % people.length] as BenchPerson, Math.floor(nth / people.length))
-  const all = await runAtRate(side, perSecond, SETTLING_MS + 2 * PHASE_MS, callOf)
-  const answers = all.slice((all.length * SETTLING_MS) / (SETTLING_MS + 2 * PHASE_MS))
+  const timings = await runAtRate(side, perSecond, SETTLING_MS + 2 * PHASE_MS, callOf)
+  const answers = timings.slice((timings.length * SETTLING_MS) / (SETTLING_MS + 2 * PHASE_MS))
   ended.abort()
   const probes = await probed
   const accepted = latenciesOf(answers, isOk)

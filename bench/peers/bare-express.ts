@@ -70,12 +70,12 @@ app.get('/profile/:id/contact', requireToken, async ({ params: { id }, query: { 
 })
 app.put('/profile/:id/contact/:contact', requireToken, async ({ params, body }, response) => {
   const { id, contact = '' } = params
-  const found = await contacts.findOneAndUpdate(
+  const updatedContact = await contacts.findOneAndUpdate(
     { _id: contact, owner: id },
     { $set: body, $inc: { version: 1 } },
     { returnDocument: 'after' },
   )
-  response.json(found)
+  response.json(updatedContact)
 })
 app.get('/med/:id/:ehrId/careplan/todo', requireToken, async ({ params, query }, response) => {
   const { id, ehrId } = params
@@ -83,8 +83,8 @@ app.get('/med/:id/:ehrId/careplan/todo', requireToken, async ({ params, query },
   response.json(await open.limit(Number(query.limit)).toArray())
 })
 app.get('/med/:id/:ehrId/procedure/bloodpressure', requireToken, async ({ params, query }, response) => {
-  const found = pressures.find({ ehrId: params.ehrId, _rperm: params.id })
-  response.json(await found.sort({ timestamp: -1 }).limit(Number(query.limit)).toArray())
+  const matches = pressures.find({ ehrId: params.ehrId, _rperm: params.id })
+  response.json(await matches.sort({ timestamp: -1 }).limit(Number(query.limit)).toArray())
 })
 app.post('/med/:id/:ehrId/procedure/bloodpressure', requireToken, async ({ params, body }, response) => {
   const { id = '', ehrId } = params
@@ -121,17 +121,17 @@ app.post('/med/:id/:ehrId/careplan', requireToken, async ({ params, body }, resp
 })
 app.put('/med/:id/:ehrId/careplan/:plan', requireToken, async ({ params, body }, response) => {
   const { id, ehrId, plan: _id = '' } = params
-  const found = await plans.findOneAndUpdate(
+  const updatedPlan = await plans.findOneAndUpdate(
     { _id, ehrId, _wperm: id },
     { $set: body, $inc: { version: 1 } },
     { returnDocument: 'after' },
   )
-  if (found) response.json(await withGoals(found, id))
+  if (updatedPlan) response.json(await withGoals(updatedPlan, id))
   else response.status(404).end()
 })
 app.get('/data/:id/measurement', requireToken, async ({ params: { id }, query: { limit } }, response) => {
-  const found = measurements.find({ owner: id, _rperm: id }).sort({ timestamp: -1 })
-  response.json(await found.limit(Number(limit)).toArray())
+  const matches = measurements.find({ owner: id, _rperm: id }).sort({ timestamp: -1 })
+  response.json(await matches.limit(Number(limit)).toArray())
 })
 app.post('/talk', async ({ body: { id } }, response) => {
   const planId = crypto.randomUUID()
@@ -161,8 +161,8 @@ app.get('/chat/:id/:plan/:topic', requireToken, async ({ params, query: { limit 
   if (!topic) return void response.status(404).end()
   const newest = messages.find({ topicId }).sort({ createdAt: -1 }).limit(Number(limit)).toArray()
   const mark = await marks.findOne({ _id: `${topicId}/${id}` })
-  const others = { topicId, createdAt: { $gt: mark?.readTo ?? new Date(0) }, createdBy: { $ne: id } }
-  const unread = await messages.countDocuments(others, { limit: 100 })
+  const unreadFilter = { topicId, createdAt: { $gt: mark?.readTo ?? new Date(0) }, createdBy: { $ne: id } }
+  const unread = await messages.countDocuments(unreadFilter, { limit: 100 })
   const items = (await newest).reverse()
   const authors = persons.find({ _id: { $in: [...new Set(items.map(({ createdBy }) => createdBy))] } })
   const names = new Map((await authors.toArray()).map(({ _id, name }) => [_id, name]))
