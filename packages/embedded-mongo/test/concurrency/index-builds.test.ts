@@ -147,11 +147,11 @@ describe('index builds', function suite() {
           flow.push(write(id))
           await sleep(10)
         }
-        const late = Symbol('late')
-        const first = await Promise.race([define().then(() => 'done'), sleep(4000).then(() => late)])
+        const timeout = Symbol('late')
+        const outcome = await Promise.race([define().then(() => 'done'), sleep(4000).then(() => timeout)])
         isOver = true
         await Promise.all(flow)
-        assert.notEqual(first, late, 'it waits for transactions that began after it')
+        assert.notEqual(outcome, timeout, 'it waits for transactions that began after it')
       })
   })
 })

@@ -81,12 +81,12 @@ const find = fc.constantFrom('k', 'u', 'tags', 'e.f').chain((field) =>
       name: `find ${field} ${value}`,
       run: async (things, inside) => {
         const wanted = field === 'tags' ? 'abcd'[value % 4] : value
-        const found = await things
+        const matches = await things
           .find({ [field]: wanted }, { ...inside, batchSize })
           .limit(200)
           .toArray()
         const [root = '', part] = field.split('.')
-        for (const one of found) {
+        for (const one of matches) {
           const values = [one[root]].flat().map((inner) => (part ? inner?.[part] : inner))
           assert.ok(values.includes(wanted), `${JSON.stringify(one)} does not have ${field}: ${wanted}`)
         }
@@ -106,11 +106,11 @@ const compare = fc.tuple(fc.constantFrom('k', 'u', 's', 'tags', 'e.f'), small).m
     name: `compare plans for ${field} ${value}`,
     run: async (things, inside) => {
       const filter = { [field]: { $gte: field === 'tags' ? 'abcd'[value % 4] : value } }
-      const found = await things.find(filter, { ...inside, limit: 300, sort: { _id: 1 } }).toArray()
+      const matches = await things.find(filter, { ...inside, limit: 300, sort: { _id: 1 } }).toArray()
       const scanned = await things
         .find(filter, { ...inside, limit: 300, sort: { _id: 1 }, hint: { $natural: 1 } })
         .toArray()
-      assert.deepEqual(found, scanned)
+      assert.deepEqual(matches, scanned)
       const n = await things.countDocuments(filter, inside)
       assert.equal(n, await things.countDocuments(filter, { ...inside, hint: { $natural: 1 } }))
     },

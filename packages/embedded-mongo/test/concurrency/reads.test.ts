@@ -32,8 +32,8 @@ describe('reads during writes', function suite() {
     }
     const changing = change()
     for (let round = 0; round < 20; round++) {
-      const found = await things.findOne({ isOpen: true }, { sort: { text: 1, i: 1 } })
-      assert.ok(found?.i <= 1, `found ${found?.i}`)
+      const openThing = await things.findOne({ isOpen: true }, { sort: { text: 1, i: 1 } })
+      assert.ok(openThing?.i <= 1, `found ${openThing?.i}`)
     }
     isOver = true
     await changing

@@ -125,15 +125,15 @@ class Writer {
   /**
    * Checks that the database contains all acknowledged writes, and the pending one entirely or not at all.
    */
-  verify(found: State) {
+  verify(state: State) {
     const without = [...this.acknowledged].filter(([, document]) => document)
     const withIt = [...new Map([...this.acknowledged, ...this.pending])].filter(([, document]) => document)
     const took = [...this.pending].some(([key, document]) =>
-      isDeepStrictEqual(found.get(key) ?? null, document),
+      isDeepStrictEqual(state.get(key) ?? null, document),
     )
     const expected = new Map(took ? withIt : without)
-    for (const [key, document] of expected) assert.deepEqual(found.get(key), document, `${key} after kill -9`)
-    assert.deepEqual([...found.keys()].sort(), [...expected.keys()].sort())
+    for (const [key, document] of expected) assert.deepEqual(state.get(key), document, `${key} after kill -9`)
+    assert.deepEqual([...state.keys()].sort(), [...expected.keys()].sort())
     if (took) for (const [key, document] of this.pending) this.acknowledged.set(key, document)
     this.pending = new Map()
   }
@@ -142,7 +142,7 @@ class Writer {
 describe('kill -9', function () {
   this.timeout(60_000)
   let engine: TestEngine
-  const all = Array.from({ length: writers }, (_, n) => new Writer(`w${n}`))
+  const newWriters = Array.from({ length: writers }, (_, n) => new Writer(`w${n}`))
 
   before(async () => {
     engine = await startEngine()
@@ -152,21 +152,22 @@ describe('kill -9', function () {
 
   async function restarted(): Promise<void> {
     await engine.restart()
-    const found = await everything(engine.db)
-    for (const writer of all) writer.verify(found.get(writer.name) ?? new Map())
-    await verifyCounter(engine.db, all)
+    const documents = await everything(engine.db)
+    for (const writer of newWriters) writer.verify(documents.get(writer.name) ?? new Map())
+    await verifyCounter(engine.db, newWriters)
     await verifyIndexes(engine.db)
   }
 
   for (let round = 1; round <= rounds; round++) {
     it(`loses no acknowledged write and leaves no half write: ${writers} writers, round ${round}`, async () => {
-      const running = all.map((writer) => writer.run(engine))
-      const enough = acknowledged(all) + 300 + Math.random() * 300
-      while (acknowledged(all) < enough) await sleep(5)
+      const running = newWriters.map((writer) => writer.run(engine))
+      const enough = acknowledged(newWriters) + 300 + Math.random() * 300
+      while (acknowledged(newWriters) < enough) await sleep(5)
       await engine.kill()
       await Promise.all(running)
       assert.ok(
-        all.filter(({ pending, increments }) => pending.size + increments.pending).length > writers / 4,
+        newWriters.filter(({ pending, increments }) => pending.size + increments.pending).length >
+          writers / 4,
       )
       await restarted()
     })
@@ -182,8 +183,8 @@ describe('kill -9', function () {
         return this.skip()
       }
       // The engine ends by itself: lmdb cannot be used after a commit that failed.
-      await Promise.all(all.map((writer) => writer.run(engine)))
-      for (const { fault } of all) assert.ok(fault instanceof MongoError, String(fault))
+      await Promise.all(newWriters.map((writer) => writer.run(engine)))
+      for (const { fault } of newWriters) assert.ok(fault instanceof MongoError, String(fault))
       assert.equal(await engine.exited(), 3)
       await restarted()
     })
@@ -198,38 +199,38 @@ describe('kill -9', function () {
   })
 })
 
-const acknowledged = (all: Writer[]) => all.reduce((sum, { writes }) => sum + writes, 0)
+const acknowledged = (counted: Writer[]) => counted.reduce((sum, { writes }) => sum + writes, 0)
 
 /** All documents, by the writer that wrote them. */
 async function everything(db: Db): Promise<Map<string, State>> {
-  const found = new Map<string, State>()
+  const states = new Map<string, State>()
   for (const name of ['docs', 'entries']) {
     const documents = await db.collection<Id>(name).find().hint({ $natural: 1 }).toArray()
     assert.equal(await db.collection(name).estimatedDocumentCount(), documents.length, `count of ${name}`)
     for (const document of documents) {
       const writer = document._id.split('-')[0] ?? ''
-      const state = found.get(writer) ?? new Map()
-      found.set(writer, state.set(`${name}/${document._id}`, document))
+      const state = states.get(writer) ?? new Map()
+      states.set(writer, state.set(`${name}/${document._id}`, document))
     }
   }
-  return found
+  return states
 }
 
-async function verifyCounter(db: Db, all: Writer[]) {
+async function verifyCounter(db: Db, counted: Writer[]) {
   const { n } = ((await db.collection<Id>('counter').findOne({ _id: 'all' })) ?? { n: 0 }) as { n: number }
-  const least = all.reduce((sum, { increments }) => sum + increments.acknowledged, 0)
-  const most = least + all.reduce((sum, { increments }) => sum + increments.pending, 0)
+  const least = counted.reduce((sum, { increments }) => sum + increments.acknowledged, 0)
+  const most = least + counted.reduce((sum, { increments }) => sum + increments.pending, 0)
   assert.ok(least <= n && n <= most, `the counter says ${n}, it was incremented ${least} to ${most} times`)
-  for (const { increments } of all) increments.pending = 0
-  const [first] = all
+  for (const { increments } of counted) increments.pending = 0
+  const [first] = counted
   if (first) first.increments.acknowledged += n - least
 }
 
 async function verifyIndexes(db: Db) {
   const docs = db.collection('docs')
   const ids = async (hint: string | { $natural: 1 }) => {
-    const found = await docs.find({}, { projection: { _id: 1 }, hint }).toArray()
-    return found.map(({ _id }) => String(_id)).sort()
+    const indexedDocs = await docs.find({}, { projection: { _id: 1 }, hint }).toArray()
+    return indexedDocs.map(({ _id }) => String(_id)).sort()
   }
   const natural = await ids({ $natural: 1 })
   for (const { name } of indexes) assert.deepEqual(await ids(name), natural, `the index ${name}`)

@@ -27,7 +27,7 @@ describe('a damaged data file', function () {
   this.timeout(180_000)
   let scratch: string
   let early: Buffer
-  let late: Buffer
+  let laterFile: Buffer
   let transaction: number
 
   before(async () => {
@@ -43,7 +43,7 @@ describe('a damaged data file', function () {
       await things.updateMany({ i: { $lt: 300 } }, { $set: { text: 'y'.repeat(500) } })
       await things.deleteMany({ i: { $gte: documents } })
     })
-    late = await readFile(file)
+    laterFile = await readFile(file)
     transaction = readHead(file).transaction
   })
   after(() => rm(scratch, { recursive: true, force: true }))
@@ -63,9 +63,9 @@ describe('a damaged data file', function () {
 
   /** Selects the meta pages and the roots half of the time, since most pages are leaves. */
   const pageOf = (random: () => number): number => {
-    const roots = [88, 136, PAGE + 88, PAGE + 136].map((at) => Number(late.readBigUInt64LE(at)))
-    const pages = [0, 1, ...roots].filter((page) => page < late.length / PAGE)
-    const any = Math.floor((random() * late.length) / PAGE)
+    const roots = [88, 136, PAGE + 88, PAGE + 136].map((at) => Number(laterFile.readBigUInt64LE(at)))
+    const pages = [0, 1, ...roots].filter((page) => page < laterFile.length / PAGE)
+    const any = Math.floor((random() * laterFile.length) / PAGE)
     return random() < 0.5 ? (pages[Math.floor(random() * pages.length)] as number) : any
   }
 
@@ -92,7 +92,7 @@ describe('a damaged data file', function () {
     },
     'a page of another place': (file, at, random) => {
       const from = PAGE * pageOf(random)
-      late.copy(file, at, from, from + PAGE)
+      laterFile.copy(file, at, from, from + PAGE)
       return file
     },
     'the first pages of an older state': (file, at) => {
@@ -108,7 +108,7 @@ describe('a damaged data file', function () {
     const names = Object.keys(damages)
     const name = names[seed % names.length] as string
     const page = pageOf(random)
-    const bytes = damages[name]?.(Buffer.from(late), page * PAGE, random) as Buffer
+    const bytes = damages[name]?.(Buffer.from(laterFile), page * PAGE, random) as Buffer
     return { bytes, title: `${seed}: ${name}, page ${page}` }
   }
 
@@ -129,7 +129,7 @@ describe('a damaged data file', function () {
   const states: State[] = ['clean', 'unclean', 'copied']
   for (const state of states)
     it(`opens if it is undamaged, ${state}`, async () => {
-      const dataDir = await place(late, state)
+      const dataDir = await place(laterFile, state)
       await change(dataDir, async (things) =>
         assert.equal(await things.countDocuments({ i: { $gte: 0 } }), documents),
       )
@@ -161,9 +161,9 @@ describe('a damaged data file', function () {
     it(`is refused if its head is older than at its closing, ${state}`, async () => {
       const heads = [0, 1].map((page) => page * PAGE)
       const newer = (a: number, b: number) =>
-        Number(late.readBigUInt64LE(b + 152) - late.readBigUInt64LE(a + 152))
+        Number(laterFile.readBigUInt64LE(b + 152) - laterFile.readBigUInt64LE(a + 152))
       const [latest = 0] = heads.toSorted(newer)
-      const bytes = Buffer.from(late)
+      const bytes = Buffer.from(laterFile)
       early.copy(bytes, latest, latest, latest + PAGE)
       await assert.rejects(
         change(await place(bytes, state), async () => {}),
@@ -194,7 +194,7 @@ describe('a damaged data file', function () {
     }
     assert.ok(faults.reading > read / 2, `${faults.reading} of ${read}`)
     assert.ok(faults.reading > faults.opening && faults.opening > read / 4, `${faults.opening} of ${read}`)
-    await writeFile(file, late)
+    await writeFile(file, laterFile)
     assert.deepEqual([isDamaged(), isDamaged(endOfCatalog)], [false, false])
   })
 })

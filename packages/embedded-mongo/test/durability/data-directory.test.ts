@@ -65,12 +65,12 @@ describe('the data directory', () => {
 
   describe('is used by one process at a time:', () => {
     it('refuses a second process and names the first', async () => {
-      const first = await startEmbeddedMongo({ dataDir })
+      const engine = await startEmbeddedMongo({ dataDir })
       const message = new RegExp(
         `in use by process ${process.pid}, which was started in ${process.cwd()} at 2.*Z\\. Stop it first\\.`,
       )
       assert.match(await refusal(), message)
-      await first.stop()
+      await engine.stop()
       await (await startEmbeddedMongo({ dataDir })).stop()
     })
 
@@ -89,9 +89,9 @@ describe('the data directory', () => {
     })
 
     it('ignores a lock left by kill -9', async () => {
-      const first = await startEmbeddedMongo({ dataDir })
-      process.kill(first.pid, 'SIGKILL')
-      assert.equal(await first.exited, -1)
+      const engine = await startEmbeddedMongo({ dataDir })
+      process.kill(engine.pid, 'SIGKILL')
+      assert.equal(await engine.exited, -1)
       assert.ok(existsSync(join(dataDir, 'lock.sock')))
       await (await startEmbeddedMongo({ dataDir })).stop()
       const names = await readdir(dataDir)
@@ -99,7 +99,7 @@ describe('the data directory', () => {
         names.filter((name) => name.endsWith('.sock')),
         [],
       )
-      await first.stop()
+      await engine.stop()
     })
   })
 
@@ -231,8 +231,8 @@ describe('the data directory', () => {
       await chmod(above, isRoot ? 0o700 : 0o000)
       const sentence = refusalOf()
       await chmod(above, 0o700)
-      const found = isRoot ? `${above} belongs to another user (uid 0)` : `cannot read and write ${above}.`
-      assertIncludes(sentence, found)
+      const reason = isRoot ? `${above} belongs to another user (uid 0)` : `cannot read and write ${above}.`
+      assertIncludes(sentence, reason)
     })
 
     it('does not call a backup missing or damaged that restoreBackup may not read', async () => {

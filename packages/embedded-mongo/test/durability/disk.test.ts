@@ -56,9 +56,9 @@ describe('the data on disk', function suite() {
       const early = await readFile(file)
       for (let i = 0; i < 20; i++) await engine.db.collection(`other${i}`).insertMany(documents(200))
       await engine.db.collection('things').updateMany({}, { $set: { text: 'y'.repeat(500) } })
-      const late = await readFile(file)
+      const laterBytes = await readFile(file)
       // Like a cp that reads while the engine writes: the beginning of one state, the rest of another.
-      const torn = Buffer.concat([early.subarray(0, early.length / 2), late.subarray(early.length / 2)])
+      const torn = Buffer.concat([early.subarray(0, early.length / 2), laterBytes.subarray(early.length / 2)])
       await countIn(join(scratch, 'torn'))
       await writeFile(join(scratch, 'torn', 'data.mdb'), torn)
       await assert.rejects(startEmbeddedMongo({ dataDir: join(scratch, 'torn') }), /damaged/)
@@ -134,8 +134,8 @@ describe('the data on disk', function suite() {
         await restoreBackup(process.argv[1], process.argv[2])`
       const args = ['--input-type=module', '--eval', script, directory, restored]
       const killed = () => spawnSync(process.execPath, args, { encoding: 'utf8' })
-      const first = killed()
-      assert.equal(first.signal, 'SIGKILL', first.stderr)
+      const firstKill = killed()
+      assert.equal(firstKill.signal, 'SIGKILL', firstKill.stderr)
       await assert.rejects(startEmbeddedMongo({ dataDir: restored }), /damaged/)
       await rm(restored, { recursive: true })
       assert.equal(killed().signal, 'SIGKILL')

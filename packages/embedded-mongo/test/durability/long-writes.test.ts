@@ -29,8 +29,11 @@ describe('commands that change many documents', function suite() {
       things.insertOne({ i: many * 2 }),
     ])
     await built
-    const found = await things.find({ i: { $gte: -10 } }, { hint: { i: 1 } }).toArray()
-    assert.deepEqual([found.length, found[0]?.i, found.at(-1)?.i], [many, -5, many * 2])
+    const indexedThings = await things.find({ i: { $gte: -10 } }, { hint: { i: 1 } }).toArray()
+    assert.deepEqual(
+      [indexedThings.length, indexedThings[0]?.i, indexedThings.at(-1)?.i],
+      [many, -5, many * 2],
+    )
     await assert.rejects(things.insertOne({ i: many * 2 }), { code: 11000 })
   })
 

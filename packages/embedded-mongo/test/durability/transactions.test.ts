@@ -145,8 +145,8 @@ describe('transactions', () => {
     await accounts.insertOne({ _id: 4, balance: 7 })
     await second.commitTransaction()
     await first.commitTransaction()
-    const found = await accounts.find({ balance: 7 }).hint('balance_1').project({ _id: 1 }).toArray()
-    assert.deepEqual(found.map(({ _id }) => _id).sort(), [1, 3, 4])
+    const ids = await accounts.find({ balance: 7 }).hint('balance_1').project({ _id: 1 }).toArray()
+    assert.deepEqual(ids.map(({ _id }) => _id).sort(), [1, 3, 4])
     assert.equal(await accounts.countDocuments({ balance: 100 }, { hint: 'balance_1' }), 1)
   })
 

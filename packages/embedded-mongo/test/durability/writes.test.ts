@@ -99,12 +99,12 @@ describe('writing commands', () => {
 
     it('upserts from the filter and $setOnInsert', async () => {
       const update = { $set: { n: 1 }, $setOnInsert: { made: true } }
-      const first = await things.updateOne(
+      const firstUpsert = await things.updateOne(
         { name: 'new', 'at.place': { $eq: 'here' }, n: { $gt: 5 } },
         update,
         { upsert: true },
       )
-      assert.equal(first.upsertedCount, 1)
+      assert.equal(firstUpsert.upsertedCount, 1)
       const { _id, ...rest } = (await things.findOne({ name: 'new' })) as Document
       assert.deepEqual(rest, { name: 'new', at: { place: 'here' }, n: 1, made: true })
       await things.updateOne(
@@ -253,13 +253,13 @@ describe('writing commands', () => {
         for (const [i, command] of commands.entries()) replies.push(await send(command, number, ids[i]))
         return replies
       }
-      const first = await answers(2)
+      const firstAnswers = await answers(2)
       const left = await things.find().toArray()
-      assert.deepEqual(await answers(2), first)
+      assert.deepEqual(await answers(2), firstAnswers)
       await engine.kill()
       await engine.restart()
       things = engine.db.collection('things')
-      assert.deepEqual(await answers(2), first)
+      assert.deepEqual(await answers(2), firstAnswers)
       assert.deepEqual(await things.find().toArray(), left)
       await assert.rejects(answers(1), { code: 225 })
     })

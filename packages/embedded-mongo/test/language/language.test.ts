@@ -26,8 +26,8 @@ describe('the query language', () => {
   /** The value of an expression with its exact type. */
   const value = async (expression: unknown): Promise<unknown> => {
     const options = { promoteValues: false, promoteLongs: false }
-    const [found] = await engine.db.aggregate([{ $documents: [{ r: expression }] }], options).toArray()
-    return found?.r
+    const [document] = await engine.db.aggregate([{ $documents: [{ r: expression }] }], options).toArray()
+    return document?.r
   }
 
   const results: [expression: unknown, result: unknown][] = [
@@ -194,8 +194,8 @@ describe('the query language', () => {
   for (const [expression, expected] of equalLetters)
     it(`evaluates ${JSON.stringify(expression)} under a collation`, async () => {
       const options = { promoteValues: false, collation: { locale: 'en', strength: 2 } }
-      const [found] = await engine.db.aggregate([{ $documents: [{ r: expression }] }], options).toArray()
-      assert.deepEqual(found?.r, expected)
+      const [document] = await engine.db.aggregate([{ $documents: [{ r: expression }] }], options).toArray()
+      assert.deepEqual(document?.r, expected)
     })
 
   it('groups, distinct, $expr and sorts in pipelines respect a collation', async () => {
@@ -211,10 +211,11 @@ describe('the query language', () => {
       [2, 1, 0],
     )
     assert.deepEqual(await things.distinct('v', {}, { collation }), ['a', 'b'])
-    const found = async ($expr: Document) => (await things.find({ $expr }, { collation }).toArray()).length
-    assert.equal(await found({ $eq: ['$v', 'A'] }), 2)
+    const countMatches = async ($expr: Document) =>
+      (await things.find({ $expr }, { collation }).toArray()).length
+    assert.equal(await countMatches({ $eq: ['$v', 'A'] }), 2)
     // MongoDB turns this expression into a query without a collation.
-    assert.equal(await found({ $in: ['$v', ['A']] }), 1)
+    assert.equal(await countMatches({ $in: ['$v', ['A']] }), 1)
   })
 
   it('stages add fields in arrays, group, sample and join', async () => {
@@ -276,10 +277,10 @@ describe('the query language', () => {
         $mul: { d: 10 },
       },
     )
-    const found = await things.findOne({ _id: 1 as never }, { promoteLongs: false, promoteValues: false })
-    assert.equal(String(found?.long), '4611686018427387905')
-    assert.equal(Number(found?.ref.oid), 7)
-    assert.equal(String(found?.d), 'Infinity')
+    const stored = await things.findOne({ _id: 1 as never }, { promoteLongs: false, promoteValues: false })
+    assert.equal(String(stored?.long), '4611686018427387905')
+    assert.equal(Number(stored?.ref.oid), 7)
+    assert.equal(String(stored?.d), 'Infinity')
     const many = Array.from({ length: 50_000 }, (_, i) => i)
     await things.updateOne({ _id: 1 as never }, { $addToSet: { list: { $each: many } } })
     assert.equal(await things.countDocuments({ list: { $all: many } }), 1)
@@ -345,13 +346,13 @@ describe('the query language', () => {
       { a: 3 },
     ])
     await things.insertMany([{ a: /x/i }, { a: /x/ }])
-    const found = await things.distinct(
+    const values = await things.distinct(
       'a',
       {},
       { promoteValues: false, promoteLongs: false, bsonRegExp: true },
     )
     assert.deepEqual(
-      found.map((one: unknown) =>
+      values.map((one: unknown) =>
         one === null ? 'null' : String((one as { options?: string }).options ?? one),
       ),
       ['null', '3', '9007199254740992', '9007199254740993', '', 'i'],
@@ -407,8 +408,8 @@ describe('the query language', () => {
       const title = JSON.stringify($elemMatch)
       assert.deepEqual(await idsOf({ v: { $elemMatch } }), ids, title)
       assert.deepEqual(await idsOf({ v: { $all: [{ $elemMatch }] } }), ids, title)
-      const others = [1, 2, 3].filter((id) => !ids.includes(id))
-      assert.deepEqual(await idsOf({ v: { $not: { $elemMatch } } }), others, title)
+      const otherIds = [1, 2, 3].filter((id) => !ids.includes(id))
+      assert.deepEqual(await idsOf({ v: { $not: { $elemMatch } } }), otherIds, title)
     }
     const projection = { v: { $elemMatch: { b: null } } }
     const document = await things.findOne({ _id: 2 as never }, { projection })

@@ -210,8 +210,8 @@ describe('semantics', () => {
           })
           for (const [title, filter, ids] of rows) {
             it(title, async () => {
-              const found = await engine.db.collection(subject).find(filter).sort({ _id: 1 }).toArray()
-              assert.equal(found.map(({ _id }) => _id).join(''), ids)
+              const matches = await engine.db.collection(subject).find(filter).sort({ _id: 1 }).toArray()
+              assert.equal(matches.map(({ _id }) => _id).join(''), ids)
             })
           }
         })
@@ -262,8 +262,8 @@ describe('semantics', () => {
     await streets.insertMany(['Maße', 'masse', 'MASSE', 'MAẞE', 'Mast'].map((name, _id) => ({ _id, name })))
     await streets.createIndex({ name: 1 }, { collation: { locale: 'de', strength: 2 }, name: 'second' })
     const equal = async (name: string, strength: number) => {
-      const found = streets.find({ name }, { collation: { locale: 'de', strength } }).sort({ _id: 1 })
-      return (await found.toArray()).map(({ _id }) => _id)
+      const matches = streets.find({ name }, { collation: { locale: 'de', strength } }).sort({ _id: 1 })
+      return (await matches.toArray()).map(({ _id }) => _id)
     }
     assert.deepEqual(await equal('masse', 1), [0, 1, 2, 3])
     assert.deepEqual(await equal('maße', 1), [0, 1, 2, 3])

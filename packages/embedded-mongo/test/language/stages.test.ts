@@ -60,7 +60,7 @@ const facet: Row[] = [
   [[{}], [{ $facet: { a: [{ $documents: [] }] } }], 40600],
   [[{}], [{ $facet: { a: [{ $unionWith: { coll: 'x', pipeline: [{ $facet: { a: [] } }] } }] } }], 40600],
 ]
-const others: Row[] = [
+const otherRows: Row[] = [
   [[{}], [{ $match: 1 as never }], 15959],
   [[{}], [{ $sort: {} }], 15976],
   [[{}], [{ $sort: { 'a.': 1 } }], 40353],
@@ -128,27 +128,27 @@ describe('stages', () => {
   const engine = engineOfBlock()
   beforeEach(() => engine.db.dropDatabase())
 
-  for (const [subject, rows] of Object.entries({ group, facet, others, lookup }))
+  for (const [subject, rows] of Object.entries({ group, facet, others: otherRows, lookup }))
     for (const [documents, pipeline, result] of rows)
       it(`run ${text(pipeline)} on ${text(documents).slice(0, 200)} (${subject})`, async () => {
         const things = engine.db.collection('things')
         await things.insertMany(documents.map((document) => ({ ...document })))
-        const found = await things
+        const answer = await things
           .aggregate(pipeline, { promoteValues: false })
           .toArray()
           .catch((error: unknown) => error)
-        if (found instanceof MongoServerError) assert.equal(Number(found.code), result, found.message)
-        else assert.equal(text(found), text(result))
+        if (answer instanceof MongoServerError) assert.equal(Number(answer.code), result, answer.message)
+        else assert.equal(text(answer), text(result))
       })
 
   for (const indexed of [false, true])
-    for (const [v, documents, found] of joins)
+    for (const [v, documents, expected] of joins)
       it(`join ${text(v)} with ${text(documents)}${indexed ? ', by an index' : ''}`, async () => {
         await engine.db.collection('things').insertOne({ v })
         await engine.db.collection('others').insertMany(documents)
         if (indexed) await engine.db.collection('others').createIndex({ w: 1 })
         const [result] = await engine.db.collection('things').aggregate(joined(v, documents)).toArray()
-        assert.deepEqual(indexed ? [...(result?.j ?? [])].sort() : result?.j, found)
+        assert.deepEqual(indexed ? [...(result?.j ?? [])].sort() : result?.j, expected)
       })
 
   it('refuses a pipeline nested in 21 others', async () => {

@@ -182,8 +182,8 @@ describe('the operators of the engine', () => {
 
   for (const [expression, result] of [...ARRAYS, ...OBJECTS, ...NUMBERS, ...TEXTS, ...TIMES])
     it(`evaluate ${JSON.stringify(expression).slice(0, 100)}`, async () => {
-      const [found] = await engine.db.aggregate([{ $documents: [{ r: expression }] }]).toArray()
-      assert.deepEqual(found?.r, result)
+      const [document] = await engine.db.aggregate([{ $documents: [{ r: expression }] }]).toArray()
+      assert.deepEqual(document?.r, result)
     })
 
   it('gather values, sorted and by position', async () => {

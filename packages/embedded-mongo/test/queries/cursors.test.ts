@@ -48,13 +48,13 @@ describe('cursors', () => {
 
   for (const batchSize of [1, 3, 100, 1000, 5000])
     it(`return each document once and in order with batches of ${batchSize}`, async () => {
-      const found = await many
+      const documents = await many
         .find({}, { batchSize })
         .limit(batchSize === 1 ? 50 : 1000)
         .toArray()
       assert.deepEqual(
-        found.map(({ i }) => i),
-        Array.from({ length: found.length }, (_, i) => i),
+        documents.map(({ i }) => i),
+        Array.from({ length: documents.length }, (_, i) => i),
       )
       const sorted = await many
         .find({ i: { $lt: 500 } }, { batchSize, sort: { i: -1 } })

@@ -72,9 +72,9 @@ describe('indexes', () => {
     assert.deepEqual(await plan({ ehrId: 'a', ...among(3) }), ['_id_', 3])
     assert.deepEqual(await plan({ ehrId: 'a', ...among(100) }, { sort: { at: -1 }, limit: 2 }), ['_id_', 100])
     assert.deepEqual(await plan({ ehrId: 'a', kind: 1, state: 'b', ...among(3) }), ['_id_', 3])
-    const all = { ehrId: 'a', kind: 1, state: 'b', ...among(300) }
-    assert.deepEqual(await plan(all), ['ehrId_1_kind_1_state_1', 250])
-    assert.equal(await things.countDocuments(all), 150)
+    const filter = { ehrId: 'a', kind: 1, state: 'b', ...among(300) }
+    assert.deepEqual(await plan(filter), ['ehrId_1_kind_1_state_1', 250])
+    assert.equal(await things.countDocuments(filter), 150)
   })
 
   it('are used only if the query implies their filter, if partial', async () => {
@@ -121,12 +121,12 @@ describe('indexes', () => {
     for (const direction of [1, -1] as const) {
       const { queryPlanner } = await things.find({ 'who.id': 2 }).sort({ at: direction }).explain()
       assert.equal(queryPlanner.winningPlan.stage, 'FETCH')
-      const found = await things.find({ 'who.id': 2 }).sort({ at: direction }).toArray()
+      const matches = await things.find({ 'who.id': 2 }).sort({ at: direction }).toArray()
       const times = documentsOf(2)
         .map(({ at }) => at.getTime())
         .sort((a, b) => (a - b) * direction)
       assert.deepEqual(
-        found.map(({ at }) => at.getTime()),
+        matches.map(({ at }) => at.getTime()),
         times,
       )
     }
@@ -241,10 +241,10 @@ describe('indexes', () => {
         .map((n, i) => ({ who: 'a', n, at: new Date(i % 2 ? i : -1e12 - i) }))
         .sort((a, b) => direction * (a.n - b.n))
       await things.insertMany(documents)
-      const found = things.find({ who: 'a' }, { projection: { _id: 0, who: 1, n: 1, at: 1 } })
-      assert.equal((await found.explain()).queryPlanner.winningPlan.stage, 'PROJECTION_COVERED')
+      const matches = things.find({ who: 'a' }, { projection: { _id: 0, who: 1, n: 1, at: 1 } })
+      assert.equal((await matches.explain()).queryPlanner.winningPlan.stage, 'PROJECTION_COVERED')
       assert.deepEqual(
-        await found.toArray(),
+        await matches.toArray(),
         documents.map(({ who, n, at }) => ({ who, n, at })),
       )
     })
@@ -256,8 +256,8 @@ describe('indexes', () => {
     const session = engine.client.startSession()
     const read = async (direction: 1 | -1, part: object = {}, within = false) => {
       const options = { projection: { _id: 0, v: '$n' }, sort: { n: direction }, ...part } as const
-      const found = things.find({ who: 'a' }, { ...options, ...(within && { session }) })
-      return (await found.toArray()).map(({ v }) => v)
+      const matches = things.find({ who: 'a' }, { ...options, ...(within && { session }) })
+      return (await matches.toArray()).map(({ v }) => v)
     }
     const expected = [null, ...numbers.filter((n) => n !== 1500)]
     assert.deepEqual(await read(1), expected)

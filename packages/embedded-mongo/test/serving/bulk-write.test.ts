@@ -22,7 +22,7 @@ describe('bulkWrite', () => {
     ])
   })
 
-  const all = (name: string) => engine.db.collection<Thing>(name).find().sort({ _id: 1 }).toArray()
+  const readAll = (name: string) => engine.db.collection<Thing>(name).find().sort({ _id: 1 }).toArray()
   const inNamespace = (name: string) => `${engine.db.databaseName}.${name}`
   /** The driver's type expects an ObjectId. */
   const castModels = (models: object[]) => models as AnyClientBulkWriteModel<Document>[]
@@ -48,11 +48,11 @@ describe('bulkWrite', () => {
       [1, 1, 1, 1, 1],
     )
     assert.equal(result.updateResults?.get(2)?.upsertedId, 3)
-    assert.deepEqual(await all('a'), [
+    assert.deepEqual(await readAll('a'), [
       { _id: 1, n: 2 },
       { _id: 3, n: 3 },
     ])
-    assert.deepEqual(await all('b'), [{ _id: 'x', n: 5 }])
+    assert.deepEqual(await readAll('b'), [{ _id: 'x', n: 5 }])
   })
 
   it('ends an ordered bulk at the first error and continues an unordered one', async () => {
@@ -66,9 +66,9 @@ describe('bulkWrite', () => {
       return error.writeErrors.get(0)?.code
     }
     assert.equal(await codeOf(true), 11_000)
-    assert.deepEqual(await all('b'), [])
+    assert.deepEqual(await readAll('b'), [])
     assert.equal(await codeOf(false), 11_000)
-    assert.deepEqual(await all('b'), [{ _id: 'y' }])
+    assert.deepEqual(await readAll('b'), [{ _id: 'y' }])
   })
 
   it('belongs to a transaction, whose end decides about all of it', async () => {
@@ -76,10 +76,10 @@ describe('bulkWrite', () => {
       const session = engine.client.startSession()
       session.startTransaction()
       await engine.client.bulkWrite(models(), { session })
-      assert.equal((await all('b')).length, 0)
+      assert.equal((await readAll('b')).length, 0)
       await session[ending]()
       await session.endSession()
-      assert.equal((await all('b')).length, ending === 'commitTransaction' ? 1 : 0)
+      assert.equal((await readAll('b')).length, ending === 'commitTransaction' ? 1 : 0)
     }
   })
 
@@ -113,7 +113,7 @@ describe('bulkWrite', () => {
       await assert.rejects(session.commitTransaction(), { code: 251 })
       await session.endSession()
     }
-    assert.deepEqual(await all('b'), [])
+    assert.deepEqual(await readAll('b'), [])
   })
 
   it('refuses several databases, unknown operations and other databases than admin', async () => {

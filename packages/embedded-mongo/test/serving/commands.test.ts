@@ -190,9 +190,9 @@ describe('commands', () => {
   it('sets zero timestamps to the current time, except in the _id and in nested fields', async () => {
     const zero = Timestamp.fromBits(0, 0)
     await engine.db.collection('times').insertOne({ _id: zero as never, at: zero, in: { at: zero } })
-    const found = await engine.db.collection('times').findOne()
-    assert.deepEqual([found?._id, found?.in.at], [zero, zero])
-    assert.ok(Math.abs(found?.at.getHighBitsUnsigned() - Date.now() / 1000) < 60)
+    const stored = await engine.db.collection('times').findOne()
+    assert.deepEqual([stored?._id, stored?.in.at], [zero, zero])
+    assert.ok(Math.abs(stored?.at.getHighBitsUnsigned() - Date.now() / 1000) < 60)
   })
 
   it('advances the cluster time with each command; NOW is constant within one', async () => {
@@ -278,7 +278,7 @@ describe('commands', () => {
     await engine.db.collection('numbers').insertMany([3, 1, 2, 5, 4].map((n) => ({ n })))
     const below = { $match: { $expr: { $lt: ['$n', '$$most'] } } }
     const second = [below, { $sort: { n: -1 } }, { $skip: 1 }, { $limit: 2 }, { $set: { from: 'numbers' } }]
-    const found = await things
+    const united = await things
       .aggregate(
         [
           { $match: { n: 1 } },
@@ -290,7 +290,7 @@ describe('commands', () => {
         { let: { most: 5 } },
       )
       .toArray()
-    assert.deepEqual(found, [{ n: 1 }, { n: 3, from: 'numbers' }, { n: 2, from: 'numbers' }, { few: 4 }])
+    assert.deepEqual(united, [{ n: 1 }, { n: 3, from: 'numbers' }, { n: 2, from: 'numbers' }, { few: 4 }])
   })
 
   it('names the index in explain, or reports a scan', async () => {

@@ -192,7 +192,7 @@ describe(`wire protocol (SEED=${seed})`, () => {
       const bytes = command({ ...commandBody, $db: 'test' })
       // The only null in the message: its type, then its name.
       const position =
-        ['a', '0', 'b'].map((name) => bytes.indexOf(`\n${name}\0`)).find((found) => found > 0) ?? -1
+        ['a', '0', 'b'].map((name) => bytes.indexOf(`\n${name}\0`)).find((position) => position > 0) ?? -1
       assert.ok(position > 0)
       bytes[position] = 6
       const socket = await dial(engine)

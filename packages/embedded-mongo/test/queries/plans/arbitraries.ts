@@ -173,7 +173,7 @@ const filter: fc.Arbitrary<Filter<Document>> = fc.oneof(
   sometimes(5, conditions),
   sometimes(
     4,
-    conjunction.map((all) => Object.assign({}, ...all)),
+    conjunction.map((conditions) => Object.assign({}, ...conditions)),
   ),
   sometimes(
     2,
@@ -244,7 +244,9 @@ const suited = fc.constantFrom(...indexes).chain((index) => {
   const names = Object.keys(key).filter((name) => name !== '_id')
   const turned = Object.fromEntries(Object.entries(key).map(([name, way]) => [name, -way]))
   return fc.record({
-    filter: fc.tuple(...names.map(condition)).map((all) => Object.assign({}, ...all) as Filter<Document>),
+    filter: fc
+      .tuple(...names.map(condition))
+      .map((conditions) => Object.assign({}, ...conditions) as Filter<Document>),
     sort: fc
       .constantFrom(undefined, key, turned)
       .map((by) => (by && names.some(isArray) ? { ...by, _id: by._id ?? 1 } : by)),

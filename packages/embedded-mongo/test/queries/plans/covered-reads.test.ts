@@ -27,8 +27,8 @@ describe('covered reads', () => {
     it(`return a ${typeOf(after)} that replaced an equal ${typeOf(before)}`, async () => {
       await things.insertOne({ n: before })
       await things.updateOne({}, { $set: { n: after } })
-      const [found] = await things.find({ n: { $gte: before } }, covered).toArray()
-      assert.deepEqual(BSON.serialize(found ?? {}), BSON.serialize({ n: after }))
+      const [indexedThing] = await things.find({ n: { $gte: before } }, covered).toArray()
+      assert.deepEqual(BSON.serialize(indexedThing ?? {}), BSON.serialize({ n: after }))
     })
   }
 

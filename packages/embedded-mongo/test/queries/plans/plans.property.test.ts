@@ -27,16 +27,21 @@ describe(`query plans (SEED=${seed})`, () => {
       minLength: 2,
       maxLength: 2,
     })
-    const property = fc.asyncProperty(documents, rounds, fc.nat(indexes.length), async (docs, plan, late) => {
-      const pair = await fill(engine, `run${++run}`, docs, late)
-      for (const round of plan) {
-        for (const change of round.writes) await apply(pair, change)
-        await holdsTheSame(pair)
-        await Promise.all(round.queries.map((each) => compare(pair, each)))
-      }
-      await pair.indexed.drop()
-      await pair.bare.drop()
-    })
+    const property = fc.asyncProperty(
+      documents,
+      rounds,
+      fc.nat(indexes.length),
+      async (docs, plan, lateDocs) => {
+        const pair = await fill(engine, `run${++run}`, docs, lateDocs)
+        for (const round of plan) {
+          for (const change of round.writes) await apply(pair, change)
+          await holdsTheSame(pair)
+          await Promise.all(round.queries.map((each) => compare(pair, each)))
+        }
+        await pair.indexed.drop()
+        await pair.bare.drop()
+      },
+    )
     // No shrinking: the message of the first difference already names one query and its documents.
     const outcome = await fc.check(property, { seed, numRuns: runs, endOnFailure: true })
     if (outcome.failed) throw outcome.errorInstance
@@ -44,11 +49,11 @@ describe(`query plans (SEED=${seed})`, () => {
 })
 
 /** Creates some indexes before the documents, and builds the others over them. */
-async function fill(engine: TestEngine, name: string, docs: Document[], late: number): Promise<Pair> {
+async function fill(engine: TestEngine, name: string, docs: Document[], lateDocs: number): Promise<Pair> {
   const indexed = engine.db.collection(`${name}_indexed`)
   const bare = engine.db.collection(`${name}_bare`)
   const pair = { indexed, bare }
-  await indexed.createIndexes([indexes[0]!, ...indexes.slice(late + 1)])
+  await indexed.createIndexes([indexes[0]!, ...indexes.slice(lateDocs + 1)])
   for (const [_id, { u, ...rest }] of docs.entries()) {
     await Promise.all([
       indexed.insertOne({ _id, ...rest } as Document),
@@ -56,7 +61,7 @@ async function fill(engine: TestEngine, name: string, docs: Document[], late: nu
     ])
     if (u !== undefined) await setUnique(pair, _id, u)
   }
-  if (late > 0) await indexed.createIndexes(indexes.slice(1, late + 1))
+  if (lateDocs > 0) await indexed.createIndexes(indexes.slice(1, lateDocs + 1))
   return pair
 }
 
@@ -73,8 +78,8 @@ async function apply(pair: Pair, change: Write) {
       } as Document)
       answers.push(deletion.deletedCount)
     } else {
-      const first = { sort: { _id: 1 }, returnDocument: 'after', ...exact } as const
-      answers.push(text(await collection.findOneAndReplace(change.filter, change.document, first)))
+      const findFirst = { sort: { _id: 1 }, returnDocument: 'after', ...exact } as const
+      answers.push(text(await collection.findOneAndReplace(change.filter, change.document, findFirst)))
     }
   }
   assert.deepEqual(answers[0], answers[1], `${text(change)}: [indexed, bare]`)
@@ -98,8 +103,8 @@ async function setUnique({ indexed, bare }: Pair, id: number, u: unknown) {
 
 /** Checks that both contain the same documents in the same order, and each index exactly its documents. */
 async function holdsTheSame({ indexed, bare }: Pair) {
-  const all = await bare.find({}, exact).toArray()
-  assert.equal(text(await indexed.find({}, exact).hint({ $natural: 1 }).toArray()), text(all))
+  const documents = await bare.find({}, exact).toArray()
+  assert.equal(text(await indexed.find({}, exact).hint({ $natural: 1 }).toArray()), text(documents))
   for (const { name, sparse, key, partialFilterExpression } of indexes) {
     const filter = sparse ? { [Object.keys(key)[0]!]: { $exists: true } } : (partialFilterExpression ?? {})
     const [expected, indexedDocuments] = await Promise.all([
@@ -108,20 +113,20 @@ async function holdsTheSame({ indexed, bare }: Pair) {
     ])
     assert.deepEqual(lines(indexedDocuments), lines(expected), `the index ${name} against the documents`)
   }
-  assert.equal(await indexed.estimatedDocumentCount(), all.length)
+  assert.equal(await indexed.estimatedDocumentCount(), documents.length)
 }
 
 async function compare({ indexed, bare }: Pair, query: Query) {
   const expected = await answer(bare, query)
   for (const hint of [undefined, { $natural: 1 } as const, ...hints(query)]) {
     if (hint && query.kind === 'distinct') continue
-    const found = await answer(indexed, query, hint)
-    if (text(found) === text(expected)) continue
-    const position = expected.findIndex((line, place) => line !== found[place])
+    const indexedAnswer = await answer(indexed, query, hint)
+    if (text(indexedAnswer) === text(expected)) continue
+    const position = expected.findIndex((line, place) => line !== indexedAnswer[place])
     assert.fail(
       `SEED=${seed} ${text(query)}\n with hint ${text(hint ?? 'none')}:\n` +
-        ` missing: ${shorten(difference(expected, found))}\n not expected: ${shorten(difference(found, expected))}\n` +
-        ` from place ${position} of ${expected.length}:\n ${shorten(found.slice(position))}\n instead of\n ${shorten(expected.slice(position))}`,
+        ` missing: ${shorten(difference(expected, indexedAnswer))}\n not expected: ${shorten(difference(indexedAnswer, expected))}\n` +
+        ` from place ${position} of ${expected.length}:\n ${shorten(indexedAnswer.slice(position))}\n instead of\n ${shorten(expected.slice(position))}`,
     )
   }
 }
@@ -180,12 +185,12 @@ async function found(collection: Collection, query: Query, hint?: string | Docum
  * Under a total order the results as they are, under another order only the sort values, without an order
  * sorted.
  */
-function ordered(found: Document[], sort: Query['sort']): string[] {
-  if (!sort) return lines(found)
-  if ('_id' in sort) return found.map(text)
+function ordered(documents: Document[], sort: Query['sort']): string[] {
+  if (!sort) return lines(documents)
+  if ('_id' in sort) return documents.map(text)
   const valueAt = (document: Document, path: string) =>
     path.split('.').reduce((value, part) => value?.[part], document)
-  return found.map((document) =>
+  return documents.map((document) =>
     text(alike(Object.keys(sort).map((path) => valueAt(document, path) ?? null))),
   )
 }
@@ -196,10 +201,10 @@ const inFieldOrder = (document: Document): Document =>
 
 const text = (value: unknown) =>
   value === undefined ? 'undefined' : EJSON.stringify(value, { relaxed: false })
-const lines = (found: Document[]) => found.map(text).sort()
+const lines = (documents: Document[]) => documents.map(text).sort()
 const difference = (these: string[], those: string[]) => these.filter((line) => !those.includes(line))
-const shorten = (found: string[]) =>
-  found
+const shorten = (texts: string[]) =>
+  texts
     .slice(0, 5)
     .join('\n  ')
     .replaceAll(/p{100,}/g, 'p…')

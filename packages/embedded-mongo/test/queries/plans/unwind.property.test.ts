@@ -140,7 +140,7 @@ const plain = fc
 const text = (value: unknown) => EJSON.stringify(value, { relaxed: false })
 
 /** Groups, and elements with equal values, come in any order; a sum of doubles may differ in its last bit. */
-const comparable = (found: Document[]): string[] => found.map((one) => text(rounded(one))).sort()
+const comparable = (results: Document[]): string[] => results.map((one) => text(rounded(one))).sort()
 
 function rounded(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(rounded).map(text).sort()
@@ -162,7 +162,7 @@ describe(`elements of arrays by their keys (SEED=${seed})`, () => {
         maxLength: pipelinesPerRound,
       },
     )
-    const property = fc.asyncProperty(documents, requests, async (docs, all) => {
+    const property = fc.asyncProperty(documents, requests, async (docs, pipelines) => {
       const indexed = engine.db.collection(`run${++run}_indexed`)
       const bare = engine.db.collection(`run${run}_bare`)
       await indexed.createIndexes(indexes.map((index) => ({ ...index })))
@@ -170,7 +170,7 @@ describe(`elements of arrays by their keys (SEED=${seed})`, () => {
         await Promise.all([indexed, bare].map((one) => one.insertOne({ _id, ...document } as Document)))
       await indexed.deleteOne({ _id: 0 } as Document)
       await bare.deleteOne({ _id: 0 } as Document)
-      for (const pipeline of all) await compare(indexed, bare, pipeline)
+      for (const pipeline of pipelines) await compare(indexed, bare, pipeline)
       await Promise.all([indexed.drop(), bare.drop()])
     })
     const outcome = await fc.check(property, { seed, numRuns: runs, endOnFailure: true })
@@ -179,18 +179,18 @@ describe(`elements of arrays by their keys (SEED=${seed})`, () => {
 })
 
 async function compare(indexed: Collection, bare: Collection, pipeline: Document[]): Promise<void> {
-  const [found, expected] = await Promise.all(
+  const [answer, expected] = await Promise.all(
     [indexed, bare].map((one) => one.aggregate(pipeline, exact).toArray()),
   )
   const way: unknown = pipeline.find((stage) => '$sort' in stage)?.$sort['e.v']
   // Equal keys may come in any order: an array sorts by its least or greatest value, and a missing value as null.
   const key = (value: unknown) => (Array.isArray(value) ? value.at(way === 1 ? 0 : -1) : (value ?? null))
-  const keys = (all: Document[] = []) => all.map(({ e }) => text(rounded(key(e?.v))))
-  if (way !== undefined) assert.deepEqual(keys(found), keys(expected), `SEED=${seed} ${text(pipeline)}`)
+  const keys = (elements: Document[] = []) => elements.map(({ e }) => text(rounded(key(e?.v))))
+  if (way !== undefined) assert.deepEqual(keys(answer), keys(expected), `SEED=${seed} ${text(pipeline)}`)
   const unlimited = pipeline.filter((stage) => !('$skip' in stage || '$limit' in stage))
-  const all = await bare.aggregate(unlimited, exact).toArray()
-  const rows = comparable(found ?? [])
-  const possible = comparable(all)
+  const plainAnswer = await bare.aggregate(unlimited, exact).toArray()
+  const rows = comparable(answer ?? [])
+  const possible = comparable(plainAnswer)
   const message = `SEED=${seed} ${text(pipeline)}`
   if (unlimited.length === pipeline.length) assert.deepEqual(rows, possible, message)
   // Of equal keys, other documents may be on the page.
