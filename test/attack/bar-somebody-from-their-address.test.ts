@@ -36,17 +36,20 @@ describe('attack: claiming the address of somebody else', () => {
   })
 
   it('removes an unconfirmed registration with it after 7 days', async () => {
-    const late = createAddress()
+    const laterAddress = createAddress()
     const recent = createAddress()
     const used = createAddress()
     const invited = createAddress()
-    for (const email of [late, recent, used, invited]) {
+    for (const email of [laterAddress, recent, used, invited]) {
       await register(email)
       await waitForMail(email)
     }
     const users = service.db.collection('_User')
     const eightDaysAgo = new Date(Date.now() - 8 * 86_400_000)
-    await users.updateMany({ email: { $in: [late, used, invited] } }, { $set: { _created_at: eightDaysAgo } })
+    await users.updateMany(
+      { email: { $in: [laterAddress, used, invited] } },
+      { $set: { _created_at: eightDaysAgo } },
+    )
     await users.updateOne({ email: used }, { $set: { activatedAt: eightDaysAgo } })
     await users.updateOne({ email: invited }, { $set: { invitedAt: new Date() } })
     const commands = await recordCommands(async () =>
@@ -55,7 +58,9 @@ describe('attack: claiming the address of somebody else', () => {
     const looked = commands.filter(({ find }) => find === '_User')
     assert.ok(looked.some(({ filter }) => '_created_at' in filter))
     await assertNoScan(looked)
-    const remainingUsers = await users.find({ email: { $in: [late, recent, used, invited] } }).toArray()
+    const remainingUsers = await users
+      .find({ email: { $in: [laterAddress, recent, used, invited] } })
+      .toArray()
     assert.deepEqual(remainingUsers.map(({ email }) => email).sort(), [recent, used, invited].sort())
   })
 

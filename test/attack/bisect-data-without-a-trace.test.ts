@@ -119,8 +119,8 @@ describe('attack: find out values by queries that leave no trace', () => {
     it(`leaves the same entry in each EHR with and without a match: ${name}`, async () => {
       const match = await tracesOf(() => ask(true))
       const none = await tracesOf(() => ask(false))
-      const all = [patient, quiet, nurse].map(({ ehrId }) => `${ehrId} query done`).sort()
-      assert.deepEqual([match, none], [all, match])
+      const expectedTraces = [patient, quiet, nurse].map(({ ehrId }) => `${ehrId} query done`).sort()
+      assert.deepEqual([match, none], [expectedTraces, match])
     })
 
   it("leaves an entry in each EHR of a user's data", async () => {
@@ -164,11 +164,13 @@ describe('attack: data that queries of all EHRs must not count', () => {
     const composed = 'OBSERVATION o[openEHR-EHR-OBSERVATION.pressure_of_tests.v1]'
     const queries = [pressures('COUNT(*)', 200), `SELECT COUNT(*) FROM EHR e CONTAINS ${composed}`]
     const subject = `SELECT COUNT(*) FROM EHR e WHERE e/ehr_status/subject/external_ref/id/value = '${victim.mvUid}'`
-    const found = [...queries, subject, `SELECT COUNT(*) FROM EHR e CONTAINS ${PRESSURE}`].map(async (q) => {
-      const { candidates, measurements } = await ask(q, '/explain')
-      return [(await ask(q)).rows, candidates, measurements]
-    })
-    return [template, await Promise.all(found)]
+    const explanations = [...queries, subject, `SELECT COUNT(*) FROM EHR e CONTAINS ${PRESSURE}`].map(
+      async (q) => {
+        const { candidates, measurements } = await ask(q, '/explain')
+        return [(await ask(q)).rows, candidates, measurements]
+      },
+    )
+    return [template, await Promise.all(explanations)]
   }
 
   it('leaves out EHRs that are pending, deleted or not queryable', async () => {

@@ -99,12 +99,12 @@ describe('attack: finding out who has an account', () => {
     const mine = 'the password of the attacker'
     for (const email of [takenEmail, pending]) await register(email, { password: mine })
     const codes = async (username: string) => {
-      const found: string[] = []
+      const differences: string[] = []
       for (const password of ['a guess', 'a guess', 'a guess', mine, 'a guess', 'a guess', 'a guess']) {
         const { status, body } = await postToClassFamily('login', { username, password })
-        found.push(`${status} ${body.code} ${body.error}`)
+        differences.push(`${status} ${body.code} ${body.error}`)
       }
-      return found
+      return differences
     }
     const [ofTaken, ofFree, ofPending] = await Promise.all([takenEmail, free, pending].map(codes))
     assert.match(ofTaken?.at(-1) ?? '', /locked/)

@@ -30,23 +30,28 @@ describe('attack: find with an app what its scopes hide', () => {
   let deletedId: string
 
   const authorize = async (...scopes: string[]): Promise<AppGrant> => {
-    const all = ['launch/patient', ...scopes]
-    return authorizeApp(patient, await createSmartApp(all), all.join(' '), patient.ehrId)
+    const requestedScopes = ['launch/patient', ...scopes]
+    return authorizeApp(
+      patient,
+      await createSmartApp(requestedScopes),
+      requestedScopes.join(' '),
+      patient.ehrId,
+    )
   }
   const create = async (name: 'AdverseReaction' | 'BloodGlucose') =>
     String((await createByPath(patient, name, place)).id)
 
   /** All pages of a search or a history. @param cursors gets what the cursors of the pages contain */
   const readAll = async (path: string, cursors: string[] = []): Promise<Json[]> => {
-    const found: Json[] = []
+    const entries: Json[] = []
     for (let next: string | undefined = path; next !== undefined; ) {
       const bundle: Json = await readFhir(app, next)
-      found.push(...(bundle.entry ?? []))
+      entries.push(...(bundle.entry ?? []))
       next = bundle.link.find(({ relation }: Json) => relation === 'next')?.url.replace(/^.*\/fhir\/R4\//, '')
       const cursor = next && new URLSearchParams(next.split('?')[1]).get('_cursor')
       if (cursor) cursors.push(...decodeCursor(cursor))
     }
-    return found
+    return entries
   }
 
   before(async () => {
@@ -78,8 +83,8 @@ describe('attack: find with an app what its scopes hide', () => {
     )
   })
 
-  const assertHidden = (found: unknown, what: string) => {
-    for (const reference of hidden) assert.ok(!JSON.stringify(found).includes(reference), what)
+  const assertHidden = (response: unknown, what: string) => {
+    for (const reference of hidden) assert.ok(!JSON.stringify(response).includes(reference), what)
   }
 
   for (const count of [1, 2, 100])
@@ -91,18 +96,21 @@ describe('attack: find with an app what its scopes hide', () => {
         `Provenance?target=${[...hidden.slice(0, 3), shown].join(',')}&`,
       ]) {
         const cursors: string[] = []
-        const found = await readAll(`${query}_count=${count}`, cursors)
-        assertHidden(found, query)
-        assert.equal(new Set(found.map((one) => JSON.stringify(one))).size, found.length, query)
+        const entries = await readAll(`${query}_count=${count}`, cursors)
+        assertHidden(entries, query)
+        assert.equal(new Set(entries.map((one) => JSON.stringify(one))).size, entries.length, query)
         if (!query.includes('target')) {
-          assert.ok(JSON.stringify(found).includes(earlierShown), query)
+          assert.ok(JSON.stringify(entries).includes(earlierShown), query)
           for (const text of cursors) {
             for (const reference of hidden) assert.ok(!text.includes(String(reference.split('/')[1])), text)
             for (const time of hiddenTimes) assert.ok(!text.includes(String(time)), text)
           }
         }
-        assert.ok(JSON.stringify(found).includes(`${shown}/_history/1`) || query.includes('_history'), query)
-        assert.ok(JSON.stringify(found).includes(shown), query)
+        assert.ok(
+          JSON.stringify(entries).includes(`${shown}/_history/1`) || query.includes('_history'),
+          query,
+        )
+        assert.ok(JSON.stringify(entries).includes(shown), query)
       }
     })
 
@@ -128,14 +136,16 @@ describe('attack: find with an app what its scopes hide', () => {
   })
 
   it('learns from the audit that somebody accessed something, and not what', async () => {
-    const all = resourcesIn(await readFhir(patient, `AuditEvent?patient=${patient.ehrId}&_count=500`))
-    const found = (await readAll(`AuditEvent?patient=${patient.ehrId}&_count=500`)).map((one) => one.resource)
-    const byId = new Map(found.map((one) => [one.id, one]))
-    for (const { id, subtype } of all) assert.deepEqual(byId.get(id)?.subtype, subtype)
-    assertHidden(found, 'AuditEvent')
+    const allEvents = resourcesIn(await readFhir(patient, `AuditEvent?patient=${patient.ehrId}&_count=500`))
+    const events = (await readAll(`AuditEvent?patient=${patient.ehrId}&_count=500`)).map(
+      (one) => one.resource,
+    )
+    const byId = new Map(events.map((one) => [one.id, one]))
+    for (const { id, subtype } of allEvents) assert.deepEqual(byId.get(id)?.subtype, subtype)
+    assertHidden(events, 'AuditEvent')
     for (const word of ['AdverseReaction', 'BloodGlucose', 'CarePlan'])
-      assert.ok(JSON.stringify(all).includes(word) && !JSON.stringify(found).includes(word), word)
-    assert.ok(JSON.stringify(found).includes(shown))
+      assert.ok(JSON.stringify(allEvents).includes(word) && !JSON.stringify(events).includes(word), word)
+    assert.ok(JSON.stringify(events).includes(shown))
     const search = `AuditEvent?patient=${patient.ehrId}&entity=`
     for (const entity of hidden.slice(0, 3))
       assert.equal((await readFhir(app, `${search}${entity}`)).entry, undefined, entity)
@@ -147,14 +157,18 @@ describe('attack: find with an app what its scopes hide', () => {
     const provenance = await readFhir(every, `Provenance?patient=${patient.ehrId}&_count=100`)
     const audit = await readFhir(every, `AuditEvent?patient=${patient.ehrId}&_count=500`)
     for (const reference of [...hidden.slice(0, 3), shown])
-      for (const found of [provenance, audit]) assert.ok(JSON.stringify(found).includes(reference), reference)
+      for (const resource of [provenance, audit])
+        assert.ok(JSON.stringify(resource).includes(reference), reference)
   })
 
   it('gets everything of the patient that its scopes show, and no summary of the rest', async () => {
-    const found = resourcesIn({ entry: await readAll(`Patient/${patient.ehrId}/$everything`) })
-    assert.deepEqual([...new Set(found.map(({ resourceType }) => resourceType))], ['Patient', 'Observation'])
+    const resources = resourcesIn({ entry: await readAll(`Patient/${patient.ehrId}/$everything`) })
+    assert.deepEqual(
+      [...new Set(resources.map(({ resourceType }) => resourceType))],
+      ['Patient', 'Observation'],
+    )
     assertHidden(
-      found.map(({ resourceType, id }) => `${resourceType}/${id}`),
+      resources.map(({ resourceType, id }) => `${resourceType}/${id}`),
       '$everything',
     )
     assertStatus(await callFhir(app, 'GET', `Patient/${patient.ehrId}/$everything?_type=CarePlan`), 403)

@@ -32,10 +32,10 @@ describe('attack: endless requests and guesses', function suite() {
       LOGIN_ATTEMPTS: String(allowed),
       ACCOUNT_LOGIN_ATTEMPTS: '6',
     }
-    const first = await startServiceProcess(env)
+    const service = await startServiceProcess(env)
     const DATA_DIR = createDataDir()
-    copyFileSync(join(first.dataDir, 'keys.json'), join(DATA_DIR, 'keys.json'))
-    instances.push(first, await startServiceProcess({ ...env, DATA_DIR }))
+    copyFileSync(join(service.dataDir, 'keys.json'), join(DATA_DIR, 'keys.json'))
+    instances.push(service, await startServiceProcess({ ...env, DATA_DIR }))
   })
   after(async () => {
     await Promise.all(instances.map(stopProcess))

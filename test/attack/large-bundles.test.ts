@@ -57,13 +57,13 @@ describe('attack: FHIR requests with large responses', function suite() {
     ] as const) {
       const repeated = { 'Idempotency-Key': randomUUID() }
       const entry = search('2026-03-01', count)
-      const first = assertStatus(await post('batch', [entry], repeated))
+      const firstAnswer = assertStatus(await post('batch', [entry], repeated))
       // A busy machine shortens pages.
-      assert.equal(JSON.stringify(first).length <= MEGABYTE, isStored)
+      assert.equal(JSON.stringify(firstAnswer).length <= MEGABYTE, isStored)
       const again = await post('batch', [entry], repeated)
       assert.equal(again.headers.get('idempotency-replayed'), isStored ? 'true' : null)
       if (isStored)
-        assert.deepEqual(idsIn(assertStatus(again).entry[0].resource), idsIn(first.entry[0].resource))
+        assert.deepEqual(idsIn(assertStatus(again).entry[0].resource), idsIn(firstAnswer.entry[0].resource))
     }
   })
 
@@ -122,11 +122,11 @@ describe('attack: FHIR requests with large responses', function suite() {
       const before = await countCreated()
       // A whole page of large records may have 15 or 16 MB.
       const bundle = [creation(), search('2026-03-01', LARGE_RECORDS / 4), search('2025-03-01', 500)]
-      const first = assertStatus(await post(type, bundle, key), 200)
+      const firstAnswer = assertStatus(await post(type, bundle, key), 200)
       const again = await post(type, bundle, key)
       assert.deepEqual([again.status, again.headers.get('idempotency-replayed')], [200, null])
-      assert.deepEqual(statusesOf(again.body), statusesOf(first))
-      assert.equal(again.body.entry[0].resource.id, first.entry[0].resource.id)
+      assert.deepEqual(statusesOf(again.body), statusesOf(firstAnswer))
+      assert.equal(again.body.entry[0].resource.id, firstAnswer.entry[0].resource.id)
       assert.equal(await countCreated(), before + 1)
       key['idempotency-key'] = randomUUID()
     }

@@ -59,22 +59,22 @@ describe('attack: large responses', function suite() {
     assert.equal(one.body[0].success.results.length, 10)
     // Two lists are read at a time, so either of them may use up the budget.
     const parts = await batch([ten, ten, ten, list('Large')]).expect(200)
-    const found = parts.body.flatMap(({ success }: Document) => success?.results.length ?? [])
-    assert.ok(found.length <= 1, `${found}`)
+    const results = parts.body.flatMap(({ success }: Document) => success?.results.length ?? [])
+    assert.ok(results.length <= 1, `${results}`)
     const codes = parts.body.flatMap(({ error }: Document) => error?.code ?? [])
-    assert.deepEqual(codes, Array(4 - found.length).fill(102))
+    assert.deepEqual(codes, Array(4 - results.length).fill(102))
   })
 
   it('have at most 5,000 objects in a batch', async () => {
     const { body } = await createClassClient(patient)
       .batch(Array.from({ length: 7 }, () => list('Small', { keys: 'modelClassName' })))
       .expect(200)
-    const found = body.flatMap(({ success }: Document) => success?.results.length ?? [])
+    const results = body.flatMap(({ success }: Document) => success?.results.length ?? [])
     // Two lists are read at a time, and the last two may use up the budget together.
-    assert.ok([4, 5].includes(found.length), `${found}`)
-    assert.deepEqual(new Set(found), new Set([SMALL_OBJECTS]))
-    const others = body.filter(({ error }: Document) => error)
-    assert.deepEqual(new Set(others.map(({ error }: Document) => error.code)), new Set([102]))
+    assert.ok([4, 5].includes(results.length), `${results}`)
+    assert.deepEqual(new Set(results), new Set([SMALL_OBJECTS]))
+    const refusals = body.filter(({ error }: Document) => error)
+    assert.deepEqual(new Set(refusals.map(({ error }: Document) => error.code)), new Set([102]))
     const usual = await createClassClient(patient)
       .batch(Array.from({ length: PARTS }, () => list('Small', { limit: undefined })))
       .expect(200)
@@ -95,10 +95,10 @@ describe('attack: large responses', function suite() {
         return answerPromise.then(pass)
       },
       async () => {
-        const late = await createClassClient(patient).batch(
+        const laterBatch = await createClassClient(patient).batch(
           Array.from({ length: PARTS }, () => list('Small')),
         )
-        assert.deepEqual([late.status, late.body.code], [408, 124])
+        assert.deepEqual([laterBatch.status, laterBatch.body.code], [408, 124])
         answer()
         await createClassClient(patient).list('Custom', {}, { limit: 1 }).expect(200)
       },
@@ -113,19 +113,19 @@ describe('attack: large responses', function suite() {
     const note = 'x'.repeat(0.9 * MEGABYTE)
     await copyDocument('Occurrence', id, LARGE_OBJECTS, () => ({ data: { injured: false, note } }))
     for (const path of [eventPath, 'summary/timeline']) {
-      const found = new Set<string>()
+      const ids = new Set<string>()
       let [cursor, pages]: [string | null, number] = ['', 0]
       while (cursor !== null) {
         const page: Document = assertStatus(
           await patient.call('GET', `${path}?limit=1000${cursor && `&cursor=${cursor}`}`),
         )
         const items: { id: string }[] = page.items ?? page.events
-        for (const { id } of items) found.add(id)
+        for (const { id } of items) ids.add(id)
         assert.ok(JSON.stringify(page).length < MAX_RESPONSE_BYTES + 2 * MEGABYTE, path)
         cursor = page.page.next
         pages += 1
       }
-      assert.ok(found.size > LARGE_OBJECTS, `${path}: ${found.size}`)
+      assert.ok(ids.size > LARGE_OBJECTS, `${path}: ${ids.size}`)
       assert.ok(pages > 2, `${path}: ${pages}`)
     }
   })

@@ -53,8 +53,8 @@ describe('attack: searching for data of a deleted account', () => {
     const [leaver, other, third] = await Promise.all([createPerson(), createPerson(), createPerson()])
     const talk = async (one: Person, two: Person): Promise<[topicId: string, messageId: string]> => {
       await connectUsers(one, two)
-      const first = { title: 'Tomorrow', text: 'At nine?' }
-      const { id } = assertStatus(await one.call('POST', `/chat/network/${two.mvUid}`, first), 201)
+      const newTopic = { title: 'Tomorrow', text: 'At nine?' }
+      const { id } = assertStatus(await one.call('POST', `/chat/network/${two.mvUid}`, newTopic), 201)
       const place = `/chat/network/${one.mvUid}/${id}`
       const message = assertStatus(await two.call('POST', place, { text: 'Yes' }), 201)
       assertStatus(await one.call('POST', `/chat/network/${two.mvUid}/${id}/read`, {}), 204)

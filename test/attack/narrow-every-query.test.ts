@@ -53,7 +53,7 @@ describe('attack: narrow a query step by step', function suite() {
   let nurse: Person
   let place: Place
   let ids: Record<string, string>
-  let all: string[]
+  let allIds: string[]
 
   before(async () => {
     ;[{ patient, place }, quiet, nurse] = await Promise.all([newPlace(), createPatient(), createPerson()])
@@ -70,8 +70,8 @@ describe('attack: narrow a query step by step', function suite() {
     const eventId = 'fall'
     ids = { ...place, ownerId: place.carePlanId, mvUid: patient.mvUid, taskId, compositionId, eventId }
     const ownEhrs = (await nurse.call('GET', '/ehr')).body.items
-    all = ownEhrs.map(({ id }: { id: string }) => `${id} query done`).sort()
-    assert.equal(all.length, 3)
+    allIds = ownEhrs.map(({ id }: { id: string }) => `${id} query done`).sort()
+    assert.equal(allIds.length, 3)
   })
 
   const narrowed = operationTable.filter(isNarrowed)
@@ -166,7 +166,7 @@ describe('attack: narrow a query step by step', function suite() {
         ])
           assert.deepEqual(
             await tracesOf(nurse, () => ask(name, where)),
-            all,
+            allIds,
             `${way}: ${JSON.stringify(where)}`,
           )
       }
@@ -183,7 +183,7 @@ describe('attack: narrow a query step by step', function suite() {
   }
 
   it('leaves an entry in each EHR whatever a query of AQL finds, and for its plan', async () => {
-    let found = 0
+    let matchCount = 0
     let empty = 0
     for (const q of await randomQueries(bySize(30, 150))) {
       let answer: Answer | undefined
@@ -191,23 +191,23 @@ describe('attack: narrow a query step by step', function suite() {
         answer = await nurse.call('POST', '/med/aql', { q })
       })
       if (answer?.status !== 200) continue
-      if (answer.body.rows.length > 0) found++
+      if (answer.body.rows.length > 0) matchCount++
       else empty++
-      assert.deepEqual(run, all, q)
+      assert.deepEqual(run, allIds, q)
       assert.deepEqual(
         await tracesOf(nurse, async () => assertStatus(await nurse.call('POST', '/med/aql/explain', { q }))),
-        all,
+        allIds,
         `explain ${q}`,
       )
     }
-    assert.ok(found > 5 && empty > 5, `${found} ${empty}`)
+    assert.ok(matchCount > 5 && empty > 5, `${matchCount} ${empty}`)
   })
 
   it('counts for an analyst nothing of EHRs that are pending, deleted or not queryable', async () => {
     const [analyst, planter] = await Promise.all([createRoleHolder('analyst'), createPerson()])
     const queries = await randomQueries(bySize(20, 100))
     const results = async () => {
-      const all: [
+      const outcomes: [
         q: string,
         status: number,
         rows: number | undefined,
@@ -218,9 +218,9 @@ describe('attack: narrow a query step by step', function suite() {
       for (const q of queries) {
         const { status, body } = await analyst.call('POST', '/med/aql', { q })
         const plan = await analyst.call('POST', '/med/aql/explain', { q })
-        all.push([q, status, body.rows?.length, plan.body.candidates, plan.body.measurements])
+        outcomes.push([q, status, body.rows?.length, plan.body.candidates, plan.body.measurements])
       }
-      return all
+      return outcomes
     }
     const before = await results()
     const template = await getStoredTemplate()

@@ -83,10 +83,10 @@ describe('attack: queries that take long', function suite() {
   it('are answered once and in time if the database never answers, even about the caller', async () => {
     const [unknown, powerless] = await Promise.all([createPerson(), createPerson()])
     const plan = { ehrId: await ehrOf(unknown), name: 'too late' }
-    const late = await logInAs(unknown.email)
+    const laterGuess = await logInAs(unknown.email)
     await withFrozenClock(async (pass) => pass(5_001))
     const isLookup = ({ find, filter }: Document) =>
-      filter?._session_token === late.sessionToken ||
+      filter?._session_token === laterGuess.sessionToken ||
       (find && JSON.stringify(filter).includes(powerless.mvUid) && /^_Join/.test(find))
     let resumeLookups = () => {}
     const waits = new Promise<void>((resolve) => {
@@ -98,8 +98,8 @@ describe('attack: queries that take long', function suite() {
       const [byPath, ...byClass] = await Promise.all([
         person.call('GET', `/ehr/${ehrId}/careplan`),
         list(),
-        createClassClient(late).list('CarePlan'),
-        createClassClient(late).post('CarePlan', plan),
+        createClassClient(laterGuess).list('CarePlan'),
+        createClassClient(laterGuess).post('CarePlan', plan),
         createClassClient(powerless).list('CarePlan'),
       ])
       assert.ok(performance.now() - startTime < 7_000)
@@ -115,7 +115,7 @@ describe('attack: queries that take long', function suite() {
         )
         for (const reply of replies) reply({ ok: 1, cursor: { id: 0, ns: 'x.CarePlan', firstBatch: [] } })
         resumeLookups()
-        const { body } = await createClassClient(late).list('CarePlan', { name: plan.name }).expect(200)
+        const { body } = await createClassClient(laterGuess).list('CarePlan', { name: plan.name }).expect(200)
         assert.deepEqual(body.results, [], 'what was to be written has not been')
       },
     )

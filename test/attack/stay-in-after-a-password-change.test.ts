@@ -96,8 +96,8 @@ describe('attack: staying logged in after a password change', () => {
         () => change(owner),
         async () => assertProblem(await logIn(owner.email), 401, 'invalid-credentials'),
       )
-      const others = { _p_user: `_User$${owner.mvUid}`, _session_token: { $ne: owner.sessionToken } }
-      assert.equal(await service.db.collection('_Session').countDocuments(others), 0)
+      const otherSessions = { _p_user: `_User$${owner.mvUid}`, _session_token: { $ne: owner.sessionToken } }
+      assert.equal(await service.db.collection('_Session').countDocuments(otherSessions), 0)
     })
 
   it('does not return to a session by a change of its own at the same time', async () => {

@@ -49,13 +49,13 @@ describe('attack: claiming an address before its owner registers', () => {
   it('keeps nothing of that registration: no id, no password, no link', async () => {
     const victim = createAddress()
     const { body } = await signUp(victim, { password: 'the password of the attacker' })
-    const first = await waitForMail(victim)
+    const firstMail = await waitForMail(victim)
     await call('POST', '/auth/account/password/reset', { email: victim })
     const reset = await waitForMailAbout(victim, /new password/)
     await register(victim, { password: 'the password of the victim' })
-    await waitUntil(async () => (await waitForMailAbout(victim, /Confirm/)).link !== first.link)
+    await waitUntil(async () => (await waitForMailAbout(victim, /Confirm/)).link !== firstMail.link)
 
-    for (const token of [tokenInLink(first)]) assertProblem(await activate(token), 410, 'link-expired')
+    for (const token of [tokenInLink(firstMail)]) assertProblem(await activate(token), 410, 'link-expired')
     const choice = { token: tokenInLink(reset), newPassword: 'again the attacker', termsAccepted: true }
     assertProblem(await call('POST', '/auth/account/password/update', choice), 410, 'link-expired')
     const { link } = await waitForMailAbout(victim, /Confirm/)
@@ -73,12 +73,12 @@ describe('attack: claiming an address before its owner registers', () => {
     it(`keeps no password and no link of it once an administrator ${what}`, async () => {
       const victim = createAddress()
       await register(victim, { password: 'the password of the attacker' })
-      const first = await waitForMail(victim)
+      const firstMail = await waitForMail(victim)
       const { _id } = (await findAccount(victim)) ?? {}
       assert.ok((await act(await createAdmin(), String(_id))).status < 300)
-      assertProblem(await activate(tokenInLink(first)), 410, 'link-expired')
+      assertProblem(await activate(tokenInLink(firstMail)), 410, 'link-expired')
 
-      const former = mailed ? await waitForMailAbout(victim, mailed) : first
+      const former = mailed ? await waitForMailAbout(victim, mailed) : firstMail
       await call('POST', '/auth/account/register/resend', { email: victim })
       const { link, subject } = await waitForMailAfter(victim, former)
       assert.match(subject ?? '', /invited/)

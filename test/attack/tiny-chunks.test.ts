@@ -9,14 +9,14 @@ async function sendInChunks(line: string, headers: object, body: string, size: n
   const { hostname, port } = new URL(service.url)
   const socket = connect(Number(port), hostname)
   const response = text(socket).catch(() => '')
-  const all = {
+  const sentHeaders = {
     host: hostname,
     connection: 'close',
     'transfer-encoding': 'chunked',
     'content-type': 'application/json',
     ...headers,
   }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
+  const lines = Object.entries(sentHeaders).map(([name, value]) => `${name}: ${value}`)
   const chunks = body.match(new RegExp(`.{1,${size}}`, 'gs')) ?? []
   const encoded = chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')
   socket.write(`${[`${line} HTTP/1.1`, ...lines].join('\r\n')}\r\n\r\n${encoded}0\r\n\r\n`)

@@ -70,9 +70,9 @@ describe('attack: downloads that nobody reads', function suite() {
     assert.equal((await again.call('POST', '/auth/logout')).status, 204)
     // It takes one of the places until then.
     await waitUntil(async () => {
-      const others = await Promise.all(Array.from({ length: 4 }, () => beginExport()))
-      for (const one of others) one.destroy()
-      return others.every(({ statusCode }) => statusCode === 200)
+      const downloads = await Promise.all(Array.from({ length: 4 }, () => beginExport()))
+      for (const one of downloads) one.destroy()
+      return downloads.every(({ statusCode }) => statusCode === 200)
     })
     await assert.rejects(text(download))
   })

@@ -66,8 +66,8 @@ export class FuzzRun {
     this.#listen()
     try {
       const worlds = await this.#open(admin)
-      const first = worlds[0] as FuzzContext
-      const before = await readVictimData(first, this.#service.url)
+      const firstWorld = worlds[0] as FuzzContext
+      const before = await readVictimData(firstWorld, this.#service.url)
       const end = performance.now() + this.#plan.seconds * 1000
       const { families, live } = this.#plan
       await Promise.all([
@@ -75,7 +75,7 @@ export class FuzzRun {
         ...(live ? [this.#holdSilentSockets(worlds, end)] : []),
       ])
       await sleep(500)
-      await this.#compare(before, first)
+      await this.#compare(before, firstWorld)
     } finally {
       this.#isOver = true
     }
@@ -123,9 +123,9 @@ export class FuzzRun {
       identityOf,
       random: new Random(seed, stream),
     }))
-    const first = worlds[0] as FuzzContext
-    this.tally.planted = await plantVictimData(first, url)
-    for (const memory of memories.slice(1)) memory.takeOver('victim', first.memory)
+    const firstWorld = worlds[0] as FuzzContext
+    this.tally.planted = await plantVictimData(firstWorld, url)
+    for (const memory of memories.slice(1)) memory.takeOver('victim', firstWorld.memory)
     return worlds
   }
 

@@ -77,10 +77,10 @@ function mapToSources(stack: string): string {
   return stack.replace(/(?:file:\/\/)?(\/[^\s():]+\.js):(\d+):(\d+)/g, (place, file, line, column) => {
     const map = `${file}.map`
     if (!file.includes('/dist/') || !existsSync(map)) return place
-    const found = new SourceMap(JSON.parse(readFileSync(map, 'utf8'))).findEntry(line - 1, column - 1)
-    if (!('originalSource' in found)) return place
-    const source = relative('', join(dirname(file), found.originalSource))
-    return `${source}:${found.originalLine + 1}:${found.originalColumn + 1}`
+    const position = new SourceMap(JSON.parse(readFileSync(map, 'utf8'))).findEntry(line - 1, column - 1)
+    if (!('originalSource' in position)) return place
+    const source = relative('', join(dirname(file), position.originalSource))
+    return `${source}:${position.originalLine + 1}:${position.originalColumn + 1}`
   })
 }
 

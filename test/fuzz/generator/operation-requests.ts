@@ -16,8 +16,8 @@ export function generateOperationRequest(
   const { random, openApi, memory, identityOf } = world
   const place = pickRecordIds(world, target, actor)
   const resolve = openApi.resolve.bind(openApi)
-  const others = identityOf(actor === 'ann' ? 'ben' : 'ann').facts
-  const facts = { ...identityOf(actor).facts, otherMvUid: others.mvUid ?? '', ...place }
+  const factsOfOther = identityOf(actor === 'ann' ? 'ben' : 'ann').facts
+  const facts = { ...identityOf(actor).facts, otherMvUid: factsOfOther.mvUid ?? '', ...place }
   const values = new SchemaValues(random, { resolve, facts, ...(text !== undefined && { text }) })
   const path = createPath(openApi, target, facts) + createQuery(world, target, values)
   const [type, schema] = Object.entries(target.bodies)[0] ?? []

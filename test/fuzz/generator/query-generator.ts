@@ -92,7 +92,7 @@ export class QueryGenerator {
   list(name: ClassName): Fields {
     const random = this.#random
     const field = random.pick([...Object.keys(propertiesOf(name)), 'ACL', '_rperm', 'payload.a', 'nope'])
-    const all: Fields = {
+    const parameters: Fields = {
       where: this.where(name),
       order: random.pick(['createdAt', '-createdAt', `${field},-updatedAt`, '-', '']),
       limit: random.pick([0, 1, 5, 100, 1000, -1, 1e10, 'x']),
@@ -107,7 +107,7 @@ export class QueryGenerator {
     }
     const shares: Fields = { where: 0.8, limit: 0.4, order: 0.4 }
     return Object.fromEntries(
-      Object.entries(all).filter(([parameter]) => random.chance(Number(shares[parameter] ?? 0.08))),
+      Object.entries(parameters).filter(([parameter]) => random.chance(Number(shares[parameter] ?? 0.08))),
     )
   }
 }

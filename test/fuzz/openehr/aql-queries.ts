@@ -183,10 +183,10 @@ export class AqlQueryGenerator {
     const ofColumns = columns
       .map((column) => column.replace(/^.* AS /s, ''))
       .filter((one) => /^(n\d+([/[]|$)|(a|b|x_)\d$)/.test(one))
-    const others = isAggregated ? [] : [this.#path(random.pick(namedObjects)).path]
-    const all = [...ofColumns, ...others]
-    if (all.length === 0) return ''
-    return ` ORDER BY ${random.pick(all)}${random.pick(['', ' ASC', ' DESC'])}`
+    const otherColumns = isAggregated ? [] : [this.#path(random.pick(namedObjects)).path]
+    const allColumns = [...ofColumns, ...otherColumns]
+    if (allColumns.length === 0) return ''
+    return ` ORDER BY ${random.pick(allColumns)}${random.pick(['', ' ASC', ' DESC'])}`
   }
 
   #limit(): string {

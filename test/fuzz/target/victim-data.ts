@@ -51,11 +51,11 @@ export async function readVictimData(world: FuzzContext, url: string): Promise<M
   const lists = world.openApi.targets.filter(
     ({ method, path }) => method === 'GET' && /^\/1\/classes\/\w+$/.test(path),
   )
-  const found = new Map<string, string>()
+  const markers = new Map<string, string>()
   for (const target of lists) {
     const { json } = await sendFuzzRequest(url, generateOperationRequest(world, target, 'victim'))
     const { results = [] } = (json ?? {}) as { results?: { objectId: string }[] }
-    for (const object of results) found.set(`${target.path}/${object.objectId}`, JSON.stringify(object))
+    for (const object of results) markers.set(`${target.path}/${object.objectId}`, JSON.stringify(object))
   }
-  return found
+  return markers
 }

@@ -23,11 +23,11 @@ function readNewEntries(): Promise<void> {
       _id: { ...(id && { $gt: id }), ...(starts[i] && { $lt: starts[i] }) },
     }))
     // Sorted here, since the engine would read the whole collection in order instead of only the gaps.
-    const found = await service.db
+    const stored = await service.db
       .collection<StoredAuditEntry>('audit.entries')
       .find(ids.length > 0 ? { $or: gaps } : {})
       .toArray()
-    const inOrder = found.sort((one, other) => (one._id < other._id ? -1 : 1))
+    const inOrder = stored.sort((one, other) => (one._id < other._id ? -1 : 1))
     for (const entry of inOrder.map(decodeAuditEntry)) {
       lastIds.set(parseEntryId(entry._id).chain, entry._id)
       auditEntries.push(entry)
@@ -42,8 +42,10 @@ export async function tracesOf({ mvUid }: Person, work: () => PromiseLike<unknow
   const before = auditEntries.length
   await work()
   await readNewEntries()
-  const found = auditEntries.slice(before).filter(({ userId }) => userId === mvUid)
-  return [...new Set(found.map(({ ehrId, action, outcome }) => `${ehrId} ${action} ${outcome}`))].sort()
+  const entriesOfUser = auditEntries.slice(before).filter(({ userId }) => userId === mvUid)
+  return [
+    ...new Set(entriesOfUser.map(({ ehrId, action, outcome }) => `${ehrId} ${action} ${outcome}`)),
+  ].sort()
 }
 
 /** The entries of one request: `denied <ehrId>`, as often as there are. */

@@ -49,7 +49,7 @@ async function readBody(body: Dispatcher.ResponseData['body'], type: string): Pr
 
 /** The beginning of an endless response. */
 async function readBeginning(body: AsyncIterable<Buffer>): Promise<string> {
-  for await (const first of body) return String(first)
+  for await (const chunk of body) return String(chunk)
   return ''
 }
 

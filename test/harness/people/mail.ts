@@ -35,8 +35,8 @@ export async function waitForMail(address: string): Promise<LinkMail> {
 /** The mails to an address, the newest first. */
 export function mailsTo(address: string): Buffer[] {
   readOutbox()
-  const all = [...OUTBOX].filter(([, raw]) => raw.includes(address))
-  return all.sort(([a], [b]) => (a < b ? 1 : -1)).map(([, raw]) => raw)
+  const mails = [...OUTBOX].filter(([, raw]) => raw.includes(address))
+  return mails.sort(([a], [b]) => (a < b ? 1 : -1)).map(([, raw]) => raw)
 }
 
 function readOutbox(): void {

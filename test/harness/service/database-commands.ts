@@ -26,7 +26,7 @@ const CAUSE = new AsyncLocalStorage<object>()
  * Records the database commands that some work causes, in its requests and after their answers. It records
  * commands on classes, users and roles, and on these other collections.
  */
-export async function recordCommands(work: RecordedWork, others?: RegExp): Promise<Document[]> {
+export async function recordCommands(work: RecordedWork, otherNames?: RegExp): Promise<Document[]> {
   const own = {}
   const server: { emit(event: string, ...args: unknown[]): boolean } = Server.prototype
   const { emit } = server
@@ -37,7 +37,7 @@ export async function recordCommands(work: RecordedWork, others?: RegExp): Promi
   try {
     return await recordSentCommands(
       (commands) => CAUSE.run(own, work, commands),
-      others,
+      otherNames,
       () => CAUSE.getStore() === own,
     )
   } finally {
@@ -46,12 +46,12 @@ export async function recordCommands(work: RecordedWork, others?: RegExp): Promi
 }
 
 /** Also records commands of other callers and of the service itself. */
-export const recordAllCommands = (work: RecordedWork, others?: RegExp): Promise<Document[]> =>
-  recordSentCommands(work, others, () => true)
+export const recordAllCommands = (work: RecordedWork, otherNames?: RegExp): Promise<Document[]> =>
+  recordSentCommands(work, otherNames, () => true)
 
 async function recordSentCommands(
   work: RecordedWork,
-  others = /^$/,
+  otherNames = /^$/,
   isWanted: () => boolean,
 ): Promise<Document[]> {
   const commands: Document[] = []
@@ -59,7 +59,7 @@ async function recordSentCommands(
   Connection.prototype.command = function (namespace, command, ...more) {
     for (const one of splitBulkWrite(command)) {
       const commandName = Object.keys(one)[0] ?? ''
-      const isOnThem = CLASS_COLLECTIONS.test(one[commandName]) || others.test(one[commandName])
+      const isOnThem = CLASS_COLLECTIONS.test(one[commandName]) || otherNames.test(one[commandName])
       // Ignores the driver's monitoring, and the service's search for abandoned transactions.
       const isOfNobody = /^(hello|ismaster)$/.test(commandName) || one.aggregate === 1
       if (isOnThem && !isOfNobody && isWanted()) commands.push({ ...one, commandName })

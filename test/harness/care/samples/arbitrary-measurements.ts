@@ -77,12 +77,12 @@ export function arbitraryMeasurement({
   rules,
 }: MeasurementKind): fc.Arbitrary<Sent> {
   const measured = Object.keys(quantities).flatMap((name) => [name, `${name}Unit`])
-  const others = Object.keys(fields).filter(
+  const otherNames = Object.keys(fields).filter(
     (name) => pathNameOf(fields, name) in body.properties && !measured.includes(name),
   )
-  const required = others.filter((name) => body.required?.includes(pathNameOf(fields, name)))
+  const required = otherNames.filter((name) => body.required?.includes(pathNameOf(fields, name)))
   const ofOthers = fc.record(
-    Object.fromEntries(others.map((name) => [name, arbitraryField(fields[name] as TSchema)])),
+    Object.fromEntries(otherNames.map((name) => [name, arbitraryField(fields[name] as TSchema)])),
     { requiredKeys: required },
   )
   return fc

@@ -41,10 +41,10 @@ export function withOtherKey(name: ClassName, values: Json): Json {
   const keyFields = (naturalKey?.fields ?? []).filter((field) => field in values)
   return {
     ...values,
-    ...Object.fromEntries(keyFields.map((field) => [field, `${values[field]} ${++others}`])),
+    ...Object.fromEntries(keyFields.map((field) => [field, `${values[field]} ${++exampleCount}`])),
   }
 }
-let others = 0
+let exampleCount = 0
 
 /** A change of one text; undefined for a kind without one. */
 export function createExampleChange(name: ClassName): Json | undefined {
@@ -67,10 +67,10 @@ export const parentIdsOf = (name: ClassName, ids: object): Json =>
 
 /** The operation that adds records of a kind in the path family; the one below `/med` if there are two. */
 export function findAddOperation(name: ClassName): Operation | undefined {
-  const all = operationTable.filter(
+  const operations = operationTable.filter(
     ({ kind, creates, reply: [status] }) => kind === name && (creates || status === 201),
   )
-  return all.find(({ path }) => path.startsWith('/med/')) ?? all[0]
+  return operations.find(({ path }) => path.startsWith('/med/')) ?? operations[0]
 }
 
 /** A path template with its ids and natural keys filled in. */
