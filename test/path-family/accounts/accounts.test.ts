@@ -51,8 +51,8 @@ describe('accounts', () => {
     assert.equal(ownAnswer.body.page.total, 1)
     assert.deepEqual((await anna.call('GET', `/auth/account?email=${bob.email}`)).body.items, [])
 
-    const found = await admin.call('GET', `/auth/account?email=${anna.email.toUpperCase()}`)
-    assert.equal(found.body.items[0].mvUid, anna.mvUid)
+    const accounts = await admin.call('GET', `/auth/account?email=${anna.email.toUpperCase()}`)
+    assert.equal(accounts.body.items[0].mvUid, anna.mvUid)
     const first = await admin.call('GET', '/auth/account?limit=1&count=true&state=ACTIVE')
     assert.ok(first.body.page.total >= 3)
     assert.match(first.headers.get('link') ?? '', /rel="next"/)

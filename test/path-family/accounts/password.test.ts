@@ -93,7 +93,7 @@ describe('passwords', () => {
   it('are reset by a token that the class family mailed', async () => {
     const person = await createPerson()
     await request().post('/1/requestPasswordReset').set(apiKeys()).send({ email: person.email }).expect(200)
-    const first = await waitForMailAbout(person.email, /new password/)
-    assert.equal((await update({ token: tokenInLink(first), newPassword: next })).status, 204)
+    const firstMail = await waitForMailAbout(person.email, /new password/)
+    assert.equal((await update({ token: tokenInLink(firstMail), newPassword: next })).status, 204)
   })
 })

@@ -146,10 +146,10 @@ describe('care plans when they are closed', () => {
         else return void assert.deepEqual(assertProblem(answer, 422, 'rule-violated'), ['closed'])
       }
     }
-    const all = Promise.all(Array.from({ length: 8 }, (_, from) => storing(from)))
+    const writes = Promise.all(Array.from({ length: 8 }, (_, from) => storing(from)))
     while (stored < 16) await new Promise(setImmediate)
     assertStatus(await patient.call('POST', `careplan/${id}/close`, {}))
-    await all
+    await writes
     const { page } = assertStatus(
       await patient.call('GET', `procedure/bodyweight?carePlanId=${id}&count=true&limit=1`),
     )

@@ -73,8 +73,8 @@ describe('the history of care plans, goals and tasks', () => {
       const path = paths[kind]
       const id = path.split('/').at(-1) ?? ''
       const documents = service.db.collection<{ _id: string }>(collection)
-      const first = (await documents.findOne({ _id: id }))!
-      const copies = Array.from({ length: 100 }, (_, i) => ({ ...first, _id: `${id}${i}` }))
+      const stored = (await documents.findOne({ _id: id }))!
+      const copies = Array.from({ length: 100 }, (_, i) => ({ ...stored, _id: `${id}${i}` }))
       await byClass(patient).delete(collection, id).expect(200)
       await documents.insertMany(copies)
       const restore = () => patient.call('POST', `${path}/restore`, { version: 1 })

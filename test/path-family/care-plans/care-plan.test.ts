@@ -122,11 +122,11 @@ describe('care plans', () => {
 
     it('come newest first, in pages', async () => {
       assert.deepEqual(await names(''), ['c', 'b', 'a'])
-      const first = await lister.call('GET', 'careplan?limit=2&count=true')
-      assert.deepEqual(assertStatus(first).page.total, 3)
-      assert.match(first.headers.get('link') ?? '', /rel="next"/)
-      assert.deepEqual(await names(`?limit=2&cursor=${first.body.page.next}`), ['a'])
-      assert.ok(!('goals' in first.body.items[0]))
+      const firstPage = await lister.call('GET', 'careplan?limit=2&count=true')
+      assert.deepEqual(assertStatus(firstPage).page.total, 3)
+      assert.match(firstPage.headers.get('link') ?? '', /rel="next"/)
+      assert.deepEqual(await names(`?limit=2&cursor=${firstPage.body.page.next}`), ['a'])
+      assert.ok(!('goals' in firstPage.body.items[0]))
     })
 
     it('are filtered by status, name and time', async () => {

@@ -70,8 +70,8 @@ describe('goals', () => {
 
     const other = await createGoal(patient, planId)
     await createTask(patient, planId, other)
-    const all = assertStatus(await close(other, { status: 'CANCELLED', closeOpen: true }))
-    assert.deepEqual([all.tasks[0].status, all.open], ['CANCELLED', []])
+    const closedGoal = assertStatus(await close(other, { status: 'CANCELLED', closeOpen: true }))
+    assert.deepEqual([closedGoal.tasks[0].status, closedGoal.open], ['CANCELLED', []])
     const answers = await Promise.all(
       [await createGoal(patient, planId)].flatMap((id) => [close(id, {}), close(id, {})]),
     )

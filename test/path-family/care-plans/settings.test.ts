@@ -51,13 +51,13 @@ describe('settings of a care plan', () => {
   })
 
   it('are saved by forty concurrent requests one after the other', async () => {
-    const all = Array.from({ length: 40 }, (_, n) => patient.call('POST', path(), { n }))
-    const tags = (await Promise.all(all)).map(
+    const writes = Array.from({ length: 40 }, (_, n) => patient.call('POST', path(), { n }))
+    const tags = (await Promise.all(writes)).map(
       (one) => assertStatus(one) && Number(one.etag?.replaceAll('"', '')),
     )
     assert.deepEqual(
       tags.toSorted((a, b) => a - b),
-      all.map((_, i) => i + 1),
+      writes.map((_, i) => i + 1),
     )
   })
 
@@ -65,15 +65,15 @@ describe('settings of a care plan', () => {
     const save = (body: object, tag: string) => patient.call('POST', path(), body, { 'if-match': tag })
     assertProblem(await save({ a: 1 }, '"7"'), 412, 'precondition-failed')
     assertStatus(await save({ a: 1 }, '"0"'))
-    const late = await save({ b: 1 }, '"0"')
-    assertProblem(late, 412, 'precondition-failed')
-    assert.equal(late.etag, '"1"')
+    const outdated = await save({ b: 1 }, '"0"')
+    assertProblem(outdated, 412, 'precondition-failed')
+    assert.equal(outdated.etag, '"1"')
     const answers = await Promise.all([save({ c: 1 }, '"1"'), save({ d: 1 }, '"1"')])
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 412])
-    const first = await createPlan(patient)
-    const other = `/med/${patient.ehrId}/careplan/${first}/settings`
-    const all = await Promise.all([1, 2, 3].map((n) => patient.call('POST', other, { n })))
-    assert.deepEqual(all.map((one) => one.etag).sort(), ['"1"', '"2"', '"3"'])
+    const otherPlan = await createPlan(patient)
+    const other = `/med/${patient.ehrId}/careplan/${otherPlan}/settings`
+    const creations = await Promise.all([1, 2, 3].map((n) => patient.call('POST', other, { n })))
+    assert.deepEqual(creations.map((one) => one.etag).sort(), ['"1"', '"2"', '"3"'])
   })
 
   it('are a JSON object of at most 64 KB', async () => {

@@ -134,25 +134,25 @@ describe('tasks', () => {
     })
 
     it('come overdue first, undated last', async () => {
-      const found = await names()
-      assert.deepEqual(found.slice(0, 3), ['long overdue', 'overdue', 'later'])
-      assert.deepEqual(found.slice(3).sort(), ['undated', 'undated too'])
+      const sorted = await names()
+      assert.deepEqual(sorted.slice(0, 3), ['long overdue', 'overdue', 'later'])
+      assert.deepEqual(sorted.slice(3).sort(), ['undated', 'undated too'])
     })
 
     it('come in pages of any size', async () => {
-      const all = await names()
+      const allNames = await names()
       for (const limit of [1, 2, 3, 4, 5]) {
-        const found: string[] = []
+        const paged: string[] = []
         let cursor: string | null = ''
         while (cursor !== null) {
           const query: string = `careplan/todo?limit=${limit}&count=true${cursor && `&cursor=${cursor}`}`
           const { items, page } = assertStatus(await doer.call('GET', query))
           assert.equal(page.total, 5)
           assert.ok(items.length <= limit)
-          found.push(...items.map(({ name }: { name: string }) => name))
+          paged.push(...items.map(({ name }: { name: string }) => name))
           cursor = page.next
         }
-        assert.deepEqual(found, all)
+        assert.deepEqual(paged, allNames)
       }
     })
 

@@ -11,7 +11,7 @@ import { placesOfViolations } from '../../harness/clients/violation-places.ts'
 import { createPerson } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
-const all = ['hypertension', 'asthma', 'type-2-diabetes', 'healthy-weight']
+const templateIds = ['hypertension', 'asthma', 'type-2-diabetes', 'healthy-weight']
 
 interface Part {
   name: string
@@ -33,7 +33,7 @@ describe('care-plan templates', () => {
     const { items } = assertStatus(await patient.call('GET', '/ehr/careplan/template?count=true'))
     assert.deepEqual(
       items.map(({ id }: { id: string }) => id),
-      all,
+      templateIds,
     )
     for (const { languages, language } of items) assert.deepEqual([languages, language], [['en', 'nl'], 'en'])
     const dutch = assertStatus(await patient.call('GET', '/ehr/careplan/template?language=nl&limit=1'))
@@ -48,7 +48,7 @@ describe('care-plan templates', () => {
     )
   })
 
-  for (const id of all)
+  for (const id of templateIds)
     it(`create plans with goals and tasks, dated from the start: ${id}`, async () => {
       const { items } = assertStatus(await patient.call('GET', '/ehr/careplan/template?language=nl'))
       const template = items.find((one: { id: string }) => one.id === id)
@@ -159,17 +159,17 @@ describe('care-plan templates', () => {
       const names = (goals: WithTasks[]) =>
         goals.map(({ name, tasks }) => [name, tasks.map((task) => task.name)])
       assert.deepEqual([plan.name, names(plan.goals)], ['Mine', names(template.goals)])
-      const [first] = template.goals
-      const dueDate = new Date(Date.UTC(2026, 2, 1 + first.dueDay)).toISOString().slice(0, 10)
+      const [goal] = template.goals
+      const dueDate = new Date(Date.UTC(2026, 2, 1 + goal.dueDay)).toISOString().slice(0, 10)
       assert.equal(plan.goals[0].dueDate, dueDate)
       assert.deepEqual(await readPlan(), plan)
     })
 
     it('are added once for an Idempotency-Key', async () => {
       const key = { 'idempotency-key': crypto.randomUUID() }
-      const first = assertStatus(await add(patient, {}, key))
-      assert.deepEqual(assertStatus(await add(patient, {}, key)), first)
-      assert.deepEqual(await readPlan(), first)
+      const firstAnswer = assertStatus(await add(patient, {}, key))
+      assert.deepEqual(assertStatus(await add(patient, {}, key)), firstAnswer)
+      assert.deepEqual(await readPlan(), firstAnswer)
     })
 
     it('are refused whole by a plan that is closed or full, and if there is no such template', async () => {

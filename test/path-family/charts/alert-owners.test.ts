@@ -71,8 +71,8 @@ describe('an alert whose owner may no longer write the care plan', () => {
     assert.ok((await archive()).status < 300)
     const id = await createAlert(patient, planId)
     await waitFor(async () => {
-      const found = await service.db.collection('Event').findOne({ _id: id as never })
-      return found?.attentionAt > new Date() || undefined
+      const event = await service.db.collection('Event').findOne({ _id: id as never })
+      return event?.attentionAt > new Date() || undefined
     }, 'the next look within the hour')
     assert.equal((await read(id)).assignedTo, null)
     await letTakePart(patient, planId, nurse, { access: 'WRITE' })

@@ -62,8 +62,8 @@ describe('alert rules of a care plan', () => {
     collectionOf('plan.alert-rules').updateOne({ _id: planId }, { $set: { dueAt: at } })
   const waitForCheck = () =>
     waitFor(async () => {
-      const found = await collectionOf('plan.alert-rules').findOne({ _id: planId })
-      const { dueAt } = found as unknown as { dueAt?: Date }
+      const stored = await collectionOf('plan.alert-rules').findOne({ _id: planId })
+      const { dueAt } = stored as unknown as { dueAt?: Date }
       return dueAt === undefined || dueAt > new Date() ? true : undefined
     }, 'the check')
 
@@ -148,8 +148,8 @@ describe('alert rules of a care plan', () => {
     }
     // It stays with the last one.
     await waitFor(async () => {
-      const found = await collectionOf('Event').findOne({ _id: id })
-      return found && !('attentionAt' in found) ? true : undefined
+      const event = await collectionOf('Event').findOne({ _id: id })
+      return event && !('attentionAt' in event) ? true : undefined
     }, 'the end of the escalation')
     assert.equal(await assigneeOf(id), 2)
     const { items } = assertStatus(await patient.call('GET', `/med/${patient.ehrId}/event/${id}/history`))
@@ -354,8 +354,8 @@ describe('alert rules of a care plan', () => {
       const resolved = await miss()
       const step = { action: 'RESOLVE', note: 'Called' }
       assertStatus(await patient.call('POST', `/ehr/${patient.ehrId}/alert/${resolved.id}/handle`, step))
-      const late = { ...right, carePlanId: planId }
-      assertStatus(await patient.call('POST', 'procedure/bloodpressure', late), 201)
+      const laterValue = { ...right, carePlanId: planId }
+      assertStatus(await patient.call('POST', 'procedure/bloodpressure', laterValue), 201)
       assert.deepEqual(await stateOf(resolved), ['OPEN', 'RESOLVED', 2])
     })
   })

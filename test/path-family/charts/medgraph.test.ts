@@ -171,15 +171,15 @@ describe('the graph of an EHR', () => {
     }))
     await weights.insertMany(many)
     const query = '?measures=bodyweight'
-    const all = await series(query)
+    const allPoints = await series(query)
     const few = await series(`${query}&points=50`)
     const raw = await series(`${query}&points=0`)
-    for (const [found, most] of [
-      [all, 300],
+    for (const [shownSeries, most] of [
+      [allPoints, 300],
       [few, 50],
       [raw, 5000],
     ] as const) {
-      const [one] = found as [Series]
+      const [one] = shownSeries as [Series]
       assert.equal(one.total, total)
       assert.ok(one.returned <= most && one.returned > most - 3 && one.points.length === one.returned)
       assert.equal(one.sampling.algorithm, 'lttb')

@@ -104,8 +104,8 @@ describe('the timeline of an EHR', () => {
   })
 
   it('marks ongoing and past items, each with a link', async () => {
-    const all = await events()
-    const eventOf = (kind: string) => all.find((one) => one.kind === kind) as Event
+    const allEvents = await events()
+    const eventOf = (kind: string) => allEvents.find((one) => one.kind === kind) as Event
     const [plan, goal, task, weight] = ['careplan', 'goal', 'task', 'bodyweight'].map(eventOf) as Event[]
     assert.deepEqual([plan?.start, plan?.end, plan?.ongoing], ['2025-02-01T00:00:00.000Z', null, true])
     assert.equal(goal?.ongoing, true)
@@ -186,17 +186,17 @@ describe('the timeline of an EHR', () => {
     const more = Array.from({ length: 12 }, (_, i) => pressure(timeOf(20, i % 3)))
     await Promise.all(more)
     for (const order of ['asc', 'desc']) {
-      const all = (await events(`?${march}&order=${order}`)).map(({ id }) => id)
-      assert.ok(all.length >= 16)
+      const allIds = (await events(`?${march}&order=${order}`)).map(({ id }) => id)
+      assert.ok(allIds.length >= 16)
       for (const limit of [1, 2, 5]) {
-        const found: string[] = []
+        const pagedIds: string[] = []
         let cursor = ''
         do {
           const { events, page } = await show(`?${march}&order=${order}&limit=${limit}${cursor}`)
-          found.push(...events.map(({ id }: Event) => id))
+          pagedIds.push(...events.map(({ id }: Event) => id))
           cursor = page.next === null ? '' : `&cursor=${page.next}`
-        } while (cursor !== '' && found.length < 100)
-        assert.deepEqual(found, all, `${order}, ${limit} at a time`)
+        } while (cursor !== '' && pagedIds.length < 100)
+        assert.deepEqual(pagedIds, allIds, `${order}, ${limit} at a time`)
       }
     }
   })
@@ -262,8 +262,8 @@ describe('the timeline of an EHR', () => {
         filter,
       })),
     )
-    const found = commands.flatMap(({ commandName, find }) => (commandName === 'find' ? [find] : []))
-    assert.deepEqual([aggregation?.aggregate, ...new Set(found)], ['Ehr', 'CarePlan'])
+    const finds = commands.flatMap(({ commandName, find }) => (commandName === 'find' ? [find] : []))
+    assert.deepEqual([aggregation?.aggregate, ...new Set(finds)], ['Ehr', 'CarePlan'])
   })
 
   it('refuses invalid parameters by name', async () => {
@@ -277,8 +277,8 @@ describe('the timeline of an EHR', () => {
       'query.order',
     ])
     assert.deepEqual(await refusedPlaces('kinds=shoes,alert,__proto__'), ['query.kinds', 'query.kinds'])
-    const all = `kinds=shoes&limit=0&from=${timeOf(3)}&to=${timeOf(2)}`
-    assert.deepEqual(await refusedPlaces(all), ['query.kinds', 'query.limit', 'query.to'])
+    const noKinds = `kinds=shoes&limit=0&from=${timeOf(3)}&to=${timeOf(2)}`
+    assert.deepEqual(await refusedPlaces(noKinds), ['query.kinds', 'query.limit', 'query.to'])
     const list = assertStatus(await patient.call('GET', 'procedure/bloodpressure?limit=1')).page.next
     const { next } = (await show('?limit=1')).page
     assertProblem(

@@ -44,10 +44,10 @@ describe('a chat', () => {
     await addParticipant(carePlanId, reader, 'read')
   })
 
-  const first = { title: 'The new tablets', text: 'Do they go with the old ones?' }
+  const newTopic = { title: 'The new tablets', text: 'Do they go with the old ones?' }
   const pathOf = (path = '', of = `careplan/${carePlanId}`) => `/chat/${of}${path}`
   const start = async (who: Person = patient, of?: string): Promise<string> =>
-    assertStatus(await who.call('POST', pathOf('', of), first), 201).id
+    assertStatus(await who.call('POST', pathOf('', of), newTopic), 201).id
   const post = (topic: string, text: string, who: Person = nurse, more: object = {}) =>
     who.call('POST', pathOf(`/${topic}`), { text, ...more })
   const addMessage = async (topic: string, text: string, who: Person = nurse) =>
@@ -57,12 +57,12 @@ describe('a chat', () => {
   const textsOf = ({ items }: { items: Shown[] }) => items.map(({ text }) => text)
 
   it('is a topic with its first message, for everyone who may see its subject, even read-only', async () => {
-    const started = await patient.call('POST', pathOf(), first)
+    const started = await patient.call('POST', pathOf(), newTopic)
     const { id, createdAt, lastMessageAt, ...topic } = assertStatus(started, 201)
     assert.equal(started.headers.get('location'), pathOf(`/${id}`))
     assert.deepEqual(topic, {
       version: 1,
-      title: first.title,
+      title: newTopic.title,
       createdBy: { mvUid: patient.mvUid, name: 'Ann' },
       onBehalfOf: null,
       unread: 0,
@@ -71,7 +71,7 @@ describe('a chat', () => {
     await addMessage(id, 'Yes, they do.', nurse)
     await addMessage(id, 'Thanks', reader)
     const nurseView = await topicAs(nurse, id)
-    assert.deepEqual(textsOf(nurseView), [first.text, 'Yes, they do.', 'Thanks'])
+    assert.deepEqual(textsOf(nurseView), [newTopic.text, 'Yes, they do.', 'Thanks'])
     assert.equal(nurseView.unread, 2)
     const [listedTopic] = assertStatus(await reader.call('GET', pathOf())).items
     assert.deepEqual(
@@ -80,7 +80,7 @@ describe('a chat', () => {
     )
     for (const [method, path, body] of [
       ['GET', pathOf(), undefined],
-      ['POST', pathOf(), first],
+      ['POST', pathOf(), newTopic],
       ['GET', pathOf(`/${id}`), undefined],
       ['POST', pathOf(`/${id}`), { text: 'x' }],
       ['POST', pathOf(`/${id}/read`), {}],
@@ -119,12 +119,12 @@ describe('a chat', () => {
   it('is between two users while they are connected', async () => {
     const [one, two] = await Promise.all([createPerson(), createPerson()])
     const networkPath = (other: Person) => `network/${other.mvUid}`
-    assertProblem(await one.call('POST', pathOf('', networkPath(two)), first), 404, 'not-found')
+    assertProblem(await one.call('POST', pathOf('', networkPath(two)), newTopic), 404, 'not-found')
     await connectUsers(one, two)
     const id = await start(one, networkPath(two))
     assertStatus(await two.call('POST', pathOf(`/${id}`, networkPath(one)), { text: 'Yes' }), 201)
     assert.deepEqual(textsOf(assertStatus(await one.call('GET', pathOf(`/${id}`, networkPath(two))))), [
-      first.text,
+      newTopic.text,
       'Yes',
     ])
     assertProblem(await stranger.call('GET', pathOf(`/${id}`, networkPath(two))), 404, 'not-found')
@@ -142,7 +142,7 @@ describe('a chat', () => {
     const before = await topicAs(reader, id, `?limit=2&cursor=${last.page.prev}`)
     assert.deepEqual(textsOf(before), ['1', '2'])
     const oldest = await topicAs(reader, id, `?limit=2&cursor=${before.page.prev}`)
-    assert.deepEqual([textsOf(oldest), oldest.page.prev], [[first.text], null])
+    assert.deepEqual([textsOf(oldest), oldest.page.prev], [[newTopic.text], null])
     assert.deepEqual(textsOf(await topicAs(reader, id, `?limit=2&cursor=${oldest.page.next}`)), ['1', '2'])
     assertProblem(await reader.call('GET', pathOf(`/${id}?cursor=x`)), 400, 'malformed-request')
   })
@@ -178,23 +178,23 @@ describe('a chat', () => {
       { type: '_User', id: patient.mvUid },
     ]
     assertProblem(await post(id, 'x', nurse, { attachments: wrong }), 400, 'invalid-input')
-    const others = [
+    const unknownSubjects = [
       { type: 'Measurement', id: 'nothing' },
       { type: 'CarePlan', id: carePlanId },
     ]
     assert.deepEqual(
-      assertProblemPlaces(await post(id, 'x', nurse, { attachments: others }), 422, 'rule-violated'),
+      assertProblemPlaces(await post(id, 'x', nurse, { attachments: unknownSubjects }), 422, 'rule-violated'),
       ['body.attachments.0', 'body.attachments.1'],
     )
   })
 
   it('is posted once for an Idempotency-Key', async () => {
     const key = { 'idempotency-key': randomUUID() }
-    const ids = [0, 1].map(() => patient.call('POST', pathOf(), first, key))
+    const ids = [0, 1].map(() => patient.call('POST', pathOf(), newTopic, key))
     const [one, two] = (await Promise.all(ids)).map((answer) =>
       answer.status === 201 ? answer.body.id : undefined,
     )
-    const retried = assertStatus(await patient.call('POST', pathOf(), first, key), 201).id
+    const retried = assertStatus(await patient.call('POST', pathOf(), newTopic, key), 201).id
     assert.ok([one, two].every((id) => id === undefined || id === retried))
   })
 
@@ -212,8 +212,8 @@ describe('a chat', () => {
       'precondition-failed',
     )
     const messages = service.db.collection<{ _id: string }>('ChatMessage')
-    const late = new Date(Date.now() - HOUR_MS / 4 - 1000)
-    await messages.updateOne({ _id: messageId }, { $set: { _created_at: late } })
+    const quarterAgo = new Date(Date.now() - HOUR_MS / 4 - 1000)
+    await messages.updateOne({ _id: messageId }, { $set: { _created_at: quarterAgo } })
     assert.deepEqual(
       assertProblemPlaces(await nurse.call('PUT', message, { text: 'x' }), 422, 'rule-violated'),
       ['body.text'],
@@ -311,7 +311,7 @@ describe('a chat', () => {
       assert.deepEqual([closed, version], [true, 2])
     }
     assertProblem(await post(id, 'Too late'), 422, 'rule-violated')
-    assert.deepEqual(textsOf(await topicAs(nurse, id)), [first.text])
+    assert.deepEqual(textsOf(await topicAs(nurse, id)), [newTopic.text])
   })
 
   it('is audited, available in both families, and deleted with its plan and its EHR', async () => {
@@ -384,7 +384,7 @@ describe('a chat', () => {
     assert.deepEqual(
       items.map(({ text, author }: { text: string; author: Shown }) => [text, author.name]),
       [
-        [first.text, null],
+        [newTopic.text, null],
         ['Hello', null],
       ],
     )

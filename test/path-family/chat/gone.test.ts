@@ -128,8 +128,8 @@ describe('messages about', () => {
               [patient, places[0]],
             ]
       const starts = about === 'ehr' ? nurse : patient
-      const first = { title: 'The new tablets', text: 'Do they go with the old ones?' }
-      const { id } = assertStatus(await starts.call('POST', places[0], first), 201)
+      const newTopic = { title: 'The new tablets', text: 'Do they go with the old ones?' }
+      const { id } = assertStatus(await starts.call('POST', places[0], newTopic), 201)
       const messageId = assertStatus(await nurse.call('POST', `${places[1]}/${id}`, { text: 'Yes' }), 201).id
 
       async function assertVisible() {
@@ -137,7 +137,7 @@ describe('messages about', () => {
           assert.equal(assertStatus(await who.call('GET', `${place}/${id}`)).items.length, 2)
           assert.equal(
             (await createClassClient(who).get('ChatTopic', id).expect(200)).body.title,
-            first.title,
+            newTopic.title,
           )
           const { results } = (await createClassClient(who).list('ChatMessage', { topicId: id }).expect(200))
             .body
@@ -150,7 +150,7 @@ describe('messages about', () => {
         assertProblem(await who.call('GET', place), 404, 'not-found')
         assertProblem(await who.call('GET', `${place}/${id}`), 404, 'not-found')
         assertProblem(await who.call('POST', `${place}/${id}`, { text: 'x' }), 404, 'not-found')
-        assertProblem(await who.call('POST', place, first), 404, 'not-found')
+        assertProblem(await who.call('POST', place, newTopic), 404, 'not-found')
         assertError(await createClassClient(who).get('ChatTopic', id), 101)
         assertError(await createClassClient(who).get('ChatMessage', messageId), 101)
         for (const [className, where] of [

@@ -61,8 +61,11 @@ describe("the page with accesses to a patient's record", () => {
       '<b>Nurse</b> & "Ann" Listed care plans an app',
     ])
     await page.click('text=Show my own accesses, too')
-    const all = await rows()
-    assert.ok(all.length > lines.length && all.includes('You Added care plans an app'), all.join('\n'))
+    const allRows = await rows()
+    assert.ok(
+      allRows.length > lines.length && allRows.includes('You Added care plans an app'),
+      allRows.join('\n'),
+    )
     assert.deepEqual(faults, [])
   })
 
@@ -152,8 +155,8 @@ describe("the page with accesses to a patient's record", () => {
       .set('Authorization', `Bearer ${nurse.authToken}`)
       .expect(404)
     assert.doesNotMatch(answer.text, /– not allowed|– no access/)
-    const others = { ehrId: patient.ehrId, userId: nurse.mvUid, action: 'query', type: 'Ehr' }
-    assert.equal(await service.db.collection('audit.entries').countDocuments(others), 0)
+    const otherAccesses = { ehrId: patient.ehrId, userId: nurse.mvUid, action: 'query', type: 'Ehr' }
+    assert.equal(await service.db.collection('audit.entries').countDocuments(otherAccesses), 0)
     assert.doesNotMatch(answer.text, /<script[^>]+src|\son\w+=/i)
   })
 

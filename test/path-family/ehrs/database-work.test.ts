@@ -68,13 +68,13 @@ describe('database work for care plans', () => {
       '/ehr': ['Ehr', 'Ehr', '_User'],
     }
     assertStatus(await patient.call('GET', '/ehr'))
-    for (const [path, found] of Object.entries(expected)) {
+    for (const [path, expectedWork] of Object.entries(expected)) {
       const commands = await recordCommands(async () => assertStatus(await patient.call('GET', path)), /./)
       const ownCommands = describeCommands(commands)
       const reads = ownCommands.filter((name) => name !== 'insert audit.entries')
       assert.deepEqual(
         reads,
-        found.map((name) => `find ${name}`),
+        expectedWork.map((name) => `find ${name}`),
         path,
       )
       assert.ok(ownCommands.length > reads.length, `${path} leaves no entry`)

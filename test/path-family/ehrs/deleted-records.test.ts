@@ -139,7 +139,7 @@ describe('the deleted records of an EHR', () => {
 
   it('are found after thousands of deletions of a record that returned each time', async () => {
     const patient = await createPatient()
-    const first = await deleteDiagnosis(patient, 'Asthma')
+    const asthma = await deleteDiagnosis(patient, 'Asthma')
     const returning = await deleteDiagnosis(patient, 'Gout')
     const history = service.db.collection<Document & { _id: string }>('history.changes')
     const last = await history.findOne({ action: 'delete', 'before._id': returning })
@@ -151,10 +151,10 @@ describe('the deleted records of an EHR', () => {
       _id: last._id.replace(/\/\d+\/\w+$/, `/${String(i + 3).padStart(10, '0')}/x`),
     }))
     await history.insertMany(earlier)
-    const found = (await pagesOf(patient)).flat()
+    const records = (await pagesOf(patient)).flat()
     assert.deepEqual(
-      found.map(({ id }) => id),
-      [returning, first],
+      records.map(({ id }) => id),
+      [returning, asthma],
     )
   })
 
@@ -169,17 +169,17 @@ describe('the deleted records of an EHR', () => {
       CarePlan: carePlanId,
     }
     for (const [type, id] of Object.entries(ids)) await remove(type, id).expect(200)
-    const found = async () => (await deletedIn(patient, patient)).items
-    const parents = async () => (await found()).map(({ type, deletedParent }) => [type, deletedParent])
+    const findDeleted = async () => (await deletedIn(patient, patient)).items
+    const parents = async () => (await findDeleted()).map(({ type, deletedParent }) => [type, deletedParent])
     const inPlan = { type: 'CarePlan', id: carePlanId }
-    const all = await found()
+    const allRecords = await findDeleted()
     assert.deepEqual(await parents(), [
       ['CarePlan', null],
       ['Goal', inPlan],
       ['Task', inPlan],
       ['BodyWeight', inPlan],
     ])
-    const [plan, goal, task, weight] = all
+    const [plan, goal, task, weight] = allRecords
     const refuse = async (record: DeletedRecordResource | undefined, detail: RegExp) => {
       assert.ok(record)
       const answer = await patient.call('POST', restorationOf(record), { version: record.version })
@@ -196,7 +196,7 @@ describe('the deleted records of an EHR', () => {
     ])
     await refuse(task, new RegExp(`goal ${goalId}.*Restore the goal first`))
     for (const one of [weight, goal, task]) await restore(patient, one)
-    assert.deepEqual(await found(), [])
+    assert.deepEqual(await findDeleted(), [])
   })
 
   it('are filtered by kind', async () => {

@@ -35,11 +35,11 @@ describe('EHRs', () => {
 
   it('are listed with the account EHR first, for any page size', async () => {
     const person = await createPatient()
-    const others: string[] = []
+    const otherIds: string[] = []
     for (const body of [{}, { subjectId: 'patient 40' }, {}])
-      others.unshift(assertStatus(await person.call('POST', '/ehr', body), 201).id)
+      otherIds.unshift(assertStatus(await person.call('POST', '/ehr', body), 201).id)
     await addParticipant(await createPlan(patient), person, 'read')
-    const all = [person.ehrId, ...others, patient.ehrId]
+    const allIds = [person.ehrId, ...otherIds, patient.ehrId]
     for (const limit of [1, 2, 3, 5, 1000])
       for (const path of ['/ehr', '/med/ehr']) {
         const ids: string[] = []
@@ -49,15 +49,15 @@ describe('EHRs', () => {
           const { items, page } = assertStatus(
             await person.call('GET', `${path}?limit=${limit}&count=true${more}`),
           )
-          assert.equal(page.total, all.length)
+          assert.equal(page.total, allIds.length)
           assert.ok(items.length > 0 && items.length <= limit)
           ids.push(...items.map(({ id }: { id: string }) => id))
           cursor = page.next
         }
-        assert.deepEqual(ids, all, `${limit}`)
+        assert.deepEqual(ids, allIds, `${limit}`)
       }
     assertStatus(await person.call('DELETE', `/med/ehr/${person.ehrId}`), 204)
-    assert.deepEqual(await idsOf(person), all.slice(1))
+    assert.deepEqual(await idsOf(person), allIds.slice(1))
   })
 
   it('are created about the caller, or about an external person for the creator to write', async () => {

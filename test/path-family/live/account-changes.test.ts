@@ -65,8 +65,8 @@ describe('the changes that concern an account', () => {
   it('tell both sides of their conversation, and the other one when an account is deleted', async () => {
     await connectUsers(anna, piet)
     const sources = [await follow(anna), await follow(piet)] as const
-    const first = { title: 'Tomorrow', text: 'At nine?' }
-    const { id } = assertStatus(await anna.call('POST', `/chat/network/${piet.mvUid}`, first), 201)
+    const newTopic = { title: 'Tomorrow', text: 'At nine?' }
+    const { id } = assertStatus(await anna.call('POST', `/chat/network/${piet.mvUid}`, newTopic), 201)
     for (const [source, other] of [
       [sources[0], piet],
       [sources[1], anna],

@@ -18,8 +18,8 @@ describe('the changes of a chat topic', () => {
     planId = await createPlan(patient)
     await addParticipant(planId, nurse, 'read')
     const start = async () => {
-      const first = { title: 'Tablets', text: 'Which ones?' }
-      return `/chat/careplan/${planId}/${assertStatus(await patient.call('POST', `/chat/careplan/${planId}`, first), 201).id}`
+      const newTopic = { title: 'Tablets', text: 'Which ones?' }
+      return `/chat/careplan/${planId}/${assertStatus(await patient.call('POST', `/chat/careplan/${planId}`, newTopic), 201).id}`
     }
     topic = await start()
     other = await start()

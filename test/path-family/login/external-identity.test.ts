@@ -81,15 +81,15 @@ describe('login with an external identity', () => {
     it('logs in to the account with the verified address, and later to the linked one', async () => {
       const person = await createPerson()
       provider.account = { sub: random(), email: person.email.toUpperCase(), email_verified: true }
-      const first = await withCode(await codeOf())
-      assert.equal(loggedInAs(first), person.mvUid)
-      const account = await createPersonFor(first.body, person.email).call(
+      const firstLogin = await withCode(await codeOf())
+      assert.equal(loggedInAs(firstLogin), person.mvUid)
+      const account = await createPersonFor(firstLogin.body, person.email).call(
         'GET',
         `/auth/account/${person.mvUid}`,
       )
       assert.equal(account.status, 200)
       assert.equal(
-        (await call('POST', '/auth/login/token', { refreshToken: first.body.refreshToken })).status,
+        (await call('POST', '/auth/login/token', { refreshToken: firstLogin.body.refreshToken })).status,
         200,
       )
 

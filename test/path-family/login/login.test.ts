@@ -49,12 +49,12 @@ describe('login with a password', () => {
   it('locks an account, known or not, after the same number of wrong passwords', async () => {
     const person = await createPerson()
     const codes = async (email: string) => {
-      const found: string[] = []
+      const refusals: string[] = []
       for (let i = 0; i < 8; i++) {
         const { body, headers } = await logIn(email, 'not the password')
-        found.push(`${body.code} ${headers.get('retry-after')}`)
+        refusals.push(`${body.code} ${headers.get('retry-after')}`)
       }
-      return found
+      return refusals
     }
     const knownCodes = await codes(person.email)
     assert.deepEqual(knownCodes, await codes(createAddress()))

@@ -63,8 +63,8 @@ describe('a batch of measurements', () => {
       assert.deepEqual(values(record), values(alone))
       assert.deepEqual([record.id, record.warnings], [id, warnings])
       assert.equal(assertStatus(await patient.call('GET', `${href}/history`)).items[0].action, 'create')
-      const found = await createClassClient(patient).get(kind.name, id).expect(200)
-      assert.equal(found.body.carePlanId, carePlanId)
+      const object = await createClassClient(patient).get(kind.name, id).expect(200)
+      assert.equal(object.body.carePlanId, carePlanId)
     }
   }
 
@@ -132,16 +132,16 @@ describe('a batch of measurements', () => {
 
   it('recognises measurements stored earlier, in any way, also corrected ones', async () => {
     const ownRecords = inPlan([rate(71), rate(71), rate(71, { comment: 'sent again' }), rate(71), rate(71)])
-    const first = assertStatus(await send(ownRecords))
-    assert.deepEqual(statuses(first), ['stored', 'known', 'known', 'known', 'known'])
-    assert.equal(new Set(first.items.map(({ id }: Item) => id)).size, 1)
+    const firstAnswer = assertStatus(await send(ownRecords))
+    assert.deepEqual(statuses(firstAnswer), ['stored', 'known', 'known', 'known', 'known'])
+    assert.equal(new Set(firstAnswer.items.map(({ id }: Item) => id)).size, 1)
     const spelled = inPlan([
       rate(71, { heartRateUnit: 'bpm' }),
       rate(71, { deviceId: 'other watch' }),
       rate(72),
     ])
     assert.deepEqual(statuses(assertStatus(await send(spelled))), ['known', 'stored', 'stored'])
-    const { href, id } = first.items[0]
+    const { href, id } = firstAnswer.items[0]
     const { kind: _, ...corrected } = rate(75)
     assertStatus(await patient.call('PUT', href, corrected))
     const { body } = await createClassClient(patient).put('HeartRate', id, { heartRate: 76 }).expect(200)
@@ -176,16 +176,24 @@ describe('a batch of measurements', () => {
       weight,
     ]
     const sendBatch = () => ownPatient.call('POST', `/ehr/${ownPatient.ehrId}/procedure/batch`, { items })
-    const first = assertStatus(await sendBatch())
-    assert.deepEqual(statuses(first), ['stored', 'stored', 'known', 'refused', 'stored', 'stored', 'stored'])
+    const firstAnswer = assertStatus(await sendBatch())
+    assert.deepEqual(statuses(firstAnswer), [
+      'stored',
+      'stored',
+      'known',
+      'refused',
+      'stored',
+      'stored',
+      'stored',
+    ])
     const alerts = async () =>
       assertStatus(
         await ownPatient.call('GET', `/med/${ownPatient.ehrId}/event?type=measurement-alert`),
       ).items.map(({ id, carePlanId, data }: Item) => [id, carePlanId, (data as Item).kind])
     const expected = [
-      [first.items[1].id, watched, 'heartrate'],
-      [first.items[4].id, watched, 'heartrate'],
-      [first.items[6].id, watched, 'bodyweight'],
+      [firstAnswer.items[1].id, watched, 'heartrate'],
+      [firstAnswer.items[4].id, watched, 'heartrate'],
+      [firstAnswer.items[6].id, watched, 'bodyweight'],
     ]
     assert.deepEqual((await alerts()).sort(), expected.sort())
     assert.equal(assertStatus(await sendBatch()).known, 6)
@@ -201,9 +209,9 @@ describe('a batch of measurements', () => {
     )
     const key = { 'idempotency-key': `batch-${patient.ehrId}` }
     const once = [{ ...rate(120), carePlanId }]
-    const first = assertStatus(await send(once, key))
-    assert.deepEqual(assertStatus(await send(once, key)), first)
-    assert.equal(first.stored, 1)
+    const firstAnswer = assertStatus(await send(once, key))
+    assert.deepEqual(assertStatus(await send(once, key)), firstAnswer)
+    assert.equal(firstAnswer.stored, 1)
     assertProblem(await send([{ ...rate(121), carePlanId }], key), 422, 'idempotency-key-reused')
   })
 

@@ -118,8 +118,14 @@ describe('measurements', () => {
       'body.heartRate range',
     ])
     const { systolicUnit: _, ...rest } = pressure
-    const all = { ...rest, diastolic: 900, position: 'hanging', timestamp: '1899-01-01T00:00:00Z', colour: 1 }
-    assert.deepEqual(await places('bloodpressure', all), [
+    const invalid = {
+      ...rest,
+      diastolic: 900,
+      position: 'hanging',
+      timestamp: '1899-01-01T00:00:00Z',
+      colour: 1,
+    }
+    assert.deepEqual(await places('bloodpressure', invalid), [
       'body.systolicUnit required',
       'body.colour unknown',
       'body.position enum',
@@ -239,10 +245,10 @@ describe('measurements', () => {
         201,
       )
     const ids = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => id)
-    const all = ids(assertStatus(await ownPatient.call('GET', path)))
+    const allIds = ids(assertStatus(await ownPatient.call('GET', path)))
     for (const [order, expected] of [
-      ['desc', all],
-      ['asc', all.toReversed()],
+      ['desc', allIds],
+      ['asc', allIds.toReversed()],
     ] as const) {
       const get = async (cursor: string) =>
         assertStatus(await ownPatient.call('GET', `${path}?order=${order}&limit=2&cursor=${cursor}`))

@@ -48,9 +48,9 @@ describe('the EHR ids of the openEHR REST API', () => {
     const { ehrId, mvUid, authToken } = patient
     const rest = withToken(authToken)
     const uuid = toRestEhrId(ehrId)
-    const found = assertStatus(await rest('GET', `/ehr?subject_id=${mvUid}&subject_namespace=hrs.local`))
-    assert.equal(found.ehr_id.value, uuid)
-    assert.deepEqual(assertStatus(await rest('GET', `/ehr/${uuid}`)), found)
+    const foundEhr = assertStatus(await rest('GET', `/ehr?subject_id=${mvUid}&subject_namespace=hrs.local`))
+    assert.equal(foundEhr.ehr_id.value, uuid)
+    assert.deepEqual(assertStatus(await rest('GET', `/ehr/${uuid}`)), foundEhr)
     const { owner_id } = assertStatus(await rest('GET', `/ehr/${uuid}/versioned_ehr_status`))
     assert.equal(owner_id.id.value, uuid)
 

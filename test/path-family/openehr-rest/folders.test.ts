@@ -46,8 +46,8 @@ describe('FOLDER in AQL', () => {
   })
 
   it('finds folders by name, in other folders', async () => {
-    const all = await rowsOf('SELECT f/name/value FROM EHR e CONTAINS FOLDER f ORDER BY f/name/value')
-    assert.deepEqual(all, [['episodes'], ['letters'], ['root'], ['ward']])
+    const names = await rowsOf('SELECT f/name/value FROM EHR e CONTAINS FOLDER f ORDER BY f/name/value')
+    assert.deepEqual(names, [['episodes'], ['letters'], ['root'], ['ward']])
     const inner = await rowsOf(
       "SELECT g/name/value FROM EHR e CONTAINS FOLDER f[openEHR-EHR-FOLDER.generic.v1, 'episodes'] CONTAINS FOLDER g",
     )

@@ -27,18 +27,18 @@ describe('a DELETE of the openEHR REST API', () => {
     const ehrId = await createEhr(fixture)
     const details = { 'openehr-audit-details': 'description.value="A mistake"' }
     for (const headers of [{}, details]) {
-      const first = await commit(fixture, ehrId)
-      const latest = await update(fixture, ehrId, first)
+      const firstCommit = await commit(fixture, ehrId)
+      const latest = await update(fixture, ehrId, firstCommit)
       const pathOf = (uid: string) => `/ehr/${ehrId}/composition/${uid}`
       const locationOf = (uid: string) => `/openehr/v1${pathOf(uid)}`
-      const stale = await rest('DELETE', pathOf(first), undefined, headers)
+      const stale = await rest('DELETE', pathOf(firstCommit), undefined, headers)
       assertStatuses(stale, 409)
       assert.deepEqual([stale.etag, stale.headers.get('location')], [`"${latest}"`, locationOf(latest)])
-      const condition = { ...headers, 'if-match': first }
+      const condition = { ...headers, 'if-match': firstCommit }
       assertStatuses(await rest('DELETE', pathOf(latest), undefined, condition), 412)
       const deleted = await rest('DELETE', pathOf(latest), undefined, { ...headers, 'if-match': latest })
       assertStatuses(deleted, 204)
-      const last = withVersion(first, 3)
+      const last = withVersion(firstCommit, 3)
       assert.deepEqual([deleted.etag, deleted.headers.get('location')], [`"${last}"`, locationOf(last)])
     }
   })

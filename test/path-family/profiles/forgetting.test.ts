@@ -45,16 +45,16 @@ describe('data about a person', () => {
 
   /** The collections with documents that contain Anna's id without permission. */
   async function naming(): Promise<string[]> {
-    const found: string[] = []
+    const traces: string[] = []
     for (const { name } of await service.db.listCollections({}, { nameOnly: true }).toArray()) {
       const documents = service.db.collection(name).find()
       for await (const document of documents)
         if (!STAYS[name]?.(document) && JSON.stringify(document).includes(anna.mvUid)) {
-          found.push(name)
+          traces.push(name)
           break
         }
     }
-    return found.sort()
+    return traces.sort()
   }
 
   it('are deleted with the account in every store', async () => {

@@ -76,13 +76,13 @@ describe('pictures', () => {
 
   it('are refused if they are something else', async () => {
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
-    const others = [
+    const otherFormats = [
       svg,
       await image().gif().toBuffer(),
       await image().tiff().toBuffer(),
       Buffer.from('PK\x03\x04'),
     ]
-    for (const bytes of others) assertProblemPlaces(await upload(bytes), 415, 'unsupported-media-type')
+    for (const bytes of otherFormats) assertProblemPlaces(await upload(bytes), 415, 'unsupported-media-type')
     assertProblemPlaces(await upload(svg, 'image/svg+xml'), 415, 'unsupported-media-type')
     assertProblemPlaces(await upload(Buffer.alloc(0)), 415, 'unsupported-media-type')
     const cut = (await image().png().toBuffer()).subarray(0, 60)
@@ -110,14 +110,17 @@ describe('pictures', () => {
 
   it('are replaced and removed, and change the person’s version', async () => {
     const before = (await anna.call('GET', '')).etag
-    const first = await upload(await image().png().toBuffer())
+    const firstUpload = await upload(await image().png().toBuffer())
     assert.notEqual((await anna.call('GET', '')).etag, before)
     assertProblemPlaces(
       await anna.call('DELETE', 'picture', undefined, { 'if-match': '"999"' }),
       412,
       'precondition-failed',
     )
-    assert.equal((await anna.call('DELETE', 'picture', undefined, { 'if-match': first.etag })).status, 204)
+    assert.equal(
+      (await anna.call('DELETE', 'picture', undefined, { 'if-match': firstUpload.etag })).status,
+      204,
+    )
     assert.equal((await anna.call('GET', '')).body.picture, null)
     assertProblemPlaces(await anna.call('GET', 'picture'), 404, 'not-found')
     assertProblemPlaces(await anna.call('DELETE', 'picture'), 404, 'not-found')

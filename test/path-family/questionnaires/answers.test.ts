@@ -251,7 +251,7 @@ describe('questionnaires', () => {
     })
 
     it('show the change after corrections, additions and deletions at once, and with another ETag', async () => {
-      const first = await acq('01', [2, 2, 2, 2, 2])
+      const firstAnswers = await acq('01', [2, 2, 2, 2, 2])
       const last = await acq('09', [1, 1, 1, 1, 1])
       const look = () => patient.call('GET', pathOf('acq', last.id))
       const etags = [(await look()).etag]
@@ -261,13 +261,13 @@ describe('questionnaires', () => {
         assert.ok(!etags.includes(answer.etag), answer.etag)
         etags.push(answer.etag)
       }
-      const corrected = { version: 5, answers: [3, 3, 3, 3, 3], timestamp: first.timestamp }
-      assertStatus(await patient.call('PUT', pathOf('acq', first.id), corrected))
+      const corrected = { version: 5, answers: [3, 3, 3, 3, 3], timestamp: firstAnswers.timestamp }
+      assertStatus(await patient.call('PUT', pathOf('acq', firstAnswers.id), corrected))
       await changed(-2)
       const between = await acq('05', [1, 1, 1, 1, 2])
       await changed(-0.2)
       assertStatus(await patient.call('DELETE', pathOf('acq', between.id)), 204)
-      assertStatus(await patient.call('DELETE', pathOf('acq', first.id)), 204)
+      assertStatus(await patient.call('DELETE', pathOf('acq', firstAnswers.id)), 204)
       await changed(null)
       assert.equal(etags.at(-1), '"1"')
       assertStatus(

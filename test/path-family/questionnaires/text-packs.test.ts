@@ -127,16 +127,19 @@ describe('text packs', () => {
     )
     write('acq-de.json', { ...pack('ACQ', 7, 6), language: 'de' })
     write('readme.txt', 'no pack')
-    const found = packs()
-    assert.equal(found.find('DSMQ', 'en').id, 'licence-12')
-    assert.equal(found.find('DSMQ', 'nl').id, 'neutral')
-    assert.equal(found.find('DSMQ', undefined).id, 'licence-12')
-    assert.equal(found.find('ACQ', 'fr').language, 'de')
-    assert.deepEqual(questionnaireDefinitionOf(found.find('HADS', 'en')).pages[0]?.items[0]?.scale, printed)
+    const textPacks = packs()
+    assert.equal(textPacks.find('DSMQ', 'en').id, 'licence-12')
+    assert.equal(textPacks.find('DSMQ', 'nl').id, 'neutral')
+    assert.equal(textPacks.find('DSMQ', undefined).id, 'licence-12')
+    assert.equal(textPacks.find('ACQ', 'fr').language, 'de')
+    assert.deepEqual(
+      questionnaireDefinitionOf(textPacks.find('HADS', 'en')).pages[0]?.items[0]?.scale,
+      printed,
+    )
     const check = createValidator(QuestionnaireDefinition)
     for (const instrument of ['ACQ', 'HADS', 'DSMQ'] as const)
       for (const language of ['en', 'nl', 'de'])
-        assert.deepEqual(check(questionnaireDefinitionOf(found.find(instrument, language))), [])
+        assert.deepEqual(check(questionnaireDefinitionOf(textPacks.find(instrument, language))), [])
   })
 
   it('prevent the start if invalid, with file, path and missing texts named', () => {

@@ -164,11 +164,11 @@ function matrix<Name>(
     const verdict = expected(name, operation)
     const ids = await idsFor(operation, verdict === 'done' && happensOnce(operation))
     const spends = verdict === 'done' && ['deleteEhr', 'acceptEhr'].includes(operation.id)
-    const all: Ids = { ...ids, ehrId: spends ? await cast.createSpareEhr() : cast.patient.ehrId }
-    const pathIds = operation.api === 'openehr' ? await restIdsOf(operation, cast.patient, all) : all
+    const allIds: Ids = { ...ids, ehrId: spends ? await cast.createSpareEhr() : cast.patient.ehrId }
+    const pathIds = operation.api === 'openehr' ? await restIdsOf(operation, cast.patient, allIds) : allIds
     const basePath = operation.path.replace(/\{(\w+)\}/g, (_, of: string) => pathIds[of] ?? of)
     const path = isPlaced(operation)
-      ? `${basePath}?carePlanId=${all.careplanId}`
+      ? `${basePath}?carePlanId=${allIds.careplanId}`
       : basePath + queryOf(operation)
     const as = cast.getPerson(name)?.call ?? call
     const requestId = randomUUID()
@@ -177,7 +177,7 @@ function matrix<Name>(
     const { status, body } = await as(
       operation.method.toUpperCase(),
       path,
-      bodyOf(operation, all, cast.guest),
+      bodyOf(operation, allIds, cast.guest),
       headers,
     )
     const message = `${name}: ${status} ${JSON.stringify(body)}`
@@ -185,7 +185,7 @@ function matrix<Name>(
     else assert.equal(status, verdict, message)
     const entry = REFUSED_OUTCOMES[verdict]
     if (entry && !isDecidedByRole(operation))
-      assert.deepEqual(await outcomesOf(requestId), [`${entry} ${all.ehrId}`], message)
+      assert.deepEqual(await outcomesOf(requestId), [`${entry} ${allIds.ehrId}`], message)
   }
 }
 

@@ -432,9 +432,9 @@ describe('a user’s own data', () => {
     }))
     assertStatus(await owner.call('POST', data('measurement', owner), items))
     const query = 'dataType=steps&aggregate=day&timeZone=Atlantic/Azores&order=asc'
-    const found = assertStatus(await owner.call('GET', `${data('measurement', owner)}?${query}`)).items
+    const measurements = assertStatus(await owner.call('GET', `${data('measurement', owner)}?${query}`)).items
     assert.deepEqual(
-      found.map(({ day, count, from, to }: Shown) => [day, count, from, to]),
+      measurements.map(({ day, count, from, to }: Shown) => [day, count, from, to]),
       [
         ['2026-03-28', 2, '2026-03-28T01:00:00.000Z', '2026-03-29T01:00:00.000Z'],
         ['2026-03-29', 1, '2026-03-29T01:00:00.000Z', '2026-03-30T00:00:00.000Z'],

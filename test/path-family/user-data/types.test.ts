@@ -260,7 +260,7 @@ describe('types of data', () => {
       '^[[a]$',
       '^[\\b]$',
     ]
-    const others = [
+    const otherPatterns = [
       '^\\p{Lu}$',
       '^\\P{gc=L}$',
       '^[\\p{Script=Greek}]$',
@@ -276,7 +276,7 @@ describe('types of data', () => {
       'a|A|b|\n|\r|\u2028|\u00a0|\ufeff|\u0085|\v|\f| |\0|\b|é|α|😀|[|^|$|.|/|ab|a\nb|a\n|a\u2028b|a-b|bc|'.split(
         '|',
       )
-    for (const pattern of [...patterns, ...escapes, ...others]) {
+    for (const pattern of [...patterns, ...escapes, ...otherPatterns]) {
       const check = compileCheck({ type: 'string', pattern })
       const fitting = texts.filter((text) => check(text).length === 0)
       assert.deepEqual(
@@ -350,8 +350,8 @@ describe('types of data', () => {
 
   it('are read once for all concurrent requests', async () => {
     const records = { db: service.db, definitions: new LRUCache<string, object>({ max: 10 }) }
-    const found = Array.from({ length: 50 }, () => resolveType(records, 'data', 'steps'))
-    assert.equal(new Set(await Promise.all(found)).size, 1)
+    const lookups = Array.from({ length: 50 }, () => resolveType(records, 'data', 'steps'))
+    assert.equal(new Set(await Promise.all(lookups)).size, 1)
     assert.equal(await resolveType(records, 'data', 'nothing'), undefined)
     assert.deepEqual([...records.definitions.keys()], ['types.data/steps'])
   })

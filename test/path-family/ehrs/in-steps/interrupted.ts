@@ -52,9 +52,9 @@ async function openScene() {
   const { client, db } = service
   const clock = () => new Date()
   const audit = await openAuditLog({ db, key: config.auditKey, clock, onFault: () => {} })
-  const all = client.db(db.databaseName)
+  const database = client.db(db.databaseName)
   const jobs = {
-    unfilteredDb: all,
+    unfilteredDb: database,
     startJob: () => {},
     waitUntilDone: async () => false,
   } as unknown as StoreContext['jobs']
@@ -154,6 +154,6 @@ export async function completed(started: PromiseLike<{ status: number }>, { ehrI
 
 /** Whether a request is answered within a second. */
 export async function isAnswered(answer: Promise<{ status: number }>): Promise<boolean> {
-  const late = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 1000))
-  return (await Promise.race([answer, late])) !== undefined
+  const timeout = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 1000))
+  return (await Promise.race([answer, timeout])) !== undefined
 }

@@ -199,18 +199,24 @@ describe('plans, in several transactions', function suite() {
     ]
     for (const [what, collection, work] of works) {
       const transactions = await recordTransactions(() => completed(work(), owner))
-      const all = JSON.stringify(transactions)
+      const transactionText = JSON.stringify(transactions)
       const most = (of: (documents: Record<string, number>) => number) =>
         Math.max(...transactions.map(({ documents }) => of(documents)))
       // Limits both records and history. A few more writes belong to the job and to the root record.
-      assert.ok(most((documents) => documents.Task ?? 0) <= BATCH_LIMITS.maxDocuments, `${what}: ${all}`)
+      assert.ok(
+        most((documents) => documents.Task ?? 0) <= BATCH_LIMITS.maxDocuments,
+        `${what}: ${transactionText}`,
+      )
       assert.ok(
         most((documents) => sum(Object.values(documents))) <= 2 * BATCH_LIMITS.maxDocuments + 20,
-        `${what}: ${all}`,
+        `${what}: ${transactionText}`,
       )
-      assert.ok(Math.max(...transactions.map(({ commands }) => commands)) <= 20, `${what}: ${all}`)
+      assert.ok(
+        Math.max(...transactions.map(({ commands }) => commands)) <= 20,
+        `${what}: ${transactionText}`,
+      )
       const writeCount = sum(transactions.map(({ documents }) => documents[collection] ?? 0))
-      assert.ok(writeCount >= tasks, `${what}: ${all}`)
+      assert.ok(writeCount >= tasks, `${what}: ${transactionText}`)
     }
   })
 })

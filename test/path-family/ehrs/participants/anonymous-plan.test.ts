@@ -108,8 +108,8 @@ describe('an anonymous care plan', function suite() {
       [nurse, null],
       [patient, NAME],
     ] as const) {
-      const [first] = assertStatus(await who.call('GET', path)).items.toReversed()
-      assert.deepEqual([first.userId, first.userName], [patient.mvUid, name])
+      const [oldest] = assertStatus(await who.call('GET', path)).items.toReversed()
+      assert.deepEqual([oldest.userId, oldest.userName], [patient.mvUid, name])
     }
   })
 
@@ -119,8 +119,8 @@ describe('an anonymous care plan', function suite() {
       for (const mvUid of operation.path.includes('{mvUid}') ? [patient.mvUid, nurse.mvUid] : ['']) {
         // The nurse must keep the account and its picture, since nobody else has them.
         if (mvUid === nurse.mvUid && operation.method === 'delete') continue
-        const all: Ids = { ...(await idsFor(operation)), mvUid }
-        const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => all[name] ?? 'x')
+        const allIds: Ids = { ...(await idsFor(operation)), mvUid }
+        const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => allIds[name] ?? 'x')
         const method = operation.method.toUpperCase()
         const { status, body, headers } = await nurse.call(method, path, bodyOf(operation))
         assert.ok(status < 500, `${operation.id}: ${status}`)
@@ -227,18 +227,18 @@ describe('an anonymous care plan', function suite() {
 
     it('does not reveal it to queries that guess', async () => {
       const { list } = byClass(nurse)
-      const found = async (where: Body, more: Body = {}) =>
+      const countFound = async (where: Body, more: Body = {}) =>
         (await list('Ehr', where, more).expect(200)).body.results.length
-      assert.equal(await found({ objectId: ehrId }), 1)
+      assert.equal(await countFound({ objectId: ehrId }), 1)
       for (const where of [
         { subjectId: NAME },
         { subjectId: { $regex: '^Zeb' } },
         { $or: [{ objectId: 'none' }, { objectId: ehrId, subjectId: { $gt: 'A' } }] },
         { objectId: ehrId, subjectId: { $ne: 'x' } },
       ])
-        assert.equal(await found(where), 0, JSON.stringify(where))
-      assert.equal(await found({ objectId: ehrId }, { order: 'subjectId' }), 0)
-      assert.equal(await found({ objectId: ehrId }, { distinct: 'subjectId' }), 0)
+        assert.equal(await countFound(where), 0, JSON.stringify(where))
+      assert.equal(await countFound({ objectId: ehrId }, { order: 'subjectId' }), 0)
+      assert.equal(await countFound({ objectId: ehrId }, { distinct: 'subjectId' }), 0)
       const plans = {
         ehrId: { $select: { key: 'objectId', query: { className: 'Ehr', where: { subjectId: NAME } } } },
       }

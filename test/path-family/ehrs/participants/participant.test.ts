@@ -112,8 +112,8 @@ describe('participants', () => {
       [manager, NAME],
       [named, null],
     ] as const) {
-      const [first] = assertStatus(await who.call('GET', path())).items
-      assert.deepEqual([first.name, assertStatus(await who.call('GET', ownPath)).name], [name, name])
+      const [participation] = assertStatus(await who.call('GET', path())).items
+      assert.deepEqual([participation.name, assertStatus(await who.call('GET', ownPath)).name], [name, name])
     }
     assert.equal(assertStatus(await patient.call('PUT', ownPath, { access: 'READ' })).name, NAME)
     const plan = assertStatus(await patient.call('GET', planPath()))
@@ -253,14 +253,14 @@ describe('participants', () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 422, 422])
     const key = { 'idempotency-key': crypto.randomUUID() }
     const other = { mvUid: (await createPerson()).mvUid, access: 'READ' }
-    const first = await patient.call('POST', path(), other, key)
-    assert.deepEqual((await patient.call('POST', path(), other, key)).body, assertStatus(first, 201))
+    const firstAnswer = await patient.call('POST', path(), other, key)
+    assert.deepEqual((await patient.call('POST', path(), other, key)).body, assertStatus(firstAnswer, 201))
   })
 
   it('are archived by forty concurrent requests, which all get an answer', async () => {
     const { participationId } = await add(nurse)
-    const all = Array.from({ length: 40 }, () => patient.call('DELETE', `${path()}/${participationId}`))
-    for (const answer of await Promise.all(all)) assertStatus(answer, 204)
+    const removals = Array.from({ length: 40 }, () => patient.call('DELETE', `${path()}/${participationId}`))
+    for (const answer of await Promise.all(removals)) assertStatus(answer, 204)
     const archived = assertStatus(await patient.call('GET', `${path()}/${participationId}`))
     assert.deepEqual([archived.status, archived.version], ['ARCHIVED', 2])
   })

@@ -15,7 +15,7 @@ describe('diagnoses', () => {
   })
 
   const add = async (body: object) => assertStatus(await patient.call('POST', 'diagnosis', body), 201)
-  const found = async (query: Record<string, string>): Promise<string[]> => {
+  const findIds = async (query: Record<string, string>): Promise<string[]> => {
     const { items } = assertStatus(await patient.call('GET', `diagnosis?${new URLSearchParams(query)}`))
     return items.map(({ name }: { name: string }) => name)
   }
@@ -142,11 +142,11 @@ describe('diagnoses', () => {
       ['$where', []],
       ['\u{1F600}', []],
     ] as const)
-      assert.deepEqual(await found({ search }), expected, search)
+      assert.deepEqual(await findIds({ search }), expected, search)
     const { post } = byClass(patient)
     await post('Diagnosis', { ehrId: patient.ehrId, name: 'Ängste' }).expect(201)
-    assert.deepEqual(await found({ search: 'ang' }), ['Ängste'])
-    assert.deepEqual(await found({ search: 's', status: 'inactive' }), ['Straßenkrankheit'])
+    assert.deepEqual(await findIds({ search: 'ang' }), ['Ängste'])
+    assert.deepEqual(await findIds({ search: 's', status: 'inactive' }), ['Straßenkrankheit'])
     assertProblem(await patient.call('GET', `diagnosis?search=${'x'.repeat(201)}`), 400, 'invalid-input')
     assertProblem(await patient.call('GET', 'diagnosis?status=bad'), 400, 'invalid-input')
   })
@@ -154,9 +154,9 @@ describe('diagnoses', () => {
   it('are found by their code, with or without its system', async () => {
     await add({ name: 'Asthma', code: { system: snomed, code: '195967001' } })
     await add({ name: 'Astma', code: { system: 'ICPC', code: '195967001' } })
-    assert.deepEqual(await found({ code: '195967001' }), ['Astma', 'Asthma'])
-    assert.deepEqual(await found({ code: `${snomed}|195967001` }), ['Asthma'])
-    assert.deepEqual(await found({ code: '1959' }), [])
+    assert.deepEqual(await findIds({ code: '195967001' }), ['Astma', 'Asthma'])
+    assert.deepEqual(await findIds({ code: `${snomed}|195967001` }), ['Asthma'])
+    assert.deepEqual(await findIds({ code: '1959' }), [])
     const paged = assertStatus(await patient.call('GET', 'diagnosis?code=195967001&limit=1&count=true'))
     assert.equal(paged.page.total, 2)
     const next = `diagnosis?code=195967001&cursor=${paged.page.next}`

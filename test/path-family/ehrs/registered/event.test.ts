@@ -135,9 +135,9 @@ describe('events', () => {
       'short',
     ])
     assert.deepEqual(await titles(`${participationPath}?to=2026-03-03T00:00:00Z`, nurse), ['long'])
-    const first = assertStatus(await person.call('GET', `${base}?limit=3&count=true`))
-    assert.equal(first.page.total, 4)
-    assert.deepEqual(await titles(`${base}?limit=3&cursor=${first.page.next}`, person), ['short'])
+    const firstPage = assertStatus(await person.call('GET', `${base}?limit=3&count=true`))
+    assert.equal(firstPage.page.total, 4)
+    assert.deepEqual(await titles(`${base}?limit=3&cursor=${firstPage.page.next}`, person), ['short'])
     assertProblem(await person.call('GET', `${base}?from=2026-03-01T23:59:60Z`), 400, 'invalid-input')
     assertProblem(await person.call('GET', `${base}?from=2026-02-30`), 400, 'invalid-input')
   })
@@ -153,17 +153,17 @@ describe('events', () => {
     for (const event of events)
       assertStatus(await person.call('POST', base, { type: 'visit', ...event }), 201)
     const paged = async (query: string): Promise<string[]> => {
-      const found: string[] = []
+      const lines: string[] = []
       let cursor = ''
       do {
         const { items, page } = assertStatus(
           await person.call('GET', `${base}?limit=4&count=true${query}${cursor}`),
         )
-        found.push(...items.map(({ title, start }: { title: string; start: string }) => `${start} ${title}`))
+        lines.push(...items.map(({ title, start }: { title: string; start: string }) => `${start} ${title}`))
         cursor = page.next === null ? '' : `&cursor=${page.next}`
-        if (!cursor) assert.equal(page.total, found.length)
+        if (!cursor) assert.equal(page.total, lines.length)
       } while (cursor)
-      return found
+      return lines
     }
     for (const [from, to] of [
       [-9, 400],
@@ -173,12 +173,15 @@ describe('events', () => {
       [300, 301],
     ] as const) {
       const within = events.filter((one) => one.start < timeOf(to) && one.end > timeOf(from))
-      const found = await paged(`&from=${timeOf(from)}&to=${timeOf(to)}`)
+      const overlapping = await paged(`&from=${timeOf(from)}&to=${timeOf(to)}`)
       assert.deepEqual(
-        found.map((one) => one.slice(0, 24)),
+        overlapping.map((one) => one.slice(0, 24)),
         within.map(({ start }) => start).sort(),
       )
-      assert.deepEqual(found.map((one) => one.slice(25)).sort(), within.map(({ title }) => title).sort())
+      assert.deepEqual(
+        overlapping.map((one) => one.slice(25)).sort(),
+        within.map(({ title }) => title).sort(),
+      )
     }
     assert.equal((await paged('')).length, events.length)
 
@@ -246,15 +249,15 @@ describe('events', () => {
     const last = assertStatus(await add({ start: '9999-12-31T23:00:00Z', allDay: true }), 201)
     assertStatus(await add({ start: '0001-01-01T00:00:00Z' }), 201)
     assert.equal(assertStatus(await person.call('GET', base)).items.length, 2)
-    const late = assertStatus(await person.call('GET', `${base}?from=9999-12-31T23:30:00Z`))
-    assert.deepEqual(late.items, [last])
+    const lastPage = assertStatus(await person.call('GET', `${base}?from=9999-12-31T23:30:00Z`))
+    assert.deepEqual(lastPage.items, [last])
     const stored = await service.db.collection<{ _id: string; last: Date }>('Event').findOne({ _id: last.id })
     assert.equal(stored?.last.toISOString(), '9999-12-31T23:59:59.999Z')
   })
 
   it('are added once for an Idempotency-Key', async () => {
     const key = { 'idempotency-key': crypto.randomUUID() }
-    const first = await patient.call('POST', path, event, key)
-    assert.deepEqual((await patient.call('POST', path, event, key)).body, assertStatus(first, 201))
+    const firstAnswer = await patient.call('POST', path, event, key)
+    assert.deepEqual((await patient.call('POST', path, event, key)).body, assertStatus(firstAnswer, 201))
   })
 })

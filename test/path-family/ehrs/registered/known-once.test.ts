@@ -61,9 +61,9 @@ describe('records with a natural key', () => {
       const onlyNew = { 'if-none-match': '*' }
       const answer = await putReaction('Latex', {}, onlyNew)
       assertStatus(answer, 201)
-      const late = await putReaction('LATEX', {}, onlyNew)
-      assertProblem(late, 412, 'precondition-failed')
-      assert.equal(late.etag, '"1"')
+      const duplicate = await putReaction('LATEX', {}, onlyNew)
+      assertProblem(duplicate, 412, 'precondition-failed')
+      assert.equal(duplicate.etag, '"1"')
       assertProblem(await putReaction('latex', {}, { 'if-match': '"7"' }), 412, 'precondition-failed')
       assertStatus(await putReaction('latex', {}, { 'if-match': answer.etag }))
       assertProblem(await putReaction('Nickel', {}, { 'if-match': '"1"' }), 412, 'precondition-failed')

@@ -16,7 +16,7 @@ describe('medications and immunisations', () => {
 
   const add = async (resource: string, body: object) =>
     assertStatus(await patient.call('POST', resource, body), 201)
-  const found = async (resource: string, query: Record<string, string>): Promise<string[]> => {
+  const findIds = async (resource: string, query: Record<string, string>): Promise<string[]> => {
     const { items } = assertStatus(await patient.call('GET', `${resource}?${new URLSearchParams(query)}`))
     return items.map(({ name, vaccine }: Record<string, string>) => name ?? vaccine)
   }
@@ -90,7 +90,7 @@ describe('medications and immunisations', () => {
       ['immunisation', { code: 'J07BD52' }, ['MMR']],
       ['immunisation', { status: 'completed' }, ['Flu vaccine']],
     ] as const)
-      assert.deepEqual(await found(resource, query), expected, JSON.stringify(query))
+      assert.deepEqual(await findIds(resource, query), expected, JSON.stringify(query))
     for (const [resource, collection] of [
       ['medication', 'Medication'],
       ['immunisation', 'Immunisation'],

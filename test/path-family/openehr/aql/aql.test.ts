@@ -41,18 +41,18 @@ describe('AQL', () => {
   it('returns rows as JSON and as CSV, by POST and by a link', async () => {
     const q = `SELECT c/uid/value, ${SYSTOLIC} AS systolic FROM EHR e[ehr_id/value=$ehr] CONTAINS COMPOSITION c CONTAINS ${OBSERVATION} WHERE ${SYSTOLIC} >= 140 ORDER BY ${SYSTOLIC} DESC`
     const query_parameters = { ehr: patient.ehrId }
-    const found = assertStatus(await ask(patient, q, { query_parameters }))
-    assert.deepEqual(found.rows, [
+    const answer = assertStatus(await ask(patient, q, { query_parameters }))
+    assert.deepEqual(answer.rows, [
       [uids[2], 185],
       [uids[1], 142],
     ])
-    assert.deepEqual(found.columns, [
+    assert.deepEqual(answer.columns, [
       { name: '#0', path: 'c/uid/value' },
       { name: 'systolic', path: SYSTOLIC },
     ])
-    assert.deepEqual([found.q, found.meta._type, found.meta._executed_aql], [q, 'RESULTSET', q])
+    assert.deepEqual([answer.q, answer.meta._type, answer.meta._executed_aql], [q, 'RESULTSET', q])
     const link = `/med/aql?${new URLSearchParams({ q, query_parameters: JSON.stringify(query_parameters) })}`
-    assert.deepEqual(assertStatus(await patient.call('GET', link)).rows, found.rows)
+    assert.deepEqual(assertStatus(await patient.call('GET', link)).rows, answer.rows)
     const csv = await patient.call('POST', '/med/aql', { q, query_parameters }, { accept: 'text/csv' })
     assert.equal(csv.headers.get('content-type'), 'text/csv')
     assert.equal(csv.body, `#0,systolic\r\n${uids[2]},185\r\n${uids[1]},142\r\n`)
@@ -369,9 +369,9 @@ describe('the status of an EHR', () => {
     const ehr = assertStatus(await person.call('POST', '/med/ehr', { status: status({ subject }) }), 201)
     assert.equal(ehr.subjectId, 'family 55175056')
     const path = `/med/ehr/${ehr.id}/status`
-    const first = await person.call('GET', path)
-    const { uid, ...fields } = assertStatus(first)
-    assert.deepEqual([fields, first.etag], [status({ subject }), '"1"'])
+    const firstAnswer = await person.call('GET', path)
+    const { uid, ...fields } = assertStatus(firstAnswer)
+    assert.deepEqual([fields, firstAnswer.etag], [status({ subject }), '"1"'])
     const next = await person.call('PUT', path, status({ is_queryable: false }), { 'if-match': '"1"' })
     assert.equal(assertStatus(next).uid.value, uid.value.replace(/1$/, '2'))
     assertProblem(await person.call('PUT', path, status(), { 'if-match': '"1"' }), 412, 'precondition-failed')
@@ -389,12 +389,12 @@ describe('the status of an EHR', () => {
       [true, false],
     )
     const analyst = await createRoleHolder('analyst')
-    const all = {
+    const query = {
       q: 'SELECT e/ehr_id/value FROM EHR e WHERE e/ehr_id/value = $id',
       query_parameters: { id: ehr.id },
     }
-    assert.deepEqual(assertStatus(await person.call('POST', '/med/aql', all)).rows, [[ehr.id]])
-    assert.deepEqual(assertStatus(await analyst.call('POST', '/med/aql', all)).rows, [])
+    assert.deepEqual(assertStatus(await person.call('POST', '/med/aql', query)).rows, [[ehr.id]])
+    assert.deepEqual(assertStatus(await analyst.call('POST', '/med/aql', query)).rows, [])
   })
 })
 

@@ -399,8 +399,8 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
       const [collection, indexes] = new Store(opened.context, kind).indexes()
       await opened.db.collection(collection).createIndexes(indexes)
     }
-    const all = fc.sample(composition, { seed: SEED, numRuns: 12 })
-    for (const [i, sample] of all.entries()) await add(`ehr-${(i % 4) + 1}`, `comp-${i}`, sample)
+    const compositions = fc.sample(composition, { seed: SEED, numRuns: 12 })
+    for (const [i, sample] of compositions.entries()) await add(`ehr-${(i % 4) + 1}`, `comp-${i}`, sample)
     for (const [view, some] of [
       [pressures, fc.sample(measured, { seed: SEED, numRuns: 9 })],
       [immunisations, fc.sample(immunised, { seed: SEED, numRuns: 10 })],
@@ -463,8 +463,8 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
 
   it('gives the same rows while older compositions have no facts, which a backfill adds', async () => {
     const documents = opened.db.collection(Composition.collection)
-    const all = () => documents.find().sort({ _id: 1 }).toArray()
-    const before = await all()
+    const readAll = () => documents.find().sort({ _id: 1 }).toArray()
+    const before = await readAll()
     const bare = { $unset: { facts: '', times: '', start: '' } }
     assert.ok((await documents.updateMany({ _id: { $regex: '[02468]$' } } as object, bare)).modifiedCount > 3)
     const backfill = new Backfill(opened.context, [compositionDerivation])
@@ -487,16 +487,16 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
     const loop = backfill.start(() => {}, assert.ifError)
     await waitUntil(() => backfill.isDone)
     await loop.stop()
-    assert.deepEqual(await all(), before)
+    assert.deepEqual(await readAll(), before)
     queries = formerQueries
   })
 
   it('gives the same rows', async function () {
     this.timeout(bySize(30_000, 1_800_000))
-    let found = 0
+    let rowCount = 0
     const same = async (q: string) => {
       const plain = plainRows(checkQuery(parseQuery(q), {}), ehrs).sort()
-      found += plain.length > 0 ? 1 : 0
+      rowCount += plain.length > 0 ? 1 : 0
       for (const roles of [[], ['analyst']]) {
         const rows = await planned(q, roles)
         if (rows) assert.deepEqual(rows.sort(), plain)
@@ -508,10 +508,10 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
     const numRuns = bySize(20, 1_000, 20_000)
     const seeded = isFullSize ? {} : { seed: 7 }
     await fc.assert(fc.asyncProperty(query, same), { numRuns, ...seeded })
-    assert.ok(found > numRuns / 20, `${found} queries have found something`)
-    found = 0
+    assert.ok(rowCount > numRuns / 20, `${rowCount} queries have found something`)
+    rowCount = 0
     await fc.assert(fc.asyncProperty(questions, same), { numRuns, ...seeded })
-    assert.ok(found > numRuns / 20, `${found} queries of facts have found something`)
+    assert.ok(rowCount > numRuns / 20, `${rowCount} queries of facts have found something`)
   })
 
   const sortable = (value: unknown, isTime: boolean): number =>
@@ -519,7 +519,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
 
   it('gives the same pages in the order of a value', async function () {
     this.timeout(bySize(60_000, 1_800_000))
-    let found = 0
+    let rowCount = 0
     const same = async ({
       all,
       page,
@@ -544,7 +544,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
         offset,
         offset + limit,
       )
-      found += inOrder.length
+      rowCount += inOrder.length
       for (const roles of [[], ['analyst']]) {
         const rows = await pageOf(`${all}${page}`, roles)
         const pageKeys = rows
@@ -580,7 +580,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
       numRuns: bySize(60, 2_000, 20_000),
       ...(isFullSize ? {} : { seed: 7 }),
     })
-    assert.ok(found > 20, `${found} rows`)
+    assert.ok(rowCount > 20, `${rowCount} rows`)
   })
 
   async function pageOf(q: string, roles: string[]): Promise<string[]> {
@@ -592,7 +592,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
 
   it('gives the same groups', async function () {
     this.timeout(bySize(60_000, 1_800_000))
-    let found = 0
+    let rowCount = 0
     const same = async ({
       q,
       values,
@@ -610,14 +610,14 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
           ...columns.map((column) => aggregated(column, ownRows)),
         ])
       })
-      found += plain.length
+      rowCount += plain.length
       for (const roles of [[], ['analyst']]) assert.deepEqual((await pageOf(q, roles)).sort(), plain, q)
     }
     await fc.assert(fc.asyncProperty(groups, same), {
       numRuns: bySize(60, 2_000, 20_000),
       ...(isFullSize ? {} : { seed: 7 }),
     })
-    assert.ok(found > 20, `${found} groups`)
+    assert.ok(rowCount > 20, `${rowCount} groups`)
   })
 
   function aggregated(column: string, rows: [string, unknown][]): number | null {
@@ -634,14 +634,14 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
   }
 
   it('gives the same counts', async () => {
-    let found = 0
+    let rowCount = 0
     const same = async (from: string) => {
       const plain = plainRows(checkQuery(parseQuery(`SELECT v/archetype_node_id ${from}`), {}), ehrs).length
-      found += plain
+      rowCount += plain
       for (const roles of [[], ['analyst']])
         assert.deepEqual(await planned(`SELECT COUNT(*) ${from}`, roles), [`[${plain}]`])
     }
     await fc.assert(fc.asyncProperty(fromClauses, same), { numRuns: 8, seed: 7 })
-    assert.ok(found > 0)
+    assert.ok(rowCount > 0)
   })
 })

@@ -45,9 +45,9 @@ describe('the limits of AQL', () => {
   )
 
   it('end a query after 30 s', async () => {
-    const late = await withClockAhead(50, () => patient.call('POST', '/med/aql', endless))
-    assertProblem(late, 408, 'deadline-exceeded')
-    assert.match(late.body.detail, /took too long. Narrow it by an EHR/)
+    const lateAnswer = await withClockAhead(50, () => patient.call('POST', '/med/aql', endless))
+    assertProblem(lateAnswer, 408, 'deadline-exceeded')
+    assert.match(lateAnswer.body.detail, /took too long. Narrow it by an EHR/)
   })
 
   it('end a query whose client has gone', async () => {
@@ -156,11 +156,17 @@ describe('the limits of AQL', () => {
   })
 
   it('return pages of 10,000 rows, each with the offset of the next one', async () => {
-    const all = query('a/value/magnitude', ['a', 'b'], '')
-    const first = assertStatus(await patient.call('POST', '/med/aql', all))
-    assert.deepEqual([first.rows.length, first.meta.next_offset], [10_000, 10_000])
-    const last = assertStatus(await patient.call('POST', '/med/aql', { ...all, offset: 159_990, fetch: 100 }))
+    const fullQuery = query('a/value/magnitude', ['a', 'b'], '')
+    const firstAnswer = assertStatus(await patient.call('POST', '/med/aql', fullQuery))
+    assert.deepEqual([firstAnswer.rows.length, firstAnswer.meta.next_offset], [10_000, 10_000])
+    const last = assertStatus(
+      await patient.call('POST', '/med/aql', { ...fullQuery, offset: 159_990, fetch: 100 }),
+    )
     assert.deepEqual([last.rows.length, last.meta.next_offset], [10, undefined])
-    assertProblem(await patient.call('POST', '/med/aql', { ...all, fetch: 10_001 }), 400, 'invalid-input')
+    assertProblem(
+      await patient.call('POST', '/med/aql', { ...fullQuery, fetch: 10_001 }),
+      400,
+      'invalid-input',
+    )
   })
 })

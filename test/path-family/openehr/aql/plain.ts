@@ -77,18 +77,18 @@ function below(object: RmObject, isLocal = false): RmObject[] {
 function namedNode(predicate: Predicate | undefined): string | undefined {
   if (predicate?.kind === 'node') return predicate.id.kind === 'literal' ? `${predicate.id.value}` : undefined
   if (predicate?.kind !== 'and' && predicate?.kind !== 'or') return undefined
-  const all = predicate.terms.map(namedNode)
-  return predicate.kind === 'or' && all.includes(undefined) ? undefined : all.find(Boolean)
+  const accepting = predicate.terms.map(namedNode)
+  return predicate.kind === 'or' && accepting.includes(undefined) ? undefined : accepting.find(Boolean)
 }
 
 /** All bindings of a FROM expression to objects below an object, which is bound to the class around it. */
 function ways(what: Containment, object: RmObject, around?: ClassNode): Bound[] {
   if (what.kind === 'class') return waysOfClass(what, object, around)
-  const all = what.terms.map((term) => ways(term, object, around))
+  const waysOfTerms = what.terms.map((term) => ways(term, object, around))
   return what.kind === 'and'
-    ? product(all)
+    ? product(waysOfTerms)
     : product(
-        all.filter((some) => some.length > 0),
+        waysOfTerms.filter((some) => some.length > 0),
         true,
       )
 }
@@ -103,14 +103,14 @@ function waysOfClass(what: ClassNode, object: RmObject, around: ClassNode | unde
       if (!what.contains) return [own]
       const inner = ways(what.contains.containment, one, what)
       if (what.contains.isNegated) return inner.length === 0 ? [own] : []
-      return inner.map((found) => new Map([...own, ...found]))
+      return inner.map((matches) => new Map([...own, ...matches]))
     })
 }
 
 function product(lists: Bound[][], isEmptyNothing = false): Bound[] {
   if (isEmptyNothing && lists.length === 0) return []
   return lists.reduce<Bound[]>(
-    (all, list) => all.flatMap((one) => list.map((other) => new Map([...one, ...other]))),
+    (products, list) => products.flatMap((one) => list.map((other) => new Map([...one, ...other]))),
     [new Map()],
   )
 }
@@ -145,19 +145,19 @@ function leads(member: unknown, parts: readonly PathStep[]): boolean {
  * leads to a node is missing, if there are others.
  */
 function steps(paths: readonly Path[], variables: ReadonlyMap<string, RmObject>): Steps[] {
-  const all = new Map(paths.flatMap(beginnings).map((one) => [one.key, one]))
+  const nodes = new Map(paths.flatMap(beginnings).map((one) => [one.key, one]))
   const reaches = (key: string, member: unknown): boolean =>
     paths.some((path) => {
       const position = beginnings(path).findIndex((one) => one.key === key)
       return position >= 0 && leads(member, path.parts.slice(position + 1))
     })
   let rows: Steps[] = [new Map()]
-  for (const { key, before, part, variable } of all.values())
+  for (const { key, before, part, variable } of nodes.values())
     rows = rows.flatMap((row) => {
       const parent = row.has(before) ? row.get(before)?.value : variables.get(variable)
-      const all = members(parent, part)
-      const found = all.length > 1 ? all.filter((member) => reaches(key, member)) : all
-      const terms = found.length > 0 ? found : [undefined]
+      const values = members(parent, part)
+      const reachable = values.length > 1 ? values.filter((member) => reaches(key, member)) : values
+      const terms = reachable.length > 0 ? reachable : [undefined]
       return terms.map(
         (value) => new Map([...row, [key, { value, parent: parent as RmObject, attribute: part.attribute }]]),
       )
@@ -167,8 +167,10 @@ function steps(paths: readonly Path[], variables: ReadonlyMap<string, RmObject>)
 
 function members(parent: unknown, { attribute, predicate }: PathStep): unknown[] {
   const value = (parent as Record<string, unknown> | undefined)?.[attribute]
-  const all = value === undefined ? [] : Array.isArray(value) ? value : [value]
-  return predicate ? all.filter((one) => typeof one === 'object' && accepts(predicate, one as RmObject)) : all
+  const values = value === undefined ? [] : Array.isArray(value) ? value : [value]
+  return predicate
+    ? values.filter((one) => typeof one === 'object' && accepts(predicate, one as RmObject))
+    : values
 }
 
 const followPath = (object: unknown, parts: readonly PathStep[]): Term[] =>
@@ -198,8 +200,8 @@ function accepts(predicate: Predicate, object: RmObject): boolean {
     const nodeName = (object.name as RmObject | undefined)?.value
     return isNode && (name === undefined || (name.kind === 'literal' && nodeName === name.value))
   }
-  const all = predicate.terms.map((term) => accepts(term, object))
-  return predicate.kind === 'and' ? !all.includes(false) : all.includes(true)
+  const verdicts = predicate.terms.map((term) => accepts(term, object))
+  return predicate.kind === 'and' ? !verdicts.includes(false) : verdicts.includes(true)
 }
 
 function termOf(operand: Operand, row: Steps, variables: ReadonlyMap<string, RmObject>): Term {
@@ -218,12 +220,12 @@ function truth(
   const value = (operand: Operand) => termOf(operand, row, variables)
   switch (condition.kind) {
     case 'and': {
-      const all = condition.terms.map(truthOf)
-      return all.includes(false) ? false : all.includes(undefined) ? undefined : true
+      const truths = condition.terms.map(truthOf)
+      return truths.includes(false) ? false : truths.includes(undefined) ? undefined : true
     }
     case 'or': {
-      const all = condition.terms.map(truthOf)
-      return all.includes(true) ? true : all.includes(undefined) ? undefined : false
+      const truths = condition.terms.map(truthOf)
+      return truths.includes(true) ? true : truths.includes(undefined) ? undefined : false
     }
     case 'not': {
       const operandTruth = truthOf(condition.term)

@@ -50,8 +50,8 @@ describe('former versions of compositions', () => {
   it('return as a new version, also after a deletion', async () => {
     const template = `Restored ${randomUUID()}`
     await addTemplate(template)
-    const first = createPressureComposition(template, 142)
-    const id = await commit(first)
+    const composition = createPressureComposition(template, 142)
+    const id = await commit(composition)
     await replace(id, createPressureComposition(template, 150))
     const third = await restore(id, 1)
     assert.deepEqual(assertStatus(third), {
@@ -60,7 +60,7 @@ describe('former versions of compositions', () => {
       ehrId: patient.ehrId,
     })
     assert.equal(third.etag, `"${id}::hrs.local::3"`)
-    assert.deepEqual(await read(id), { uid: `${id}::hrs.local::3`, content: first })
+    assert.deepEqual(await read(id), { uid: `${id}::hrs.local::3`, content: composition })
     await remove(id)
     assertStatus(await restore(id, 2))
     const { uid, content } = await read(id)

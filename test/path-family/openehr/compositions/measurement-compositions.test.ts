@@ -73,9 +73,11 @@ describe('measurements in AQL', () => {
       'conflict',
     )
     assertProblem(await patient.call('DELETE', path), 409, 'conflict')
-    const found = async (by: { call: typeof patient.call }, q: string) =>
+    const explain = async (by: { call: typeof patient.call }, q: string) =>
       assertStatus(await by.call('POST', '/med/aql/explain', { q })).measurements
-    assert.deepEqual(await found(patient, one), [{ name: 'BloodPressure', index: 'typed_in', candidates: 1 }])
+    assert.deepEqual(await explain(patient, one), [
+      { name: 'BloodPressure', index: 'typed_in', candidates: 1 },
+    ])
     const analyst = await createRoleHolder('analyst')
     const inMarch = (day: number, least: number) =>
       `SELECT c/uid/value FROM EHR e CONTAINS COMPOSITION c CONTAINS ${OBSERVATION} WHERE ${VALUE} >= ${least} AND c/context/start_time/value >= '2026-03-0${day}' AND c/context/start_time/value < '2026-03-03'`
@@ -83,9 +85,9 @@ describe('measurements in AQL', () => {
     assert.ok(await isFound(inMarch(2, 141)))
     assert.ok(!(await isFound(inMarch(2, 142))))
     assert.ok(!(await isFound(inMarch(3, 141))))
-    const [all] = await found(analyst, inMarch(2, 141))
-    assert.deepEqual([all.name, all.index], ['BloodPressure', 'typed_in_systolicMmHg'])
-    assert.deepEqual((await found(analyst, inMarch(2, 1000)))[0].candidates, 0)
+    const [explanation] = await explain(analyst, inMarch(2, 141))
+    assert.deepEqual([explanation.name, explanation.index], ['BloodPressure', 'typed_in_systolicMmHg'])
+    assert.deepEqual((await explain(analyst, inMarch(2, 1000)))[0].candidates, 0)
     const q = `SELECT c/uid/value FROM COMPOSITION c CONTAINS ${OBSERVATION} WHERE c/context/start_time/value >= '2126-03-01'`
     const later = assertStatus(await analyst.call('POST', '/med/aql/explain', { q }))
     assert.deepEqual(

@@ -358,8 +358,8 @@ describe('archetypes in ADL', () => {
       [head, `${ARCHETYPES}/${id}`],
     )
     assertProblem(await send(modeller, adlOf(id)), 409, 'conflict')
-    const found = assertStatus(await reader.call('GET', `${ARCHETYPES}/${id}`))
-    assert.deepEqual({ ...found, tree: found.tree.name }, { ...head, tree: 'ünï' })
+    const archetype = assertStatus(await reader.call('GET', `${ARCHETYPES}/${id}`))
+    assert.deepEqual({ ...archetype, tree: archetype.tree.name }, { ...head, tree: 'ünï' })
     assert.equal(assertStatus(await reader.call('GET', `${ARCHETYPES}/${id}/adl`)), adlOf(id).slice(1))
     const archetypes: { archetype_id: string }[] = assertStatus(
       await reader.call('GET', `${ARCHETYPES}?limit=1000`),

@@ -102,11 +102,11 @@ describe('addresses', () => {
     const { body } = await anna.call('POST', 'relation', { name: { displayName: 'Cas' } })
     const path = `relation/${body.id}/address`
     const added = await Promise.all([1, 2, 3].map(() => anna.call('POST', path, full)))
-    const [late, removed] = await Promise.all([
+    const [addition, removed] = await Promise.all([
       anna.call('POST', path, full),
       anna.call('DELETE', `relation/${body.id}`),
     ])
-    assert.ok([201, 404].includes(late.status))
+    assert.ok([201, 404].includes(addition.status))
     assert.equal(removed.status, 204)
     assertProblemPlaces(await anna.call('GET', path), 404, 'not-found')
     for (const { headers } of added) {

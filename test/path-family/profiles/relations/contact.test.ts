@@ -19,9 +19,9 @@ describe('contacts', () => {
   })
 
   const add = (body: object, at = 'contact'): Promise<Answer> => anna.call('POST', at, body)
-  const all = async (at = 'contact'): Promise<Contact[]> => (await anna.call('GET', at)).body.items
+  const listContacts = async (at = 'contact'): Promise<Contact[]> => (await anna.call('GET', at)).body.items
   const primaries = async (at = 'contact') =>
-    (await all(at)).filter(({ primary }) => primary).map(({ contactId }) => contactId)
+    (await listContacts(at)).filter(({ primary }) => primary).map(({ contactId }) => contactId)
 
   it('are added, with null for omitted fields', async () => {
     const added = await add(phone)
@@ -57,8 +57,8 @@ describe('contacts', () => {
     const stale = await put()
     assertProblemPlaces(stale, 412, 'precondition-failed')
     assert.equal(stale.etag, '"2"')
-    const late = await anna.call('DELETE', path, undefined, { 'if-match': '"1"' })
-    assertProblemPlaces(late, 412, 'precondition-failed')
+    const outdated = await anna.call('DELETE', path, undefined, { 'if-match': '"1"' })
+    assertProblemPlaces(outdated, 412, 'precondition-failed')
     assert.equal((await anna.call('DELETE', path, undefined, { 'if-match': '"2"' })).status, 204)
     assertProblemPlaces(await anna.call('GET', path), 404, 'not-found')
   })
@@ -172,7 +172,7 @@ describe('contacts', () => {
     it('one after concurrent writes of primary ones', async () => {
       await Promise.all(Array.from({ length: 10 }, (_, i) => add({ ...phone, label: `number ${i}` })))
       assert.equal((await primaries()).length, 1)
-      const ids = (await all()).map(({ contactId }) => contactId)
+      const ids = (await listContacts()).map(({ contactId }) => contactId)
       const changes = ids.map(async (id, i) => {
         if (i % 3 === 0) return anna.call('DELETE', `contact/${id}`)
         const body = { ...phone, contactId: id, primary: i % 3 === 1 }
@@ -191,10 +191,10 @@ describe('contacts', () => {
 
   it('come in pages', async () => {
     for (let i = 0; i < 5; i++) await add({ ...phone, label: `number ${i}` })
-    const first = await anna.call('GET', 'contact?limit=2&count=true')
-    assert.deepEqual([first.body.items.length, first.body.page.total], [2, 5])
-    const labels = first.body.items.map(({ label }: { label: string }) => label)
-    let { next } = first.body.page
+    const firstPage = await anna.call('GET', 'contact?limit=2&count=true')
+    assert.deepEqual([firstPage.body.items.length, firstPage.body.page.total], [2, 5])
+    const labels = firstPage.body.items.map(({ label }: { label: string }) => label)
+    let { next } = firstPage.body.page
     while (next) {
       const { body } = await anna.call('GET', `contact?limit=2&cursor=${next}`)
       labels.push(...body.items.map(({ label }: { label: string }) => label))
@@ -225,7 +225,7 @@ describe('contacts', () => {
     const retried = await anna.call('POST', 'contact', phone, key)
     assert.equal(retried.status, 201)
     assert.deepEqual(
-      (await all()).map(({ contactId }) => contactId),
+      (await listContacts()).map(({ contactId }) => contactId),
       [retried.body.contactId],
     )
     const other = await anna.call('POST', 'contact', { ...phone, label: 'x' }, key)

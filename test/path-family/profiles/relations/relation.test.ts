@@ -15,16 +15,16 @@ describe('relations', () => {
   const add = (body: object) => anna.call('POST', 'relation', body)
 
   it('are numbered, and found by the number alone, too', async () => {
-    const first = await add({ name, type: 'SIBLING', birthDate: '1980-01-31' })
-    assert.equal(first.status, 201, JSON.stringify(first.body))
-    assert.equal(first.body.id, 'party:relation:1')
-    assert.equal(first.headers.get('location'), `/profile/${anna.mvUid}/relation/party:relation:1`)
+    const sibling = await add({ name, type: 'SIBLING', birthDate: '1980-01-31' })
+    assert.equal(sibling.status, 201, JSON.stringify(sibling.body))
+    assert.equal(sibling.body.id, 'party:relation:1')
+    assert.equal(sibling.headers.get('location'), `/profile/${anna.mvUid}/relation/party:relation:1`)
     assert.deepEqual(
-      [first.body.type, first.body.birthDate, first.body.gender],
+      [sibling.body.type, sibling.body.birthDate, sibling.body.gender],
       ['SIBLING', '1980-01-31', null],
     )
     for (const id of ['1', 'party:relation:1', 'party%3Arelation%3A1']) {
-      assert.deepEqual((await anna.call('GET', `relation/${id}`)).body, first.body)
+      assert.deepEqual((await anna.call('GET', `relation/${id}`)).body, sibling.body)
     }
     for (const id of ['2', 'party:relation:2', '999999999999999']) {
       assertProblemPlaces(await anna.call('GET', `relation/${id}`), 404, 'not-found')

@@ -85,7 +85,7 @@ export class Served implements Store {
 
   async rows({ id, q, query_parameters = {}, columns = [] }: Case): Promise<unknown[][]> {
     const answer = assertStatus(await this.#person.call('POST', '/med/aql', { q, query_parameters }))
-    const namesOf = (all: { name: string }[]) => all.map(({ name }) => name)
+    const namesOf = (list: { name: string }[]) => list.map(({ name }) => name)
     if (columns.length > 0) assert.deepEqual(namesOf(answer.columns), namesOf(columns), id)
     return answer.rows
   }

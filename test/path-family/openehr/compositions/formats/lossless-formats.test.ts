@@ -181,9 +181,9 @@ describe('simplified formats without a loss', () => {
       const text = (readCorpusBytes(file) as Buffer).toString()
       const object = readCanonical(JSON.parse(text))
       const template = templates.get(String(valueAt(object, 'archetype_details', 'template_id', 'value')))
-      const found =
+      const composition =
         template && (await readComposition({ json: object }, async () => ({ template })).catch(() => {}))
-      if (!found) continue
+      if (!composition) continue
       count++
       for (const format of ['flat', 'structured'] as const)
         assert.deepEqual(expressible(await readBack(template, object, format)), expressible(object), file)

@@ -115,8 +115,8 @@ describe('compositions in simplified formats', () => {
     const { compositionId } = assertStatus(await send(FLAT, { ...lines, ...more }, query), 201)
     const composition = await get(compositionId, 'application/json')
     assert.equal(composition.content[0].data.events[0]._type, 'INTERVAL_EVENT')
-    const found = await get(compositionId, FLAT)
-    for (const [line, value] of Object.entries(more)) assert.equal(found[line], value, line)
+    const flatComposition = await get(compositionId, FLAT)
+    for (const [line, value] of Object.entries(more)) assert.equal(flatComposition[line], value, line)
   })
 
   it('say in which format they are', async () => {
@@ -198,11 +198,11 @@ describe('compositions in simplified formats', () => {
       ['test_all_types', 'test_all_types.en.v1'],
     ]) {
       const json = readCorpusFile<Record<string, unknown>>(this, `openehr/compositions/flat/${file}.json`)
-      const found = templates.find(({ templateId }) => templateId === id)
-      assert.ok(found, id)
+      const listed = templates.find(({ templateId }) => templateId === id)
+      assert.ok(listed, id)
       const input = { format: 'flat', json, templateId: id } as const
-      const { object } = await readComposition(input, async () => ({ template: found }))
-      const output = toFlat(toSimplified(found, object))
+      const { object } = await readComposition(input, async () => ({ template: listed }))
+      const output = toFlat(toSimplified(listed, object))
       for (const [line, value] of Object.entries(json)) {
         const number = line.endsWith('identifier') ? `${line}|id` : line
         const isQuotient = line.endsWith('proportion_any')

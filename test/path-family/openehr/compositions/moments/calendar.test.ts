@@ -53,8 +53,8 @@ describe('the times of compositions', () => {
     for (const start of [AFTER_THE_CALENDAR_MS, YEAR_0_MS]) {
       await compositions.updateOne({ _id: compositionId }, { $set: { start } })
       const { items } = assertStatus(await patient.call('GET', pathOf()))
-      const found = items.find((one: { compositionId: string }) => one.compositionId === compositionId)
-      assert.equal(found.start, null)
+      const measurement = items.find((one: { compositionId: string }) => one.compositionId === compositionId)
+      assert.equal(measurement.start, null)
       assertStatus(await patient.call('GET', `/fhir/R4/DocumentReference?patient=${patient.ehrId}`))
     }
   })

@@ -54,10 +54,10 @@ describe('the local time of a measurement', () => {
     assertStatus(await patient.call('POST', path, composition), 201)
     const { items } = assertStatus(await patient.call('GET', `${list()}?limit=100`))
     // biome-ignore lint/suspicious/noExplicitAny: the test reads any response
-    const found = items.filter(({ systolic }: any) => systolic >= 140)
+    const highPressures = items.filter(({ systolic }: any) => systolic >= 140)
     assert.deepEqual(
       // biome-ignore lint/suspicious/noExplicitAny: the test reads any response
-      found.map(({ timestamp, utcOffset }: any) => [timestamp, utcOffset]).sort(),
+      highPressures.map(({ timestamp, utcOffset }: any) => [timestamp, utcOffset]).sort(),
       [
         ['2026-03-01T22:45:00.000Z', null],
         ['2026-03-01T23:45:00.000Z', '+01:00'],
