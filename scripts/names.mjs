@@ -11,7 +11,8 @@ Reads the syntax of the product and of its tests, and fails if:
   - a constant of time does not say its unit (_MS or _S) or what it limits, or has two values by the same name
   - the name of a limit does not begin with MAX_ or MIN_
   - no export of a file resembles the file's name
-  - the whole name of a variable or parameter is a participle or preposition, such as "known" or "of"
+  - the whole name of a variable or parameter is a participle or preposition, such as "known" or "of"; in tests, only
+    "all", "found", "late" and "others" are refused
   - a test title does not begin with a verb or the subject
 `
 const TESTS = ['packages', 'test']
@@ -190,11 +191,14 @@ const BARE_PARTICIPLES = new Set(
 /** Words between nouns. A name needs the noun. */
 const NO_NOUNS = new Set('about beside by here is it of own than then those what'.split(' '))
 
-function checkVariables(file) {
+const NAMES_WITHOUT_NOUN = new Set([...BARE_PARTICIPLES, ...NO_NOUNS])
+const TEST_NAMES_WITHOUT_NOUN = new Set(['all', 'found', 'late', 'others'])
+
+function checkVariables(file, refusedNames) {
   visit(file, (node) => {
     if (!ts.isVariableDeclaration(node) && !ts.isParameter(node)) return
     const { name } = node
-    if (ts.isIdentifier(name) && (BARE_PARTICIPLES.has(name.text) || NO_NOUNS.has(name.text)))
+    if (ts.isIdentifier(name) && refusedNames.has(name.text))
       report(file, name, `${name.text}: say what it is, by a noun, as in knownIds`)
   })
 }
@@ -244,10 +248,11 @@ else {
     checkConstants(files)
     for (const file of files) {
       checkFileName(file)
-      checkVariables(file)
+      checkVariables(file, NAMES_WITHOUT_NOUN)
     }
   }
   checkTitles(tests)
+  for (const file of tests) checkVariables(file, TEST_NAMES_WITHOUT_NOUN)
   process.stdout.write(`${programs.flat().length} files of the product, ${tests.length} of its tests\n`)
   if (programs.some((files) => files.length === 0) || tests.length === 0)
     findings.push(

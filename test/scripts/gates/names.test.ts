@@ -58,6 +58,11 @@ describe('npm run names', () => {
       'server/senders.ts:1: known: say what it is, by a noun, as in knownIds',
     ],
     [
+      'a variable of a test that is named by an adjective',
+      { 'test/lists.test.ts': 'const all = [1]\n' },
+      'test/lists.test.ts:1: all: say what it is, by a noun, as in knownIds',
+    ],
+    [
       'a title without a verb or subject',
       { 'test/mails.test.ts': "it('sent once', () => {})\n" },
       'test/mails.test.ts:1: begin the title with its verb or subject, not with "sent": \'sent once\'',
